@@ -1,0 +1,143 @@
+package diag
+
+// Code names one kind of problem. Codes are part of the product's contract:
+// they appear in the text, JSON, SARIF and GitHub output exactly as written
+// here and never change their meaning.
+type Code string
+
+// The codes of everything the runtime can report about a configuration.
+const (
+	// InvalidYAML is reported for a file that does not parse.
+	InvalidYAML Code = "invalid-yaml"
+	// UnsupportedVersion is reported when version is missing or unknown.
+	UnsupportedVersion Code = "unsupported-version"
+	// UnknownField is reported for a key that the record does not have.
+	UnknownField Code = "unknown-field"
+	// MissingField is reported for a required key that is absent.
+	MissingField Code = "missing-field"
+	// InvalidValue is reported for a value outside what its field allows.
+	InvalidValue Code = "invalid-value"
+	// DuplicateID is reported for two entries of a registry with one id.
+	DuplicateID Code = "duplicate-id"
+	// InvalidID is reported for an id outside the grammar.
+	InvalidID Code = "invalid-id"
+	// UnsetVariable is reported for ${NAME} without a value or a default.
+	UnsetVariable Code = "unset-variable"
+	// AgentNotFound is reported for a delegate, or an asked-for agent, that
+	// does not exist.
+	AgentNotFound Code = "agent-not-found"
+	// ModelNotFound is reported for a reference to a model that does not exist.
+	ModelNotFound Code = "model-not-found"
+	// ProviderNotFound is reported for a reference to a missing provider.
+	ProviderNotFound Code = "provider-not-found"
+	// PluginNotFound is reported for a reference to a missing plugin.
+	PluginNotFound Code = "plugin-not-found"
+	// AmbiguousModel is reported when one id is a model and a pool.
+	AmbiguousModel Code = "ambiguous-model"
+	// InvalidPluginConfig is reported once per violation of a plugin's schema.
+	InvalidPluginConfig Code = "invalid-plugin-config"
+	// UnsupportedBackend is reported when no registered backend can reach an
+	// endpoint-backed agent.
+	UnsupportedBackend Code = "unsupported-backend"
+	// InvalidEndpoint is reported for an endpoint that is misconfigured.
+	InvalidEndpoint Code = "invalid-endpoint"
+	// RemoteNotLocal is reported when a local resolve is asked of an
+	// endpoint-backed agent.
+	RemoteNotLocal Code = "remote-not-local"
+	// ToolIDConflict is reported when two sources give one tool id.
+	ToolIDConflict Code = "tool-id-conflict"
+	// InvalidPattern is reported for a glob that does not compile.
+	InvalidPattern Code = "invalid-pattern"
+	// InvalidSchema is reported for something that is no valid JSON Schema.
+	InvalidSchema Code = "invalid-schema"
+	// EnvBuild is reported when a plugin's Register failed, or two plugins
+	// register one handler.
+	EnvBuild Code = "env-build"
+	// UnmatchedPattern warns of a catalog pattern that matches no tool.
+	UnmatchedPattern Code = "unmatched-pattern"
+	// UnmatchedTool warns of a catalog literal that names no tool.
+	UnmatchedTool Code = "unmatched-tool"
+	// PermissionShapedEntry warns of a catalog entry with (…).
+	PermissionShapedEntry Code = "permission-shaped-entry"
+	// OrphanPermissionRule warns of a permission rule for a tool that the
+	// agent does not have.
+	OrphanPermissionRule Code = "orphan-permission-rule"
+	// UnclaimedSection warns of a section that no loaded plugin claims.
+	UnclaimedSection Code = "unclaimed-section"
+	// UnknownHookFilter warns of a filter entry that names no loaded plugin.
+	UnknownHookFilter Code = "unknown-hook-filter"
+	// DelegateCycle warns of agents that can call each other in a circle.
+	DelegateCycle Code = "delegate-cycle"
+	// NoTools warns of a catalog that leaves an agent without any tool.
+	NoTools Code = "no-tools"
+	// UnusedDefinition notes a definition that nothing uses.
+	UnusedDefinition Code = "unused-definition"
+)
+
+// Info describes a code: the severity it is reported with unless the place
+// that reports it says otherwise, and one sentence on when it appears.
+type Info struct {
+	Code     Code
+	Severity Severity
+	Summary  string
+}
+
+// codes is the one list of all codes, in the order of the documentation.
+var codes = []Info{
+	{InvalidYAML, Error, "The file does not parse."},
+	{UnsupportedVersion, Error, "The version field is missing or unknown."},
+	{UnknownField, Error, "A record has a key that it does not know."},
+	{MissingField, Error, "A record lacks a required key."},
+	{InvalidValue, Error, "A value lies outside what its field allows."},
+	{DuplicateID, Error, "Two entries of a registry have one id."},
+	{InvalidID, Error, "An id does not fit the grammar of ids."},
+	{UnsetVariable, Warning, "A ${NAME} has neither a value nor a default."},
+	{AgentNotFound, Error, "A delegate, or the asked-for agent, does not exist."},
+	{ModelNotFound, Error, "A reference names a model or pool that does not exist."},
+	{ProviderNotFound, Error, "A reference names a provider that does not exist."},
+	{PluginNotFound, Error, "A reference names a plugin that does not exist."},
+	{AmbiguousModel, Error, "One id names both a model and a pool."},
+	{InvalidPluginConfig, Error, "A section violates the schema of the plugin that claims it."},
+	{UnsupportedBackend, Error, "No registered backend can reach an endpoint-backed agent."},
+	{InvalidEndpoint, Error, "An endpoint is misconfigured."},
+	{RemoteNotLocal, Error, "A local resolve was asked of an endpoint-backed agent."},
+	{ToolIDConflict, Error, "Two sources give one tool id."},
+	{InvalidPattern, Error, "A glob does not compile."},
+	{InvalidSchema, Error, "A tool's parameters or a plugin's section schema is no valid JSON Schema."},
+	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
+	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
+	{UnmatchedTool, Warning, "A catalog literal names no registered tool."},
+	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
+	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
+	{UnclaimedSection, Warning, "No loaded plugin claims a section."},
+	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
+	{DelegateCycle, Warning, "Agents can call each other in a circle."},
+	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
+	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
+}
+
+// Codes returns the description of every code, in the order of the
+// documentation.
+func Codes() []Info { return append([]Info(nil), codes...) }
+
+// Info returns the description of c; an unknown code is an error of severity
+// Error without a summary.
+func (c Code) Info() Info {
+	for _, info := range codes {
+		if info.Code == c {
+			return info
+		}
+	}
+	return Info{Code: c, Severity: Error}
+}
+
+// MarksKey reports whether a diagnostic of this code speaks of the key at its
+// path rather than of the value there, so that a renderer underlines the key.
+func (c Code) MarksKey() bool {
+	switch c {
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, UnusedDefinition, NoTools:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,215 @@
+// Package diag holds diagnostics: what the runtime has to say about a
+// configuration, each with a code, a place and a hint, and their renderings
+// for people (text), programs (JSON) and code hosts (SARIF, GitHub).
+package diag
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Severity says how much a diagnostic weighs.
+type Severity string
+
+// The severities, heaviest first.
+const (
+	// Error makes a configuration invalid: nothing is built from it.
+	Error Severity = "error"
+	// Warning marks something that is probably not meant; it blocks nothing
+	// unless strictness is asked for.
+	Warning Severity = "warning"
+	// Note is information only. Its name in every output is "info".
+	Note Severity = "info"
+)
+
+// Span is a range of characters in a file. Lines and columns count from 1, in
+// Unicode code points; EndColumn is the first column after the range. The zero
+// Span means that the place is unknown, as it is for records built in Go.
+type Span struct {
+	File      string `json:"file,omitempty"`
+	Line      int    `json:"line,omitempty"`
+	Column    int    `json:"column,omitempty"`
+	EndLine   int    `json:"endLine,omitempty"`
+	EndColumn int    `json:"endColumn,omitempty"`
+}
+
+// Diagnostic is one finding. Path is set for records built in Go as well as
+// for those of a file; the Span only when a file was read.
+type Diagnostic struct {
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	Message  string   `json:"message"`
+	// Hint says what would be right, when something near is known.
+	Hint string `json:"hint,omitempty"`
+	// Agent is the id of the agent concerned, empty when none is.
+	Agent string `json:"agent,omitempty"`
+	// Path is the place in the configuration, as in
+	// agents.assistant.allowed_tools[0]; see Path.
+	Path string `json:"path,omitempty"`
+	Span
+	// Related names further places that explain the finding, such as the
+	// first definition of a duplicate.
+	Related []Related `json:"related,omitempty"`
+}
+
+// Related is a second place that a diagnostic speaks of.
+type Related struct {
+	Message string `json:"message"`
+	Path    string `json:"path,omitempty"`
+	Span
+}
+
+// New returns a diagnostic of code with that code's own severity.
+func New(code Code, path, format string, args ...any) Diagnostic {
+	return Diagnostic{
+		Code:     code,
+		Severity: code.Info().Severity,
+		Message:  fmt.Sprintf(format, args...),
+		Path:     path,
+	}
+}
+
+// WithHint returns d with its hint set.
+func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
+	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+// ForAgent returns d with the id of the agent concerned.
+func (d Diagnostic) ForAgent(id string) Diagnostic {
+	d.Agent = id
+	return d
+}
+
+// Error makes a diagnostic usable as an error value: the code, the path and
+// the message, with the hint when there is one.
+func (d Diagnostic) Error() string {
+	text := string(d.Code) + ": "
+	if d.Path != "" {
+		text += d.Path + ": "
+	}
+	text += d.Message
+	if d.Hint != "" {
+		text += " (" + d.Hint + ")"
+	}
+	return text
+}
+
+// Diagnostic returns d itself: with it a Diagnostic is a Diagnoser.
+func (d Diagnostic) Diagnostic() Diagnostic { return d }
+
+// Diagnoser is an error that can be shown as a diagnostic. All errors of
+// resolving and building are.
+type Diagnoser interface {
+	error
+	Diagnostic() Diagnostic
+}
+
+// FromError collects the diagnostics of err: its own when it is a Diagnoser,
+// those of its parts when it joins several. Errors that know no diagnostic are
+// left out.
+func FromError(err error) List {
+	var list List
+	collect(err, &list)
+	return list
+}
+
+func collect(err error, list *List) {
+	if err == nil {
+		return
+	}
+	if d, ok := err.(Diagnoser); ok { //nolint:errorlint // each level is visited by hand
+		*list = append(*list, d.Diagnostic())
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as above
+		for _, part := range joined.Unwrap() {
+			collect(part, list)
+		}
+		return
+	}
+	collect(errors.Unwrap(err), list)
+}
+
+// List is a collection of diagnostics in the order in which they are shown.
+type List []Diagnostic
+
+// Count returns how many diagnostics of severity s the list holds.
+func (l List) Count(s Severity) int {
+	n := 0
+	for i := range l {
+		if l[i].Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// HasErrors reports whether a diagnostic of severity Error is in the list.
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
+}
+
+// Err returns the errors of the list joined, each a Diagnostic, or nil when
+// there are none.
+func (l List) Err() error {
+	var errs []error
+	for _, d := range l {
+		if d.Severity == Error {
+			errs = append(errs, d)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Sort orders the list as the files were given (files names them in order),
+// then by line and column. Diagnostics without a place keep their order and
+// stand behind those that have one.
+func (l List) Sort(files []string) {
+	rank := make(map[string]int, len(files))
+	for i, file := range files {
+		rank[file] = i
+	}
+	order := func(d *Diagnostic) int {
+		if d.File == "" {
+			return len(files) + 1
+		}
+		if r, ok := rank[d.File]; ok {
+			return r
+		}
+		return len(files)
+	}
+	slices.SortStableFunc(l, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(order(&a), order(&b)),
+			cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column),
+		)
+	})
+}
+
+// Dedup returns the list without repetitions: of several diagnostics with one
+// code, path and message only the first is kept. When they spoke of different
+// agents the one that stays speaks of none, because its cause is shared.
+func (l List) Dedup() List {
+	type key struct {
+		code          Code
+		path, message string
+	}
+	seen := make(map[key]int, len(l))
+	out := l[:0:0]
+	for _, d := range l {
+		k := key{d.Code, d.Path, d.Message}
+		if i, ok := seen[k]; ok {
+			if out[i].Agent != d.Agent {
+				out[i].Agent = ""
+			}
+			continue
+		}
+		seen[k] = len(out)
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,254 @@
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// Type is the name of a kind of event.
+type Type string
+
+// The kinds of events.
+const (
+	TypeRunStart            Type = "run_start"
+	TypeRunFinish           Type = "run_finish"
+	TypeStepStart           Type = "step_start"
+	TypeStepEnd             Type = "step_end"
+	TypeTextDelta           Type = "text_delta"
+	TypeReasoningDelta      Type = "reasoning_delta"
+	TypeReasoningEncrypted  Type = "reasoning_encrypted_value"
+	TypeToolCallStart       Type = "tool_call_start"
+	TypeToolCallDelta       Type = "tool_call_delta"
+	TypeToolCallReady       Type = "tool_call_ready"
+	TypeToolCallDone        Type = "tool_call_done"
+	TypeToolCallStreamDelta Type = "tool_call_stream_delta"
+	TypeInferenceComplete   Type = "inference_complete"
+	TypeActivitySnapshot    Type = "activity_snapshot"
+	TypeStateSnapshot       Type = "state_snapshot"
+)
+
+// RunStart opens a turn.
+type RunStart struct {
+	AgentID string `json:"agent_id"`
+	// Revision is the number of the revision that the turn resolved in.
+	Revision uint64 `json:"revision,omitempty"`
+	// ParentTurnID and ParentCallID are set for the turn of a delegate.
+	ParentTurnID string `json:"parent_turn_id,omitempty"`
+	ParentCallID string `json:"parent_call_id,omitempty"`
+}
+
+// RunFinish ends a turn; exactly one does.
+type RunFinish struct {
+	Status      Status      `json:"status"`
+	Termination Termination `json:"termination"`
+	// Result is what the turn came to; nil when it came to nothing.
+	Result *Outcome    `json:"result,omitempty"`
+	Usage  model.Usage `json:"usage"`
+	Steps  int         `json:"steps"`
+}
+
+// Outcome is what a turn came to.
+type Outcome struct {
+	// Response is the text of the last answer.
+	Response string `json:"response"`
+}
+
+// Status is the state a turn ends in.
+type Status string
+
+// The states a turn ends in.
+const (
+	// StatusSucceeded is a turn that ended by itself or by a stop condition.
+	StatusSucceeded Status = "succeeded"
+	// StatusFailed is a turn that ended by an error or was blocked.
+	StatusFailed Status = "failed"
+	// StatusCanceled is a turn that its caller gave up.
+	StatusCanceled Status = "canceled"
+	// StatusWaiting is a turn that waits for an interaction.
+	StatusWaiting Status = "waiting"
+)
+
+// Reason says why a turn ended.
+type Reason string
+
+// The reasons for which a turn ends.
+const (
+	// NaturalEnd is a model that had nothing more to do.
+	NaturalEnd Reason = "natural_end"
+	// BehaviorRequested is a plugin or tool that asked for the end.
+	BehaviorRequested Reason = "behavior_requested"
+	// Stopped is a stop condition; Code names it.
+	Stopped Reason = "stopped"
+	// Cancelled is a caller that gave up.
+	Cancelled Reason = "cancelled"
+	// Blocked is a tool gate that ended the turn; Detail says why.
+	Blocked Reason = "blocked"
+	// Suspended is a tool call that waits for something outside.
+	Suspended Reason = "suspended"
+	// Failed is an error: Code is its class, Detail its text.
+	Failed Reason = "error"
+)
+
+// Termination says why a turn ended.
+type Termination struct {
+	Type   Reason `json:"type"`
+	Code   string `json:"code,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Status returns the state that a turn ended by t is in.
+func (t Termination) Status() Status {
+	switch t.Type {
+	case NaturalEnd, BehaviorRequested, Stopped:
+		return StatusSucceeded
+	case Cancelled:
+		return StatusCanceled
+	case Suspended:
+		return StatusWaiting
+	default:
+		return StatusFailed
+	}
+}
+
+// StepStart opens a step: one model call and the tools it asks for.
+type StepStart struct {
+	// Step counts the steps of the turn from 1.
+	Step int `json:"step"`
+	// MessageID is the id that the model's message will have.
+	MessageID string `json:"message_id"`
+}
+
+// StepEnd closes a step.
+type StepEnd struct {
+	Step int `json:"step"`
+}
+
+// TextDelta adds to the text of the answer.
+type TextDelta struct {
+	Delta string `json:"delta"`
+}
+
+// ReasoningDelta adds to the readable reasoning.
+type ReasoningDelta struct {
+	Delta string `json:"delta"`
+}
+
+// ReasoningEncrypted carries the vendor's opaque form of the reasoning.
+type ReasoningEncrypted struct {
+	Value string `json:"encrypted_value"`
+}
+
+// ToolCallStart says that the model began to ask for a call.
+type ToolCallStart struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// ToolCallDelta adds to the arguments of a call.
+type ToolCallDelta struct {
+	ID    string `json:"id"`
+	Delta string `json:"args_delta"`
+}
+
+// ToolCallReady says that the arguments of a call are complete.
+type ToolCallReady struct{ *model.ToolCall }
+
+// MarshalJSON writes the call.
+func (d ToolCallReady) MarshalJSON() ([]byte, error) { return d.ToolCall.MarshalJSON() }
+
+// CallOutcome says how a tool call ended.
+type CallOutcome string
+
+// The ways in which a tool call ends.
+const (
+	CallSucceeded CallOutcome = "succeeded"
+	CallFailed    CallOutcome = "failed"
+	CallSuspended CallOutcome = "suspended"
+)
+
+// ToolCallDone carries the result of a call.
+type ToolCallDone struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	MessageID string            `json:"message_id"`
+	Outcome   CallOutcome       `json:"outcome"`
+	Result    *model.ToolResult `json:"result"`
+	// DurationMS is how long the tool ran, in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
+}
+
+// ToolCallStreamDelta is output of a tool that is still running.
+type ToolCallStreamDelta struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Delta string `json:"delta"`
+}
+
+// InferenceComplete closes a model call.
+type InferenceComplete struct {
+	Model        string             `json:"model"`
+	FinishReason model.FinishReason `json:"finish_reason"`
+	Usage        model.Usage        `json:"usage"`
+	// DurationMS is how long the answer took, in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
+}
+
+// ActivitySnapshot reports what a tool or delegate is doing.
+type ActivitySnapshot struct {
+	// MessageID is the id of the activity; a later snapshot with the same id
+	// replaces the earlier one.
+	MessageID    string          `json:"message_id"`
+	ActivityType string          `json:"activity_type"`
+	Content      json.RawMessage `json:"content"`
+}
+
+// StateSnapshot carries the plugins' state that is visible outside.
+type StateSnapshot struct {
+	Snapshot map[string]json.RawMessage `json:"snapshot"`
+}
+
+// Type returns TypeRunStart.
+func (*RunStart) Type() Type { return TypeRunStart }
+
+// Type returns TypeRunFinish.
+func (*RunFinish) Type() Type { return TypeRunFinish }
+
+// Type returns TypeStepStart.
+func (*StepStart) Type() Type { return TypeStepStart }
+
+// Type returns TypeStepEnd.
+func (*StepEnd) Type() Type { return TypeStepEnd }
+
+// Type returns TypeTextDelta.
+func (*TextDelta) Type() Type { return TypeTextDelta }
+
+// Type returns TypeReasoningDelta.
+func (*ReasoningDelta) Type() Type { return TypeReasoningDelta }
+
+// Type returns TypeReasoningEncrypted.
+func (*ReasoningEncrypted) Type() Type { return TypeReasoningEncrypted }
+
+// Type returns TypeToolCallStart.
+func (*ToolCallStart) Type() Type { return TypeToolCallStart }
+
+// Type returns TypeToolCallDelta.
+func (*ToolCallDelta) Type() Type { return TypeToolCallDelta }
+
+// Type returns TypeToolCallReady.
+func (ToolCallReady) Type() Type { return TypeToolCallReady }
+
+// Type returns TypeToolCallDone.
+func (*ToolCallDone) Type() Type { return TypeToolCallDone }
+
+// Type returns TypeToolCallStreamDelta.
+func (*ToolCallStreamDelta) Type() Type { return TypeToolCallStreamDelta }
+
+// Type returns TypeInferenceComplete.
+func (*InferenceComplete) Type() Type { return TypeInferenceComplete }
+
+// Type returns TypeActivitySnapshot.
+func (*ActivitySnapshot) Type() Type { return TypeActivitySnapshot }
+
+// Type returns TypeStateSnapshot.
+func (*StateSnapshot) Type() Type { return TypeStateSnapshot }

@@ -1,0 +1,73 @@
+// Package event holds the events of a turn: what its log records, in order,
+// from run_start to the one terminal event.
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one record of a turn's log.
+type Event struct {
+	// Seq numbers the events of a turn from 1 without gaps.
+	Seq uint64
+	// Time is when the event happened.
+	Time time.Time
+	// TurnID and SessionID say whose event it is.
+	TurnID    string
+	SessionID string
+	// Data is what happened.
+	Data Data
+}
+
+// Data is what an event says. Each type of this package that implements it is
+// one kind of event.
+type Data interface {
+	// Type is the event's name: the value of event_type in JSON.
+	Type() Type
+}
+
+// Sink takes in the events of a turn. Emit is called by one goroutine at a
+// time, in the order of Seq, and must not keep the caller waiting for long.
+type Sink interface {
+	Emit(ev Event)
+}
+
+// SinkFunc is a function that serves as a Sink.
+type SinkFunc func(ev Event)
+
+// Emit calls f.
+func (f SinkFunc) Emit(ev Event) { f(ev) }
+
+// Discard is a Sink that drops everything.
+var Discard Sink = SinkFunc(func(Event) {})
+
+// Terminal reports whether the event ends its turn.
+func (e *Event) Terminal() bool { return e.Data.Type() == TypeRunFinish }
+
+// header holds the fields that every event has in JSON.
+type header struct {
+	Seq       uint64    `json:"seq"`
+	Time      time.Time `json:"time"`
+	EventType Type      `json:"event_type"`
+	TurnID    string    `json:"turn_id"`
+	SessionID string    `json:"session_id,omitempty"`
+}
+
+// MarshalJSON writes the event as one flat object: seq, time, event_type,
+// turn_id and session_id, then the fields of its data.
+func (e Event) MarshalJSON() ([]byte, error) {
+	head, err := json.Marshal(header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID})
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) <= len(`{}`) {
+		return head, nil
+	}
+	head[len(head)-1] = ','
+	return append(head, body[1:]...), nil
+}

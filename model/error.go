@@ -1,0 +1,99 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrorClass says what kind of trouble a model call ran into, and with it what
+// may help.
+type ErrorClass string
+
+// The classes of errors.
+const (
+	// Provider is trouble on the vendor's side that may pass.
+	Provider ErrorClass = "provider"
+	// RateLimited is a refusal because too much was asked in a time.
+	RateLimited ErrorClass = "rate_limited"
+	// Overloaded is a refusal because the vendor is too busy.
+	Overloaded ErrorClass = "overloaded"
+	// Timeout is an answer that did not come in time.
+	Timeout ErrorClass = "timeout"
+	// StreamInterrupted is an answer that broke off.
+	StreamInterrupted ErrorClass = "stream_interrupted"
+	// ContextOverflow is a request longer than the model's window.
+	ContextOverflow ErrorClass = "context_overflow"
+	// InvalidRequest is a request the vendor does not understand or allow.
+	InvalidRequest ErrorClass = "invalid_request"
+	// Unauthorized is a refusal of the credentials.
+	Unauthorized ErrorClass = "unauthorized"
+	// ModelNotFound is a model the vendor does not know.
+	ModelNotFound ErrorClass = "model_not_found"
+	// ContentFiltered is a request or answer the vendor withheld.
+	ContentFiltered ErrorClass = "content_filtered"
+	// AllModelsUnavailable is a pool none of whose members could serve.
+	AllModelsUnavailable ErrorClass = "all_models_unavailable"
+	// Cancelled is a call that its caller gave up.
+	Cancelled ErrorClass = "cancelled"
+)
+
+// Retryable reports whether the same request may succeed later.
+func (c ErrorClass) Retryable() bool {
+	switch c {
+	case Provider, RateLimited, Overloaded, Timeout, StreamInterrupted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Error is why a model call failed.
+type Error struct {
+	Class ErrorClass
+	// Provider is the id of the provider, empty when none was reached.
+	Provider string
+	// Message says what happened, without secrets.
+	Message string
+	// Status is the HTTP status of the vendor's answer, 0 when there was none.
+	Status int
+	// RetryAfter is how long the vendor asks to wait, 0 when it does not say.
+	RetryAfter time.Duration
+	// Err is the cause, if there is one.
+	Err error
+}
+
+// Error returns the provider, the class and the message.
+func (e *Error) Error() string {
+	text := string(e.Class)
+	if e.Status != 0 {
+		text = fmt.Sprintf("%s (HTTP %d)", text, e.Status)
+	}
+	if e.Provider != "" {
+		text = fmt.Sprintf("provider %s: %s", e.Provider, text)
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// AsError returns err as an *Error: itself when it is one, else of class
+// Cancelled or Timeout when it comes from a context, else of class Provider.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &Error{Class: Cancelled, Message: "the call was cancelled", Err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Class: Timeout, Message: "the deadline passed", Err: err}
+	default:
+		return &Error{Class: Provider, Message: err.Error(), Err: err}
+	}
+}

@@ -1,0 +1,192 @@
+// Package model holds what a language model is asked and what it answers:
+// messages, requests, the stream of an answer, usage and errors. A vendor is
+// an Executor; each lives in a sub-package of its own.
+package model
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Role says who a message is from.
+type Role string
+
+// The roles of messages.
+const (
+	// RoleSystem carries instructions.
+	RoleSystem Role = "system"
+	// RoleUser is the person or program that the agent works for.
+	RoleUser Role = "user"
+	// RoleAssistant is the model.
+	RoleAssistant Role = "assistant"
+	// RoleTool carries the results of tool calls, one part each, in the order
+	// of the calls.
+	RoleTool Role = "tool"
+)
+
+// Message is one entry of a conversation.
+type Message struct {
+	ID    string `json:"id,omitempty"`
+	Role  Role   `json:"role"`
+	Parts []Part `json:"parts"`
+}
+
+// PartType says which field of a Part is set.
+type PartType string
+
+// The types of parts.
+const (
+	// PartText is text, in Part.Text.
+	PartText PartType = "text"
+	// PartImage is a picture, in Part.Blob.
+	PartImage PartType = "image"
+	// PartFile is any other file, such as a PDF or a recording, in Part.Blob.
+	PartFile PartType = "file"
+	// PartReasoning is what the model thought, in Part.Reasoning.
+	PartReasoning PartType = "reasoning"
+	// PartToolCall is a call the model asked for, in Part.ToolCall.
+	PartToolCall PartType = "tool_call"
+	// PartToolResult is the outcome of a call, in Part.ToolResult.
+	PartToolResult PartType = "tool_result"
+)
+
+// Part is one piece of a message. Type says which of the other fields is set.
+type Part struct {
+	Type       PartType    `json:"type"`
+	Text       string      `json:"text,omitempty"`
+	Blob       *Blob       `json:"blob,omitempty"`
+	Reasoning  *Reasoning  `json:"reasoning,omitempty"`
+	ToolCall   *ToolCall   `json:"tool_call,omitempty"`
+	ToolResult *ToolResult `json:"tool_result,omitempty"`
+}
+
+// Blob is an image or file: its bytes, or where they are.
+type Blob struct {
+	// MediaType is the content's MIME type, as in image/png.
+	MediaType string `json:"media_type"`
+	// Data is the content; JSON carries it in base64. Empty when URI is set.
+	Data []byte `json:"data,omitempty"`
+	// URI is where the content is; empty when Data is set.
+	URI string `json:"uri,omitempty"`
+	// Name is the file's name, where there is one.
+	Name string `json:"name,omitempty"`
+}
+
+// Reasoning is what a model thought before it answered.
+type Reasoning struct {
+	Text string `json:"text,omitempty"`
+	// Encrypted is the vendor's opaque form, to be sent back unchanged with
+	// the conversation.
+	Encrypted string `json:"encrypted,omitempty"`
+	// ID is the vendor's id of the reasoning item, where it has one.
+	ID string `json:"id,omitempty"`
+}
+
+// ToolCall is a call that a model asked for.
+type ToolCall struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is a JSON object, as the model wrote it. It may be malformed.
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// MarshalJSON writes the call. Arguments that are no JSON are written as the
+// string they are, so that a message can always be stored and shown.
+func (c ToolCall) MarshalJSON() ([]byte, error) {
+	type plain ToolCall
+	if !json.Valid(c.Arguments) {
+		text, err := json.Marshal(string(c.Arguments))
+		if err != nil {
+			return nil, err
+		}
+		c.Arguments = text
+	}
+	return json.Marshal(plain(c))
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *ToolCall) UnmarshalJSON(data []byte) error {
+	type plain ToolCall
+	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
+		return err
+	}
+	if len(c.Arguments) > 0 && c.Arguments[0] == '"' {
+		var text string
+		if err := json.Unmarshal(c.Arguments, &text); err != nil {
+			return err
+		}
+		c.Arguments = json.RawMessage(text)
+	}
+	return nil
+}
+
+// ToolResult is the outcome of a call.
+type ToolResult struct {
+	CallID string `json:"call_id"`
+	Name   string `json:"name"`
+	// Content is what the model reads.
+	Content []Part `json:"content"`
+	// IsError tells the model that the call did not do what it asked.
+	IsError bool `json:"is_error,omitempty"`
+}
+
+// Text returns a text part.
+func Text(text string) Part { return Part{Type: PartText, Text: text} }
+
+// User returns a message from the user with one text part.
+func User(text string) Message { return Message{Role: RoleUser, Parts: []Part{Text(text)}} }
+
+// System returns a message of instructions with one text part.
+func System(text string) Message { return Message{Role: RoleSystem, Parts: []Part{Text(text)}} }
+
+// Assistant returns an answer of the model with one text part.
+func Assistant(text string) Message { return Message{Role: RoleAssistant, Parts: []Part{Text(text)}} }
+
+// Text returns the text parts of the message joined.
+func (m *Message) Text() string { return PartsText(m.Parts) }
+
+// ToolCalls returns the calls that the message asks for, in order. The calls
+// are shared with the message.
+func (m *Message) ToolCalls() []*ToolCall {
+	n := 0
+	for i := range m.Parts {
+		if m.Parts[i].Type == PartToolCall {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	calls := make([]*ToolCall, 0, n)
+	for i := range m.Parts {
+		if m.Parts[i].Type == PartToolCall {
+			calls = append(calls, m.Parts[i].ToolCall)
+		}
+	}
+	return calls
+}
+
+// PartsText returns the text among parts joined.
+func PartsText(parts []Part) string {
+	first, more := "", false
+	for i := range parts {
+		if parts[i].Type != PartText || parts[i].Text == "" {
+			continue
+		}
+		if first != "" {
+			more = true
+			break
+		}
+		first = parts[i].Text
+	}
+	if !more {
+		return first
+	}
+	var b strings.Builder
+	for i := range parts {
+		if parts[i].Type == PartText {
+			b.WriteString(parts[i].Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,296 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// maxActionRounds is how often a phase goes over the actions that its actions
+// schedule.
+const maxActionRounds = 16
+
+// Action is something a hook asked for.
+type Action struct {
+	Key     string
+	Payload any
+}
+
+// DeadLetter is an action that could not be carried out.
+type DeadLetter struct {
+	Action Action
+	Err    error
+}
+
+// Engine runs the phases of one turn over an ExecutionEnv and keeps the turn's
+// state. It belongs to one goroutine.
+type Engine struct {
+	// Context is what hooks see; the loop fills it before each phase.
+	Context PhaseContext
+	// Request collects what the plugins make of the next request; the loop
+	// clears it when the request was sent.
+	Request RequestPlan
+
+	env         *ExecutionEnv
+	state       map[StateKey]any
+	pending     []Action
+	staged      staged
+	deadLetters []DeadLetter
+	failed      int
+}
+
+// staged is what the hooks of one phase did and what is not committed yet.
+type staged struct {
+	state   map[StateKey]any
+	actions []Action
+	effects []Action
+	stop    *event.Termination
+	err     error
+}
+
+func (s *staged) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// NewEngine returns an engine for one turn.
+func NewEngine(env *ExecutionEnv) *Engine {
+	e := &Engine{env: env}
+	e.Context.engine = e
+	return e
+}
+
+// HookError says that a plugin's code failed in a phase.
+type HookError struct {
+	Plugin string
+	Phase  Phase
+	Err    error
+}
+
+// Error names the plugin and the phase.
+func (e *HookError) Error() string {
+	return fmt.Sprintf("plugin %s in %s: %v", e.Plugin, e.Phase, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *HookError) Unwrap() error { return e.Err }
+
+// ErrActionLoop is returned for a phase whose actions schedule actions without
+// end.
+var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
+
+// Run runs the hooks of a phase in order, each seeing what the one before it
+// left, commits what they did, carries out the actions that belong to the
+// phase, and hands on effects. It returns the termination that a hook asked
+// for, or nil. On an error nothing of the phase is committed.
+func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, error) {
+	if e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 {
+		return nil, nil //nolint:nilnil // no termination is the usual outcome
+	}
+	e.Context.Phase = phase
+	for i := range e.env.hooks {
+		h := &e.env.hooks[i]
+		if h.phase != phase {
+			continue
+		}
+		if err := e.call(ctx, h); err != nil {
+			e.staged = staged{}
+			return nil, err
+		}
+	}
+	stop, effects, err := e.commit(ctx, phase)
+	if err != nil {
+		return nil, err
+	}
+	e.handOn(ctx, effects)
+	return stop, nil
+}
+
+func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &HookError{Plugin: h.owner, Phase: h.phase, Err: fmt.Errorf("panic: %v", v)}
+		}
+	}()
+	if err = h.hook(ctx, &e.Context); err == nil {
+		err = e.staged.err
+	}
+	if err == nil {
+		err = e.checkHandlers()
+	}
+	if err != nil {
+		return &HookError{Plugin: h.owner, Phase: h.phase, Err: err}
+	}
+	return nil
+}
+
+// checkHandlers refuses actions and effects that nobody handles, at the hook
+// that asks for them.
+func (e *Engine) checkHandlers() error {
+	for _, a := range e.staged.actions {
+		if e.env.action(a.Key) < 0 {
+			return fmt.Errorf("no plugin handles the action %q", a.Key)
+		}
+	}
+	for _, a := range e.staged.effects {
+		if e.env.effect(a.Key) < 0 {
+			return fmt.Errorf("no plugin handles the effect %q", a.Key)
+		}
+	}
+	return nil
+}
+
+// commit makes what the hooks did part of the turn and runs the actions of the
+// phase, round by round, until none is left.
+func (e *Engine) commit(ctx context.Context, phase Phase) (*event.Termination, []Action, error) {
+	var stop *event.Termination
+	var effects []Action
+	for range maxActionRounds {
+		due := e.take(&stop, &effects, phase)
+		if len(due) == 0 {
+			return stop, effects, nil
+		}
+		for _, a := range due {
+			e.act(ctx, a)
+		}
+	}
+	if due := e.take(&stop, &effects, phase); len(due) > 0 {
+		return nil, nil, fmt.Errorf("%w: %d rounds in %s", ErrActionLoop, maxActionRounds, phase)
+	}
+	return stop, effects, nil
+}
+
+// take commits what is staged and returns the pending actions of the phase.
+func (e *Engine) take(stop **event.Termination, effects *[]Action, phase Phase) []Action {
+	if e.staged.state != nil {
+		if e.state == nil {
+			e.state = e.staged.state
+		} else {
+			maps.Copy(e.state, e.staged.state)
+		}
+	}
+	if *stop == nil {
+		*stop = e.staged.stop
+	}
+	*effects = append(*effects, e.staged.effects...)
+	e.pending = append(e.pending, e.staged.actions...)
+	e.staged = staged{}
+
+	var due []Action
+	rest := e.pending[:0]
+	for _, a := range e.pending {
+		if i := e.env.action(a.Key); e.env.actions[i].phase == phase {
+			due = append(due, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	e.pending = rest
+	return due
+}
+
+// act carries out one action. What a failed handler staged is dropped.
+func (e *Engine) act(ctx context.Context, a Action) {
+	before := e.staged
+	e.staged = staged{state: maps.Clone(before.state), stop: before.stop}
+	err := e.handle(ctx, a)
+	if err != nil {
+		e.staged = before
+		e.deadLetters = append(e.deadLetters, DeadLetter{Action: a, Err: err})
+		return
+	}
+	e.staged.actions = append(before.actions, e.staged.actions...)
+	e.staged.effects = append(before.effects, e.staged.effects...)
+}
+
+func (e *Engine) handle(ctx context.Context, a Action) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	h := &e.env.actions[e.env.action(a.Key)]
+	if err := h.handle(ctx, &e.Context, a.Payload); err != nil {
+		return err
+	}
+	if e.staged.err != nil {
+		return e.staged.err
+	}
+	return e.checkHandlers()
+}
+
+// handOn runs effects in order. Their failures are counted.
+func (e *Engine) handOn(ctx context.Context, effects []Action) {
+	for _, a := range effects {
+		if err := e.affect(ctx, a); err != nil {
+			e.failed++
+		}
+	}
+}
+
+func (e *Engine) affect(ctx context.Context, a Action) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return e.env.effects[e.env.effect(a.Key)].handle(ctx, a.Payload)
+}
+
+// Gate asks every gate about the call in the context and returns the decision
+// that counts. A gate that fails blocks the call.
+func (e *Engine) Gate(ctx context.Context) Decision {
+	var strictest Decision
+	e.Context.Phase = ToolGate
+	for i := range e.env.gates {
+		g := &e.env.gates[i]
+		d, err := check(ctx, g.gate, &e.Context)
+		if err == nil {
+			err = e.staged.err
+			e.staged = staged{}
+		}
+		if err != nil {
+			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", g.owner, err)}
+		}
+		if d.Kind > strictest.Kind {
+			strictest = d
+			strictest.Plugin = g.owner
+		}
+	}
+	return strictest
+}
+
+func check(ctx context.Context, gate Gate, p *PhaseContext) (d Decision, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return gate.Check(ctx, p)
+}
+
+// Transform applies the request transforms in order.
+func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out []model.Message, err error) {
+	owner := ""
+	defer func() {
+		if v := recover(); v != nil {
+			err = &HookError{Plugin: owner, Phase: BeforeInference, Err: fmt.Errorf("panic in request transform: %v", v)}
+		}
+	}()
+	for i := range e.env.transforms {
+		owner = e.env.transforms[i].owner
+		messages = e.env.transforms[i].transform(messages, offered)
+	}
+	return messages, nil
+}
+
+// DeadLetters returns the actions that could not be carried out.
+func (e *Engine) DeadLetters() []DeadLetter { return e.deadLetters }
+
+// FailedEffects returns how many effects failed.
+func (e *Engine) FailedEffects() int { return e.failed }

@@ -1,0 +1,156 @@
+package plugins
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Loaded is a plugin of an agent.
+type Loaded struct {
+	// ID is the id the plugin is registered under.
+	ID     string
+	Plugin Plugin
+	// Core marks the runtime's own plugins, which no filter leaves out.
+	Core bool
+}
+
+// PluginTool is a tool that a plugin registered.
+type PluginTool struct {
+	Owner string
+	ID    string
+	Tool  tools.Tool
+}
+
+type (
+	taggedHook struct {
+		phase Phase
+		owner string
+		hook  Hook
+	}
+	taggedGate struct {
+		owner string
+		gate  Gate
+	}
+	taggedTransform struct {
+		owner     string
+		transform RequestTransform
+	}
+	actionHandler struct {
+		key    string
+		phase  Phase
+		owner  string
+		handle ActionHandler
+	}
+	effectHandler struct {
+		key    string
+		owner  string
+		handle EffectHandler
+	}
+	keyRegistration struct {
+		owner string
+		key   StateKey
+	}
+)
+
+// ExecutionEnv is what the plugins of an agent come to: the hooks of each
+// phase, the tool gates, the handlers of actions and effects, the transforms
+// of requests, the keys of the state, and the tools. It is built anew for
+// every resolve and shared by nothing.
+type ExecutionEnv struct {
+	plugins    []Loaded
+	hooks      []taggedHook
+	gates      []taggedGate
+	transforms []taggedTransform
+	actions    []actionHandler
+	effects    []effectHandler
+	keys       []keyRegistration
+	tools      []PluginTool
+	// phases has a bit for each phase that has a hook.
+	phases uint16
+}
+
+// Build registers the plugins in order and returns what they come to. The
+// sections are the decoded settings of the agent, by section key. When the
+// agent's active_hook_filter is not empty, only the plugins it names and core
+// plugins contribute hooks, gates, transforms and tools. The errors, each a
+// *RegisterError, are all that went wrong; a panic in Register is one of them.
+func Build(agent *spec.Agent, loaded []Loaded, sections map[string]any) (*ExecutionEnv, []error) {
+	env := &ExecutionEnv{
+		plugins: loaded,
+		hooks:   make([]taggedHook, 0, 2*len(loaded)),
+		actions: make([]actionHandler, 0, 4),
+	}
+	var errs []error
+	r := Registrar{env: env, agent: agent, sections: sections}
+	for i := range loaded {
+		l := &loaded[i]
+		r.owner, r.errs = l.ID, nil
+		r.active = l.Core || len(agent.ActiveHookFilter) == 0 || slices.Contains(agent.ActiveHookFilter, l.ID)
+		if err := register(l.Plugin, &r); err != nil {
+			r.fail(err)
+		}
+		for _, err := range r.errs {
+			errs = append(errs, &RegisterError{Plugin: l.ID, Err: err})
+		}
+	}
+	return env, errs
+}
+
+func register(p Plugin, r *Registrar) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in Register: %v", v)
+		}
+	}()
+	return p.Register(r)
+}
+
+// Plugins returns the agent's plugins in order.
+func (e *ExecutionEnv) Plugins() []Loaded { return e.plugins }
+
+// Tools returns the tools that the plugins registered, in order.
+func (e *ExecutionEnv) Tools() []PluginTool { return e.tools }
+
+// Hooks returns the ids of the plugins that have a hook in a phase, in the
+// order in which the hooks run.
+func (e *ExecutionEnv) Hooks(phase Phase) []string {
+	var owners []string
+	for i := range e.hooks {
+		if e.hooks[i].phase == phase {
+			owners = append(owners, e.hooks[i].owner)
+		}
+	}
+	return owners
+}
+
+func (e *ExecutionEnv) action(key string) int {
+	return slices.IndexFunc(e.actions, func(a actionHandler) bool { return a.key == key })
+}
+
+func (e *ExecutionEnv) effect(key string) int {
+	return slices.IndexFunc(e.effects, func(a effectHandler) bool { return a.key == key })
+}
+
+func (e *ExecutionEnv) declares(key StateKey) bool {
+	return slices.ContainsFunc(e.keys, func(k keyRegistration) bool { return k.key == key })
+}
+
+// ToolVerdict returns what the gates decide about a tool before any call is
+// made: the strictest verdict of those that can tell.
+func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
+	var strictest Verdict
+	for i := range e.gates {
+		static, ok := e.gates[i].gate.(StaticGate)
+		if !ok {
+			continue
+		}
+		if v := static.Verdict(toolID); v.Access > strictest.Access {
+			v.Plugin = e.gates[i].owner
+			strictest = v
+		}
+	}
+	return strictest
+}

@@ -1,0 +1,114 @@
+package plugins
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Gate decides about a tool call before it is executed. Check is called once
+// for each call, in the order of the calls; it cannot write state. An error,
+// or a panic, blocks the call.
+type Gate interface {
+	Check(ctx context.Context, p *PhaseContext) (Decision, error)
+}
+
+// GateFunc is a function that serves as a Gate.
+type GateFunc func(ctx context.Context, p *PhaseContext) (Decision, error)
+
+// Check calls f.
+func (f GateFunc) Check(ctx context.Context, p *PhaseContext) (Decision, error) { return f(ctx, p) }
+
+// DecisionKind is what a gate decides. Of the decisions of several gates the
+// greatest counts, and among equals the first.
+type DecisionKind uint8
+
+// The kinds of decisions, weakest first.
+const (
+	// Allow lets the call through.
+	Allow DecisionKind = iota
+	// SetResult takes the decision's Result in place of executing the call.
+	SetResult
+	// Suspend makes the call wait for something outside.
+	Suspend
+	// Block refuses the call; the model reads the Reason.
+	Block
+)
+
+// Decision is what a gate says about a call.
+type Decision struct {
+	Kind DecisionKind
+	// Reason says why, for the model and the log.
+	Reason string
+	// Result is the result of the call, for SetResult.
+	Result tools.Result
+	// Ticket describes what the call waits for, for Suspend.
+	Ticket *Ticket
+	// Terminate ends the turn along with the call, for Block.
+	Terminate bool
+
+	// Plugin is the plugin whose gate decided; the engine sets it.
+	Plugin string
+}
+
+// Ticket describes what a suspended call waits for.
+type Ticket struct {
+	// ID identifies the ticket within the turn.
+	ID string `json:"id"`
+	// Action says what is asked for, as in tool:PermissionConfirm.
+	Action string `json:"action"`
+	// Message is what a person is shown.
+	Message string `json:"message,omitempty"`
+	// ResponseSchema is the JSON Schema of an answer; empty means any.
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// Access is how a tool may be used, as far as it can be told before a call.
+type Access uint8
+
+// The accesses, most open first.
+const (
+	// AccessAllow lets calls through.
+	AccessAllow Access = iota
+	// AccessDepends decides by the arguments of a call.
+	AccessDepends
+	// AccessAsk lets calls through after a person agreed.
+	AccessAsk
+	// AccessDeny refuses every call.
+	AccessDeny
+)
+
+// String returns allow, depends, ask or deny.
+func (a Access) String() string {
+	switch a {
+	case AccessAllow:
+		return "allow"
+	case AccessDepends:
+		return "depends"
+	case AccessAsk:
+		return "ask"
+	default:
+		return "deny"
+	}
+}
+
+// MarshalText returns the access by its name.
+func (a Access) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// Verdict is what a gate can tell about a tool before a call is made.
+type Verdict struct {
+	Access Access `json:"access"`
+	// Rule is the rule or default that decides, as a person would name it.
+	Rule string `json:"rule,omitempty"`
+	// Plugin is the plugin whose gate decides.
+	Plugin string `json:"plugin,omitempty"`
+}
+
+// StaticGate is implemented by gates that can tell before a call is made what
+// they will decide; explain and diff show it, and a tool that is denied
+// whatever its arguments is not offered to the model.
+type StaticGate interface {
+	Gate
+	Verdict(toolID string) Verdict
+}

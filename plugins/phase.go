@@ -1,0 +1,124 @@
+package plugins
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Phase is a point of a turn at which plugins run.
+type Phase uint8
+
+// The phases, in the order in which a turn goes through them.
+const (
+	// RunStart runs once, before the first step.
+	RunStart Phase = iota
+	// StepStart runs at the beginning of each step.
+	StepStart
+	// BeforeInference runs before a request is put together. Context messages,
+	// tool filters and overrides scheduled up to here shape that request.
+	BeforeInference
+	// AfterInference runs when the model has answered, before its tool calls
+	// are looked at. A hook may stop the turn here.
+	AfterInference
+	// ToolGate asks the gates about each tool call.
+	ToolGate
+	// BeforeToolExecute runs before each call that the gates let through.
+	BeforeToolExecute
+	// AfterToolExecute runs after each call that was executed.
+	AfterToolExecute
+	// StepEnd runs at the end of each step.
+	StepEnd
+	// RunEnd runs once, whatever the turn ended by.
+	RunEnd
+
+	phaseCount
+)
+
+var phaseNames = [phaseCount]string{
+	"RunStart", "StepStart", "BeforeInference", "AfterInference", "ToolGate",
+	"BeforeToolExecute", "AfterToolExecute", "StepEnd", "RunEnd",
+}
+
+// String returns the phase's name.
+func (p Phase) String() string {
+	if p >= phaseCount {
+		return "Phase(" + strconv.Itoa(int(p)) + ")"
+	}
+	return phaseNames[p]
+}
+
+// Phases returns all phases in order.
+func Phases() []Phase {
+	all := make([]Phase, phaseCount)
+	for i := range all {
+		all[i] = Phase(i) //nolint:gosec // there are nine
+	}
+	return all
+}
+
+// Stats is what a turn has used so far.
+type Stats struct {
+	// Steps counts the steps begun, the current one included.
+	Steps int `json:"steps"`
+	// Usage sums the tokens of all model calls, those of delegates included.
+	Usage model.Usage `json:"usage"`
+	// Started is when the turn began.
+	Started time.Time `json:"started"`
+	// FailedSteps counts the latest steps in a row in which every tool call
+	// failed.
+	FailedSteps int `json:"failed_steps"`
+}
+
+// PhaseContext is what a hook sees of the turn. It is valid only during the
+// call it is given to; everything reachable from its exported fields is
+// read-only.
+type PhaseContext struct {
+	Phase     Phase
+	TurnID    string
+	SessionID string
+	Agent     *spec.Agent
+	Stats     *Stats
+	// Now is the time at which the phase began.
+	Now time.Time
+	// Messages is the conversation so far.
+	Messages []model.Message
+	// Answer is the model's answer, from AfterInference to StepEnd.
+	Answer *model.Message
+	// Call is the tool call concerned, from ToolGate to AfterToolExecute.
+	Call *model.ToolCall
+	// Result is what the call came to, in AfterToolExecute.
+	Result *tools.Result
+	// Termination says why the turn ended, in RunEnd.
+	Termination *event.Termination
+
+	engine *Engine
+}
+
+// Schedule asks for an action, which runs in the phase of its handler: in this
+// phase once its hooks have run, or when the turn comes to that phase.
+func (p *PhaseContext) Schedule(action string, payload any) {
+	p.engine.staged.actions = append(p.engine.staged.actions, Action{Key: action, Payload: payload})
+}
+
+// Effect asks for an effect, which is handled after the phase is committed.
+func (p *PhaseContext) Effect(key string, payload any) {
+	p.engine.staged.effects = append(p.engine.staged.effects, Action{Key: key, Payload: payload})
+}
+
+// Stop asks for the end of the turn. In AfterInference the model's answer is
+// kept and its tool calls are not executed; in other phases the turn ends at
+// the end of the step. Of several requests the first counts.
+func (p *PhaseContext) Stop(t event.Termination) {
+	if p.engine.staged.stop == nil {
+		p.engine.staged.stop = &t
+	}
+}
+
+// Request returns what the plugins have made of the next request, for handlers
+// that shape it.
+func (p *PhaseContext) Request() *RequestPlan { return &p.engine.Request }

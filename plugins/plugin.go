@@ -1,0 +1,87 @@
+// Package plugins holds what extends the agent loop: the Plugin interface, the
+// Registrar that a plugin declares itself with, the ExecutionEnv that comes of
+// it, typed state, and the engine that runs the phases of a turn. Each plugin
+// that ships with the runtime is a sub-package.
+package plugins
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+)
+
+// Plugin extends the agent loop. Its one name is the id it is registered
+// under: plugin_ids, active_hook_filter, messages and traces all use it.
+//
+// Descriptor is called when a revision is published and must return the same
+// at every call. Register is called for every resolve, from many goroutines at
+// once, and must not reach out: a dry run calls it too. A plugin keeps nothing
+// that belongs to a turn in its own struct; Register makes that state afresh
+// and closes over it.
+type Plugin interface {
+	Descriptor() Descriptor
+	Register(r *Registrar) error
+}
+
+// Descriptor describes a plugin.
+type Descriptor struct {
+	// Summary is one sentence on what the plugin does.
+	Summary string
+	// Sections are the agent sections that the plugin claims.
+	Sections []Section
+}
+
+// Section is one key below an agent's sections that a plugin claims.
+type Section struct {
+	// Key is the name of the section.
+	Key string
+	// Summary is one sentence on what the section says.
+	Summary string
+	// Schema is the JSON Schema that the section must satisfy.
+	Schema json.RawMessage
+	// Decode turns a section that satisfies the schema into what Register
+	// reads with Config; raw is nil when the agent does not have the section.
+	// It runs once per agent and revision, so what is costly belongs here.
+	// What it reports has paths inside the section. Nil keeps the bare JSON.
+	Decode func(raw json.RawMessage) (any, diag.List)
+}
+
+// NewSection returns a section whose settings decode to a T. The value that
+// decode returns is shared by all resolves of a revision: treat it as
+// read-only.
+func NewSection[T any](key, summary string, schema json.RawMessage, decode func(raw json.RawMessage) (T, diag.List)) Section {
+	return Section{
+		Key: key, Summary: summary, Schema: schema,
+		Decode: func(raw json.RawMessage) (any, diag.List) { return decode(raw) },
+	}
+}
+
+// DecodeInto returns a decoder for sections that need no more than their JSON
+// decoded over the defaults.
+func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
+	return func(raw json.RawMessage) (T, diag.List) {
+		v := defaults
+		if raw == nil {
+			return v, nil
+		}
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return defaults, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+		}
+		return v, nil
+	}
+}
+
+// Settings is what the runtime gives a plugin of a configuration file when it
+// makes one.
+type Settings struct {
+	// ID is the plugin's id.
+	ID     string
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Kind is one value of a plugin's type field in a configuration file.
+type Kind = spec.Kind[Settings, Plugin]

@@ -1,0 +1,168 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Hook runs in a phase of a turn. It reads the turn from p, writes state with
+// the keys it registered and schedules actions; what it does takes effect when
+// all hooks of the phase have run. An error, or a panic, fails the turn.
+type Hook func(ctx context.Context, p *PhaseContext) error
+
+// RequestTransform changes the messages of an outgoing request, and nothing
+// else: what the turn remembers stays as it is. It must not modify the
+// messages it is given.
+type RequestTransform func(messages []model.Message, offered []model.Tool) []model.Message
+
+// ActionHandler carries out an action that a hook scheduled. An error puts the
+// action on the list of dead letters; the turn goes on.
+type ActionHandler func(ctx context.Context, p *PhaseContext, payload any) error
+
+// EffectHandler does something outside of the turn after the phase that asked
+// for it was committed. An error is counted; the turn goes on.
+type EffectHandler func(ctx context.Context, payload any) error
+
+// Registrar takes in what a plugin declares. It serves one Register call of
+// one plugin and is worthless afterwards.
+type Registrar struct {
+	env      *ExecutionEnv
+	owner    string
+	active   bool
+	agent    *spec.Agent
+	sections map[string]any
+	errs     []error
+}
+
+// Agent returns the agent that is being resolved. It is read-only.
+func (r *Registrar) Agent() *spec.Agent { return r.agent }
+
+// Config returns the decoded settings of a section that the plugin claims. The
+// value is shared by all resolves of a revision: treat it as read-only. ok is
+// false when the plugin does not claim the section, or T is not what its
+// Decode returns.
+func Config[T any](r *Registrar, key string) (settings T, ok bool) {
+	settings, ok = r.sections[key].(T)
+	return settings, ok
+}
+
+// Hook adds a hook to a phase. Hooks of a phase run in the order in which they
+// were added. The phase ToolGate takes gates, not hooks.
+func (r *Registrar) Hook(phase Phase, hook Hook) {
+	switch {
+	case phase >= phaseCount:
+		r.fail(fmt.Errorf("plugin %s registers a hook for the unknown phase %d", r.owner, phase))
+	case phase == ToolGate:
+		r.fail(fmt.Errorf("plugin %s registers a hook for the phase ToolGate; use ToolGate instead", r.owner))
+	case r.active:
+		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
+		r.env.phases |= 1 << phase
+	}
+}
+
+// ToolGate adds a gate, which is asked about every tool call.
+func (r *Registrar) ToolGate(gate Gate) {
+	if r.active {
+		r.env.gates = append(r.env.gates, taggedGate{owner: r.owner, gate: gate})
+	}
+}
+
+// RequestTransform adds a transform of outgoing requests. Transforms run in
+// the order in which they were added.
+func (r *Registrar) RequestTransform(transform RequestTransform) {
+	if r.active {
+		r.env.transforms = append(r.env.transforms, taggedTransform{owner: r.owner, transform: transform})
+	}
+}
+
+// Tool adds a tool. Its id must differ from that of every other tool.
+func (r *Registrar) Tool(id string, tool tools.Tool) {
+	if !r.active {
+		return
+	}
+	for i := range r.env.tools {
+		if r.env.tools[i].ID == id {
+			r.fail(&DuplicateError{What: "tool", ID: id, First: r.env.tools[i].Owner, Second: r.owner})
+			return
+		}
+	}
+	r.env.tools = append(r.env.tools, PluginTool{Owner: r.owner, ID: id, Tool: tool})
+}
+
+// ActionHandler adds the handler of an action, which runs in the given phase.
+// It counts even when a filter keeps the plugin's hooks out.
+func (r *Registrar) ActionHandler(key string, phase Phase, handler ActionHandler) {
+	if i := r.env.action(key); i >= 0 {
+		r.fail(&DuplicateError{What: "action handler", ID: key, First: r.env.actions[i].owner, Second: r.owner})
+		return
+	}
+	r.env.actions = append(r.env.actions, actionHandler{key: key, phase: phase, owner: r.owner, handle: handler})
+}
+
+// EffectHandler adds the handler of an effect. It counts even when a filter
+// keeps the plugin's hooks out.
+func (r *Registrar) EffectHandler(key string, handler EffectHandler) {
+	if i := r.env.effect(key); i >= 0 {
+		r.fail(&DuplicateError{What: "effect handler", ID: key, First: r.env.effects[i].owner, Second: r.owner})
+		return
+	}
+	r.env.effects = append(r.env.effects, effectHandler{key: key, owner: r.owner, handle: handler})
+}
+
+// StateKey declares a key of the turn's state. A key may be declared by
+// several plugins, and only once by each.
+func (r *Registrar) StateKey(key StateKey) {
+	for _, k := range r.env.keys {
+		if k.key.ID() != key.ID() {
+			continue
+		}
+		if k.owner == r.owner || k.key != key {
+			r.fail(&DuplicateError{What: "state key", ID: key.ID(), First: k.owner, Second: r.owner})
+		}
+		return
+	}
+	r.env.keys = append(r.env.keys, keyRegistration{owner: r.owner, key: key})
+}
+
+func (r *Registrar) fail(err error) { r.errs = append(r.errs, err) }
+
+// DuplicateError says that something was registered twice that may exist only
+// once.
+type DuplicateError struct {
+	// What is the kind of thing, as in "action handler".
+	What string
+	// ID is its key or id.
+	ID string
+	// First and Second are the plugins that register it, possibly the same.
+	First, Second string
+}
+
+// Error names the thing and both plugins.
+func (e *DuplicateError) Error() string {
+	if e.First == e.Second {
+		return fmt.Sprintf("plugin %s registers the %s %q twice", e.First, e.What, e.ID)
+	}
+	return fmt.Sprintf("plugins %s and %s both register the %s %q", e.First, e.Second, e.What, e.ID)
+}
+
+// RegisterError says why a plugin could not be registered.
+type RegisterError struct {
+	Plugin string
+	Err    error
+}
+
+// Error names the plugin and the cause.
+func (e *RegisterError) Error() string {
+	if _, ok := errors.AsType[*DuplicateError](e.Err); ok {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("plugin %s: %v", e.Plugin, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RegisterError) Unwrap() error { return e.Err }

@@ -1,0 +1,166 @@
+// Package spec holds the declarative records of a runtime: agents, models,
+// pools, endpoints and remote sources. A record is pure data; it knows how to
+// validate itself but refers to other records by id only.
+//
+// The struct tags describe each field once, for the configuration loader, the
+// JSON Schema and the reference page: json gives the name, doc the meaning,
+// enum (separated by |), default, min, max and required its limits. A field
+// tagged key:"true" is filled from the key of the surrounding mapping.
+package spec
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// The defaults of an agent's limits.
+const (
+	// DefaultMaxRounds is the number of model calls an agent may make in one
+	// turn when it does not say otherwise.
+	DefaultMaxRounds = 16
+	// DefaultMaxContinuationRetries is how often per turn an answer that was
+	// cut off by the output limit is continued.
+	DefaultMaxContinuationRetries = 2
+)
+
+// ToolExecution says how the tool calls of one model answer run.
+type ToolExecution string
+
+// The ways in which the tool calls of one answer run.
+const (
+	// Parallel runs them concurrently; results keep the order of the calls.
+	Parallel ToolExecution = "parallel"
+	// Sequential runs them one after another.
+	Sequential ToolExecution = "sequential"
+)
+
+// Agent is a declared agent. An agent with an Endpoint runs on a remote
+// backend, which then owns model, prompt and tools; every other agent runs on
+// the local loop.
+type Agent struct {
+	ID          string `json:"id" key:"true" doc:"The agent's id."`
+	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it."`
+
+	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint."`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}."`
+
+	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Model calls allowed in one turn; 0 means unlimited."`
+	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued."`
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit."`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: none, low, medium, high, max, or {budget: tokens}."`
+	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run."`
+
+	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order."`
+	ActiveHookFilter []string `json:"active_hook_filter,omitempty" doc:"When not empty, only these plugins contribute hooks, gates, transforms and tools. The runtime's own plugins always do."`
+
+	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. When neither allow field is set, it may use every tool; a set field, even empty or null, allows only what it lists."`
+	AllowedToolPatterns  Names `json:"allowed_tool_patterns,omitzero" doc:"Globs over tool ids, adding to allowed_tools."`
+	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance."`
+	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools."`
+
+	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>."`
+	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window."`
+	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it."`
+
+	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local."`
+	// Registry is the name of the remote source that the agent was discovered
+	// from, empty for a declared agent.
+	Registry string `json:"registry,omitempty" key:"true" doc:"The remote source the agent was discovered from."`
+}
+
+// Local reports whether the agent runs on the local loop.
+func (a *Agent) Local() bool { return a.Endpoint == nil }
+
+// Rounds returns the agent's round limit, 0 for unlimited.
+func (a *Agent) Rounds() int {
+	if a.MaxRounds == nil {
+		return DefaultMaxRounds
+	}
+	return *a.MaxRounds
+}
+
+// ContinuationRetries returns how often a cut-off answer is continued.
+func (a *Agent) ContinuationRetries() int {
+	if a.MaxContinuationRetries == nil {
+		return DefaultMaxContinuationRetries
+	}
+	return *a.MaxContinuationRetries
+}
+
+// descriptionLimit is the longest line of a prompt, in characters, that
+// DisplayDescription shows.
+const descriptionLimit = 100
+
+// DisplayDescription is how the agent is presented to others: its description,
+// else the first line of its prompt that is not blank, cut to 100 characters,
+// else its id.
+func (a *Agent) DisplayDescription() string {
+	if a.Description != "" {
+		return a.Description
+	}
+	for line := range strings.Lines(string(a.SystemPrompt)) {
+		if line = strings.TrimSpace(line); line != "" {
+			if utf8.RuneCountInString(line) > descriptionLimit {
+				line = string([]rune(line)[:descriptionLimit])
+			}
+			return line
+		}
+	}
+	return a.ID
+}
+
+// Clone returns a copy of a that shares no slice or map with it. The bytes of
+// sections are shared: they are never modified.
+func (a *Agent) Clone() *Agent {
+	c := *a
+	c.StopConditions = slices.Clone(a.StopConditions)
+	c.PluginIDs = slices.Clone(a.PluginIDs)
+	c.ActiveHookFilter = slices.Clone(a.ActiveHookFilter)
+	c.AllowedTools = slices.Clone(a.AllowedTools)
+	c.AllowedToolPatterns = slices.Clone(a.AllowedToolPatterns)
+	c.ExcludedTools = slices.Clone(a.ExcludedTools)
+	c.ExcludedToolPatterns = slices.Clone(a.ExcludedToolPatterns)
+	c.Delegates = slices.Clone(a.Delegates)
+	c.Sections = maps.Clone(a.Sections)
+	return &c
+}
+
+// Validate checks the record by itself. Paths are relative to the agent.
+func (a *Agent) Validate() diag.List {
+	var list diag.List
+	if a.Endpoint == nil && a.ModelID == "" {
+		list = append(list, diag.New(diag.MissingField, "model_id", "model_id is missing").
+			WithHint("name a model or a model pool, or give the agent an endpoint"))
+	}
+	list = append(list, atLeastZero("max_rounds", a.MaxRounds)...)
+	list = append(list, atLeastZero("max_continuation_retries", a.MaxContinuationRetries)...)
+	switch a.ToolExecution {
+	case "", Parallel, Sequential:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "tool_execution",
+			"tool_execution is %q; allowed are parallel and sequential", a.ToolExecution))
+	}
+	for i := range a.StopConditions {
+		list = append(list, within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
+	}
+	if a.ReasoningEffort != nil {
+		list = append(list, within("reasoning_effort", a.ReasoningEffort.Validate())...)
+	}
+	if a.ContextPolicy != nil {
+		list = append(list, within("context_policy", a.ContextPolicy.Validate())...)
+	}
+	if a.Endpoint != nil {
+		list = append(list, within("endpoint", a.Endpoint.Validate())...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
+		if !json.Valid(a.Sections[key]) {
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is no valid JSON", key))
+		}
+	}
+	return list
+}

@@ -1,0 +1,92 @@
+package spec
+
+import "github.com/agentruntime/agentruntime/diag"
+
+// Defaults are merged under every local agent: a field the agent sets wins,
+// and of sections each key is taken as a whole from whichever has it, the
+// agent first. The two allow fields count as one: an agent that sets either
+// does not inherit the other, so that a default never widens it.
+type Defaults struct {
+	Agent
+}
+
+// Origin tells which parts of a merged agent came from the defaults, as the
+// paths below the agent that they stand under.
+type Origin map[string]bool
+
+// Path returns where a path below an agent was written: below the defaults if
+// the part it belongs to came from there, else below the agent at base.
+func (o Origin) Path(base, rel string) string {
+	segments, ok := diag.ParsePath(rel)
+	if ok && len(segments) > 0 {
+		top := segments[0].Key
+		if top == "sections" && len(segments) > 1 {
+			top = diag.Key(top, segments[1].Key)
+		}
+		if o[top] {
+			return diag.Join("defaults", rel)
+		}
+	}
+	return diag.Join(base, rel)
+}
+
+// Apply returns the agent with the defaults merged under it, and what came
+// from them. The agent itself is not modified. An endpoint-backed agent is
+// returned as it is: its backend decides about all that defaults can say.
+func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
+	if d == nil || !a.Local() {
+		return a, nil
+	}
+	m := &merge{origin: Origin{}, agent: a.Clone()}
+	inherit(m, "description", &m.agent.Description, d.Description, a.Description != "")
+	inherit(m, "model_id", &m.agent.ModelID, d.ModelID, a.ModelID != "")
+	inherit(m, "system_prompt", &m.agent.SystemPrompt, d.SystemPrompt, a.SystemPrompt != "")
+	inherit(m, "max_rounds", &m.agent.MaxRounds, d.MaxRounds, a.MaxRounds != nil)
+	inherit(m, "max_continuation_retries", &m.agent.MaxContinuationRetries, d.MaxContinuationRetries, a.MaxContinuationRetries != nil)
+	inherit(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
+	inherit(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
+	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, a.ContextPolicy != nil)
+	inheritList(m, "stop_conditions", &m.agent.StopConditions, d.StopConditions, a.StopConditions != nil)
+	inheritList(m, "plugin_ids", &m.agent.PluginIDs, d.PluginIDs, a.PluginIDs != nil)
+	inheritList(m, "active_hook_filter", &m.agent.ActiveHookFilter, d.ActiveHookFilter, a.ActiveHookFilter != nil)
+	inheritList(m, "delegates", &m.agent.Delegates, d.Delegates, a.Delegates != nil)
+	allows := a.AllowedTools != nil || a.AllowedToolPatterns != nil
+	inheritList(m, "allowed_tools", &m.agent.AllowedTools, d.AllowedTools, allows)
+	inheritList(m, "allowed_tool_patterns", &m.agent.AllowedToolPatterns, d.AllowedToolPatterns, allows)
+	inheritList(m, "excluded_tools", &m.agent.ExcludedTools, d.ExcludedTools, a.ExcludedTools != nil)
+	inheritList(m, "excluded_tool_patterns", &m.agent.ExcludedToolPatterns, d.ExcludedToolPatterns, a.ExcludedToolPatterns != nil)
+	for key, section := range d.Sections {
+		if _, own := a.Sections[key]; own {
+			continue
+		}
+		if m.agent.Sections == nil {
+			m.agent.Sections = make(Sections, len(d.Sections))
+		}
+		m.agent.Sections[key] = section
+		m.origin[diag.Key("sections", key)] = true
+	}
+	return m.agent, m.origin
+}
+
+// merge collects one agent and what it inherited.
+type merge struct {
+	agent  *Agent
+	origin Origin
+}
+
+func inherit[T comparable](m *merge, name string, field *T, value T, own bool) {
+	var zero T
+	if own || value == zero {
+		return
+	}
+	*field = value
+	m.origin[name] = true
+}
+
+func inheritList[S ~[]E, E any](m *merge, name string, field *S, value S, own bool) {
+	if own || value == nil {
+		return
+	}
+	*field = value
+	m.origin[name] = true
+}

@@ -1,0 +1,129 @@
+package spec
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Modality is a kind of content that a model reads or writes.
+type Modality string
+
+// The modalities a model may declare.
+const (
+	ModalityText  Modality = "text"
+	ModalityImage Modality = "image"
+	ModalityAudio Modality = "audio"
+	ModalityVideo Modality = "video"
+	ModalityPDF   Modality = "pdf"
+)
+
+// Model maps a model id to a provider and the provider's own name for it,
+// with what is known of the model's capabilities and price.
+type Model struct {
+	ID              string      `json:"id" key:"true" doc:"The model's id."`
+	ProviderID      string      `json:"provider_id" required:"true" doc:"The provider that serves the model."`
+	UpstreamModel   string      `json:"upstream_model" required:"true" doc:"The provider's own name of the model."`
+	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Tokens that fit into one request, answer included."`
+	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have."`
+	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
+	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"Until when the model's knowledge reaches: YYYY-MM or YYYY-MM-DD."`
+	Pricing         *Pricing    `json:"pricing,omitempty" doc:"What tokens cost."`
+}
+
+// Modalities lists the kinds of content a model reads and writes.
+type Modalities struct {
+	Input  []Modality `json:"input,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model reads."`
+	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes."`
+}
+
+// Pricing is what a model's tokens cost, per million.
+type Pricing struct {
+	InputPerMillion       float64  `json:"input_per_million" min:"0" doc:"Price of a million input tokens."`
+	OutputPerMillion      float64  `json:"output_per_million" min:"0" doc:"Price of a million output tokens."`
+	CachedInputPerMillion *float64 `json:"cached_input_per_million,omitempty" min:"0" doc:"Price of a million input tokens read from the provider's cache."`
+	Currency              string   `json:"currency,omitempty" default:"USD" doc:"Currency of the prices, as an ISO 4217 code."`
+}
+
+// Validate checks the record by itself. Paths are relative to the model.
+func (m *Model) Validate() diag.List {
+	var list diag.List
+	list = append(list, required("provider_id", m.ProviderID)...)
+	list = append(list, required("upstream_model", m.UpstreamModel)...)
+	list = append(list, positive("context_window", m.ContextWindow)...)
+	list = append(list, positive("max_output_tokens", m.MaxOutputTokens)...)
+	if m.ContextWindow != nil && m.MaxOutputTokens != nil && *m.MaxOutputTokens > *m.ContextWindow && *m.ContextWindow > 0 {
+		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",
+			"max_output_tokens is %d, more than the context window of %d", *m.MaxOutputTokens, *m.ContextWindow))
+	}
+	if m.Modalities != nil {
+		list = append(list, checkModalities("modalities.input", m.Modalities.Input)...)
+		list = append(list, checkModalities("modalities.output", m.Modalities.Output)...)
+	}
+	if m.KnowledgeCutoff != "" && !validCutoff(m.KnowledgeCutoff) {
+		list = append(list, diag.New(diag.InvalidValue, "knowledge_cutoff",
+			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
+	}
+	if m.Pricing != nil {
+		list = append(list, within("pricing", m.Pricing.Validate())...)
+	}
+	return list
+}
+
+// Validate checks the record by itself.
+func (p *Pricing) Validate() diag.List {
+	var list diag.List
+	check := func(path string, v float64) {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			list = append(list, diag.New(diag.InvalidValue, path, "%s is %v; it must be 0 or more", path, v))
+		}
+	}
+	check("input_per_million", p.InputPerMillion)
+	check("output_per_million", p.OutputPerMillion)
+	if p.CachedInputPerMillion != nil {
+		check("cached_input_per_million", *p.CachedInputPerMillion)
+	}
+	return list
+}
+
+func validCutoff(s string) bool {
+	for _, layout := range []string{"2006-01", "2006-01-02"} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func checkModalities(path string, list []Modality) diag.List {
+	var out diag.List
+	for i, m := range list {
+		switch m {
+		case ModalityText, ModalityImage, ModalityAudio, ModalityVideo, ModalityPDF:
+		default:
+			out = append(out, diag.New(diag.InvalidValue, diag.Index(path, i),
+				"modality %q is unknown; allowed are text, image, audio, video and pdf", m))
+			continue
+		}
+		if slices.Contains(list[:i], m) {
+			out = append(out, diag.New(diag.InvalidValue, diag.Index(path, i), "modality %q is listed twice", m))
+		}
+	}
+	return out
+}
+
+func required(path, value string) diag.List {
+	if value != "" {
+		return nil
+	}
+	return diag.List{diag.New(diag.MissingField, path, "%s is missing", path)}
+}
+
+func positive(path string, v *int) diag.List {
+	if v == nil || *v > 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 1 or more", path, *v)}
+}

@@ -1,0 +1,118 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Role says what a member of a pool is used for.
+type Role string
+
+// The roles of pool members.
+const (
+	// RoleMember may be the home of a session.
+	RoleMember Role = "member"
+	// RoleFailoverOnly serves only after a switch away from a home.
+	RoleFailoverOnly Role = "failover_only"
+)
+
+// Pool groups models that can stand in for each other. Its id shares the
+// namespace of model ids.
+type Pool struct {
+	ID      string       `json:"id" key:"true" doc:"The pool's id; it shares the namespace of model ids."`
+	Members []PoolMember `json:"members" required:"true" doc:"The models of the pool."`
+	Routing *Routing     `json:"routing,omitempty" doc:"How the home member of a session is chosen."`
+	Switch  *Switch      `json:"switch,omitempty" doc:"When a call moves on to another member."`
+}
+
+// PoolMember is one model of a pool.
+type PoolMember struct {
+	ModelID string   `json:"model_id" required:"true" doc:"The model."`
+	Weight  *float64 `json:"weight,omitempty" default:"1" doc:"Share of the sessions this member is home to, relative to the others."`
+	Role    Role     `json:"role,omitempty" enum:"member|failover_only" default:"member" doc:"failover_only members serve only after a switch."`
+}
+
+// Home returns whether the member may be the home of a session.
+func (m *PoolMember) Home() bool { return m.Role != RoleFailoverOnly }
+
+// Share returns the member's weight.
+func (m *PoolMember) Share() float64 {
+	if m.Weight == nil {
+		return 1
+	}
+	return *m.Weight
+}
+
+// Routing says how the home member of a session is chosen.
+type Routing struct {
+	Home        string `json:"home,omitempty" enum:"deterministic|round_robin|first_healthy" default:"deterministic" doc:"deterministic: by a hash of the session; round_robin: in turn; first_healthy: the first that works."`
+	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept."`
+}
+
+// Switch says when a call moves on to another member of the pool.
+type Switch struct {
+	OnCircuitOpen         *bool     `json:"on_circuit_open,omitempty" default:"true" doc:"Avoid members whose circuit breaker is open."`
+	OnQuota               *bool     `json:"on_quota,omitempty" default:"true" doc:"Move on when a member is rate limited or overloaded."`
+	QuotaRetryAfter       *Duration `json:"quota_retry_after_threshold,omitempty" alias:"quota_retry_after_threshold_secs:s" doc:"Move on only when the member asks to wait longer than this."`
+	OnPermanent           *bool     `json:"on_permanent,omitempty" default:"true" doc:"Move on when a member refuses the credentials or does not know the model."`
+	MaxSwitchesPerSession *int      `json:"max_switches_per_session,omitempty" min:"0" doc:"How often a session may move; unlimited when absent."`
+}
+
+// Validate checks the record by itself. Paths are relative to the pool.
+func (p *Pool) Validate() diag.List {
+	var list diag.List
+	if len(p.Members) == 0 {
+		list = append(list, diag.New(diag.MissingField, "members", "a pool needs at least one member"))
+	}
+	homes := 0
+	for i := range p.Members {
+		m := &p.Members[i]
+		path := diag.Index("members", i)
+		list = append(list, within(path, required("model_id", m.ModelID))...)
+		if w := m.Share(); math.IsNaN(w) || math.IsInf(w, 0) || w <= 0 {
+			list = append(list, diag.New(diag.InvalidValue, path+".weight", "weight is %v; it must be more than 0", w))
+		}
+		switch m.Role {
+		case "", RoleMember, RoleFailoverOnly:
+		default:
+			list = append(list, diag.New(diag.InvalidValue, path+".role",
+				"role is %q; allowed are member and failover_only", m.Role))
+		}
+		if m.Home() {
+			homes++
+		}
+		same := func(other PoolMember) bool { return other.ModelID == m.ModelID }
+		if m.ModelID != "" && slices.ContainsFunc(p.Members[:i], same) {
+			list = append(list, diag.New(diag.InvalidValue, path+".model_id", "model %q is a member twice", m.ModelID))
+		}
+	}
+	if len(p.Members) > 0 && homes == 0 {
+		list = append(list, diag.New(diag.InvalidValue, "members", "every member is failover_only; one must have the role member"))
+	}
+	list = append(list, p.Routing.validate()...)
+	if p.Switch != nil {
+		list = append(list, within("switch", atLeastZero("max_switches_per_session", p.Switch.MaxSwitchesPerSession))...)
+	}
+	return list
+}
+
+func (r *Routing) validate() diag.List {
+	if r == nil {
+		return nil
+	}
+	return slices.Concat(
+		oneOf("routing.home", r.Home, "deterministic", "round_robin", "first_healthy"),
+		oneOf("routing.sticky_scope", r.StickyScope, "session", "run"),
+	)
+}
+
+// oneOf checks an optional value against a closed list.
+func oneOf(path, value string, allowed ...string) diag.List {
+	if value == "" || slices.Contains(allowed, value) {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%q is not allowed here; choose one of %s", clip(value), fmt.Sprint(allowed))}
+}

@@ -1,0 +1,142 @@
+// Package tools holds what an agent can call: the Tool interface, tools made
+// from Go functions, the set of tools of an agent, the catalog filter that
+// decides which ones it sees, and the tool that calls another agent.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+)
+
+// NoTimeout lets a call take as long as its turn.
+const NoTimeout = time.Duration(math.MaxInt64)
+
+// DefaultTimeout is how long a call may take when the tool does not say.
+const DefaultTimeout = 60 * time.Second
+
+// Tool is something a model can call.
+//
+// Descriptor is called when a revision is published and must return the same
+// at every call. Call is called from many goroutines at once; ctx ends when
+// the call's time is up or the turn is cancelled. An error, a panic or a
+// timeout becomes a result that tells the model what went wrong; it never
+// fails the turn. A Tool that also implements Checker is checked first.
+type Tool interface {
+	Descriptor() Descriptor
+	Call(ctx context.Context, call *Call) (Result, error)
+}
+
+// Checker is implemented by tools that can be put together wrongly. Check is
+// called once, when a revision is published; an error makes the revision
+// invalid.
+type Checker interface {
+	Check() error
+}
+
+// Effect says what calling a tool again does.
+type Effect string
+
+// The classes of effects.
+const (
+	// Read changes nothing; it may be repeated at will.
+	Read Effect = "read"
+	// Idempotent changes something, but repeating a call with the same key
+	// changes nothing more.
+	Idempotent Effect = "idempotent"
+	// Once must not be repeated when its outcome is unknown. It is the default.
+	Once Effect = "once"
+)
+
+// Descriptor describes a tool, apart from its id, which it gets where it is
+// registered.
+type Descriptor struct {
+	// Description tells the model what the tool is for.
+	Description string
+	// Parameters is the JSON Schema of the arguments, an object. Empty means
+	// an object without properties.
+	Parameters json.RawMessage
+	// Effect is the class of the tool's effect; empty means Once.
+	Effect Effect
+	// Timeout is how long a call may take; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Serial keeps calls of this tool from running beside others of the same
+	// answer.
+	Serial bool
+}
+
+// Limit returns how long a call may take.
+func (d *Descriptor) Limit() time.Duration {
+	if d.Timeout <= 0 {
+		return DefaultTimeout
+	}
+	return d.Timeout
+}
+
+// Call is one call of a tool.
+type Call struct {
+	// ID is the call's id, as the model gave it.
+	ID string
+	// Tool is the id under which the tool was called.
+	Tool string
+	// Arguments is a JSON object that fits the tool's schema.
+	Arguments json.RawMessage
+	// TurnID, SessionID and AgentID say for whom the call is made.
+	TurnID    string
+	SessionID string
+	AgentID   string
+	// Step is the number of the step that asked for the call, from 1.
+	Step int
+	// IdempotencyKey is the same whenever the same call is repeated, and
+	// differs from that of every other call.
+	IdempotencyKey string
+	// Host is what the tool can ask of the runtime. It is never nil.
+	Host Host
+}
+
+// Host is what a running tool can ask of the runtime. It is valid until Call
+// returns; what is asked of it later is dropped.
+type Host interface {
+	// Progress shows text that the tool produced so far to whoever watches the
+	// turn. The model does not see it. It never blocks for long.
+	Progress(text string)
+	// Delegate runs another agent and returns what it came to. An error means
+	// that the agent could not be started.
+	Delegate(ctx context.Context, req DelegateRequest) (*DelegateResult, error)
+}
+
+// Result is what a call came to.
+type Result struct {
+	// Content is what the model reads. When it is empty the model reads Data.
+	Content []model.Part
+	// Data is the result as JSON, for programs; it may be empty.
+	Data json.RawMessage
+	// IsError tells the model that the call did not do what it asked.
+	IsError bool
+}
+
+// TextResult returns a result that consists of a text.
+func TextResult(text string) Result { return Result{Content: []model.Part{model.Text(text)}} }
+
+// ErrorResult returns a result that tells the model what went wrong.
+func ErrorResult(text string) Result {
+	return Result{Content: []model.Part{model.Text(text)}, IsError: true}
+}
+
+// Settings is what the runtime gives a tool of a configuration file when it
+// makes one.
+type Settings struct {
+	// ID is the tool's id.
+	ID     string
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Kind is one value of a tool's type field in a configuration file.
+type Kind = spec.Kind[Settings, Tool]
