@@ -1,0 +1,97 @@
+// Package backend holds the contract of the places where agents run: the local
+// loop, which is a sub-package, and remote peers.
+package backend
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Backend is a place where agents run.
+//
+// Execute runs one turn on the caller's goroutine and returns when it is over.
+// It is called from many goroutines at once, once per turn. It emits what
+// happens through the host, except the events that open and end the turn, which
+// the runtime emits. An error means that the turn failed; the result then says
+// how far it came and may be nil. It returns soon after ctx ends.
+type Backend interface {
+	Profile() Profile
+	Execute(ctx context.Context, job *Job, host Host) (*Result, error)
+}
+
+// Factory makes the backend that reaches an endpoint. Validate and New are
+// called when a revision is published and must not reach out.
+type Factory interface {
+	// Kind is the value of an endpoint's backend field.
+	Kind() string
+	// Validate reports what is wrong with an endpoint, with paths relative to
+	// it.
+	Validate(endpoint *spec.Endpoint) diag.List
+	// New makes the backend of an endpoint that Validate found right.
+	New(endpoint *spec.Endpoint) (Backend, error)
+}
+
+// Discoverer is implemented by factories that can ask a peer for its agents.
+type Discoverer interface {
+	Factory
+	// Discover returns the agents of a source, with ids without the source's
+	// name. Each has an endpoint.
+	Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error)
+}
+
+// Host is what a running turn can ask of the runtime.
+type Host interface {
+	// Emit appends an event to the turn's log. It is called from the goroutine
+	// that runs Execute only.
+	Emit(data event.Data)
+	// Delegate runs a turn of another agent, as part of this one. It may be
+	// called from several goroutines at once.
+	Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error)
+}
+
+// Job is a turn to run. It is read-only for the backend.
+type Job struct {
+	TurnID    string
+	SessionID string
+	Agent     *spec.Agent
+	// Messages is the conversation: history, then the input.
+	Messages []model.Message
+	// Local is the environment of an agent that runs on the local loop; nil for
+	// an endpoint-backed agent, whose backend knows its peer.
+	Local *Environment
+	// Params override those of the agent, field by field.
+	Params model.Params
+}
+
+// Environment is what the local loop runs an agent with. Env belongs to one
+// turn; the rest is shared by all turns of a revision.
+type Environment struct {
+	// Model asks the agent's model, or the members of its pool.
+	Model model.Executor
+	// Upstream is the vendor's name of the model.
+	Upstream string
+	Env      *plugins.ExecutionEnv
+	Tools    *tools.Set
+	// Offered are the tools the model is told of, a part of Tools: those that
+	// no gate denies whatever their arguments.
+	Offered []model.Tool
+}
+
+// Result is what a turn came to.
+type Result struct {
+	Termination event.Termination
+	// Response is the text of the last answer.
+	Response string
+	// Messages are those that the turn added to the conversation.
+	Messages []model.Message
+	Steps    int
+	Usage    model.Usage
+	// Tickets are what suspended calls wait for.
+	Tickets []*plugins.Ticket
+}

@@ -1,0 +1,204 @@
+// Package schema compiles JSON Schemas and says in plain words where a value
+// violates one. A schema is compiled once per revision; validating with it is
+// safe from many goroutines.
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// location is the name a schema has inside its compiler. It is never fetched.
+const location = "schema.json"
+
+// Schema is a compiled JSON Schema.
+type Schema struct{ compiled *jsonschema.Schema }
+
+// Compile compiles a schema of any published draft, 2020-12 when it names
+// none. References to other documents are refused: a schema stands by itself.
+func Compile(raw json.RawMessage) (s *Schema, err error) {
+	doc, err := decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("it is no JSON: %w", err)
+	}
+	switch doc.(type) {
+	case map[string]any, bool:
+	default:
+		return nil, errors.New("it must be an object or a boolean")
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s, err = nil, fmt.Errorf("it cannot be compiled: %v", v)
+		}
+	}()
+	c := jsonschema.NewCompiler()
+	c.UseLoader(refuse{})
+	if err := c.AddResource(location, doc); err != nil {
+		return nil, plain(err)
+	}
+	compiled, err := c.Compile(location)
+	if err != nil {
+		return nil, plain(err)
+	}
+	return &Schema{compiled}, nil
+}
+
+// refuse is a loader that loads nothing: a configuration must not make the
+// runtime read files or addresses.
+type refuse struct{}
+
+// Load refuses every address.
+func (refuse) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s: schemas cannot refer to other documents", url)
+}
+
+// plain turns a compiler's error into words that speak of the schema, not of
+// the library's addresses.
+func plain(err error) error {
+	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
+		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
+			if found := violations(v); len(found) > 0 {
+				return found[0]
+			}
+		}
+		return invalid.Err
+	}
+	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
+		return load.Err
+	}
+	return err
+}
+
+// Violation is one way in which a value does not fit a schema.
+type Violation struct {
+	// Path leads to the place in the value: keys, and list positions as
+	// decimal numbers. It is empty for the value itself.
+	Path []string
+	// Message says what is wrong there.
+	Message string
+}
+
+// Error returns the path and the message.
+func (v Violation) Error() string {
+	if len(v.Path) == 0 {
+		return v.Message
+	}
+	return strings.Join(v.Path, ".") + ": " + v.Message
+}
+
+// ValidateJSON validates a JSON text. The error says that it is no JSON.
+func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
+	v, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return s.validate(v), nil
+}
+
+func (s *Schema) validate(value any) []Violation {
+	err := s.compiled.Validate(value)
+	if err == nil {
+		return nil
+	}
+	if v, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
+		return violations(v)
+	}
+	return []Violation{{Message: err.Error()}}
+}
+
+// decode reads exactly one JSON value, keeping numbers as they are written.
+func decode(raw []byte) (any, error) {
+	return jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+}
+
+// violations lists the leaves of an error in the order of the value. Where a
+// value must fit one of several schemas the leaves would contradict each
+// other, so the choice is one violation.
+func violations(err *jsonschema.ValidationError) []Violation {
+	path := err.InstanceLocation
+	switch k := err.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf:
+		return []Violation{{path, oneOf(err)}}
+	case *kind.AdditionalProperties:
+		out := make([]Violation, 0, len(k.Properties))
+		for _, name := range k.Properties {
+			out = append(out, Violation{append(path[:len(path):len(path)], name), fmt.Sprintf("%q is not a known key", name)})
+		}
+		return out
+	case *kind.Required:
+		out := make([]Violation, 0, len(k.Missing))
+		for _, name := range k.Missing {
+			out = append(out, Violation{path, fmt.Sprintf("%q is missing", name)})
+		}
+		return out
+	}
+	if len(err.Causes) == 0 {
+		return []Violation{{path, describe(err.ErrorKind)}}
+	}
+	var out []Violation
+	for _, cause := range err.Causes {
+		out = append(out, violations(cause)...)
+	}
+	return out
+}
+
+func oneOf(err *jsonschema.ValidationError) string {
+	if k, ok := err.ErrorKind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
+		return "it fits more than one of the allowed forms"
+	}
+	var reasons []string
+	for _, cause := range err.Causes {
+		for _, v := range violations(cause) {
+			reasons = append(reasons, v.Message)
+		}
+	}
+	return "it fits none of the allowed forms: " + strings.Join(reasons, "; or ")
+}
+
+var english = message.NewPrinter(language.English)
+
+func describe(k jsonschema.ErrorKind) string {
+	switch k := k.(type) {
+	case *kind.Type:
+		return fmt.Sprintf("it is %s, but must be %s", article(k.Got), article(strings.Join(k.Want, " or ")))
+	case *kind.Enum:
+		return "it must be one of " + list(k.Want)
+	case *kind.Const:
+		return "it must be " + list([]any{k.Want})
+	case *kind.Pattern:
+		return fmt.Sprintf("it does not match the pattern %s", k.Want)
+	default:
+		return k.LocalizedString(english)
+	}
+}
+
+func article(typ string) string {
+	switch {
+	case typ == "null":
+		return typ
+	case strings.IndexByte("aeiou", typ[0]) >= 0:
+		return "an " + typ
+	default:
+		return "a " + typ
+	}
+}
+
+func list(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			text = fmt.Append(nil, v)
+		}
+		texts[i] = string(text)
+	}
+	return strings.Join(texts, ", ")
+}

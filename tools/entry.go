@@ -1,0 +1,228 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// MaxOutput is how much text of a result the model is given, in bytes. What is
+// longer is cut, with a note.
+const MaxOutput = 256 << 10
+
+// SourceKind says what gave an agent a tool.
+type SourceKind string
+
+// The sources of tools, in the order in which they are merged.
+const (
+	// SourceGlobal is a tool of the registry.
+	SourceGlobal SourceKind = "global"
+	// SourceDelegate is an agent that may be called.
+	SourceDelegate SourceKind = "delegate"
+	// SourcePlugin is a tool that a plugin registered.
+	SourcePlugin SourceKind = "plugin"
+)
+
+// Source says what gave an agent a tool.
+type Source struct {
+	Kind SourceKind `json:"kind"`
+	// Name is the id of the delegate or plugin; empty for a global tool.
+	Name string `json:"name,omitempty"`
+}
+
+// String returns the source as a person would name it: "global tool",
+// "delegate x", "plugin y".
+func (s Source) String() string {
+	if s.Kind == SourceGlobal {
+		return "global tool"
+	}
+	return string(s.Kind) + " " + s.Name
+}
+
+// Entry is a tool under its id, with what is computed of it once per revision.
+type Entry struct {
+	ID         string
+	Source     Source
+	Tool       Tool
+	Descriptor Descriptor
+
+	schema      *schema.Schema
+	declaration model.Tool
+}
+
+var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// Compile checks a tool and compiles what calling it needs. The diagnostics
+// have paths below the tool; with any error the entry is nil.
+func Compile(id string, tool Tool, source Source) (entry *Entry, list diag.List) {
+	defer func() {
+		if v := recover(); v != nil {
+			entry = nil
+			list = append(list, diag.New(diag.InvalidSchema, "", "tool %q panics when it describes itself: %v", id, v))
+		}
+	}()
+	list = CheckID(id)
+	if tool == nil {
+		return nil, append(list, diag.New(diag.InvalidValue, "", "tool %q is nil", id))
+	}
+	if checker, ok := tool.(Checker); ok {
+		if err := checker.Check(); err != nil {
+			return nil, append(list, diag.New(diag.InvalidSchema, "parameters", "tool %q: %v", id, err))
+		}
+	}
+	d := tool.Descriptor()
+	if len(d.Parameters) == 0 {
+		d.Parameters = noParameters
+	}
+	compiled, err := compileParameters(&d)
+	if err != nil {
+		return nil, append(list, diag.New(diag.InvalidSchema, "parameters", "the parameters of tool %q are no valid JSON Schema: %v", id, err))
+	}
+	if list.HasErrors() {
+		return nil, list
+	}
+	return &Entry{
+		ID: id, Source: source, Tool: tool, Descriptor: d, schema: compiled,
+		declaration: model.Tool{Name: id, Description: d.Description, Parameters: d.Parameters},
+	}, list
+}
+
+// CheckID checks that models accept an id as the name of a tool.
+func CheckID(id string) diag.List { return spec.CheckToolID("", id) }
+
+func compileParameters(d *Descriptor) (*schema.Schema, error) {
+	compiled, err := schema.Compile(d.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	var top struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if err := json.Unmarshal(d.Parameters, &top); err != nil {
+		return nil, errors.New("it must be an object")
+	}
+	if top.Type != nil && string(top.Type) != `"object"` {
+		return nil, fmt.Errorf("its type is %s, but the arguments of a tool are an object", top.Type)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, d.Parameters); err != nil {
+		return nil, err
+	}
+	d.Parameters = compact.Bytes()
+	return compiled, nil
+}
+
+// WithTool returns the entry for another instance of the same tool, as a
+// plugin registers one at every resolve.
+func (e *Entry) WithTool(tool Tool) *Entry {
+	c := *e
+	c.Tool = tool
+	return &c
+}
+
+// Execute validates the arguments and calls the tool. Whatever goes wrong is a
+// result that tells the model so: arguments that do not fit, an error, a
+// panic, a passed deadline. Output beyond MaxOutput is cut.
+func (e *Entry) Execute(ctx context.Context, call *Call) Result {
+	if problem := e.checkArguments(call.Arguments); problem != "" {
+		return ErrorResult("tool_input_invalid: " + problem)
+	}
+	result, err := e.call(ctx, call)
+	if err != nil {
+		return ErrorResult(e.explain(ctx, err))
+	}
+	if len(result.Content) == 0 && len(result.Data) > 0 {
+		result.Content = []model.Part{model.Text(string(result.Data))}
+	}
+	result.Content = limit(result.Content, MaxOutput)
+	return result
+}
+
+func (e *Entry) checkArguments(arguments json.RawMessage) string {
+	found, err := e.schema.ValidateJSON(arguments)
+	if err != nil {
+		return fmt.Sprintf("the arguments are no JSON object: %v", err)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	texts := make([]string, len(found))
+	for i, v := range found {
+		texts[i] = v.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// PanicError is the error of a tool that panicked.
+type PanicError struct {
+	Tool  string
+	Value any
+	Stack []byte
+}
+
+// Error names the tool and the value of the panic.
+func (e *PanicError) Error() string { return fmt.Sprintf("tool %s panicked: %v", e.Tool, e.Value) }
+
+func (e *Entry) call(ctx context.Context, call *Call) (result Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Tool: e.ID, Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return e.Tool.Call(ctx, call)
+}
+
+func (e *Entry) explain(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
+		return e.TimeoutText()
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return fmt.Sprintf("tool %s was cancelled", e.ID)
+	default:
+		return err.Error()
+	}
+}
+
+// TimeoutText is what the model reads of a call that took too long.
+func (e *Entry) TimeoutText() string {
+	return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
+}
+
+// limit cuts the text among parts to a number of bytes in all.
+func limit(parts []model.Part, room int) []model.Part {
+	total := 0
+	for i := range parts {
+		total += len(parts[i].Text)
+	}
+	if total <= room {
+		return parts
+	}
+	out := make([]model.Part, 0, len(parts))
+	for _, p := range parts {
+		if len(p.Text) > room {
+			p.Text = cut(p.Text, room) + fmt.Sprintf("\n[cut: the output has %d bytes in all]", total)
+			return append(out, p)
+		}
+		room -= len(p.Text)
+		out = append(out, p)
+	}
+	return out
+}
+
+// cut shortens a text to at most n bytes without splitting a character.
+func cut(text string, n int) string {
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
