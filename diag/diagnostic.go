@@ -165,8 +165,8 @@ func (l List) Err() error {
 }
 
 // Sort orders the list as the files were given (files names them in order),
-// then by line and column. Diagnostics without a place keep their order and
-// stand behind those that have one.
+// then by line and column. Files that were not named stand behind those, by
+// name, and diagnostics without a file behind them all, in the order they had.
 func (l List) Sort(files []string) {
 	rank := make(map[string]int, len(files))
 	for i, file := range files {
@@ -184,6 +184,7 @@ func (l List) Sort(files []string) {
 	slices.SortStableFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(order(&a), order(&b)),
+			cmp.Compare(a.File, b.File),
 			cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Column, b.Column),
 		)
@@ -191,17 +192,20 @@ func (l List) Sort(files []string) {
 }
 
 // Dedup returns the list without repetitions: of several diagnostics with one
-// code, path and message only the first is kept. When they spoke of different
-// agents the one that stays speaks of none, because its cause is shared.
+// code, place, path and message only the first is kept. When they spoke of
+// different agents the one that stays speaks of none, because its cause is
+// shared.
 func (l List) Dedup() List {
 	type key struct {
 		code          Code
+		file          string
+		line, column  int
 		path, message string
 	}
 	seen := make(map[key]int, len(l))
 	out := l[:0:0]
 	for _, d := range l {
-		k := key{d.Code, d.Path, d.Message}
+		k := key{d.Code, d.File, d.Line, d.Column, d.Path, d.Message}
 		if i, ok := seen[k]; ok {
 			if out[i].Agent != d.Agent {
 				out[i].Agent = ""

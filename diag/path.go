@@ -65,46 +65,50 @@ type Segment struct {
 // ParsePath splits a path into its segments; ok is false when path was not
 // built by Key and Index.
 func ParsePath(path string) (segments []Segment, ok bool) {
-	for path != "" {
-		switch {
-		case strings.HasPrefix(path, `["`):
-			quoted, err := strconv.QuotedPrefix(path[1:])
-			if err != nil || !strings.HasPrefix(path[1+len(quoted):], "]") {
-				return nil, false
-			}
-			key, err := strconv.Unquote(quoted)
-			if err != nil {
-				return nil, false
-			}
-			segments = append(segments, Segment{Key: key})
-			path = path[len(quoted)+2:]
-		case path[0] == '[':
-			end := strings.IndexByte(path, ']')
-			if end < 0 {
-				return nil, false
-			}
-			i, err := strconv.Atoi(path[1:end])
-			if err != nil || i < 0 {
-				return nil, false
-			}
-			segments = append(segments, Segment{Index: i, IsIndex: true})
-			path = path[end+1:]
-		default:
-			end := strings.IndexAny(path, ".[")
-			if end < 0 {
-				end = len(path)
-			}
-			if end == 0 {
-				return nil, false
-			}
-			segments = append(segments, Segment{Key: path[:end]})
-			path = path[end:]
+	built := ""
+	for rest := path; rest != ""; {
+		var segment Segment
+		if segment, rest, ok = cutSegment(rest); !ok {
+			return nil, false
 		}
-		if strings.HasPrefix(path, ".") {
-			if path = path[1:]; path == "" || path[0] == '.' || path[0] == '[' {
-				return nil, false
-			}
-		}
+		segments = append(segments, segment)
+		built = segment.appendTo(built)
+	}
+	// Cutting is lenient: what it reads from another spelling, such as a
+	// position written [01], does not come back the same.
+	if built != path {
+		return nil, false
 	}
 	return segments, true
+}
+
+// appendTo appends s to a path in the one spelling that paths have.
+func (s Segment) appendTo(path string) string {
+	if s.IsIndex {
+		return Index(path, s.Index)
+	}
+	return Key(path, s.Key)
+}
+
+// cutSegment reads the first segment of path and returns what follows it.
+func cutSegment(path string) (s Segment, rest string, ok bool) {
+	if strings.HasPrefix(path, `["`) {
+		quoted, err := strconv.QuotedPrefix(path[1:])
+		if err != nil {
+			return Segment{}, "", false
+		}
+		key, err := strconv.Unquote(quoted)
+		rest, closed := strings.CutPrefix(path[1+len(quoted):], "]")
+		return Segment{Key: key}, rest, err == nil && closed
+	}
+	if path[0] == '[' {
+		digits, rest, closed := strings.Cut(path[1:], "]")
+		i, err := strconv.Atoi(digits)
+		return Segment{Index: i, IsIndex: true}, rest, err == nil && closed && i >= 0
+	}
+	key := strings.TrimPrefix(path, ".")
+	if end := strings.IndexAny(key, ".["); end >= 0 {
+		key, rest = key[:end], key[end:]
+	}
+	return Segment{Key: key}, rest, true
 }

@@ -145,6 +145,16 @@ func Assistant(text string) Message { return Message{Role: RoleAssistant, Parts:
 // Text returns the text parts of the message joined.
 func (m *Message) Text() string { return PartsText(m.Parts) }
 
+// HasToolCalls reports whether the message asks for any call.
+func (m *Message) HasToolCalls() bool {
+	for i := range m.Parts {
+		if m.Parts[i].Type == PartToolCall {
+			return true
+		}
+	}
+	return false
+}
+
 // ToolCalls returns the calls that the message asks for, in order. The calls
 // are shared with the message.
 func (m *Message) ToolCalls() []*ToolCall {

@@ -56,6 +56,23 @@ type Params struct {
 	ReasoningEffort *spec.Effort `json:"reasoning_effort,omitempty"`
 }
 
+// Merge returns p with the fields that over sets.
+func (p Params) Merge(over Params) Params {
+	if over.Temperature != nil {
+		p.Temperature = over.Temperature
+	}
+	if over.TopP != nil {
+		p.TopP = over.TopP
+	}
+	if over.MaxOutputTokens != 0 {
+		p.MaxOutputTokens = over.MaxOutputTokens
+	}
+	if over.ReasoningEffort != nil {
+		p.ReasoningEffort = over.ReasoningEffort
+	}
+	return p
+}
+
 // Tool is a tool as a model sees it.
 type Tool struct {
 	Name        string `json:"name"`

@@ -1,0 +1,191 @@
+package diag
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+const (
+	// maxColumns is the width from which on a quoted line is cut.
+	maxColumns = 120
+	// minContext is the least that is shown before a span in a line that is
+	// cut, so that one sees what it belongs to.
+	minContext = 20
+	// reach is the number of characters on either side of the start of a span
+	// that are looked at, to keep the work small for files of one huge line.
+	reach = 10 * maxColumns
+	// tabColumns is the width of a tab, which a terminal would place elsewhere
+	// behind the gutter than an editor does at the start of a line.
+	tabColumns = 4
+)
+
+// excerpt is what is shown of a line: a text that is safe to print, and where
+// the marked span lies in it, in columns of a terminal.
+type excerpt struct {
+	text          string
+	indent, width int
+}
+
+// cell is one character as a terminal shows it.
+type cell struct {
+	text  string
+	width int
+}
+
+// markedRunes returns the range of characters of a line, counted from 0, that
+// the span at that line covers: all of its text when no column is known, and
+// the rest of it when the span ends on a later line.
+func markedRunes(at Span, line string) (from, to int) {
+	n := utf8.RuneCountInString(line)
+	textEnd := utf8.RuneCountInString(strings.TrimRight(line, " \t"))
+	if at.Column == 0 {
+		return min(n-utf8.RuneCountInString(strings.TrimLeft(line, " \t")), textEnd), textEnd
+	}
+	from = min(at.Column-1, n)
+	switch {
+	case at.EndLine > at.Line:
+		to = textEnd
+	case at.EndColumn > 0:
+		to = min(at.EndColumn-1, n)
+	}
+	return from, max(to, from)
+}
+
+// excerptOf prepares the part of a line around its characters from up to to.
+func excerptOf(line string, from, to int) excerpt {
+	line, skipped := skipRunes(line, from-reach)
+	line, rest := cutRunes(line, from-skipped+reach)
+	from, to = from-skipped, to-skipped
+	cells := cellsOf(line)
+	to = min(to, len(cells))
+	first, last := window(cells, from, to)
+
+	var b strings.Builder
+	e := excerpt{indent: columns(cells[first:from]), width: max(columns(cells[from:min(to, last)]), 1)}
+	if first > 0 || skipped > 0 {
+		b.WriteString("…")
+		e.indent++
+	}
+	for _, c := range cells[first:last] {
+		b.WriteString(c.text)
+	}
+	if last < len(cells) || rest {
+		b.WriteString("…")
+	}
+	e.text = strings.TrimRight(b.String(), " ")
+	return e
+}
+
+// window chooses which cells of a line are shown: all that fit, and otherwise
+// those around the marked ones. The first marked cell is always shown.
+func window(cells []cell, from, to int) (first, last int) {
+	if columns(cells) <= maxColumns {
+		return 0, len(cells)
+	}
+	first = from
+	if columns(cells[:to]) <= maxColumns {
+		first = 0
+	} else {
+		context := max((maxColumns-columns(cells[from:to]))/2, minContext)
+		for first > 0 && context >= cells[first-1].width {
+			first--
+			context -= cells[first].width
+		}
+		for first < from && cells[first].width == 0 {
+			first++ // a combining character needs the one before it
+		}
+	}
+	last = first
+	for room := maxColumns; last < len(cells) && room >= cells[last].width; last++ {
+		room -= cells[last].width
+	}
+	return first, last
+}
+
+func columns(cells []cell) int {
+	n := 0
+	for _, c := range cells {
+		n += c.width
+	}
+	return n
+}
+
+// skipRunes drops up to n characters from the start of s.
+func skipRunes(s string, n int) (rest string, skipped int) {
+	for skipped < n && s != "" {
+		_, size := utf8.DecodeRuneInString(s)
+		s = s[size:]
+		skipped++
+	}
+	return s, skipped
+}
+
+// cutRunes keeps up to n characters of s and reports whether there are more.
+func cutRunes(s string, n int) (kept string, more bool) {
+	rest, _ := skipRunes(s, n)
+	return s[:len(s)-len(rest)], rest != ""
+}
+
+func cellsOf(line string) []cell {
+	cells := make([]cell, 0, len(line))
+	for line != "" {
+		r, size := utf8.DecodeRuneInString(line)
+		cells = append(cells, cellOf(r))
+		line = line[size:]
+	}
+	return cells
+}
+
+// cellOf shows a character so that it cannot do anything to the terminal: the
+// control characters of ASCII as the pictures Unicode has for them, and all
+// else that is no graphic character as U+FFFD. Among the latter are those that
+// turn the direction of text, with which a line could be made to look like
+// another.
+func cellOf(r rune) cell {
+	switch {
+	case ' ' <= r && r <= '~':
+		return cell{string(r), 1}
+	case r == '\t':
+		return cell{strings.Repeat(" ", tabColumns), tabColumns}
+	case r < ' ':
+		return cell{string('␀' + r), 1}
+	case r == 0x7F:
+		return cell{"␡", 1}
+	case r == zeroWidthNonJoiner, r == zeroWidthJoiner:
+		return cell{string(r), 0} // scripts and emoji are spelled with them
+	case !unicode.IsGraphic(r):
+		return cell{string(utf8.RuneError), 1}
+	case unicode.In(r, unicode.Mn, unicode.Me), hangulVowel <= r && r <= hangulLast:
+		return cell{string(r), 0}
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return cell{string(r), 2}
+	default:
+		return cell{string(r), 1}
+	}
+}
+
+const (
+	zeroWidthNonJoiner = '\u200c'
+	zeroWidthJoiner    = '\u200d'
+	// The vowels and final consonants that join the syllable before them.
+	hangulVowel = '\u1160'
+	hangulLast  = '\u11ff'
+)
+
+// printableLines splits a text into lines that are safe to print.
+func printableLines(s string) []string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		var b strings.Builder
+		for _, c := range cellsOf(line) {
+			b.WriteString(c.text)
+		}
+		lines[i] = b.String()
+	}
+	return lines
+}

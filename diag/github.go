@@ -1,0 +1,64 @@
+package diag
+
+import (
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// renderGitHub writes one workflow command a diagnostic. GitHub reads them
+// from the log of a step and shows them as annotations.
+func (r *Report) renderGitHub(w io.Writer) error {
+	var b strings.Builder
+	for i := range r.Diagnostics {
+		writeCommand(&b, &r.Diagnostics[i])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeCommand(b *strings.Builder, d *Diagnostic) {
+	b.WriteString("::" + githubCommand(d.Severity) + " ")
+	at := d.region()
+	property := func(name, value string) {
+		b.WriteString(name + "=" + githubProperty.Replace(value) + ",")
+	}
+	number := func(name string, n int) {
+		if n > 0 {
+			property(name, strconv.Itoa(n))
+		}
+	}
+	if at.File != "" {
+		property("file", filepath.ToSlash(at.File))
+	}
+	number("line", at.Line)
+	number("endLine", at.EndLine)
+	if at.Line == at.EndLine { // GitHub drops columns that lie on two lines
+		number("col", at.Column)
+		number("endColumn", at.EndColumn)
+	}
+	b.WriteString("title=" + githubProperty.Replace(string(d.Code)) + "::")
+	if at.File == "" && d.Path != "" {
+		b.WriteString(githubMessage.Replace(d.Path + ": ")) // nothing else says where
+	}
+	b.WriteString(githubMessage.Replace(d.textWithHint()) + "\n")
+}
+
+func githubCommand(s Severity) string {
+	switch s {
+	case Warning:
+		return "warning"
+	case Note:
+		return "notice"
+	default:
+		return "error"
+	}
+}
+
+// A command ends with its line, and the value of a property with the first
+// colon or comma: these characters are written as GitHub decodes them.
+var (
+	githubMessage  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)

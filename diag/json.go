@@ -1,0 +1,46 @@
+package diag
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// jsonReport is the JSON rendering. Diagnostic has the tags of its own part.
+type jsonReport struct {
+	Valid       bool        `json:"valid"`
+	Summary     jsonSummary `json:"summary"`
+	Diagnostics List        `json:"diagnostics"`
+}
+
+type jsonSummary struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Infos    int `json:"infos"`
+	Agents   int `json:"agents"`
+}
+
+func (r *Report) renderJSON(w io.Writer) error {
+	report := jsonReport{
+		Valid: r.Valid(),
+		Summary: jsonSummary{
+			Errors:   r.Diagnostics.Count(Error),
+			Warnings: r.Diagnostics.Count(Warning),
+			Infos:    r.Diagnostics.Count(Note),
+			Agents:   r.Agents,
+		},
+		Diagnostics: r.Diagnostics,
+	}
+	if report.Diagnostics == nil {
+		report.Diagnostics = List{} // readers rely on an array
+	}
+	return encodeJSON(w, report)
+}
+
+// encodeJSON writes v for machines and people alike: indented, and with the
+// characters of messages as they are.
+func encodeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

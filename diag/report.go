@@ -1,0 +1,133 @@
+package diag
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Format names one of the renderings of a Report.
+type Format string
+
+// The formats.
+const (
+	// FormatText is for people: the line of the file with the place marked,
+	// and the hint.
+	FormatText Format = "text"
+	// FormatJSON is for programs: one JSON object.
+	FormatJSON Format = "json"
+	// FormatSARIF is for code hosts and editors: a SARIF 2.1.0 log.
+	FormatSARIF Format = "sarif"
+	// FormatGitHub is for GitHub Actions: one workflow command a diagnostic,
+	// shown as an annotation of the file.
+	FormatGitHub Format = "github"
+)
+
+// ParseFormat returns the format of a name.
+func ParseFormat(name string) (Format, error) {
+	switch f := Format(name); f {
+	case FormatText, FormatJSON, FormatSARIF, FormatGitHub:
+		return f, nil
+	default:
+		return "", fmt.Errorf("unknown format %q; choose text, json, sarif or github", name)
+	}
+}
+
+// Report is the outcome of checking a configuration, ready to be rendered.
+// Rendering changes nothing in it, and keeps the order of the diagnostics.
+type Report struct {
+	Diagnostics List
+	// Agents is the number of agents that were checked.
+	Agents int
+	// Strict makes warnings count against validity. It does not change their
+	// severity in any rendering.
+	Strict bool
+	// Version is the version of the program, named in SARIF; may be empty.
+	Version string
+	// Source returns the contents of a file named by a diagnostic, or nil when
+	// they are not at hand. The text rendering quotes lines from it; it may be
+	// nil to quote nothing.
+	Source func(file string) []byte
+	// Color makes the text rendering use ANSI colours.
+	Color bool
+}
+
+// Valid reports whether the configuration may be used: there are no errors
+// and, when the report is strict, no warnings either.
+func (r *Report) Valid() bool {
+	if r.Strict && r.Diagnostics.Count(Warning) > 0 {
+		return false
+	}
+	return !r.Diagnostics.HasErrors()
+}
+
+// Render writes the report to w in a format.
+func (r *Report) Render(w io.Writer, f Format) error {
+	switch f {
+	case FormatText:
+		return r.renderText(w)
+	case FormatJSON:
+		return r.renderJSON(w)
+	case FormatSARIF:
+		return r.renderSARIF(w)
+	case FormatGitHub:
+		return r.renderGitHub(w)
+	default:
+		return fmt.Errorf("unknown format %q", f)
+	}
+}
+
+// summary says in one line what was found, as in "2 errors, 1 warning in 3
+// agents".
+func (r *Report) summary() string {
+	var parts []string
+	for _, kind := range []struct {
+		severity Severity
+		noun     string
+	}{{Error, "error"}, {Warning, "warning"}, {Note, "info"}} {
+		if n := r.Diagnostics.Count(kind.severity); n > 0 {
+			parts = append(parts, count(n, kind.noun))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no problems"}
+	}
+	return strings.Join(parts, ", ") + " in " + count(r.Agents, "agent")
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
+
+// textWithHint returns the message with the hint behind it, for the renderings
+// that have one text only.
+func (d *Diagnostic) textWithHint() string {
+	if d.Hint == "" {
+		return d.Message
+	}
+	return d.Message + " (" + d.Hint + ")"
+}
+
+// region returns the span as renderings can rely on it: what is unknown is
+// zero, and an end that does not lie behind the start is unknown, except that
+// the end of a known line is at least on that line.
+func (s Span) region() Span {
+	if s.File == "" || s.Line < 1 {
+		return Span{File: s.File}
+	}
+	s.Column = max(s.Column, 0)
+	if s.EndLine < s.Line {
+		if s.EndLine > 0 {
+			s.EndColumn = 0
+		}
+		s.EndLine = s.Line
+	}
+	if s.Column == 0 || s.EndColumn < 1 || s.EndLine == s.Line && s.EndColumn <= s.Column {
+		s.EndColumn = 0
+	}
+	return s
+}

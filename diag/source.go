@@ -1,0 +1,72 @@
+package diag
+
+import "bytes"
+
+// sources gives out the lines of files, reading and splitting each file once.
+type sources struct {
+	read  func(file string) []byte
+	files map[string][]string
+}
+
+// line returns line n of a file, counted from 1 and without its end; ok is
+// false when it is not at hand.
+func (s *sources) line(file string, n int) (line string, ok bool) {
+	if s.read == nil || file == "" {
+		return "", false
+	}
+	lines, known := s.files[file]
+	if !known {
+		lines = splitLines(s.read(file))
+		if s.files == nil {
+			s.files = map[string][]string{}
+		}
+		s.files[file] = lines
+	}
+	if n < 1 || n > len(lines) {
+		return "", false
+	}
+	return lines[n-1], true
+}
+
+// splitLines splits a file into lines as a YAML parser counts them, because
+// spans come from one: a line ends at any of LF, CR LF, CR, NEL, LS and PS, and
+// a byte order mark is not a part of the first.
+func splitLines(data []byte) []string {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(data) == 0 {
+		return nil
+	}
+	var lines []string
+	for {
+		i, size := nextBreak(data)
+		lines = append(lines, string(data[:i]))
+		if size == 0 {
+			return lines
+		}
+		data = data[i+size:]
+	}
+}
+
+// nextBreak finds the first end of a line; its size is 0 when there is none.
+func nextBreak(data []byte) (i, size int) {
+	for i := range data {
+		switch data[i] {
+		case '\n':
+			return i, 1
+		case '\r':
+			if bytes.HasPrefix(data[i:], []byte("\r\n")) {
+				return i, 2
+			}
+			return i, 1
+		case 0xC2:
+			if bytes.HasPrefix(data[i:], []byte("\u0085")) {
+				return i, 2
+			}
+		case 0xE2:
+			if bytes.HasPrefix(data[i:], []byte("\u2028")) || bytes.HasPrefix(data[i:], []byte("\u2029")) {
+				return i, 3
+			}
+		}
+	}
+	return len(data), 0
+}

@@ -1,0 +1,129 @@
+// Package nearest finds the name that a mistyped one was probably meant to be.
+package nearest
+
+import (
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxEdits is the number of edits beyond which even two long names are
+	// not taken for spellings of one another.
+	maxEdits = 3
+	// maxExact bounds the work on differences of case: candidates that differ
+	// more are not told apart by it.
+	maxExact = 16
+)
+
+// Of returns the candidate nearest to name; ok is false when none is near
+// enough to be what was meant.
+//
+// Nearness is the number of edits (a character inserted, deleted or replaced,
+// or two neighbours swapped) between the two names without regard to case, so
+// that a pure difference of case always counts as near. Up to a third of the
+// characters of name may be edited, at least one and at most three, and two
+// names must share at least one character. Of equally near candidates the one
+// with fewer differences of case wins, then the first.
+func Of(name string, candidates []string) (nearest string, ok bool) {
+	if name == "" {
+		return "", false
+	}
+	s := newSearch(name)
+	for _, candidate := range candidates {
+		s.consider(candidate)
+		if s.limit < 0 {
+			break // best is name itself
+		}
+	}
+	return s.best, s.found
+}
+
+// search is the state of one call of Of. Its slices are reused from candidate
+// to candidate.
+type search struct {
+	name   []rune // as written
+	folded []rune // without case
+	mask   uint64 // the letters of folded
+	table  table
+
+	other, otherFolded []rune
+
+	found bool
+	best  string
+	edits int // between name and best, without regard to case
+	exact int // between name and best as written, at most maxExact+1
+	limit int // what a candidate may need to be better than best
+}
+
+func newSearch(name string) *search {
+	s := &search{limit: min(max(utf8.RuneCountInString(name)/3, 1), maxEdits)}
+	s.name, s.folded, s.mask = decode(name, nil, nil)
+	return s
+}
+
+// consider makes candidate the best one if it is nearer than the best so far.
+func (s *search) consider(candidate string) {
+	if n := utf8.RuneCountInString(candidate); abs(n-len(s.name)) > s.limit {
+		return
+	}
+	var mask uint64
+	s.other, s.otherFolded, mask = decode(candidate, s.other[:0], s.otherFolded[:0])
+	// A letter that only one of the names has costs an edit of its own.
+	if max(bits.OnesCount64(s.mask&^mask), bits.OnesCount64(mask&^s.mask)) > s.limit {
+		return
+	}
+	edits, ok := s.table.distance(s.folded, s.otherFolded, s.limit)
+	if !ok || edits >= max(len(s.folded), len(s.otherFolded)) {
+		return
+	}
+	tie := s.found && edits == s.edits
+	bound := maxExact
+	if tie {
+		bound = min(bound, s.exact-1)
+	}
+	exact, ok := s.table.distance(s.name, s.other, bound)
+	switch {
+	case ok:
+		s.accept(candidate, edits, exact)
+	case !tie:
+		s.accept(candidate, edits, maxExact+1)
+	}
+}
+
+// accept records the best candidate so far and narrows the limit to what could
+// still beat it: fewer edits or, if it differs in case, as many.
+func (s *search) accept(candidate string, edits, exact int) {
+	s.found, s.best, s.edits, s.exact = true, candidate, edits, exact
+	s.limit = edits
+	if exact == edits {
+		s.limit--
+	}
+}
+
+// decode appends the characters of name to written, their caseless forms to
+// folded, and returns both with the set of the latter. The set has 64 places,
+// so that different letters may share one.
+func decode(name string, written, folded []rune) (w, f []rune, mask uint64) {
+	for _, r := range name {
+		written = append(written, r)
+		r = fold(r)
+		folded = append(folded, r)
+		mask |= 1 << (uint32(r) % 64) //nolint:gosec // runes of a string are never negative
+	}
+	return written, folded, mask
+}
+
+func fold(r rune) rune {
+	switch {
+	case 'A' <= r && r <= 'Z':
+		return r + 'a' - 'A'
+	case r < utf8.RuneSelf:
+		return r
+	default:
+		// Upper case first: it joins letters that have two lower-case forms.
+		return unicode.ToLower(unicode.ToUpper(r))
+	}
+}
+
+func abs(n int) int { return max(n, -n) }

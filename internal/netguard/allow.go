@@ -1,0 +1,119 @@
+package netguard
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// port is a port that an entry is limited to; 0 stands for every port.
+type port uint16
+
+func (p port) matches(n uint16) bool { return p == 0 || uint16(p) == n }
+
+type allowedName struct {
+	name string
+	port port
+}
+
+type allowedPrefix struct {
+	prefix netip.Prefix
+	port   port
+}
+
+// allow adds an entry of an allow list.
+func (g *Guard) allow(entry string) error {
+	switch {
+	case entry == "":
+		return errors.New("it is empty")
+	case strings.Contains(entry, "://"):
+		return errors.New("it is a URL; write the host alone")
+	case strings.Contains(entry, "/"):
+		prefix, err := parsePrefix(entry)
+		if err != nil {
+			return err
+		}
+		g.prefixes = append(g.prefixes, allowedPrefix{prefix: prefix})
+		return nil
+	}
+	host, limit := entry, port(0)
+	if _, err := netip.ParseAddr(entry); err != nil && strings.Contains(entry, ":") {
+		var err error
+		if host, limit, err = splitPort(entry); err != nil {
+			return err
+		}
+	}
+	return g.allowHost(host, limit)
+}
+
+func (g *Guard) allowHost(host string, limit port) error {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if addr.Zone() != "" {
+			return errors.New("an address must not have a zone")
+		}
+		addr = addr.Unmap()
+		g.prefixes = append(g.prefixes, allowedPrefix{netip.PrefixFrom(addr, addr.BitLen()), limit})
+		return nil
+	}
+	name := foldName(host)
+	if err := checkName(name); err != nil {
+		return err
+	}
+	g.names = append(g.names, allowedName{name, limit})
+	return nil
+}
+
+func parsePrefix(entry string) (netip.Prefix, error) {
+	prefix, err := netip.ParsePrefix(entry)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, errors.New("it is no CIDR block such as 10.0.0.0/8")
+	case prefix.Addr().Is4In6():
+		return netip.Prefix{}, errors.New("write the block as IPv4")
+	case prefix != prefix.Masked():
+		// Taken as the wider block it would allow more than was meant.
+		return netip.Prefix{}, fmt.Errorf("bits are set behind the prefix; write %s for the block, or the address alone", prefix.Masked())
+	}
+	return prefix, nil
+}
+
+func splitPort(entry string) (string, port, error) {
+	host, text, err := net.SplitHostPort(entry)
+	if err != nil {
+		return "", 0, errors.New("it is no host, address, CIDR block or host:port")
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("port %q is not from 1 to 65535", text)
+	}
+	return host, port(n), nil
+}
+
+// foldName brings a host name into the one form in which names are compared.
+func foldName(name string) string {
+	return strings.ToLower(strings.TrimSuffix(name, "."))
+}
+
+func checkName(name string) error {
+	const longest, longestLabel = 253, 63
+	if strings.Contains(name, "*") {
+		return errors.New("wildcards are not supported; list the hosts, or a CIDR block")
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > longestLabel || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return errors.New("it is no host name; names in other scripts are written in their xn-- form")
+		}
+	}
+	// Resolvers take such names for addresses: 127.1 is 127.0.0.1.
+	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		return errors.New("it is neither a host name nor a complete IP address")
+	}
+	if len(name) > longest {
+		return errors.New("it is longer than a host name can be")
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package netguard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+// The limits of connections. How long a whole request may take is its
+// context's business.
+const (
+	dialTimeout       = 10 * time.Second
+	handshakeTimeout  = 10 * time.Second
+	continueTimeout   = time.Second
+	idleTimeout       = 90 * time.Second
+	idlePerHost       = 16
+	maxResponseHeader = 256 << 10
+)
+
+// DialContext connects to a TCP address if the guard allows what its host
+// resolves to; of several addresses the refused ones are passed over. The error
+// of a refusal is a *BlockedError. It serves as http.Transport's DialContext.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{
+		Timeout: dialTimeout,
+		// The last step before the connection: address is the one that is
+		// dialled, whatever it was found under.
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			return g.checkDial(host, network, address)
+		},
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if blocked, ok := errors.AsType[*BlockedError](err); ok {
+		return nil, blocked // it says more than the error around it
+	}
+	return conn, err
+}
+
+func (g *Guard) checkDial(host, network, address string) error {
+	if network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("network %s is refused: only TCP is guarded", network)
+	}
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("parse the resolved address: %w", err)
+	}
+	return g.Check(host, to)
+}
+
+// Transport returns a new HTTP transport whose connections all pass the guard.
+// It takes no proxy from the environment: a proxy would look up hosts itself,
+// out of the guard's sight.
+func Transport(g *Guard) *http.Transport {
+	return &http.Transport{
+		DialContext:            g.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    handshakeTimeout,
+		ExpectContinueTimeout:  continueTimeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxIdleConnsPerHost:    idlePerHost,
+		MaxResponseHeaderBytes: maxResponseHeader,
+	}
+}

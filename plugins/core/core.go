@@ -1,0 +1,19 @@
+// Package core holds the runtime's own plugins, which every local agent has and
+// no filter leaves out.
+package core
+
+import "github.com/agentruntime/agentruntime/plugins"
+
+// Prefix begins the ids of the runtime's own plugins; no other plugin may have
+// such an id.
+const Prefix = "runtime:"
+
+// The ids of the runtime's own plugins.
+const (
+	LoopActionsID    = Prefix + "loop-actions"
+	MaxRoundsID      = Prefix + "max-rounds"
+	StopConditionsID = Prefix + "stop-conditions"
+)
+
+// noSections describes a plugin that claims no section.
+func noSections(summary string) plugins.Descriptor { return plugins.Descriptor{Summary: summary} }

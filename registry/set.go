@@ -1,0 +1,156 @@
+package registry
+
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Set is all registries of a runtime. That of a published revision is
+// read-only.
+type Set struct {
+	Agents    *Registry[*spec.Agent]
+	Models    *Registry[*spec.Model]
+	Pools     *Registry[*spec.Pool]
+	Providers *Registry[model.Executor]
+	Tools     *Registry[tools.Tool]
+	Plugins   *Registry[plugins.Plugin]
+	Backends  *Registry[backend.Factory]
+	// Sources are the peers whose agents are discovered, by name.
+	Sources *Registry[*Source]
+	// Defaults are merged under every local agent; nil for none.
+	Defaults *spec.Defaults
+	// Available names plugins that come with the program: agents may name
+	// them, and it is no news when none does.
+	Available map[string]bool
+}
+
+// Source is a peer whose agents are discovered.
+type Source struct {
+	Spec spec.RemoteSource
+	// Position is where the source stands in the configuration's list.
+	Position int
+	// Discovered is set once the peer has been asked.
+	Discovered bool
+	// Agents are the peer's agents, with ids "<source>/<agent>".
+	Agents []*spec.Agent
+}
+
+// NewSet returns an empty set.
+func NewSet() *Set {
+	return &Set{
+		Agents:    newRegistry[*spec.Agent]("agent", "agents"),
+		Models:    newRegistry[*spec.Model]("model", "models"),
+		Pools:     newRegistry[*spec.Pool]("model pool", "model_pools"),
+		Providers: newRegistry[model.Executor]("provider", "providers"),
+		Tools:     newRegistry[tools.Tool]("tool", "tools"),
+		Plugins:   newRegistry[plugins.Plugin]("plugin", "plugins"),
+		Backends:  newRegistry[backend.Factory]("backend", "backends"),
+		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
+		Available: make(map[string]bool),
+	}
+}
+
+// AddModel adds a model. A *DuplicateError says that the id is taken by
+// another model, in which case nothing changes, or by a pool, in which case the
+// model is added all the same: what refers to the id is then ambiguous.
+func (s *Set) AddModel(m *spec.Model) error {
+	if err := s.Models.Add(m.ID, m); err != nil {
+		return err
+	}
+	if _, taken := s.Pools.Get(m.ID); taken {
+		return &DuplicateError{Kind: s.Models.kind, ID: m.ID, Other: s.Pools.kind, path: s.Models.Path(m.ID)}
+	}
+	return nil
+}
+
+// AddPool adds a pool. A *DuplicateError says that the id is taken by another
+// pool, in which case nothing changes, or by a model, in which case the pool is
+// added all the same: what refers to the id is then ambiguous.
+func (s *Set) AddPool(p *spec.Pool) error {
+	if err := s.Pools.Add(p.ID, p); err != nil {
+		return err
+	}
+	if _, taken := s.Models.Get(p.ID); taken {
+		return &DuplicateError{Kind: s.Pools.kind, ID: p.ID, Other: s.Models.kind, path: s.Pools.Path(p.ID)}
+	}
+	return nil
+}
+
+// SplitSource splits the id of a remote agent, "<source>/<agent>", at its first
+// slash; source is empty when there is none.
+func SplitSource(id string) (source, agent string) {
+	if source, agent, ok := strings.Cut(id, "/"); ok {
+		return source, agent
+	}
+	return "", id
+}
+
+// Agent returns the agent with an id. "x" is the declared agent x, or else the
+// agent x of the first source that has one; "local/x" is the declared agent x
+// only; "source/x" is the agent x of that source.
+func (s *Set) Agent(id string) (*spec.Agent, bool) {
+	if agent, ok := s.Agents.Get(id); ok {
+		return agent, true
+	}
+	source, name := SplitSource(id)
+	if source == spec.LocalSource {
+		return s.Agents.Get(name)
+	}
+	for n, src := range s.Sources.All() {
+		if source != "" && n != source {
+			continue
+		}
+		for _, agent := range src.Agents {
+			if _, remote := SplitSource(agent.ID); remote == name {
+				return agent, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Undiscovered reports whether an id names an agent of a source that has not
+// been asked yet, so that nobody can tell whether the agent exists.
+func (s *Set) Undiscovered(id string) bool {
+	name, agent := SplitSource(id)
+	source, ok := s.Sources.Get(name)
+	return ok && agent != "" && !source.Discovered
+}
+
+// AgentIDs returns the ids of all agents: the declared ones in the order in
+// which they were added, then those of each source.
+func (s *Set) AgentIDs() []string {
+	ids := append([]string(nil), s.Agents.IDs()...)
+	for _, src := range s.Sources.All() {
+		for _, agent := range src.Agents {
+			ids = append(ids, agent.ID)
+		}
+	}
+	return ids
+}
+
+// clone returns a copy whose registries can be changed without changing s. The
+// entries are shared.
+func (s *Set) clone() *Set {
+	c := &Set{
+		Agents:    s.Agents.clone(),
+		Models:    s.Models.clone(),
+		Pools:     s.Pools.clone(),
+		Providers: s.Providers.clone(),
+		Tools:     s.Tools.clone(),
+		Plugins:   s.Plugins.clone(),
+		Backends:  s.Backends.clone(),
+		Sources:   s.Sources.clone(),
+		Defaults:  s.Defaults,
+		Available: make(map[string]bool, len(s.Available)),
+	}
+	for id := range s.Available {
+		c.Available[id] = true
+	}
+	return c
+}

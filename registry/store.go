@@ -1,0 +1,88 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Draft is a set that is being put together. It belongs to the function it is
+// given to.
+type Draft struct{ *Set }
+
+// Check dry-runs a revision before it is published. It returns all that it
+// finds, warnings and notes included, and the errors among it joined, each of
+// the type that a caller can match.
+type Check func(ctx context.Context, rev *Revision) (diag.List, error)
+
+// Store holds the current revision. Reading it is one atomic load; publishing
+// takes no lock, and loses no draft.
+type Store struct {
+	current atomic.Pointer[Revision]
+	check   Check
+}
+
+// NewStore returns a store whose current revision, number 0, is empty.
+func NewStore(check Check) *Store {
+	s := &Store{check: check}
+	s.current.Store(newRevision(0, NewSet()))
+	return s
+}
+
+// Current returns the revision published last.
+func (s *Store) Current() *Revision { return s.current.Load() }
+
+// InvalidError says that a draft was not published because its dry run found
+// errors.
+type InvalidError struct {
+	// Diagnostics is all that the dry run found, warnings and notes included.
+	Diagnostics diag.List
+	// Err is the errors found, joined.
+	Err error
+}
+
+// Error lists the errors.
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("the configuration is invalid: %v", e.Err)
+}
+
+// Unwrap returns the errors found.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Publish hands edit a draft that starts as the current revision, dry-runs
+// what edit made of it, and makes it current. When edit fails, or the dry run
+// finds errors (*InvalidError), nothing changes. When another draft was
+// published in the meantime edit is called again, with a draft of that one.
+// Turns in flight keep the revision they began with.
+func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
+	return s.publish(ctx, edit, s.check)
+}
+
+// PublishUnchecked publishes without a dry run.
+func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
+	return s.publish(ctx, edit, func(context.Context, *Revision) (diag.List, error) { return nil, nil })
+}
+
+func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
+	for {
+		base := s.current.Load()
+		draft := &Draft{base.set.clone()}
+		if err := edit(draft); err != nil {
+			return nil, err
+		}
+		rev := newRevision(base.number+1, draft.Set)
+		found, err := check(ctx, rev)
+		if err != nil {
+			return nil, &InvalidError{Diagnostics: found, Err: err}
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("publish revision %d: %w", rev.number, err)
+		}
+		rev.diagnostics = found
+		if s.current.CompareAndSwap(base, rev) {
+			return rev, nil
+		}
+	}
+}

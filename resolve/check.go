@@ -1,0 +1,224 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Check dry-runs a revision: it validates every record, resolves every agent,
+// and looks at the whole. It returns all that it finds, and the errors among it
+// joined, each of its own type. It fits registry.NewStore.
+func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
+	c := &check{index: indexOf(rev)}
+	c.records()
+	c.failAll(c.index.found)
+	c.sources()
+	templates, err := c.index.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range templates {
+		c.errs = append(c.errs, t.errs...)
+		c.rest = append(c.rest, t.warnings...)
+	}
+	c.unclaimedDefaults(templates)
+	c.cycles()
+	c.unused(templates)
+	c.errs = dedup(c.errs)
+	list := append(diagnostics(c.errs), c.rest...)
+	return list.Dedup(), errors.Join(c.errs...)
+}
+
+// check collects what a dry run finds.
+type check struct {
+	*index
+	errs []error
+	rest diag.List
+}
+
+func (c *check) fail(err error) { c.errs = append(c.errs, err) }
+
+func (c *check) failAll(list diag.List) {
+	for _, d := range list {
+		c.fail(d)
+	}
+}
+
+// dedup leaves out repetitions: many agents may suffer from one cause.
+func dedup(errs []error) []error {
+	type key struct {
+		code          diag.Code
+		path, message string
+	}
+	seen := make(map[key]bool, len(errs))
+	return slices.DeleteFunc(errs, func(err error) bool {
+		d, ok := err.(diag.Diagnoser) //nolint:errorlint // the errors of a check are not wrapped
+		if !ok {
+			return false
+		}
+		found := d.Diagnostic()
+		k := key{found.Code, found.Path, found.Message}
+		if seen[k] {
+			return true
+		}
+		seen[k] = true
+		return false
+	})
+}
+
+// records validates what can be validated without resolving.
+func (c *check) records() {
+	checkIDs(c, c.set.Providers, "provider")
+	checkIDs(c, c.set.Models, "model")
+	checkIDs(c, c.set.Pools, "model pool")
+	checkIDs(c, c.set.Plugins, "plugin")
+	checkIDs(c, c.set.Agents, "agent")
+	for _, id := range c.set.Plugins.IDs() {
+		if strings.HasPrefix(id, core.Prefix) {
+			c.fail(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
+		}
+	}
+	for id, m := range c.set.Models.All() {
+		c.failBelow(c.set.Models.Path(id), m.Validate())
+		if _, ok := c.set.Providers.Get(m.ProviderID); !ok && m.ProviderID != "" {
+			c.fail(c.providerNotFound(m, ""))
+		}
+	}
+	for id, pool := range c.set.Pools.All() {
+		c.failBelow(c.set.Pools.Path(id), pool.Validate())
+		for i, member := range pool.Members {
+			if _, ok := c.set.Models.Get(member.ModelID); !ok && member.ModelID != "" {
+				c.fail(c.memberNotFound(pool, i, ""))
+			}
+		}
+	}
+}
+
+func (c *check) failBelow(path string, list diag.List) {
+	for _, d := range list {
+		d.Path = diag.Join(path, d.Path)
+		c.fail(d)
+	}
+}
+
+func checkIDs[T any](c *check, r *registry.Registry[T], kind string) {
+	for _, id := range r.IDs() {
+		c.failAll(spec.CheckID(r.Path(id), kind, id))
+	}
+}
+
+// sources checks the peers whose agents are discovered.
+func (c *check) sources() {
+	for _, src := range c.set.Sources.All() {
+		path := diag.Index("remote_agents", src.Position)
+		c.failBelow(path, src.Spec.Validate())
+		if _, ok := c.set.Backends.Get(src.Spec.Kind()); !ok {
+			c.fail(&UnsupportedBackendError{Backend: src.Spec.Kind(), Path: path, Known: c.set.Backends.IDs()})
+		}
+	}
+}
+
+// all makes the templates of all agents, on all processors, in the order of
+// the agents.
+func (x *index) all(ctx context.Context) ([]*template, error) {
+	ids := x.set.AgentIDs()
+	templates := make([]*template, len(ids))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(ids)) {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(ids) || ctx.Err() != nil {
+					return
+				}
+				templates[i] = x.template(ids[i])
+			}
+		})
+	}
+	workers.Wait()
+	return templates, ctx.Err()
+}
+
+// unclaimedDefaults warns of sections of the defaults that no agent's plugins
+// claim. One that some agent claims is no mistake for the others.
+func (c *check) unclaimedDefaults(templates []*template) {
+	if c.set.Defaults == nil {
+		return
+	}
+	claimed := make(map[string]bool)
+	for _, t := range templates {
+		for key := range t.claimed {
+			claimed[key] = true
+		}
+	}
+	for _, t := range templates {
+		for _, key := range t.unclaimed {
+			rel := diag.Key("sections", key)
+			if t.origin[rel] && !claimed[key] {
+				claimed[key] = true
+				c.rest = append(c.rest, t.unclaimedHint(
+					diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of any agent claims section %q", key), key))
+			}
+		}
+	}
+}
+
+// unused notes definitions that nothing uses.
+func (c *check) unused(templates []*template) {
+	u := usage{models: map[string]bool{}, providers: map[string]bool{}, plugins: map[string]bool{}, tools: map[string]bool{}}
+	for _, pool := range c.set.Pools.All() {
+		for i := range pool.Members {
+			u.models[pool.Members[i].ModelID] = true
+		}
+	}
+	for _, m := range c.set.Models.All() {
+		u.providers[m.ProviderID] = true
+	}
+	for _, t := range templates {
+		u.models[t.agent.ModelID] = true
+		for _, id := range t.agent.PluginIDs {
+			u.plugins[id] = true
+		}
+		for i := range t.choices {
+			if t.choices[i].Rule.Visible {
+				u.tools[t.choices[i].ID] = true
+			}
+		}
+	}
+	noteUnused(c, c.set.Providers, u.providers)
+	noteUnused(c, c.set.Models, u.models)
+	noteUnused(c, c.set.Pools, u.models)
+	noteUnused(c, c.set.Tools, u.tools)
+	for id := range c.set.Available {
+		u.plugins[id] = true
+	}
+	noteUnused(c, c.set.Plugins, u.plugins)
+}
+
+// usage is what the agents of a revision use.
+type usage struct{ models, providers, plugins, tools map[string]bool }
+
+func noteUnused[T any](c *check, r *registry.Registry[T], used map[string]bool) {
+	for _, id := range r.IDs() {
+		if !used[id] {
+			c.rest = append(c.rest, diag.New(diag.UnusedDefinition, r.Path(id), "%s %q is not used", r.Kind(), id))
+		}
+	}
+}
+
+// toolDelegate returns the agent that a tool choice calls, if it calls one.
+func toolDelegate(choice *ToolChoice) (agentID string, ok bool) {
+	return choice.Source.Name, choice.Source.Kind == tools.SourceDelegate
+}

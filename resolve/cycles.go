@@ -1,0 +1,104 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// DefaultDepth is how deep delegates may be nested when the runtime is not told
+// otherwise.
+const DefaultDepth = 8
+
+// cycles warns of agents that can call each other in a circle, once for each
+// circle, at the delegate that closes it.
+func (c *check) cycles() {
+	f := &cycleFinder{check: c, state: make(map[string]visit)}
+	for _, id := range c.set.Agents.IDs() {
+		f.visit(id)
+	}
+}
+
+// visit says how far the search has come with an agent.
+type visit uint8
+
+const (
+	unseen visit = iota
+	onPath
+	finished
+)
+
+// cycleFinder searches the graph of delegates depth first. The search keeps its
+// own stack, because a chain of agents may be long.
+type cycleFinder struct {
+	*check
+	state map[string]visit
+	path  []frame
+}
+
+// frame is one agent on the current path and the delegates still to follow.
+type frame struct {
+	id        string
+	delegates []string
+	next      int
+}
+
+func (f *cycleFinder) visit(root string) {
+	if f.state[root] != unseen {
+		return
+	}
+	f.push(root)
+	for len(f.path) > 0 {
+		top := &f.path[len(f.path)-1]
+		if top.next == len(top.delegates) {
+			f.state[top.id] = finished
+			f.path = f.path[:len(f.path)-1]
+			continue
+		}
+		id := top.delegates[top.next]
+		top.next++
+		switch f.state[id] {
+		case unseen:
+			f.push(id)
+		case onPath:
+			f.report(top.id, id)
+		case finished:
+		}
+	}
+}
+
+// push follows a delegate. One whose tool the catalog drops cannot be called,
+// so it closes no circle.
+func (f *cycleFinder) push(id string) {
+	f.state[id] = onPath
+	fr := frame{id: id}
+	if t := f.template(id); t != nil {
+		for i := range t.choices {
+			if agent, ok := toolDelegate(&t.choices[i]); ok && t.choices[i].Offered() {
+				if target, found := f.set.Agent(agent); found {
+					fr.delegates = append(fr.delegates, target.ID)
+				}
+			}
+		}
+	}
+	f.path = append(f.path, fr)
+}
+
+func (f *cycleFinder) report(from, to string) {
+	start := slices.IndexFunc(f.path, func(fr frame) bool { return fr.id == to })
+	names := make([]string, 0, len(f.path)-start+1)
+	for _, fr := range f.path[start:] {
+		names = append(names, fr.id)
+	}
+	names = append(names, to)
+	t := f.template(from)
+	at := slices.IndexFunc(t.agent.Delegates, func(id string) bool {
+		target, ok := f.set.Agent(id)
+		return ok && target.ID == to
+	})
+	f.rest = append(f.rest, diag.New(diag.DelegateCycle, t.path(diag.Index("delegates", at)),
+		"agents can call each other in a circle: %s", strings.Join(names, " → ")).
+		WithHint("at run time a call back into the chain is refused, and so is one deeper than %d levels", DefaultDepth).
+		ForAgent(from))
+}

@@ -1,0 +1,240 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Error says why an agent does not resolve: everything that stands in the way,
+// each an error of its own that errors.As finds.
+type Error struct {
+	Agent string
+	Errs  []error
+}
+
+// Error lists everything that stands in the way.
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Errs))
+	for i, err := range e.Errs {
+		texts[i] = err.Error()
+	}
+	return fmt.Sprintf("agent %s does not resolve: %s", e.Agent, strings.Join(texts, "; "))
+}
+
+// Unwrap returns what stands in the way.
+func (e *Error) Unwrap() []error { return e.Errs }
+
+// Reference is a reference to something that does not exist.
+type Reference struct {
+	// ID is what does not exist.
+	ID string
+	// Agent is the agent that refers to it, directly or through its model.
+	Agent string
+	// Path is where the reference stands.
+	Path string
+	// Nearest is the known id that looks most like ID, or empty.
+	Nearest string
+}
+
+func (r *Reference) diagnostic(code diag.Code, kind string) diag.Diagnostic {
+	d := diag.New(code, r.Path, "%s %q is not defined", kind, r.ID).ForAgent(r.Agent)
+	if r.Nearest != "" {
+		d = d.WithHint("did you mean %q?", r.Nearest)
+	}
+	return d
+}
+
+// AgentNotFoundError says that an agent, asked for or named as a delegate, does
+// not exist.
+type AgentNotFoundError struct{ Reference }
+
+// ModelNotFoundError says that a model or pool does not exist.
+type ModelNotFoundError struct{ Reference }
+
+// ProviderNotFoundError says that the provider of a model does not exist.
+type ProviderNotFoundError struct{ Reference }
+
+// PluginNotFoundError says that a plugin does not exist.
+type PluginNotFoundError struct{ Reference }
+
+// Diagnostic returns the error as agent-not-found.
+func (e *AgentNotFoundError) Diagnostic() diag.Diagnostic {
+	return e.diagnostic(diag.AgentNotFound, "agent")
+}
+
+// Diagnostic returns the error as model-not-found.
+func (e *ModelNotFoundError) Diagnostic() diag.Diagnostic {
+	return e.diagnostic(diag.ModelNotFound, "model")
+}
+
+// Diagnostic returns the error as provider-not-found.
+func (e *ProviderNotFoundError) Diagnostic() diag.Diagnostic {
+	return e.diagnostic(diag.ProviderNotFound, "provider")
+}
+
+// Diagnostic returns the error as plugin-not-found.
+func (e *PluginNotFoundError) Diagnostic() diag.Diagnostic {
+	return e.diagnostic(diag.PluginNotFound, "plugin")
+}
+
+// Error returns the text of the diagnostic.
+func (e *AgentNotFoundError) Error() string { return e.Diagnostic().Error() }
+
+// Error returns the text of the diagnostic.
+func (e *ModelNotFoundError) Error() string { return e.Diagnostic().Error() }
+
+// Error returns the text of the diagnostic.
+func (e *ProviderNotFoundError) Error() string { return e.Diagnostic().Error() }
+
+// Error returns the text of the diagnostic.
+func (e *PluginNotFoundError) Error() string { return e.Diagnostic().Error() }
+
+// AmbiguousModelError says that an id names both a model and a pool.
+type AmbiguousModelError struct {
+	ID    string
+	Agent string
+	Path  string
+}
+
+// Diagnostic returns the error as ambiguous-model.
+func (e *AmbiguousModelError) Diagnostic() diag.Diagnostic {
+	return diag.New(diag.AmbiguousModel, e.Path, "%q is both a model and a model pool", e.ID).
+		WithHint("rename one of them").ForAgent(e.Agent)
+}
+
+// Error returns the text of the diagnostic.
+func (e *AmbiguousModelError) Error() string { return e.Diagnostic().Error() }
+
+// InvalidPluginConfigError says that a section violates what the plugin that
+// claims it demands.
+type InvalidPluginConfigError struct {
+	Agent  string
+	Plugin string
+	// Key is the section.
+	Key string
+	// Found is the violation; its path leads into the section.
+	Found diag.Diagnostic
+}
+
+// Diagnostic returns the error as invalid-plugin-config, or as the more
+// particular code that the plugin gave.
+func (e *InvalidPluginConfigError) Diagnostic() diag.Diagnostic { return e.Found.ForAgent(e.Agent) }
+
+// Error returns the text of the diagnostic.
+func (e *InvalidPluginConfigError) Error() string { return e.Diagnostic().Error() }
+
+// UnsupportedBackendError says that no registered backend is of the kind that
+// an endpoint or remote source asks for.
+type UnsupportedBackendError struct {
+	// Agent is the agent that runs there, or that delegates to it; empty for a
+	// remote source.
+	Agent   string
+	Backend string
+	Path    string
+	// Known are the kinds that are registered.
+	Known []string
+}
+
+// Diagnostic returns the error as unsupported-backend.
+func (e *UnsupportedBackendError) Diagnostic() diag.Diagnostic {
+	d := diag.New(diag.UnsupportedBackend, e.Path, "no backend of kind %q is registered", e.Backend).ForAgent(e.Agent)
+	if len(e.Known) == 0 {
+		return d.WithHint("this program has no remote backend")
+	}
+	return d.WithHint("registered: %s", strings.Join(e.Known, ", "))
+}
+
+// Error returns the text of the diagnostic.
+func (e *UnsupportedBackendError) Error() string { return e.Diagnostic().Error() }
+
+// InvalidEndpointError says that an endpoint is misconfigured.
+type InvalidEndpointError struct {
+	Agent   string
+	Backend string
+	// Found is what is wrong.
+	Found diag.Diagnostic
+}
+
+// Diagnostic returns the error as invalid-endpoint.
+func (e *InvalidEndpointError) Diagnostic() diag.Diagnostic { return e.Found.ForAgent(e.Agent) }
+
+// Error returns the text of the diagnostic.
+func (e *InvalidEndpointError) Error() string { return e.Diagnostic().Error() }
+
+// RemoteNotLocalError says that a local resolve was asked of an endpoint-backed
+// agent.
+type RemoteNotLocalError struct {
+	Agent string
+	Path  string
+}
+
+// Diagnostic returns the error as remote-not-local.
+func (e *RemoteNotLocalError) Diagnostic() diag.Diagnostic {
+	return diag.New(diag.RemoteNotLocal, e.Path, "agent %q runs at an endpoint, which alone knows its model and tools", e.Agent).
+		WithHint("ask the peer, or give the agent a model_id instead of an endpoint").ForAgent(e.Agent)
+}
+
+// Error returns the text of the diagnostic.
+func (e *RemoteNotLocalError) Error() string { return e.Diagnostic().Error() }
+
+// ToolIDConflictError says that two sources give one tool id.
+type ToolIDConflictError struct {
+	Agent         string
+	ToolID        string
+	First, Second tools.Source
+	Path          string
+}
+
+// Diagnostic returns the error as tool-id-conflict.
+func (e *ToolIDConflictError) Diagnostic() diag.Diagnostic {
+	return diag.New(diag.ToolIDConflict, e.Path, "tool id %q comes from both the %s and the %s", e.ToolID, e.First, e.Second).
+		WithHint("rename one of them").ForAgent(e.Agent)
+}
+
+// Error returns the text of the diagnostic.
+func (e *ToolIDConflictError) Error() string { return e.Diagnostic().Error() }
+
+// EnvBuildError says that the plugins of an agent could not be put together.
+type EnvBuildError struct {
+	Agent  string
+	Plugin string
+	Path   string
+	Err    error
+}
+
+// Diagnostic returns the error as env-build.
+func (e *EnvBuildError) Diagnostic() diag.Diagnostic {
+	return diag.New(diag.EnvBuild, e.Path, "%v", e.Err).ForAgent(e.Agent)
+}
+
+// Error returns the text of the diagnostic.
+func (e *EnvBuildError) Error() string { return e.Diagnostic().Error() }
+
+// Unwrap returns the cause.
+func (e *EnvBuildError) Unwrap() error { return e.Err }
+
+// The errors of resolving can all be shown as diagnostics.
+var _ = []diag.Diagnoser{
+	(*AgentNotFoundError)(nil), (*ModelNotFoundError)(nil), (*ProviderNotFoundError)(nil),
+	(*PluginNotFoundError)(nil), (*AmbiguousModelError)(nil), (*InvalidPluginConfigError)(nil),
+	(*UnsupportedBackendError)(nil), (*InvalidEndpointError)(nil), (*RemoteNotLocalError)(nil),
+	(*ToolIDConflictError)(nil), (*EnvBuildError)(nil),
+}
+
+// asErrors returns diagnostics of severity Error as errors.
+func asErrors(list diag.List) []error {
+	var errs []error
+	for _, d := range list {
+		if d.Severity == diag.Error {
+			errs = append(errs, d)
+		}
+	}
+	return errs
+}
+
+// diagnostics returns all errors as diagnostics.
+func diagnostics(errs []error) diag.List { return diag.FromError(errors.Join(errs...)) }

@@ -1,0 +1,68 @@
+package resolve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Explanation says how an agent resolves, or why it does not.
+type Explanation struct {
+	// Agent is the agent with the defaults merged under it.
+	Agent *spec.Agent
+	// Origin tells which parts of it came from the defaults.
+	Origin spec.Origin
+	// Path is where the agent stands in the configuration.
+	Path string
+	// Model and Pool are what the agent runs on; at most one is set.
+	Model *spec.Model
+	Pool  *spec.Pool
+	// Retried tells whether model calls are wrapped for retries.
+	Retried bool
+	// Plugins are the agent's plugins in order, the runtime's own included.
+	Plugins []plugins.Loaded
+	// Tools are all tools that were considered, in the order in which they
+	// were merged, with what became of each.
+	Tools []ToolChoice
+	// Trace is what each stage did, and how long it took.
+	Trace *Trace
+	// Diagnostics are the errors and warnings found.
+	Diagnostics diag.List
+}
+
+// Explain resolves an agent afresh and records every choice. An agent that does
+// not resolve is explained as far as it goes; the error then says what stands
+// in the way, and the explanation is nil only when there is no such agent.
+func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Explanation, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("explain agent %s: %w", agentID, err)
+	}
+	x := indexOf(rev)
+	if _, ok := x.set.Agent(agentID); !ok {
+		return nil, x.agentNotFound(agentID, "", "")
+	}
+	trace := &Trace{}
+	t := x.resolve(agentID, trace)
+	err := t.err()
+	return &Explanation{
+		Agent: t.agent, Origin: t.origin, Path: t.base,
+		Model: t.model, Pool: t.pool, Retried: t.wrapped,
+		Plugins: t.loaded, Tools: t.choices, Trace: trace,
+		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings...),
+	}, err
+}
+
+// Tool returns what became of a tool, or nil when no source offers it.
+func (e *Explanation) Tool(id string) *ToolChoice {
+	for i := range e.Tools {
+		if e.Tools[i].ID == id {
+			return &e.Tools[i]
+		}
+	}
+	return nil
+}

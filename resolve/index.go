@@ -1,0 +1,163 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// index is what resolving computes once per revision: compiled tools and
+// section schemas, pools, and a template for each agent.
+type index struct {
+	rev *registry.Revision
+	set *registry.Set
+
+	// tools are the global tools that are sound, in registration order.
+	tools []*tools.Entry
+	// toolIDs are the ids of all global tools, sorted, unsound ones included:
+	// what names one of them is no mistake.
+	toolIDs []string
+	claims  map[string][]claim
+	// pipeline claims the sections that resolving itself reads.
+	pipeline []claim
+	// found is what is wrong with tools and plugins by themselves.
+	found diag.List
+
+	templates sync.Map // agent id → *slot
+	pools     sync.Map // poolKey → *model.Pool
+	suggested sync.Map // what was looked for → nearest id
+}
+
+// claim is a section that a plugin claims, with its schema compiled. The
+// schema is nil when it does not compile.
+type claim struct {
+	plugin string
+	plugins.Section
+	schema *schema.Schema
+}
+
+// slot holds the template of one agent, made at its first resolve.
+type slot struct {
+	once     sync.Once
+	template *template
+}
+
+type indexKey struct{}
+
+// indexOf returns the revision's index, computing it at the first call.
+func indexOf(rev *registry.Revision) *index {
+	return rev.Derive(indexKey{}, func() any { return newIndex(rev) }).(*index) //nolint:forcetypeassert // only this function stores it
+}
+
+func newIndex(rev *registry.Revision) *index {
+	set := rev.Set()
+	x := &index{rev: rev, set: set, claims: make(map[string][]claim)}
+	for id, tool := range set.Tools.All() {
+		entry, list := tools.Compile(id, tool, tools.Source{Kind: tools.SourceGlobal})
+		for _, d := range list {
+			d.Path = diag.Join(set.Tools.Path(id), d.Path)
+			x.found = append(x.found, d)
+		}
+		if entry != nil {
+			x.tools = append(x.tools, entry)
+		}
+	}
+	x.toolIDs = slices.Sorted(slices.Values(set.Tools.IDs()))
+	for id, plugin := range set.Plugins.All() {
+		x.claims[id] = x.claim(id, plugin)
+	}
+	for _, section := range Sections() {
+		x.pipeline = append(x.pipeline, x.compile(section.Key, "", section))
+	}
+	return x
+}
+
+// claim compiles the sections of a plugin.
+func (x *index) claim(id string, plugin plugins.Plugin) []claim {
+	path := x.set.Plugins.Path(id)
+	d, err := describe(plugin)
+	if err != nil {
+		x.found = append(x.found, diag.New(diag.EnvBuild, path, "plugin %s: %v", id, err))
+		return nil
+	}
+	claims := make([]claim, 0, len(d.Sections))
+	for _, section := range d.Sections {
+		claims = append(claims, x.compile(id, path, section))
+	}
+	return claims
+}
+
+func (x *index) compile(plugin, path string, section plugins.Section) claim {
+	c := claim{plugin: plugin, Section: section}
+	compiled, err := schema.Compile(section.Schema)
+	if err != nil {
+		x.found = append(x.found, diag.New(diag.InvalidSchema, path,
+			"plugin %s: the schema of its section %q is no valid JSON Schema: %v", plugin, section.Key, err))
+		return c
+	}
+	c.schema = compiled
+	return c
+}
+
+func describe(plugin plugins.Plugin) (d plugins.Descriptor, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic in Descriptor: %v", v)
+		}
+	}()
+	return plugin.Descriptor(), nil
+}
+
+// template returns what resolving the agent comes to; nil when there is no such
+// agent.
+func (x *index) template(id string) *template {
+	found, ok := x.templates.Load(id)
+	if !ok {
+		if _, ok := x.set.Agent(id); !ok {
+			return nil
+		}
+		found, _ = x.templates.LoadOrStore(id, new(slot))
+	}
+	s := found.(*slot) //nolint:forcetypeassert // only slots are stored
+	s.once.Do(func() { s.template = x.resolve(id, nil) })
+	return s.template
+}
+
+// poolKey tells apart the pools of a revision: agents with different retry
+// policies wrap the members differently.
+type poolKey struct {
+	id    string
+	retry model.RetryPolicy
+}
+
+// sharedPool returns the one pool of the revision for a key.
+func (x *index) sharedPool(key poolKey, make func() *model.Pool) *model.Pool {
+	if p, ok := x.pools.Load(key); ok {
+		return p.(*model.Pool) //nolint:forcetypeassert // only pools are stored
+	}
+	p, _ := x.pools.LoadOrStore(key, make())
+	return p.(*model.Pool) //nolint:forcetypeassert // as above
+}
+
+// suggestion identifies a search for the nearest id.
+type suggestion struct{ kind, id string }
+
+// nearest returns the id of a registry that looks most like a missing one. A
+// file may repeat one mistake thousands of times, so answers are kept.
+func (x *index) nearest(kind, id string, candidates func() []string) string {
+	key := suggestion{kind, id}
+	if found, ok := x.suggested.Load(key); ok {
+		return found.(string) //nolint:forcetypeassert // only strings are stored
+	}
+	found, _ := nearest.Of(id, candidates())
+	x.suggested.Store(key, found)
+	return found
+}

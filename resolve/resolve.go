@@ -1,0 +1,123 @@
+// Package resolve turns a declared agent into something that can run: three
+// stages, each in a file of its own, look up its model, put its plugins
+// together, and collect its tools.
+//
+// What the revision alone decides is computed once and kept with it; what
+// belongs to a turn is built anew at every Resolve.
+package resolve
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Options say how to resolve. The zero value resolves any agent.
+type Options struct {
+	// LocalOnly refuses an endpoint-backed agent with a *RemoteNotLocalError.
+	LocalOnly bool
+}
+
+// Plan is the outcome of resolving an agent in a revision. Exactly one of Local
+// and Remote is set.
+type Plan struct {
+	Revision *registry.Revision
+	// Agent is the agent with the defaults merged under it. It is read-only.
+	Agent *spec.Agent
+	// Local is the environment of an agent that runs on the local loop. It
+	// belongs to the turn that was resolved for.
+	Local *backend.Environment
+	// Remote is the backend of an endpoint-backed agent.
+	Remote backend.Backend
+	// Model is the model's id, or the pool's.
+	Model string
+	// Retried tells whether model calls are wrapped for retries.
+	Retried bool
+	// Warnings is what is probably not meant. It never keeps an agent from
+	// resolving.
+	Warnings diag.List
+}
+
+// Resolve returns the plan of an agent. It is pure: the same agent of the same
+// revision comes to the same plan, with an execution environment of its own.
+// The error is an *AgentNotFoundError, a *RemoteNotLocalError, or an *Error that
+// joins all that is wrong; there is no partial plan.
+func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts Options) (*Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("resolve agent %s: %w", agentID, err)
+	}
+	x := indexOf(rev)
+	t := x.template(agentID)
+	if t == nil {
+		return nil, x.agentNotFound(agentID, "", "")
+	}
+	return t.plan(opts)
+}
+
+// plan instantiates the template for one turn.
+func (t *template) plan(opts Options) (*Plan, error) {
+	if opts.LocalOnly && !t.agent.Local() {
+		return nil, &RemoteNotLocalError{Agent: t.agent.ID, Path: t.path("endpoint")}
+	}
+	if err := t.err(); err != nil {
+		return nil, err
+	}
+	plan := &Plan{
+		Revision: t.index.rev, Agent: t.agent, Remote: t.remote,
+		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
+	}
+	if t.remote != nil {
+		return plan, nil
+	}
+	env, errs := plugins.Build(t.agent, t.loaded, t.sections)
+	if len(errs) > 0 {
+		// The dry run passed, so a plugin answers differently from call to
+		// call; the turn must not run without it.
+		e := &Error{Agent: t.agent.ID}
+		for _, err := range errs {
+			e.Errs = append(e.Errs, t.envBuildError(err))
+		}
+		return nil, e
+	}
+	set, err := t.instantiate(env)
+	if err != nil {
+		return nil, err
+	}
+	plan.Local = &backend.Environment{
+		Model: t.executor, Upstream: t.upstream, Env: env, Tools: set, Offered: t.offered,
+	}
+	return plan, nil
+}
+
+// instantiate returns the agent's tools with the instances that this turn's
+// plugins registered.
+func (t *template) instantiate(env *plugins.ExecutionEnv) (*tools.Set, error) {
+	fresh, known := env.Tools(), t.env.Tools()
+	if len(fresh) == 0 && len(known) == 0 {
+		return t.tools, nil
+	}
+	same := len(fresh) == len(known)
+	for i := 0; same && i < len(fresh); i++ {
+		same = fresh[i].ID == known[i].ID
+	}
+	if !same {
+		return nil, &Error{Agent: t.agent.ID, Errs: []error{&EnvBuildError{
+			Agent: t.agent.ID, Path: t.path("plugin_ids"),
+			Err: fmt.Errorf("the plugins register other tools than when the revision was published"),
+		}}}
+	}
+	return t.tools.Instantiate(func(id string) tools.Tool {
+		for i := range fresh {
+			if fresh[i].ID == id {
+				return fresh[i].Tool
+			}
+		}
+		return nil
+	}), nil
+}

@@ -1,0 +1,83 @@
+package resolve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// RetryKey is the section that says how model calls are repeated.
+const RetryKey = "retry"
+
+// retrySchema is the JSON Schema of the section. Every field may be left out.
+const retrySchema = `{
+  "type": "object",
+  "description": "How model calls are repeated that fail before their answer begins.",
+  "properties": {
+    "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated; 0 never."},
+    "backoff_base": {"type": "string", "format": "duration", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
+    "backoff_base_ms": {"type": "integer", "minimum": 0, "description": "backoff_base in milliseconds."},
+    "overloaded_backoff_base": {"type": "string", "format": "duration", "default": "2s", "description": "The same when the provider is overloaded."},
+    "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "description": "overloaded_backoff_base in milliseconds."},
+    "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often an answer that breaks off is taken up again."},
+    "stream_idle_timeout": {"type": "string", "format": "duration", "default": "60s", "description": "How long a stream may be silent."},
+    "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "description": "stream_idle_timeout in seconds."}
+  },
+  "additionalProperties": false
+}`
+
+// retrySettings is the decoded section.
+type retrySettings struct {
+	MaxRetries        *int           `json:"max_retries"`
+	BackoffBase       *spec.Duration `json:"backoff_base"`
+	BackoffBaseMS     *int64         `json:"backoff_base_ms"`
+	OverloadedBase    *spec.Duration `json:"overloaded_backoff_base"`
+	OverloadedBaseMS  *int64         `json:"overloaded_backoff_base_ms"`
+	MaxStreamRetries  *int           `json:"max_stream_retries"`
+	StreamIdle        *spec.Duration `json:"stream_idle_timeout"`
+	StreamIdleSeconds *int64         `json:"stream_idle_timeout_secs"`
+}
+
+// Sections returns the sections that resolving itself reads. They are claimed
+// for every local agent.
+func Sections() []plugins.Section {
+	return []plugins.Section{
+		plugins.NewSection(RetryKey, "How model calls are repeated.", json.RawMessage(retrySchema), decodeRetry),
+	}
+}
+
+// decodeRetry returns the policy of a section; nil when there is none, so that
+// the executor stays unwrapped.
+func decodeRetry(raw json.RawMessage) (*model.RetryPolicy, diag.List) {
+	if raw == nil {
+		return nil, nil
+	}
+	var s retrySettings
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+	}
+	policy := &model.RetryPolicy{
+		MaxRetries:     model.DefaultMaxRetries,
+		BackoffBase:    span(s.BackoffBase, s.BackoffBaseMS, model.DefaultBackoffBase),
+		OverloadedBase: span(s.OverloadedBase, s.OverloadedBaseMS, model.DefaultOverloadedBackoff),
+	}
+	if s.MaxRetries != nil {
+		policy.MaxRetries = *s.MaxRetries
+	}
+	return policy, nil
+}
+
+func span(d *spec.Duration, ms *int64, def time.Duration) time.Duration {
+	switch {
+	case d != nil:
+		return d.Std()
+	case ms != nil:
+		return time.Duration(*ms) * time.Millisecond
+	default:
+		return def
+	}
+}

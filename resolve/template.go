@@ -1,0 +1,110 @@
+package resolve
+
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+type backendFactory = backend.Factory
+
+// template is what resolving an agent comes to as far as the revision decides
+// it: everything but the plugins' registration, which each resolve repeats. It
+// is made once, by the goroutine that resolves the agent first, and read-only
+// from then on.
+type template struct {
+	index  *index
+	trace  *Trace
+	agent  *spec.Agent
+	origin spec.Origin
+	base   string
+
+	errs     []error
+	warnings diag.List
+
+	// Of the first stage.
+	remote   backend.Backend
+	model    *spec.Model
+	pool     *spec.Pool
+	upstream string
+	executor model.Executor
+	retry    *model.RetryPolicy
+	wrapped  bool
+
+	// Of the second stage.
+	loaded []plugins.Loaded
+	// meant are the plugins that misspelt plugin_ids probably mean.
+	meant          []string
+	sections       map[string]any
+	claimed        map[string]bool
+	unclaimed      []string
+	brokenSections bool
+	env            *plugins.ExecutionEnv
+
+	// Of the third stage.
+	choices []ToolChoice
+	tools   *tools.Set
+	offered []model.Tool
+}
+
+// resolve runs the stages for an agent that exists. A stage goes on where an
+// earlier one failed, so that all errors are found; what only follows from an
+// earlier error is left out.
+func (x *index) resolve(id string, trace *Trace) *template {
+	declared, _ := x.set.Agent(id)
+	agent, origin := x.set.Defaults.Apply(declared)
+	t := &template{index: x, trace: trace, agent: agent, origin: origin, base: agentPath(x.set, declared)}
+	t.validate()
+	t.lookup()
+	if agent.Local() {
+		t.load()
+		t.collect()
+	}
+	t.trace = nil
+	return t
+}
+
+// validate checks the agent's record by itself.
+func (t *template) validate() {
+	for _, d := range t.agent.Validate() {
+		if d.Code == diag.InvalidEndpoint {
+			continue // the first stage reports it, with the backend's own findings
+		}
+		if d.Code == diag.MissingField {
+			d.Message = fmt.Sprintf("agent %q has no %s", t.agent.ID, d.Path)
+		}
+		d.Path = t.path(d.Path)
+		t.fail(d.ForAgent(t.agent.ID))
+	}
+}
+
+// path returns where a part of the agent was written: the agent's own record,
+// or the defaults.
+func (t *template) path(rel string) string { return t.origin.Path(t.base, rel) }
+
+func (t *template) fail(err error) { t.errs = append(t.errs, err) }
+
+// failAll reports diagnostics with paths below the agent.
+func (t *template) failAll(list diag.List) {
+	for _, d := range list {
+		d.Path = t.path(d.Path)
+		t.fail(d.ForAgent(t.agent.ID))
+	}
+}
+
+func (t *template) warning(d diag.Diagnostic) {
+	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))
+}
+
+// err returns everything that stands in the way, or nil.
+func (t *template) err() error {
+	if len(t.errs) == 0 {
+		return nil
+	}
+	return &Error{Agent: t.agent.ID, Errs: t.errs}
+}

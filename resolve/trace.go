@@ -1,0 +1,62 @@
+package resolve
+
+import "time"
+
+// The stages of resolving.
+const (
+	StageLookup  = "lookup"
+	StagePlugins = "plugins"
+	StageTools   = "tools"
+)
+
+// Choice is one thing that a stage did.
+type Choice struct {
+	// Action is what was done: looked up, wrapped, injected, validated, added,
+	// dropped and so on.
+	Action string `json:"action"`
+	// Subject is what it was done to, as in `model "default"`.
+	Subject string `json:"subject"`
+	// Detail says by which rule, or what came of it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Stage is what one stage of resolving did, and how long it took.
+type Stage struct {
+	Name     string        `json:"name"`
+	Duration time.Duration `json:"duration_ns"`
+	Choices  []Choice      `json:"choices"`
+}
+
+// Trace is what resolving an agent did, stage by stage. A nil Trace records
+// nothing, so that the way turns resolve pays for none of it.
+type Trace struct {
+	Stages []Stage `json:"stages"`
+	begun  time.Time
+}
+
+// stage opens a stage; end closes it.
+func (t *Trace) stage(name string) {
+	if t == nil {
+		return
+	}
+	t.begun = time.Now()
+	t.Stages = append(t.Stages, Stage{Name: name, Choices: []Choice{}})
+}
+
+func (t *Trace) end() {
+	if t == nil {
+		return
+	}
+	t.Stages[len(t.Stages)-1].Duration = time.Since(t.begun)
+}
+
+// add records a choice. Callers that have to compute the detail ask on first.
+func (t *Trace) add(action, subject, detail string) {
+	if t == nil {
+		return
+	}
+	s := &t.Stages[len(t.Stages)-1]
+	s.Choices = append(s.Choices, Choice{Action: action, Subject: subject, Detail: detail})
+}
+
+func (t *Trace) on() bool { return t != nil }
