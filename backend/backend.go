@@ -60,13 +60,17 @@ type Job struct {
 	TurnID    string
 	SessionID string
 	Agent     *spec.Agent
-	// Messages is the conversation: history, then the input.
-	Messages []model.Message
+	// History is the conversation ahead of the Input, which is what the turn
+	// works on.
+	History, Input []model.Message
 	// Local is the environment of an agent that runs on the local loop; nil for
 	// an endpoint-backed agent, whose backend knows its peer.
 	Local *Environment
 	// Params override those of the agent, field by field.
 	Params model.Params
+	// Ceiling is what the agents that delegated this turn are held to: none of
+	// its calls may go beyond.
+	Ceiling []plugins.CeilingGate
 }
 
 // Environment is what the local loop runs an agent with. Env belongs to one
@@ -76,8 +80,10 @@ type Environment struct {
 	Model model.Executor
 	// Upstream is the vendor's name of the model.
 	Upstream string
-	Env      *plugins.ExecutionEnv
-	Tools    *tools.Set
+	// Pool tells that Model is a pool, whose members have names of their own.
+	Pool  bool
+	Env   *plugins.ExecutionEnv
+	Tools *tools.Set
 	// Offered are the tools the model is told of, a part of Tools: those that
 	// no gate denies whatever their arguments.
 	Offered []model.Tool

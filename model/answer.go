@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // Answer is a model's answer put together from its events. The zero value is
@@ -46,7 +47,7 @@ func (a *Answer) Add(ev *Event) error {
 		if ev.Index != len(a.calls) {
 			return protocolError(fmt.Sprintf("tool call %d starts as number %d", ev.Index, len(a.calls)))
 		}
-		a.calls = append(a.calls, partialCall{id: ev.ID, name: ev.Name})
+		a.calls = append(a.calls, partialCall{id: a.callID(ev.ID), name: ev.Name})
 	case EventToolCallDelta, EventToolCallEnd:
 		if ev.Index < 0 || ev.Index >= len(a.calls) {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
@@ -63,6 +64,24 @@ func (a *Answer) Add(ev *Event) error {
 		return protocolError(fmt.Sprintf("an event has the unknown type %d", ev.Type))
 	}
 	return nil
+}
+
+// callID returns the id of a call that starts: what the model gave, unless that
+// is missing, or taken by another call of the answer.
+func (a *Answer) callID(id string) string {
+	taken := id == ""
+	for i := range a.calls {
+		taken = taken || a.calls[i].id == id
+	}
+	if taken {
+		return "call_" + strconv.Itoa(len(a.calls))
+	}
+	return id
+}
+
+// Reset makes the answer empty again, keeping its memory.
+func (a *Answer) Reset() {
+	*a = Answer{text: a.text[:0], reasoning: a.reasoning[:0], calls: a.calls[:0]}
 }
 
 func protocolError(text string) error {

@@ -2,9 +2,11 @@ package plugins
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -35,8 +37,11 @@ type Engine struct {
 	// clears it when the request was sent.
 	Request RequestPlan
 
-	env         *ExecutionEnv
-	state       map[StateKey]any
+	env     *ExecutionEnv
+	ceiling []CeilingGate
+	state   map[StateKey]any
+	// changed tells that state was committed since the last snapshot.
+	changed     bool
 	pending     []Action
 	staged      staged
 	deadLetters []DeadLetter
@@ -58,9 +63,10 @@ func (s *staged) fail(err error) {
 	}
 }
 
-// NewEngine returns an engine for one turn.
-func NewEngine(env *ExecutionEnv) *Engine {
-	e := &Engine{env: env}
+// NewEngine returns an engine for one turn. The ceiling holds its tool calls to
+// what the agents that delegated the turn may do.
+func NewEngine(env *ExecutionEnv, ceiling []CeilingGate) *Engine {
+	e := &Engine{env: env, ceiling: ceiling}
 	e.Context.engine = e
 	return e
 }
@@ -92,7 +98,7 @@ func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, erro
 	if e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 {
 		return nil, nil //nolint:nilnil // no termination is the usual outcome
 	}
-	e.Context.Phase = phase
+	e.Context.Phase, e.Context.Now = phase, time.Now()
 	for i := range e.env.hooks {
 		h := &e.env.hooks[i]
 		if h.phase != phase {
@@ -168,6 +174,7 @@ func (e *Engine) commit(ctx context.Context, phase Phase) (*event.Termination, [
 // take commits what is staged and returns the pending actions of the phase.
 func (e *Engine) take(stop **event.Termination, effects *[]Action, phase Phase) []Action {
 	if e.staged.state != nil {
+		e.changed = true
 		if e.state == nil {
 			e.state = e.staged.state
 		} else {
@@ -242,36 +249,43 @@ func (e *Engine) affect(ctx context.Context, a Action) (err error) {
 	return e.env.effects[e.env.effect(a.Key)].handle(ctx, a.Payload)
 }
 
-// Gate asks every gate about the call in the context and returns the decision
-// that counts. A gate that fails blocks the call.
+// Gate asks every gate about the call in the context, and the ceiling, and
+// returns the decision that counts. A gate that fails blocks the call.
 func (e *Engine) Gate(ctx context.Context) Decision {
 	var strictest Decision
 	e.Context.Phase = ToolGate
 	for i := range e.env.gates {
 		g := &e.env.gates[i]
-		d, err := check(ctx, g.gate, &e.Context)
-		if err == nil {
-			err = e.staged.err
-			e.staged = staged{}
-		}
-		if err != nil {
-			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", g.owner, err)}
-		}
-		if d.Kind > strictest.Kind {
+		if d := e.ask(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
 			strictest = d
-			strictest.Plugin = g.owner
+		}
+	}
+	for _, g := range e.ceiling {
+		if d := e.ask(ctx, "of a delegating agent", g.Ceiling); d.Kind > strictest.Kind {
+			strictest = d
 		}
 	}
 	return strictest
 }
 
-func check(ctx context.Context, gate Gate, p *PhaseContext) (d Decision, err error) {
+// ask asks one gate. What the gate staged is dropped: it may only decide.
+func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decision) {
 	defer func() {
+		err := e.staged.err
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
+		e.staged = staged{}
+		if err != nil {
+			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", owner, err)}
+		}
+		d.Plugin = owner
 	}()
-	return gate.Check(ctx, p)
+	d, err := gate(ctx, &e.Context)
+	if err != nil {
+		e.staged.fail(err)
+	}
+	return d
 }
 
 // Transform applies the request transforms in order.
@@ -287,6 +301,22 @@ func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out 
 		messages = e.env.transforms[i].transform(messages, offered)
 	}
 	return messages, nil
+}
+
+// Snapshot returns the committed state as JSON, by key, or nil when nothing was
+// committed since the last snapshot. A value that has no JSON form is left out.
+func (e *Engine) Snapshot() map[string]json.RawMessage {
+	if !e.changed {
+		return nil
+	}
+	e.changed = false
+	out := make(map[string]json.RawMessage, len(e.state))
+	for key, v := range e.state {
+		if data, err := json.Marshal(v); err == nil {
+			out[key.ID()] = data
+		}
+	}
+	return out
 }
 
 // DeadLetters returns the actions that could not be carried out.

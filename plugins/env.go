@@ -154,3 +154,14 @@ func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
 	}
 	return strictest
 }
+
+// Ceiling returns the gates that the agent's delegates are held to.
+func (e *ExecutionEnv) Ceiling() []CeilingGate {
+	var gates []CeilingGate
+	for i := range e.gates {
+		if g, ok := e.gates[i].gate.(CeilingGate); ok {
+			gates = append(gates, g)
+		}
+	}
+	return gates
+}

@@ -112,3 +112,11 @@ type StaticGate interface {
 	Gate
 	Verdict(toolID string) Verdict
 }
+
+// CeilingGate is implemented by gates that hold an agent's delegates to what
+// the agent itself may not do. Ceiling is asked about every call of a delegate,
+// besides the delegate's own gates; it sees the delegate's turn. It must be
+// safe for use by several turns at once.
+type CeilingGate interface {
+	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
+}

@@ -134,9 +134,9 @@ func (s *Set) AgentIDs() []string {
 	return ids
 }
 
-// clone returns a copy whose registries can be changed without changing s. The
+// Clone returns a copy whose registries can be changed without changing s. The
 // entries are shared.
-func (s *Set) clone() *Set {
+func (s *Set) Clone() *Set {
 	c := &Set{
 		Agents:    s.Agents.clone(),
 		Models:    s.Models.clone(),

@@ -68,7 +68,7 @@ func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (
 func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
 	for {
 		base := s.current.Load()
-		draft := &Draft{base.set.clone()}
+		draft := &Draft{base.set.Clone()}
 		if err := edit(draft); err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 		return nil, err
 	}
 	plan.Local = &backend.Environment{
-		Model: t.executor, Upstream: t.upstream, Env: env, Tools: set, Offered: t.offered,
+		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered,
 	}
 	return plan, nil
 }

@@ -1,0 +1,208 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// call is one tool call of a step.
+type call struct {
+	*model.ToolCall
+	entry    *tools.Entry
+	settled  bool
+	executed bool
+	outcome  event.CallOutcome
+	result   tools.Result
+	begun    time.Time
+}
+
+// runCalls decides about the calls of an answer, executes those that are let
+// through, and keeps a result for every one.
+func (t *turn) runCalls(ctx context.Context, asked []*model.ToolCall) (*event.Termination, error) {
+	calls := make([]call, len(asked))
+	for i, c := range asked {
+		calls[i].ToolCall = c
+	}
+	var ended *event.Termination
+	var err error
+	if t.job.Agent.ToolExecution == spec.Sequential {
+		ended, err = t.oneByOne(ctx, calls)
+	} else {
+		ended, err = t.together(ctx, calls)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.record(calls)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if ended == nil && t.stop != nil {
+		ended = t.stop
+	}
+	if ended == nil && len(t.tickets) > 0 {
+		ended = &event.Termination{Type: event.Suspended}
+	}
+	return ended, nil
+}
+
+// oneByOne asks the gates about each call when its turn has come, so that they
+// see what the calls before it did.
+func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, error) {
+	for i := range calls {
+		ended, err := t.decide(ctx, &calls[i])
+		if ended != nil || err != nil {
+			return ended, err
+		}
+		if err := t.execute(ctx, calls[i:i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+// together asks the gates about all calls, then executes those let through at
+// the same time; a call of a serial tool runs by itself, behind them.
+func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, error) {
+	for i := range calls {
+		ended, err := t.decide(ctx, &calls[i])
+		if ended != nil || err != nil {
+			return ended, err
+		}
+	}
+	serial := func(c *call) bool { return c.entry != nil && c.entry.Descriptor.Serial }
+	if len(calls) == 1 || !slices.ContainsFunc(calls, func(c call) bool { return serial(&c) }) {
+		return nil, t.execute(ctx, calls)
+	}
+	// Settled calls are passed over, so that the first round takes the rest.
+	for i := range calls {
+		calls[i].settled = calls[i].settled || serial(&calls[i])
+	}
+	if err := t.execute(ctx, calls); err != nil {
+		return nil, err
+	}
+	for i := range calls {
+		if c := &calls[i]; serial(c) && !c.executed && c.outcome == "" {
+			c.settled = false
+			if err := t.execute(ctx, calls[i:i+1]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+// decide settles a call that is not to be executed: because there is no such
+// tool, or because a gate says so.
+func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) {
+	c.entry = t.env.Tools.Get(c.Name)
+	if c.entry == nil {
+		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
+		return nil, nil //nolint:nilnil // the turn goes on
+	}
+	t.engine.Context.Call = c.ToolCall
+	d := t.engine.Gate(ctx)
+	switch d.Kind {
+	case plugins.Allow:
+		return nil, t.phase(ctx, plugins.BeforeToolExecute)
+	case plugins.SetResult:
+		outcome := event.CallSucceeded
+		if d.Result.IsError {
+			outcome = event.CallFailed
+		}
+		t.settleCall(c, d.Result, outcome)
+	case plugins.Suspend:
+		t.tickets = append(t.tickets, d.Ticket)
+		t.settleCall(c, tools.TextResult("[Waiting for something outside: "+d.Reason+"]"), event.CallSuspended)
+	case plugins.Block:
+		t.settleCall(c, tools.ErrorResult(d.Reason), event.CallFailed)
+		if d.Terminate {
+			return blocked(&d), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+func (t *turn) unknownTool(name string) string {
+	text := fmt.Sprintf("there is no tool %q", name)
+	names := make([]string, 0, len(t.env.Offered))
+	for i := range t.env.Offered {
+		names = append(names, t.env.Offered[i].Name)
+	}
+	if near, ok := nearest.Of(name, names); ok {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return text
+}
+
+// settleCall gives a call its result and shows it.
+func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
+	c.settled, c.outcome, c.result = true, outcome, result
+	done := &event.ToolCallDone{
+		ID: c.ID, Name: c.Name, MessageID: t.messageID("t"), Outcome: outcome,
+		Result: &model.ToolResult{CallID: c.ID, Name: c.Name, Content: result.Content, IsError: result.IsError},
+	}
+	if !c.begun.IsZero() {
+		done.DurationMS = time.Since(c.begun).Milliseconds()
+	}
+	t.host.Emit(done)
+}
+
+// record keeps the results in the conversation, in the order of the calls. A
+// call that never got one, because the turn ended before, was interrupted.
+func (t *turn) record(calls []call) {
+	results := make([]model.ToolResult, len(calls))
+	failed := 0
+	for i := range calls {
+		c := &calls[i]
+		if c.outcome == "" {
+			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
+		}
+		if c.outcome == event.CallFailed {
+			failed++
+		}
+		results[i] = model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
+	}
+	t.stats.FailedSteps++
+	if failed < len(calls) {
+		t.stats.FailedSteps = 0
+	}
+	t.keepResults(results)
+}
+
+// execute runs the calls that are not settled, all at the same time, and then
+// the hooks behind each, in the order of the calls.
+func (t *turn) execute(ctx context.Context, calls []call) error {
+	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
+	for i := range calls {
+		if !calls[i].settled {
+			b.start(ctx, i)
+		}
+	}
+	if b.running == 0 {
+		return nil
+	}
+	b.wait()
+	for i := range calls {
+		c := &calls[i]
+		if !c.executed {
+			continue
+		}
+		t.engine.Context.Call, t.engine.Context.Result = c.ToolCall, &c.result
+		err := t.phase(ctx, plugins.AfterToolExecute)
+		t.engine.Context.Result = nil
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// step asks the model once and runs the tools it calls for. It returns how the
+// turn ends, or nil when it goes on.
+func (t *turn) step(ctx context.Context) (*event.Termination, error) {
+	t.stats.Steps++
+	id := t.messageID("m")
+	t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: id})
+	if err := t.phase(ctx, plugins.StepStart); err != nil {
+		return nil, err
+	}
+	if err := t.phase(ctx, plugins.BeforeInference); err != nil {
+		return nil, err
+	}
+	answer, err := t.infer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer.ID = id
+	ended, err := t.settle(ctx, answer)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.finish(ctx); err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// settle keeps an answer and does what it asks for. The answer is kept before
+// anything may end the turn, so a text that was shown is never lost.
+func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termination, error) {
+	t.transcript = append(t.transcript, *answer)
+	if text := answer.Text(); text != "" {
+		t.response = text
+	}
+	t.engine.Context.Answer = answer
+	if err := t.phase(ctx, plugins.AfterInference); err != nil {
+		return nil, err
+	}
+	calls := answer.ToolCalls()
+	if t.stop != nil {
+		t.interrupt(calls)
+		return t.stop, nil
+	}
+	if t.answer.Reason == model.FinishContentFilter && len(calls) == 0 {
+		return nil, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
+	}
+	if len(calls) == 0 {
+		return &event.Termination{Type: event.NaturalEnd}, nil
+	}
+	return t.runCalls(ctx, calls)
+}
+
+// finish runs the last phase of a step and shows what its plugins remember.
+func (t *turn) finish(ctx context.Context) error {
+	err := t.phase(ctx, plugins.StepEnd)
+	t.engine.Context.Answer = nil
+	if err != nil {
+		return err
+	}
+	if snapshot := t.engine.Snapshot(); snapshot != nil {
+		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
+	}
+	return nil
+}
+
+// infer asks the model and puts its answer together, showing it as it comes.
+func (t *turn) infer(ctx context.Context) (*model.Message, error) {
+	req, err := t.request()
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	t.answer.Reset()
+	t.failure = nil
+	// The stream is called with a function made once per turn instead of being
+	// ranged over, which would put the loop's variables on the heap each time.
+	t.env.Model.Stream(ctx, req)(t.takeIn)
+	switch {
+	case t.failure != nil:
+		return nil, t.modelError(ctx, t.failure)
+	case !t.answer.Finished:
+		return nil, t.modelError(ctx, &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"})
+	}
+	t.stats.Usage.Add(t.answer.Usage)
+	answer := t.answer.Message()
+	for i := range answer.Parts {
+		if call := answer.Parts[i].ToolCall; call != nil {
+			t.host.Emit(event.ToolCallReady{ToolCall: call})
+		}
+	}
+	t.host.Emit(&event.InferenceComplete{
+		Model: req.Model, FinishReason: t.answer.Reason, Usage: t.answer.Usage,
+		DurationMS: time.Since(begun).Milliseconds(),
+	})
+	return &answer, nil
+}
+
+// take takes in one event of the model's stream, and reports whether it wants
+// another.
+func (t *turn) take(ev model.Event, err error) bool {
+	if err == nil {
+		err = t.answer.Add(&ev)
+	}
+	if err != nil {
+		t.failure = err
+		return false
+	}
+	t.show(&ev)
+	return true
+}
+
+// modelError returns why a model call failed: the end of the turn's context, if
+// that is the cause.
+func (t *turn) modelError(ctx context.Context, err error) error {
+	if ended := context.Cause(ctx); ended != nil {
+		return ended
+	}
+	return model.AsError(err)
+}
+
+// show emits a piece of an answer.
+func (t *turn) show(ev *model.Event) {
+	switch ev.Type {
+	case model.EventText:
+		t.host.Emit(&event.TextDelta{Delta: ev.Delta})
+	case model.EventReasoning:
+		t.host.Emit(&event.ReasoningDelta{Delta: ev.Delta})
+	case model.EventReasoningEncrypted:
+		t.host.Emit(&event.ReasoningEncrypted{Value: ev.Delta})
+	case model.EventToolCallStart:
+		id, name := t.answer.Call(ev.Index)
+		t.host.Emit(&event.ToolCallStart{ID: id, Name: name})
+	case model.EventToolCallDelta, model.EventToolCallEnd:
+		if ev.Delta != "" {
+			id, _ := t.answer.Call(ev.Index)
+			t.host.Emit(&event.ToolCallDelta{ID: id, Delta: ev.Delta})
+		}
+	case model.EventFinish:
+	}
+}
+
+// request puts the next request together from the conversation and what the
+// plugins made of it.
+func (t *turn) request() (*model.Request, error) {
+	plan := &t.engine.Request
+	req := &model.Request{
+		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered, SessionID: t.job.SessionID,
+		Params: model.Params{ReasoningEffort: t.job.Agent.ReasoningEffort}.Merge(t.job.Params),
+	}
+	if !plan.Empty() {
+		t.apply(req, plan)
+		t.engine.Request = plugins.RequestPlan{}
+	}
+	messages, err := t.engine.Transform(req.Messages, req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	req.Messages = messages
+	return req, nil
+}
+
+// apply changes a request as the plugins asked for. The conversation itself
+// stays as it is.
+func (t *turn) apply(req *model.Request, plan *plugins.RequestPlan) {
+	if plan.Model != "" && !t.env.Pool {
+		req.Model = plan.Model
+	}
+	req.Params = req.Params.Merge(plan.Params)
+	if plan.Restrict || len(plan.Exclude) > 0 {
+		offered := make([]model.Tool, 0, len(req.Tools))
+		for _, tool := range req.Tools {
+			if plan.Offers(tool.Name) {
+				offered = append(offered, tool)
+			}
+		}
+		req.Tools = offered
+	}
+	if len(plan.Context) > 0 {
+		req.Messages = withContext(req.Messages, t.prompt, plan)
+	}
+}
+
+// withContext returns the conversation with the plugins' context messages at
+// their places.
+func withContext(messages []model.Message, prompt int, plan *plugins.RequestPlan) []model.Message {
+	out := make([]model.Message, 0, len(messages)+len(plan.Context))
+	add := func(target plugins.Target) {
+		for _, m := range plan.At(target) {
+			role := m.Role
+			if role == "" {
+				role = model.RoleSystem
+			}
+			out = append(out, model.Message{Role: role, Parts: []model.Part{model.Text(m.Text)}})
+		}
+	}
+	out = append(out, messages[:prompt]...)
+	add(plugins.TargetSystem)
+	rest := messages[prompt:]
+	for len(rest) > 0 && rest[0].Role == model.RoleSystem {
+		out = append(out, rest[0])
+		rest = rest[1:]
+	}
+	add(plugins.TargetSession)
+	add(plugins.TargetConversation)
+	out = append(out, rest...)
+	add(plugins.TargetSuffix)
+	return out
+}
+
+// interrupt answers calls that will not be executed, because a conversation in
+// which a call has no result cannot be continued.
+func (t *turn) interrupt(calls []*model.ToolCall) {
+	if len(calls) == 0 {
+		return
+	}
+	results := make([]model.ToolResult, len(calls))
+	for i, call := range calls {
+		results[i] = interrupted(call)
+		t.host.Emit(&event.ToolCallDone{
+			ID: call.ID, Name: call.Name, MessageID: t.messageID("t"), Outcome: event.CallFailed, Result: &results[i],
+		})
+	}
+	t.keepResults(results)
+}
+
+const interruptedText = "[Tool execution was interrupted]"
+
+func interrupted(call *model.ToolCall) model.ToolResult {
+	return model.ToolResult{
+		CallID: call.ID, Name: call.Name, IsError: true,
+		Content: []model.Part{model.Text(interruptedText)},
+	}
+}
+
+// keepResults adds the results of a step's calls to the conversation, in the
+// order of the calls.
+func (t *turn) keepResults(results []model.ToolResult) {
+	parts := make([]model.Part, len(results))
+	for i := range results {
+		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
+	}
+	t.transcript = append(t.transcript, model.Message{ID: t.messageID("t"), Role: model.RoleTool, Parts: parts})
+}
+
+// blocked is how a turn ends that a gate ended.
+func blocked(d *plugins.Decision) *event.Termination {
+	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
+}

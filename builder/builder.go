@@ -1,0 +1,237 @@
+// Package builder makes runtimes. An AgentRuntimeBuilder takes in agents,
+// models, providers, tools and plugins, from Go or from a loaded configuration
+// file; it keeps every error, and Build proves that every agent resolves.
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/local"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+// AgentRuntimeBuilder collects what a runtime is made of. Its With methods
+// never fail: what is wrong is kept, and Build returns all of it. A builder
+// belongs to one goroutine.
+type AgentRuntimeBuilder struct {
+	set    *registry.Set
+	errs   []error
+	logger *zap.Logger
+	newID  func() string
+	depth  int
+}
+
+// New returns an empty builder.
+func New() *AgentRuntimeBuilder {
+	return &AgentRuntimeBuilder{set: registry.NewSet(), logger: zap.NewNop()}
+}
+
+// WithAgentSpec adds an agent. The builder keeps a copy.
+func (b *AgentRuntimeBuilder) WithAgentSpec(agent spec.Agent) *AgentRuntimeBuilder {
+	b.keep(b.set.Agents.Add(agent.ID, agent.Clone()))
+	return b
+}
+
+// WithAgentSpecs adds agents.
+func (b *AgentRuntimeBuilder) WithAgentSpecs(agents ...spec.Agent) *AgentRuntimeBuilder {
+	for i := range agents {
+		b.WithAgentSpec(agents[i])
+	}
+	return b
+}
+
+// WithModel adds a model under its id, which pools share.
+func (b *AgentRuntimeBuilder) WithModel(m spec.Model) *AgentRuntimeBuilder {
+	b.keep(b.set.AddModel(&m))
+	return b
+}
+
+// WithModelPool adds a model pool under its id, which models share.
+func (b *AgentRuntimeBuilder) WithModelPool(pool spec.Pool) *AgentRuntimeBuilder {
+	b.keep(b.set.AddPool(&pool))
+	return b
+}
+
+// WithProvider adds the executor of a provider.
+func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *AgentRuntimeBuilder {
+	if exec == nil {
+		return b.refuse(b.set.Providers.Path(id), "provider %q is nil", id)
+	}
+	b.keep(b.set.Providers.Add(id, exec))
+	return b
+}
+
+// WithTool adds a global tool, which agents see as far as their catalogs allow.
+func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
+	if tool == nil {
+		return b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
+	}
+	b.keep(b.set.Tools.Add(id, tool))
+	return b
+}
+
+// WithPlugin adds a plugin, which runs for the agents whose plugin_ids name it.
+func (b *AgentRuntimeBuilder) WithPlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
+	if plugin == nil {
+		return b.refuse(b.set.Plugins.Path(id), "plugin %q is nil", id)
+	}
+	b.keep(b.set.Plugins.Add(id, plugin))
+	return b
+}
+
+// WithAvailablePlugin adds a plugin that comes with the program. It differs
+// from WithPlugin in that nobody is told when no agent uses it.
+func (b *AgentRuntimeBuilder) WithAvailablePlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
+	b.set.Available[id] = true
+	return b.WithPlugin(id, plugin)
+}
+
+// WithBackend adds a kind of remote backend.
+func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntimeBuilder {
+	if factory == nil {
+		return b.refuse("backends", "a backend factory is nil")
+	}
+	b.keep(b.set.Backends.Add(factory.Kind(), factory))
+	return b
+}
+
+// WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once
+// they are discovered; see BuildAndDiscover.
+func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentRuntimeBuilder {
+	b.keep(b.set.Sources.Add(source.Name, &registry.Source{Spec: source, Position: b.set.Sources.Len()}))
+	return b
+}
+
+// WithDefaults sets what is merged under every local agent.
+func (b *AgentRuntimeBuilder) WithDefaults(defaults spec.Defaults) *AgentRuntimeBuilder {
+	b.set.Defaults = &defaults
+	return b
+}
+
+// WithLogger sets the logger of the runtime and of the components that a
+// configuration file declares.
+func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilder {
+	if logger != nil {
+		b.logger = logger
+	}
+	return b
+}
+
+// WithDelegationDepth sets how deep delegates may be nested; the default is
+// resolve.DefaultDepth.
+func (b *AgentRuntimeBuilder) WithDelegationDepth(depth int) *AgentRuntimeBuilder {
+	if depth < 1 {
+		return b.refuse("", "the delegation depth is %d; it must be 1 or more", depth)
+	}
+	b.depth = depth
+	return b
+}
+
+// WithIDs sets what makes the ids of turns; the default makes UUIDs of
+// version 7.
+func (b *AgentRuntimeBuilder) WithIDs(newID func() string) *AgentRuntimeBuilder {
+	b.newID = newID
+	return b
+}
+
+func (b *AgentRuntimeBuilder) keep(err error) {
+	if err != nil {
+		b.errs = append(b.errs, err)
+	}
+}
+
+func (b *AgentRuntimeBuilder) refuse(path, format string, args ...any) *AgentRuntimeBuilder {
+	b.keep(diag.New(diag.InvalidValue, path, format, args...))
+	return b
+}
+
+// Build makes the runtime and resolves every agent once, so that what cannot
+// run is found now. The error is a *BuildError with all that is wrong.
+func (b *AgentRuntimeBuilder) Build() (*runtime.AgentRuntime, error) {
+	return b.build(context.Background(), resolve.Check)
+}
+
+// BuildUnchecked makes the runtime without resolving anything: an agent that
+// cannot run fails when it is first asked for. The error is a *BuildError with
+// what the With methods found.
+func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
+	return b.build(context.Background(), nil)
+}
+
+// Check does what Build does and returns everything it finds, warnings and
+// notes included, without making a runtime.
+func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, diag.List) {
+	var rev *registry.Revision
+	store := registry.NewStore(func(_ context.Context, draft *registry.Revision) (diag.List, error) {
+		rev = draft
+		return nil, nil
+	})
+	found := diag.FromError(errors.Join(b.errs...))
+	if _, err := store.Publish(ctx, b.fill); err != nil {
+		return nil, found
+	}
+	more, _ := resolve.Check(ctx, rev)
+	return rev, append(found, more...).Dedup()
+}
+
+// build publishes the first revision; a nil check publishes it unchecked.
+func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (*runtime.AgentRuntime, error) {
+	store := registry.NewStore(resolve.Check)
+	publish := store.PublishUnchecked
+	if check != nil {
+		publish = store.Publish
+	}
+	_, err := publish(ctx, b.fill)
+	found := diag.FromError(errors.Join(b.errs...))
+	errs := b.errs
+	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
+		found = append(found, invalid.Diagnostics...)
+		errs = append(errs[:len(errs):len(errs)], invalid.Err)
+	} else if err != nil {
+		errs = append(errs[:len(errs):len(errs)], err)
+	}
+	if len(errs) > 0 {
+		return nil, &BuildError{Diagnostics: found.Dedup(), Err: errors.Join(errs...)}
+	}
+	return runtime.New(runtime.Settings{
+		Registry: store, Local: local.Backend{}, Logger: b.logger, NewID: b.newID, Depth: b.depth,
+	}), nil
+}
+
+// fill puts what the builder collected into an empty draft.
+func (b *AgentRuntimeBuilder) fill(draft *registry.Draft) error {
+	draft.Set = b.set.Clone()
+	return nil
+}
+
+// BuildError says why no runtime was built: everything that is wrong, of every
+// agent.
+type BuildError struct {
+	// Diagnostics is all that was found, warnings and notes included.
+	Diagnostics diag.List
+	// Err is the errors joined. errors.As finds each of them.
+	Err error
+}
+
+// Error counts the errors and lists them, one a line.
+func (e *BuildError) Error() string {
+	n := e.Diagnostics.Count(diag.Error)
+	if n == 1 {
+		return "the runtime was not built: " + e.Err.Error()
+	}
+	return fmt.Sprintf("the runtime was not built, for %d errors:\n%v", n, e.Err)
+}
+
+// Unwrap returns the errors joined.
+func (e *BuildError) Unwrap() error { return e.Err }

@@ -1,0 +1,81 @@
+// Package runtime runs declared agents. An AgentRuntime holds the current
+// revision, resolves an agent for each turn, and runs the turn where the agent
+// lives. Package builder makes one.
+package runtime
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+)
+
+// Settings is what a runtime is made of.
+type Settings struct {
+	// Registry holds the revisions that turns resolve in.
+	Registry *registry.Store
+	// Local runs the agents that have no endpoint.
+	Local backend.Backend
+	// Logger takes in the runtime's log; nil drops it.
+	Logger *zap.Logger
+	// NewID makes the ids of turns; nil makes UUIDs of version 7.
+	NewID func() string
+	// Depth is how deep delegates may be nested; 0 means resolve.DefaultDepth.
+	Depth int
+
+	_ struct{} // keyed literals only
+}
+
+// AgentRuntime runs declared agents. It is safe for concurrent use.
+type AgentRuntime struct {
+	registry *registry.Store
+	local    backend.Backend
+	logger   *zap.Logger
+	newID    func() string
+	depth    int
+}
+
+// New returns a runtime. Package builder is the usual way to make one.
+func New(s Settings) *AgentRuntime {
+	r := &AgentRuntime{registry: s.Registry, local: s.Local, logger: s.Logger, newID: s.NewID, depth: s.Depth}
+	if r.logger == nil {
+		r.logger = zap.NewNop()
+	}
+	if r.newID == nil {
+		r.newID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if r.depth == 0 {
+		r.depth = resolve.DefaultDepth
+	}
+	return r
+}
+
+// Revision returns the current revision.
+func (r *AgentRuntime) Revision() *registry.Revision { return r.registry.Current() }
+
+// Diagnostics returns what the dry run of the current revision found: warnings
+// and notes.
+func (r *AgentRuntime) Diagnostics() diag.List { return r.registry.Current().Diagnostics() }
+
+// Publish changes what the runtime knows. It hands edit a draft of the current
+// revision, dry-runs every agent of what edit made of it, and makes it current.
+// When edit fails, or an agent does not resolve (*registry.InvalidError),
+// nothing changes. Turns in flight keep the revision they began with.
+func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) error) (*registry.Revision, error) {
+	return r.registry.Publish(ctx, edit)
+}
+
+// Resolve returns the plan of an agent in the current revision.
+func (r *AgentRuntime) Resolve(ctx context.Context, agentID string, opts resolve.Options) (*resolve.Plan, error) {
+	return resolve.Resolve(ctx, r.registry.Current(), agentID, opts)
+}
+
+// Explain says how an agent of the current revision resolves, or why it does
+// not.
+func (r *AgentRuntime) Explain(ctx context.Context, agentID string) (*resolve.Explanation, error) {
+	return resolve.Explain(ctx, r.registry.Current(), agentID)
+}
