@@ -3,7 +3,6 @@ package model
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 )
 
 // Answer is a model's answer put together from its events. The zero value is
@@ -16,6 +15,7 @@ type Answer struct {
 	// Finished is set once the answer ended as it should.
 	Finished bool
 
+	number    int
 	text      []byte
 	reasoning []byte
 	encrypted string
@@ -74,14 +74,16 @@ func (a *Answer) callID(id string) string {
 		taken = taken || a.calls[i].id == id
 	}
 	if taken {
-		return "call_" + strconv.Itoa(len(a.calls))
+		return fmt.Sprintf("call_%d_%d", a.number, len(a.calls))
 	}
 	return id
 }
 
-// Reset makes the answer empty again, keeping its memory.
-func (a *Answer) Reset() {
-	*a = Answer{text: a.text[:0], reasoning: a.reasoning[:0], calls: a.calls[:0]}
+// Reset makes the answer empty again, keeping its memory. The number tells the
+// answers of a turn apart: it becomes part of the ids that are made for calls
+// to which the model gave none.
+func (a *Answer) Reset(number int) {
+	*a = Answer{number: number, text: a.text[:0], reasoning: a.reasoning[:0], calls: a.calls[:0]}
 }
 
 func protocolError(text string) error {

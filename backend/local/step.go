@@ -82,7 +82,7 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 		return nil, err
 	}
 	begun := time.Now()
-	t.answer.Reset()
+	t.answer.Reset(t.stats.Steps)
 	t.failure = nil
 	// The stream is called with a function made once per turn instead of being
 	// ranged over, which would put the loop's variables on the heap each time.
