@@ -152,6 +152,17 @@ func (l List) HasErrors() bool {
 	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == Error })
 }
 
+// Errors returns the diagnostics of severity Error.
+func (l List) Errors() List {
+	var errs List
+	for _, d := range l {
+		if d.Severity == Error {
+			errs = append(errs, d)
+		}
+	}
+	return errs
+}
+
 // Err returns the errors of the list joined, each a Diagnostic, or nil when
 // there are none.
 func (l List) Err() error {

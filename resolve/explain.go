@@ -66,3 +66,12 @@ func (e *Explanation) Tool(id string) *ToolChoice {
 	}
 	return nil
 }
+
+// Local returns a *RemoteNotLocalError for an agent that runs at an endpoint,
+// whose model and tools only its peer knows.
+func (e *Explanation) Local() error {
+	if e.Agent.Local() {
+		return nil
+	}
+	return &RemoteNotLocalError{Agent: e.Agent.ID, Path: e.Origin.Path(e.Path, "endpoint")}
+}

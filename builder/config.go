@@ -1,0 +1,108 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// WithConfig adds everything that a loaded configuration declares. Components
+// are made but not started. One that cannot be made, or whose settings the
+// loader found wrong, is kept as a placeholder, so that what refers to it does
+// not look wrong, too.
+func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
+	for _, e := range f.Providers {
+		exec, err := create(e, model.Settings{ID: e.ID})
+		if err != nil {
+			exec = model.Unavailable{Err: err}
+		}
+		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
+		b.WithProvider(e.ID, exec)
+	}
+	for _, e := range f.Tools {
+		tool, err := create(e, tools.Settings{ID: e.ID, Logger: b.logger.Named("tool." + e.ID)})
+		if err != nil {
+			tool = unavailableTool{err}
+		}
+		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
+		b.WithTool(e.ID, tool)
+	}
+	for _, e := range f.Plugins {
+		plugin, err := create(e, plugins.Settings{ID: e.ID, Logger: b.logger.Named("plugin." + e.ID)})
+		if err != nil {
+			plugin = unavailablePlugin{}
+		}
+		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
+		b.WithPlugin(e.ID, plugin)
+	}
+	b.withRecords(f)
+	return b
+}
+
+// withRecords adds what is data only.
+func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
+	for i := range f.Models {
+		b.WithModel(f.Models[i])
+	}
+	for i := range f.Pools {
+		b.WithModelPool(f.Pools[i])
+	}
+	for i := range f.RemoteAgents {
+		b.WithRemoteAgents(f.RemoteAgents[i])
+	}
+	for _, agent := range f.Agents {
+		b.WithAgentSpec(*agent)
+	}
+	if f.Defaults != nil {
+		b.WithDefaults(*f.Defaults)
+	}
+}
+
+// errBroken stands for settings that the loader has complained about.
+var errBroken = errors.New("its settings are wrong")
+
+// create makes the component of an entry. A panic of the kind is an error.
+func create[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T, err error) {
+	if e.Broken {
+		return component, errBroken
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return e.Kind.Create(settings, e.Config)
+}
+
+func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
+	if err != nil && !errors.Is(err, errBroken) {
+		b.keep(diag.New(diag.InvalidValue, path, "%s %q cannot be made: %v", what, id, err))
+	}
+}
+
+// unavailableTool stands for a tool that could not be made.
+type unavailableTool struct{ err error }
+
+// Descriptor describes nothing.
+func (unavailableTool) Descriptor() tools.Descriptor { return tools.Descriptor{} }
+
+// Call returns why the tool could not be made.
+func (t unavailableTool) Call(context.Context, *tools.Call) (tools.Result, error) {
+	return tools.Result{}, t.err
+}
+
+// unavailablePlugin stands for a plugin that could not be made.
+type unavailablePlugin struct{}
+
+// Descriptor describes nothing.
+func (unavailablePlugin) Descriptor() plugins.Descriptor { return plugins.Descriptor{} }
+
+// Register registers nothing.
+func (unavailablePlugin) Register(*plugins.Registrar) error { return nil }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// diffOptions are the flags of diff.
+type diffOptions struct {
+	format   *choice
+	failOn   *choice
+	exitCode bool
+}
+
+func newDiff(s streams) *cobra.Command {
+	o := diffOptions{failOn: &choice{allowed: []string{"widened"}}}
+	cmd := &cobra.Command{
+		Use:   "diff OLD NEW",
+		Short: "Show what a change does to each agent",
+		Long: `diff resolves every agent of two configurations and shows how their effective
+environments differ: model, prompt, plugins, sections, limits, and the tools
+and delegates that an agent gains or loses.
+
+Access is widened when an agent may call what it could not call before: a tool
+it gained, one whose rule became more open, every tool of a new agent. Rules
+that look at arguments cannot be compared, so a change of those counts, too.
+
+Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
+widened (with --fail-on widened), 2 usage, or a configuration that is invalid
+or cannot be read.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return diff(cmd.Context(), s, args[0], args[1], &o)
+		},
+	}
+	o.format = formatFlag(cmd, "text", "json")
+	cmd.Flags().Var(o.failOn, "fail-on", "exit with 1 when this happened: widened")
+	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 when the configurations differ")
+	return cmd
+}
+
+func diff(ctx context.Context, s streams, before, after string, o *diffOptions) error {
+	old, err := resolved(ctx, s, before)
+	if err != nil {
+		return err
+	}
+	fresh, err := resolved(ctx, s, after)
+	if err != nil {
+		return err
+	}
+	diffs, err := resolve.Diff(ctx, old, fresh)
+	if err != nil {
+		return err
+	}
+	report := newDiffReport(diffs)
+	if o.format.value == "json" {
+		err = report.json(s.out)
+	} else {
+		err = report.text(s.out)
+	}
+	if err != nil {
+		return err
+	}
+	if o.exitCode && len(diffs) > 0 || o.failOn.value == "widened" && report.Widened {
+		return exit{exitFailed}
+	}
+	return nil
+}
+
+// resolved returns the revision of a configuration that is valid.
+func resolved(ctx context.Context, s streams, file string) (*registry.Revision, error) {
+	l, err := load([]string{file}, false, zap.NewNop())
+	if err != nil {
+		return nil, err
+	}
+	rev, list := l.check(ctx)
+	if list.HasErrors() {
+		if err := l.refuse(list, s.err); err != nil {
+			return nil, err
+		}
+		return nil, exit{exitUsage}
+	}
+	return rev, nil
+}
+
+// diffReport is what diff says.
+type diffReport struct {
+	Same    bool                `json:"same"`
+	Widened bool                `json:"widened"`
+	Agents  []resolve.AgentDiff `json:"agents"`
+}
+
+func newDiffReport(diffs []resolve.AgentDiff) *diffReport {
+	r := &diffReport{Same: len(diffs) == 0, Agents: diffs}
+	if diffs == nil {
+		r.Agents = []resolve.AgentDiff{}
+	}
+	for i := range diffs {
+		r.Widened = r.Widened || diffs[i].Widened()
+	}
+	return r
+}
+
+func (r *diffReport) json(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// signs mark the kinds of changes.
+var signs = map[resolve.ChangeKind]string{resolve.Added: "+", resolve.Removed: "-", resolve.Changed: "~"}
+
+func (r *diffReport) text(w io.Writer) error {
+	var b strings.Builder
+	var widened []string
+	for i := range r.Agents {
+		d := &r.Agents[i]
+		fmt.Fprintf(&b, "%s agent %s\n", signs[d.Kind], d.Agent)
+		for _, c := range d.Changes {
+			fmt.Fprintf(&b, "    %s\n", changeText(&c))
+		}
+		if d.Widened() {
+			widened = append(widened, d.Agent)
+		}
+	}
+	switch {
+	case r.Same:
+		b.WriteString("no agent differs\n")
+	case r.Widened:
+		fmt.Fprintf(&b, "%s; access is widened for %s\n", count(len(r.Agents), "agent differs", "agents differ"), strings.Join(widened, ", "))
+	default:
+		fmt.Fprintf(&b, "%s; access is not widened\n", count(len(r.Agents), "agent differs", "agents differ"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func changeText(c *resolve.Change) string {
+	text := signs[c.Kind] + " " + c.Field
+	if c.Subject != "" {
+		text += " " + c.Subject
+	}
+	switch c.Kind {
+	case resolve.Changed:
+		text += fmt.Sprintf(": %s → %s", c.Old, c.New)
+	case resolve.Added:
+		text += ": " + c.New
+	case resolve.Removed:
+		text += ": " + c.Old
+	}
+	if c.Widened {
+		text += "  (widened)"
+	}
+	return text
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

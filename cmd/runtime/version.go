@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// release is the version of a released program; the build sets it.
+var release = ""
+
+// buildInfo is what is known of this program.
+type buildInfo struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+}
+
+func newVersion(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and Go version",
+		Args:  cobra.NoArgs,
+	}
+	format := formatFlag(cmd, "text", "json")
+	cmd.RunE = func(*cobra.Command, []string) error {
+		b := build()
+		if format.value == "json" {
+			return json.NewEncoder(s.out).Encode(b)
+		}
+		_, err := fmt.Fprintf(s.out, "runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
+		return err
+	}
+	return cmd
+}
+
+func version() string { return build().Version }
+
+func build() buildInfo {
+	b := buildInfo{Version: release, Commit: "unknown", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				b.Commit = s.Value
+			}
+		}
+		if b.Version == "" && info.Main.Version != "(devel)" {
+			b.Version = info.Main.Version
+		}
+	}
+	if b.Version == "" {
+		b.Version = "devel"
+	}
+	return b
+}

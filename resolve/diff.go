@@ -1,0 +1,298 @@
+package resolve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// ChangeKind says what happened to an agent or to a part of its environment.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Added   ChangeKind = "added"
+	Removed ChangeKind = "removed"
+	Changed ChangeKind = "changed"
+)
+
+// Change is one difference between the environments of an agent.
+type Change struct {
+	Kind ChangeKind `json:"kind"`
+	// Field is what differs: model, prompt, plugin, section, tool and so on.
+	Field string `json:"field"`
+	// Subject is which one, for fields of which there are several.
+	Subject string `json:"subject,omitempty"`
+	Old     string `json:"old,omitempty"`
+	New     string `json:"new,omitempty"`
+	// Widened tells that the agent may now do what it could not do before.
+	Widened bool `json:"widened,omitempty"`
+}
+
+// AgentDiff is how the effective environment of one agent differs between two
+// revisions.
+type AgentDiff struct {
+	Agent   string     `json:"agent"`
+	Kind    ChangeKind `json:"kind"`
+	Changes []Change   `json:"changes"`
+}
+
+// Widened reports whether the agent may now do what it could not do before.
+func (d *AgentDiff) Widened() bool {
+	return slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Widened })
+}
+
+// Diff compares the effective environments of all agents of two revisions:
+// where they run, model, prompt, plugins, sections, limits, and tools with
+// their delegates. Agents that do not differ are left out. An agent that is new
+// widens access by every tool it has. An agent that does not resolve, in either
+// revision, is an error.
+func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
+	var out []AgentDiff
+	for _, id := range before.Set().AgentIDs() {
+		old, err := Explain(ctx, before, id)
+		if err != nil {
+			return nil, fmt.Errorf("before the change: %w", err)
+		}
+		d := AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}}
+		if _, kept := after.Set().Agent(id); kept {
+			fresh, err := Explain(ctx, after, id)
+			if err != nil {
+				return nil, fmt.Errorf("after the change: %w", err)
+			}
+			d.Kind, d.Changes = Changed, compare(viewOf(old), viewOf(fresh))
+			if len(d.Changes) == 0 {
+				continue
+			}
+		}
+		out = append(out, d)
+	}
+	for _, id := range after.Set().AgentIDs() {
+		if _, old := before.Set().Agent(id); old {
+			continue
+		}
+		fresh, err := Explain(ctx, after, id)
+		if err != nil {
+			return nil, fmt.Errorf("after the change: %w", err)
+		}
+		out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(fresh))})
+	}
+	return out, nil
+}
+
+// view is an agent's environment as a diff sees it: fields with one value, and
+// fields with named entries.
+type view struct {
+	single  []field
+	plugins []field
+	section []field
+	tools   []ToolChoice
+}
+
+// field is a name and its value.
+type field struct{ name, value string }
+
+func viewOf(e *Explanation) view {
+	a := e.Agent
+	v := view{single: []field{
+		{"description", a.Description},
+		{"endpoint", endpointText(a.Endpoint)},
+		{"model", modelText(e)},
+		{"prompt", promptHash(string(a.SystemPrompt))},
+	}}
+	if !a.Local() {
+		return v
+	}
+	v.single = append(v.single,
+		field{"max_rounds", strconv.Itoa(a.Rounds())},
+		field{"max_continuation_retries", strconv.Itoa(a.ContinuationRetries())},
+		field{"stop_conditions", jsonText(a.StopConditions)},
+		field{"reasoning_effort", jsonText(a.ReasoningEffort)},
+		field{"tool_execution", string(a.ToolExecution)},
+		field{"context_policy", jsonText(a.ContextPolicy)},
+		field{"active_hook_filter", strings.Join(a.ActiveHookFilter, ", ")},
+	)
+	for i, p := range e.Plugins {
+		if !p.Core {
+			v.plugins = append(v.plugins, field{p.ID, "position " + strconv.Itoa(i+1)})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
+		v.section = append(v.section, field{key, compact(a.Sections[key])})
+	}
+	v.tools = e.Tools
+	return v
+}
+
+func endpointText(e *spec.Endpoint) string {
+	if e == nil {
+		return ""
+	}
+	return e.Kind() + " " + e.BaseURL + " " + e.Target
+}
+
+// modelText names the model with all that it stands for.
+func modelText(e *Explanation) string {
+	switch {
+	case e.Model != nil:
+		return fmt.Sprintf("%s (%s at %s)", e.Model.ID, e.Model.UpstreamModel, e.Model.ProviderID)
+	case e.Pool != nil:
+		return fmt.Sprintf("%s (pool: %s)", e.Pool.ID, members(e.Pool))
+	default:
+		return ""
+	}
+}
+
+// promptHash identifies a prompt without showing it.
+func promptHash(prompt string) string {
+	if prompt == "" {
+		return ""
+	}
+	const shown = 12
+	sum := sha256.Sum256([]byte(prompt))
+	return hex.EncodeToString(sum[:])[:shown]
+}
+
+func jsonText(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil || string(data) == "null" {
+		return ""
+	}
+	return string(data)
+}
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+func compare(before, after view) []Change {
+	changes := []Change{}
+	old := make(map[string]string, len(before.single))
+	for _, f := range before.single {
+		old[f.name] = f.value
+	}
+	fresh := make(map[string]bool, len(after.single))
+	for _, f := range after.single {
+		fresh[f.name] = true
+		if was := old[f.name]; was != f.value {
+			changes = append(changes, Change{Kind: kindOf(was, f.value), Field: f.name, Old: was, New: f.value})
+		}
+	}
+	for _, f := range before.single {
+		if !fresh[f.name] && f.value != "" {
+			changes = append(changes, Change{Kind: Removed, Field: f.name, Old: f.value})
+		}
+	}
+	changes = append(changes, compareNamed("plugin", before.plugins, after.plugins)...)
+	sections := compareNamed("section", before.section, after.section)
+	changes = append(changes, sections...)
+	rules := slices.ContainsFunc(sections, func(c Change) bool { return c.Subject == permissionKey })
+	return append(changes, compareTools(before.tools, after.tools, rules)...)
+}
+
+func kindOf(before, after string) ChangeKind {
+	switch {
+	case before == "":
+		return Added
+	case after == "":
+		return Removed
+	default:
+		return Changed
+	}
+}
+
+func compareNamed(name string, before, after []field) []Change {
+	var changes []Change
+	find := func(list []field, name string) string {
+		if i := slices.IndexFunc(list, func(f field) bool { return f.name == name }); i >= 0 {
+			return list[i].value
+		}
+		return ""
+	}
+	for _, f := range before {
+		if now := find(after, f.name); now != f.value {
+			changes = append(changes, Change{Kind: kindOf(f.value, now), Field: name, Subject: f.name, Old: f.value, New: now})
+		}
+	}
+	for _, f := range after {
+		if find(before, f.name) == "" {
+			changes = append(changes, Change{Kind: Added, Field: name, Subject: f.name, New: f.value})
+		}
+	}
+	return changes
+}
+
+// reach is how far an agent may use a tool, in words for people and as a rank
+// that grows with what is allowed.
+type reach struct {
+	rank int
+	text string
+}
+
+func reachOf(c *ToolChoice) reach {
+	if c == nil || !c.Rule.Visible {
+		return reach{}
+	}
+	access := c.Verdict.Access
+	text := access.String()
+	if access == plugins.AccessAllow && c.Verdict.Rule == "" {
+		text = "allowed"
+	}
+	if c.Verdict.Rule != "" {
+		text += " by " + c.Verdict.Rule
+	}
+	// Denied is rank 0, like a tool that is not there.
+	return reach{rank: int(plugins.AccessDeny) - int(access), text: text}
+}
+
+// compareTools compares what the agent may do with each tool. Where rules look
+// at the arguments of a call nobody can tell which of two sets of rules allows
+// more, so a change of such rules counts as widening.
+func compareTools(before, after []ToolChoice, rulesChanged bool) []Change {
+	old := byID(before)
+	fresh := byID(after)
+	var changes []Change
+	add := func(id string) {
+		was, now := reachOf(old[id]), reachOf(fresh[id])
+		unclear := rulesChanged && fresh[id] != nil && fresh[id].Verdict.Access == plugins.AccessDepends && now.rank > 0
+		if was == now && !unclear {
+			return
+		}
+		changes = append(changes, Change{
+			Kind: kindOf(was.text, now.text), Field: "tool", Subject: id, Old: was.text, New: now.text,
+			Widened: now.rank > was.rank || unclear,
+		})
+	}
+	for i := range before {
+		add(before[i].ID)
+	}
+	for i := range after {
+		if old[after[i].ID] == nil {
+			add(after[i].ID)
+		}
+	}
+	return changes
+}
+
+func byID(choices []ToolChoice) map[string]*ToolChoice {
+	m := make(map[string]*ToolChoice, len(choices))
+	for i := range choices {
+		m[choices[i].ID] = &choices[i]
+	}
+	return m
+}
