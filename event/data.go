@@ -3,7 +3,7 @@ package event
 import (
 	"encoding/json"
 
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // Type is the name of a kind of event.
@@ -28,6 +28,15 @@ const (
 	TypeStateSnapshot       Type = "state_snapshot"
 )
 
+// Usage counts tokens; the fields mean what those of model.Usage mean.
+type Usage struct {
+	Input      int `json:"input_tokens"`
+	Output     int `json:"output_tokens"`
+	CacheRead  int `json:"cached_tokens,omitempty"`
+	CacheWrite int `json:"cache_write_tokens,omitempty"`
+	Reasoning  int `json:"reasoning_tokens,omitempty"`
+}
+
 // RunStart opens a turn.
 type RunStart struct {
 	AgentID string `json:"agent_id"`
@@ -43,9 +52,9 @@ type RunFinish struct {
 	Status      Status      `json:"status"`
 	Termination Termination `json:"termination"`
 	// Result is what the turn came to; nil when it came to nothing.
-	Result *Outcome    `json:"result,omitempty"`
-	Usage  model.Usage `json:"usage"`
-	Steps  int         `json:"steps"`
+	Result *Outcome `json:"result,omitempty"`
+	Usage  Usage    `json:"usage"`
+	Steps  int      `json:"steps"`
 }
 
 // Outcome is what a turn came to.
@@ -152,10 +161,20 @@ type ToolCallDelta struct {
 }
 
 // ToolCallReady says that the arguments of a call are complete.
-type ToolCallReady struct{ *model.ToolCall }
+type ToolCallReady struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Arguments is a JSON object, as the model wrote it. It may be malformed;
+	// its JSON form then is a string.
+	Arguments json.RawMessage `json:"arguments"`
+}
 
 // MarshalJSON writes the call.
-func (d ToolCallReady) MarshalJSON() ([]byte, error) { return d.ToolCall.MarshalJSON() }
+func (d ToolCallReady) MarshalJSON() ([]byte, error) {
+	type plain ToolCallReady
+	d.Arguments = rawjson.Encode(d.Arguments)
+	return json.Marshal(plain(d))
+}
 
 // CallOutcome says how a tool call ended.
 type CallOutcome string
@@ -167,13 +186,40 @@ const (
 	CallSuspended CallOutcome = "suspended"
 )
 
+// ToolResult is what a call came to.
+type ToolResult struct {
+	Content []Content `json:"content"`
+	// IsError tells that the call did not do what it asked.
+	IsError bool `json:"is_error,omitempty"`
+}
+
+// Text returns the text of the result.
+func (r *ToolResult) Text() string {
+	var text string
+	for i := range r.Content {
+		text += r.Content[i].Text
+	}
+	return text
+}
+
+// Content is a piece of a result: text, or an image or file by its bytes or
+// its address.
+type Content struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URI       string `json:"uri,omitempty"`
+	Name      string `json:"name,omitempty"`
+}
+
 // ToolCallDone carries the result of a call.
 type ToolCallDone struct {
-	ID        string            `json:"id"`
-	Name      string            `json:"name"`
-	MessageID string            `json:"message_id"`
-	Outcome   CallOutcome       `json:"outcome"`
-	Result    *model.ToolResult `json:"result"`
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	MessageID string      `json:"message_id"`
+	Outcome   CallOutcome `json:"outcome"`
+	Result    ToolResult  `json:"result"`
 	// DurationMS is how long the tool ran, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 }
@@ -187,9 +233,11 @@ type ToolCallStreamDelta struct {
 
 // InferenceComplete closes a model call.
 type InferenceComplete struct {
-	Model        string             `json:"model"`
-	FinishReason model.FinishReason `json:"finish_reason"`
-	Usage        model.Usage        `json:"usage"`
+	Model string `json:"model"`
+	// FinishReason says why the answer ended: stop, tool_calls, max_tokens or
+	// content_filter.
+	FinishReason string `json:"finish_reason"`
+	Usage        Usage  `json:"usage"`
 	// DurationMS is how long the answer took, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 }
@@ -236,7 +284,7 @@ func (*ToolCallStart) Type() Type { return TypeToolCallStart }
 func (*ToolCallDelta) Type() Type { return TypeToolCallDelta }
 
 // Type returns TypeToolCallReady.
-func (ToolCallReady) Type() Type { return TypeToolCallReady }
+func (*ToolCallReady) Type() Type { return TypeToolCallReady }
 
 // Type returns TypeToolCallDone.
 func (*ToolCallDone) Type() Type { return TypeToolCallDone }

@@ -6,6 +6,8 @@ package model
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // Role says who a message is from.
@@ -94,30 +96,18 @@ type ToolCall struct {
 // string they are, so that a message can always be stored and shown.
 func (c ToolCall) MarshalJSON() ([]byte, error) {
 	type plain ToolCall
-	if !json.Valid(c.Arguments) {
-		text, err := json.Marshal(string(c.Arguments))
-		if err != nil {
-			return nil, err
-		}
-		c.Arguments = text
-	}
+	c.Arguments = rawjson.Encode(c.Arguments)
 	return json.Marshal(plain(c))
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
-func (c *ToolCall) UnmarshalJSON(data []byte) error {
+func (c *ToolCall) UnmarshalJSON(data []byte) (err error) {
 	type plain ToolCall
 	if err := json.Unmarshal(data, (*plain)(c)); err != nil {
 		return err
 	}
-	if len(c.Arguments) > 0 && c.Arguments[0] == '"' {
-		var text string
-		if err := json.Unmarshal(c.Arguments, &text); err != nil {
-			return err
-		}
-		c.Arguments = json.RawMessage(text)
-	}
-	return nil
+	c.Arguments, err = rawjson.Decode(c.Arguments)
+	return err
 }
 
 // ToolResult is the outcome of a call.

@@ -167,7 +167,7 @@ func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, be
 		res.Termination.Type = event.NaturalEnd
 	}
 	status := res.Termination.Status()
-	done := &event.RunFinish{Status: status, Termination: res.Termination, Usage: res.Usage, Steps: res.Steps}
+	done := &event.RunFinish{Status: status, Termination: res.Termination, Usage: event.Usage(res.Usage), Steps: res.Steps}
 	if res.Response != "" || status == event.StatusSucceeded {
 		done.Result = &event.Outcome{Response: res.Response}
 	}

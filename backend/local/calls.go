@@ -149,12 +149,24 @@ func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcom
 	c.settled, c.outcome, c.result = true, outcome, result
 	done := &event.ToolCallDone{
 		ID: c.ID, Name: c.Name, MessageID: t.messageID("t"), Outcome: outcome,
-		Result: &model.ToolResult{CallID: c.ID, Name: c.Name, Content: result.Content, IsError: result.IsError},
+		Result: shown(result.Content, result.IsError),
 	}
 	if !c.begun.IsZero() {
 		done.DurationMS = time.Since(c.begun).Milliseconds()
 	}
 	t.host.Emit(done)
+}
+
+// shown returns a result as events carry it.
+func shown(parts []model.Part, isError bool) event.ToolResult {
+	content := make([]event.Content, len(parts))
+	for i := range parts {
+		content[i] = event.Content{Type: string(parts[i].Type), Text: parts[i].Text}
+		if b := parts[i].Blob; b != nil {
+			content[i].MediaType, content[i].Data, content[i].URI, content[i].Name = b.MediaType, b.Data, b.URI, b.Name
+		}
+	}
+	return event.ToolResult{Content: content, IsError: isError}
 }
 
 // record keeps the results in the conversation, in the order of the calls. A

@@ -97,11 +97,11 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 	answer := t.answer.Message()
 	for i := range answer.Parts {
 		if call := answer.Parts[i].ToolCall; call != nil {
-			t.host.Emit(event.ToolCallReady{ToolCall: call})
+			t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 		}
 	}
 	t.host.Emit(&event.InferenceComplete{
-		Model: req.Model, FinishReason: t.answer.Reason, Usage: t.answer.Usage,
+		Model: req.Model, FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
 		DurationMS: time.Since(begun).Milliseconds(),
 	})
 	return &answer, nil
@@ -229,7 +229,8 @@ func (t *turn) interrupt(calls []*model.ToolCall) {
 	for i, call := range calls {
 		results[i] = interrupted(call)
 		t.host.Emit(&event.ToolCallDone{
-			ID: call.ID, Name: call.Name, MessageID: t.messageID("t"), Outcome: event.CallFailed, Result: &results[i],
+			ID: call.ID, Name: call.Name, MessageID: t.messageID("t"), Outcome: event.CallFailed,
+			Result: shown(results[i].Content, true),
 		})
 	}
 	t.keepResults(results)

@@ -142,13 +142,13 @@ func (o *show) text(data event.Data) {
 		o.line = !strings.HasSuffix(d.Delta, "\n")
 	case *event.StepEnd:
 		o.endLine()
-	case event.ToolCallReady:
+	case *event.ToolCallReady:
 		o.endLine()
 		fmt.Fprintf(o.streams.err, "→ %s %s\n", d.Name, clip(string(d.Arguments)))
 	case *event.ToolCallStreamDelta:
 		fmt.Fprintf(o.streams.err, "  %s: %s\n", d.Name, clip(d.Delta))
 	case *event.ToolCallDone:
-		fmt.Fprintf(o.streams.err, "← %s %s (%d ms): %s\n", d.Name, d.Outcome, d.DurationMS, clip(model.PartsText(d.Result.Content)))
+		fmt.Fprintf(o.streams.err, "← %s %s (%d ms): %s\n", d.Name, d.Outcome, d.DurationMS, clip(d.Result.Text()))
 	}
 }
 

@@ -1,0 +1,51 @@
+# What the project is built, tested and measured with. "make test" is what CI
+# runs; it needs Go and a network that reaches the Go module proxy.
+
+GOLANGCI_LINT_VERSION := v2.15.0
+BIN := bin
+LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+.PHONY: all build demo test vet lint unit race docs bench gate fuzz clean
+
+all: build
+
+build: ## build the runtime command
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
+
+demo: build ## show the main job on an example that needs no keys
+	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
+
+test: vet lint race gate ## everything that CI checks
+
+vet:
+	go vet ./...
+
+lint: $(LINT)
+	$(LINT) run ./...
+
+$(LINT):
+	mkdir -p $(BIN)
+	GOBIN=$(CURDIR)/$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
+	mv $(BIN)/golangci-lint $@
+
+unit: ## the tests, without the race detector
+	go test ./...
+
+race: ## the tests, with the commands in docs/ and the rules of layering
+	go test -race ./...
+
+docs: ## the commands and configurations in the documentation
+	go test ./docs/...
+
+bench: ## all benchmarks, with allocations
+	go test -run '^$$' -bench . -benchmem ./...
+
+gate: ## the allocations of the hot paths, which are exact
+	go test -count=1 -run 'TestAllocations' ./bench
+
+fuzz: ## every fuzz target for ten seconds
+	@./.ci/fuzz
+
+clean:
+	rm -rf $(BIN)
