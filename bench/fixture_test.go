@@ -1,0 +1,151 @@
+// Package bench holds the benchmarks of the hot paths. Each turn is measured
+// beside a floor: a hand-written loop that asks the same model, decodes the
+// same arguments and calls the same function, with nothing around it.
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// script is a model in memory that asks for one tool and then answers in so
+// many pieces.
+func script(tb testing.TB, deltas int) model.Executor {
+	tb.Helper()
+	usage := &model.Usage{Input: 20, Output: 6}
+	exec, err := scripted.New(scripted.Script{Replies: []scripted.Reply{
+		{ToolCalls: []model.ToolCall{{ID: "call_1", Name: "tool_03", Arguments: json.RawMessage(`{"city":"Paris"}`)}}, Usage: usage},
+		{Text: strings.Repeat("part ", deltas), Chunks: deltas, Usage: usage},
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return exec
+}
+
+// encoding wraps a model so that it encodes each request, as the client of
+// every vendor does before it sends one.
+type encoding struct{ model.Executor }
+
+// Stream encodes the request and passes it on.
+func (e encoding) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	if _, err := json.Marshal(req.Messages); err != nil {
+		return func(yield func(model.Event, error) bool) { yield(model.Event{}, err) }
+	}
+	return e.Executor.Stream(ctx, req)
+}
+
+type cityArguments struct {
+	City string `json:"city"`
+}
+
+func weather(_ context.Context, in cityArguments) (string, error) { return "sunny in " + in.City, nil }
+
+// counting is a plugin with a hook, a gate and state of its own.
+type counting struct{}
+
+// Descriptor describes the plugin.
+func (counting) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summary: "Counts steps."} }
+
+// Register adds a hook and a gate.
+func (counting) Register(r *plugins.Registrar) error {
+	steps := 0
+	r.Hook(plugins.StepStart, func(context.Context, *plugins.PhaseContext) error { steps++; return nil })
+	r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+		return plugins.Decision{}, nil
+	}))
+	return nil
+}
+
+// size says how large a runtime to build.
+type size struct{ tools, patterns, plugins int }
+
+// newRuntime returns a runtime with one agent, "assistant".
+func newRuntime(tb testing.TB, exec model.Executor, n size) *runtime.AgentRuntime {
+	tb.Helper()
+	b := builder.New().
+		WithProvider("demo", exec).
+		WithModel(spec.Model{ID: "default", ProviderID: "demo", UpstreamModel: "replay"})
+	for i := range n.tools {
+		b.WithTool(fmt.Sprintf("tool_%02d", i), &tools.Func[cityArguments, string]{
+			Description: "Weather of a city.", Effect: tools.Read, Run: weather,
+		})
+	}
+	agent := spec.Agent{ID: "assistant", ModelID: "default", SystemPrompt: "You are helpful."}
+	for i := range n.plugins {
+		id := fmt.Sprintf("plugin%d", i)
+		b.WithPlugin(id, counting{})
+		agent.PluginIDs = append(agent.PluginIDs, id)
+	}
+	for i := range n.patterns {
+		agent.AllowedToolPatterns = append(agent.AllowedToolPatterns, fmt.Sprintf("tool_*%d", i%10))
+	}
+	rt, err := b.WithAgentSpec(agent).Build()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return rt
+}
+
+// history returns a conversation of n messages.
+func history(n int) []model.Message {
+	out := make([]model.Message, 0, n)
+	for i := range n / 2 {
+		out = append(out, model.User(fmt.Sprintf("question %d", i)), model.Assistant(strings.Repeat("words ", 20)))
+	}
+	return out
+}
+
+const question = "What is the weather in Paris?"
+
+// floor is the hand-written loop. It answers the question and returns the text.
+func floor(ctx context.Context, exec model.Executor, past []model.Message, declared []model.Tool) (string, error) {
+	messages := append([]model.Message{model.System("You are helpful.")}, past...)
+	messages = append(messages, model.User(question))
+	for {
+		var text strings.Builder
+		var call model.ToolCall
+		req := &model.Request{Model: "replay", Messages: messages, Tools: declared, SessionID: "floor"}
+		for ev, err := range exec.Stream(ctx, req) {
+			if err != nil {
+				return "", err
+			}
+			switch ev.Type {
+			case model.EventText:
+				text.WriteString(ev.Delta)
+			case model.EventToolCallStart:
+				call.ID, call.Name = ev.ID, ev.Name
+			case model.EventToolCallDelta:
+				call.Arguments = append(call.Arguments, ev.Delta...)
+			default:
+			}
+		}
+		if call.Name == "" {
+			return text.String(), nil
+		}
+		var in cityArguments
+		if err := json.Unmarshal(call.Arguments, &in); err != nil {
+			return "", err
+		}
+		answer, err := weather(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		result := &model.ToolResult{CallID: call.ID, Name: call.Name, Content: []model.Part{model.Text(answer)}}
+		messages = append(messages,
+			model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Type: model.PartToolCall, ToolCall: &call}}},
+			model.Message{Role: model.RoleTool, Parts: []model.Part{{Type: model.PartToolResult, ToolResult: result}}})
+	}
+}
