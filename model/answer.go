@@ -1,8 +1,10 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Answer is a model's answer put together from its events. The zero value is
@@ -30,8 +32,8 @@ type partialCall struct {
 }
 
 // Add takes in the next event. It returns an *Error of class Provider for an
-// event that breaks the order: a piece of a call that never started, a call
-// started out of order, or anything behind the finish.
+// event that breaks the order: a piece of a call that never started or is
+// complete, a call started out of order, or anything behind the finish.
 func (a *Answer) Add(ev *Event) error {
 	if a.Finished {
 		return protocolError("an event follows the end of the answer")
@@ -53,6 +55,9 @@ func (a *Answer) Add(ev *Event) error {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
 		}
 		call := &a.calls[ev.Index]
+		if call.done {
+			return protocolError(fmt.Sprintf("tool call %d goes on after its end", ev.Index))
+		}
 		call.args = append(call.args, ev.Delta...)
 		call.done = ev.Type == EventToolCallEnd
 	case EventFinish:
@@ -69,14 +74,14 @@ func (a *Answer) Add(ev *Event) error {
 // callID returns the id of a call that starts: what the model gave, unless that
 // is missing, or taken by another call of the answer.
 func (a *Answer) callID(id string) string {
-	taken := id == ""
-	for i := range a.calls {
-		taken = taken || a.calls[i].id == id
-	}
-	if taken {
-		return fmt.Sprintf("call_%d_%d", a.number, len(a.calls))
+	for n := len(a.calls); id == "" || a.taken(id); n++ {
+		id = fmt.Sprintf("call_%d_%d", a.number, n)
 	}
 	return id
+}
+
+func (a *Answer) taken(id string) bool {
+	return slices.ContainsFunc(a.calls, func(c partialCall) bool { return c.id == id })
 }
 
 // Reset makes the answer empty again, keeping its memory. The number tells the
@@ -127,8 +132,10 @@ func (a *Answer) Message() Message {
 var noArguments = json.RawMessage(`{}`)
 
 func normalArguments(args []byte) json.RawMessage {
-	if len(args) == 0 || string(args) == "null" {
+	switch string(bytes.TrimSpace(args)) {
+	case "", "null":
 		return noArguments
+	default:
+		return args
 	}
-	return args
 }

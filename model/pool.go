@@ -214,11 +214,12 @@ func (p *Pool) remember(session string, i int) {
 // goes away move.
 func rendezvous(session, member string, weight float64) float64 {
 	h := fnv.New64a()
-	h.Write([]byte(session)) //nolint:errcheck // a hash never fails
-	h.Write([]byte{0})       //nolint:errcheck // as above
-	h.Write([]byte(member))  //nolint:errcheck // as above
-	// The top 53 bits fill a float's mantissa; the half keeps u above 0.
-	u := (float64(mix(h.Sum64())>>11) + 0.5) / (1 << 53)
+	h.Write([]byte(session))
+	h.Write([]byte{0})
+	h.Write([]byte(member))
+	// The top 52 bits and a half fit a float exactly, so u lies between 0 and 1
+	// and is neither.
+	u := (float64(mix(h.Sum64())>>12) + 0.5) / (1 << 52)
 	return weight / -math.Log(u)
 }
 

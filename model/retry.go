@@ -95,7 +95,7 @@ func newWaits(p RetryPolicy) *waits {
 func fullJitter(base time.Duration) *backoff.ExponentialBackOff {
 	const half = 2
 	return backoff.NewExponentialBackOff(
-		backoff.WithInitialInterval(base/half),
+		backoff.WithInitialInterval(min(base, maxBackoff)/half),
 		backoff.WithMultiplier(2),
 		backoff.WithRandomizationFactor(1),
 		backoff.WithMaxInterval(maxBackoff/half),

@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// calls follows the tool calls of one answer. It gives them their dense
+// numbers, and makes up for servers that leave something out: an id, the
+// pieces of the arguments, the end.
+type calls struct {
+	list    []*call
+	started []*call
+	// seed makes the ids given to calls without one the same for the same
+	// answer, and different for different answers of a conversation.
+	seed string
+}
+
+// call is one tool call. It starts, for the consumer, once enough is known.
+type call struct {
+	index    int // meaningful once started
+	started  bool
+	ended    bool
+	id, name string
+	// vendorID is the first id the server gave; id differs from it when that
+	// was missing or taken.
+	vendorID string
+	// initial are arguments that came along with the announcement. Whether
+	// the pieces that follow continue or repeat them shows only at the end, so
+	// a call that has any delivers its arguments then.
+	initial string
+	// held are pieces that cannot be delivered yet.
+	held []byte
+	// delivered is set once a piece of the arguments went out.
+	delivered bool
+}
+
+// open adds a call of which nothing is known yet.
+func (c *calls) open() *call {
+	k := &call{}
+	c.list = append(c.list, k)
+	return k
+}
+
+// describe adds what became known of a call. What was known before stays.
+func (c *calls) describe(k *call, id, name string, out *batch) {
+	if k.started {
+		return
+	}
+	if k.id == "" {
+		k.id, k.vendorID = id, id
+	}
+	if k.name == "" {
+		k.name = name
+	}
+	c.startIfReady(k, out)
+}
+
+// addArguments adds a piece of a call's arguments.
+func (c *calls) addArguments(k *call, piece string, out *batch) {
+	switch {
+	case piece == "" || k.ended:
+	case k.started && k.initial == "":
+		c.deliver(k, piece, out)
+	default:
+		k.held = append(k.held, piece...)
+		c.startIfReady(k, out)
+	}
+}
+
+// startIfReady starts a call that can be named. A name may come ahead of the
+// id, so a call without one waits until its arguments begin.
+func (c *calls) startIfReady(k *call, out *batch) {
+	if !k.started && k.name != "" && (k.id != "" || len(k.held) > 0) {
+		c.start(k, out)
+	}
+}
+
+func (c *calls) start(k *call, out *batch) {
+	k.index, k.started = len(c.started), true
+	if k.id == "" || c.taken(k.id) {
+		k.id = c.newID(k.index)
+	}
+	c.started = append(c.started, k)
+	out.add(model.Event{Type: model.EventToolCallStart, Index: k.index, ID: k.id, Name: k.name})
+	if k.initial == "" && len(k.held) > 0 {
+		c.deliver(k, string(k.held), out)
+		k.held = nil
+	}
+}
+
+// taken reports whether a started call has the id. Some servers use a
+// function's name for it.
+func (c *calls) taken(id string) bool {
+	for _, k := range c.started {
+		if k.id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// idLength keeps ids within the 40 characters that Chat Completions allows.
+const idLength = 24
+
+func (c *calls) newID(index int) string {
+	sum := sha256.Sum256([]byte(c.seed + "\x00" + strconv.Itoa(index)))
+	return "call_" + hex.EncodeToString(sum[:])[:idLength]
+}
+
+func (c *calls) deliver(k *call, piece string, out *batch) {
+	k.delivered = true
+	out.add(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
+}
+
+// end ends a call. whole are its arguments as the server repeated them at the
+// end, if it did; they count only when no piece was delivered before.
+func (c *calls) end(k *call, whole string, out *batch) error {
+	if k.ended {
+		return nil
+	}
+	if !k.started {
+		if k.name == "" {
+			return malformed("a tool call has no name", nil)
+		}
+		c.start(k, out)
+	}
+	if !k.delivered {
+		if whole == "" {
+			whole = k.joined()
+		}
+		if whole != "" {
+			c.deliver(k, whole, out)
+		}
+	}
+	k.ended, k.held = true, nil
+	out.add(model.Event{Type: model.EventToolCallEnd, Index: k.index})
+	return nil
+}
+
+// joined returns the arguments of a call whose announcement had some.
+func (k *call) joined() string {
+	if len(k.held) >= len(k.initial) && string(k.held[:len(k.initial)]) == k.initial {
+		return string(k.held)
+	}
+	return k.initial + string(k.held)
+}
+
+// endAll ends the calls that are still open, when their answer is complete.
+func (c *calls) endAll(out *batch) error {
+	for _, k := range c.list {
+		if err := c.end(k, "", out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// any reports whether a call started.
+func (c *calls) any() bool { return len(c.started) > 0 }

@@ -1,0 +1,226 @@
+package openai
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// chatStream translates the stream of Chat Completions. Usage arrives after
+// the reason for the end, so the answer is complete only when the stream is.
+type chatStream struct {
+	calls   calls
+	byIndex map[int]*call
+	last    *call
+	begun   bool
+	reason  string
+	usage   *model.Usage
+}
+
+func newChatStream(req *model.Request) *chatStream {
+	return &chatStream{calls: calls{seed: strconv.Itoa(len(req.Messages))}, byIndex: map[int]*call{}}
+}
+
+type chatChunk struct {
+	ID      looseText       `json:"id"`
+	Object  looseText       `json:"object"`
+	Error   json.RawMessage `json:"error"`
+	Choices []chatChoice    `json:"choices"`
+	Usage   *chatUsage      `json:"usage"`
+}
+
+type chatChoice struct {
+	Index        int       `json:"index"`
+	FinishReason string    `json:"finish_reason"`
+	Delta        chatDelta `json:"delta"`
+}
+
+type chatDelta struct {
+	Content string `json:"content"`
+	Refusal string `json:"refusal"`
+	// ReasoningContent and Reasoning are not the vendor's; servers of models
+	// that think aloud have one or the other, or both with the same text.
+	ReasoningContent looseText   `json:"reasoning_content"`
+	Reasoning        looseText   `json:"reasoning"`
+	ToolCalls        []chatPiece `json:"tool_calls"`
+}
+
+// chatPiece is a piece of a tool call.
+type chatPiece struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string        `json:"name"`
+		Arguments argumentsText `json:"arguments"`
+	} `json:"function"`
+}
+
+type chatUsage struct {
+	PromptTokens        int `json:"prompt_tokens"`
+	PromptTokensDetails struct {
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionTokens        int `json:"completion_tokens"`
+	CompletionTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// argumentsText is the arguments of a call: a text that holds JSON, as the
+// vendor has it, or the JSON itself.
+type argumentsText string
+
+// UnmarshalJSON reads the arguments.
+func (a *argumentsText) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+		*a = argumentsText(text)
+	case 'n': // null
+		*a = ""
+	default:
+		*a = argumentsText(data)
+	}
+	return nil
+}
+
+func (s *chatStream) translate(ev ssestream.Event, out *batch) (bool, error) {
+	if ev.Type == "error" {
+		return false, errorEvent(ev.Data)
+	}
+	var chunk chatChunk
+	if err := decode(ev.Data, &chunk); err != nil {
+		return false, err
+	}
+	if !isNull(chunk.Error) {
+		return false, parseErrorValue(chunk.Error).broken()
+	}
+	if chunk.Object == "error" {
+		return false, errorEvent(ev.Data)
+	}
+	if !s.begun {
+		s.begun = true
+		s.calls.seed = string(chunk.ID) + "\x00" + s.calls.seed
+	}
+	if chunk.Usage != nil {
+		s.usage = chunk.Usage.normal()
+	}
+	for i := range chunk.Choices {
+		// Only one choice is ever asked for.
+		if chunk.Choices[i].Index == 0 {
+			s.addChoice(&chunk.Choices[i], out)
+		}
+	}
+	return false, nil
+}
+
+func (s *chatStream) addChoice(c *chatChoice, out *batch) {
+	reasoning := c.Delta.ReasoningContent
+	if reasoning == "" {
+		reasoning = c.Delta.Reasoning
+	}
+	out.addDelta(model.EventReasoning, string(reasoning))
+	out.addDelta(model.EventText, c.Delta.Content)
+	out.addDelta(model.EventText, c.Delta.Refusal)
+	for i := range c.Delta.ToolCalls {
+		s.addPiece(&c.Delta.ToolCalls[i], out)
+	}
+	if c.FinishReason != "" {
+		s.reason = c.FinishReason
+	}
+}
+
+func (s *chatStream) addPiece(p *chatPiece, out *batch) {
+	k := s.callOf(p)
+	s.last = k
+	s.calls.describe(k, p.ID, p.Function.Name, out)
+	s.calls.addArguments(k, string(p.Function.Arguments), out)
+}
+
+// callOf returns the call that a piece belongs to. Servers differ: some leave
+// out the index, some give all calls the same.
+func (s *chatStream) callOf(p *chatPiece) *call {
+	k := s.last
+	if p.Index != nil {
+		k = s.byIndex[*p.Index]
+	}
+	if k == nil || p.beginsAfter(k) {
+		k = s.calls.open()
+	}
+	if k.vendorID == "" {
+		k.vendorID = p.ID
+	}
+	if p.Index != nil {
+		s.byIndex[*p.Index] = k
+	}
+	return k
+}
+
+// beginsAfter reports whether a piece that seems to belong to the call k
+// begins another one. Pieces that only continue a call have no name, or repeat
+// it.
+func (p *chatPiece) beginsAfter(k *call) bool {
+	name := p.Function.Name
+	switch {
+	case name == "" || k.name == "":
+		return false
+	case name != k.name || p.ID != "" && k.vendorID != "" && p.ID != k.vendorID:
+		return true
+	default:
+		return p.Index == nil && p.ID == ""
+	}
+}
+
+// end completes the answer when its reason is known. The stream need not have
+// ended in order for that: all that is lost then is the usage.
+func (s *chatStream) end(out *batch) (bool, error) {
+	reason, err := s.finishReason()
+	if reason == "" || err != nil {
+		return false, err
+	}
+	if reason == model.FinishStop || reason == model.FinishToolCalls {
+		if err := s.calls.endAll(out); err != nil {
+			return false, err
+		}
+		reason = model.FinishStop
+		if s.calls.any() {
+			reason = model.FinishToolCalls
+		}
+	}
+	out.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
+	return true, nil
+}
+
+// finishReason returns why the answer ended, empty when it did not. Servers
+// have names of their own for an answer that the model ended.
+func (s *chatStream) finishReason() (model.FinishReason, error) {
+	switch s.reason {
+	case "":
+		return "", nil
+	case "length":
+		return model.FinishMaxTokens, nil
+	case "content_filter":
+		return model.FinishContentFilter, nil
+	case "error":
+		return "", &model.Error{Class: model.Provider, Message: "the server gave up the answer"}
+	default:
+		return model.FinishStop, nil
+	}
+}
+
+// normal returns the usage as the runtime counts.
+func (u *chatUsage) normal() *model.Usage {
+	return &model.Usage{
+		Input:      u.PromptTokens,
+		Output:     u.CompletionTokens,
+		CacheRead:  u.PromptTokensDetails.CachedTokens,
+		CacheWrite: u.PromptTokensDetails.CacheWriteTokens,
+		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
+	}
+}

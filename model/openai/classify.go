@@ -1,0 +1,142 @@
+package openai
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// statusOverloaded is the status some vendors answer with when they are too
+// busy.
+const statusOverloaded = 529
+
+// codes are the classes of the vendor's error codes and types, and of those
+// that compatible servers use.
+var codes = map[string]model.ErrorClass{
+	"context_length_exceeded":        model.ContextOverflow,
+	"exceed_context_size_error":      model.ContextOverflow,
+	"content_filter":                 model.ContentFiltered,
+	"content_filtered":               model.ContentFiltered,
+	"content_policy_violation":       model.ContentFiltered,
+	"image_content_policy_violation": model.ContentFiltered,
+	"misalignment_policy_violation":  model.ContentFiltered,
+	"bio_policy":                     model.ContentFiltered,
+	"cyber_policy":                   model.ContentFiltered,
+	"invalid_prompt":                 model.ContentFiltered,
+	"ResponsibleAIPolicyViolation":   model.ContentFiltered,
+	"rate_limit_exceeded":            model.RateLimited,
+	"rate_limit_error":               model.RateLimited,
+	"insufficient_quota":             model.RateLimited,
+	"too_many_requests":              model.RateLimited,
+	"overloaded":                     model.Overloaded,
+	"overloaded_error":               model.Overloaded,
+	"engine_overloaded":              model.Overloaded,
+	"server_is_overloaded":           model.Overloaded,
+	"service_unavailable":            model.Overloaded,
+	"slow_down":                      model.Overloaded,
+	"timeout":                        model.Timeout,
+	"request_timeout":                model.Timeout,
+	"vector_store_timeout":           model.Timeout,
+	"invalid_api_key":                model.Unauthorized,
+	"authentication_error":           model.Unauthorized,
+	"permission_error":               model.Unauthorized,
+	"model_not_found":                model.ModelNotFound,
+	"DeploymentNotFound":             model.ModelNotFound,
+	"server_error":                   model.Provider,
+	"internal_error":                 model.Provider,
+	"internal_server_error":          model.Provider,
+	"api_error":                      model.Provider,
+	"invalid_request_error":          model.InvalidRequest,
+}
+
+// class returns the class of the refusal. Of what the vendor says, a status
+// that leaves no doubt counts most, then the code, then the rest.
+func (r *refusal) class() model.ErrorClass {
+	status := r.effectiveStatus()
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.Unauthorized
+	case http.StatusTooManyRequests:
+		return model.RateLimited
+	}
+	if class, ok := codes[r.code]; ok && r.code != "invalid_request_error" {
+		return class
+	}
+	if r.saysContextOverflow() {
+		return model.ContextOverflow
+	}
+	if class, ok := statusClass(status); ok {
+		return class
+	}
+	if status == http.StatusNotFound && r.speaksOfModel() {
+		return model.ModelNotFound
+	}
+	// A status of the request's own fault is never taken for one that passes.
+	if class, ok := codes[r.kind]; ok && (status == 0 || !class.Retryable()) {
+		return class
+	}
+	if status != 0 || r.blamesRequest() {
+		return model.InvalidRequest
+	}
+	return model.Provider
+}
+
+// effectiveStatus returns the HTTP status, or the one that an error inside a
+// stream has for its code.
+func (r *refusal) effectiveStatus() int {
+	if r.status >= http.StatusMultipleChoices {
+		return r.status
+	}
+	if n, err := strconv.Atoi(r.code); err == nil && http.StatusBadRequest <= n && n < 600 {
+		return n
+	}
+	return 0
+}
+
+// statusClass returns the class of a status that says what kind of trouble the
+// server has.
+func statusClass(status int) (model.ErrorClass, bool) {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return model.Timeout, true
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return model.Overloaded, true
+	}
+	return model.Provider, status >= http.StatusInternalServerError
+}
+
+// overflowPhrases are how servers without a code for it say that a request
+// does not fit into the model's window.
+var overflowPhrases = []string{
+	"maximum context length", "context window", "available context size", "context length exceeded",
+	"maximum prompt length",
+}
+
+func (r *refusal) saysContextOverflow() bool {
+	message := strings.ToLower(r.message)
+	for _, phrase := range overflowPhrases {
+		if strings.Contains(message, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// speaksOfModel tells a missing model from other things that are missing, such
+// as the path of a wrong base URL or an item of an earlier answer.
+func (r *refusal) speaksOfModel() bool {
+	return r.param == "model" || strings.Contains(strings.ToLower(r.message), "model")
+}
+
+// blamesRequest reports whether an error inside a stream is the request's
+// fault: repeating it would not help.
+func (r *refusal) blamesRequest() bool {
+	for _, prefix := range []string{"invalid_", "image_", "unsupported_", "empty_image", "failed_to_download_"} {
+		if strings.HasPrefix(r.code, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// reference returns where the content of a blob is: its URI, or a data URL
+// that holds it.
+func reference(b *model.Blob) string {
+	if len(b.Data) == 0 {
+		return b.URI
+	}
+	media := mediaType(b)
+	var url strings.Builder
+	url.Grow(len("data:;base64,") + len(media) + base64.StdEncoding.EncodedLen(len(b.Data)))
+	url.WriteString("data:")
+	url.WriteString(media)
+	url.WriteString(";base64,")
+	w := base64.NewEncoder(base64.StdEncoding, &url)
+	_, _ = w.Write(b.Data) // neither fails: a strings.Builder takes all
+	_ = w.Close()
+	return url.String()
+}
+
+// mediaType returns the media type of a blob, found out from its content when
+// it is not given.
+func mediaType(b *model.Blob) string {
+	media := b.MediaType
+	if media == "" {
+		media = http.DetectContentType(b.Data)
+	}
+	// A data URL has no room for the parameters' spaces and quotes.
+	if base, _, err := mime.ParseMediaType(media); err == nil {
+		return base
+	}
+	return media
+}
+
+// fileName returns the name of a file; the vendor wants one that ends as the
+// content's type does.
+func fileName(b *model.Blob) string {
+	if b.Name != "" {
+		return b.Name
+	}
+	switch mediaType(b) {
+	case "application/pdf":
+		return "file.pdf"
+	case "application/json":
+		return "file.json"
+	case "text/csv":
+		return "file.csv"
+	case "text/markdown":
+		return "file.md"
+	case "text/html":
+		return "file.html"
+	case "text/plain":
+		return "file.txt"
+	default:
+		return "file"
+	}
+}
+
+// errorMark begins the result of a call that failed: the API has no field that
+// would tell the model.
+const errorMark = "error: "
+
+// markError returns text so that it can be told for an error.
+func markError(r *model.ToolResult, text string) string {
+	switch {
+	case !r.IsError:
+		return text
+	case text == "":
+		return errorMark + "the call failed"
+	case len(text) >= len("error") && strings.EqualFold(text[:len("error")], "error"):
+		return text
+	default:
+		return errorMark + text
+	}
+}
+
+// arguments returns the arguments of a call as the API wants them.
+func arguments(c *model.ToolCall) string {
+	if len(c.Arguments) == 0 {
+		return "{}"
+	}
+	return string(c.Arguments)
+}
+
+// cacheKeyLimit is the longest cache key the vendor accepts.
+const cacheKeyLimit = 64
+
+// cacheKey returns the key that routes requests of a session to the same
+// cache.
+func cacheKey(session string) string {
+	if len(session) <= cacheKeyLimit {
+		return session
+	}
+	sum := sha256.Sum256([]byte(session))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,141 @@
+// Package openai asks models through the OpenAI API, by way of the vendor's
+// SDK: the Responses API, and Chat Completions, which most other vendors and
+// local servers imitate.
+package openai
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	oai "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// Executor asks the models of one provider. It is safe for use from many
+// goroutines.
+type Executor struct {
+	id      string
+	client  oai.Client
+	secrets redactor
+	dialect dialect
+	tools   toolCache
+	// known holds, by model name, the concessions that a model was found to
+	// need. Model names come from the configuration, so it stays small.
+	known sync.Map
+}
+
+var _ model.Executor = (*Executor)(nil)
+
+// dialect is what differs between the two APIs.
+type dialect struct {
+	// path is where a request goes, below the base URL.
+	path string
+	// encode returns the body of a request, without its tools.
+	encode func(*model.Request, concessions) ([]byte, error)
+	// declare returns one tool as the API writes it.
+	declare func(declaration) any
+	// translate returns a translator for the answer to a request.
+	translate func(*model.Request) translator
+}
+
+// Kind returns the provider type openai.
+func Kind() model.ProviderKind {
+	return spec.NewKind("openai", "OpenAI and servers compatible with its API.",
+		func(settings model.Settings, c *Config) (model.Executor, error) {
+			e, err := New(settings, c)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		})
+}
+
+// New returns an executor. It does not reach out; a configuration without a
+// key is fine until the server asks for one.
+func New(settings model.Settings, c *Config) (*Executor, error) {
+	return newExecutor(settings, c, sharedTransport)
+}
+
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	if c == nil {
+		c = new(Config)
+	}
+	if err := c.Validate().Err(); err != nil {
+		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	}
+	e := &Executor{id: settings.ID, secrets: newRedactor(c)}
+	if c.API == ChatCompletions {
+		e.dialect = chatDialect()
+	} else {
+		e.dialect = responsesDialect(c.ReasoningSummary)
+	}
+	e.tools.declare = e.dialect.declare
+	// The SDK's own constructor would take keys, URLs and headers from the
+	// environment of the process; here the configuration alone decides.
+	e.client = oai.Client{Options: e.options(c, transport)}
+	return e, nil
+}
+
+func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
+	options := []option.RequestOption{
+		option.WithBaseURL(c.baseURL()),
+		option.WithHTTPClient(newHTTPClient(transport)),
+		option.WithMaxRetries(0), // retrying is the runtime's business
+		option.WithHeader("Accept", "text/event-stream"),
+		option.WithMiddleware(e.checkResponse),
+	}
+	if c.APIKey != "" {
+		options = append(options, option.WithAPIKey(c.APIKey))
+	}
+	if c.Organization != "" {
+		options = append(options, option.WithOrganization(c.Organization))
+	}
+	if c.Project != "" {
+		options = append(options, option.WithProject(c.Project))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		options = append(options, option.WithHeader(name, c.Headers[name]))
+	}
+	return options
+}
+
+// Stream asks the model and returns its answer as it comes.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		a := &attempt{executor: e, caller: ctx}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		defer a.cancel()
+		if err := a.open(req); err != nil {
+			yield(model.Event{}, err)
+			return
+		}
+		defer func() { _ = a.response.Body.Close() }()
+		a.read(e.dialect.translate(req), yield)
+	}
+}
+
+// encode returns the whole body of a request. The tools are added as the bytes
+// they were once encoded to: a conversation asks many times with the same.
+func (e *Executor) encode(req *model.Request, c concessions) ([]byte, error) {
+	body, err := e.dialect.encode(req, c)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := e.tools.encoded(req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	body = append(body[:len(body)-1], `,"stream":true`...)
+	if tools != nil {
+		body = append(body, `,"tools":`...)
+		body = append(body, tools...)
+	}
+	return append(body, '}'), nil
+}

@@ -1,0 +1,337 @@
+package openai
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+)
+
+// paragraph keeps apart what the vendor streams as separate texts.
+const paragraph = "\n\n"
+
+// responsesStream translates the stream of the Responses API. It decodes only
+// the events it needs, and of those only the fields: the SDK's types cost a
+// multiple, and the first events repeat the whole request.
+type responsesStream struct {
+	calls calls
+	// byOutput finds the call at a place of the vendor's list of output items.
+	byOutput map[int]*call
+	delta    responsesDelta
+	usage    model.Usage
+
+	text, reasoning place
+}
+
+// place is where a piece of text belongs in the vendor's list of output.
+type place struct {
+	seen          bool
+	output, piece int
+}
+
+func newResponsesStream(req *model.Request) *responsesStream {
+	return &responsesStream{calls: calls{seed: strconv.Itoa(len(req.Messages))}, byOutput: map[int]*call{}}
+}
+
+type responsesDelta struct {
+	OutputIndex  int    `json:"output_index"`
+	ContentIndex int    `json:"content_index"`
+	SummaryIndex int    `json:"summary_index"`
+	Delta        string `json:"delta"`
+}
+
+type responsesArguments struct {
+	OutputIndex int           `json:"output_index"`
+	Name        string        `json:"name"`
+	Arguments   argumentsText `json:"arguments"`
+}
+
+type responsesItem struct {
+	OutputIndex int `json:"output_index"`
+	Item        struct {
+		Type             string        `json:"type"`
+		ID               string        `json:"id"`
+		CallID           string        `json:"call_id"`
+		Name             string        `json:"name"`
+		Arguments        argumentsText `json:"arguments"`
+		EncryptedContent string        `json:"encrypted_content"`
+	} `json:"item"`
+}
+
+type responsesResult struct {
+	Response struct {
+		ID                string          `json:"id"`
+		Error             json.RawMessage `json:"error"`
+		IncompleteDetails struct {
+			Reason string `json:"reason"`
+		} `json:"incomplete_details"`
+		Usage *responsesUsage `json:"usage"`
+	} `json:"response"`
+}
+
+type responsesUsage struct {
+	InputTokens        int `json:"input_tokens"`
+	InputTokensDetails struct {
+		CachedTokens     int `json:"cached_tokens"`
+		CacheWriteTokens int `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputTokens        int `json:"output_tokens"`
+	OutputTokensDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (s *responsesStream) translate(ev ssestream.Event, out *batch) (bool, error) {
+	name, err := eventName(ev)
+	if err != nil {
+		return false, err
+	}
+	switch name {
+	case "response.output_text.delta", "response.refusal.delta":
+		return false, s.addText(ev.Data, out)
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		return false, s.addReasoning(ev.Data, out)
+	case "response.output_item.added":
+		return false, s.addItem(ev.Data, out)
+	case "response.function_call_arguments.delta":
+		return false, s.addArguments(ev.Data, out)
+	case "response.function_call_arguments.done":
+		return false, s.endArguments(ev.Data, out)
+	case "response.output_item.done":
+		return false, s.endItem(ev.Data, out)
+	case "response.created":
+		return false, s.begin(ev.Data)
+	case "response.completed":
+		return s.complete(ev.Data, out)
+	case "response.incomplete":
+		return s.incomplete(ev.Data, out)
+	case "response.failed":
+		return false, failedResponse(ev.Data)
+	case "error":
+		return false, errorEvent(ev.Data)
+	case "":
+		// A server that breaks off with an error of its own names no event.
+		if r := parseRefusal(ev.Data); r != nil {
+			return false, r.broken()
+		}
+	}
+	return false, nil
+}
+
+func (s *responsesStream) end(*batch) (bool, error) { return false, nil }
+
+// eventName returns what kind of event it is; some servers say so only in the
+// data.
+func eventName(ev ssestream.Event) (string, error) {
+	if ev.Type != "" && ev.Type != "message" {
+		return ev.Type, nil
+	}
+	var typed struct {
+		Type string `json:"type"`
+	}
+	return typed.Type, decode(ev.Data, &typed)
+}
+
+// decode reads an event's data.
+func decode(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return malformed("an event cannot be read", err)
+	}
+	return nil
+}
+
+func (s *responsesStream) addText(data []byte, out *batch) error {
+	s.delta = responsesDelta{}
+	if err := decode(data, &s.delta); err != nil || s.delta.Delta == "" {
+		return err
+	}
+	// Two messages of one answer are two paragraphs; the parts of one message
+	// are one text.
+	s.text.moveTo(model.EventText, s.delta.OutputIndex, 0, out)
+	out.addDelta(model.EventText, s.delta.Delta)
+	return nil
+}
+
+func (s *responsesStream) addReasoning(data []byte, out *batch) error {
+	s.delta = responsesDelta{}
+	if err := decode(data, &s.delta); err != nil || s.delta.Delta == "" {
+		return err
+	}
+	// A piece is one of a summary or of the content, so one of the two is 0.
+	s.reasoning.moveTo(model.EventReasoning, s.delta.OutputIndex, s.delta.SummaryIndex+s.delta.ContentIndex, out)
+	out.addDelta(model.EventReasoning, s.delta.Delta)
+	return nil
+}
+
+// moveTo puts a paragraph's end between texts of different places.
+func (p *place) moveTo(t model.EventType, output, piece int, out *batch) {
+	if p.seen && (p.output != output || p.piece != piece) {
+		out.addDelta(t, paragraph)
+	}
+	*p = place{seen: true, output: output, piece: piece}
+}
+
+func (s *responsesStream) begin(data []byte) error {
+	var created struct {
+		Response struct {
+			ID string `json:"id"`
+		} `json:"response"`
+	}
+	if err := decode(data, &created); err != nil {
+		return err
+	}
+	s.calls.seed = created.Response.ID + "\x00" + s.calls.seed
+	return nil
+}
+
+func (s *responsesStream) addItem(data []byte, out *batch) error {
+	var ev responsesItem
+	if err := decode(data, &ev); err != nil || ev.Item.Type != "function_call" {
+		return err
+	}
+	k := s.byOutput[ev.OutputIndex]
+	if k == nil || k.name != "" {
+		k = s.calls.open()
+		s.byOutput[ev.OutputIndex] = k
+	}
+	k.initial = string(ev.Item.Arguments)
+	s.calls.describe(k, ev.Item.CallID, ev.Item.Name, out)
+	return nil
+}
+
+// callAt returns the call at a place of the output; a server may have left out
+// its announcement.
+func (s *responsesStream) callAt(output int) *call {
+	k := s.byOutput[output]
+	if k == nil {
+		k = s.calls.open()
+		s.byOutput[output] = k
+	}
+	return k
+}
+
+func (s *responsesStream) addArguments(data []byte, out *batch) error {
+	s.delta = responsesDelta{}
+	if err := decode(data, &s.delta); err != nil {
+		return err
+	}
+	s.calls.addArguments(s.callAt(s.delta.OutputIndex), s.delta.Delta, out)
+	return nil
+}
+
+func (s *responsesStream) endArguments(data []byte, out *batch) error {
+	var ev responsesArguments
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	k := s.callAt(ev.OutputIndex)
+	s.calls.describe(k, "", ev.Name, out)
+	if k.name == "" {
+		// The item's end will tell the name.
+		if len(k.held) == 0 {
+			k.held = []byte(ev.Arguments)
+		}
+		return nil
+	}
+	return s.calls.end(k, string(ev.Arguments), out)
+}
+
+func (s *responsesStream) endItem(data []byte, out *batch) error {
+	var ev responsesItem
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	switch item := &ev.Item; item.Type {
+	case "reasoning":
+		if item.EncryptedContent != "" {
+			out.add(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
+		}
+	case "function_call":
+		k := s.callAt(ev.OutputIndex)
+		if k.ended && k.vendorID != "" && item.CallID != "" && k.vendorID != item.CallID {
+			// Another call at a place that was taken: a server that does not
+			// count its items.
+			k = s.calls.open()
+			s.byOutput[ev.OutputIndex] = k
+		}
+		s.calls.describe(k, item.CallID, item.Name, out)
+		return s.calls.end(k, string(item.Arguments), out)
+	}
+	return nil
+}
+
+func (s *responsesStream) complete(data []byte, out *batch) (bool, error) {
+	var ev responsesResult
+	if err := decode(data, &ev); err != nil {
+		return false, err
+	}
+	if err := s.calls.endAll(out); err != nil {
+		return false, err
+	}
+	reason := model.FinishStop
+	if s.calls.any() {
+		reason = model.FinishToolCalls
+	}
+	s.finish(reason, ev.Response.Usage, out)
+	return true, nil
+}
+
+// incomplete ends an answer that the vendor cut off. The calls it may have cut
+// stay without an end.
+func (s *responsesStream) incomplete(data []byte, out *batch) (bool, error) {
+	var ev responsesResult
+	if err := decode(data, &ev); err != nil {
+		return false, err
+	}
+	switch reason := ev.Response.IncompleteDetails.Reason; reason {
+	case "max_output_tokens":
+		s.finish(model.FinishMaxTokens, ev.Response.Usage, out)
+		return true, nil
+	case "content_filter":
+		s.finish(model.FinishContentFilter, ev.Response.Usage, out)
+		return true, nil
+	default:
+		return false, &model.Error{Class: model.Provider, Message: "the server ended the answer early: " + reason}
+	}
+}
+
+func (s *responsesStream) finish(reason model.FinishReason, usage *responsesUsage, out *batch) {
+	ev := model.Event{Type: model.EventFinish, Reason: reason}
+	if usage != nil {
+		s.usage = model.Usage{
+			Input:      usage.InputTokens,
+			Output:     usage.OutputTokens,
+			CacheRead:  usage.InputTokensDetails.CachedTokens,
+			CacheWrite: usage.InputTokensDetails.CacheWriteTokens,
+			Reasoning:  usage.OutputTokensDetails.ReasoningTokens,
+		}
+		ev.Usage = &s.usage
+	}
+	out.add(ev)
+}
+
+func failedResponse(data []byte) error {
+	var ev responsesResult
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	r := &refusal{}
+	if !isNull(ev.Response.Error) {
+		r = parseErrorValue(ev.Response.Error)
+	}
+	return r.broken()
+}
+
+// errorEvent reads an error event: its fields stand by themselves, as the
+// vendor documents them, or below error, as it also sends them.
+func errorEvent(data []byte) error {
+	r := parseRefusal(data)
+	if r == nil {
+		r = &refusal{}
+	}
+	if r.kind == "error" {
+		r.kind = "" // that is the event's type, not the error's
+	}
+	return r.broken()
+}

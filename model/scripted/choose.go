@@ -1,0 +1,233 @@
+package scripted
+
+import (
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// choose returns the reply to a request; nil means the echo.
+func (e *Executor) choose(req *model.Request) *reply {
+	p := e.program
+	if len(p.replies) == 0 {
+		return p.fallback
+	}
+	run := req.Messages[p.runStart(req.Messages):]
+	if p.linear {
+		if n := answers(run); n < len(p.replies) {
+			return &p.replies[n]
+		}
+		return p.fallback
+	}
+	var room [4]uint64
+	s := selection{program: p, used: bits(room[:]).atLeast(len(p.replies))}
+	for i := range run {
+		switch run[i].Role {
+		case model.RoleUser, model.RoleTool:
+			s.hear(&run[i])
+		case model.RoleAssistant:
+			s.pass(&run[i])
+		}
+	}
+	if !p.fails {
+		return s.next(0)
+	}
+	return e.nextFailing(req, &s)
+}
+
+// nextFailing chooses from a script with failures, which depends on how often
+// the request failed already.
+func (e *Executor) nextFailing(req *model.Request, s *selection) *reply {
+	f := &e.failures
+	key := f.key(req, s.text)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := s.next(f.count[key].times)
+	if r != nil && r.failure != nil && r != e.program.fallback {
+		f.add(key)
+	} else {
+		delete(f.count, key)
+	}
+	return r
+}
+
+func answers(run []model.Message) int {
+	n := 0
+	for i := range run {
+		if run[i].Role == model.RoleAssistant {
+			n++
+		}
+	}
+	return n
+}
+
+// runStart returns where the latest run begins: at the last user message that
+// does not ask to go on with an answer that was cut off. System messages and
+// other user messages right ahead of it may be part of it.
+func (p *program) runStart(messages []model.Message) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role != model.RoleUser {
+			continue
+		}
+		before := i - 1
+		for before >= 0 && (messages[before].Role == model.RoleUser || messages[before].Role == model.RoleSystem) {
+			before--
+		}
+		if before < 0 || !p.cutOff(&messages[before]) {
+			return i
+		}
+		i = before
+	}
+	return 0
+}
+
+// cutOff reports whether a message is nothing but the text of replies that end
+// before they are complete.
+func (p *program) cutOff(m *model.Message) bool {
+	if len(p.open) == 0 || m.Role != model.RoleAssistant || m.HasToolCalls() {
+		return false
+	}
+	rest := m.Text()
+	for first := true; first || rest != ""; first = false {
+		piece, ok := p.openPrefix(rest)
+		if !ok {
+			return false
+		}
+		rest = rest[len(piece):]
+	}
+	return true
+}
+
+// openPrefix returns the longest text of an incomplete reply that a text begins
+// with.
+func (p *program) openPrefix(text string) (longest string, ok bool) {
+	for _, piece := range p.open {
+		if strings.HasPrefix(text, piece) && len(piece) >= len(longest) {
+			longest, ok = piece, true
+		}
+	}
+	// An empty piece explains an empty text only.
+	return longest, ok && (longest != "" || text == "")
+}
+
+// selection goes through a run and finds which replies it used.
+type selection struct {
+	program *program
+	used    bits
+	// text is what the last user or tool message says.
+	text string
+	// spent counts how often the reply with the number failing has failed and
+	// left a part of its text in the conversation.
+	failing, spent int
+}
+
+func (s *selection) hear(m *model.Message) {
+	if m.Role == model.RoleTool {
+		s.text = resultsText(m.Parts)
+	} else {
+		s.text = m.Text()
+	}
+}
+
+// pass takes in an answer of the model: the reply that it was is used up, and
+// so are failures ahead of it. When the answer consists of several replies,
+// because a part that was cut off was joined with its continuation, all are.
+func (s *selection) pass(m *model.Message) {
+	rest, calls := "", m.HasToolCalls()
+	if len(s.program.open) > 0 {
+		rest = m.Text()
+	}
+	for i := range s.program.replies {
+		r := &s.program.replies[i]
+		if !s.fits(i) {
+			continue
+		}
+		found := false
+		if r.failure != nil {
+			rest, found = s.failedIn(i, rest)
+		} else {
+			s.used.set(i)
+			if rest, found = strings.CutPrefix(rest, r.text); !r.open || !found {
+				return
+			}
+		}
+		if found && rest == "" && !calls {
+			return
+		}
+		s.used.set(i)
+	}
+}
+
+// failedIn takes the partial texts that a failing reply left off the beginning
+// of an answer, and reports whether there are any.
+func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
+	r := &s.program.replies[i]
+	if s.failing != i {
+		s.failing, s.spent = i, 0
+	}
+	for r.open && s.spent < r.times && strings.HasPrefix(rest, r.text) {
+		s.spent++
+		rest, found = rest[len(r.text):], true
+	}
+	return rest, found
+}
+
+// next returns the reply to the request itself, which has failed so many times.
+func (s *selection) next(failed int) *reply {
+	for i := range s.program.replies {
+		r := &s.program.replies[i]
+		if !s.fits(i) {
+			continue
+		}
+		if r.failure == nil {
+			return r
+		}
+		left := r.times
+		if s.failing == i {
+			left -= s.spent
+		}
+		if failed < left {
+			return r
+		}
+		failed -= left
+	}
+	return s.program.fallback
+}
+
+func (s *selection) fits(i int) bool {
+	return !s.used.has(i) && s.program.replies[i].match.matches(s.text)
+}
+
+// resultsText returns the text of tool results joined.
+func resultsText(parts []model.Part) string {
+	first := ""
+	for i := range parts {
+		text := parts[i].Text
+		if parts[i].ToolResult != nil {
+			text = model.PartsText(parts[i].ToolResult.Content)
+		}
+		switch {
+		case text == "":
+		case first == "":
+			first = text
+		default:
+			first += "\n" + text
+		}
+	}
+	return first
+}
+
+// bits is a set of small numbers.
+type bits []uint64
+
+func (b bits) atLeast(n int) bits {
+	const word = 64
+	if n <= len(b)*word {
+		return b
+	}
+	return make(bits, (n+word-1)/word)
+}
+
+func (b bits) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b bits) set(i int) { b[i/64] |= 1 << (i % 64) }

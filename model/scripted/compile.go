@@ -1,0 +1,318 @@
+package scripted
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// program is a script that was checked and prepared, so that answering costs
+// next to nothing.
+type program struct {
+	replies []reply
+	// fallback is nil for the echo.
+	fallback *reply
+	// linear is set when the number of a reply is the number of answers in the
+	// run; fails when a reply fails.
+	linear, fails bool
+	// open holds the texts of replies that end before they are complete.
+	open []string
+}
+
+// reply is a prepared Reply.
+type reply struct {
+	match matcher
+	// events is all but the finish.
+	events []model.Event
+	// text is what the events say in all.
+	text              string
+	delay, chunkDelay time.Duration
+
+	finish model.FinishReason
+	// usage is nil when it is estimated; then output and reasoning count.
+	usage             *model.Usage
+	output, reasoning int
+
+	// failure, when it is not nil, comes in place of the finish.
+	failure *model.Error
+	times   int
+
+	// open is set when the text may be continued by another reply: it was cut
+	// off by the output limit, or by a failure.
+	open bool
+}
+
+// matcher is the condition of a reply. The zero matcher matches every text.
+type matcher struct {
+	text    string
+	pattern *regexp.Regexp
+}
+
+func (m *matcher) matches(text string) bool {
+	if m.pattern != nil {
+		return m.pattern.MatchString(text)
+	}
+	return m.text == "" || strings.Contains(text, m.text)
+}
+
+// compiler turns a script into a program and collects what is wrong with it.
+type compiler struct {
+	faults diag.List
+	// calls counts the tool calls of the script, for those without an id.
+	calls int
+}
+
+func compile(script *Script) (*program, diag.List) {
+	c := &compiler{}
+	p := &program{replies: make([]reply, len(script.Replies)), linear: true}
+	for i := range script.Replies {
+		path := diag.Index("replies", i)
+		r := &p.replies[i]
+		*r = c.reply(&script.Replies[i], path)
+		p.fails = p.fails || r.failure != nil
+		p.linear = p.linear && r.match == (matcher{}) && r.failure == nil && !r.open
+		p.addOpen(r)
+	}
+	if f := script.Fallback; f != nil {
+		r := c.reply(f, "fallback")
+		p.fallback = &r
+		p.addOpen(&r)
+		if f.Match != "" {
+			c.fault("fallback.match", "the fallback is for what nothing matches; it has no match of its own")
+		}
+		if f.Error != nil && f.Error.Times != 0 {
+			c.fault("fallback.error.times", "a fallback fails always; times is for replies")
+		}
+	}
+	return p, c.faults
+}
+
+func (p *program) addOpen(r *reply) {
+	if r.open && !slices.Contains(p.open, r.text) {
+		p.open = append(p.open, r.text)
+	}
+}
+
+func (c *compiler) fault(path, format string, args ...any) {
+	c.faults = append(c.faults, diag.New(diag.InvalidValue, path, format, args...))
+}
+
+func (c *compiler) reply(in *Reply, path string) reply {
+	r := reply{
+		match: c.matcher(in.Match, path), text: in.Text, delay: in.Delay, chunkDelay: in.ChunkDelay,
+		finish: c.finishReason(in, path), usage: in.Usage, output: estimate(replyBytes(in)),
+	}
+	if in.Reasoning != "" {
+		r.reasoning = estimate(len(in.Reasoning))
+	}
+	c.notNegative(diag.Key(path, "chunks"), in.Chunks)
+	c.notNegative(diag.Key(path, "delay"), int(in.Delay))
+	c.notNegative(diag.Key(path, "chunk_delay"), int(in.ChunkDelay))
+	c.checkUsage(in.Usage, diag.Key(path, "usage"))
+	chunks := in.Chunks
+	if in.Error != nil && chunks == 0 {
+		chunks = in.Error.AfterChunks
+	}
+	r.events = c.events(in, max(chunks, 1), path)
+	r.open = r.finish == model.FinishMaxTokens && len(in.ToolCalls) == 0
+	if in.Error != nil {
+		c.failure(&r, in.Error, diag.Key(path, "error"))
+	}
+	return r
+}
+
+func (c *compiler) matcher(source, path string) matcher {
+	expression, ok := strings.CutPrefix(source, "/")
+	if ok {
+		expression, ok = strings.CutSuffix(expression, "/")
+	}
+	if !ok || expression == "" {
+		return matcher{text: source}
+	}
+	pattern, err := regexp.Compile(expression)
+	if err != nil {
+		c.fault(diag.Key(path, "match"), "match is no regular expression: %v", err)
+		return matcher{}
+	}
+	return matcher{pattern: pattern}
+}
+
+func (c *compiler) finishReason(in *Reply, path string) model.FinishReason {
+	switch in.FinishReason {
+	case model.FinishStop, model.FinishToolCalls, model.FinishMaxTokens, model.FinishContentFilter:
+		return in.FinishReason
+	case "":
+	default:
+		c.fault(diag.Key(path, "finish_reason"), "finish_reason is %q; allowed are stop, tool_calls, max_tokens and content_filter", in.FinishReason)
+	}
+	if len(in.ToolCalls) > 0 {
+		return model.FinishToolCalls
+	}
+	return model.FinishStop
+}
+
+func (c *compiler) notNegative(path string, n int) {
+	if n < 0 {
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		c.fault(path, "%s must be 0 or more", name)
+	}
+}
+
+func (c *compiler) checkUsage(u *model.Usage, path string) {
+	if u == nil {
+		return
+	}
+	c.notNegative(diag.Key(path, "input_tokens"), u.Input)
+	c.notNegative(diag.Key(path, "output_tokens"), u.Output)
+	c.notNegative(diag.Key(path, "cached_tokens"), u.CacheRead)
+	c.notNegative(diag.Key(path, "cache_write_tokens"), u.CacheWrite)
+	c.notNegative(diag.Key(path, "reasoning_tokens"), u.Reasoning)
+}
+
+func replyBytes(in *Reply) int {
+	n := len(in.Reasoning) + len(in.Text)
+	for i := range in.ToolCalls {
+		n += len(in.ToolCalls[i].Name) + len(in.ToolCalls[i].Arguments)
+	}
+	return n
+}
+
+// events returns the events of a reply up to its finish.
+func (c *compiler) events(in *Reply, chunks int, path string) []model.Event {
+	var events []model.Event
+	for _, delta := range split(in.Reasoning, chunks) {
+		events = append(events, model.Event{Type: model.EventReasoning, Delta: delta})
+	}
+	for _, delta := range split(in.Text, chunks) {
+		events = append(events, model.Event{Type: model.EventText, Delta: delta})
+	}
+	for i := range in.ToolCalls {
+		call := &in.ToolCalls[i]
+		c.calls++
+		if call.Name == "" {
+			c.fault(diag.Key(diag.Index(diag.Key(path, "tool_calls"), i), "name"), "a tool call needs the name of a tool")
+		}
+		id, arguments := call.ID, string(call.Arguments)
+		if id == "" {
+			id = "call_" + strconv.Itoa(c.calls)
+		}
+		if arguments == "" {
+			arguments = "{}"
+		}
+		events = append(events, model.Event{Type: model.EventToolCallStart, Index: i, ID: id, Name: call.Name})
+		for _, delta := range split(arguments, chunks) {
+			events = append(events, model.Event{Type: model.EventToolCallDelta, Index: i, Delta: delta})
+		}
+		events = append(events, model.Event{Type: model.EventToolCallEnd, Index: i})
+	}
+	return events
+}
+
+// split cuts a text into pieces of about the same number of characters, at most
+// one for each character.
+func split(text string, pieces int) []string {
+	if text == "" {
+		return nil
+	}
+	starts := make([]int, 0, len(text))
+	for i := range text {
+		starts = append(starts, i)
+	}
+	pieces = min(pieces, len(starts))
+	out := make([]string, pieces)
+	for i := range out {
+		end := len(text)
+		if i+1 < pieces {
+			end = starts[(i+1)*len(starts)/pieces]
+		}
+		out[i] = text[starts[i*len(starts)/pieces]:end]
+	}
+	return out
+}
+
+// failure makes a reply fail after some of its deltas.
+func (c *compiler) failure(r *reply, in *Failure, path string) {
+	c.checkFailure(in, path)
+	r.times = max(in.Times, 1)
+	message := in.Message
+	if message == "" {
+		message = "the script says so"
+	}
+	r.failure = &model.Error{
+		Class: in.Class, Message: message, Status: in.Status, RetryAfter: in.RetryAfter,
+	}
+	if in.Message == "" && in.Status != 0 && http.StatusText(in.Status) != "" {
+		r.failure.Message = strings.ToLower(http.StatusText(in.Status))
+	}
+	deltas := 0
+	for i := range r.events {
+		if isDelta(&r.events[i]) {
+			deltas++
+		}
+	}
+	if in.AfterChunks > deltas {
+		c.fault(diag.Key(path, "after_chunks"), "after_chunks is %d, but the reply is streamed in %s", in.AfterChunks, count(deltas, "delta"))
+	}
+	r.events = cut(r.events, in.AfterChunks)
+	r.text = ""
+	calls := false
+	for i := range r.events {
+		if r.events[i].Type == model.EventText {
+			r.text += r.events[i].Delta
+		}
+		calls = calls || r.events[i].Type == model.EventToolCallEnd
+	}
+	r.open = r.text != "" && !calls
+}
+
+// cut returns the events up to the n-th delta, and the end of the tool call
+// when that was the last of its arguments.
+func cut(events []model.Event, n int) []model.Event {
+	for i := range events {
+		if n == 0 && events[i].Type != model.EventToolCallEnd {
+			return events[:i]
+		}
+		if isDelta(&events[i]) {
+			n--
+		}
+	}
+	return events
+}
+
+var errorClasses = []model.ErrorClass{
+	model.Provider, model.RateLimited, model.Overloaded, model.Timeout, model.StreamInterrupted,
+	model.ContextOverflow, model.InvalidRequest, model.Unauthorized, model.ModelNotFound,
+	model.ContentFiltered, model.AllModelsUnavailable, model.Cancelled,
+}
+
+func (c *compiler) checkFailure(in *Failure, path string) {
+	switch {
+	case in.Class == "":
+		c.fault(diag.Key(path, "class"), "an error needs a class, such as rate_limited")
+	case !slices.Contains(errorClasses, in.Class):
+		names := make([]string, len(errorClasses))
+		for i, class := range errorClasses {
+			names[i] = string(class)
+		}
+		c.fault(diag.Key(path, "class"), "class is %q; allowed are %s", in.Class, strings.Join(names, ", "))
+	}
+	c.notNegative(diag.Key(path, "times"), in.Times)
+	c.notNegative(diag.Key(path, "after_chunks"), in.AfterChunks)
+	c.notNegative(diag.Key(path, "retry_after"), int(in.RetryAfter))
+	if s := in.Status; s != 0 && (s < 400 || s > 599) {
+		c.fault(diag.Key(path, "status"), "status is %d; an error has one from 400 to 599", s)
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

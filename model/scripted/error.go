@@ -1,0 +1,49 @@
+package scripted
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// ScriptError says all that is wrong with a script.
+type ScriptError struct {
+	// Faults are in the order of the file. Where no file was read, they have a
+	// path in the script only, as in replies[0].error.class.
+	Faults diag.List
+}
+
+// Error returns the faults, a line each: the place, as file:line:column or as a
+// path, and what is wrong there.
+func (e *ScriptError) Error() string {
+	lines := make([]string, len(e.Faults))
+	for i := range e.Faults {
+		lines[i] = faultText(&e.Faults[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (e *ScriptError) Unwrap() []error {
+	errs := make([]error, len(e.Faults))
+	for i, d := range e.Faults {
+		errs[i] = d
+	}
+	return errs
+}
+
+func faultText(d *diag.Diagnostic) string {
+	place := d.Path
+	switch {
+	case d.Line > 0:
+		place = d.File + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column)
+	case d.File != "":
+		place = d.File
+	}
+	text := place + ": " + d.Message
+	if d.Hint != "" {
+		text += " (" + d.Hint + ")"
+	}
+	return text
+}

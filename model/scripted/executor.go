@@ -1,0 +1,198 @@
+// Package scripted is a model that answers from a script: deterministic, fast,
+// and without a vendor, for first runs, demonstrations, tests and benchmarks.
+//
+// A run gets the replies of a script in order. Which of them were used is read
+// from the conversation of each request and kept nowhere: a run begins with
+// the user's latest message, and every answer of the model behind it used up
+// one reply. So runs at the same time do not disturb each other, a new run
+// begins the script anew, and a run that is taken up again by another process
+// goes on where it was. An answer that was cut off, by a failure after some
+// chunks or by finish_reason max_tokens, is no end of a run: a user message
+// that asks to go on does not begin the script anew.
+//
+// Only failures leave no trace in a conversation. How often each request
+// failed is therefore remembered, for the latest few thousand of them, until
+// it was answered.
+package scripted
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Config is a provider of type scripted, as it is written in a configuration.
+type Config struct {
+	Script string `json:"script,omitempty" path:"true" doc:"A YAML file with the replies. Without it the model answers with the echo of the last user message."`
+}
+
+// Executor answers from a script. It is safe for use from many goroutines.
+type Executor struct {
+	id       string
+	program  *program
+	failures failures
+	record   *recorder
+}
+
+var _ model.Executor = (*Executor)(nil)
+
+// Kind returns the provider type scripted.
+func Kind() model.ProviderKind {
+	return spec.NewKind("scripted", "Answers from a script, without a vendor: for first runs, demonstrations and tests.",
+		func(settings model.Settings, c *Config) (model.Executor, error) {
+			e, err := open(settings, c)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		})
+}
+
+func open(settings model.Settings, c *Config) (*Executor, error) {
+	if c.Script == "" {
+		return New(Script{}, ID(settings.ID))
+	}
+	program, err := load(c.Script)
+	if err != nil {
+		return nil, err
+	}
+	return newExecutor(program, ID(settings.ID)), nil
+}
+
+// New returns an executor that answers from the script, which may not be
+// modified afterwards. The error, a *ScriptError, says all that is wrong with
+// the script.
+func New(script Script, options ...Option) (*Executor, error) {
+	program, faults := compile(&script)
+	if len(faults) > 0 {
+		return nil, &ScriptError{Faults: faults}
+	}
+	return newExecutor(program, options...), nil
+}
+
+func newExecutor(program *program, options ...Option) *Executor {
+	e := &Executor{program: program, failures: newFailures()}
+	for _, option := range options {
+		option(e)
+	}
+	return e
+}
+
+// Option is an option of New.
+type Option func(*Executor)
+
+// ID names the provider in the errors of the executor.
+func ID(id string) Option { return func(e *Executor) { e.id = id } }
+
+// Record makes the executor remember the latest n requests; see Requests.
+func Record(n int) Option {
+	return func(e *Executor) {
+		if n > 0 {
+			e.record = &recorder{limit: n}
+		}
+	}
+}
+
+// Stream answers from the script.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		if e.record != nil {
+			e.record.add(req)
+		}
+		if r := e.choose(req); r != nil {
+			e.play(ctx, req, r, yield)
+			return
+		}
+		echo(ctx, req, yield)
+	}
+}
+
+// play streams a reply.
+func (e *Executor) play(ctx context.Context, req *model.Request, r *reply, yield func(model.Event, error) bool) {
+	if err := pause(ctx, r.delay); err != nil {
+		yield(model.Event{}, model.AsError(err))
+		return
+	}
+	begun := false
+	for i := range r.events {
+		wait := time.Duration(0)
+		if isDelta(&r.events[i]) {
+			if begun {
+				wait = r.chunkDelay
+			}
+			begun = true
+		}
+		if err := pause(ctx, wait); err != nil {
+			yield(model.Event{}, model.AsError(err))
+			return
+		}
+		if !yield(r.events[i], nil) {
+			return
+		}
+	}
+	if r.failure != nil {
+		yield(model.Event{}, e.failure(r))
+		return
+	}
+	finish(req, r, yield)
+}
+
+// failure returns the error of a reply.
+func (e *Executor) failure(r *reply) error {
+	err := *r.failure
+	err.Provider = e.id
+	return &err
+}
+
+func finish(req *model.Request, r *reply, yield func(model.Event, error) bool) {
+	usage := r.usage
+	if usage == nil {
+		usage = &model.Usage{Input: estimateRequest(req), Output: r.output, Reasoning: r.reasoning}
+	}
+	yield(model.Event{Type: model.EventFinish, Reason: r.finish, Usage: usage}, nil)
+}
+
+// echo answers with what the user said.
+func echo(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) {
+	if err := ctx.Err(); err != nil {
+		yield(model.Event{}, model.AsError(err))
+		return
+	}
+	text := "echo: " + lastUserText(req.Messages)
+	if !yield(model.Event{Type: model.EventText, Delta: text}, nil) {
+		return
+	}
+	usage := &model.Usage{Input: estimateRequest(req), Output: estimate(len(text))}
+	yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop, Usage: usage}, nil)
+}
+
+func lastUserText(messages []model.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if messages[i].Role == model.RoleUser {
+			return messages[i].Text()
+		}
+	}
+	return ""
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func isDelta(ev *model.Event) bool {
+	return ev.Type == model.EventText || ev.Type == model.EventReasoning || ev.Type == model.EventToolCallDelta
+}

@@ -1,0 +1,64 @@
+package scripted
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// maxFailures is how many requests an executor remembers the failures of.
+const maxFailures = 4096
+
+// failures remembers how often requests failed. When it is full the oldest is
+// forgotten.
+type failures struct {
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	count map[uint64]failed
+	// ring holds the keys in the order in which they came; next is the place
+	// of the next one.
+	ring []uint64
+	next int
+}
+
+type failed struct{ times, place int }
+
+func newFailures() failures {
+	return failures{seed: maphash.MakeSeed(), count: make(map[uint64]failed)}
+}
+
+// key identifies a request among all: its repetitions have the same.
+func (f *failures) key(req *model.Request, last string) uint64 {
+	type identity struct {
+		session, last string
+		messages      int
+	}
+	return maphash.Comparable(f.seed, identity{req.SessionID, last, len(req.Messages)})
+}
+
+// add counts one more failure.
+func (f *failures) add(key uint64) {
+	known, ok := f.count[key]
+	if !ok {
+		known.place = f.take(key)
+	}
+	known.times++
+	f.count[key] = known
+}
+
+// take returns a place for a key.
+func (f *failures) take(key uint64) int {
+	if len(f.ring) < maxFailures {
+		f.ring = append(f.ring, key)
+		return len(f.ring) - 1
+	}
+	place := f.next
+	f.next = (f.next + 1) % maxFailures
+	if old := f.ring[place]; f.count[old].place == place {
+		delete(f.count, old)
+	}
+	f.ring[place] = key
+	return place
+}

@@ -1,0 +1,419 @@
+package scripted
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+const (
+	// maxScript bounds the size of a script, in bytes.
+	maxScript = 4 << 20
+	// maxDepth bounds how deep collections may stand in each other.
+	maxDepth = 64
+)
+
+// Parse reads a script from the text of a YAML file. The name is used in
+// errors only. The error, a *ScriptError, says all that is wrong, with the line
+// and column.
+func Parse(name string, data []byte) (Script, error) {
+	script, _, err := parse(name, data)
+	return script, err
+}
+
+// load reads and prepares the script in a file.
+func load(name string) (*program, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxScript+1))
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	_, program, err := parse(name, data)
+	return program, err
+}
+
+func parse(name string, data []byte) (Script, *program, error) {
+	d := &decoder{file: name, places: map[string]*yaml.Node{}}
+	var script Script
+	if root := d.read(data); root != nil {
+		script = d.script(root)
+	}
+	var p *program
+	if len(d.faults) == 0 {
+		p, d.faults = compile(&script)
+		for i := range d.faults {
+			d.faults[i].Span = d.place(d.faults[i].Path)
+		}
+	}
+	if len(d.faults) > 0 {
+		d.faults.Sort([]string{name})
+		return Script{}, nil, &ScriptError{Faults: d.faults}
+	}
+	return script, p, nil
+}
+
+// decoder turns the tree of a YAML file into a script. It remembers where each
+// value stands.
+type decoder struct {
+	file   string
+	places map[string]*yaml.Node
+	faults diag.List
+}
+
+// read returns the root of the tree, or nil when there is none.
+func (d *decoder) read(data []byte) (root *yaml.Node) {
+	if len(data) > maxScript {
+		d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "the script is larger than %d MiB", maxScript>>20)
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil { // no file may end the process
+			d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "the YAML parser gave up: %v", v)
+			root = nil
+		}
+	}()
+	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
+	if err != nil {
+		d.syntax(err)
+		return nil
+	}
+	var document, next yaml.Node
+	if err := loader.Load(&document); err != nil {
+		if !errors.Is(err, io.EOF) {
+			d.syntax(err)
+		}
+		return nil
+	}
+	switch err := loader.Load(&next); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		d.syntax(err)
+		return nil
+	default:
+		d.fault(&next, "", "the file contains a second document; a script is one")
+		return nil
+	}
+	if len(document.Content) != 1 {
+		return nil
+	}
+	return document.Content[0]
+}
+
+// syntax reports an error of the YAML library.
+func (d *decoder) syntax(err error) {
+	var faults []*yaml.LoadError
+	if several, ok := errors.AsType[*yaml.LoadErrors](err); ok {
+		faults = several.Errors
+	} else if one, ok := errors.AsType[*yaml.LoadError](err); ok {
+		faults = append(faults, one)
+	} else {
+		d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "%v", err)
+	}
+	for _, f := range faults {
+		message := f.Message
+		if f.ContextMsg != "" {
+			message += " " + f.ContextMsg
+		}
+		d.report(diag.InvalidYAML, "", diag.Span{File: d.file, Line: f.Mark.Line, Column: f.Mark.Column}, "%s", message)
+	}
+}
+
+func (d *decoder) report(code diag.Code, path string, at diag.Span, format string, args ...any) {
+	found := diag.New(code, path, format, args...)
+	found.Span = at
+	d.faults = append(d.faults, found)
+}
+
+func (d *decoder) fault(n *yaml.Node, path, format string, args ...any) {
+	d.report(diag.InvalidValue, path, d.span(n), format, args...)
+}
+
+func (d *decoder) span(n *yaml.Node) diag.Span {
+	return diag.Span{File: d.file, Line: n.Line, Column: n.Column}
+}
+
+// place returns where the value at a path stands, or the nearest one around it.
+func (d *decoder) place(path string) diag.Span {
+	for path != "" {
+		if n, ok := d.places[path]; ok {
+			return d.span(n)
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return diag.Span{File: d.file}
+}
+
+// field is a key that a mapping may have, and what reads its value.
+type field struct {
+	name string
+	read func(n *yaml.Node, path string)
+}
+
+// record reads a mapping.
+func (d *decoder) record(n *yaml.Node, path, what string, fields ...field) {
+	d.places[path] = n
+	if n.Kind != yaml.MappingNode {
+		d.fault(n, path, "%s must be a mapping, not %s", what, describe(n))
+		return
+	}
+	seen := make(map[string]bool, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		below := diag.Key(path, key.Value)
+		if seen[key.Value] {
+			d.fault(key, below, "%s has the key %q twice", what, key.Value)
+			continue
+		}
+		seen[key.Value] = true
+		at := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
+		if at < 0 || key.Kind != yaml.ScalarNode {
+			d.unknown(key, below, what, fields)
+			continue
+		}
+		d.places[below] = value
+		if isNull(value) {
+			d.fault(key, below, "%s has no value; leave the key out", key.Value)
+			continue
+		}
+		fields[at].read(value, below)
+	}
+}
+
+func (d *decoder) unknown(key *yaml.Node, path, what string, fields []field) {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].name
+	}
+	d.report(diag.UnknownField, path, d.span(key), "%s has no key %q", what, key.Value)
+	f := &d.faults[len(d.faults)-1]
+	if near, ok := nearest.Of(key.Value, names); ok {
+		f.Hint = fmt.Sprintf("did you mean %q?", near)
+	} else {
+		f.Hint = "it may have " + strings.Join(names, ", ")
+	}
+}
+
+func (d *decoder) list(n *yaml.Node, path, what string, read func(n *yaml.Node, path string)) {
+	if n.Kind != yaml.SequenceNode {
+		d.fault(n, path, "%s must be a list, not %s", what, describe(n))
+		return
+	}
+	for i, child := range n.Content {
+		read(child, diag.Index(path, i))
+	}
+}
+
+func (d *decoder) script(root *yaml.Node) (s Script) {
+	if isNull(root) {
+		return s
+	}
+	d.record(root, "", "a script",
+		field{"replies", func(n *yaml.Node, path string) {
+			d.list(n, path, "replies", func(n *yaml.Node, path string) {
+				s.Replies = append(s.Replies, d.reply(n, path))
+			})
+		}},
+		field{"fallback", func(n *yaml.Node, path string) {
+			r := d.reply(n, path)
+			s.Fallback = &r
+		}})
+	return s
+}
+
+func (d *decoder) reply(n *yaml.Node, path string) (r Reply) {
+	d.record(n, path, "a reply",
+		text(d, "match", &r.Match),
+		field{"tool_calls", func(n *yaml.Node, path string) {
+			d.list(n, path, "tool_calls", func(n *yaml.Node, path string) {
+				r.ToolCalls = append(r.ToolCalls, d.toolCall(n, path))
+			})
+		}},
+		text(d, "reasoning", &r.Reasoning),
+		text(d, "text", &r.Text),
+		number(d, "chunks", &r.Chunks),
+		duration(d, "delay", &r.Delay),
+		duration(d, "chunk_delay", &r.ChunkDelay),
+		text(d, "finish_reason", &r.FinishReason),
+		field{"usage", func(n *yaml.Node, path string) {
+			r.Usage = new(model.Usage)
+			d.record(n, path, "usage",
+				number(d, "input_tokens", &r.Usage.Input),
+				number(d, "output_tokens", &r.Usage.Output),
+				number(d, "cached_tokens", &r.Usage.CacheRead),
+				number(d, "cache_write_tokens", &r.Usage.CacheWrite),
+				number(d, "reasoning_tokens", &r.Usage.Reasoning))
+		}},
+		field{"error", func(n *yaml.Node, path string) {
+			r.Error = new(Failure)
+			d.record(n, path, "an error",
+				text(d, "class", &r.Error.Class),
+				text(d, "message", &r.Error.Message),
+				number(d, "status", &r.Error.Status),
+				duration(d, "retry_after", &r.Error.RetryAfter),
+				number(d, "times", &r.Error.Times),
+				number(d, "after_chunks", &r.Error.AfterChunks))
+		}})
+	return r
+}
+
+// toolCall reads a call. Its arguments are a mapping; a text is sent as it is,
+// so that malformed arguments can be scripted, too.
+func (d *decoder) toolCall(n *yaml.Node, path string) (c model.ToolCall) {
+	d.record(n, path, "a tool call",
+		text(d, "id", &c.ID),
+		text(d, "name", &c.Name),
+		field{"arguments", func(n *yaml.Node, path string) {
+			switch {
+			case n.Kind == yaml.MappingNode:
+				c.Arguments = d.json(nil, n, path)
+			case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+				c.Arguments = json.RawMessage(n.Value)
+			default:
+				d.fault(n, path, "arguments must be a mapping, or a text that is sent as it is; not %s", describe(n))
+			}
+		}})
+	return c
+}
+
+// text reads any scalar as it is written.
+func text[T ~string](d *decoder, name string, into *T) field {
+	return field{name, func(n *yaml.Node, path string) {
+		if n.Kind != yaml.ScalarNode {
+			d.fault(n, path, "%s must be a text, not %s", name, describe(n))
+			return
+		}
+		*into = T(n.Value)
+	}}
+}
+
+func number(d *decoder, name string, into *int) field {
+	return field{name, func(n *yaml.Node, path string) {
+		v, err := strconv.Atoi(n.Value)
+		if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
+			d.fault(n, path, "%s must be a whole number, not %s", name, describe(n))
+			return
+		}
+		*into = v
+	}}
+}
+
+func duration(d *decoder, name string, into *time.Duration) field {
+	return field{name, func(n *yaml.Node, path string) {
+		v, err := time.ParseDuration(n.Value)
+		if err != nil || n.Kind != yaml.ScalarNode {
+			d.fault(n, path, "%s must be a duration such as 20ms or 1s, not %s", name, describe(n))
+			return
+		}
+		*into = v
+	}}
+}
+
+// json appends a value as JSON, mappings in their own order.
+func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
+	switch n.Kind {
+	case yaml.MappingNode:
+		out = append(out, '{')
+		seen := make(map[string]bool, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" || seen[key.Value] {
+				d.fault(key, path, "the key %q is not a text, or it is there twice", key.Value)
+				continue
+			}
+			seen[key.Value] = true
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(appendText(out, key.Value), ':')
+			out = d.json(out, n.Content[i+1], diag.Key(path, key.Value))
+		}
+		return append(out, '}')
+	case yaml.SequenceNode:
+		out = append(out, '[')
+		for i, child := range n.Content {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = d.json(out, child, diag.Index(path, i))
+		}
+		return append(out, ']')
+	case yaml.ScalarNode:
+		return d.scalar(out, n, path)
+	default:
+		d.fault(n, path, "a script may not contain %s", describe(n))
+		return append(out, "null"...)
+	}
+}
+
+func (d *decoder) scalar(out []byte, n *yaml.Node, path string) []byte {
+	switch n.ShortTag() {
+	case "!!null":
+		return append(out, "null"...)
+	case "!!bool":
+		return strconv.AppendBool(out, strings.EqualFold(n.Value, "true"))
+	case "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return append(out, n.Value...) // keeps all digits
+		}
+		var v float64
+		if err := n.Decode(&v); err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+			d.fault(n, path, "%q is no number that JSON knows", n.Value)
+			return append(out, '0')
+		}
+		return strconv.AppendFloat(out, v, 'f', -1, 64)
+	default:
+		return appendText(out, n.Value)
+	}
+}
+
+func appendText(out []byte, text string) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil {
+		return append(out, `""`...)
+	}
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// describe says what a value is.
+func describe(n *yaml.Node) string {
+	const longest = 40
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	if isNull(n) {
+		return "nothing"
+	}
+	value := []rune(n.Value)
+	if len(value) > longest {
+		value = append(value[:longest], '…')
+	}
+	return strconv.Quote(string(value))
+}
