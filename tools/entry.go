@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
@@ -132,20 +131,21 @@ func (e *Entry) WithTool(tool Tool) *Entry {
 
 // Execute validates the arguments and calls the tool. Whatever goes wrong is a
 // result that tells the model so: arguments that do not fit, an error, a
-// panic, a passed deadline. Output beyond MaxOutput is cut.
-func (e *Entry) Execute(ctx context.Context, call *Call) Result {
+// panic, a passed deadline. The result is readable.
+func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			result = ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, v)).Readable()
+		}
+	}()
 	if problem := e.checkArguments(call.Arguments); problem != "" {
-		return ErrorResult("tool_input_invalid: " + problem)
+		return ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
-	result, err := e.call(ctx, call)
+	result, err := e.Tool.Call(ctx, call)
 	if err != nil {
-		return ErrorResult(e.explain(ctx, err))
+		result = ErrorResult(e.explain(ctx, err))
 	}
-	if len(result.Content) == 0 && len(result.Data) > 0 {
-		result.Content = []model.Part{model.Text(string(result.Data))}
-	}
-	result.Content = limit(result.Content, MaxOutput)
-	return result
+	return result.Readable()
 }
 
 func (e *Entry) checkArguments(arguments json.RawMessage) string {
@@ -154,6 +154,9 @@ func (e *Entry) checkArguments(arguments json.RawMessage) string {
 		return fmt.Sprintf("the arguments are no JSON object: %v", err)
 	}
 	if len(found) == 0 {
+		if !bytes.HasPrefix(bytes.TrimSpace(arguments), []byte("{")) {
+			return "the arguments are no JSON object"
+		}
 		return ""
 	}
 	texts := make([]string, len(found))
@@ -163,39 +166,35 @@ func (e *Entry) checkArguments(arguments json.RawMessage) string {
 	return strings.Join(texts, "; ")
 }
 
-// PanicError is the error of a tool that panicked.
-type PanicError struct {
-	Tool  string
-	Value any
-	Stack []byte
-}
-
-// Error names the tool and the value of the panic.
-func (e *PanicError) Error() string { return fmt.Sprintf("tool %s panicked: %v", e.Tool, e.Value) }
-
-func (e *Entry) call(ctx context.Context, call *Call) (result Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Tool: e.ID, Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return e.Tool.Call(ctx, call)
-}
-
 func (e *Entry) explain(ctx context.Context, err error) string {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
-		return e.TimeoutText()
-	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return fmt.Sprintf("tool %s was cancelled", e.ID)
-	default:
-		return err.Error()
+	ended := ctx.Err()
+	if ended != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		return e.EndedText(ended)
 	}
+	return err.Error()
+}
+
+// EndedText is what the model reads of a call whose context ended with err.
+func (e *Entry) EndedText(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return e.TimeoutText()
+	}
+	return fmt.Sprintf("tool %s was cancelled", e.ID)
 }
 
 // TimeoutText is what the model reads of a call that took too long.
 func (e *Entry) TimeoutText() string {
 	return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
+}
+
+// Readable returns the result as a model reads it: with Data for its text when
+// it has no content, and cut to MaxOutput.
+func (r Result) Readable() Result {
+	if len(r.Content) == 0 && len(r.Data) > 0 {
+		r.Content = []model.Part{model.Text(string(r.Data))}
+	}
+	r.Content = limit(r.Content, MaxOutput)
+	return r
 }
 
 // limit cuts the text among parts to a number of bytes in all.
@@ -221,8 +220,10 @@ func limit(parts []model.Part, room int) []model.Part {
 
 // cut shortens a text to at most n bytes without splitting a character.
 func cut(text string, n int) string {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
+	for i := n; i > max(0, n-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			return text[:i]
+		}
 	}
-	return text[:n]
+	return text[:n] // it is no UTF-8, so there is nothing to split
 }

@@ -1,7 +1,11 @@
 package pattern_test
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/gobwas/glob"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
 )
@@ -38,6 +42,45 @@ func TestMatch(t *testing.T) {
 		{"Bash(npm *)", "Bash(npm i)", true},
 		{"ü*", "über", true},
 		{"a,b", "a,b", true},
+		{"weather", "weath", false},
+		{"*", "a b", true},
+		{"read*", "read", true},
+		{"*_file", "read_file", true},
+		{"*_file", "read_files", false},
+		{"*a*", "bab", true},
+		{"a*b*c", "a/x/b/y/c", true},
+		{"a*c", "ab", false},
+		{`\!x`, "!x", true},
+		{`\{x\}`, "{x}", true},
+		{"{x}", "{x}", false},
+		{"{x}", "x", true},
+		{"[abc]", "[abc]", false},
+		{`\[abc\]`, "[abc]", true},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{`a\?c`, "a?c", true},
+		{"/B.*/", "Bash", false},
+		{"Read", "read", false},
+		{"[a-c]x", "bx", true},
+		{"[!a-c]x", "bx", false},
+		{"[!a-c]x", "ix", true},
+		{"rm *", "rm -rf /", true},
+		{"rm *", "rmdir", false},
+		{"{a,b}{c,d}", "bc", true},
+		{"{a,b}{c,d}", "ab", false},
+		{"{a,{b,c}d}e", "cde", true},
+		{"{a,{b,c}d}e", "ce", false},
+		{"x{,y}z", "xz", true},
+		{"x{,y}z", "xyz", true},
+		{`{a\,b,c\}}`, "a,b", true},
+		{`{a\,b,c\}}`, "c}", true},
+		{"{[,}],x}y", ",y", true},
+		{"{[,}],x}y", "}y", true},
+		{"{*,a}*b", "xxb", true},
+		{"*{.env,.pem}", "src/prod/.env", true},
+		{"*{rm,del}* {-rf,/s}*", "cd x && rm -v -rf y", true},
+		{"a\x00*", "a\x00b", true},
+		{"*", "\xff\xfe", true},
 	} {
 		p, err := pattern.Compile(tt.pattern)
 		if err != nil {
@@ -52,21 +95,102 @@ func TestMatch(t *testing.T) {
 
 func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"", "[", "[a", "{a", "{a,b", `a\`, `a\\\`, "[]", "}", "a]"} {
-		if p, err := pattern.Compile(bad); err == nil {
-			t.Logf("Compile(%q) = %q, no error; matches itself: %v", bad, p, p.Match(bad))
-			if bad != "}" && bad != "a]" {
-				t.Errorf("Compile(%q) gave no error", bad)
+	for source, want := range map[string]string{
+		"":                                  "the pattern is empty",
+		"[":                                 "the pattern does not compile: unexpected end of input at byte 1",
+		"[a":                                "the pattern does not compile: unexpected end of input at byte 2",
+		"[]":                                "the pattern does not compile: could not parse range at byte 2",
+		"x{a":                               "the pattern does not compile: unclosed `{` at byte 3",
+		"{a,b":                              "the pattern does not compile: unclosed `{` at byte 4",
+		`a\`:                                `the pattern ends in a single '\', which escapes nothing`,
+		`a\\\`:                              `the pattern ends in a single '\', which escapes nothing`,
+		"*\xff":                             "the pattern is no valid UTF-8",
+		"\xff":                              "the pattern is no valid UTF-8",
+		long("a", 1025):                     "the pattern has 1025 bytes; at most 1024 are allowed",
+		long("?", 65):                       "the pattern has 65 '?' and '[…]'; at most 64 are allowed",
+		long("{a,b}", 7):                    "the alternatives of the pattern have more than 64 combinations",
+		"{" + long("a,", 64) + "}":          "the alternatives of the pattern have more than 64 combinations",
+		"{" + long("{a,b},", 32) + "{a,b}}": "the alternatives of the pattern have more than 64 combinations",
+		long("{a,b}", 6) + "[ab]?":          "the pattern has 128 '?' and '[…]' when its alternatives are written out; at most 64 are allowed",
+		long("{a,b}", 6) + long("x", 60):    "the pattern has 4224 bytes when its alternatives are written out; at most 4096 are allowed",
+	} {
+		if _, err := pattern.Compile(source); err == nil || err.Error() != want {
+			t.Errorf("Compile(%q): got %v, want %s", source, err, want)
+		}
+	}
+}
+
+func long(s string, n int) string { return strings.Repeat(s, n) }
+
+// TestBracketsThatCloseNothing pins that a '}' or ']' by itself is a letter.
+func TestBracketsThatCloseNothing(t *testing.T) {
+	t.Parallel()
+	for _, source := range []string{"}", "a]", "a}*"} {
+		p, err := pattern.Compile(source)
+		if err != nil || !p.Match(source) {
+			t.Errorf("Compile(%q): %v", source, err)
+		}
+	}
+}
+
+// TestMatchTakesNoTime proves that the worst patterns that are allowed match
+// the worst texts in a time that nobody notices.
+func TestMatchTakesNoTime(t *testing.T) {
+	t.Parallel()
+	// The promise is 10 ms; the rest is for busy machines and the race detector.
+	const limit = 500 * time.Millisecond
+	texts := []string{long("a", 4096), long("ab", 2048), long("a", 4095) + "b"}
+	for _, source := range []string{
+		"*a*a*a*a*b", "*a*a*a*a*bx*", long("*a", 500) + "x*", "*" + long("a", 1000) + "x*",
+		"*" + long("?", 64) + "x*", "*" + long("a?", 64) + "x*", "*" + long("[ab]", 64) + "x*", long("*?", 64) + "x*",
+		"{a,b}{a,b}{a,b}{a,b}{a,b}*c", "{a,aa}{a,aa}{a,aa}{a,aa}{a,aa}{a,aa}c", "*{a,aa}*{a,aa}*{a,aa}*c*",
+		"*{a*,b*}*{a*,b*}*c*", "{*a*,*b*}{*a*,*b*}{*a*,*b*}c*", "{a*{a*{a*{a*,b},b},b},b}*c",
+		"*{*a,*aa}*x", "{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}{*a*,*b*}c*", "*{a,b}?*{a,b}?*{a,b}?*x*",
+	} {
+		p, err := pattern.Compile(source)
+		if err != nil {
+			t.Errorf("Compile(%q): %v", source, err)
+			continue
+		}
+		for _, text := range texts {
+			took := time.Hour
+			for range 3 {
+				begun := time.Now()
+				p.Match(text)
+				took = min(took, time.Since(begun))
+			}
+			if took > limit {
+				t.Errorf("%q takes %v", source, took)
 			}
 		}
 	}
 }
 
+func BenchmarkMatch(b *testing.B) {
+	for source, text := range map[string]string{
+		"weather": "weather", "mcp__*": "mcp__github__search", "*rm -rf*": "cd build && rm -rf out",
+		"*{rm,del}* {-rf,/s}*": "cd build && make test && rm -rf out",
+	} {
+		b.Run(strings.ReplaceAll(source, "/", "_"), func(b *testing.B) {
+			p, err := pattern.Compile(source)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Match(text)
+			}
+		})
+	}
+}
+
 // FuzzCompile proves that no pattern panics, neither when it is compiled nor
-// when it is matched, and that a pattern free of special characters matches
-// exactly itself.
+// when it is matched, that a pattern free of special characters matches exactly
+// itself, and that writing out alternatives changes nothing.
 func FuzzCompile(f *testing.F) {
-	for _, seed := range []string{"*", "a*b", "[a-z]", "{a,b*}", `\*`, "[!x]?", "{,}", "***", "[^-]"} {
+	for _, seed := range []string{
+		"*", "a*b", "[a-z]", "{a,b*}", `\*`, "[!x]?", "{,}", "***", "[^-]", "{a,{b,c}*}d", `{[,}],\,}`, "*{*a*,*b*}{*a*,*b*}c*",
+	} {
 		f.Add(seed, "abc")
 	}
 	f.Fuzz(func(t *testing.T, source, text string) {
@@ -74,6 +198,16 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p.Match(text)
+		got := p.Match(text)
+		if !strings.ContainsAny(source, `*?[]{}\,!`) && (!p.Match(source) || got != (source == text)) {
+			t.Errorf("%q has no special character and matches %q: %v", source, text, got)
+		}
+		// The library takes too long for long texts.
+		if len(source) > 20 || len(text) > 12 {
+			return
+		}
+		if g, err := glob.Compile(source); err == nil && g.Match(text) != got {
+			t.Errorf("%q matches %q: got %v, the library says %v", source, text, got, !got)
+		}
 	})
 }

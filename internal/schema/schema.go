@@ -8,8 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -20,7 +25,10 @@ import (
 const location = "schema.json"
 
 // Schema is a compiled JSON Schema.
-type Schema struct{ compiled *jsonschema.Schema }
+type Schema struct {
+	compiled *jsonschema.Schema
+	doc      any
+}
 
 // Compile compiles a schema of any published draft, 2020-12 when it names
 // none. References to other documents are refused: a schema stands by itself.
@@ -48,7 +56,7 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	return &Schema{compiled}, nil
+	return &Schema{compiled: compiled, doc: doc}, nil
 }
 
 // refuse is a loader that loads nothing: a configuration must not make the
@@ -65,7 +73,7 @@ func (refuse) Load(url string) (any, error) {
 func plain(err error) error {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
-			if found := violations(v); len(found) > 0 {
+			if found := new(Schema).violations(v); len(found) > 0 {
 				return found[0]
 			}
 		}
@@ -84,6 +92,8 @@ type Violation struct {
 	Path []string
 	// Message says what is wrong there.
 	Message string
+	// Near is the known key that an unknown one probably means, or empty.
+	Near string
 }
 
 // Error returns the path and the message.
@@ -109,7 +119,7 @@ func (s *Schema) validate(value any) []Violation {
 		return nil
 	}
 	if v, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return violations(v)
+		return s.violations(v)
 	}
 	return []Violation{{Message: err.Error()}}
 }
@@ -122,41 +132,75 @@ func decode(raw []byte) (any, error) {
 // violations lists the leaves of an error in the order of the value. Where a
 // value must fit one of several schemas the leaves would contradict each
 // other, so the choice is one violation.
-func violations(err *jsonschema.ValidationError) []Violation {
+func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	path := err.InstanceLocation
 	switch k := err.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
-		return []Violation{{path, oneOf(err)}}
+		return []Violation{{Path: path, Message: s.oneOf(err)}}
 	case *kind.AdditionalProperties:
 		out := make([]Violation, 0, len(k.Properties))
+		known := s.keys(err.SchemaURL)
 		for _, name := range k.Properties {
-			out = append(out, Violation{append(path[:len(path):len(path)], name), fmt.Sprintf("%q is not a known key", name)})
+			near, _ := nearest.Of(name, known)
+			out = append(out, Violation{
+				Path: append(path[:len(path):len(path)], name), Message: fmt.Sprintf("%q is not a known key", name), Near: near,
+			})
 		}
 		return out
 	case *kind.Required:
 		out := make([]Violation, 0, len(k.Missing))
 		for _, name := range k.Missing {
-			out = append(out, Violation{path, fmt.Sprintf("%q is missing", name)})
+			out = append(out, Violation{Path: path, Message: fmt.Sprintf("%q is missing", name)})
 		}
 		return out
 	}
 	if len(err.Causes) == 0 {
-		return []Violation{{path, describe(err.ErrorKind)}}
+		return []Violation{{Path: path, Message: describe(err.ErrorKind)}}
 	}
 	var out []Violation
 	for _, cause := range err.Causes {
-		out = append(out, violations(cause)...)
+		out = append(out, s.violations(cause)...)
 	}
 	return out
 }
 
-func oneOf(err *jsonschema.ValidationError) string {
+// keys returns the known keys of the part of the schema at a location, sorted;
+// none when it lies elsewhere.
+func (s *Schema) keys(at string) []string {
+	u, err := url.Parse(at)
+	if err != nil {
+		return nil
+	}
+	part := s.doc
+	for token := range strings.SplitSeq(u.Fragment, "/") {
+		switch p := part.(type) {
+		case map[string]any:
+			if token != "" {
+				part = p[unescape.Replace(token)]
+			}
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(p) {
+				return nil
+			}
+			part = p[i]
+		}
+	}
+	object, _ := part.(map[string]any)
+	properties, _ := object["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+// unescape turns a token of a JSON Pointer into the key that it stands for.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+func (s *Schema) oneOf(err *jsonschema.ValidationError) string {
 	if k, ok := err.ErrorKind.(*kind.OneOf); ok && len(k.Subschemas) > 0 {
 		return "it fits more than one of the allowed forms"
 	}
 	var reasons []string
 	for _, cause := range err.Causes {
-		for _, v := range violations(cause) {
+		for _, v := range s.violations(cause) {
 			reasons = append(reasons, v.Message)
 		}
 	}

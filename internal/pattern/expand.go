@@ -1,0 +1,136 @@
+package pattern
+
+import (
+	"fmt"
+
+	"github.com/gobwas/glob/syntax"
+)
+
+const (
+	// maxAlternatives bounds the patterns that one with alternatives comes to.
+	maxAlternatives = 64
+	// maxExpanded bounds their bytes.
+	maxExpanded = 4 * maxLength
+	// maxSingle bounds their '?' and '[…]', which are slow behind a '*'.
+	maxSingle = 64
+)
+
+// expand returns patterns without alternatives that together match what the
+// pattern matches: a{b,c}d is abd and acd. The matcher tries the alternatives
+// of a pattern one by one wherever a '*' may end, which takes time without
+// bounds when alternatives contain a '*', or when there are many.
+func expand(source string) ([]string, error) {
+	e := expander{source: source, lexer: syntax.NewLexer(source)}
+	patterns, _, err := e.sequence()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.check(patterns); err != nil {
+		return nil, err
+	}
+	out := make([]string, len(patterns))
+	for i, p := range patterns {
+		out[i] = p.text
+	}
+	return out, nil
+}
+
+// expander writes out the alternatives of one pattern, which is known to
+// compile.
+type expander struct {
+	source string
+	lexer  *syntax.Lexer
+	groups bool
+}
+
+// expansion is a pattern without alternatives, or the beginning of one.
+type expansion struct {
+	text string
+	// single counts its '?' and '[…]'.
+	single int
+}
+
+// sequence reads up to the end of the pattern or of an alternative, and
+// returns what that comes to and the token behind it.
+func (e *expander) sequence() ([]expansion, syntax.TokenType, error) {
+	all := []expansion{{}}
+	for {
+		from := e.lexer.Offset()
+		switch token := e.lexer.Next(); token.Type {
+		case syntax.EOF, syntax.Error, syntax.TermSeparator, syntax.TermsClose:
+			return all, token.Type, nil
+		case syntax.TermsOpen:
+			group, err := e.group()
+			if err != nil {
+				return nil, 0, err
+			}
+			if all, err = e.product(all, group); err != nil {
+				return nil, 0, err
+			}
+		default:
+			piece := expansion{text: e.source[from:e.lexer.Offset()]}
+			if token.Type == syntax.Single || token.Type == syntax.RangeOpen {
+				piece.single = 1
+			}
+			for i := range all {
+				all[i].text += piece.text
+				all[i].single += piece.single
+			}
+		}
+	}
+}
+
+// group reads the alternatives of a group that was opened.
+func (e *expander) group() ([]expansion, error) {
+	e.groups = true
+	var all []expansion
+	for {
+		alternative, end, err := e.sequence()
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, alternative...); len(all) > maxAlternatives {
+			return nil, tooMany()
+		}
+		if end != syntax.TermSeparator {
+			return all, nil
+		}
+	}
+}
+
+// product appends each of some endings to each of some beginnings.
+func (e *expander) product(beginnings, endings []expansion) ([]expansion, error) {
+	if len(beginnings)*len(endings) > maxAlternatives {
+		return nil, tooMany()
+	}
+	all := make([]expansion, 0, len(beginnings)*len(endings))
+	for _, b := range beginnings {
+		for _, end := range endings {
+			all = append(all, expansion{b.text + end.text, b.single + end.single})
+		}
+	}
+	return all, e.check(all)
+}
+
+// check refuses patterns that would take long to match.
+func (e *expander) check(all []expansion) error {
+	bytes, single, where := 0, 0, ""
+	for _, p := range all {
+		bytes += len(p.text)
+		single += p.single
+	}
+	if e.groups {
+		where = " when its alternatives are written out"
+	}
+	switch {
+	case bytes > maxExpanded:
+		return fmt.Errorf("the pattern has %d bytes%s; at most %d are allowed", bytes, where, maxExpanded)
+	case single > maxSingle:
+		return fmt.Errorf("the pattern has %d '?' and '[…]'%s; at most %d are allowed", single, where, maxSingle)
+	}
+	return nil
+}
+
+func tooMany() error {
+	return fmt.Errorf("the alternatives of the pattern have more than %d combinations", maxAlternatives)
+}

@@ -1,0 +1,75 @@
+// Package command is the tool kind command: a call runs a program that a
+// configuration file names.
+//
+// The program is started directly, never through a shell, and the arguments of
+// a call reach it as one line of JSON on its standard input: what a model wrote
+// is data to the program, and can become neither a flag nor a command. What the
+// program writes to its standard output is the result.
+package command
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The limits of how much of a program's output is kept, in bytes.
+const (
+	minOutput = 256
+	maxOutput = 1 << 20
+)
+
+// Config is what a configuration file says of a tool of this kind.
+type Config struct {
+	Description string          `json:"description" required:"true" doc:"Tells the model what the tool is for."`
+	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
+
+	Command []string          `json:"command" required:"true" doc:"The program and its fixed arguments; no shell is involved. The arguments of a call arrive as one line of JSON on its standard input."`
+	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
+
+	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the program is killed, with all that it started."`
+	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" default:"once" doc:"What repeating a call does, which decides whether it may happen again after a crash."`
+	MaxOutput int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of the output that the model is given; what is longer is cut."`
+	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
+}
+
+// redacted stands for a secret wherever a record is shown.
+const redacted = "***"
+
+// MarshalJSON writes the record without the values of environment variables,
+// which may be secret.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	if c.Env != nil {
+		hidden := make(map[string]string, len(c.Env))
+		for name := range c.Env {
+			hidden[name] = redacted
+		}
+		c.Env = hidden
+	}
+	return json.Marshal(plain(c))
+}
+
+func (c *Config) effect() tools.Effect {
+	if c.Effect == "" {
+		return tools.Once
+	}
+	return c.Effect
+}
+
+func (c *Config) limit() int {
+	if c.MaxOutput == 0 {
+		return tools.MaxOutput
+	}
+	return c.MaxOutput
+}
+
+func (c *Config) timeout() time.Duration {
+	if c.Timeout == nil {
+		return tools.DefaultTimeout
+	}
+	return c.Timeout.Std()
+}

@@ -1,0 +1,198 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+const (
+	// pipeDelay is how long output is waited for when the program has ended but
+	// something that it started still holds its pipes.
+	pipeDelay = time.Second
+	// errorLimit is how much of the error output is kept, in bytes.
+	errorLimit = 4 << 10
+)
+
+// Kind returns the tool kind command.
+func Kind() tools.Kind {
+	return spec.NewKind("command", "A program on the runtime's machine.", create)
+}
+
+// tool is a tool that runs a program.
+type tool struct{ config Config }
+
+var _ tools.Tool = (*tool)(nil)
+
+// create makes the tool that a configuration describes. It does not look for
+// the program: a dry run may happen where it is not installed.
+func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+	if err := c.Validate().Err(); err != nil {
+		return nil, err
+	}
+	t := &tool{*c}
+	t.config.Command = slices.Clone(c.Command)
+	t.config.Env = maps.Clone(c.Env)
+	return t, nil
+}
+
+// Descriptor describes the tool as its configuration does.
+func (t *tool) Descriptor() tools.Descriptor {
+	return tools.Descriptor{
+		Description: t.config.Description,
+		Parameters:  t.config.Parameters,
+		Effect:      t.config.effect(),
+		Timeout:     t.config.timeout(),
+		Serial:      t.config.Serial,
+	}
+}
+
+// Call runs the program to its end.
+func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	input, err := inputLine(call.Arguments)
+	if err != nil {
+		return tools.ErrorResult("tool_input_invalid: the arguments are no JSON object"), nil
+	}
+	r := t.newRun(input)
+	err = r.start(ctx)
+	if err == nil {
+		err = r.wait(ctx)
+	}
+	if start, ok := errors.AsType[*startError](err); ok {
+		return tools.ErrorResult(start.Error()), nil
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return r.failure(exit), nil
+	}
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("run %s: %w", t.config.Command[0], err)
+	}
+	return r.success(), nil
+}
+
+// inputLine returns the arguments as one line, which programs that read line by
+// line can take as one message.
+func inputLine(arguments json.RawMessage) ([]byte, error) {
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, arguments); err != nil {
+		return nil, err
+	}
+	line.WriteByte('\n')
+	return line.Bytes(), nil
+}
+
+// run is one run of the program.
+type run struct {
+	config *Config
+	input  []byte
+	cmd    *exec.Cmd
+	stdout head
+	stderr tail
+}
+
+func (t *tool) newRun(input []byte) *run {
+	return &run{
+		config: &t.config, input: input,
+		stdout: head{limit: t.config.limit()}, stderr: tail{limit: errorLimit},
+	}
+}
+
+// start starts the program. The error is a *startError when the machine is not
+// as the configuration expects it.
+func (r *run) start(ctx context.Context) error {
+	path, err := r.config.find()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, path, r.config.Command[1:]...) //nolint:gosec // the configuration says what runs
+	cmd.Args[0] = r.config.Command[0]
+	cmd.Dir = r.config.Dir
+	cmd.Env = environment(r.config.Env)
+	cmd.Stdin = bytes.NewReader(r.input)
+	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	cmd.Cancel = func() error { return kill(cmd) }
+	cmd.WaitDelay = pipeDelay
+	separate(cmd)
+	r.cmd = cmd
+	err = cmd.Start()
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if info, statErr := os.Stat(cmd.Dir); cmd.Dir != "" && (statErr != nil || !info.IsDir()) {
+		return &startError{"the directory that the command is to run in does not exist"}
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return &startError{fmt.Sprintf("command %q cannot be run: %v", r.config.Command[0], reason(err))}
+	}
+	return err
+}
+
+// wait waits for the program's end. A context that ended it is the error.
+func (r *run) wait(ctx context.Context) error {
+	err := r.cmd.Wait()
+	if err == nil {
+		return nil
+	}
+	// Nothing stays behind of a run that did not end well. One that did may
+	// leave something running, but not with its output held open.
+	_ = kill(r.cmd)
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return err
+	}
+}
+
+func (r *run) success() tools.Result {
+	if bytes.IndexByte(r.stdout.kept, 0) >= 0 {
+		return tools.TextResult(fmt.Sprintf("[%d bytes of output: only text is shown]", r.stdout.total))
+	}
+	text := r.stdout.text()
+	if text == "" {
+		return tools.TextResult("[no output]")
+	}
+	result := tools.Result{Content: []model.Part{model.Text(text)}}
+	if data := bytes.TrimSpace(r.stdout.kept); r.stdout.complete() && utf8.Valid(data) && json.Valid(data) {
+		result.Data = data
+	}
+	return result
+}
+
+// failure tells how the program ended, and what it said last.
+func (r *run) failure(exit *exec.ExitError) tools.Result {
+	text := fmt.Sprintf("command %s failed with exit code %d", r.config.Command[0], exit.ExitCode())
+	if exit.ExitCode() < 0 {
+		text = fmt.Sprintf("command %s was ended: %s", r.config.Command[0], exit.ProcessState)
+	}
+	said := r.stderr.text()
+	if said == "" {
+		// Some programs say what is wrong where their results go.
+		last := tail{limit: errorLimit}
+		_, _ = last.Write(r.stdout.kept)
+		said = last.text()
+	}
+	if said = strings.ReplaceAll(said, "\x00", ""); said != "" {
+		text += ": " + said
+	}
+	return tools.ErrorResult(text)
+}

@@ -1,0 +1,427 @@
+//go:build unix
+
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sh returns a configuration that runs a shell script. Only tests do that.
+func sh(script string) Config {
+	return Config{Description: "A test.", Command: []string{"/bin/sh", "-c", script}}
+}
+
+func newTool(t *testing.T, c Config) tools.Tool {
+	t.Helper()
+	made, err := Kind().Create(tools.Settings{ID: "test"}, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func invoke(ctx context.Context, t *testing.T, c Config, arguments string) (tools.Result, error) {
+	t.Helper()
+	return newTool(t, c).Call(ctx, &tools.Call{ID: "call_1", Arguments: json.RawMessage(arguments)})
+}
+
+// text runs a tool that must succeed and returns what the model reads.
+func text(t *testing.T, c Config, arguments string) string {
+	t.Helper()
+	result, err := invoke(t.Context(), t, c, arguments)
+	if err != nil || result.IsError {
+		t.Fatalf("%q: %v %q", c.Command, err, model.PartsText(result.Content))
+	}
+	return model.PartsText(result.Content)
+}
+
+// failure runs a tool that must return an error result and returns its text.
+func failure(t *testing.T, c Config, arguments string) string {
+	t.Helper()
+	result, err := invoke(t.Context(), t, c, arguments)
+	if err != nil || !result.IsError {
+		t.Fatalf("%q: %v, no error result but %q", c.Command, err, model.PartsText(result.Content))
+	}
+	return model.PartsText(result.Content)
+}
+
+func TestArgumentsArriveAsOneLineOfJSON(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		`{"text": "a b\nc", "n": 1}`: `{"text":"a b\nc","n":1}` + "\n",
+		"{\n\"a\":\n1}":              `{"a":1}` + "\n",
+		``:                           "{}\n",
+		`{"x":"$(touch /tmp/x); ` + "`id`" + ` 'q'"}`: `{"x":"$(touch /tmp/x); ` + "`id`" + ` 'q'"}` + "\n",
+	} {
+		if got := text(t, Config{Description: "d", Command: []string{"cat"}}, args); got != want {
+			t.Errorf("%s arrives as %q, want %q", args, got, want)
+		}
+	}
+	if got := failure(t, Config{Description: "d", Command: []string{"cat"}}, `{`); !strings.Contains(got, "tool_input_invalid") {
+		t.Errorf("result is %q", got)
+	}
+}
+
+func TestTheExampleOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	got := text(t, Config{Description: "d", Command: []string{"wc", "-w"}}, `{"text":"three little words"}`)
+	if strings.TrimSpace(got) != "3" {
+		t.Errorf("wc -w says %q", got)
+	}
+}
+
+func TestCommandIsNoShell(t *testing.T) {
+	t.Parallel()
+	got := text(t, Config{Description: "d", Command: []string{"echo", "$HOME", "*", ";", "a  b", ""}}, `{}`)
+	if want := "$HOME * ; a  b \n"; got != want {
+		t.Errorf("output is %q, want %q", got, want)
+	}
+}
+
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		script     string
+		text, data string
+	}{
+		{`printf 'hello\n'; echo noise >&2`, "hello\n", ""},
+		{`printf ' {"a": [1]}\n'`, " {\"a\": [1]}\n", `{"a": [1]}`},
+		{`printf '{"a":'`, `{"a":`, ""},
+		{`printf '"\377"'`, "\"\uFFFD\"", ""},
+		{`:`, "[no output]", ""},
+		{`printf 'a\000b'`, "[3 bytes of output: only text is shown]", ""},
+		{`exec 0<&-; echo done`, "done\n", ""},
+	} {
+		result, err := invoke(t.Context(), t, sh(tt.script), `{"a":1}`)
+		if err != nil || result.IsError {
+			t.Fatal(tt.script, err, result)
+		}
+		if got := model.PartsText(result.Content); got != tt.text || string(result.Data) != tt.data {
+			t.Errorf("%s: result is %q with data %q, want %q with %q", tt.script, got, result.Data, tt.text, tt.data)
+		}
+	}
+}
+
+func TestFailureTellsExitCodeAndErrorOutput(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		`echo out; echo ' no such city ' >&2; exit 3`: "command /bin/sh failed with exit code 3: no such city",
+		`echo out; exit 1`:                            "command /bin/sh failed with exit code 1: out",
+		`exit 255`:                                    "command /bin/sh failed with exit code 255",
+		`kill -TERM $$`:                               "command /bin/sh was ended: signal: terminated",
+		`printf 'a\000b\377' >&2; exit 1`:             "command /bin/sh failed with exit code 1: ab\uFFFD",
+	} {
+		if got := failure(t, sh(script), `{}`); got != want {
+			t.Errorf("%s: result is %q, want %q", script, got, want)
+		}
+	}
+	long := failure(t, sh(`i=0; while [ $i -lt 2000 ]; do echo "line $i" >&2; i=$((i+1)); done; exit 1`), `{}`)
+	if !strings.HasSuffix(long, "line 1999") || !strings.Contains(long, "[…]") || len(long) > errorLimit+100 {
+		t.Errorf("the error has %d bytes and ends %q", len(long), long[len(long)-20:])
+	}
+}
+
+func TestLargeInputThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	args := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+	if got := text(t, sh(`echo done`), args); got != "done\n" {
+		t.Errorf("output is %q", got)
+	}
+	if got := strings.TrimSpace(text(t, sh(`wc -c`), args)); got != strconv.Itoa(len(args)+1) {
+		t.Errorf("%s bytes arrived, want %d", got, len(args)+1)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("RUNTIME_API_KEY", "s3cr3t")
+	t.Setenv("LANG", "C.UTF-8")
+	t.Setenv("HOME", "/home/me")
+	t.Setenv("TMPDIR", "")
+	c := Config{Description: "d", Command: []string{"env"}, Env: map[string]string{"GREETING": "hello $HOME", "HOME": "/elsewhere"}}
+	got := strings.Fields(strings.ReplaceAll(text(t, c, `{}`), "hello $HOME", "hello"))
+	want := []string{"GREETING=hello", "HOME=/elsewhere", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TMPDIR="}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("environment is %q, want %q", got, want)
+	}
+}
+
+func script(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // it must be executable
+		t.Fatal(err)
+	}
+}
+
+func TestWhereTheProgramIsFound(t *testing.T) {
+	// Not parallel: a child forked meanwhile would hold the scripts open for
+	// writing, and they could not be started.
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	script(t, dir, "here", "pwd")
+	script(t, filepath.Join(dir, "bin"), "there", "echo $0 $1")
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{Command: []string{"./here"}, Dir: dir}, real},
+		{Config{Command: []string{"bin/../here"}, Dir: dir}, real},
+		{Config{Command: []string{dir + "/here"}, Dir: "/"}, "/"},
+		{Config{Command: []string{"there", "x"}, Env: map[string]string{"PATH": "relative:" + dir + "/bin:/bin"}}, dir + "/bin/there x"},
+	} {
+		tt.config.Description = "d"
+		if got := strings.TrimSpace(text(t, tt.config, `{}`)); got != tt.want {
+			t.Errorf("%q: output is %q, want %q", tt.config.Command, got, tt.want)
+		}
+	}
+}
+
+func TestProgramThatCannotBeStarted(t *testing.T) {
+	// Not parallel, for the same reason.
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plain"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "garbage"), []byte("\x01\x02"), 0o700); err != nil { //nolint:gosec // it must be executable
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{Command: []string{"no-such-program", "s3cr3t"}}, `command "no-such-program" is not installed here: it is in no directory of PATH`},
+		{Config{Command: []string{"wc"}, Env: map[string]string{"PATH": "."}}, `command "wc" is not installed here: it is in no directory of PATH`},
+		{Config{Command: []string{"./none"}, Dir: dir}, `command "./none" cannot be run: no such file or directory`},
+		{Config{Command: []string{"./plain"}, Dir: dir}, `command "./plain" cannot be run: permission denied`},
+		{Config{Command: []string{"./garbage"}, Dir: dir}, `command "./garbage" cannot be run: exec format error`},
+		{Config{Command: []string{"cat"}, Dir: dir + "/none"}, "the directory that the command is to run in does not exist"},
+		{Config{Command: []string{"cat"}, Dir: dir + "/plain"}, "the directory that the command is to run in does not exist"},
+	} {
+		tt.config.Description = "d"
+		if got := failure(t, tt.config, `{}`); got != tt.want {
+			t.Errorf("%q: result is %q, want %q", tt.config.Command, got, tt.want)
+		}
+	}
+}
+
+func TestLongOutputIsCut(t *testing.T) {
+	t.Parallel()
+	c := sh(`head -c 300000 /dev/zero | tr '\0' x`)
+	c.MaxOutput = 1000
+	result, err := invoke(t.Context(), t, c, `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := model.PartsText(result.Content)
+	if len(got) != 1000 || !strings.HasSuffix(got, "xxx\n[cut: 300000 bytes in all]") || result.Data != nil {
+		t.Errorf("result has %d bytes and ends %q", len(got), got[len(got)-40:])
+	}
+}
+
+func TestEndlessOutputTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	c := sh(`yes >&2 & yes`)
+	tl := newTool(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := tl.Call(ctx, &tools.Call{})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v, want a passed deadline", err)
+	}
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 32<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+}
+
+// fifo returns a named pipe and a function that opens its reading end: what is
+// written to it tells that a process runs, and its end that all have gone.
+func fifo(t *testing.T) (path string, open func() *bufio.Reader) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, func() *bufio.Reader {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Errorf("open the fifo: %v", err)
+			return nil
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return bufio.NewReader(f)
+	}
+}
+
+func TestCancellingKillsGrandchildrenToo(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"child":                     `echo up >&3; exec sleep 600`,
+		"grandchild":                `sleep 600 & echo up >&3; wait`,
+		"deaf":                      `trap '' TERM INT HUP; (trap '' TERM INT HUP; sleep 600) & echo up >&3; wait`,
+		"grandchild without parent": `(sleep 600 &) ; echo up >&3; sleep 600`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, open := fifo(t)
+			tl := newTool(t, sh(`exec 3>`+path+`; `+script))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, err := tl.Call(ctx, &tools.Call{})
+				done <- err
+			}()
+			r := open()
+			if line, err := r.ReadString('\n'); line != "up\n" {
+				t.Fatalf("the script says %q, %v", line, err)
+			}
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("error is %v, want it to be cancelled", err)
+			}
+			// Every process of the script holds the pipe open: this ends when
+			// the last one is gone.
+			if rest, err := r.ReadString('\n'); rest != "" || err == nil {
+				t.Errorf("the pipe says %q, %v", rest, err)
+			}
+		})
+	}
+}
+
+func TestOutputHeldOpenDoesNotHang(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		`sleep 600 & echo up >&3; echo result`:            "result\n",
+		`sleep 600 & echo up >&3; echo wrong >&2; exit 4`: "command /bin/sh failed with exit code 4: wrong",
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			path, open := fifo(t)
+			tl := newTool(t, sh(`exec 3>`+path+`; `+script))
+			done := make(chan string, 1)
+			go func() {
+				result, err := tl.Call(t.Context(), &tools.Call{})
+				if err != nil {
+					t.Errorf("call: %v", err)
+				}
+				done <- model.PartsText(result.Content)
+			}()
+			r := open()
+			if line, err := r.ReadString('\n'); line != "up\n" {
+				t.Fatalf("the script says %q, %v", line, err)
+			}
+			if got := <-done; got != want {
+				t.Errorf("result is %q, want %q", got, want)
+			}
+			if rest, err := r.ReadString('\n'); rest != "" || err == nil {
+				t.Errorf("the pipe says %q, %v", rest, err)
+			}
+		})
+	}
+}
+
+func TestWhatEndedWellMayLeaveSomethingRunning(t *testing.T) {
+	t.Parallel()
+	path, open := fifo(t)
+	gate, _ := fifo(t)
+	tl := newTool(t, sh(`exec 3>`+path+`; (exec >/dev/null 2>&1; read line <`+gate+`; echo later >&3) & echo up >&3`))
+	done := make(chan error, 1)
+	go func() {
+		_, err := tl.Call(t.Context(), &tools.Call{})
+		done <- err
+	}()
+	r := open()
+	if line, err := r.ReadString('\n'); line != "up\n" {
+		t.Fatalf("the script says %q, %v", line, err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(gate, []byte("go on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := r.ReadString('\n'); line != "later\n" {
+		t.Errorf("what the script left running says %q, %v", line, err)
+	}
+}
+
+func TestCallWithAnEndedContextStartsNothing(t *testing.T) {
+	t.Parallel()
+	made := filepath.Join(t.TempDir(), "made")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := invoke(ctx, t, sh(`: >`+made), `{}`); !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want it to be cancelled", err)
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the command ran")
+	}
+}
+
+func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
+	t.Parallel()
+	entry, list := tools.Compile("test", newTool(t, sh(`exec sleep 600`)), tools.Source{Kind: tools.SourceGlobal})
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	result := entry.Execute(ctx, &tools.Call{Arguments: json.RawMessage(`{}`)})
+	if got := model.PartsText(result.Content); got != entry.TimeoutText() || !result.IsError {
+		t.Errorf("result is %q, want %q", got, entry.TimeoutText())
+	}
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	tl := newTool(t, sh(`cat; cat >&2 </dev/null`))
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			args := fmt.Sprintf(`{"n":%d}`, i)
+			result, err := tl.Call(t.Context(), &tools.Call{Arguments: json.RawMessage(args)})
+			if err != nil || model.PartsText(result.Content) != args+"\n" {
+				t.Errorf("call with %s: %v %v", args, result, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestTheToolKeepsItsOwnSettings(t *testing.T) {
+	t.Parallel()
+	c := Config{Description: "d", Command: []string{"echo", "a"}, Env: map[string]string{"A": "1"}}
+	tl := newTool(t, c)
+	c.Command[1], c.Env["A"] = "b", "2"
+	result, err := tl.Call(t.Context(), &tools.Call{})
+	if err != nil || model.PartsText(result.Content) != "a\n" {
+		t.Errorf("result is %v, %v", result, err)
+	}
+}

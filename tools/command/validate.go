@@ -1,0 +1,84 @@
+package command
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Validate checks the record by itself, without looking for the program: the
+// machine that checks a configuration may not be the one that runs it. Paths
+// are relative to the tool. That parameters is a JSON Schema is checked where
+// the tool is registered.
+func (c *Config) Validate() diag.List {
+	var list diag.List
+	if strings.TrimSpace(c.Description) == "" {
+		list = append(list, diag.New(diag.MissingField, "description", "description is missing").
+			WithHint("say what the tool is for: models choose tools by their descriptions"))
+	}
+	list = append(list, c.checkCommand()...)
+	if strings.Contains(c.Dir, "\x00") {
+		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
+	}
+	list = append(list, c.checkEnv()...)
+	if c.Timeout != nil && *c.Timeout <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout is %s; it must be more than 0", c.Timeout))
+	}
+	switch c.effect() {
+	case tools.Read, tools.Idempotent, tools.Once:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "effect",
+			"effect is %q; allowed are read, idempotent and once", c.Effect))
+	}
+	if n := c.limit(); n < minOutput || n > maxOutput {
+		list = append(list, diag.New(diag.InvalidValue, "max_output",
+			"max_output is %d; it must be from %d to %d", n, minOutput, maxOutput))
+	}
+	return list
+}
+
+// placeholder is what stands for an argument in the settings of other kinds of
+// tools. Here it would reach the program as it is, which nobody means.
+var placeholder = regexp.MustCompile(`\{\{ *[A-Za-z0-9_][A-Za-z0-9_.-]* *\}\}`)
+
+// checkCommand checks the program and its arguments. The messages do not repeat
+// them: they may hold a secret.
+func (c *Config) checkCommand() diag.List {
+	if len(c.Command) == 0 {
+		return diag.List{diag.New(diag.MissingField, "command", "command is missing").
+			WithHint("list the program and its arguments, as in [wc, -w]")}
+	}
+	var list diag.List
+	if strings.TrimSpace(c.Command[0]) == "" {
+		list = append(list, diag.New(diag.InvalidValue, "command[0]", "the name of the program is empty"))
+	}
+	for i, word := range c.Command {
+		path := diag.Index("command", i)
+		if strings.Contains(word, "\x00") {
+			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have NUL characters"))
+		}
+		if placeholder.MatchString(word) {
+			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have placeholders").
+				WithHint("the arguments of a call arrive as JSON on the program's standard input"))
+		}
+	}
+	return list
+}
+
+func (c *Config) checkEnv() diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		path := diag.Key("env", name)
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			list = append(list, diag.New(diag.InvalidValue, path, "the name is no name of an environment variable"))
+		case strings.Contains(c.Env[name], "\x00"):
+			list = append(list, diag.New(diag.InvalidValue, path, "the value has a NUL character"))
+		}
+	}
+	return list
+}

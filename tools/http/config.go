@@ -1,0 +1,98 @@
+// Package httptool is the tool kind http: a call becomes one HTTP request that
+// a configuration file describes.
+//
+// The configuration is trusted, the arguments are not: a model wrote them, and
+// may repeat what a web page told it to. So an argument can only ever fill the
+// place it was given (it is escaped for where it stands), the host is fixed,
+// redirects are not followed, and addresses of the runtime's own network are
+// refused unless the configuration allows them.
+package httptool
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The limits of how much of a response is read, in bytes.
+const (
+	minOutput = 256
+	maxOutput = 1 << 20
+)
+
+// Config is what a configuration file says of a tool of this kind. In url,
+// headers, query and body {{name}} stands for the argument of that name; an
+// argument that is missing or null leaves nothing in its place.
+type Config struct {
+	Description string          `json:"description" required:"true" doc:"Tells the model what the tool is for."`
+	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
+
+	Method  string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`
+	URL     string            `json:"url" required:"true" doc:"Where the request goes: an http or https URL. {{name}} may stand in its path and in the values of its query."`
+	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of the request. {{name}} may stand in the values."`
+	Query   map[string]string `json:"query,omitempty" doc:"Query parameters added to those of the url. {{name}} may stand in the values; a value that is nothing but a missing argument is left out."`
+	Body    json.RawMessage   `json:"body,omitempty" doc:"The body: a text, or any structure, which is sent as JSON; {{name}} may stand in both. For POST, PUT and PATCH it defaults to the arguments that {{name}} stands for nowhere, as a JSON object."`
+
+	Timeout      *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take."`
+	Effect       tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" doc:"What repeating a call does, which decides whether it may happen again after a crash. Defaults to read for GET and HEAD, else to once."`
+	MaxOutput    int            `json:"max_output,omitempty" min:"256" max:"1048576" default:"262144" doc:"Bytes of a response that the model is given; what is longer is cut."`
+	AllowPrivate []string       `json:"allow_private,omitempty" doc:"Hosts, IP addresses and CIDR blocks that may be reached although they are not public, each optionally with a port."`
+	Serial       bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
+}
+
+// redacted stands for a secret wherever a record is shown.
+const redacted = "***"
+
+// MarshalJSON writes the record without the values of headers, and of query
+// parameters whose names say that they are credentials.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	c.Headers = hide(c.Headers, func(string) bool { return true })
+	c.Query = hide(c.Query, namesCredential)
+	return json.Marshal(plain(c))
+}
+
+func hide(values map[string]string, secret func(name string) bool) map[string]string {
+	shown := maps.Clone(values)
+	for name := range shown {
+		if secret(name) {
+			shown[name] = redacted
+		}
+	}
+	return shown
+}
+
+func (c *Config) method() string {
+	if c.Method == "" {
+		return "GET"
+	}
+	return c.Method
+}
+
+func (c *Config) effect() tools.Effect {
+	switch {
+	case c.Effect != "":
+		return c.Effect
+	case c.method() == "GET" || c.method() == "HEAD":
+		return tools.Read
+	default:
+		return tools.Once
+	}
+}
+
+func (c *Config) limit() int {
+	if c.MaxOutput == 0 {
+		return tools.MaxOutput
+	}
+	return c.MaxOutput
+}
+
+func (c *Config) timeout() time.Duration {
+	if c.Timeout == nil {
+		return tools.DefaultTimeout
+	}
+	return c.Timeout.Std()
+}

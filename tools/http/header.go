@@ -1,0 +1,136 @@
+package httptool
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// header is one header of the request.
+type header struct {
+	// name is in canonical form, configured as it was written.
+	name, configured string
+	value            template
+}
+
+const (
+	contentType    = "Content-Type"
+	idempotencyKey = "Idempotency-Key"
+	userAgent      = "User-Agent"
+)
+
+// ownHeaders are what the HTTP client itself sends, so that a request cannot be
+// taken for two, and an answer is always one it can read.
+var ownHeaders = map[string]bool{
+	"Accept-Encoding": true, "Connection": true, "Content-Length": true, "Expect": true,
+	"Host": true, "Keep-Alive": true, "Proxy-Connection": true, "Te": true,
+	"Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+}
+
+// parseHeaders compiles the headers, sorted by name. Its messages do not repeat
+// values: they may be secret.
+func parseHeaders(values map[string]string) ([]header, diag.List) {
+	var list diag.List
+	headers := make([]header, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		h, err := parseHeader(name, values[name])
+		if err == nil && slices.ContainsFunc(headers, func(other header) bool { return other.name == h.name }) {
+			err = errors.New("the header is there twice, in different spellings")
+		}
+		if err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("headers", name), "%s", err))
+			continue
+		}
+		headers = append(headers, h)
+	}
+	return headers, list
+}
+
+func parseHeader(name, value string) (header, error) {
+	if !validHeaderName(name) {
+		return header{}, errors.New("the name is no name of a header")
+	}
+	h := header{name: textproto.CanonicalMIMEHeaderKey(name), configured: name}
+	if ownHeaders[h.name] {
+		return header{}, errors.New("the runtime sends this header itself")
+	}
+	if hasControl(value) {
+		return header{}, errors.New("the value has a line break or another control character")
+	}
+	var err error
+	if h.value, err = parseTemplate(value); err != nil {
+		return header{}, err
+	}
+	if h.name == contentType {
+		return h, checkContentType(h.value)
+	}
+	return h, nil
+}
+
+func checkContentType(value template) error {
+	if !value.isLiteral() {
+		return errors.New("the content type decides how the body is escaped, so no argument may stand in it")
+	}
+	if len(value) == 0 || mediaType(value[0].literal) == "" {
+		return errors.New("the value is no content type")
+	}
+	return nil
+}
+
+func validHeaderName(name string) bool {
+	const symbols = "!#$%&'*+-.^_`|~"
+	return name != "" && strings.IndexFunc(name, func(r rune) bool {
+		alphanumeric := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+		return !alphanumeric && !strings.ContainsRune(symbols, r)
+	}) < 0
+}
+
+func hasControl(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the literal value of a header, "" when it is not configured or
+// depends on arguments.
+func find(headers []header, name string) string {
+	for i := range headers {
+		if headers[i].name == name && len(headers[i].value) == 1 {
+			return headers[i].value[0].literal
+		}
+	}
+	return ""
+}
+
+// setHeaders sets the configured headers. One whose whole value is a missing
+// argument is left out.
+func setHeaders(to http.Header, headers []header, args arguments) error {
+	for i := range headers {
+		h := &headers[i]
+		if name := h.value.only(); name != "" && !args.has(name) {
+			continue
+		}
+		value, err := h.value.appendTo(nil, args, h.escape)
+		if err != nil {
+			return err
+		}
+		to[h.name] = []string{string(value)}
+	}
+	return nil
+}
+
+// escape refuses what would end the header: nothing can stand for it there.
+func (h *header) escape(dst []byte, name, value string) ([]byte, error) {
+	if hasControl(value) {
+		return nil, inputErrorf("argument %s goes into header %s, it must not contain line breaks or other control characters", name, h.name)
+	}
+	return append(dst, value...), nil
+}

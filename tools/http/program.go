@@ -1,0 +1,199 @@
+package httptool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// program is what a configuration compiles to: everything that does not depend
+// on the arguments is done.
+type program struct {
+	method  string
+	effect  tools.Effect
+	address *address
+	query   []param
+	headers []header
+	body    *body
+	// typ is the Content-Type of a body when the headers do not set it.
+	typ string
+	// used holds the names of all arguments that stand somewhere.
+	used map[string]bool
+	// secrets are the configured values that look like credentials.
+	secrets [][]byte
+}
+
+// compile compiles what the request is made of. With errors in the list the
+// program must not be used.
+func (c *Config) compile() (*program, diag.List) {
+	p := &program{method: c.method(), effect: c.effect(), used: make(map[string]bool)}
+	var list, more diag.List
+	p.address, list = c.compileURL()
+	p.query, more = parseQuery(c.Query)
+	list = append(list, more...)
+	p.headers, more = parseHeaders(c.Headers)
+	list = append(list, more...)
+	if len(more) == 0 { // the content type decides what a body must look like
+		p.body, more = c.compileBody(find(p.headers, contentType))
+		list = append(list, more...)
+	}
+	if p.body != nil {
+		p.typ = jsonType
+	}
+	declared := declaredParameters(c.Parameters)
+	for _, place := range p.places() {
+		list = append(list, checkNames(place.path, place.names, declared)...)
+		maps.Copy(p.used, place.names)
+	}
+	p.secrets = findSecrets(p)
+	return p, list
+}
+
+func (c *Config) compileURL() (*address, diag.List) {
+	if c.URL == "" {
+		return &address{}, diag.List{diag.New(diag.MissingField, "url", "url is missing")}
+	}
+	a, err := parseAddress(c.URL)
+	if err != nil {
+		return &address{}, diag.List{diag.New(diag.InvalidValue, "url", "%s", err)}
+	}
+	return a, nil
+}
+
+func parseQuery(values map[string]string) ([]param, diag.List) {
+	var list diag.List
+	params := make([]param, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		p, err := parseParam(name, values[name])
+		if strings.Contains(name, "{{") {
+			err = errors.New("a placeholder must not stand in the name of a query parameter, only in its value")
+		}
+		if err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("query", name), "%s", err))
+			continue
+		}
+		params = append(params, p)
+	}
+	return params, list
+}
+
+func (c *Config) compileBody(typ string) (*body, diag.List) {
+	wrong := func(format string, args ...any) (*body, diag.List) {
+		return nil, diag.List{diag.New(diag.InvalidValue, "body", format, args...)}
+	}
+	method := c.method()
+	sends := method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
+	switch {
+	case len(c.Body) > 0 && (method == http.MethodGet || method == http.MethodHead):
+		return wrong("a %s request has no body", method)
+	case len(c.Body) > 0:
+		b, err := parseBody(c.Body, typ)
+		if err != nil {
+			return wrong("%s", err)
+		}
+		return b, nil
+	case !sends:
+		return nil, nil
+	}
+	if media := mediaType(typ); !isJSON(media) {
+		return wrong("the arguments are sent as JSON, but the header Content-Type says %s; write a body", media)
+	}
+	return &body{rest: true}, nil
+}
+
+// place is a setting in which placeholders stand.
+type place struct {
+	path  string
+	names map[string]bool
+}
+
+// places returns the settings that have placeholders, in a fixed order.
+func (p *program) places() []place {
+	var places []place
+	add := func(path string, collect func(set map[string]bool)) {
+		set := make(map[string]bool)
+		if collect(set); len(set) > 0 {
+			places = append(places, place{path, set})
+		}
+	}
+	add("url", p.address.names)
+	for i := range p.query {
+		add(diag.Key("query", p.query[i].configured), p.query[i].value.names)
+	}
+	for i := range p.headers {
+		add(diag.Key("headers", p.headers[i].configured), p.headers[i].value.names)
+	}
+	add("body", p.body.names)
+	return places
+}
+
+// build makes the request of a call.
+func (p *program) build(ctx context.Context, call *tools.Call) (*http.Request, error) {
+	args, err := decodeArguments(call.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	content, err := p.body.render(args, p.used)
+	if err != nil {
+		return nil, err
+	}
+	var reader io.Reader
+	if content != nil {
+		reader = bytes.NewReader(content)
+	}
+	req, err := http.NewRequestWithContext(ctx, p.method, p.address.base, reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the request: %w", err)
+	}
+	if req.URL.RawPath, req.URL.RawQuery, err = p.address.render(args, p.query); err != nil {
+		return nil, err
+	}
+	if req.URL.Path, err = url.PathUnescape(req.URL.RawPath); err != nil {
+		return nil, fmt.Errorf("make the path: %w", err)
+	}
+	if err := setHeaders(req.Header, p.headers, args); err != nil {
+		return nil, err
+	}
+	p.setOwnHeaders(req, call)
+	return req, nil
+}
+
+// setOwnHeaders sets the headers that the configuration leaves to the runtime.
+func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
+	setDefault := func(name, value string) {
+		if _, ok := req.Header[name]; !ok && value != "" {
+			req.Header[name] = []string{value}
+		}
+	}
+	setDefault(userAgent, "agentruntime")
+	setDefault(contentType, p.typ)
+	if p.effect != tools.Read && !hasControl(call.IdempotencyKey) {
+		setDefault(idempotencyKey, call.IdempotencyKey)
+	}
+	if p.effect == tools.Once {
+		forbidReplay(req.Header)
+	}
+}
+
+// forbidReplay keeps the HTTP client from sending a request again on its own.
+// The client takes a request with these headers for repeatable, which is for
+// the server to say, and the tool's effect says that it is not. It knows the
+// headers by their canonical spelling only; to servers case means nothing.
+func forbidReplay(h http.Header) {
+	for _, name := range []string{idempotencyKey, "X-Idempotency-Key"} {
+		if value, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = value
+		}
+	}
+}

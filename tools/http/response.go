@@ -1,0 +1,144 @@
+package httptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// errorLimit is how much of the body of an answer other than a success is
+// shown, in bytes.
+const errorLimit = 2 << 10
+
+// result turns a response into what the call came to. It does not close the
+// body.
+func (t *tool) result(resp *http.Response) (tools.Result, error) {
+	status := statusText(resp.StatusCode)
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		// Where it points to is not told: such URLs often carry tokens.
+		return tools.ErrorResult(fmt.Sprintf("the server answered %s: redirects are not followed", status)), nil
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return t.failure(resp, status)
+	case t.program.method == http.MethodHead:
+		return tools.TextResult(describeHead(resp, status)), nil
+	}
+	c, err := t.read(resp, t.limit)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	switch {
+	case !c.isText:
+		return tools.TextResult(fmt.Sprintf("[%s with %s: only text is shown]", status, c.describe())), nil
+	case c.text == "":
+		return tools.TextResult(fmt.Sprintf("[%s without content]", status)), nil
+	}
+	result := tools.Result{Content: []model.Part{model.Text(c.shown(t.limit))}}
+	if c.fits(t.limit) && c.mayBeJSON() && json.Valid([]byte(c.text)) {
+		result.Data = json.RawMessage(c.text)
+	}
+	return result, nil
+}
+
+func (t *tool) failure(resp *http.Response, status string) (tools.Result, error) {
+	text := "the server answered " + status
+	limit := min(t.limit, errorLimit)
+	c, err := t.read(resp, limit)
+	switch {
+	case err != nil:
+		// The status says more than why its explanation broke off.
+	case !c.isText:
+		text += " with " + c.describe()
+	case c.text != "":
+		text += ": " + c.shown(limit)
+	}
+	return tools.ErrorResult(text), nil
+}
+
+func statusText(code int) string {
+	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
+}
+
+// describeHead tells what a response without a body is asked for.
+func describeHead(resp *http.Response, status string) string {
+	var b strings.Builder
+	b.WriteString(status)
+	for _, name := range []string{contentType, "Content-Length", "Last-Modified", "Etag"} {
+		if value := resp.Header.Get(name); value != "" {
+			fmt.Fprintf(&b, "\n%s: %s", name, value)
+		}
+	}
+	return b.String()
+}
+
+// content is what was read of a response's body.
+type content struct {
+	media  string
+	isText bool
+	// text is the body, or its beginning, in UTF-8.
+	text     string
+	complete bool
+	// total is the length of the whole body, -1 when it is not known.
+	total int64
+}
+
+// read reads a body as far as it can be shown.
+func (t *tool) read(resp *http.Response, limit int) (*content, error) {
+	// A secret at the end of what is shown must be seen whole to be hidden, so
+	// more is read than is shown.
+	margin := t.program.longestSecret()
+	most := limit + margin + utf8.UTFMax
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)))
+	if err != nil {
+		return nil, err
+	}
+	c := &content{complete: len(raw) < most, total: resp.ContentLength}
+	if c.complete {
+		c.total = int64(len(raw))
+	}
+	if raw = t.program.redact(raw); !c.complete {
+		raw = trimCharacter(raw[:max(len(raw)-margin, 0)])
+	}
+	c.decode(raw, resp.Header.Get(contentType))
+	return c, nil
+}
+
+// mayBeJSON reports whether the server called the content JSON, or nothing.
+func (c *content) mayBeJSON() bool { return c.media == "" || isJSON(c.media) }
+
+// describe names content that cannot be shown.
+func (c *content) describe() string {
+	media := c.media
+	if media == "" {
+		media = "a body of unknown type"
+	}
+	if c.total < 0 {
+		return media
+	}
+	return fmt.Sprintf("%s, %d bytes", media, c.total)
+}
+
+// fits reports whether all of the text can be shown in limit bytes.
+func (c *content) fits(limit int) bool { return c.complete && len(c.text) <= limit }
+
+// shown returns the text in at most limit bytes, with a note when it is cut.
+func (c *content) shown(limit int) string {
+	if c.fits(limit) {
+		return c.text
+	}
+	note := fmt.Sprintf("\n[cut: %d bytes in all]", c.total)
+	if c.total < 0 {
+		note = fmt.Sprintf("\n[cut at %d bytes]", limit)
+	}
+	end := min(max(limit-len(note), 0), len(c.text))
+	for end > 0 && end < len(c.text) && !utf8.RuneStart(c.text[end]) {
+		end--
+	}
+	return c.text[:end] + note
+}

@@ -1,0 +1,101 @@
+package httptool
+
+import (
+	"errors"
+	"strings"
+)
+
+// template is a text with places for arguments.
+type template []part
+
+// part is a literal, or the place of an argument when name is set.
+type part struct{ literal, name string }
+
+// Braces that are no placeholder are refused rather than sent as they are: most
+// likely they are a misspelt one. The text is not repeated, it may be a secret.
+var errPlaceholder = errors.New("a placeholder is written {{name}}, its name of letters, digits, '_', '-' and '.'")
+
+// parseTemplate splits a text at its placeholders.
+func parseTemplate(text string) (template, error) {
+	var t template
+	for {
+		literal, rest, found := strings.Cut(text, "{{")
+		if literal != "" {
+			t = append(t, part{literal: literal})
+		}
+		if !found {
+			return t, nil
+		}
+		inside, after, closed := strings.Cut(rest, "}}")
+		name := strings.Trim(inside, " ")
+		if !closed || !validName(name) {
+			return nil, errPlaceholder
+		}
+		t = append(t, part{name: name})
+		text = after
+	}
+}
+
+func validName(name string) bool {
+	if name == "" {
+		return false
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// only returns the name of the argument that t consists of, "" when t is
+// anything else.
+func (t template) only() string {
+	if len(t) != 1 {
+		return ""
+	}
+	return t[0].name
+}
+
+// isLiteral reports whether t has no placeholder.
+func (t template) isLiteral() bool {
+	for i := range t {
+		if t[i].name != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// names adds the names of the arguments in t to a set.
+func (t template) names(set map[string]bool) {
+	for i := range t {
+		if t[i].name != "" {
+			set[t[i].name] = true
+		}
+	}
+}
+
+// escaper appends the value of an argument in the form that its place needs.
+type escaper func(dst []byte, name, value string) ([]byte, error)
+
+// appendTo appends the text with the arguments in their places. Literals are
+// appended as they are.
+func (t template) appendTo(dst []byte, args arguments, escape escaper) ([]byte, error) {
+	for i := range t {
+		if t[i].name == "" {
+			dst = append(dst, t[i].literal...)
+			continue
+		}
+		value, err := args.text(t[i].name)
+		if err != nil {
+			return nil, err
+		}
+		if dst, err = escape(dst, t[i].name, value); err != nil {
+			return nil, err
+		}
+	}
+	return dst, nil
+}

@@ -1,0 +1,118 @@
+package httptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Kind returns the tool kind http.
+func Kind() tools.Kind {
+	return spec.NewKind("http", "A request to an HTTP service.", create)
+}
+
+// tool is a tool that makes a request. It has a client of its own, so that its
+// connections are reused, and allow_private of one tool opens nothing to
+// another.
+type tool struct {
+	descriptor tools.Descriptor
+	program    *program
+	client     *http.Client
+	limit      int
+}
+
+var _ tools.Tool = (*tool)(nil)
+
+// create makes the tool that a configuration describes. It is pure: the first
+// connection is made by the first call.
+func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+	if err := c.Validate().Err(); err != nil {
+		return nil, err
+	}
+	guard, err := netguard.New(c.AllowPrivate...)
+	if err != nil {
+		return nil, err
+	}
+	p, _ := c.compile()
+	return &tool{
+		descriptor: tools.Descriptor{
+			Description: c.Description,
+			Parameters:  c.Parameters,
+			Effect:      c.effect(),
+			Timeout:     c.timeout(),
+			Serial:      c.Serial,
+		},
+		program: p,
+		client:  newClient(guard, p),
+		limit:   c.limit(),
+	}, nil
+}
+
+func newClient(guard *netguard.Guard, p *program) *http.Client {
+	transport := netguard.Transport(guard)
+	if p.effect == tools.Once && (p.method == http.MethodGet || p.method == http.MethodHead) {
+		// On a connection that was used before, the client repeats these
+		// methods on its own when the server hangs up.
+		transport.DisableKeepAlives = true
+	}
+	return &http.Client{
+		Transport: transport,
+		// A redirect would carry headers and arguments to wherever the server
+		// says.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Descriptor describes the tool as its configuration does.
+func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
+
+// Call makes the request.
+func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	req, err := t.program.build(ctx, call)
+	if input, ok := errors.AsType[*inputError](err); ok {
+		return tools.ErrorResult(input.Error()), nil
+	}
+	if err != nil {
+		return tools.Result{}, err
+	}
+	resp, err := t.client.Do(req)
+	if err != nil {
+		return tools.Result{}, t.explain(ctx, err)
+	}
+	defer resp.Body.Close()
+	result, err := t.result(resp)
+	if err != nil {
+		return tools.Result{}, t.explain(ctx, err)
+	}
+	return result, nil
+}
+
+// explain returns err without the URL that the HTTP client puts around it: with
+// the arguments and the query it may hold secrets.
+func (t *tool) explain(ctx context.Context, err error) error {
+	if around, ok := errors.AsType[*url.Error](err); ok {
+		err = around.Err
+	}
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		plain := *lookup
+		plain.Server = "" // the model need not know the network
+		err = &plain
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return fmt.Errorf("call %s: %w", t.program.address.host, err)
+}
+
+// Close closes the connections that no call uses.
+func (t *tool) Close() error {
+	t.client.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,284 @@
+package httptool
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// address is a URL with places for arguments in its path and query.
+type address struct {
+	// base is scheme://host, without a slash behind it.
+	base string
+	// host is the host's name or IP address, without a port.
+	host string
+	// port is as written, empty when it is the scheme's own.
+	port string
+	// segments are the parts of the path, each of which follows a slash.
+	segments []template
+	query    []param
+}
+
+// param is one parameter of a query.
+type param struct {
+	// key is escaped, and ends with '=' unless the parameter has no value.
+	key   string
+	value template
+	// configured is the name as the query setting has it; empty for a
+	// parameter of the URL.
+	configured string
+}
+
+// parseAddress compiles a URL. Its errors do not repeat it: it may contain a
+// secret.
+func parseAddress(raw string) (*address, error) {
+	raw, _, hasFragment := strings.Cut(raw, "#")
+	if hasFragment {
+		return nil, errors.New("url must not have a fragment: it would never be sent")
+	}
+	scheme, rest, ok := strings.Cut(raw, "://")
+	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
+		return nil, errors.New("url must start with http:// or https://")
+	}
+	authority, path, query := splitAddress(rest)
+	a := &address{base: scheme + "://" + authority}
+	if err := a.setHost(authority); err != nil {
+		return nil, err
+	}
+	if err := a.setPath(path); err != nil {
+		return nil, err
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		p, err := parsePair(pair)
+		if err != nil {
+			return nil, err
+		}
+		a.query = append(a.query, p)
+	}
+	return a, nil
+}
+
+func splitAddress(rest string) (authority, path, query string) {
+	rest, query, _ = strings.Cut(rest, "?")
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		return rest[:i], rest[i:], query
+	}
+	return rest, "", query
+}
+
+// setHost checks the part of a URL that says to whom the request goes.
+func (a *address) setHost(authority string) error {
+	if strings.Contains(authority, "{{") || strings.Contains(authority, "}}") {
+		return errors.New("a placeholder must not stand in the host, port or user of url: arguments cannot choose where a request goes")
+	}
+	u, err := url.Parse(a.base)
+	switch {
+	case err != nil:
+		return errors.New("the host of url does not parse")
+	case u.User != nil:
+		return errors.New("url must not contain a user or password; use headers")
+	case u.Hostname() == "":
+		return errors.New("url names no host")
+	case !utf8.ValidString(authority):
+		return errors.New("the host of url is no text")
+	case strings.HasSuffix(u.Host, ":"):
+		return errors.New("url has an empty port")
+	}
+	a.host, a.port = u.Hostname(), u.Port()
+	if n, err := strconv.ParseUint(a.port, 10, 16); a.port != "" && (err != nil || n == 0) {
+		return errors.New("the port of url is not from 1 to 65535")
+	}
+	return nil
+}
+
+func (a *address) setPath(path string) error {
+	if path == "" {
+		return nil
+	}
+	for segment := range strings.SplitSeq(path[1:], "/") {
+		t, err := parseEscaped(segment)
+		if err != nil {
+			return err
+		}
+		if t.isLiteral() && leavesPath(segment) {
+			return errors.New(`the path of url must not have a "." or ".." in it`)
+		}
+		a.segments = append(a.segments, t)
+	}
+	return nil
+}
+
+// parsePair compiles a parameter of a URL's query, which is already escaped.
+func parsePair(pair string) (param, error) {
+	key, value, hasValue := strings.Cut(pair, "=")
+	if strings.Contains(key, "{{") {
+		return param{}, errors.New("a placeholder must not stand in the name of a query parameter, only in its value")
+	}
+	key, err := escapeLiteral(key)
+	if err != nil {
+		return param{}, err
+	}
+	if hasValue {
+		key += "="
+	}
+	t, err := parseEscaped(value)
+	return param{key: key, value: t}, err
+}
+
+// parseParam compiles a parameter of the query setting, which is plain text.
+func parseParam(name, value string) (param, error) {
+	t, err := parseTemplate(value)
+	if err != nil {
+		return param{}, err
+	}
+	for i := range t {
+		t[i].literal = url.QueryEscape(t[i].literal)
+	}
+	return param{key: url.QueryEscape(name) + "=", value: t, configured: name}, nil
+}
+
+// parseEscaped compiles a template whose literals are parts of a URL.
+func parseEscaped(text string) (template, error) {
+	t, err := parseTemplate(text)
+	if err != nil {
+		return nil, err
+	}
+	for i := range t {
+		if t[i].literal, err = escapeLiteral(t[i].literal); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// escapeLiteral escapes what may not stand in a path or query as it is, and
+// leaves escapes and delimiters alone.
+func escapeLiteral(text string) (string, error) {
+	const plain = "-._~!$&'()*+,;=:@/?"
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte(plain, c) >= 0:
+			b.WriteByte(c)
+		case c == '%':
+			if i+2 >= len(text) || !isHex(text[i+1]) || !isHex(text[i+2]) {
+				return "", errors.New("url has a '%' that begins no escape; write %25 for the character itself")
+			}
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String(), nil
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// names adds the names of the arguments in a to a set.
+func (a *address) names(set map[string]bool) {
+	for _, segment := range a.segments {
+		segment.names(set)
+	}
+	for i := range a.query {
+		a.query[i].value.names(set)
+	}
+}
+
+// render returns the path and the query, both escaped, with the arguments in
+// their places. Further parameters follow those of the URL itself.
+func (a *address) render(args arguments, more []param) (path, query string, err error) {
+	dst := make([]byte, 0, 128)
+	for _, segment := range a.segments {
+		dst = append(dst, '/')
+		start := len(dst)
+		if dst, err = segment.appendTo(dst, args, escapeSegment); err != nil {
+			return "", "", err
+		}
+		if err := checkSegment(segment, string(dst[start:]), args); err != nil {
+			return "", "", err
+		}
+	}
+	split := len(dst)
+	for _, params := range [][]param{a.query, more} {
+		for i := range params {
+			if dst, err = params[i].appendTo(dst, split, args); err != nil {
+				return "", "", err
+			}
+		}
+	}
+	return string(dst[:split]), string(dst[split:]), nil
+}
+
+func (p *param) appendTo(dst []byte, start int, args arguments) ([]byte, error) {
+	if name := p.value.only(); name != "" && !args.has(name) {
+		return dst, nil
+	}
+	if len(dst) > start {
+		dst = append(dst, '&')
+	}
+	return p.value.appendTo(append(dst, p.key...), args, escapeQuery)
+}
+
+func escapeSegment(dst []byte, _, value string) ([]byte, error) {
+	return append(dst, url.PathEscape(value)...), nil
+}
+
+func escapeQuery(dst []byte, _, value string) ([]byte, error) {
+	return append(dst, url.QueryEscape(value)...), nil
+}
+
+// checkSegment refuses arguments that would make a server take another path
+// than the one the configuration describes. Escaping does not keep them from
+// it: many servers resolve dots, and some also slashes, after unescaping.
+func checkSegment(t template, rendered string, args arguments) error {
+	if t.isLiteral() {
+		return nil
+	}
+	if leavesPath(rendered) {
+		return inputErrorf("argument %s stands in a path, it must not contain %q or %q as a segment", t.firstName(), ".", "..")
+	}
+	// A missing argument was left out knowingly; an empty one would turn
+	// "delete item x" into "delete items".
+	if rendered == "" && slices.ContainsFunc(t, func(p part) bool { return args.has(p.name) }) {
+		return inputErrorf("argument %s stands in a path, it must not be empty", t.firstName())
+	}
+	return nil
+}
+
+func (t template) firstName() string {
+	for i := range t {
+		if t[i].name != "" {
+			return t[i].name
+		}
+	}
+	return ""
+}
+
+// leavesPath reports whether an escaped segment holds "." or ".." once it is
+// unescaped, also behind a slash or before path parameters.
+func leavesPath(segment string) bool {
+	if !strings.ContainsAny(segment, ".%") {
+		return false
+	}
+	plain, err := url.PathUnescape(segment)
+	if err != nil {
+		return true
+	}
+	for piece := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+		piece, _, _ = strings.Cut(piece, ";")
+		if piece == "." || piece == ".." {
+			return true
+		}
+	}
+	return false
+}

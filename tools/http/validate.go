@@ -1,0 +1,148 @@
+package httptool
+
+import (
+	"encoding/json"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Validate checks the record by itself, without reaching out. Paths are
+// relative to the tool. That parameters is a JSON Schema is checked where the
+// tool is registered.
+func (c *Config) Validate() diag.List {
+	var list diag.List
+	if strings.TrimSpace(c.Description) == "" {
+		list = append(list, diag.New(diag.MissingField, "description", "description is missing").
+			WithHint("say what the tool is for: models choose tools by their descriptions"))
+	}
+	list = append(list, c.checkChoices()...)
+	p, more := c.compile()
+	list = append(list, more...)
+	list = append(list, c.checkAllowPrivate(p.address)...)
+	return list
+}
+
+func (c *Config) checkChoices() diag.List {
+	var list diag.List
+	switch c.method() {
+	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD":
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "method",
+			"method is %q; allowed are GET, POST, PUT, PATCH, DELETE and HEAD", c.Method))
+	}
+	switch c.effect() {
+	case tools.Read, tools.Idempotent, tools.Once:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "effect",
+			"effect is %q; allowed are read, idempotent and once", c.Effect))
+	}
+	if c.Timeout != nil && *c.Timeout <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout is %s; it must be more than 0", c.Timeout))
+	}
+	if n := c.limit(); n < minOutput || n > maxOutput {
+		list = append(list, diag.New(diag.InvalidValue, "max_output",
+			"max_output is %d; it must be from %d to %d", n, minOutput, maxOutput))
+	}
+	return list
+}
+
+// checkAllowPrivate checks the allow list, and that a host which is certainly
+// not public is on it: otherwise every call would be refused.
+func (c *Config) checkAllowPrivate(to *address) diag.List {
+	var list diag.List
+	for i, entry := range c.AllowPrivate {
+		if _, err := netguard.New(entry); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("allow_private", i), "%s", err))
+		}
+	}
+	if to.host == "" || list.HasErrors() {
+		return list
+	}
+	guard, err := netguard.New(c.AllowPrivate...)
+	if err != nil {
+		return list
+	}
+	refused := false
+	for _, addr := range to.fixedAddrs() {
+		if err = guard.Check(to.host, addr); err == nil {
+			return list
+		}
+		refused = true
+	}
+	if refused {
+		list = append(list, diag.New(diag.InvalidValue, "url", "%s", err).WithHint("allow_private: [%q]", to.host))
+	}
+	return list
+}
+
+// fixedAddrs returns the addresses of a host that needs no lookup.
+func (a *address) fixedAddrs() []netip.AddrPort {
+	port := uint64(443)
+	if strings.HasPrefix(a.base, "http:") {
+		port = 80
+	}
+	if n, err := strconv.ParseUint(a.port, 10, 16); err == nil {
+		port = n
+	}
+	hosts := []string{a.host}
+	if strings.EqualFold(a.host, "localhost") {
+		hosts = []string{"::1", "127.0.0.1"}
+	}
+	var addrs []netip.AddrPort
+	for _, host := range hosts {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			addrs = append(addrs, netip.AddrPortFrom(addr, uint16(port))) //nolint:gosec // ParseUint bounds it
+		}
+	}
+	return addrs
+}
+
+// declaration is what the parameters say of the names of arguments.
+type declaration struct {
+	// absent says that there are no parameters at all.
+	absent bool
+	// properties is nil when the schema does not list any: then the names
+	// cannot be checked.
+	properties map[string]json.RawMessage
+}
+
+func declaredParameters(schema json.RawMessage) declaration {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if len(schema) == 0 {
+		return declaration{absent: true}
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return declaration{} // reported as invalid-schema
+	}
+	return declaration{properties: s.Properties}
+}
+
+// checkNames reports placeholders for which there is no parameter.
+func checkNames(path string, names map[string]bool, declared declaration) diag.List {
+	if !declared.absent && declared.properties == nil {
+		return nil
+	}
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if _, ok := declared.properties[name]; ok {
+			continue
+		}
+		d := diag.New(diag.InvalidValue, path, "{{%s}} stands for an argument that parameters does not declare", name)
+		d = d.WithHint("add %s to parameters.properties", name)
+		if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(declared.properties))); ok {
+			d = d.WithHint("did you mean {{%s}}?", near)
+		}
+		list = append(list, d)
+	}
+	return list
+}
