@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -14,6 +15,21 @@ import (
 type PanicError struct {
 	Value any
 	Stack []byte
+}
+
+// Panicked returns the error of a panic with a value. It is called by the
+// function that recovers, while the stack still shows where the panic began.
+func Panicked(value any) *PanicError { return &PanicError{Value: value, Stack: debug.Stack()} }
+
+// Ended returns why a turn's context ended: an error that is context.Canceled
+// or context.DeadlineExceeded and, where the caller gave one, the cause. It is
+// nil while the context has not ended.
+func Ended(ctx context.Context) error {
+	err := ctx.Err()
+	if cause := context.Cause(ctx); err != nil && !errors.Is(cause, err) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }
 
 // Error gives the value of the panic.
@@ -40,12 +56,17 @@ func TerminationOf(err error) event.Termination {
 	if _, ok := errors.AsType[*PanicError](err); ok {
 		return failed(CodePanic)
 	}
-	if e, ok := errors.AsType[*model.Error](err); ok && e.Class != model.Cancelled {
-		return failed(string(e.Class))
+	class := model.ErrorClass("")
+	if e, ok := errors.AsType[*model.Error](err); ok {
+		class = e.Class
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
+	case err == context.Canceled: //nolint:errorlint // without anything that explains it
 		return event.Termination{Type: event.Cancelled}
+	case class == model.Cancelled, class == "" && errors.Is(err, context.Canceled):
+		return event.Termination{Type: event.Cancelled, Detail: err.Error()}
+	case class != "":
+		return failed(string(class))
 	case errors.Is(err, context.DeadlineExceeded):
 		return event.Termination{Type: event.Failed, Code: string(model.Timeout), Detail: "the turn's deadline passed"}
 	default:

@@ -25,11 +25,14 @@ import (
 // never fail: what is wrong is kept, and Build returns all of it. A builder
 // belongs to one goroutine.
 type AgentRuntimeBuilder struct {
-	set    *registry.Set
-	errs   []error
-	logger *zap.Logger
-	newID  func() string
-	depth  int
+	set *registry.Set
+	// errs is what the With methods found, discovery what the latest Discover
+	// did.
+	errs, discovery []error
+	sources         int
+	logger          *zap.Logger
+	newID           func() string
+	depth           int
 }
 
 // New returns an empty builder.
@@ -51,22 +54,27 @@ func (b *AgentRuntimeBuilder) WithAgentSpecs(agents ...spec.Agent) *AgentRuntime
 	return b
 }
 
-// WithModel adds a model under its id, which pools share.
+// WithModel adds a model under its id, which pools share. The builder keeps a
+// copy.
 func (b *AgentRuntimeBuilder) WithModel(m spec.Model) *AgentRuntimeBuilder {
-	b.keep(b.set.AddModel(&m))
+	b.keep(b.set.AddModel(m.Clone()))
 	return b
 }
 
-// WithModelPool adds a model pool under its id, which models share.
+// WithModelPool adds a model pool under its id, which models share. The builder
+// keeps a copy.
 func (b *AgentRuntimeBuilder) WithModelPool(pool spec.Pool) *AgentRuntimeBuilder {
-	b.keep(b.set.AddPool(&pool))
+	b.keep(b.set.AddPool(pool.Clone()))
 	return b
 }
 
-// WithProvider adds the executor of a provider.
+// WithProvider adds the executor of a provider. Nil is an error, once: a
+// placeholder takes its place, so that what refers to it does not look wrong,
+// too. So it is with tools and plugins.
 func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *AgentRuntimeBuilder {
 	if exec == nil {
-		return b.refuse(b.set.Providers.Path(id), "provider %q is nil", id)
+		b.refuse(b.set.Providers.Path(id), "provider %q is nil", id)
+		exec = model.Unavailable{}
 	}
 	b.keep(b.set.Providers.Add(id, exec))
 	return b
@@ -75,7 +83,8 @@ func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *Agen
 // WithTool adds a global tool, which agents see as far as their catalogs allow.
 func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
 	if tool == nil {
-		return b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
+		b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
+		tool = unavailableTool{errBroken}
 	}
 	b.keep(b.set.Tools.Add(id, tool))
 	return b
@@ -84,7 +93,8 @@ func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntime
 // WithPlugin adds a plugin, which runs for the agents whose plugin_ids name it.
 func (b *AgentRuntimeBuilder) WithPlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
 	if plugin == nil {
-		return b.refuse(b.set.Plugins.Path(id), "plugin %q is nil", id)
+		b.refuse(b.set.Plugins.Path(id), "plugin %q is nil", id)
+		plugin = unavailablePlugin{}
 	}
 	b.keep(b.set.Plugins.Add(id, plugin))
 	return b
@@ -109,13 +119,15 @@ func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntime
 // WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once
 // they are discovered; see BuildAndDiscover.
 func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentRuntimeBuilder {
-	b.keep(b.set.Sources.Add(source.Name, &registry.Source{Spec: source, Position: b.set.Sources.Len()}))
+	b.keep(b.set.AddSource(&registry.Source{Spec: source, Position: b.sources}))
+	b.sources++
 	return b
 }
 
-// WithDefaults sets what is merged under every local agent.
+// WithDefaults sets what is merged under every local agent. The builder keeps a
+// copy.
 func (b *AgentRuntimeBuilder) WithDefaults(defaults spec.Defaults) *AgentRuntimeBuilder {
-	b.set.Defaults = &defaults
+	b.set.Defaults = &spec.Defaults{Agent: *defaults.Clone()}
 	return b
 }
 
@@ -170,19 +182,28 @@ func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
 }
 
 // Check does what Build does and returns everything it finds, warnings and
-// notes included, without making a runtime.
+// notes included, without making a runtime. The revision is nil when ctx ended
+// first.
 func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, diag.List) {
 	var rev *registry.Revision
 	store := registry.NewStore(func(_ context.Context, draft *registry.Revision) (diag.List, error) {
 		rev = draft
 		return nil, nil
 	})
-	found := diag.FromError(errors.Join(b.errs...))
+	found := diag.FromError(b.err())
 	if _, err := store.Publish(ctx, b.fill); err != nil {
 		return nil, found
 	}
 	more, _ := resolve.Check(ctx, rev)
+	if ctx.Err() != nil {
+		return nil, found
+	}
 	return rev, append(found, more...).Dedup()
+}
+
+// err returns what was found before anything was resolved.
+func (b *AgentRuntimeBuilder) err() error {
+	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...))
 }
 
 // build publishes the first revision; a nil check publishes it unchecked.
@@ -193,16 +214,13 @@ func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (
 		publish = store.Publish
 	}
 	_, err := publish(ctx, b.fill)
-	found := diag.FromError(errors.Join(b.errs...))
-	errs := b.errs
+	found := diag.FromError(b.err())
 	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
 		found = append(found, invalid.Diagnostics...)
-		errs = append(errs[:len(errs):len(errs)], invalid.Err)
-	} else if err != nil {
-		errs = append(errs[:len(errs):len(errs)], err)
+		err = invalid.Err
 	}
-	if len(errs) > 0 {
-		return nil, &BuildError{Diagnostics: found.Dedup(), Err: errors.Join(errs...)}
+	if err := errors.Join(b.err(), err); err != nil {
+		return nil, &BuildError{Diagnostics: found.Dedup(), Err: err}
 	}
 	return runtime.New(runtime.Settings{
 		Registry: store, Local: local.Backend{}, Logger: b.logger, NewID: b.newID, Depth: b.depth,
@@ -227,7 +245,7 @@ type BuildError struct {
 // Error counts the errors and lists them, one a line.
 func (e *BuildError) Error() string {
 	n := e.Diagnostics.Count(diag.Error)
-	if n == 1 {
+	if n <= 1 {
 		return "the runtime was not built: " + e.Err.Error()
 	}
 	return fmt.Sprintf("the runtime was not built, for %d errors:\n%v", n, e.Err)

@@ -18,6 +18,9 @@ import (
 // loader found wrong, is kept as a placeholder, so that what refers to it does
 // not look wrong, too.
 func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
+	if f == nil {
+		return b.refuse("", "the configuration is nil")
+	}
 	for _, e := range f.Providers {
 		exec, err := create(e, model.Settings{ID: e.ID})
 		if err != nil {

@@ -91,9 +91,9 @@ func (e *HookError) Unwrap() error { return e.Err }
 var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
 
 // Run runs the hooks of a phase in order, each seeing what the one before it
-// left, commits what they did, carries out the actions that belong to the
-// phase, and hands on effects. It returns the termination that a hook asked
-// for, or nil. On an error nothing of the phase is committed.
+// left, carries out the actions that belong to the phase, commits what all of
+// them did, and hands on effects. It returns the termination that was asked
+// for, or nil. On an error, a *HookError, nothing of the phase is committed.
 func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, error) {
 	if e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 {
 		return nil, nil //nolint:nilnil // no termination is the usual outcome
@@ -109,10 +109,11 @@ func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, erro
 			return nil, err
 		}
 	}
-	stop, effects, err := e.commit(ctx, phase)
-	if err != nil {
+	if err := e.carryOut(ctx, phase); err != nil {
+		e.staged = staged{}
 		return nil, err
 	}
+	stop, effects := e.commit()
 	e.handOn(ctx, effects)
 	return stop, nil
 }
@@ -151,54 +152,60 @@ func (e *Engine) checkHandlers() error {
 	return nil
 }
 
-// commit makes what the hooks did part of the turn and runs the actions of the
-// phase, round by round, until none is left.
-func (e *Engine) commit(ctx context.Context, phase Phase) (*event.Termination, []Action, error) {
-	var stop *event.Termination
-	var effects []Action
+// carryOut runs the actions of the phase, round by round, until none is left.
+func (e *Engine) carryOut(ctx context.Context, phase Phase) error {
 	for range maxActionRounds {
-		due := e.take(&stop, &effects, phase)
+		due := e.due(phase)
 		if len(due) == 0 {
-			return stop, effects, nil
+			return nil
 		}
 		for _, a := range due {
 			e.act(ctx, a)
 		}
 	}
-	if due := e.take(&stop, &effects, phase); len(due) > 0 {
-		return nil, nil, fmt.Errorf("%w: %d rounds in %s", ErrActionLoop, maxActionRounds, phase)
+	if due := e.due(phase); len(due) > 0 {
+		owner := e.env.actions[e.env.action(due[0].Key)].owner
+		return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, for %d rounds", ErrActionLoop, maxActionRounds)}
 	}
-	return stop, effects, nil
+	return nil
 }
 
-// take commits what is staged and returns the pending actions of the phase.
-func (e *Engine) take(stop **event.Termination, effects *[]Action, phase Phase) []Action {
-	if e.staged.state != nil {
+// due takes out the actions that belong to the phase, those of earlier phases
+// first. The others wait for theirs.
+func (e *Engine) due(phase Phase) []Action {
+	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
+		return nil
+	}
+	var due []Action
+	for _, list := range []*[]Action{&e.pending, &e.staged.actions} {
+		rest := (*list)[:0]
+		for _, a := range *list {
+			if i := e.env.action(a.Key); e.env.actions[i].phase == phase {
+				due = append(due, a)
+			} else {
+				rest = append(rest, a)
+			}
+		}
+		*list = rest
+	}
+	return due
+}
+
+// commit makes what is staged part of the turn, and returns the end and the
+// effects that were asked for.
+func (e *Engine) commit() (*event.Termination, []Action) {
+	s := e.staged
+	e.staged = staged{}
+	if s.state != nil {
 		e.changed = true
 		if e.state == nil {
-			e.state = e.staged.state
+			e.state = s.state
 		} else {
-			maps.Copy(e.state, e.staged.state)
+			maps.Copy(e.state, s.state)
 		}
 	}
-	if *stop == nil {
-		*stop = e.staged.stop
-	}
-	*effects = append(*effects, e.staged.effects...)
-	e.pending = append(e.pending, e.staged.actions...)
-	e.staged = staged{}
-
-	var due []Action
-	rest := e.pending[:0]
-	for _, a := range e.pending {
-		if i := e.env.action(a.Key); e.env.actions[i].phase == phase {
-			due = append(due, a)
-		} else {
-			rest = append(rest, a)
-		}
-	}
-	e.pending = rest
-	return due
+	e.pending = append(e.pending, s.actions...)
+	return s.stop, s.effects
 }
 
 // act carries out one action. What a failed handler staged is dropped.

@@ -147,12 +147,22 @@ func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
 		if !ok {
 			continue
 		}
-		if v := static.Verdict(toolID); v.Access > strictest.Access {
+		if v := verdict(static, toolID); v.Access > strictest.Access {
 			v.Plugin = e.gates[i].owner
 			strictest = v
 		}
 	}
 	return strictest
+}
+
+// verdict asks a gate. One that panics denies the tool.
+func verdict(gate StaticGate, toolID string) (v Verdict) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = Verdict{Access: AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p)}
+		}
+	}()
+	return gate.Verdict(toolID)
 }
 
 // Ceiling returns the gates that the agent's delegates are held to.

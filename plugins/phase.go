@@ -110,9 +110,9 @@ func (p *PhaseContext) Effect(key string, payload any) {
 	p.engine.staged.effects = append(p.engine.staged.effects, Action{Key: key, Payload: payload})
 }
 
-// Stop asks for the end of the turn. In AfterInference the model's answer is
-// kept and its tool calls are not executed; in other phases the turn ends at
-// the end of the step. Of several requests the first counts.
+// Stop asks for the end of the turn. The model's answer is kept. Up to
+// AfterInference its tool calls are not executed; in later phases the turn ends
+// at the end of the step. Of several requests the first counts.
 func (p *PhaseContext) Stop(t event.Termination) {
 	if p.engine.staged.stop == nil {
 		p.engine.staged.stop = &t

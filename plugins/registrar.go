@@ -54,20 +54,36 @@ func Config[T any](r *Registrar, key string) (settings T, ok bool) {
 // Hook adds a hook to a phase. Hooks of a phase run in the order in which they
 // were added. The phase ToolGate takes gates, not hooks.
 func (r *Registrar) Hook(phase Phase, hook Hook) {
-	switch {
-	case phase >= phaseCount:
-		r.fail(fmt.Errorf("plugin %s registers a hook for the unknown phase %d", r.owner, phase))
-	case phase == ToolGate:
-		r.fail(fmt.Errorf("plugin %s registers a hook for the phase ToolGate; use ToolGate instead", r.owner))
-	case r.active:
+	if r.runs("hook", phase, hook == nil) && r.active {
 		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
 		r.env.phases |= 1 << phase
 	}
 }
 
+// runs reports whether something may run in a phase, and keeps why it may not.
+func (r *Registrar) runs(what string, phase Phase, missing bool) bool {
+	switch {
+	case phase >= phaseCount:
+		r.fail(fmt.Errorf("its %s is for the unknown phase %d", what, phase))
+	case phase == ToolGate:
+		r.fail(fmt.Errorf("its %s is for the phase ToolGate, which takes gates only", what))
+	default:
+		return r.given(what, missing)
+	}
+	return false
+}
+
+// given reports whether something is there at all, and keeps that it is not.
+func (r *Registrar) given(what string, missing bool) bool {
+	if missing {
+		r.fail(fmt.Errorf("its %s is nil", what))
+	}
+	return !missing
+}
+
 // ToolGate adds a gate, which is asked about every tool call.
 func (r *Registrar) ToolGate(gate Gate) {
-	if r.active {
+	if r.given("tool gate", gate == nil) && r.active {
 		r.env.gates = append(r.env.gates, taggedGate{owner: r.owner, gate: gate})
 	}
 }
@@ -75,7 +91,7 @@ func (r *Registrar) ToolGate(gate Gate) {
 // RequestTransform adds a transform of outgoing requests. Transforms run in
 // the order in which they were added.
 func (r *Registrar) RequestTransform(transform RequestTransform) {
-	if r.active {
+	if r.given("request transform", transform == nil) && r.active {
 		r.env.transforms = append(r.env.transforms, taggedTransform{owner: r.owner, transform: transform})
 	}
 }
@@ -101,7 +117,9 @@ func (r *Registrar) ActionHandler(key string, phase Phase, handler ActionHandler
 		r.fail(&DuplicateError{What: "action handler", ID: key, First: r.env.actions[i].owner, Second: r.owner})
 		return
 	}
-	r.env.actions = append(r.env.actions, actionHandler{key: key, phase: phase, owner: r.owner, handle: handler})
+	if r.runs("action handler", phase, handler == nil) {
+		r.env.actions = append(r.env.actions, actionHandler{key: key, phase: phase, owner: r.owner, handle: handler})
+	}
 }
 
 // EffectHandler adds the handler of an effect. It counts even when a filter
@@ -111,20 +129,19 @@ func (r *Registrar) EffectHandler(key string, handler EffectHandler) {
 		r.fail(&DuplicateError{What: "effect handler", ID: key, First: r.env.effects[i].owner, Second: r.owner})
 		return
 	}
-	r.env.effects = append(r.env.effects, effectHandler{key: key, owner: r.owner, handle: handler})
+	if r.given("effect handler", handler == nil) {
+		r.env.effects = append(r.env.effects, effectHandler{key: key, owner: r.owner, handle: handler})
+	}
 }
 
 // StateKey declares a key of the turn's state. A key may be declared by
 // several plugins, and only once by each.
 func (r *Registrar) StateKey(key StateKey) {
 	for _, k := range r.env.keys {
-		if k.key.ID() != key.ID() {
-			continue
-		}
-		if k.owner == r.owner || k.key != key {
+		if k.key.ID() == key.ID() && (k.owner == r.owner || k.key != key) {
 			r.fail(&DuplicateError{What: "state key", ID: key.ID(), First: k.owner, Second: r.owner})
+			return
 		}
-		return
 	}
 	r.env.keys = append(r.env.keys, keyRegistration{owner: r.owner, key: key})
 }

@@ -67,14 +67,15 @@ func (r *Registry[T]) Put(id string, entry T) {
 	r.entries[id] = entry
 }
 
-// Remove removes an entry and reports whether there was one.
+// Remove removes an entry and reports whether there was one. It may be called
+// while the entries are listed.
 func (r *Registry[T]) Remove(id string) bool {
 	if _, ok := r.entries[id]; !ok {
 		return false
 	}
 	delete(r.entries, id)
 	i := slices.Index(r.ids, id)
-	r.ids = slices.Delete(r.ids, i, i+1)
+	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // a new list: the old one may be listed just now
 	return true
 }
 
@@ -95,7 +96,7 @@ func (r *Registry[T]) IDs() []string { return r.ids }
 func (r *Registry[T]) All() iter.Seq2[string, T] {
 	return func(yield func(string, T) bool) {
 		for _, id := range r.ids {
-			if !yield(id, r.entries[id]) {
+			if entry, ok := r.entries[id]; ok && !yield(id, entry) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
@@ -39,6 +40,9 @@ type Source struct {
 	// Agents are the peer's agents, with ids "<source>/<agent>".
 	Agents []*spec.Agent
 }
+
+// Path returns the place of the source in a configuration.
+func (s *Source) Path() string { return diag.Index("remote_agents", s.Position) }
 
 // NewSet returns an empty set.
 func NewSet() *Set {
@@ -81,6 +85,17 @@ func (s *Set) AddPool(p *spec.Pool) error {
 	return nil
 }
 
+// AddSource adds a source of remote agents under its name. A *DuplicateError
+// says that the name is taken, in which case nothing changes.
+func (s *Set) AddSource(source *Source) error {
+	name := source.Spec.Name
+	if _, taken := s.Sources.Get(name); taken {
+		return &DuplicateError{Kind: s.Sources.kind, ID: name, path: diag.Join(source.Path(), "name")}
+	}
+	s.Sources.Put(name, source)
+	return nil
+}
+
 // SplitSource splits the id of a remote agent, "<source>/<agent>", at its first
 // slash; source is empty when there is none.
 func SplitSource(id string) (source, agent string) {
@@ -102,7 +117,7 @@ func (s *Set) Agent(id string) (*spec.Agent, bool) {
 		return s.Agents.Get(name)
 	}
 	for n, src := range s.Sources.All() {
-		if source != "" && n != source {
+		if name != id && n != source {
 			continue
 		}
 		for _, agent := range src.Agents {

@@ -9,7 +9,8 @@ import (
 )
 
 // Draft is a set that is being put together. It belongs to the function it is
-// given to.
+// given to. Its entries are those of the current revision: put another one in
+// the place of an entry, and never modify one.
 type Draft struct{ *Set }
 
 // Check dry-runs a revision before it is published. It returns all that it
@@ -60,7 +61,9 @@ func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision
 	return s.publish(ctx, edit, s.check)
 }
 
-// PublishUnchecked publishes without a dry run.
+// PublishUnchecked publishes without a dry run. A draft that nothing could be
+// resolved in, because an entry is nil or has another id than it is registered
+// under, is an *InvalidError all the same.
 func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
 	return s.publish(ctx, edit, func(context.Context, *Revision) (diag.List, error) { return nil, nil })
 }
@@ -72,13 +75,16 @@ func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Chec
 		if err := edit(draft); err != nil {
 			return nil, err
 		}
+		if found := draft.sound(); found != nil {
+			return nil, &InvalidError{Diagnostics: found, Err: found.Err()}
+		}
 		rev := newRevision(base.number+1, draft.Set)
 		found, err := check(ctx, rev)
+		if ended := ctx.Err(); ended != nil { // what the check found may not be all there is
+			return nil, fmt.Errorf("publish revision %d: %w", rev.number, ended)
+		}
 		if err != nil {
 			return nil, &InvalidError{Diagnostics: found, Err: err}
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("publish revision %d: %w", rev.number, err)
 		}
 		rev.diagnostics = found
 		if s.current.CompareAndSwap(base, rev) {

@@ -13,7 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/core"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 // Check dry-runs a revision: it validates every record, resolves every agent,
@@ -22,9 +21,9 @@ import (
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c := &check{index: indexOf(rev)}
 	c.records()
-	c.failAll(c.index.found)
+	c.failAll(c.found)
 	c.sources()
-	templates, err := c.index.all(ctx)
+	templates, err := c.all(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +34,8 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c.unclaimedDefaults(templates)
 	c.cycles()
 	c.unused(templates)
-	c.errs = dedup(c.errs)
 	list := append(diagnostics(c.errs), c.rest...)
-	return list.Dedup(), errors.Join(c.errs...)
+	return list.Dedup(), errors.Join(dedup(c.errs)...)
 }
 
 // check collects what a dry run finds.
@@ -121,7 +119,7 @@ func checkIDs[T any](c *check, r *registry.Registry[T], kind string) {
 // sources checks the peers whose agents are discovered.
 func (c *check) sources() {
 	for _, src := range c.set.Sources.All() {
-		path := diag.Index("remote_agents", src.Position)
+		path := src.Path()
 		c.failBelow(path, src.Spec.Validate())
 		if _, ok := c.set.Backends.Get(src.Spec.Kind()); !ok {
 			c.fail(&UnsupportedBackendError{Backend: src.Spec.Kind(), Path: path, Known: c.set.Backends.IDs()})
@@ -159,7 +157,7 @@ func (c *check) unclaimedDefaults(templates []*template) {
 	}
 	claimed := make(map[string]bool)
 	for _, t := range templates {
-		for key := range t.claimed {
+		for _, key := range t.claimed {
 			claimed[key] = true
 		}
 	}
@@ -186,15 +184,24 @@ func (c *check) unused(templates []*template) {
 	for _, m := range c.set.Models.All() {
 		u.providers[m.ProviderID] = true
 	}
+	counted := make(map[*toolbox]bool)
 	for _, t := range templates {
 		u.models[t.agent.ModelID] = true
 		for _, id := range t.agent.PluginIDs {
 			u.plugins[id] = true
 		}
-		for i := range t.choices {
-			if t.choices[i].Rule.Visible {
-				u.tools[t.choices[i].ID] = true
-			}
+		if t.seen == nil || counted[t.seen] {
+			continue
+		}
+		counted[t.seen] = true
+		for _, entry := range t.seen.entries {
+			u.tools[entry.ID] = true
+		}
+	}
+	u.meant(c.errs)
+	for _, id := range c.toolIDs {
+		if c.global[id] == nil {
+			u.tools[id] = true // it is broken, which is what to say of it
 		}
 	}
 	noteUnused(c, c.set.Providers, u.providers)
@@ -210,15 +217,25 @@ func (c *check) unused(templates []*template) {
 // usage is what the agents of a revision use.
 type usage struct{ models, providers, plugins, tools map[string]bool }
 
+// meant counts what misspelt references probably mean as used: the mistake is
+// in the reference alone.
+func (u *usage) meant(errs []error) {
+	for _, err := range errs {
+		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
+		case *ModelNotFoundError:
+			u.models[e.Nearest] = true
+		case *ProviderNotFoundError:
+			u.providers[e.Nearest] = true
+		case *PluginNotFoundError:
+			u.plugins[e.Nearest] = true
+		}
+	}
+}
+
 func noteUnused[T any](c *check, r *registry.Registry[T], used map[string]bool) {
 	for _, id := range r.IDs() {
 		if !used[id] {
 			c.rest = append(c.rest, diag.New(diag.UnusedDefinition, r.Path(id), "%s %q is not used", r.Kind(), id))
 		}
 	}
-}
-
-// toolDelegate returns the agent that a tool choice calls, if it calls one.
-func toolDelegate(choice *ToolChoice) (agentID string, ok bool) {
-	return choice.Source.Name, choice.Source.Kind == tools.SourceDelegate
 }

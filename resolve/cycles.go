@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -74,11 +75,9 @@ func (f *cycleFinder) push(id string) {
 	f.state[id] = onPath
 	fr := frame{id: id}
 	if t := f.template(id); t != nil {
-		for i := range t.choices {
-			if agent, ok := toolDelegate(&t.choices[i]); ok && t.choices[i].Offered() {
-				if target, found := f.set.Agent(agent); found {
-					fr.delegates = append(fr.delegates, target.ID)
-				}
+		for _, called := range t.calls {
+			if target, found := f.set.Agent(called); found {
+				fr.delegates = append(fr.delegates, target.ID)
 			}
 		}
 	}
@@ -98,7 +97,17 @@ func (f *cycleFinder) report(from, to string) {
 		return ok && target.ID == to
 	})
 	f.rest = append(f.rest, diag.New(diag.DelegateCycle, t.path(diag.Index("delegates", at)),
-		"agents can call each other in a circle: %s", strings.Join(names, " → ")).
+		"agents can call each other in a circle: %s", circle(names)).
 		WithHint("at run time a call back into the chain is refused, and so is one deeper than %d levels", DefaultDepth).
 		ForAgent(from))
+}
+
+// circle writes the agents of a circle in a line, without the middle of a long
+// one.
+func circle(names []string) string {
+	const begin, end = 6, 2
+	if left := len(names) - begin - end; left > 1 {
+		names = slices.Concat(names[:begin], []string{fmt.Sprintf("… %d more …", left)}, names[len(names)-end:])
+	}
+	return strings.Join(names, " → ")
 }

@@ -225,16 +225,5 @@ var _ = []diag.Diagnoser{
 	(*ToolIDConflictError)(nil), (*EnvBuildError)(nil),
 }
 
-// asErrors returns diagnostics of severity Error as errors.
-func asErrors(list diag.List) []error {
-	var errs []error
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			errs = append(errs, d)
-		}
-	}
-	return errs
-}
-
 // diagnostics returns all errors as diagnostics.
 func diagnostics(errs []error) diag.List { return diag.FromError(errors.Join(errs...)) }

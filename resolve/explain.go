@@ -44,7 +44,7 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 	}
 	x := indexOf(rev)
 	if _, ok := x.set.Agent(agentID); !ok {
-		return nil, x.agentNotFound(agentID, "", "")
+		return nil, x.unknownAgent(agentID)
 	}
 	trace := &Trace{}
 	t := x.resolve(agentID, trace)

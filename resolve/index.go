@@ -20,8 +20,10 @@ type index struct {
 	rev *registry.Revision
 	set *registry.Set
 
-	// tools are the global tools that are sound, in registration order.
-	tools []*tools.Entry
+	// tools are the global tools that are sound, in registration order, and
+	// global the same by id.
+	tools  []*tools.Entry
+	global map[string]*tools.Entry
 	// toolIDs are the ids of all global tools, sorted, unsound ones included:
 	// what names one of them is no mistake.
 	toolIDs []string
@@ -32,8 +34,10 @@ type index struct {
 	found diag.List
 
 	templates sync.Map // agent id → *slot
+	delegates sync.Map // agent id → *delegateTool
 	pools     sync.Map // poolKey → *model.Pool
 	suggested sync.Map // what was looked for → nearest id
+	toolboxes toolboxes
 }
 
 // claim is a section that a plugin claims, with its schema compiled. The
@@ -59,7 +63,11 @@ func indexOf(rev *registry.Revision) *index {
 
 func newIndex(rev *registry.Revision) *index {
 	set := rev.Set()
-	x := &index{rev: rev, set: set, claims: make(map[string][]claim)}
+	x := &index{
+		rev: rev, set: set, claims: make(map[string][]claim),
+		tools:  make([]*tools.Entry, 0, set.Tools.Len()),
+		global: make(map[string]*tools.Entry, set.Tools.Len()),
+	}
 	for id, tool := range set.Tools.All() {
 		entry, list := tools.Compile(id, tool, tools.Source{Kind: tools.SourceGlobal})
 		for _, d := range list {
@@ -68,6 +76,7 @@ func newIndex(rev *registry.Revision) *index {
 		}
 		if entry != nil {
 			x.tools = append(x.tools, entry)
+			x.global[id] = entry
 		}
 	}
 	x.toolIDs = slices.Sorted(slices.Values(set.Tools.IDs()))
@@ -83,8 +92,8 @@ func newIndex(rev *registry.Revision) *index {
 // claim compiles the sections of a plugin.
 func (x *index) claim(id string, plugin plugins.Plugin) []claim {
 	path := x.set.Plugins.Path(id)
-	d, err := describe(plugin)
-	if err != nil {
+	var d plugins.Descriptor
+	if err := guarded("Descriptor", func() { d = plugin.Descriptor() }); err != nil {
 		x.found = append(x.found, diag.New(diag.EnvBuild, path, "plugin %s: %v", id, err))
 		return nil
 	}
@@ -107,13 +116,16 @@ func (x *index) compile(plugin, path string, section plugins.Section) claim {
 	return c
 }
 
-func describe(plugin plugins.Plugin) (d plugins.Descriptor, err error) {
+// guarded calls what a component implements. A panic there becomes an error
+// that names what was called.
+func guarded(what string, call func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("panic in Descriptor: %v", v)
+			err = fmt.Errorf("panic in %s: %v", what, v)
 		}
 	}()
-	return plugin.Descriptor(), nil
+	call()
+	return nil
 }
 
 // template returns what resolving the agent comes to; nil when there is no such

@@ -1,10 +1,13 @@
 package resolve
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
@@ -16,7 +19,7 @@ import (
 func (t *template) lookup() {
 	t.trace.stage(StageLookup)
 	defer t.trace.end()
-	t.trace.add("looked up", fmt.Sprintf("agent %q", t.agent.ID), t.whereAgent())
+	t.trace.add("looked up", "agent", t.agent.ID, t.whereAgent())
 	if !t.agent.Local() {
 		t.lookupEndpoint()
 		return
@@ -42,16 +45,31 @@ func (t *template) lookupEndpoint() {
 		t.errs = append(t.errs, errs...)
 		return
 	}
-	remote, err := factory.New(t.agent.Endpoint)
+	kind := t.agent.Endpoint.Kind()
+	remote, err := newBackend(factory, t.agent.Endpoint)
 	if err != nil {
 		t.fail(&InvalidEndpointError{
-			Agent: t.agent.ID, Backend: factory.Kind(),
+			Agent: t.agent.ID, Backend: kind,
 			Found: diag.New(diag.InvalidEndpoint, t.path("endpoint"), "%v", err),
 		})
 		return
 	}
 	t.remote = remote
-	t.trace.add("delegated", fmt.Sprintf("the whole turn to backend %q", factory.Kind()), "the agent has an endpoint")
+	t.trace.add("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
+}
+
+// newBackend lets a factory make the backend of an endpoint.
+func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.Backend, err error) {
+	if panicked := guarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
+		err = panicked
+	}
+	if err == nil && made == nil {
+		err = errors.New("it made no backend")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("backend %q: %w", endpoint.Kind(), err)
+	}
+	return made, nil
 }
 
 // decodePipeline reads the sections that resolving itself needs.
@@ -81,7 +99,9 @@ func (t *template) lookupModel() {
 		t.executor = t.executorOf(m, t.agent.ID)
 	case isPool:
 		t.pool, t.upstream = pool, pool.ID
-		t.trace.add("looked up", fmt.Sprintf("model pool %q", id), members(pool))
+		if t.trace.on() {
+			t.trace.add("looked up", "model pool", id, members(pool))
+		}
 		t.executor = t.poolExecutor(pool)
 	default:
 		t.fail(t.index.modelNotFound(id, t.agent.ID, path))
@@ -102,21 +122,28 @@ func members(pool *spec.Pool) string {
 // executorOf returns the executor that serves a model, wrapped for retries, or
 // nil when its provider does not exist.
 func (t *template) executorOf(m *spec.Model, agent string) model.Executor {
-	t.trace.add("looked up", fmt.Sprintf("model %q", m.ID), fmt.Sprintf("upstream %q", m.UpstreamModel))
+	if t.trace.on() {
+		t.trace.add("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
+	}
 	exec, ok := t.index.set.Providers.Get(m.ProviderID)
 	if !ok {
-		if m.ProviderID != "" { // else the record's own validation reports it
+		if m.ProviderID != "" {
 			t.fail(t.index.providerNotFound(m, agent))
+			return nil
+		}
+		for _, d := range m.Validate() { // Check reports the same; an unchecked revision nothing else
+			d.Path = diag.Join(t.index.set.Models.Path(m.ID), d.Path)
+			t.fail(d.ForAgent(agent))
 		}
 		return nil
 	}
-	t.trace.add("looked up", fmt.Sprintf("provider %q", m.ProviderID), "")
+	t.trace.add("looked up", "provider", m.ProviderID, "")
 	if t.retry == nil || t.retry.MaxRetries == 0 {
 		return exec
 	}
 	t.wrapped = true
 	if t.trace.on() {
-		t.trace.add("wrapped", fmt.Sprintf("provider %q", m.ProviderID), fmt.Sprintf("sections.retry: up to %d retries", t.retry.MaxRetries))
+		t.trace.add("wrapped", "provider", m.ProviderID, fmt.Sprintf("sections.retry: up to %d retries", t.retry.MaxRetries))
 	}
 	return &model.Retrying{Executor: exec, Policy: *t.retry}
 }
@@ -147,7 +174,7 @@ func (t *template) poolExecutor(pool *spec.Pool) model.Executor {
 		return nil
 	}
 	key := poolKey{id: pool.ID}
-	if t.retry != nil {
+	if t.wrapped {
 		key.retry = *t.retry
 	}
 	return t.index.sharedPool(key, func() *model.Pool {
@@ -191,27 +218,35 @@ func (x *index) agentNotFound(id, agent, path string) error {
 	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearest("agent", id, x.set.AgentIDs)}}
 }
 
-// checkEndpoint finds the factory for an endpoint-backed agent and lets it
-// validate the endpoint. The agent named in errors is the one that wants to
-// reach it.
-func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (factory backendFactory, errs []error) {
+// unknownAgent is agentNotFound for an id that comes from outside of the
+// revision: whoever asks for many must not make it grow.
+func (x *index) unknownAgent(id string) error {
+	near, _ := nearest.Of(id, x.set.AgentIDs())
+	return &AgentNotFoundError{Reference{ID: id, Nearest: near}}
+}
+
+// checkEndpoint validates the endpoint of an endpoint-backed agent, finds the
+// factory that reaches it and lets that validate it, too. The agent named in
+// errors is the one that wants to reach it.
+func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.Factory, []error) {
 	kind := agent.Endpoint.Kind()
-	factory, ok := x.set.Backends.Get(kind)
-	if !ok {
-		at := path
-		if agent.Endpoint.Backend != "" {
-			at = diag.Join(path, "backend")
-		}
-		return nil, []error{&UnsupportedBackendError{Agent: wanting, Backend: kind, Path: at, Known: x.set.Backends.IDs()}}
+	found := agent.Endpoint.Validate()
+	factory, known := x.set.Backends.Get(kind)
+	if known {
+		found = append(found, factory.Validate(agent.Endpoint)...)
 	}
-	for _, d := range append(agent.Endpoint.Validate(), factory.Validate(agent.Endpoint)...) {
+	var errs []error
+	for _, d := range found {
 		d.Path = diag.Join(path, d.Path)
 		errs = append(errs, &InvalidEndpointError{Agent: wanting, Backend: kind, Found: d})
 	}
-	if errs != nil {
-		return nil, errs
+	if !known {
+		if agent.Endpoint.Backend != "" {
+			path = diag.Join(path, "backend")
+		}
+		errs = append(errs, &UnsupportedBackendError{Agent: wanting, Backend: kind, Path: path, Known: x.set.Backends.IDs()})
 	}
-	return factory, nil
+	return factory, errs
 }
 
 // agentPath returns where an agent stands in a configuration.
@@ -220,7 +255,7 @@ func agentPath(set *registry.Set, agent *spec.Agent) string {
 		return set.Agents.Path(agent.ID)
 	}
 	if src, ok := set.Sources.Get(agent.Registry); ok {
-		return diag.Index("remote_agents", src.Position)
+		return src.Path()
 	}
 	return ""
 }

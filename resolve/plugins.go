@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
 )
@@ -21,13 +20,14 @@ func (t *template) load() {
 	defer t.trace.end()
 	t.findPlugins()
 	t.injectPlugins()
-	t.validateSections()
-	if t.brokenSections {
+	if !t.validateSections() {
+		t.broken = true
 		return // a plugin must not see settings that violate its schema
 	}
 	env, errs := plugins.Build(t.agent, t.loaded, t.sections)
 	for _, err := range errs {
 		t.fail(t.envBuildError(err))
+		t.broken = true
 	}
 	t.env = env
 	if t.trace.on() {
@@ -43,12 +43,15 @@ func (t *template) findPlugins() {
 		case !ok:
 			near := t.index.nearest("plugin", id, t.index.set.Plugins.IDs)
 			t.meant = append(t.meant, near)
+			t.broken = true
 			t.fail(&PluginNotFoundError{Reference{ID: id, Agent: t.agent.ID, Path: path, Nearest: near}})
 		case slices.Contains(t.agent.PluginIDs[:i], id):
 			t.fail(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(t.agent.ID))
 		default:
 			t.loaded = append(t.loaded, plugins.Loaded{ID: id, Plugin: plugin})
-			t.trace.add("loaded", fmt.Sprintf("plugin %q", id), "plugin_ids["+strconv.Itoa(i)+"]")
+			if t.trace.on() {
+				t.trace.add("loaded", "plugin", id, diag.Index("plugin_ids", i))
+			}
 		}
 	}
 }
@@ -65,87 +68,98 @@ func (t *template) injectPlugins() {
 
 func (t *template) inject(id string, plugin plugins.Plugin, why string) {
 	t.loaded = append(t.loaded, plugins.Loaded{ID: id, Plugin: plugin, Core: true})
-	t.trace.add("injected", fmt.Sprintf("plugin %q", id), why)
+	t.trace.add("injected", "plugin", id, why)
 }
 
-// validateSections decodes every section that a loaded plugin claims, and warns
-// of those that none does.
-func (t *template) validateSections() {
-	t.sections = make(map[string]any)
-	claimed := make(map[string]bool)
+// validateSections validates every section that a loaded plugin claims, decodes
+// it for the plugins, and notes those that none claims. It reports whether all
+// were right. Plugins that claim the same section share what the first of them
+// makes of it.
+func (t *template) validateSections() bool {
+	right := true
 	for _, c := range t.index.pipeline {
-		claimed[c.Key] = true
+		t.claimed = append(t.claimed, c.Key)
 	}
 	for _, l := range t.loaded {
 		for _, c := range t.index.claims[l.ID] {
-			if claimed[c.Key] {
-				continue // the first plugin's schema counts
+			if slices.Contains(t.claimed, c.Key) {
+				right = t.validSection(c) && right
+				continue
 			}
-			claimed[c.Key] = true
-			if v, ok := t.section(c); ok {
-				t.sections[c.Key] = v
-			} else {
-				t.brokenSections = true
+			t.claimed = append(t.claimed, c.Key)
+			v, ok := t.section(c)
+			if !ok {
+				right = false
+				continue
 			}
+			if t.sections == nil {
+				t.sections = make(map[string]any)
+			}
+			t.sections[c.Key] = v
 		}
 	}
 	for _, id := range t.meant {
 		for _, c := range t.index.claims[id] {
-			claimed[c.Key] = true
+			t.claimed = append(t.claimed, c.Key)
 		}
 	}
-	t.claimed = claimed
 	for _, key := range slices.Sorted(maps.Keys(t.agent.Sections)) {
-		if !claimed[key] {
+		if !slices.Contains(t.claimed, key) {
 			t.unclaimed = append(t.unclaimed, key)
 		}
 	}
+	return right
 }
 
-// section validates and decodes one claimed section of the agent. It reports
-// one error per violation.
+// section validates and decodes one claimed section of the agent.
 func (t *template) section(c claim) (v any, ok bool) {
-	raw, present := t.agent.Sections[c.Key]
-	path := t.path(diag.Key("sections", c.Key))
-	if present && c.schema != nil {
-		found, err := c.schema.ValidateJSON(raw)
-		if err != nil {
-			found = []schema.Violation{{Message: err.Error()}}
-		}
-		for _, violation := range found {
-			d := diag.New(diag.InvalidPluginConfig, below(path, violation.Path), "section %q: %s", c.Key, violation.Message)
-			t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
-		}
-		if found != nil {
-			return nil, false
-		}
-		t.trace.add("validated", fmt.Sprintf("section %q", c.Key), "against the schema of "+c.plugin)
+	if !t.validSection(c) {
+		return nil, false
 	}
+	raw := t.agent.Sections[c.Key]
 	if c.Decode == nil {
 		return raw, true
 	}
-	if !present {
-		raw = nil
-	}
-	v, list, err := decodeSection(c, raw)
-	if err != nil {
-		list = append(list, diag.New(diag.EnvBuild, "", "plugin %s: %v", c.plugin, err))
+	path := t.path(diag.Key("sections", c.Key))
+	var list diag.List
+	if err := guarded("the decoder of section "+strconv.Quote(c.Key), func() { v, list = c.Decode(raw) }); err != nil {
+		t.fail(&EnvBuildError{Agent: t.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
+		return nil, false
 	}
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
-		t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+		if d.Severity == diag.Error {
+			t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+		} else {
+			t.warning(d)
+		}
 	}
-	return v, len(list) == 0
+	return v, !list.HasErrors()
 }
 
-func decodeSection(c claim, raw []byte) (v any, list diag.List, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic in the decoder of section %q: %v", c.Key, p)
+// validSection validates a section of the agent, if it has it, against the
+// schema of a plugin that claims it. It reports one error per violation.
+func (t *template) validSection(c claim) bool {
+	raw, present := t.agent.Sections[c.Key]
+	if !present || c.schema == nil {
+		return true
+	}
+	found, err := c.schema.ValidateJSON(raw)
+	if err != nil {
+		return false // the record's own validation reports it
+	}
+	path := t.path(diag.Key("sections", c.Key))
+	for _, violation := range found {
+		d := diag.New(diag.InvalidPluginConfig, below(path, violation.Path), "section %q: %s", c.Key, violation.Message)
+		if violation.Near != "" {
+			d = d.WithHint("did you mean %q?", violation.Near)
 		}
-	}()
-	v, list = c.Decode(raw)
-	return v, list, nil
+		t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+	}
+	if len(found) == 0 && t.trace.on() {
+		t.trace.add("validated", "section", c.Key, "against the schema of "+c.plugin)
+	}
+	return len(found) == 0
 }
 
 // below turns the path of a violation into one below a section.
@@ -166,24 +180,30 @@ func (t *template) envBuildError(err error) error {
 	e := &EnvBuildError{Agent: t.agent.ID, Err: err, Path: t.path("")}
 	if reg, ok := err.(*plugins.RegisterError); ok { //nolint:errorlint // Build returns nothing else
 		e.Plugin = reg.Plugin
-		if i := slices.Index(t.agent.PluginIDs, reg.Plugin); i >= 0 {
-			e.Path = t.path(diag.Index("plugin_ids", i))
-		}
+		e.Path = t.pluginPath(reg.Plugin)
 	}
 	return e
+}
+
+// pluginPath returns the entry of plugin_ids that loads a plugin.
+func (t *template) pluginPath(id string) string {
+	if i := slices.Index(t.agent.PluginIDs, id); i >= 0 {
+		return t.path(diag.Index("plugin_ids", i))
+	}
+	return t.path("plugin_ids")
 }
 
 // traceEnv records what the plugins registered.
 func (t *template) traceEnv() {
 	for _, phase := range plugins.Phases() {
 		if owners := t.env.Hooks(phase); len(owners) > 0 {
-			t.trace.add("hooked", phase.String(), strings.Join(owners, ", "))
+			t.trace.note("hooked", phase.String(), strings.Join(owners, ", "))
 		}
 	}
 	for _, tool := range t.env.Tools() {
-		t.trace.add("registered", fmt.Sprintf("tool %q", tool.ID), "plugin "+tool.Owner)
+		t.trace.add("registered", "tool", tool.ID, "plugin "+tool.Owner)
 	}
 	if len(t.agent.ActiveHookFilter) > 0 {
-		t.trace.add("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))
+		t.trace.note("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))
 	}
 }

@@ -55,7 +55,7 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 	x := indexOf(rev)
 	t := x.template(agentID)
 	if t == nil {
-		return nil, x.agentNotFound(agentID, "", "")
+		return nil, x.unknownAgent(agentID)
 	}
 	return t.plan(opts)
 }
@@ -90,7 +90,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 		return nil, err
 	}
 	plan.Local = &backend.Environment{
-		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered,
+		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
 	}
 	return plan, nil
 }
@@ -100,7 +100,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 func (t *template) instantiate(env *plugins.ExecutionEnv) (*tools.Set, error) {
 	fresh, known := env.Tools(), t.env.Tools()
 	if len(fresh) == 0 && len(known) == 0 {
-		return t.tools, nil
+		return t.seen.set(), nil
 	}
 	same := len(fresh) == len(known)
 	for i := 0; same && i < len(fresh); i++ {
@@ -112,7 +112,7 @@ func (t *template) instantiate(env *plugins.ExecutionEnv) (*tools.Set, error) {
 			Err: fmt.Errorf("the plugins register other tools than when the revision was published"),
 		}}}
 	}
-	return t.tools.Instantiate(func(id string) tools.Tool {
+	return t.seen.set().Instantiate(func(id string) tools.Tool {
 		for i := range fresh {
 			if fresh[i].ID == id {
 				return fresh[i].Tool

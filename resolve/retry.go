@@ -7,7 +7,6 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // RetryKey is the section that says how model calls are repeated.
@@ -20,26 +19,26 @@ const retrySchema = `{
   "properties": {
     "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated; 0 never."},
     "backoff_base": {"type": "string", "format": "duration", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
-    "backoff_base_ms": {"type": "integer", "minimum": 0, "description": "backoff_base in milliseconds."},
+    "backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "backoff_base in milliseconds."},
     "overloaded_backoff_base": {"type": "string", "format": "duration", "default": "2s", "description": "The same when the provider is overloaded."},
-    "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "description": "overloaded_backoff_base in milliseconds."},
+    "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "overloaded_backoff_base in milliseconds."},
     "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often an answer that breaks off is taken up again."},
     "stream_idle_timeout": {"type": "string", "format": "duration", "default": "60s", "description": "How long a stream may be silent."},
-    "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "description": "stream_idle_timeout in seconds."}
+    "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."}
   },
   "additionalProperties": false
 }`
 
-// retrySettings is the decoded section.
+// retrySettings is the section as it is written. A time may be written in two
+// ways, as a Go duration and as a number of some unit.
 type retrySettings struct {
-	MaxRetries        *int           `json:"max_retries"`
-	BackoffBase       *spec.Duration `json:"backoff_base"`
-	BackoffBaseMS     *int64         `json:"backoff_base_ms"`
-	OverloadedBase    *spec.Duration `json:"overloaded_backoff_base"`
-	OverloadedBaseMS  *int64         `json:"overloaded_backoff_base_ms"`
-	MaxStreamRetries  *int           `json:"max_stream_retries"`
-	StreamIdle        *spec.Duration `json:"stream_idle_timeout"`
-	StreamIdleSeconds *int64         `json:"stream_idle_timeout_secs"`
+	MaxRetries        *int    `json:"max_retries"`
+	BackoffBase       *string `json:"backoff_base"`
+	BackoffBaseMS     *int64  `json:"backoff_base_ms"`
+	OverloadedBase    *string `json:"overloaded_backoff_base"`
+	OverloadedBaseMS  *int64  `json:"overloaded_backoff_base_ms"`
+	StreamIdle        *string `json:"stream_idle_timeout"`
+	StreamIdleSeconds *int64  `json:"stream_idle_timeout_secs"`
 }
 
 // Sections returns the sections that resolving itself reads. They are claimed
@@ -60,24 +59,30 @@ func decodeRetry(raw json.RawMessage) (*model.RetryPolicy, diag.List) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
 	}
+	var list diag.List
+	span := func(field string, text *string, n *int64, unit, otherwise time.Duration) time.Duration {
+		switch {
+		case text != nil:
+			d, err := time.ParseDuration(*text)
+			if err != nil || d < 0 {
+				list = append(list, diag.New(diag.InvalidPluginConfig, field,
+					"section %q: %s is %q; it must be a duration such as 500ms or 2s", RetryKey, field, *text))
+			}
+			return d
+		case n != nil:
+			return time.Duration(*n) * unit
+		default:
+			return otherwise
+		}
+	}
 	policy := &model.RetryPolicy{
 		MaxRetries:     model.DefaultMaxRetries,
-		BackoffBase:    span(s.BackoffBase, s.BackoffBaseMS, model.DefaultBackoffBase),
-		OverloadedBase: span(s.OverloadedBase, s.OverloadedBaseMS, model.DefaultOverloadedBackoff),
+		BackoffBase:    span("backoff_base", s.BackoffBase, s.BackoffBaseMS, time.Millisecond, model.DefaultBackoffBase),
+		OverloadedBase: span("overloaded_backoff_base", s.OverloadedBase, s.OverloadedBaseMS, time.Millisecond, model.DefaultOverloadedBackoff),
 	}
+	span("stream_idle_timeout", s.StreamIdle, s.StreamIdleSeconds, time.Second, 0)
 	if s.MaxRetries != nil {
 		policy.MaxRetries = *s.MaxRetries
 	}
-	return policy, nil
-}
-
-func span(d *spec.Duration, ms *int64, def time.Duration) time.Duration {
-	switch {
-	case d != nil:
-		return d.Std()
-	case ms != nil:
-		return time.Duration(*ms) * time.Millisecond
-	default:
-		return def
-	}
+	return policy, list
 }

@@ -8,10 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
 )
-
-type backendFactory = backend.Factory
 
 // template is what resolving an agent comes to as far as the revision decides
 // it: everything but the plugins' registration, which each resolve repeats. It
@@ -39,17 +36,20 @@ type template struct {
 	// Of the second stage.
 	loaded []plugins.Loaded
 	// meant are the plugins that misspelt plugin_ids probably mean.
-	meant          []string
-	sections       map[string]any
-	claimed        map[string]bool
-	unclaimed      []string
-	brokenSections bool
-	env            *plugins.ExecutionEnv
+	meant              []string
+	sections           map[string]any
+	claimed, unclaimed []string
+	env                *plugins.ExecutionEnv
+	// broken tells that a plugin is missing or does not register, so that
+	// nobody knows which tools it would have brought.
+	broken bool
 
-	// Of the third stage.
-	choices []ToolChoice
-	tools   *tools.Set
-	offered []model.Tool
+	// Of the third stage. The agent sees some tools, and its model is offered
+	// some of those; choices are recorded for Explain only.
+	seen, offered *toolbox
+	choices       []ToolChoice
+	// calls are the agents that the offered tools call.
+	calls []string
 }
 
 // resolve runs the stages for an agent that exists. A stage goes on where an
@@ -65,6 +65,7 @@ func (x *index) resolve(id string, trace *Trace) *template {
 		t.load()
 		t.collect()
 	}
+	t.errs = dedup(t.errs)
 	t.trace = nil
 	return t
 }

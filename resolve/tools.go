@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -32,22 +31,32 @@ func (c *ToolChoice) Offered() bool {
 func (t *template) collect() {
 	t.trace.stage(StageTools)
 	defer t.trace.end()
-	merged := t.merge()
+	m := t.merge()
 	catalog, list := tools.CompileCatalog(t.agent)
 	t.failAll(list)
-	t.filter(merged, catalog)
-	t.warn(merged, catalog)
+	m.filter(catalog)
+	m.warn(catalog)
+}
+
+// merger collects the tools of one agent.
+type merger struct {
+	*template
+	// all are the tools of all sources: the global ones, then own, which are
+	// those of this agent, by id.
+	all []*tools.Entry
+	own map[string]*tools.Entry
+	// lost are the ids of tools that could not be added for an error that was
+	// reported. What names one of them is no mistake.
+	lost []string
 }
 
 // merge puts the tools of all sources together. Of two tools with one id the
 // first stays, and the conflict is an error.
-func (t *template) merge() []*tools.Entry {
-	m := merger{template: t, seen: make(map[string]*tools.Entry, len(t.index.tools)), all: make([]*tools.Entry, 0, len(t.index.tools))}
-	for _, entry := range t.index.tools {
-		m.seen[entry.ID] = entry
-		m.all = append(m.all, entry)
+func (t *template) merge() *merger {
+	m := &merger{template: t, all: slices.Clip(t.index.tools)}
+	if t.trace.on() {
+		t.trace.note("merged", strconv.Itoa(len(m.all))+" global tools", "")
 	}
-	t.trace.add("merged", strconv.Itoa(len(m.all))+" global tools", "")
 	for i, id := range t.agent.Delegates {
 		if !slices.Contains(t.agent.Delegates[:i], id) {
 			m.addDelegate(i, id)
@@ -55,121 +64,152 @@ func (t *template) merge() []*tools.Entry {
 	}
 	if t.env != nil {
 		for _, p := range t.env.Tools() {
-			path := t.path("plugin_ids")
-			if i := slices.Index(t.agent.PluginIDs, p.Owner); i >= 0 {
-				path = t.path(diag.Index("plugin_ids", i))
-			}
-			m.add(p.ID, p.Tool, tools.Source{Kind: tools.SourcePlugin, Name: p.Owner}, path)
+			m.addPluginTool(p)
 		}
 	}
-	return m.all
-}
-
-// merger collects the tools of one agent.
-type merger struct {
-	*template
-	seen map[string]*tools.Entry
-	all  []*tools.Entry
-}
-
-func (m *merger) add(id string, tool tools.Tool, source tools.Source, path string) {
-	if first, taken := m.seen[id]; taken {
-		m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
-		return
-	}
-	entry, list := tools.Compile(id, tool, source)
-	for _, d := range list {
-		d.Path = path
-		m.fail(d.ForAgent(m.agent.ID))
-	}
-	if entry == nil {
-		return
-	}
-	m.seen[id] = entry
-	m.all = append(m.all, entry)
-	m.trace.add("merged", fmt.Sprintf("tool %q", id), source.String())
+	return m
 }
 
 // addDelegate adds the tool that calls another agent.
 func (m *merger) addDelegate(i int, id string) {
 	path := m.path(diag.Index("delegates", i))
-	tool := &tools.Delegate{AgentID: id}
+	source := tools.Source{Kind: tools.SourceDelegate, Name: id}
 	agent, ok := m.index.set.Agent(id)
-	switch {
-	case ok:
-		tool.Description = m.index.described(agent)
-		if !agent.Local() {
-			if _, errs := m.index.checkEndpoint(agent, m.agent.ID, agentPath(m.index.set, agent)+".endpoint"); errs != nil {
-				m.errs = append(m.errs, errs...)
-				return
-			}
-		}
-	case m.index.set.Undiscovered(id):
-		tool.Description = "Agent " + id
-	default:
+	if !ok && !m.index.set.Undiscovered(id) {
+		m.lost = append(m.lost, tools.DelegateID(id))
 		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
 		return
 	}
-	m.add(tools.DelegateID(id), tool, tools.Source{Kind: tools.SourceDelegate, Name: id}, path)
+	if ok && !agent.Local() {
+		if _, errs := m.index.checkEndpoint(agent, m.agent.ID, diag.Join(agentPath(m.index.set, agent), "endpoint")); errs != nil {
+			m.lost = append(m.lost, tools.DelegateID(id))
+			m.errs = append(m.errs, errs...)
+			return
+		}
+	}
+	if m.free(tools.DelegateID(id), source, path) {
+		tool := m.index.delegate(id, agent)
+		m.add(tools.DelegateID(id), tool.entry, tool.found, path)
+	}
 }
 
-// described returns how an agent is presented to those that may call it.
-func (x *index) described(agent *spec.Agent) string {
-	effective, _ := x.set.Defaults.Apply(agent)
-	return effective.DisplayDescription()
+// addPluginTool adds a tool that a plugin registered for this agent.
+func (m *merger) addPluginTool(p plugins.PluginTool) {
+	path := m.pluginPath(p.Owner)
+	source := tools.Source{Kind: tools.SourcePlugin, Name: p.Owner}
+	if m.free(p.ID, source, path) {
+		entry, found := tools.Compile(p.ID, p.Tool, source)
+		m.add(p.ID, entry, found, path)
+	}
+}
+
+// free reports whether no tool has an id yet; if one has, that is an error.
+func (m *merger) free(id string, source tools.Source, path string) bool {
+	first, taken := m.index.global[id]
+	if !taken {
+		first, taken = m.own[id]
+	}
+	if taken {
+		m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
+	}
+	return !taken
+}
+
+// add adds a tool that was compiled, or reports why there is none.
+func (m *merger) add(id string, entry *tools.Entry, found diag.List, path string) {
+	for _, d := range found {
+		d.Path = path
+		m.fail(d.ForAgent(m.agent.ID))
+	}
+	if entry == nil {
+		m.lost = append(m.lost, id)
+		return
+	}
+	if m.own == nil {
+		m.own = make(map[string]*tools.Entry)
+	}
+	m.own[id] = entry
+	m.all = append(m.all, entry)
+	if m.trace.on() {
+		m.trace.add("merged", "tool", id, entry.Source.String())
+	}
+}
+
+// delegateTool is the tool that calls an agent, and what is wrong with it.
+type delegateTool struct {
+	entry *tools.Entry
+	found diag.List
+}
+
+// delegate returns the tool that calls an agent, which is the same for all that
+// may call it. The agent is nil when its source was not asked yet.
+func (x *index) delegate(id string, agent *spec.Agent) *delegateTool {
+	if known, ok := x.delegates.Load(id); ok {
+		return known.(*delegateTool) //nolint:forcetypeassert // only these are stored
+	}
+	tool := &tools.Delegate{AgentID: id, Description: "Agent " + id}
+	if agent != nil {
+		effective, _ := x.set.Defaults.Apply(agent)
+		tool.Description = effective.DisplayDescription()
+	}
+	made := new(delegateTool)
+	made.entry, made.found = tools.Compile(tools.DelegateID(id), tool, tools.Source{Kind: tools.SourceDelegate, Name: id})
+	known, _ := x.delegates.LoadOrStore(id, made)
+	return known.(*delegateTool) //nolint:forcetypeassert // as above
 }
 
 // filter applies the catalog, and finds what the gates say of each tool.
-func (t *template) filter(merged []*tools.Entry, catalog *tools.Catalog) {
-	t.choices = make([]ToolChoice, len(merged))
-	visible := make([]*tools.Entry, 0, len(merged))
-	for i, entry := range merged {
-		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID)}
-		if t.env != nil {
-			choice.Verdict = t.env.ToolVerdict(entry.ID)
-		}
-		t.choices[i] = choice
+func (m *merger) filter(catalog *tools.Catalog) {
+	t := m.template
+	seen := make([]*tools.Entry, 0, len(m.all))
+	var denied []*tools.Entry
+	for _, entry := range m.all {
+		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: t.verdict(entry.ID)}
 		if choice.Rule.Visible {
-			visible = append(visible, entry)
+			seen = append(seen, entry)
+			if !choice.Offered() {
+				denied = append(denied, entry)
+			} else if entry.Source.Kind == tools.SourceDelegate {
+				t.calls = append(t.calls, entry.Source.Name)
+			}
 		}
 		if t.trace.on() {
+			t.choices = append(t.choices, choice)
 			t.traceTool(&choice)
 		}
 	}
-	t.tools = tools.NewSet(visible)
-	t.offered = t.offer()
+	t.seen = m.toolbox(seen)
+	t.offered = t.seen
+	if denied != nil {
+		offered := slices.DeleteFunc(slices.Clone(seen), func(e *tools.Entry) bool { return slices.Contains(denied, e) })
+		t.offered = m.toolbox(offered)
+	}
 }
 
-// offer returns the declarations of the visible tools, without those that a
-// gate denies whatever their arguments.
-func (t *template) offer() []model.Tool {
-	all := t.tools.Declarations()
-	denied := make(map[string]bool)
-	for i := range t.choices {
-		if c := &t.choices[i]; c.Rule.Visible && !c.Offered() {
-			denied[c.ID] = true
-		}
+// toolbox returns the toolbox of some tools. The tools of plugins are the
+// agent's own, so there is nobody to share them with.
+func (m *merger) toolbox(entries []*tools.Entry) *toolbox {
+	if m.env != nil && len(m.env.Tools()) > 0 {
+		return newToolbox(entries)
 	}
-	if len(denied) == 0 {
-		return all
+	return m.index.toolboxes.of(entries)
+}
+
+// verdict returns what the gates say of a tool.
+func (t *template) verdict(id string) plugins.Verdict {
+	if t.env == nil {
+		return plugins.Verdict{}
 	}
-	offered := make([]model.Tool, 0, len(all))
-	for _, d := range all {
-		if !denied[d.Name] {
-			offered = append(offered, d)
-		}
-	}
-	return offered
+	return t.env.ToolVerdict(id)
 }
 
 func (t *template) traceTool(c *ToolChoice) {
-	subject := fmt.Sprintf("tool %q", c.ID)
 	switch {
 	case !c.Rule.Visible:
-		t.trace.add("dropped", subject, c.Rule.Rule())
+		t.trace.add("dropped", "tool", c.ID, c.Rule.Rule())
 	case !c.Offered():
-		t.trace.add("hidden", subject, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
+		t.trace.add("hidden", "tool", c.ID, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
 	default:
-		t.trace.add("kept", subject, c.Rule.Rule())
+		t.trace.add("kept", "tool", c.ID, c.Rule.Rule())
 	}
 }

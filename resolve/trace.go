@@ -1,6 +1,9 @@
 package resolve
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // The stages of resolving.
 const (
@@ -50,8 +53,18 @@ func (t *Trace) end() {
 	t.Stages[len(t.Stages)-1].Duration = time.Since(t.begun)
 }
 
-// add records a choice. Callers that have to compute the detail ask on first.
-func (t *Trace) add(action, subject, detail string) {
+// add records a choice about the thing of a kind that has an id. Callers that
+// have to compute the detail ask on first.
+func (t *Trace) add(action, kind, id, detail string) {
+	if t == nil {
+		return
+	}
+	s := &t.Stages[len(t.Stages)-1]
+	s.Choices = append(s.Choices, Choice{Action: action, Subject: kind + " " + strconv.Quote(id), Detail: detail})
+}
+
+// note records a choice about something that has no id.
+func (t *Trace) note(action, subject, detail string) {
 	if t == nil {
 		return
 	}

@@ -14,29 +14,41 @@ import (
 // claims it.
 const permissionKey = "permission"
 
-// warn collects what is probably not meant. The merged tools are those before
-// the catalog filter.
-func (t *template) warn(merged []*tools.Entry, catalog *tools.Catalog) {
-	ids := make([]string, 0, len(merged)+len(t.index.toolIDs))
-	ids = append(ids, t.index.toolIDs...)
-	for _, entry := range merged {
-		if entry.Source.Kind != tools.SourceGlobal {
-			ids = append(ids, entry.ID)
-		}
+// warn collects what is probably not meant. What only follows from an error
+// that was reported is left out.
+func (m *merger) warn(catalog *tools.Catalog) {
+	t, ids := m.template, m.ids()
+	if !t.broken {
+		t.warnUnmatched(ids, catalog)
 	}
-	slices.Sort(ids)
-	t.warnCatalog(ids, catalog)
-	t.warnPermissionRules(ids)
+	t.warnPermissionShaped()
+	t.warnPermissionRules(ids, catalog)
 	t.warnHookFilter()
 	for _, key := range t.unclaimed {
 		t.warnUnclaimed(key)
 	}
-	if t.tools.Len() == 0 && len(ids) > 0 {
+	visible := func(id string) bool { return catalog.Decide(id).Visible }
+	if len(t.seen.entries) == 0 && len(ids) > 0 && !t.broken && !slices.ContainsFunc(ids, visible) {
 		t.warning(diag.New(diag.NoTools, t.path(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
 	}
 }
 
-func (t *template) warnCatalog(ids []string, catalog *tools.Catalog) {
+// ids returns the ids of all tools there are or would be, sorted.
+func (m *merger) ids() []string {
+	own := m.all[len(m.index.tools):]
+	if len(own)+len(m.lost) == 0 {
+		return m.index.toolIDs
+	}
+	ids := slices.Concat(m.index.toolIDs, m.lost)
+	for _, entry := range own {
+		ids = append(ids, entry.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// warnUnmatched warns of catalog entries that match none of the tools.
+func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) {
 	patterns, literals := catalog.Unmatched(ids)
 	for _, d := range patterns {
 		if d.Entry != "" && !permissionShaped(d.Entry) {
@@ -55,6 +67,11 @@ func (t *template) warnCatalog(ids []string, catalog *tools.Catalog) {
 		}
 		t.warning(w)
 	}
+}
+
+// warnPermissionShaped warns of catalog entries that look like permission
+// rules.
+func (t *template) warnPermissionShaped() {
 	for _, field := range []struct {
 		name    tools.Field
 		entries []string
@@ -99,7 +116,7 @@ func permissionShaped(entry string) bool {
 }
 
 // warnPermissionRules warns of rules that name a tool the agent does not have.
-func (t *template) warnPermissionRules(ids []string) {
+func (t *template) warnPermissionRules(ids []string, catalog *tools.Catalog) {
 	raw, ok := t.agent.Sections[permissionKey]
 	if !ok {
 		return
@@ -115,12 +132,13 @@ func (t *template) warnPermissionRules(ids []string) {
 	seen := make(map[string]bool)
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
-		if !literal || seen[name] || t.tools.Get(name) != nil {
+		_, registered := slices.BinarySearch(ids, name)
+		if !literal || seen[name] || registered && catalog.Decide(name).Visible || !registered && t.broken {
 			continue
 		}
 		seen[name] = true
 		path := t.path(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
-		if _, registered := slices.BinarySearch(ids, name); registered {
+		if registered {
 			t.warning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
 			continue
 		}
@@ -179,12 +197,7 @@ func (t *template) unclaimedHint(w diag.Diagnostic, key string) diag.Diagnostic 
 			}
 		}
 	}
-	claimed := make([]string, 0, len(t.claimed))
-	for key := range t.claimed {
-		claimed = append(claimed, key)
-	}
-	slices.Sort(claimed)
-	if near, ok := nearest.Of(key, claimed); ok {
+	if near, ok := nearest.Of(key, slices.Sorted(slices.Values(t.claimed))); ok {
 		return w.WithHint("did you mean %q?", near)
 	}
 	return w

@@ -27,6 +27,9 @@ type host struct {
 	parent    *ancestry
 	env       *plugins.ExecutionEnv
 	seq       uint64
+	// emitting is set while the sink takes in an event, and stays set when it
+	// panics: such a sink is given nothing more but the terminal event.
+	emitting bool
 }
 
 var _ backend.Host = (*host)(nil)
@@ -69,13 +72,27 @@ func (h *host) start() {
 	if h.parent != nil {
 		opening.ParentTurnID, opening.ParentCallID = h.parent.turnID, h.parent.callID
 	}
-	h.Emit(opening)
+	h.emit(opening)
 }
 
-// Emit appends an event to the turn's log.
+// Emit appends an event to the turn's log. The events that open and end the
+// turn are the runtime's own, so a backend's are dropped.
 func (h *host) Emit(data event.Data) {
+	switch data.(type) {
+	case *event.RunStart, *event.RunFinish:
+	default:
+		h.emit(data)
+	}
+}
+
+func (h *host) emit(data event.Data) {
+	if h.emitting {
+		return
+	}
+	h.emitting = true
 	h.seq++
 	h.sink.Emit(event.Event{Seq: h.seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.emitting = false
 }
 
 // last emits the terminal event. A sink that panics cannot keep the turn from
@@ -83,10 +100,11 @@ func (h *host) Emit(data event.Data) {
 func (h *host) last(done *event.RunFinish) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &backend.PanicError{Value: v}
+			err = backend.Panicked(v)
 		}
 	}()
-	h.Emit(done)
+	h.emitting = false
+	h.emit(done)
 	return nil
 }
 

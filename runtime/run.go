@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -125,8 +124,13 @@ func (r *AgentRuntime) run(ctx context.Context, rev *registry.Revision, req *Req
 
 // place returns the backend that runs the plan, if it can do what the request
 // needs.
-func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (backend.Backend, error) {
-	where := r.local
+func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Backend, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, backend.Panicked(v))
+		}
+	}()
+	where = r.local
 	if plan.Remote != nil {
 		where = plan.Remote
 	}
@@ -149,7 +153,7 @@ func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (backend.Backend,
 func execute(ctx context.Context, where backend.Backend, job *backend.Job, h *host) (result *backend.Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			result, err = nil, &backend.PanicError{Value: v, Stack: debug.Stack()}
+			result, err = nil, backend.Panicked(v)
 		}
 	}()
 	h.start()

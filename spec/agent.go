@@ -114,11 +114,19 @@ func (a *Agent) DisplayDescription() string {
 	return a.ID
 }
 
-// Clone returns a copy of a that shares no slice or map with it. The bytes of
-// sections are shared: they are never modified.
+// Clone returns a copy of a that shares nothing with it but the bytes of
+// sections and options, which are never modified.
 func (a *Agent) Clone() *Agent {
 	c := *a
+	c.MaxRounds = copied(a.MaxRounds)
+	c.MaxContinuationRetries = copied(a.MaxContinuationRetries)
+	c.ReasoningEffort = copied(a.ReasoningEffort)
+	c.ContextPolicy = a.ContextPolicy.clone()
+	c.Endpoint = a.Endpoint.clone()
 	c.StopConditions = slices.Clone(a.StopConditions)
+	for i := range c.StopConditions {
+		c.StopConditions[i].Timeout = copied(c.StopConditions[i].Timeout)
+	}
 	c.PluginIDs = slices.Clone(a.PluginIDs)
 	c.ActiveHookFilter = slices.Clone(a.ActiveHookFilter)
 	c.AllowedTools = slices.Clone(a.AllowedTools)

@@ -22,6 +22,19 @@ type ContextPolicy struct {
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages behind a summary that stay as they are."`
 }
 
+func (p *ContextPolicy) clone() *ContextPolicy {
+	c := copied(p)
+	if c != nil {
+		c.MaxContextTokens = copied(p.MaxContextTokens)
+		c.MaxOutputTokens = copied(p.MaxOutputTokens)
+		c.MinRecentMessages = copied(p.MinRecentMessages)
+		c.EnablePromptCache = copied(p.EnablePromptCache)
+		c.AutocompactThreshold = copied(p.AutocompactThreshold)
+		c.CompactionRawSuffixMessages = copied(p.CompactionRawSuffixMessages)
+	}
+	return c
+}
+
 // Validate checks the record by itself. Paths are relative to the policy.
 func (p *ContextPolicy) Validate() diag.List {
 	var list diag.List

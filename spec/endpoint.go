@@ -1,10 +1,10 @@
 package spec
 
 import (
+	"encoding/json"
+	"maps"
 	"net/url"
 	"time"
-
-	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/diag"
 )
@@ -61,6 +61,16 @@ func (e *Endpoint) Limit() time.Duration {
 	return e.Timeout.Std()
 }
 
+func (e *Endpoint) clone() *Endpoint {
+	c := copied(e)
+	if c != nil {
+		c.Auth = copied(e.Auth)
+		c.Timeout = copied(e.Timeout)
+		c.Options = maps.Clone(e.Options)
+	}
+	return c
+}
+
 // Validate checks the record by itself. Paths are relative to the endpoint.
 func (e *Endpoint) Validate() diag.List {
 	list := checkURL("base_url", e.BaseURL)
@@ -101,7 +111,7 @@ func checkURL(path, raw string) diag.List {
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "base_url does not parse as a URL")}
 	case u.Scheme != "http" && u.Scheme != "https":
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "base_url must start with http:// or https://")}
-	case u.Host == "":
+	case u.Hostname() == "":
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "base_url names no host")}
 	case u.User != nil:
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "base_url must not contain a user or password").WithHint("use auth")}

@@ -47,6 +47,21 @@ type Pricing struct {
 	Currency              string   `json:"currency,omitempty" default:"USD" doc:"Currency of the prices, as an ISO 4217 code."`
 }
 
+// Clone returns a copy of m that shares nothing with it.
+func (m *Model) Clone() *Model {
+	c := *m
+	c.ContextWindow = copied(m.ContextWindow)
+	c.MaxOutputTokens = copied(m.MaxOutputTokens)
+	if m.Modalities != nil {
+		c.Modalities = &Modalities{Input: slices.Clone(m.Modalities.Input), Output: slices.Clone(m.Modalities.Output)}
+	}
+	if m.Pricing != nil {
+		c.Pricing = copied(m.Pricing)
+		c.Pricing.CachedInputPerMillion = copied(m.Pricing.CachedInputPerMillion)
+	}
+	return &c
+}
+
 // Validate checks the record by itself. Paths are relative to the model.
 func (m *Model) Validate() diag.List {
 	var list diag.List

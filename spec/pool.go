@@ -61,6 +61,25 @@ type Switch struct {
 	MaxSwitchesPerSession *int      `json:"max_switches_per_session,omitempty" min:"0" doc:"How often a session may move; unlimited when absent."`
 }
 
+// Clone returns a copy of p that shares nothing with it.
+func (p *Pool) Clone() *Pool {
+	c := *p
+	c.Members = slices.Clone(p.Members)
+	for i := range c.Members {
+		c.Members[i].Weight = copied(c.Members[i].Weight)
+	}
+	c.Routing = copied(p.Routing)
+	if p.Switch != nil {
+		c.Switch = copied(p.Switch)
+		c.Switch.OnCircuitOpen = copied(p.Switch.OnCircuitOpen)
+		c.Switch.OnQuota = copied(p.Switch.OnQuota)
+		c.Switch.QuotaRetryAfter = copied(p.Switch.QuotaRetryAfter)
+		c.Switch.OnPermanent = copied(p.Switch.OnPermanent)
+		c.Switch.MaxSwitchesPerSession = copied(p.Switch.MaxSwitchesPerSession)
+	}
+	return &c
+}
+
 // Validate checks the record by itself. Paths are relative to the pool.
 func (p *Pool) Validate() diag.List {
 	var list diag.List
@@ -93,8 +112,12 @@ func (p *Pool) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "members", "every member is failover_only; one must have the role member"))
 	}
 	list = append(list, p.Routing.validate()...)
-	if p.Switch != nil {
-		list = append(list, within("switch", atLeastZero("max_switches_per_session", p.Switch.MaxSwitchesPerSession))...)
+	if s := p.Switch; s != nil {
+		if s.QuotaRetryAfter != nil && *s.QuotaRetryAfter < 0 {
+			list = append(list, diag.New(diag.InvalidValue, "switch.quota_retry_after_threshold",
+				"quota_retry_after_threshold is %s; it must be 0 or more", s.QuotaRetryAfter))
+		}
+		list = append(list, within("switch", atLeastZero("max_switches_per_session", s.MaxSwitchesPerSession))...)
 	}
 	return list
 }

@@ -119,6 +119,15 @@ func (e Effort) Validate() diag.List {
 	return diag.List{diag.New(diag.InvalidValue, "", "reasoning_effort is %q; allowed are none, low, medium, high, max and {budget: tokens}", e.Level)}
 }
 
+// copied returns a pointer to a copy, or nil for nil.
+func copied[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	c := *p
+	return &c
+}
+
 // within moves diagnostics below a path.
 func within(path string, list diag.List) diag.List {
 	for i := range list {

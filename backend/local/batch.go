@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -32,8 +33,8 @@ type note struct {
 	index int
 	// result is what the call came to.
 	result *tools.Result
-	// expired says that the call is given up.
-	expired bool
+	// ended is why the context of a call ended that is given up.
+	ended error
 	// data is an event to emit.
 	data event.Data
 	// usage is what a delegate used.
@@ -52,9 +53,10 @@ func (b *batch) start(ctx context.Context, i int) {
 	c := &b.calls[i]
 	c.executed, c.begun = true, time.Now()
 	b.running++
-	cancel := context.CancelFunc(func() {})
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, c.cancel = context.WithTimeout(ctx, limit)
+	} else {
+		ctx, c.cancel = context.WithCancel(ctx)
 	}
 	h := &callHost{batch: b, index: i, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
@@ -63,34 +65,40 @@ func (b *batch) start(ctx context.Context, i int) {
 		IdempotencyKey: b.job.TurnID + "/" + strconv.Itoa(b.stats.Steps) + "/" + c.ID,
 	}}
 	h.call.Host = h
-	giveUp := context.AfterFunc(ctx, func() {
-		time.AfterFunc(patience, func() { b.tell(note{index: i, expired: true}) })
+	inTime := context.AfterFunc(ctx, func() {
+		time.AfterFunc(patience, func() {
+			h.over.Store(true)
+			b.tell(note{index: i, ended: ctx.Err()})
+		})
 	})
-	entry := c.entry
+	entry, cancel := c.entry, c.cancel
 	go func() {
 		defer cancel()
-		defer giveUp()
 		result := tools.ErrorResult("tool " + entry.ID + " ended without a result")
-		defer func() { b.tell(note{index: i, result: &result}) }()
+		defer func() {
+			inTime()
+			h.over.Store(true)
+			b.tell(note{index: i, result: &result})
+		}()
 		result = entry.Execute(ctx, &h.call)
 	}()
 }
 
 // wait takes in what the calls tell until each has a result.
 func (b *batch) wait() {
-	defer close(b.over)
+	defer b.close()
 	for b.running > 0 {
 		n := <-b.notes
 		c := &b.calls[n.index]
 		switch {
-		case n.data != nil:
-			b.host.Emit(n.data)
 		case n.usage != nil:
 			b.stats.Usage.Add(*n.usage)
 		case c.settled: // what comes after the call was given up
-		case n.expired:
+		case n.data != nil:
+			b.host.Emit(n.data)
+		case n.ended != nil:
 			b.running--
-			b.settleCall(c, tools.ErrorResult(c.entry.TimeoutText()), event.CallFailed)
+			b.settleCall(c, tools.ErrorResult(c.entry.EndedText(n.ended)), event.CallFailed)
 		default:
 			b.running--
 			outcome := event.CallSucceeded
@@ -102,22 +110,41 @@ func (b *batch) wait() {
 	}
 }
 
+// close stops listening to the calls. Those that still run, because taking in
+// what one of them told panicked, are cancelled.
+func (b *batch) close() {
+	close(b.over)
+	for i := range b.calls {
+		if c := &b.calls[i]; c.executed && !c.settled {
+			c.cancel()
+		}
+	}
+}
+
 // callHost is what a running tool can ask of the runtime.
 type callHost struct {
 	batch *batch
 	index int
 	call  tools.Call
+	// over is set once the call has returned or was given up.
+	over atomic.Bool
 }
 
 var _ tools.Host = (*callHost)(nil)
 
 // Progress shows what the tool produced so far.
 func (h *callHost) Progress(text string) {
+	if h.over.Load() {
+		return
+	}
 	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: text}})
 }
 
 // Delegate runs another agent as part of this turn, and shows that it does.
 func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
+	if h.over.Load() {
+		return nil, fmt.Errorf("call agent %s: the tool call is over", req.AgentID)
+	}
 	req.CallID = h.call.ID
 	h.activity(&delegation{Agent: req.AgentID, State: "running"})
 	result, err := h.batch.host.Delegate(ctx, req)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
@@ -23,36 +24,45 @@ type call struct {
 	outcome  event.CallOutcome
 	result   tools.Result
 	begun    time.Time
+	// cancel ends the context of a call that is executed.
+	cancel context.CancelFunc
 }
 
-// runCalls decides about the calls of an answer, executes those that are let
-// through, and keeps a result for every one.
-func (t *turn) runCalls(ctx context.Context, asked []*model.ToolCall) (*event.Termination, error) {
+// callsOf returns the calls that an answer asks for.
+func callsOf(answer *model.Message) []call {
+	asked := answer.ToolCalls()
 	calls := make([]call, len(asked))
 	for i, c := range asked {
 		calls[i].ToolCall = c
 	}
-	var ended *event.Termination
-	var err error
+	return calls
+}
+
+// runCalls decides about the calls of an answer, executes those that are let
+// through, and keeps a result for every one.
+func (t *turn) runCalls(ctx context.Context) (ended *event.Termination, err error) {
 	if t.job.Agent.ToolExecution == spec.Sequential {
-		ended, err = t.oneByOne(ctx, calls)
+		ended, err = t.oneByOne(ctx, t.calls)
 	} else {
-		ended, err = t.together(ctx, calls)
+		ended, err = t.together(ctx, t.calls)
 	}
-	if err != nil {
+	t.engine.Context.Call = nil
+	t.keepResults()
+	if err == nil {
+		err = backend.Ended(ctx)
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case ended != nil:
+		return ended, nil
+	case t.stop != nil:
+		return t.stop, nil
+	case len(t.tickets) > 0:
+		return &event.Termination{Type: event.Suspended}, nil
+	default:
+		return nil, nil //nolint:nilnil // the turn goes on
 	}
-	t.record(calls)
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	if ended == nil && t.stop != nil {
-		ended = t.stop
-	}
-	if ended == nil && len(t.tickets) > 0 {
-		ended = &event.Termination{Type: event.Suspended}
-	}
-	return ended, nil
 }
 
 // oneByOne asks the gates about each call when its turn has come, so that they
@@ -101,12 +111,19 @@ func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, 
 	return nil, nil //nolint:nilnil // the turn goes on
 }
 
-// decide settles a call that is not to be executed: because there is no such
-// tool, or because a gate says so.
+// decide settles a call that is not to be executed: because the model was not
+// offered such a tool, or because a gate says so.
 func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) {
+	if err := backend.Ended(ctx); err != nil {
+		return nil, err
+	}
 	c.entry = t.env.Tools.Get(c.Name)
-	if c.entry == nil {
+	switch {
+	case c.entry == nil:
 		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
+		return nil, nil //nolint:nilnil // the turn goes on
+	case !t.plan.Offers(c.Name):
+		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", c.Name)), event.CallFailed)
 		return nil, nil //nolint:nilnil // the turn goes on
 	}
 	t.engine.Context.Call = c.ToolCall
@@ -119,8 +136,11 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 		if d.Result.IsError {
 			outcome = event.CallFailed
 		}
-		t.settleCall(c, d.Result, outcome)
+		t.settleCall(c, d.Result.Readable(), outcome)
 	case plugins.Suspend:
+		if d.Ticket == nil {
+			d.Ticket = &plugins.Ticket{ID: c.ID, Message: d.Reason}
+		}
 		t.tickets = append(t.tickets, d.Ticket)
 		t.settleCall(c, tools.TextResult("[Waiting for something outside: "+d.Reason+"]"), event.CallSuspended)
 	case plugins.Block:
@@ -169,13 +189,18 @@ func shown(parts []model.Part, isError bool) event.ToolResult {
 	return event.ToolResult{Content: content, IsError: isError}
 }
 
-// record keeps the results in the conversation, in the order of the calls. A
-// call that never got one, because the turn ended before, was interrupted.
-func (t *turn) record(calls []call) {
-	results := make([]model.ToolResult, len(calls))
+// keepResults adds the results of the step's calls to the conversation, in the
+// order of the calls. A call that has none, because the turn ended before, was
+// interrupted: a conversation in which a call has no result cannot go on.
+func (t *turn) keepResults() {
+	if len(t.calls) == 0 {
+		return
+	}
+	results := make([]model.ToolResult, len(t.calls))
+	parts := make([]model.Part, len(t.calls))
 	failed := 0
-	for i := range calls {
-		c := &calls[i]
+	for i := range t.calls {
+		c := &t.calls[i]
 		if c.outcome == "" {
 			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
 		}
@@ -183,17 +208,29 @@ func (t *turn) record(calls []call) {
 			failed++
 		}
 		results[i] = model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
+		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
 	t.stats.FailedSteps++
-	if failed < len(calls) {
+	if failed < len(t.calls) {
 		t.stats.FailedSteps = 0
 	}
-	t.keepResults(results)
+	t.transcript = append(t.transcript, model.Message{ID: t.messageID("t"), Role: model.RoleTool, Parts: parts})
+	t.calls = nil
+}
+
+const interruptedText = "[Tool execution was interrupted]"
+
+// blocked is how a turn ends that a gate ended.
+func blocked(d *plugins.Decision) *event.Termination {
+	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }
 
 // execute runs the calls that are not settled, all at the same time, and then
 // the hooks behind each, in the order of the calls.
 func (t *turn) execute(ctx context.Context, calls []call) error {
+	if err := backend.Ended(ctx); err != nil {
+		return err
+	}
 	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
 	for i := range calls {
 		if !calls[i].settled {

@@ -5,6 +5,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -35,8 +36,11 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	}
 	t := newTurn(job, host)
 	termination, err := t.run(ctx)
-	if endErr := t.end(ctx, &termination, err); err == nil {
-		err = endErr
+	if err != nil {
+		termination = backend.TerminationOf(err)
+	}
+	if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
+		termination, err = backend.TerminationOf(endErr), endErr
 	}
 	return &backend.Result{
 		Termination: termination,
@@ -68,6 +72,10 @@ type turn struct {
 	failure  error
 	response string
 	tickets  []*plugins.Ticket
+	// plan is what the plugins made of the step's request.
+	plan plugins.RequestPlan
+	// calls are those of the step's answer until their results are kept.
+	calls []call
 	// stop is the end that a plugin asked for outside of AfterInference.
 	stop *event.Termination
 }
@@ -94,19 +102,18 @@ func newTurn(job *backend.Job, host backend.Host) *turn {
 }
 
 // run goes through the steps until one ends the turn.
-func (t *turn) run(ctx context.Context) (event.Termination, error) {
+func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
 	if err := t.phase(ctx, plugins.RunStart); err != nil {
 		return event.Termination{}, err
 	}
 	for {
-		if err := context.Cause(ctx); err != nil {
+		if err := backend.Ended(ctx); err != nil {
 			return event.Termination{}, err
 		}
 		if t.stop != nil {
 			return *t.stop, nil
 		}
 		ended, err := t.step(ctx)
-		t.host.Emit(&event.StepEnd{Step: t.stats.Steps})
 		if err != nil {
 			return event.Termination{}, err
 		}
@@ -118,31 +125,49 @@ func (t *turn) run(ctx context.Context) (event.Termination, error) {
 
 // end runs the last phase, whatever the turn ended by. Its hooks get a context
 // of their own when that of the turn has ended.
-func (t *turn) end(ctx context.Context, termination *event.Termination, err error) error {
-	if err != nil {
-		*termination = backend.TerminationOf(err)
-	}
+func (t *turn) end(ctx context.Context, termination *event.Termination) (err error) {
+	defer recovered(&err)
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), runEndLimit)
 		defer cancel()
 	}
 	t.engine.Context.Termination = termination
-	endErr := t.phase(ctx, plugins.RunEnd)
-	if endErr != nil && err == nil {
-		*termination = backend.TerminationOf(endErr)
+	if err := t.phase(ctx, plugins.RunEnd); err != nil {
+		return err
 	}
-	return endErr
+	t.showState()
+	return nil
 }
 
-// phase runs the hooks of a phase on the conversation as it stands.
+// recovered, deferred, turns a panic into an error. What panics on the turn's
+// own goroutine is the model's executor or the sink of the events.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = backend.Panicked(v)
+	}
+}
+
+// phase runs the hooks of a phase on the conversation as it stands. A hook that
+// gives up because the turn's context ended does not fail the turn: it ends
+// because the context did.
 func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
 	t.engine.Context.Messages = t.transcript[t.prompt:]
 	stop, err := t.engine.Run(ctx, phase)
 	if stop != nil && t.stop == nil {
 		t.stop = stop
 	}
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return backend.Ended(ctx)
+	}
 	return err
+}
+
+// showState shows what the plugins remember, if that changed.
+func (t *turn) showState() {
+	if snapshot := t.engine.Snapshot(); snapshot != nil {
+		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
+	}
 }
 
 // messageID returns the id of the message that a step adds.

@@ -2,20 +2,30 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// step asks the model once and runs the tools it calls for. It returns how the
-// turn ends, or nil when it goes on.
-func (t *turn) step(ctx context.Context) (*event.Termination, error) {
+// step goes through one step and returns how the turn ends, or nil when it goes
+// on. Whatever happens, the calls of its answer have results when it is over.
+func (t *turn) step(ctx context.Context) (ended *event.Termination, err error) {
+	defer recovered(&err)
 	t.stats.Steps++
 	id := t.messageID("m")
 	t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: id})
+	ended, err = t.work(ctx, id)
+	t.keepResults()
+	t.host.Emit(&event.StepEnd{Step: t.stats.Steps})
+	return ended, err
+}
+
+// work asks the model once and runs the tools it calls for.
+func (t *turn) work(ctx context.Context, id string) (ended *event.Termination, err error) {
+	defer recovered(&err)
 	if err := t.phase(ctx, plugins.StepStart); err != nil {
 		return nil, err
 	}
@@ -27,8 +37,7 @@ func (t *turn) step(ctx context.Context) (*event.Termination, error) {
 		return nil, err
 	}
 	answer.ID = id
-	ended, err := t.settle(ctx, answer)
-	if err != nil {
+	if ended, err = t.settle(ctx, answer); err != nil {
 		return nil, err
 	}
 	if err := t.finish(ctx); err != nil {
@@ -44,22 +53,22 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termin
 	if text := answer.Text(); text != "" {
 		t.response = text
 	}
+	t.calls = callsOf(answer)
 	t.engine.Context.Answer = answer
 	if err := t.phase(ctx, plugins.AfterInference); err != nil {
 		return nil, err
 	}
-	calls := answer.ToolCalls()
-	if t.stop != nil {
-		t.interrupt(calls)
+	switch {
+	case t.stop != nil:
+		t.keepResults()
 		return t.stop, nil
-	}
-	if t.answer.Reason == model.FinishContentFilter && len(calls) == 0 {
+	case len(t.calls) > 0:
+		return t.runCalls(ctx)
+	case t.answer.Reason == model.FinishContentFilter:
 		return nil, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
-	}
-	if len(calls) == 0 {
+	default:
 		return &event.Termination{Type: event.NaturalEnd}, nil
 	}
-	return t.runCalls(ctx, calls)
 }
 
 // finish runs the last phase of a step and shows what its plugins remember.
@@ -69,9 +78,7 @@ func (t *turn) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if snapshot := t.engine.Snapshot(); snapshot != nil {
-		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
-	}
+	t.showState()
 	return nil
 }
 
@@ -110,6 +117,9 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 // take takes in one event of the model's stream, and reports whether it wants
 // another.
 func (t *turn) take(ev model.Event, err error) bool {
+	if t.failure != nil {
+		return false // an executor that does not stop when it is told to
+	}
 	if err == nil {
 		err = t.answer.Add(&ev)
 	}
@@ -124,7 +134,7 @@ func (t *turn) take(ev model.Event, err error) bool {
 // modelError returns why a model call failed: the end of the turn's context, if
 // that is the cause.
 func (t *turn) modelError(ctx context.Context, err error) error {
-	if ended := context.Cause(ctx); ended != nil {
+	if ended := backend.Ended(ctx); ended != nil {
 		return ended
 	}
 	return model.AsError(err)
@@ -154,14 +164,13 @@ func (t *turn) show(ev *model.Event) {
 // request puts the next request together from the conversation and what the
 // plugins made of it.
 func (t *turn) request() (*model.Request, error) {
-	plan := &t.engine.Request
+	t.plan, t.engine.Request = t.engine.Request, plugins.RequestPlan{}
 	req := &model.Request{
 		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered, SessionID: t.job.SessionID,
 		Params: model.Params{ReasoningEffort: t.job.Agent.ReasoningEffort}.Merge(t.job.Params),
 	}
-	if !plan.Empty() {
-		t.apply(req, plan)
-		t.engine.Request = plugins.RequestPlan{}
+	if !t.plan.Empty() {
+		t.apply(req, &t.plan)
 	}
 	messages, err := t.engine.Transform(req.Messages, req.Tools)
 	if err != nil {
@@ -177,7 +186,7 @@ func (t *turn) apply(req *model.Request, plan *plugins.RequestPlan) {
 	if plan.Model != "" && !t.env.Pool {
 		req.Model = plan.Model
 	}
-	req.Params = req.Params.Merge(plan.Params)
+	req.Params = req.Merge(plan.Params)
 	if plan.Restrict || len(plan.Exclude) > 0 {
 		offered := make([]model.Tool, 0, len(req.Tools))
 		for _, tool := range req.Tools {
@@ -217,45 +226,4 @@ func withContext(messages []model.Message, prompt int, plan *plugins.RequestPlan
 	out = append(out, rest...)
 	add(plugins.TargetSuffix)
 	return out
-}
-
-// interrupt answers calls that will not be executed, because a conversation in
-// which a call has no result cannot be continued.
-func (t *turn) interrupt(calls []*model.ToolCall) {
-	if len(calls) == 0 {
-		return
-	}
-	results := make([]model.ToolResult, len(calls))
-	for i, call := range calls {
-		results[i] = interrupted(call)
-		t.host.Emit(&event.ToolCallDone{
-			ID: call.ID, Name: call.Name, MessageID: t.messageID("t"), Outcome: event.CallFailed,
-			Result: shown(results[i].Content, true),
-		})
-	}
-	t.keepResults(results)
-}
-
-const interruptedText = "[Tool execution was interrupted]"
-
-func interrupted(call *model.ToolCall) model.ToolResult {
-	return model.ToolResult{
-		CallID: call.ID, Name: call.Name, IsError: true,
-		Content: []model.Part{model.Text(interruptedText)},
-	}
-}
-
-// keepResults adds the results of a step's calls to the conversation, in the
-// order of the calls.
-func (t *turn) keepResults(results []model.ToolResult) {
-	parts := make([]model.Part, len(results))
-	for i := range results {
-		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
-	}
-	t.transcript = append(t.transcript, model.Message{ID: t.messageID("t"), Role: model.RoleTool, Parts: parts})
-}
-
-// blocked is how a turn ends that a gate ended.
-func blocked(d *plugins.Decision) *event.Termination {
-	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
 )
 
@@ -24,16 +26,29 @@ type streams struct {
 	out, err io.Writer
 }
 
+// program is what every command works with: where it reads and writes, and the
+// components that it knows.
+type program struct {
+	streams
+	components
+}
+
 // exit ends a command with a code, after it has said all there is to say.
 type exit struct{ code int }
 
 // Error names the code.
 func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 
-// run runs the command line and returns its exit code. Whatever is wrong with
-// the command line itself, or with a file that cannot be read, gives exitUsage.
+// run runs the command line with the components that the program comes with,
+// and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
-	root := newRoot(s)
+	return (&program{streams: s, components: shipped()}).run(ctx, args)
+}
+
+// run runs a command line and returns its exit code. Whatever is wrong with
+// the command line itself, or with a file that cannot be read, gives exitUsage.
+func (p *program) run(ctx context.Context, args []string) int {
+	root := newRoot(p)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -42,11 +57,15 @@ func run(ctx context.Context, args []string, s streams) int {
 	if e, ok := errors.AsType[exit](err); ok {
 		return e.code
 	}
-	fmt.Fprintf(s.err, "runtime: %v\n", err)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		fmt.Fprintln(p.err, "runtime: cancelled")
+		return exitCancelled
+	}
+	fmt.Fprintf(p.err, "runtime: %v\n", err)
 	return exitUsage
 }
 
-func newRoot(s streams) *cobra.Command {
+func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runtime",
 		Short: "Validate, explain, compare and run declared agents",
@@ -57,14 +76,34 @@ that every agent in it resolves, without calling a model.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
 	root.AddCommand(
-		newValidate(s), newExplain(s), newDiff(s), newRun(s),
-		newServe(), newSchema(s), newInit(s), newVersion(s),
+		newValidate(p), newExplain(p), newDiff(p), newRun(p),
+		newServe(), newSchema(p), newInit(p), newVersion(p),
 	)
 	return root
+}
+
+// unlimited is the greatest number of arguments of a command that takes any.
+const unlimited = -1
+
+// arguments checks how many arguments a command is given.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (len(args) <= most || most == unlimited) {
+			return nil
+		}
+		return usagef(cmd, "%s given", count(len(args), "argument is", "arguments are"))
+	}
+}
+
+// usagef returns an error about the command line, with the usage of the
+// command.
+func usagef(cmd *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf(format+"\nusage: %s\nsee \"%s --help\"", append(args, cmd.UseLine(), cmd.CommandPath())...)
 }
 
 // choice is a flag with a closed list of values.
@@ -87,7 +126,10 @@ func (c *choice) Set(value string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("choose one of %v", c.allowed)
+	if near, ok := nearest.Of(value, c.allowed); ok {
+		return fmt.Errorf("did you mean %q?", near)
+	}
+	return fmt.Errorf("choose %s", strings.Join(c.allowed, ", "))
 }
 
 // formatFlag adds --format; the first format is the default.

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
@@ -17,39 +18,54 @@ import (
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 )
 
-// kinds is every kind of component that a configuration may name in a type
-// field.
-func kinds() config.Kinds {
-	k := config.Kinds{
-		Providers: []model.ProviderKind{scripted.Kind(), openai.Kind()},
-		Tools:     []tools.Kind{httptool.Kind(), command.Kind()},
-		Plugins:   []plugins.Kind{log.Kind()},
-		Sections:  resolve.Sections(),
+// components is everything that a configuration can put agents together from.
+type components struct {
+	// kinds are the values that the type fields of a configuration may have.
+	kinds config.Kinds
+	// plugins are those that agents may name without declaring them.
+	plugins []availablePlugin
+	// backends reach the agents that run elsewhere.
+	backends []backend.Factory
+}
+
+// availablePlugin is a plugin that comes with the program, and its id.
+type availablePlugin struct {
+	id     string
+	plugin plugins.Plugin
+}
+
+// shipped is all that this program comes with.
+func shipped() components {
+	return components{
+		kinds: config.Kinds{
+			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind()},
+			Tools:     []tools.Kind{httptool.Kind(), command.Kind()},
+			Plugins:   []plugins.Kind{log.Kind()},
+		},
+		plugins: []availablePlugin{
+			{"permission", permission.New()},
+		},
 	}
-	for _, p := range shipped() {
+}
+
+// known returns the kinds together with the sections that agents may have.
+func (c *components) known() config.Kinds {
+	k := c.kinds
+	k.Sections = resolve.Sections()
+	for _, p := range c.plugins {
 		k.Sections = slices.Concat(k.Sections, p.plugin.Descriptor().Sections)
 	}
 	return k
 }
 
-// shippedPlugin is a plugin that agents may name without declaring it.
-type shippedPlugin struct {
-	id     string
-	plugin plugins.Plugin
-}
-
-// shipped is every such plugin.
-func shipped() []shippedPlugin {
-	return []shippedPlugin{
-		{"permission", permission.New()},
-	}
-}
-
-// newBuilder returns a builder that knows all that the program comes with.
-func newBuilder() *builder.AgentRuntimeBuilder {
+// builder returns a builder that knows all components.
+func (c *components) builder() *builder.AgentRuntimeBuilder {
 	b := builder.New()
-	for _, p := range shipped() {
+	for _, p := range c.plugins {
 		b.WithAvailablePlugin(p.id, p.plugin)
+	}
+	for _, f := range c.backends {
+		b.WithBackend(f)
 	}
 	return b
 }

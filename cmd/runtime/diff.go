@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -20,7 +19,7 @@ type diffOptions struct {
 	exitCode bool
 }
 
-func newDiff(s streams) *cobra.Command {
+func newDiff(p *program) *cobra.Command {
 	o := diffOptions{failOn: &choice{allowed: []string{"widened"}}}
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
@@ -36,9 +35,9 @@ that look at arguments cannot be compared, so a change of those counts, too.
 Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
 widened (with --fail-on widened), 2 usage, or a configuration that is invalid
 or cannot be read.`,
-		Args: cobra.ExactArgs(2),
+		Args: arguments(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return diff(cmd.Context(), s, args[0], args[1], &o)
+			return diff(cmd.Context(), p, args[0], args[1], &o)
 		},
 	}
 	o.format = formatFlag(cmd, "text", "json")
@@ -47,12 +46,12 @@ or cannot be read.`,
 	return cmd
 }
 
-func diff(ctx context.Context, s streams, before, after string, o *diffOptions) error {
-	old, err := resolved(ctx, s, before)
+func diff(ctx context.Context, p *program, before, after string, o *diffOptions) error {
+	old, hideOld, err := p.resolved(ctx, before)
 	if err != nil {
 		return err
 	}
-	fresh, err := resolved(ctx, s, after)
+	fresh, hideNew, err := p.resolved(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -60,11 +59,12 @@ func diff(ctx context.Context, s streams, before, after string, o *diffOptions) 
 	if err != nil {
 		return err
 	}
+	redact := func(text string) string { return hideNew(hideOld(text)) }
 	report := newDiffReport(diffs)
 	if o.format.value == "json" {
-		err = report.json(s.out)
+		err = writeRedacted(p.out, report, redact)
 	} else {
-		err = report.text(s.out)
+		_, err = io.WriteString(p.out, redact(report.text()))
 	}
 	if err != nil {
 		return err
@@ -75,20 +75,24 @@ func diff(ctx context.Context, s streams, before, after string, o *diffOptions) 
 	return nil
 }
 
-// resolved returns the revision of a configuration that is valid.
-func resolved(ctx context.Context, s streams, file string) (*registry.Revision, error) {
-	l, err := load([]string{file}, false, zap.NewNop())
+// resolved returns the revision of a configuration that is valid, and what
+// redacts texts that come from it.
+func (p *program) resolved(ctx context.Context, file string) (*registry.Revision, func(string) string, error) {
+	l, err := p.load([]string{file}, false, zap.NewNop())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rev, list := l.check(ctx)
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	if list.HasErrors() {
-		if err := l.refuse(list, s.err); err != nil {
-			return nil, err
+		if err := l.refuse(list, p.err); err != nil {
+			return nil, nil, err
 		}
-		return nil, exit{exitUsage}
+		return nil, nil, exit{exitUsage}
 	}
-	return rev, nil
+	return rev, l.file.Redact, nil
 }
 
 // diffReport is what diff says.
@@ -109,17 +113,10 @@ func newDiffReport(diffs []resolve.AgentDiff) *diffReport {
 	return r
 }
 
-func (r *diffReport) json(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(r)
-}
-
 // signs mark the kinds of changes.
 var signs = map[resolve.ChangeKind]string{resolve.Added: "+", resolve.Removed: "-", resolve.Changed: "~"}
 
-func (r *diffReport) text(w io.Writer) error {
+func (r *diffReport) text() string {
 	var b strings.Builder
 	var widened []string
 	for i := range r.Agents {
@@ -140,8 +137,7 @@ func (r *diffReport) text(w io.Writer) error {
 	default:
 		fmt.Fprintf(&b, "%s; access is not widened\n", count(len(r.Agents), "agent differs", "agents differ"))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func changeText(c *resolve.Change) string {

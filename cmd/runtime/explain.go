@@ -2,16 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"io"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
 
-func newExplain(s streams) *cobra.Command {
+func newExplain(p *program) *cobra.Command {
 	var tool string
 	cmd := &cobra.Command{
 		Use:   "explain FILE AGENT",
@@ -22,61 +22,116 @@ With --tool it answers why the agent has, or does not have, a tool.
 
 Exit codes: 0 done, 1 the agent does not resolve, 2 usage or a file that cannot
 be read.`,
-		Args: cobra.ExactArgs(2),
+		Args: arguments(2, 2),
 	}
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return explain(cmd.Context(), s, args[0], args[1], tool, format.value)
+		if tool != "" && format.value == "mermaid" {
+			return usagef(cmd, "--tool is answered as text or json, not as mermaid")
+		}
+		l, err := p.load(args[:1], false, zap.NewNop())
+		if err != nil {
+			return err
+		}
+		if tool != "" {
+			return explainTool(cmd.Context(), p, l, args[1], tool, format.value)
+		}
+		return explain(cmd.Context(), p, l, args[1], format.value)
 	}
 	return cmd
 }
 
-func explain(ctx context.Context, s streams, file, agent, tool, format string) error {
-	l, err := load([]string{file}, false, zap.NewNop())
+// explain shows how an agent resolves.
+func explain(ctx context.Context, p *program, l *loaded, agent, format string) error {
+	rev, list, err := l.check(ctx)
 	if err != nil {
 		return err
 	}
-	rev, list := l.check(ctx)
-	if list.HasErrors() {
-		list = l.only(ctx, rev, list, agent)
-	}
-	e, err := resolve.Explain(ctx, rev, agent)
-	if e != nil && tool != "" && err == nil {
-		err = e.Local()
-	}
-	if err != nil || list.HasErrors() {
-		if e != nil && tool == "" {
-			if err := newExplanation(l, e, list).render(s, format); err != nil {
-				return err
-			}
+	e, own := l.about(ctx, rev, list, agent)
+	x := newExplanation(l, agent, e, own)
+	switch {
+	case format == "json":
+		err = x.json(p.out)
+	case e == nil:
+		err = l.refuse(own, p.err)
+	case format == "mermaid":
+		if err = x.mermaid(p.out); err == nil && !x.Resolves {
+			err = l.refuse(own, p.err)
 		}
-		return notResolved(s, l, list, err)
+	default:
+		err = x.text(p.out)
 	}
-	if tool != "" {
-		return newToolAnswer(l, e, tool).render(s, format)
+	if err == nil && !x.Resolves {
+		err = exit{exitFailed}
 	}
-	return newExplanation(l, e, list).render(s, format)
+	return err
 }
 
-// notResolved shows why an agent does not resolve.
-func notResolved(s streams, l *loaded, list diag.List, err error) error {
-	var one diag.Diagnoser
-	if errors.As(err, &one) {
-		list = append(list, one.Diagnostic())
+// explainTool says why an agent has a tool, or has it not.
+func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format string) error {
+	rev, list, err := l.check(ctx)
+	if err != nil {
+		return err
 	}
-	if err := l.refuse(l.file.Complete(nil, list), s.err); err != nil {
+	e, own := l.about(ctx, rev, list, agent)
+	if e != nil {
+		if remote, ok := e.Local().(diag.Diagnoser); ok {
+			own = l.file.Complete(append(own, remote.Diagnostic()), nil)
+		}
+	}
+	if own.HasErrors() {
+		return notResolved(p, l, &toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, format)
+	}
+	a := newToolAnswer(l, e, tool)
+	if format == "json" {
+		return writeRedacted(p.out, a, l.file.Redact)
+	}
+	_, err = io.WriteString(p.out, l.file.Redact(a.text()))
+	return err
+}
+
+// notResolved shows why nothing can be said about a tool.
+func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
+	var err error
+	if format == "json" {
+		err = writeRedacted(p.out, a, l.file.Redact)
+	} else {
+		err = l.refuse(a.Diagnostics, p.err)
+	}
+	if err != nil {
 		return err
 	}
 	return exit{exitFailed}
 }
 
-// where returns the place of a path in the files, as file:line:column, or the
-// path itself.
-func (l *loaded) where(code diag.Code, path string) string {
-	placed := l.file.Complete(nil, diag.List{{Code: code, Path: path}})
-	if len(placed) == 0 || placed[0].Line == 0 {
-		return path
+// about returns how an agent resolves and, of the diagnostics of a check, those
+// that concern it: what it is told of itself, what is wrong with what it uses,
+// and what the loader says of anything but other agents. The explanation is nil
+// when there is no such agent.
+func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.List, agent string) (*resolve.Explanation, diag.List) {
+	e, err := resolve.Explain(ctx, rev, agent)
+	used := make(map[string]bool)
+	if e != nil {
+		for _, d := range e.Diagnostics {
+			used[string(d.Code)+d.Path] = true
+		}
 	}
-	return fmt.Sprintf("%s (%s:%d:%d)", path, placed[0].File, placed[0].Line, placed[0].Column)
+	loading := make(map[string]bool, len(l.found))
+	for _, d := range l.found {
+		loading[string(d.Code)+d.Path] = true
+	}
+	own := diag.Key("agents", agent)
+	var out diag.List
+	for _, d := range list {
+		key := string(d.Code) + d.Path
+		foreign := within(d.Path, "agents") && !within(d.Path, own)
+		if used[key] || d.Agent == agent || loading[key] && !foreign {
+			out = append(out, d)
+		}
+	}
+	if err != nil && !out.HasErrors() {
+		out = append(out, diag.FromError(err)...)
+	}
+	return e, l.file.Complete(out, nil)
 }

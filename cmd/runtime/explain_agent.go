@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -15,36 +14,41 @@ import (
 type explanation struct {
 	Agent       string               `json:"agent"`
 	Resolves    bool                 `json:"resolves"`
-	Path        string               `json:"path"`
+	Path        string               `json:"path,omitempty"`
 	Model       string               `json:"model,omitempty"`
 	Upstream    string               `json:"upstream_model,omitempty"`
 	Provider    string               `json:"provider,omitempty"`
 	Pool        []string             `json:"pool,omitempty"`
 	Endpoint    string               `json:"endpoint,omitempty"`
 	Retried     bool                 `json:"retried"`
-	MaxRounds   int                  `json:"max_rounds"`
+	MaxRounds   int                  `json:"max_rounds,omitempty"`
 	Plugins     []string             `json:"plugins"`
 	Tools       []resolve.ToolChoice `json:"tools"`
 	Offered     []string             `json:"offered_tools"`
 	Stages      []resolve.Stage      `json:"stages"`
 	Diagnostics diag.List            `json:"diagnostics"`
 
-	redact func(string) string
+	loaded *loaded
 }
 
-func newExplanation(l *loaded, e *resolve.Explanation, list diag.List) *explanation {
+// newExplanation returns what is known of an agent; e is nil when there is no
+// such agent.
+func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.List) *explanation {
 	x := &explanation{
-		Agent: e.Agent.ID, Resolves: !list.HasErrors() && !e.Diagnostics.HasErrors(), Path: e.Path,
-		Model: e.Agent.ModelID, Retried: e.Retried, MaxRounds: e.Agent.Rounds(),
-		Plugins: []string{}, Offered: []string{}, Tools: e.Tools, Stages: e.Trace.Stages,
-		Diagnostics: l.file.Complete(nil, e.Diagnostics), redact: l.file.Redact,
+		Agent: agent, Resolves: !list.HasErrors(),
+		Plugins: []string{}, Tools: []resolve.ToolChoice{}, Offered: []string{}, Stages: []resolve.Stage{},
+		Diagnostics: append(diag.List{}, list...), loaded: l,
 	}
-	if x.Tools == nil {
-		x.Tools = []resolve.ToolChoice{}
+	if e == nil {
+		return x
 	}
-	if x.Diagnostics == nil {
-		x.Diagnostics = diag.List{}
+	x.Agent, x.Path, x.Stages = e.Agent.ID, e.Path, e.Trace.Stages
+	if e.Agent.Endpoint != nil {
+		x.Endpoint = e.Agent.Endpoint.BaseURL
+		return x
 	}
+	x.Model, x.Retried, x.MaxRounds = e.Agent.ModelID, e.Retried, e.Agent.Rounds()
+	x.Tools = append(x.Tools, e.Tools...)
 	if e.Model != nil {
 		x.Upstream, x.Provider = e.Model.UpstreamModel, e.Model.ProviderID
 	}
@@ -52,9 +56,6 @@ func newExplanation(l *loaded, e *resolve.Explanation, list diag.List) *explanat
 		for i := range e.Pool.Members {
 			x.Pool = append(x.Pool, e.Pool.Members[i].ModelID)
 		}
-	}
-	if e.Agent.Endpoint != nil {
-		x.Endpoint = e.Agent.Endpoint.BaseURL
 	}
 	for _, p := range e.Plugins {
 		x.Plugins = append(x.Plugins, p.ID)
@@ -67,54 +68,47 @@ func newExplanation(l *loaded, e *resolve.Explanation, list diag.List) *explanat
 	return x
 }
 
-// render writes the explanation in a format.
-func (x *explanation) render(s streams, format string) error {
+// json writes the explanation for programs.
+func (x *explanation) json(w io.Writer) error {
+	return writeRedacted(w, x, x.loaded.file.Redact)
+}
+
+// text writes the explanation for people.
+func (x *explanation) text(w io.Writer) error {
 	var b strings.Builder
-	switch format {
-	case "json":
-		if err := writeJSON(&b, x); err != nil {
-			return err
-		}
-	case "mermaid":
-		x.mermaid(&b)
-	default:
-		x.text(&b)
+	fmt.Fprintf(&b, "agent %s", x.Agent)
+	if at := x.loaded.where(diag.UnusedDefinition, x.Path); at != "" {
+		fmt.Fprintf(&b, " (%s)", at)
 	}
-	_, err := io.WriteString(s.out, x.redact(b.String()))
-	return err
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
-func (x *explanation) text(b *strings.Builder) {
-	fmt.Fprintf(b, "agent %s\n", x.Agent)
+	b.WriteByte('\n')
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(b, "  %-9s %s\n", name, value)
+			fmt.Fprintf(&b, "  %-8s %s\n", name, value)
 		}
 	}
 	row("runs on", x.runsOn())
 	row("plugins", strings.Join(x.Plugins, ", "))
-	row("tools", fmt.Sprintf("%d of %d offered: %s", len(x.Offered), len(x.Tools), strings.Join(x.Offered, ", ")))
+	row("tools", x.offered())
 	for i := range x.Stages {
 		stage := &x.Stages[i]
-		fmt.Fprintf(b, "\n%d. %s (%s)\n", i+1, stage.Name, stage.Duration.Round(time.Microsecond))
+		fmt.Fprintf(&b, "\n%d. %s (%s)\n", i+1, stage.Name, stage.Duration.Round(time.Microsecond))
 		for _, c := range stage.Choices {
-			fmt.Fprintf(b, "   %-10s %s", c.Action, c.Subject)
+			fmt.Fprintf(&b, "   %-10s %s", c.Action, c.Subject)
 			if c.Detail != "" {
-				fmt.Fprintf(b, " — %s", c.Detail)
+				fmt.Fprintf(&b, " — %s", c.Detail)
 			}
 			b.WriteByte('\n')
 		}
 	}
-	for _, d := range x.Diagnostics {
-		fmt.Fprintf(b, "\n%s[%s]: %s\n", d.Severity, d.Code, d.Message)
+	if len(x.Diagnostics) > 0 {
+		b.WriteByte('\n')
 	}
+	if _, err := io.WriteString(w, x.loaded.file.Redact(b.String())); err != nil || len(x.Diagnostics) == 0 {
+		return err
+	}
+	report := x.loaded.report(x.Diagnostics, w)
+	report.Agents = 1
+	return report.Render(w, diag.FormatText)
 }
 
 func (x *explanation) runsOn() string {
@@ -122,47 +116,64 @@ func (x *explanation) runsOn() string {
 	case x.Endpoint != "":
 		return "the endpoint " + x.Endpoint
 	case x.Pool != nil:
-		return fmt.Sprintf("pool %s of %s%s", x.Model, strings.Join(x.Pool, ", "), x.retriedText())
+		return fmt.Sprintf("pool %s of %s%s", x.Model, strings.Join(x.Pool, ", "), x.retries())
 	case x.Upstream != "":
-		return fmt.Sprintf("model %s: %s at provider %s%s", x.Model, x.Upstream, x.Provider, x.retriedText())
+		return fmt.Sprintf("model %s: %s at provider %s%s", x.Model, x.Upstream, x.Provider, x.retries())
 	default:
 		return ""
 	}
 }
 
-func (x *explanation) retriedText() string {
+func (x *explanation) retries() string {
 	if x.Retried {
 		return ", with retries"
 	}
 	return ""
 }
 
+// offered says which tools the model is told of.
+func (x *explanation) offered() string {
+	switch {
+	case x.Endpoint != "":
+		return ""
+	case len(x.Tools) == 0:
+		return "none: none is registered"
+	case len(x.Offered) == 0:
+		return fmt.Sprintf("none of %d is offered", len(x.Tools))
+	default:
+		return fmt.Sprintf("%d of %d offered: %s", len(x.Offered), len(x.Tools), strings.Join(x.Offered, ", "))
+	}
+}
+
 // mermaid writes the stages as a flowchart.
-func (x *explanation) mermaid(b *strings.Builder) {
+func (x *explanation) mermaid(w io.Writer) error {
+	var b strings.Builder
 	b.WriteString("flowchart LR\n")
-	previous := ""
 	for i := range x.Stages {
 		stage := &x.Stages[i]
-		fmt.Fprintf(b, "  subgraph s%d[\"%d. %s\"]\n    direction TB\n", i+1, i+1, stage.Name)
+		fmt.Fprintf(&b, "  subgraph s%d[\"%d. %s\"]\n    direction TB\n", i+1, i+1, stage.Name)
 		for j, c := range stage.Choices {
 			text := c.Action + " " + c.Subject
 			if c.Detail != "" {
 				text += ": " + c.Detail
 			}
-			fmt.Fprintf(b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(text))
+			fmt.Fprintf(&b, "    s%dn%d[\"%s\"]\n", i+1, j+1, mermaidText(x.loaded.file.Redact(text)))
 			if j > 0 {
-				fmt.Fprintf(b, "    s%dn%d --> s%dn%d\n", i+1, j, i+1, j+1)
+				fmt.Fprintf(&b, "    s%dn%d --> s%dn%d\n", i+1, j, i+1, j+1)
 			}
 		}
 		b.WriteString("  end\n")
-		if previous != "" {
-			fmt.Fprintf(b, "  %s --> s%d\n", previous, i+1)
+		if i > 0 {
+			fmt.Fprintf(&b, "  s%d --> s%d\n", i, i+1)
 		}
-		previous = fmt.Sprintf("s%d", i+1)
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // mermaidText escapes what would end a label or be taken for markup.
 func mermaidText(text string) string {
-	return strings.NewReplacer(`"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(text)
+	return strings.NewReplacer(
+		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "`", "#96;", "\n", " ",
+	).Replace(text)
 }

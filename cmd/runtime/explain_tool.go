@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -18,47 +18,44 @@ type toolAnswer struct {
 	Tool  string `json:"tool"`
 	// Offered tells whether the model is told of the tool.
 	Offered bool `json:"offered"`
-	// Reason is one of: offered, excluded, not allowed, denied, unknown.
+	// Reason is one of: offered, excluded, not allowed, denied, unknown,
+	// unresolved.
 	Reason string `json:"reason"`
-	// Source and SourcePath say where the tool comes from.
-	Source     string `json:"source,omitempty"`
-	SourcePath string `json:"source_path,omitempty"`
-	// Rule and RulePath say what decided.
-	Rule     string `json:"rule,omitempty"`
-	RulePath string `json:"rule_path,omitempty"`
+	// Source and its place say where the tool comes from.
+	Source      string `json:"source,omitempty"`
+	SourcePath  string `json:"source_path,omitempty"`
+	SourcePlace string `json:"source_place,omitempty"`
+	// Rule and its place say what the catalog decided by.
+	Rule      string `json:"rule,omitempty"`
+	RulePath  string `json:"rule_path,omitempty"`
+	RulePlace string `json:"rule_place,omitempty"`
 	// Gate is what the plugins' gates can tell before a call.
 	Gate string `json:"gate,omitempty"`
 	// Hint helps with a tool that no source offers.
 	Hint string `json:"hint,omitempty"`
-
-	redact func(string) string
+	// Diagnostics are why nothing can be said, for an agent that does not
+	// resolve.
+	Diagnostics diag.List `json:"diagnostics,omitempty"`
 }
 
 func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
-	a := &toolAnswer{Agent: e.Agent.ID, Tool: id, redact: l.file.Redact}
+	a := &toolAnswer{Agent: e.Agent.ID, Tool: id}
 	c := e.Tool(id)
 	if c == nil {
-		a.Reason = "unknown"
-		a.Rule = "no registry, delegate or plugin of this agent offers it"
-		ids := make([]string, len(e.Tools))
-		for i := range e.Tools {
-			ids[i] = e.Tools[i].ID
-		}
-		if near, ok := nearest.Of(id, ids); ok {
-			a.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
+		a.Reason, a.Hint = "unknown", nearestTool(e, id)
 		return a
 	}
-	a.Source, a.SourcePath = c.Source.String(), l.where(diag.UnusedDefinition, sourcePath(e, c))
-	a.Rule, a.Offered = c.Rule.Rule(), c.Offered()
+	a.Reason, a.Offered = reason(c), c.Offered()
+	a.Source, a.SourcePath = c.Source.String(), sourcePath(e, c)
+	a.SourcePlace = l.where(diag.UnusedDefinition, a.SourcePath)
+	a.Rule = c.Rule.Rule()
 	if c.Rule.Field != "" {
-		rel := diag.Index(string(c.Rule.Field), c.Rule.Index)
-		a.RulePath = l.where(diag.InvalidPattern, e.Origin.Path(e.Path, rel))
+		a.RulePath = e.Origin.Path(e.Path, diag.Index(string(c.Rule.Field), c.Rule.Index))
+		a.RulePlace = l.where(diag.InvalidPattern, a.RulePath)
 	}
 	if c.Verdict.Rule != "" {
 		a.Gate = fmt.Sprintf("plugin %s: %s by %s", c.Verdict.Plugin, c.Verdict.Access, c.Verdict.Rule)
 	}
-	a.Reason = reason(c)
 	return a
 }
 
@@ -75,59 +72,74 @@ func reason(c *resolve.ToolChoice) string {
 	}
 }
 
+// nearestTool says which tool may have been meant.
+func nearestTool(e *resolve.Explanation, id string) string {
+	if e.Tool(tools.DelegateID(id)) != nil {
+		return fmt.Sprintf("the tool that calls agent %s is %q", id, tools.DelegateID(id))
+	}
+	ids := make([]string, len(e.Tools))
+	for i := range e.Tools {
+		ids[i] = e.Tools[i].ID
+	}
+	if near, ok := nearest.Of(id, ids); ok {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return ""
+}
+
 // sourcePath returns where a tool was declared.
 func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
-	list, name := "delegates", c.Source.Name
+	field, list := "delegates", e.Agent.Delegates
 	switch c.Source.Kind {
 	case tools.SourceGlobal:
 		return diag.Key("tools", c.ID)
-	case tools.SourceDelegate:
-		for i, id := range e.Agent.Delegates {
-			if id == name {
-				return e.Origin.Path(e.Path, diag.Index(list, i))
-			}
-		}
 	case tools.SourcePlugin:
-		for i, id := range e.Agent.PluginIDs {
-			if id == name {
-				return e.Origin.Path(e.Path, diag.Index("plugin_ids", i))
-			}
-		}
+		field, list = "plugin_ids", e.Agent.PluginIDs
+	case tools.SourceDelegate:
+	}
+	if i := slices.Index(list, c.Source.Name); i >= 0 {
+		return e.Origin.Path(e.Path, diag.Index(field, i))
 	}
 	return e.Path
 }
 
-// render writes the answer in a format.
-func (a *toolAnswer) render(s streams, format string) error {
+// text returns the answer for people.
+func (a *toolAnswer) text() string {
 	var b strings.Builder
-	if format == "json" {
-		if err := writeJSON(&b, a); err != nil {
-			return err
-		}
-	} else {
-		a.text(&b)
-	}
-	_, err := io.WriteString(s.out, a.redact(b.String()))
-	return err
-}
-
-func (a *toolAnswer) text(b *strings.Builder) {
-	verb := "does not have"
 	if a.Offered {
-		verb = "has"
+		fmt.Fprintf(&b, "agent %s has tool %s\n", a.Agent, a.Tool)
+	} else {
+		fmt.Fprintf(&b, "agent %s does not have tool %s: %s\n", a.Agent, a.Tool, a.because())
 	}
-	fmt.Fprintf(b, "agent %s %s tool %s: %s\n", a.Agent, verb, a.Tool, a.Reason)
-	row := func(name, value, path string) {
+	row := func(name, value, path, place string) {
 		if value == "" {
 			return
 		}
-		fmt.Fprintf(b, "  %-8s %s\n", name, value)
-		if path != "" {
-			fmt.Fprintf(b, "           at %s\n", path)
+		fmt.Fprintf(&b, "  %-8s %s\n", name, value)
+		switch {
+		case place != "":
+			fmt.Fprintf(&b, "           at %s (%s)\n", place, path)
+		case path != "":
+			fmt.Fprintf(&b, "           at %s\n", path)
 		}
 	}
-	row("source", a.Source, a.SourcePath)
-	row("catalog", a.Rule, a.RulePath)
-	row("gate", a.Gate, "")
-	row("hint", a.Hint, "")
+	row("source", a.Source, a.SourcePath, a.SourcePlace)
+	row("catalog", a.Rule, a.RulePath, a.RulePlace)
+	row("gate", a.Gate, "", "")
+	row("hint", a.Hint, "", "")
+	return b.String()
+}
+
+// because says in words why the agent does not have the tool.
+func (a *toolAnswer) because() string {
+	switch a.Reason {
+	case "excluded":
+		return "its catalog excludes it"
+	case "not allowed":
+		return "its catalog does not allow it"
+	case "denied":
+		return "every call of it is denied"
+	default:
+		return "no registry, delegate or plugin of this agent offers it"
+	}
 }

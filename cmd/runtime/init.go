@@ -18,14 +18,14 @@ var initConfig []byte
 // schemaName is the file that the schema line of a new configuration names.
 const schemaName = "runtime.schema.json"
 
-func newInit(s streams) *cobra.Command {
+func newInit(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a small working configuration",
 		Long: `init writes a small configuration that runs without keys, config.yaml unless
 another file is named, and beside it the JSON Schema that its first line points
 editors to. It overwrites no configuration.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 	}
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -33,14 +33,14 @@ editors to. It overwrites no configuration.`,
 		if len(args) > 0 {
 			file = args[0]
 		}
-		written, err := writeInit(file)
+		written, err := writeInit(file, config.Schema(p.known()))
 		if err != nil {
 			return err
 		}
 		if format.value == "json" {
-			return writeJSON(s.out, map[string][]string{"files": written})
+			return writeJSON(p.out, map[string][]string{"files": written})
 		}
-		_, err = fmt.Fprintf(s.out, "wrote %s and %s\nnext: runtime validate %s\n      runtime run %s assistant \"What is the weather in Paris?\"\n",
+		_, err = fmt.Fprintf(p.out, "wrote %s and %s\nnext: runtime validate %s\n      runtime run %s assistant \"How many words has this question?\"\n",
 			written[0], written[1], file, file)
 		return err
 	}
@@ -49,7 +49,7 @@ editors to. It overwrites no configuration.`,
 
 // writeInit writes the configuration and the schema beside it, and returns
 // their names.
-func writeInit(file string) ([]string, error) {
+func writeInit(file string, schema []byte) ([]string, error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a configuration without secrets
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("%s exists already; name another file", file)
@@ -61,9 +61,9 @@ func writeInit(file string) ([]string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("write %s: %w", file, err)
 	}
-	schema := filepath.Join(filepath.Dir(file), schemaName)
-	if err := os.WriteFile(schema, config.Schema(kinds()), 0o644); err != nil { //nolint:gosec // as above
-		return nil, fmt.Errorf("write %s: %w", schema, err)
+	beside := filepath.Join(filepath.Dir(file), schemaName)
+	if err := os.WriteFile(beside, schema, 0o644); err != nil { //nolint:gosec // as above
+		return nil, fmt.Errorf("write %s: %w", beside, err)
 	}
-	return []string{file, schema}, nil
+	return []string{file, beside}, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/agentruntime/agentruntime/builder"
@@ -20,19 +21,22 @@ type loaded struct {
 
 // load reads files. The error is for files that cannot be read; all else is
 // among what was found.
-func load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
-	file, found, err := config.Load(files, config.Options{Kinds: kinds(), RequireVariables: live})
+func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
+	file, found, err := config.Load(files, config.Options{Kinds: p.known(), RequireVariables: live})
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{file: file, found: found, builder: newBuilder().WithLogger(logger).WithConfig(file)}, nil
+	return &loaded{file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
 }
 
-// check dry-runs everything and returns the revision, which is nil when it
-// cannot be put together, with all diagnostics in the order of the files.
-func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List) {
+// check dry-runs everything and returns the revision with all diagnostics in
+// the order of the files. The error is the end of ctx.
+func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, error) {
 	rev, found := l.builder.Check(ctx)
-	return rev, l.file.Complete(l.found, found)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	return rev, l.file.Complete(l.found, found), nil
 }
 
 // report returns a report of diagnostics about the configuration.
@@ -45,11 +49,15 @@ func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 
 // refuse shows the errors of a configuration that cannot be used.
 func (l *loaded) refuse(list diag.List, w io.Writer) error {
-	errs := make(diag.List, 0, len(list))
-	for _, d := range list {
-		if d.Severity == diag.Error {
-			errs = append(errs, d)
-		}
+	return l.report(list.Errors(), w).Render(w, diag.FormatText)
+}
+
+// where returns the place of a path in the files, as file:line:column, or
+// nothing when it stands in none.
+func (l *loaded) where(code diag.Code, path string) string {
+	placed := l.file.Complete(nil, diag.List{{Code: code, Path: path}})
+	if len(placed) == 0 || placed[0].Line == 0 {
+		return ""
 	}
-	return l.report(errs, w).Render(w, diag.FormatText)
+	return fmt.Sprintf("%s:%d:%d", placed[0].File, placed[0].Line, placed[0].Column)
 }

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -19,7 +20,7 @@ import (
 // maxPrompt bounds a prompt read from standard input, in bytes.
 const maxPrompt = 4 << 20
 
-func newRun(s streams) *cobra.Command {
+func newRun(p *program) *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:   "run FILE AGENT [PROMPT]",
@@ -30,39 +31,66 @@ is read from standard input.
 
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 130 cancelled.`,
-		Args: cobra.RangeArgs(2, 3),
+		Args: arguments(2, 3),
 	}
 	format := formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		prompt, err := promptOf(args, s.in)
+		l, err := p.load(args[:1], true, newLogger(p.err, verbose))
 		if err != nil {
 			return err
 		}
-		l, err := load(args[:1], true, newLogger(s.err, verbose))
+		prompt, err := promptOf(cmd.Context(), args[2:], p.in)
 		if err != nil {
 			return err
 		}
-		return runTurn(cmd.Context(), s, l, args[1], prompt, format.value)
+		return runTurn(cmd.Context(), p, l, args[1], prompt, format.value)
 	}
 	return cmd
 }
 
-func promptOf(args []string, in io.Reader) (string, error) {
-	const position = 2
-	if len(args) > position && args[position] != "-" {
-		return args[position], nil
+// promptOf returns the prompt that is among the arguments, or else comes from
+// standard input.
+func promptOf(ctx context.Context, args []string, in io.Reader) (string, error) {
+	text := ""
+	if len(args) > 0 && args[0] != "-" {
+		text = args[0]
+	} else {
+		data, err := readPrompt(ctx, in)
+		if err != nil {
+			return "", err
+		}
+		text = strings.TrimRight(string(data), "\r\n")
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	switch {
-	case err != nil:
-		return "", fmt.Errorf("read the prompt: %w", err)
-	case len(data) > maxPrompt:
+	case len(text) > maxPrompt:
 		return "", fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
-	case len(bytes.TrimSpace(data)) == 0:
-		return "", fmt.Errorf("there is no prompt: give one as the last argument or on standard input")
+	case strings.TrimSpace(text) == "":
+		return "", errors.New("there is no prompt: give one as the last argument or on standard input")
 	}
-	return strings.TrimRight(string(data), "\n"), nil
+	return text, nil
+}
+
+// readPrompt reads standard input, until ctx ends at the latest.
+func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, maxPrompt+2))
+		read <- input{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-read:
+		if got.err != nil {
+			return nil, fmt.Errorf("read the prompt: %w", got.err)
+		}
+		return got.data, nil
+	}
 }
 
 func newLogger(w io.Writer, verbose bool) *zap.Logger {
@@ -75,31 +103,48 @@ func newLogger(w io.Writer, verbose bool) *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoder), zapcore.Lock(zapcore.AddSync(w)), level))
 }
 
-func runTurn(ctx context.Context, s streams, l *loaded, agent, prompt, format string) error {
-	_, list := l.check(ctx)
+func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format string) error {
+	_, list, err := l.check(ctx)
+	if err != nil {
+		return err
+	}
 	if list.HasErrors() {
-		if err := l.refuse(list, s.err); err != nil {
-			return err
-		}
-		return exit{exitFailed}
+		return failed(l.refuse(list, p.err))
 	}
 	rt, err := l.builder.Build()
 	if err != nil {
 		return err
 	}
-	out := newShow(s, format)
+	out := &show{streams: p.streams, format: format, redact: l.file.Redact}
 	result, err := rt.Run(ctx, runtime.Prompt(agent, prompt), out)
-	if closing := out.close(result, err); closing != nil {
+	if result == nil && ctx.Err() == nil {
+		if found := diag.FromError(err); len(found) > 0 {
+			return failed(l.refuse(l.file.Complete(found, nil), p.err))
+		}
+	}
+	if closing := out.close(result); closing != nil {
 		return closing
 	}
 	switch {
-	case result != nil && result.Status == event.StatusCanceled:
+	case result == nil:
+		return err
+	case result.Status == event.StatusCanceled:
+		fmt.Fprintln(p.err, "runtime: cancelled")
 		return exit{exitCancelled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		fmt.Fprintf(s.err, "runtime: %s\n", l.file.Redact(failure(result, err)))
+		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(failure(result, err)))
 		return exit{exitFailed}
 	}
 	return nil
+}
+
+// failed is the end of a command that has shown why it fails; err says that
+// showing it failed.
+func failed(err error) error {
+	if err != nil {
+		return err
+	}
+	return exit{exitFailed}
 }
 
 func failure(result *runtime.Result, err error) string {
@@ -109,30 +154,46 @@ func failure(result *runtime.Result, err error) string {
 	return fmt.Sprintf("the turn is %s: %s", result.Status, result.Termination.Type)
 }
 
-// show writes a turn in one of the formats as it goes on.
+// show writes a turn in one of the formats as it goes on. What the model writes
+// is shown as it is; in everything else hidden values are redacted.
 type show struct {
 	streams
 	format string
+	redact func(string) string
 	// line tells that text was written and its line is not ended yet.
 	line bool
 	err  error
 }
 
-func newShow(s streams, format string) *show { return &show{streams: s, format: format} }
-
 // Emit shows one event.
 func (o *show) Emit(ev event.Event) {
 	switch o.format {
 	case "events":
-		data, err := json.Marshal(ev)
-		if err != nil {
-			o.keep(err)
-			return
-		}
-		o.write(string(data) + "\n")
+		o.event(ev)
 	case "text":
 		o.text(ev.Data)
 	}
+}
+
+func (o *show) event(ev event.Event) {
+	redact := o.redact
+	switch d := ev.Data.(type) {
+	case *event.TextDelta, *event.ReasoningDelta, *event.ReasoningEncrypted, *event.ToolCallDelta, *event.ToolCallReady:
+		redact = nil
+	case *event.RunFinish:
+		clean := *d
+		clean.Termination.Detail = redact(d.Termination.Detail)
+		ev.Data, redact = &clean, nil
+	}
+	data, err := json.Marshal(ev)
+	if err != nil {
+		o.keep(err)
+		return
+	}
+	if redact != nil {
+		data = redactJSON(data, redact)
+	}
+	o.write(string(data) + "\n")
 }
 
 func (o *show) text(data event.Data) {
@@ -144,12 +205,17 @@ func (o *show) text(data event.Data) {
 		o.endLine()
 	case *event.ToolCallReady:
 		o.endLine()
-		fmt.Fprintf(o.streams.err, "→ %s %s\n", d.Name, clip(string(d.Arguments)))
+		o.progress("→ %s %s", d.Name, o.clip(string(d.Arguments)))
 	case *event.ToolCallStreamDelta:
-		fmt.Fprintf(o.streams.err, "  %s: %s\n", d.Name, clip(d.Delta))
+		o.progress("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
-		fmt.Fprintf(o.streams.err, "← %s %s (%d ms): %s\n", d.Name, d.Outcome, d.DurationMS, clip(d.Result.Text()))
+		o.progress("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
 	}
+}
+
+// progress writes a line to standard error.
+func (o *show) progress(format string, args ...any) {
+	fmt.Fprintf(o.streams.err, format+"\n", args...)
 }
 
 func (o *show) endLine() {
@@ -182,14 +248,13 @@ type outcome struct {
 }
 
 // close ends what was shown. The error says that showing failed.
-func (o *show) close(result *runtime.Result, _ error) error {
+func (o *show) close(result *runtime.Result) error {
 	o.endLine()
 	if o.format == "json" && result != nil {
-		enc := json.NewEncoder(o.out)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		o.keep(enc.Encode(outcome{
-			TurnID: result.TurnID, Agent: result.Agent, Status: result.Status, Termination: result.Termination,
+		end := result.Termination
+		end.Detail = o.redact(end.Detail)
+		o.keep(writeJSON(o.out, outcome{
+			TurnID: result.TurnID, Agent: result.Agent, Status: result.Status, Termination: end,
 			Response: result.Response, Steps: result.Steps, Usage: result.Usage,
 		}))
 	}
@@ -199,10 +264,10 @@ func (o *show) close(result *runtime.Result, _ error) error {
 	return nil
 }
 
-// clip shortens text to one line for progress.
-func clip(text string) string {
+// clip redacts text and shortens it to one line for progress.
+func (o *show) clip(text string) string {
 	const limit = 120
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(o.redact(text)), " ")
 	if runes := []rune(text); len(runes) > limit {
 		text = string(runes[:limit]) + "…"
 	}

@@ -5,15 +5,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newSchema(s streams) *cobra.Command {
+func newSchema(p *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of the configuration file",
 		Long: `schema prints the JSON Schema of the configuration file, for editors. It
 describes every kind of component that this program knows.`,
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := s.out.Write(config.Schema(kinds()))
+			_, err := p.out.Write(config.Schema(p.known()))
 			return err
 		},
 	}

@@ -10,7 +10,7 @@ func newServe() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve FILE",
 		Short: "Serve the agents (not part of this version yet)",
-		Args:  cobra.ExactArgs(1),
+		Args:  arguments(1, 1),
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("this version has no server yet; use \"runtime run\" or the Go API")
 		},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -19,19 +18,19 @@ type buildInfo struct {
 	Go      string `json:"go"`
 }
 
-func newVersion(s streams) *cobra.Command {
+func newVersion(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and Go version",
-		Args:  cobra.NoArgs,
+		Args:  arguments(0, 0),
 	}
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(*cobra.Command, []string) error {
 		b := build()
 		if format.value == "json" {
-			return json.NewEncoder(s.out).Encode(b)
+			return writeJSON(p.out, b)
 		}
-		_, err := fmt.Fprintf(s.out, "runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
+		_, err := fmt.Fprintf(p.out, "runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
 		return err
 	}
 	return cmd

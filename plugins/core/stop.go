@@ -13,7 +13,11 @@ import (
 
 // StopConditions is the plugin that enforces an agent's stop_conditions, in
 // their order. It is made once per agent and revision.
-type StopConditions struct{ conditions []condition }
+type StopConditions struct {
+	conditions []condition
+	// window is how many answers the conditions look back at, at most.
+	window int
+}
 
 var _ plugins.Plugin = (*StopConditions)(nil)
 
@@ -30,6 +34,9 @@ func NewStopConditions(list []spec.StopCondition) *StopConditions {
 	for i := range list {
 		if c := compile(&list[i]); c != nil {
 			s.conditions = append(s.conditions, c)
+			if list[i].Type == spec.StopLoopDetection {
+				s.window = max(s.window, list[i].Window)
+			}
 		}
 	}
 	return s
@@ -44,6 +51,7 @@ func (*StopConditions) Descriptor() plugins.Descriptor {
 func (s *StopConditions) Register(r *plugins.Registrar) error {
 	r.StateKey(recentTexts)
 	r.Hook(plugins.AfterInference, func(_ context.Context, p *plugins.PhaseContext) error {
+		s.remember(p)
 		for _, holds := range s.conditions {
 			if t, stop := holds(p); stop {
 				p.Stop(t)
@@ -53,6 +61,16 @@ func (s *StopConditions) Register(r *plugins.Registrar) error {
 		return nil
 	})
 	return nil
+}
+
+// remember keeps the text of the answer, if any condition looks back at it.
+func (s *StopConditions) remember(p *plugins.PhaseContext) {
+	text := p.Answer.Text()
+	if s.window == 0 || text == "" {
+		return
+	}
+	recent := append(slices.Clone(recentTexts.Get(p)), text)
+	recentTexts.Set(p, recent[max(0, len(recent)-s.window):])
 }
 
 func compile(c *spec.StopCondition) condition {
@@ -141,16 +159,12 @@ func loopDetection(window int) condition {
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
 		text := p.Answer.Text()
-		if text == "" {
+		recent := recentTexts.Get(p)
+		if text == "" || len(recent) < window {
 			return event.Termination{}, false
 		}
-		recent := append(slices.Clone(recentTexts.Get(p)), text)
-		if len(recent) > window {
-			recent = recent[len(recent)-window:]
-		}
-		recentTexts.Set(p, recent)
 		differs := func(other string) bool { return other != text }
 		return stopped(spec.StopLoopDetection, fmt.Sprintf("%d identical answers", window)),
-			len(recent) == window && !slices.ContainsFunc(recent, differs)
+			!slices.ContainsFunc(recent[len(recent)-window:], differs)
 	}
 }

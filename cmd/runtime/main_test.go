@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write the golden output in the scripts anew")
+
+// TestMain makes the commands of the scripts: the program itself, the program
+// with components that misbehave, and what shows the places of diagnostics.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"runtime": main,
+		"broken":  func() { os.Exit(runBroken()) },
+		"places":  func() { os.Exit(places(os.Stdin, os.Stdout)) },
+	})
+}
+
+// runBroken is main with the components of broken_test.go.
+func runBroken() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	p := program{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, components: broken()}
+	return p.run(ctx, os.Args[1:])
+}
+
+// TestScripts runs testdata/script. With -update golden output is written anew.
+func TestScripts(t *testing.T) {
+	team, err := filepath.Abs("../../examples/team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("TEAM", team)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":  exits,
+			"mask":   mask,
+			"events": events,
+			"absent": absent,
+		},
+	})
+}
+
+// exits runs a command and checks its exit code: exits CODE COMMAND ARG…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || code != want {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+var unstable = []struct {
+	find    *regexp.Regexp
+	replace string
+}{
+	{regexp.MustCompile(`(?m)^(\d+\. \w+) \([^)\n]*\)$`), "$1 (TIME)"},
+	{regexp.MustCompile(`"duration_ns": \d+`), `"duration_ns": 0`},
+	{regexp.MustCompile(`"(turn_id|session_id|message_id|parent_turn_id)": ?"[^"]*"`), `"$1":"ID"`},
+	{regexp.MustCompile(`"time":"[^"]*"`), `"time":"TIME"`},
+	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
+	{regexp.MustCompile(`\(\d+ ms\)`), "(0 ms)"},
+}
+
+// mask replaces times and ids in a file, or in stdout or stderr, by fixed ones:
+// mask FROM TO.
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mask FROM TO")
+	}
+	text := ts.ReadFile(args[0])
+	for _, u := range unstable {
+		text = u.find.ReplaceAllString(text, u.replace)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// events checks a log of events: every line is an object, seq has no gaps, and
+// the one run_finish is the last. Given STATUS, that is how it ended.
+func events(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: events FILE [STATUS]")
+	}
+	status, err := checkEvents(ts.ReadFile(args[0]))
+	ts.Check(err)
+	if len(args) == 2 && status != args[1] {
+		ts.Fatalf("the turn ended %s, want %s", status, args[1])
+	}
+}
+
+// checkEvents checks a log of events and returns the status it ends with.
+func checkEvents(log string) (status string, err error) {
+	lines := strings.Split(strings.TrimSuffix(log, "\n"), "\n")
+	for i, line := range lines {
+		var ev struct {
+			Seq       int
+			EventType string `json:"event_type"`
+			Status    string
+		}
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			return "", fmt.Errorf("line %d is no event: %w\n%s", i+1, err, line)
+		}
+		switch {
+		case ev.Seq != i+1:
+			return "", fmt.Errorf("line %d has seq %d", i+1, ev.Seq)
+		case (i == 0) != (ev.EventType == "run_start"):
+			return "", fmt.Errorf("line %d is %s", i+1, ev.EventType)
+		case (i == len(lines)-1) != (ev.EventType == "run_finish"):
+			return "", fmt.Errorf("line %d of %d is %s", i+1, len(lines), ev.EventType)
+		}
+		status = ev.Status
+	}
+	return status, nil
+}
+
+// absent checks that the last command wrote none of the texts.
+func absent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: absent TEXT…")
+	}
+	for _, stream := range []string{"stdout", "stderr"} {
+		for _, text := range args {
+			if strings.Contains(ts.ReadFile(stream), text) {
+				ts.Fatalf("%s contains %q", stream, text)
+			}
+		}
+	}
+}
+
+// places reads the JSON of validate or explain and writes a line for each
+// diagnostic: its place, what the file has there, severity, code and path.
+func places(in io.Reader, out io.Writer) int {
+	var report struct{ Diagnostics diag.List }
+	if err := json.NewDecoder(in).Decode(&report); err != nil {
+		fmt.Fprintln(os.Stderr, "places:", err)
+		return 1
+	}
+	for _, d := range report.Diagnostics {
+		fmt.Fprintf(out, "%s%s[%s] %s\n", placeOf(d.Span), d.Severity, d.Code, d.Path)
+		for _, r := range d.Related {
+			fmt.Fprintf(out, "  related %s%s\n", placeOf(r.Span), r.Path)
+		}
+	}
+	return 0
+}
+
+// placeOf returns a span and, when it lies in one line, the text there.
+func placeOf(s diag.Span) string {
+	if s.File == "" {
+		return ""
+	}
+	at := fmt.Sprintf("%s:%d:%d-%d:%d ", s.File, s.Line, s.Column, s.EndLine, s.EndColumn)
+	data, err := os.ReadFile(s.File)
+	lines := strings.Split(string(data), "\n")
+	if err != nil || s.Line != s.EndLine || s.Line < 1 || s.Line > len(lines) {
+		return at
+	}
+	line := []rune(lines[s.Line-1])
+	if s.Column < 1 || s.EndColumn < s.Column || s.EndColumn > len(line)+1 {
+		return at
+	}
+	return at + "‹" + string(line[s.Column-1:s.EndColumn-1]) + "› "
+}

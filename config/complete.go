@@ -1,0 +1,205 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// Complete brings together what loading the file and building it found, in the
+// order in which it is shown. Each diagnostic gets its place in the files from
+// its path. What building found only because loading had found something is
+// left out, as are repetitions. Values that must not be shown are taken out of
+// the texts.
+func (f *File) Complete(load, build diag.List) diag.List {
+	causes := newCauses(load)
+	list := slices.Clone(load)
+	for _, d := range build {
+		if !f.Partial && !causes.explain(d) {
+			list = append(list, d)
+		}
+	}
+	for i := range list {
+		f.place(&list[i])
+	}
+	f.redactor.diagnostics(list)
+	list = onePerPlace(list.Dedup())
+	list.Sort(f.names())
+	return list
+}
+
+// onePerPlace leaves out what is said of one place of a file a second time,
+// under another path: a mistake behind an anchor is one mistake, however often
+// it is referred to.
+func onePerPlace(list diag.List) diag.List {
+	type key struct {
+		code    diag.Code
+		message string
+		span    diag.Span
+	}
+	seen := make(map[key]int, len(list))
+	out := list[:0:0]
+	for _, d := range list {
+		k := key{d.Code, d.Message, d.Span}
+		if i, ok := seen[k]; ok && d.Line > 0 {
+			if out[i].Agent != d.Agent {
+				out[i].Agent = ""
+			}
+			continue
+		}
+		seen[k] = len(out)
+		out = append(out, d)
+	}
+	return out
+}
+
+// place fills in the places that a diagnostic does not have yet.
+func (f *File) place(d *diag.Diagnostic) {
+	if d.Line == 0 && d.Path != "" {
+		if span, ok := f.locate(d.Code, d.Path); ok {
+			d.Span = span
+		}
+	}
+	d.Related = slices.Clone(d.Related) // the caller keeps its own
+	for i := range d.Related {
+		r := &d.Related[i]
+		if r.Line != 0 || r.Path == "" {
+			continue
+		}
+		if span, ok := f.locate("", r.Path); ok {
+			r.Span = span
+		}
+	}
+}
+
+// causes are the places where loading found something that what comes later
+// may follow from.
+type causes struct {
+	// at are the places themselves, and below those whose value is at fault.
+	at, below map[string]bool
+	// inside are the fields that contain such a place, and entries of
+	// registries of components with a variable that is not set.
+	inside map[string]bool
+}
+
+func newCauses(load diag.List) *causes {
+	c := &causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}}
+	for i := range load {
+		d := &load[i]
+		unset := d.Code == diag.UnsetVariable
+		if d.Path == "" || d.Severity != diag.Error && !unset {
+			continue
+		}
+		c.at[d.Path] = true
+		if !d.Code.MarksKey() {
+			c.below[d.Path] = true
+		}
+		c.contain(d.Path, unset)
+	}
+	return c
+}
+
+// contain notes the fields around a place. A field stands below an entry of a
+// registry, or directly below the defaults.
+func (c *causes) contain(path string, unset bool) {
+	segments, ok := diag.ParsePath(path)
+	if !ok {
+		return
+	}
+	from := 3
+	switch {
+	case segments[0].Key == "defaults":
+		from = 2
+	case unset && (segments[0].Key == "providers" || segments[0].Key == "tools" || segments[0].Key == "plugins"):
+		from = 2 // making the component of an empty value may fail as a whole
+	}
+	for n := from; n < len(segments); n++ {
+		c.inside[joined(segments[:n])] = true
+	}
+}
+
+func joined(segments []diag.Segment) string {
+	path := ""
+	for _, s := range segments {
+		if s.IsIndex {
+			path = diag.Index(path, s.Index)
+		} else {
+			path = diag.Key(path, s.Key)
+		}
+	}
+	return path
+}
+
+// explain reports whether a diagnostic of building only repeats, or follows
+// from, one of loading.
+func (c *causes) explain(d diag.Diagnostic) bool {
+	if d.Path == "" {
+		return false
+	}
+	if c.at[d.Path] || c.inside[d.Path] {
+		return true
+	}
+	if len(c.below) == 0 {
+		return false
+	}
+	segments, ok := diag.ParsePath(d.Path)
+	if !ok {
+		return false
+	}
+	for n := 1; n < len(segments); n++ {
+		if c.below[joined(segments[:n])] {
+			return true
+		}
+	}
+	return false
+}
+
+// checked adds what a record said about itself, except what only repeats or
+// follows from what was found in it since start.
+func (d *decoder) checked(start int, p *place, n *node, list diag.List) {
+	if len(list) == 0 {
+		return
+	}
+	before := slices.Clone(d.found[start:])
+	base := p.path()
+	for _, one := range list {
+		one.Path = diag.Join(base, one.Path)
+		if d.meant[one.Path] && one.Code == diag.MissingField || follows(one, before, base) {
+			continue
+		}
+		d.addAt(one, n)
+	}
+}
+
+// follows reports whether what a record says about itself comes from something
+// found already: at the same place, around it, inside of it, or, when it
+// concerns the record as a whole, anywhere.
+func follows(one diag.Diagnostic, before diag.List, base string) bool {
+	for i := range before {
+		b := &before[i]
+		switch {
+		case b.Path != base && !isBelow(b.Path, base):
+		case b.Path == one.Path, one.Path == base, isBelow(b.Path, one.Path),
+			!b.Code.MarksKey() && isBelow(one.Path, b.Path):
+			return true
+		case one.Code == diag.MissingField && b.Path == diag.Key(base, "endpoint"):
+			return true // what an agent needs depends on its endpoint
+		}
+	}
+	return false
+}
+
+// isBelow reports whether a path lies below another.
+func isBelow(path, above string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && rest != "" && (rest[0] == '.' || rest[0] == '[' || above == "")
+}
+
+// addAt adds a diagnostic of a record at the place its path leads to.
+func (d *decoder) addAt(one diag.Diagnostic, n *node) {
+	if at, ok := d.file.target(one.Code, one.Path); ok {
+		n = at
+	}
+	d.add(one, n)
+}

@@ -1,0 +1,145 @@
+// Package config reads configuration files: YAML into the records of package
+// spec and of the component kinds, with a diagnostic and an exact place for
+// everything that is wrong.
+//
+// A field is described once, by the tags of its struct field. That one
+// description gives decoding, the checks of a record's shape, the JSON Schema
+// that editors use (Schema) and the reference page (Reference). The tags are
+//
+//	json      the name of the field
+//	doc       its meaning, one sentence
+//	enum      the values allowed, separated by |; on a list, of its elements
+//	default   what its absence means
+//	min, max  limits of a number, or of the length of a list
+//	pattern   a regular expression that a text must match
+//	required  "true": the field must be there, and a text must not be empty
+//	secret    "true": the value is never shown
+//	path      "true": a path, relative to the directory of its file
+//	key       "true": no field of the file; "id" is filled from the mapping key
+//	of        the values of "type", separated by |, that the field belongs to
+//	alias     other spellings as a number of a unit: name:ms or name:s
+//
+// Config checks each record by itself. What one record says about another,
+// such as a model_id, is checked where revisions are built; File.Complete
+// brings the findings of both together.
+package config
+
+import (
+	"os"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Version is the one version of the file format that this package reads.
+const Version = 1
+
+// Kinds are the component kinds that the binary knows.
+type Kinds struct {
+	Providers []model.ProviderKind
+	Tools     []tools.Kind
+	Plugins   []plugins.Kind
+	// Sections are the agent sections that the binary's own plugins and its
+	// pipeline claim. Only the JSON Schema and the reference need them.
+	Sections []plugins.Section
+}
+
+// Options say how files are read.
+type Options struct {
+	Kinds Kinds
+	// LookupEnv returns the value of a variable; nil is os.LookupEnv.
+	LookupEnv func(name string) (string, bool)
+	// RequireVariables makes a variable that is not set an error instead of a
+	// warning.
+	RequireVariables bool
+}
+
+func (o *Options) lookup() func(string) (string, bool) {
+	if o.LookupEnv != nil {
+		return o.LookupEnv
+	}
+	return os.LookupEnv
+}
+
+// Source is a configuration file that was already read.
+type Source struct {
+	// Name names the file in diagnostics. Relative paths in the file are
+	// relative to the directory of Name.
+	Name string
+	Data []byte
+}
+
+// Entry is one entry of a registry of components.
+type Entry[K any] struct {
+	ID string
+	// Kind is what the entry's type names; it is the zero value when Broken
+	// and the type is unknown.
+	Kind K
+	// Config is the kind's record, a pointer as NewConfig returns it; nil when
+	// the type is unknown.
+	Config any
+	// Broken tells that the entry has errors, so that nothing can be made of
+	// it. It is listed nevertheless, so that references to it do not look
+	// wrong, too.
+	Broken bool
+}
+
+// File is what the files of a configuration say, taken together. The entries
+// of a registry stand in the order in which their ids appeared first.
+//
+// Redact may be called from many goroutines at once; Complete and Source
+// compute places on demand and belong to one at a time.
+type File struct {
+	Providers    []Entry[model.ProviderKind]
+	Tools        []Entry[tools.Kind]
+	Plugins      []Entry[plugins.Kind]
+	Models       []spec.Model
+	Pools        []spec.Pool
+	RemoteAgents []spec.RemoteSource
+	Agents       []*spec.Agent
+	// Defaults is nil when no file has defaults.
+	Defaults *spec.Defaults
+	// Partial tells that a file, or a whole registry of one, could not be
+	// read. What refers to a missing entry then proves nothing.
+	Partial bool
+
+	documents []*document
+	root      *node
+	redactor  redactor
+	spellings map[string][]string // other spellings in files, by field name
+	index     map[*node]map[string]int
+}
+
+// names returns the names of the files in the order in which they were given.
+func (f *File) names() []string {
+	names := make([]string, len(f.documents))
+	for i, doc := range f.documents {
+		names[i] = doc.name
+	}
+	return names
+}
+
+// kind is what config needs to know of a component kind, whatever it makes.
+type kind struct {
+	typ, summary string
+	newConfig    func() any
+}
+
+func kindsOf[S, T any](kinds []spec.Kind[S, T]) []kind {
+	list := make([]kind, len(kinds))
+	for i, k := range kinds {
+		list[i] = kind{k.Type, k.Summary, k.NewConfig}
+	}
+	return list
+}
+
+// Validator is implemented by records that can say more about themselves than
+// their tags do. The paths of what it reports are relative to the record.
+// Validate of an entry of a registry is called once all its fields are
+// decoded; it calls those of its parts itself.
+type Validator interface {
+	Validate() diag.List
+}

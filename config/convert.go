@@ -1,0 +1,303 @@
+package config
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// anchored is what is known of a value that has an anchor.
+type anchored struct {
+	node *node // nil while it is being converted
+	size size
+}
+
+// size is how much a value comes to when its aliases are written out.
+type size struct{ nodes, bytes, depth int }
+
+func (s *size) add(child size) {
+	s.nodes += child.nodes
+	s.bytes += child.bytes
+	s.depth = max(s.depth, child.depth+1)
+}
+
+// converter turns the nodes of the library into the small nodes of a tree.
+type converter struct {
+	doc        *document
+	index      uint16
+	extraLines int
+	standIns   *standIns
+	anchors    map[*yaml.Node]*anchored
+	arena      []node
+	merged     int
+	found      diag.List
+	fatal      bool
+}
+
+func (c *converter) offset(line, column int) int {
+	return c.doc.lines().offset(max(line-c.extraLines, 1), column)
+}
+
+func (c *converter) report(n *node, format string, args ...any) reported {
+	if len(c.found) > maxFindings {
+		return reported{}
+	}
+	d := diag.New(diag.InvalidYAML, "", format, args...)
+	d.Span = c.doc.span(n)
+	c.found = append(c.found, d)
+	return reported{&c.found[len(c.found)-1]}
+}
+
+// stop reports a fault after which the tree is of no use.
+func (c *converter) stop(n *node, format string, args ...any) {
+	if !c.fatal {
+		c.report(n, format, args...)
+		c.fatal = true
+	}
+}
+
+func (c *converter) newNode(y *yaml.Node) *node {
+	if len(c.arena) == 0 {
+		c.arena = make([]node, 512)
+	}
+	n := &c.arena[0]
+	c.arena = c.arena[1:]
+	*n = node{document: c.index, line: int32(y.Line - c.extraLines), column: int32(y.Column), text: c.standIns.restore(y.Value)}
+	return n
+}
+
+// convert converts a value that stands at a place.
+func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
+	if c.fatal {
+		return &node{}, size{}
+	}
+	if y.Kind == yaml.AliasNode {
+		return c.alias(y)
+	}
+	if at != nil && at.level > 2*maxDepth {
+		n := c.newNode(y)
+		c.stop(n, "more than %d collections stand in each other", maxDepth)
+		return n, size{}
+	}
+	var mark *anchored
+	if y.Anchor != "" {
+		mark = &anchored{}
+		c.anchors[y] = mark
+	}
+	n := c.newNode(y)
+	s := size{nodes: 1, bytes: len(y.Value)}
+	switch y.Kind {
+	case yaml.MappingNode:
+		c.mapping(n, y, at, &s)
+	case yaml.SequenceNode:
+		c.sequence(n, y, at, &s)
+	default:
+		c.scalar(n, y)
+	}
+	if s.nodes > maxNodes || s.bytes > maxExpanded || s.depth > maxDepth {
+		c.tooLarge(n, s)
+	}
+	if mark != nil {
+		mark.node, mark.size = n, s
+	}
+	return n, s
+}
+
+func (c *converter) tooLarge(n *node, s size) {
+	switch {
+	case s.depth > maxDepth:
+		c.stop(n, "more than %d collections stand in each other", maxDepth)
+	case s.nodes > maxNodes:
+		c.stop(n, "with its aliases written out, the file has more than %d values", maxNodes)
+	default:
+		c.stop(n, "with its aliases written out, the file has more than %d bytes of text", maxExpanded)
+	}
+}
+
+func (c *converter) alias(y *yaml.Node) (*node, size) {
+	if target, ok := c.anchors[y.Alias]; ok && target.node != nil {
+		return target.node, target.size
+	}
+	n := c.newNode(y)
+	n.text = "*" + y.Value
+	c.stop(n, "the alias *%s stands inside of what it refers to", y.Value)
+	return n, size{}
+}
+
+// location is where a value stands, from the inside out; nil is the root.
+type location struct {
+	parent *location
+	level  int
+	key    string
+}
+
+func (l *location) inside() *location {
+	if l == nil {
+		return &location{level: 1}
+	}
+	return &location{parent: l, level: l.level + 1}
+}
+
+func (c *converter) sequence(n *node, y *yaml.Node, at *location, s *size) {
+	n.kind, n.style = sequenceNode, collectionStyle(y)
+	c.checkTag(n, y, "!!seq")
+	if len(y.Content) == 0 {
+		return
+	}
+	n.children = make([]*node, 0, len(y.Content))
+	inside := at.inside()
+	for _, child := range y.Content {
+		v, size := c.convert(child, inside)
+		s.add(size)
+		n.children = append(n.children, v)
+	}
+}
+
+// mapping converts a mapping. Own keys come first, in order, then those that
+// merge keys bring in.
+func (c *converter) mapping(n *node, y *yaml.Node, at *location, s *size) {
+	n.kind, n.style = mappingNode, collectionStyle(y)
+	c.checkTag(n, y, "!!map")
+	if len(y.Content) == 0 {
+		return
+	}
+	n.children = make([]*node, 0, len(y.Content))
+	var merges []*node
+	keys := newKeySet(len(y.Content) / 2)
+	inside := at.inside()
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		key, size := c.convert(y.Content[i], inside)
+		s.add(size)
+		inside.key = key.text
+		value, size := c.convert(y.Content[i+1], inside)
+		s.add(size)
+		switch {
+		case c.fatal:
+			return
+		case y.Content[i].Tag == "!!merge":
+			merges = append(merges, value)
+		case !c.checkKey(key):
+		default:
+			if first := keys.add(key); first != nil {
+				c.repeated(key, first, at)
+				continue
+			}
+			n.children = append(n.children, key, value)
+		}
+	}
+	if s.nodes > maxNodes {
+		return // convert reports it
+	}
+	for _, m := range merges {
+		c.merge(n, m, keys)
+	}
+}
+
+// checkKey reports keys that are no texts.
+func (c *converter) checkKey(key *node) bool {
+	switch key.kind {
+	case stringNode:
+		return true
+	case nullNode:
+		c.report(key, "a key is missing here")
+	case sequenceNode, mappingNode:
+		c.report(key, "a key must be a text, not a collection")
+	default:
+		c.report(key, "the key %s is a %s; keys must be texts", clip(key.text), kindName(key)).
+			hint(fmt.Sprintf("write it in quotes: %q", clip(key.text)))
+	}
+	return false
+}
+
+// repeated reports a second key. In a registry it is an id.
+func (c *converter) repeated(key, first *node, at *location) {
+	if len(c.found) > maxFindings {
+		return
+	}
+	related := diag.Related{Message: "the first one is here", Span: c.doc.span(first)}
+	if at != nil && at.parent == nil && registryNamed(at.key) != nil {
+		d := diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", registryNamed(at.key).noun, clip(key.text))
+		d.Span = c.doc.span(key)
+		related.Path = d.Path
+		d.Related = []diag.Related{related}
+		c.found = append(c.found, d)
+		return
+	}
+	again := c.report(key, "the key %q stands here a second time; the first is in line %d", clip(key.text), related.Line)
+	again.diagnostic.Related = []diag.Related{related}
+}
+
+// merge adds the keys of a mapping, or of a list of mappings, that a merge key
+// refers to. Keys that are there already win.
+func (c *converter) merge(n, source *node, keys *keySet) {
+	switch source.kind {
+	case mappingNode:
+		for key, value := range source.pairs {
+			if keys.add(key) != nil {
+				continue
+			}
+			if c.merged += 2; c.merged > maxNodes {
+				c.stop(n, "with its merge keys written out, the file has more than %d values", maxNodes)
+				return
+			}
+			n.children = append(n.children, key, value)
+		}
+	case sequenceNode:
+		for _, element := range source.children {
+			if element.kind != mappingNode {
+				c.report(element, "a merge key takes mappings, not %s", describe(element, false))
+				continue
+			}
+			c.merge(n, element, keys)
+		}
+	default:
+		c.report(source, "a merge key takes a mapping, not %s", describe(source, false)).
+			hint("write <<: *anchor")
+	}
+}
+
+func collectionStyle(y *yaml.Node) nodeStyle {
+	if y.Style&yaml.FlowStyle != 0 {
+		return flowCollection
+	}
+	return blockCollection
+}
+
+func (c *converter) scalar(n *node, y *yaml.Node) {
+	switch {
+	case y.Style&yaml.SingleQuotedStyle != 0:
+		n.style = singleQuoted
+	case y.Style&yaml.DoubleQuotedStyle != 0:
+		n.style = doubleQuoted
+	case y.Style&yaml.LiteralStyle != 0:
+		n.style = literalBlock
+	case y.Style&yaml.FoldedStyle != 0:
+		n.style = foldedBlock
+	}
+	switch y.Tag {
+	case "!!null":
+		n.kind = nullNode
+	case "!!bool":
+		n.kind = boolNode
+	case "!!int":
+		n.kind = intNode
+	case "!!float":
+		n.kind = floatNode
+	default: // texts, and what YAML takes for a date or a merge key
+		n.kind = stringNode
+	}
+	if y.Style&yaml.TaggedStyle != 0 {
+		n.kind = stringNode
+		c.checkTag(n, y, "!!str")
+	}
+}
+
+// checkTag reports tags other than the one that changes nothing.
+func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
+	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
+		return
+	}
+	c.report(n, "the tag %s is not supported", clip(y.Tag)).hint("write the value without a tag")
+}

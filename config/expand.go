@@ -1,0 +1,218 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// expander replaces references in texts:
+//
+//	${NAME}           the variable NAME
+//	${NAME:-default}  the same, or default when NAME is not set or empty
+//	${file:path}      the contents of a file, without the newlines at its end
+//	$$                a single $
+//
+// A $ in front of anything else is just that. What a reference is replaced by
+// is not looked at again, and a default cannot contain references. A name is
+// made of letters, digits and '_' and does not begin with a digit.
+type expander struct {
+	lookup func(string) (string, bool)
+	files  map[string]included
+	// left is how many bytes may still be put into texts, unread how many may
+	// still be read from files.
+	left, unread int
+}
+
+type included struct {
+	text string
+	err  error
+}
+
+// expansion is what became of a text.
+type expansion struct {
+	text string
+	// hidden are the values that must not be shown.
+	hidden []hiddenValue
+	// unset are the names of variables without a value.
+	unset []string
+	// err says what is wrong with the text itself.
+	err error
+}
+
+// hiddenValue is a value that is not shown, and what is shown instead.
+type hiddenValue struct{ value, shown string }
+
+// expand expands a text that stands in a file of the directory dir.
+func (e *expander) expand(text, dir string) expansion {
+	if strings.IndexByte(text, '$') < 0 {
+		return expansion{text: text}
+	}
+	var x expansion
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(text, '$')
+		if i < 0 || i+1 == len(text) {
+			break
+		}
+		out.WriteString(text[:i])
+		text = text[i:]
+		switch text[1] {
+		case '$':
+			out.WriteByte('$')
+			text = text[2:]
+		case '{':
+			end := strings.IndexByte(text, '}')
+			if end < 0 {
+				x.err = fmt.Errorf("the reference %q lacks its closing }", clip(text))
+				return x
+			}
+			value, err := e.reference(text[2:end], dir, &x)
+			if err != nil {
+				x.err = err
+				return x
+			}
+			if e.left -= len(value); e.left < 0 {
+				x.err = fmt.Errorf("what variables and files are replaced by comes to more than %d bytes", maxExpanded)
+				return x
+			}
+			out.WriteString(value)
+			text = text[end+1:]
+		default:
+			out.WriteByte('$')
+			text = text[1:]
+		}
+	}
+	out.WriteString(text)
+	x.text = out.String()
+	return x
+}
+
+// reference returns what a reference, given without its braces, stands for.
+func (e *expander) reference(ref, dir string, x *expansion) (string, error) {
+	if path, ok := strings.CutPrefix(ref, "file:"); ok {
+		value, err := e.include(path, dir)
+		if err != nil {
+			return "", err
+		}
+		value = strings.TrimRight(value, "\r\n")
+		x.hidden = append(x.hidden, hiddenValue{value, "${" + ref + "}"})
+		return value, nil
+	}
+	name, fallback, optional := strings.Cut(ref, ":-")
+	if !validName(name) {
+		return "", fmt.Errorf("%q is no name of a variable; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip(name))
+	}
+	if strings.Contains(fallback, "${") {
+		return "", fmt.Errorf("the default of ${%s} contains a reference; it can only be a plain text", name)
+	}
+	value, set := e.lookup(name)
+	switch {
+	case set && (value != "" || !optional):
+		x.hidden = append(x.hidden, hiddenValue{value, "${" + name + "}"})
+		return value, nil
+	case optional:
+		return fallback, nil
+	default:
+		x.unset = append(x.unset, name)
+		return "", nil
+	}
+}
+
+func validName(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_', '0' <= c && c <= '9' && i > 0:
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+// include returns the text of a file. Its contents never appear in the error.
+func (e *expander) include(path, dir string) (string, error) {
+	if path == "" {
+		return "", errors.New("the path of the file is empty")
+	}
+	full := relativeTo(dir, path)
+	if known, ok := e.files[full]; ok {
+		return known.text, known.err
+	}
+	var read included
+	read.text, read.err = readText(full)
+	if e.unread -= len(read.text); e.unread < 0 {
+		read = included{err: fmt.Errorf("the files come to more than %d bytes", maxIncludedTotal)}
+	}
+	if read.err != nil {
+		read.err = fmt.Errorf("the file %s cannot be read: %w", clip(path), read.err)
+	}
+	if e.files == nil {
+		e.files = map[string]included{}
+	}
+	e.files[full] = read
+	return read.text, read.err
+}
+
+// relativeTo returns path as seen from the directory dir.
+func relativeTo(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// readText reads a text file of limited size. The error does not repeat the
+// path.
+func readText(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is no regular file")
+	}
+	data, err := readLimited(path, maxIncluded+1)
+	switch {
+	case err != nil:
+		return "", reason(err)
+	case len(data) > maxIncluded:
+		return "", fmt.Errorf("it has more than %d bytes", maxIncluded)
+	}
+	return string(bytes.TrimPrefix(data, []byte("\ufeff"))), nil
+}
+
+// readLimited reads at most limit bytes of a file.
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// reason strips an error of a file of what its caller says anyway.
+func reason(err error) error {
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("it does not exist")
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("permission denied")
+	case errors.As(err, &number):
+		return number
+	default:
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			return path.Err
+		}
+		return err
+	}
+}

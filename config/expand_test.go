@@ -1,0 +1,140 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testExpander() *expander {
+	env := map[string]string{"A": "value of a", "EMPTY": "", "REF": "${A} $$ ${file:x}", "_b2": "2"}
+	return &expander{
+		lookup: func(name string) (string, bool) {
+			v, ok := env[name]
+			return v, ok
+		},
+		left:   1 << 20,
+		unread: 10 << 20,
+	}
+}
+
+func TestExpand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("secret", "s3cret ${A}\r\n\n")
+	write("large", strings.Repeat("x", maxIncluded+1))
+	write("fits", strings.Repeat("x", maxIncluded))
+	for name, tt := range map[string]struct {
+		text, want string
+		unset      []string
+		err        string
+	}{
+		"nothing to expand":          {text: "plain", want: "plain"},
+		"a variable":                 {text: "<${A}>", want: "<value of a>"},
+		"two variables":              {text: "${A}${_b2}", want: "value of a2"},
+		"an empty variable":          {text: "<${EMPTY}>", want: "<>"},
+		"a default":                  {text: "${B:-x}", want: "x"},
+		"an empty default":           {text: "<${B:-}>", want: "<>"},
+		"a default for empty":        {text: "${EMPTY:-x}", want: "x"},
+		"a default not needed":       {text: "${A:-x}", want: "value of a"},
+		"a default with colons":      {text: "${B:-a:-b}", want: "a:-b"},
+		"an unset variable":          {text: "<${B}>", want: "<>", unset: []string{"B"}},
+		"two unset variables":        {text: "${B}${C}", unset: []string{"B", "C"}},
+		"a dollar":                   {text: "$$", want: "$"},
+		"an escaped reference":       {text: "$${A}", want: "${A}"},
+		"an escape and a reference":  {text: "$$${A}", want: "$value of a"},
+		"a lone dollar":              {text: "$", want: "$"},
+		"a dollar at the end":        {text: "5$", want: "5$"},
+		"a dollar and a name":        {text: "$A $1 $(x) $ x", want: "$A $1 $(x) $ x"},
+		"a value is not read again":  {text: "${REF}", want: "${A} $$ ${file:x}"},
+		"a file":                     {text: "<${file:secret}>", want: "<s3cret ${A}>"},
+		"a file as large as allowed": {text: "${file:fits}", want: strings.Repeat("x", maxIncluded)},
+
+		"no name":                {text: "${}", err: `"" is no name`},
+		"a name with a space":    {text: "${ A }", err: `" A " is no name`},
+		"a name with a digit":    {text: "${1A}", err: `"1A" is no name`},
+		"another operator":       {text: "${A-x}", err: `"A-x" is no name`},
+		"no end":                 {text: "x ${A", err: `lacks its closing }`},
+		"a reference in default": {text: "${B:-${A}}", err: "default of ${B} contains a reference"},
+		"no path":                {text: "${file:}", err: "path of the file is empty"},
+		"no file":                {text: "${file:none}", err: "the file none cannot be read: it does not exist"},
+		"a directory":            {text: "${file:.}", err: "it is no regular file"},
+		"a device":               {text: "${file:/dev/zero}", err: "it is no regular file"},
+		"a file too large":       {text: "${file:large}", err: "it has more than 1048576 bytes"},
+		"NUL in a path":          {text: "${file:a\x00b}", err: "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := testExpander().expand(tt.text, dir)
+			switch {
+			case tt.err == "" && x.err != nil:
+				t.Fatal(x.err)
+			case tt.err != "":
+				if x.err == nil || !strings.Contains(x.err.Error(), tt.err) || strings.Contains(x.err.Error(), "xxxx") {
+					t.Fatalf("error %v, want %q", x.err, tt.err)
+				}
+				return
+			}
+			if x.text != tt.want {
+				t.Errorf("got %q, want %q", x.text, tt.want)
+			}
+			if diff := cmp.Diff(tt.unset, x.unset); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestExpandHides(t *testing.T) {
+	t.Parallel()
+	x := testExpander().expand("${A} ${B:-default} ${C}", "")
+	want := []hiddenValue{{"value of a", "${A}"}}
+	if diff := cmp.Diff(want, x.hidden, cmp.AllowUnexported(hiddenValue{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestExpandIsBounded(t *testing.T) {
+	t.Parallel()
+	e := testExpander()
+	e.left = 25
+	if x := e.expand("${A}${A}", ""); x.err != nil {
+		t.Error(x.err)
+	}
+	if x := e.expand("${A}", ""); x.err == nil {
+		t.Error("the limit was not noticed")
+	}
+}
+
+func FuzzExpand(f *testing.F) {
+	for _, seed := range []string{"", "$", "$$", "${A}", "${A:-b}", "${file:x}", "$${A}", "${A", "a$b${", "${:-}", "é${Ä}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		e := testExpander()
+		e.files = map[string]included{}
+		x := e.expand(text, "/nonexistent")
+		if x.err != nil {
+			return
+		}
+		if !strings.Contains(text, "$") && x.text != text {
+			t.Errorf("%q became %q", text, x.text)
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(x.text) {
+			t.Errorf("%q became invalid: %q", text, x.text)
+		}
+		// What is escaped comes back as it was.
+		if y := testExpander().expand(strings.ReplaceAll(text, "$", "$$"), ""); y.err != nil || y.text != text || len(y.hidden)+len(y.unset) > 0 {
+			t.Errorf("escaped %q became %q, %v", text, y.text, y.err)
+		}
+	})
+}

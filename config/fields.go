@@ -1,0 +1,304 @@
+package config
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// shape says how values of a Go type are written in a file.
+type shape uint8
+
+const (
+	unsupportedShape shape = iota
+	textShape
+	boolShape
+	intShape
+	uintShape
+	floatShape
+	durationShape
+	promptShape
+	namesShape
+	effortShape
+	rawShape     // any value, kept as JSON
+	anyShape     // any value, decoded from its JSON
+	textualShape // a text that the type parses itself
+	customShape  // any value, which the type parses itself from JSON
+	pointerShape
+	listShape
+	mapShape
+	recordShape
+)
+
+// record describes the fields of a struct type.
+type record struct {
+	typ    reflect.Type
+	fields []*field
+	// byName finds fields by name, and by the names of their other spellings.
+	byName map[string]*field
+	// id is the field that the key of the surrounding mapping goes to, or nil.
+	id []int
+	// variant is the field that tells which others belong to a value, or nil.
+	variant *field
+	// required are the fields that must be there.
+	required []*field
+}
+
+// field describes one field of a record.
+type field struct {
+	name, doc string
+	index     []int
+	typ       reflect.Type
+	required  bool
+	secret    bool
+	path      bool
+	byDefault string
+	enum      []string
+	min, max  *float64
+	pattern   *regexp.Regexp
+	of        []string
+	other     []spelling
+}
+
+// spelling is another spelling of a time span: a number of a unit.
+type spelling struct {
+	name string
+	unit time.Duration
+}
+
+// unitName is how a unit is called in a text.
+func (s spelling) unitName() string {
+	if s.unit == time.Millisecond {
+		return "milliseconds"
+	}
+	return "seconds"
+}
+
+var (
+	promptType   = reflect.TypeFor[spec.Prompt]()
+	namesType    = reflect.TypeFor[spec.Names]()
+	effortType   = reflect.TypeFor[spec.Effort]()
+	durationType = reflect.TypeFor[spec.Duration]()
+	rawType      = reflect.TypeFor[json.RawMessage]()
+	defaultsType = reflect.TypeFor[spec.Defaults]()
+
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// shapeOf returns the shape of a type.
+func shapeOf(t reflect.Type) shape {
+	switch t {
+	case promptType:
+		return promptShape
+	case namesType:
+		return namesShape
+	case effortType:
+		return effortShape
+	case durationType, reflect.TypeFor[time.Duration]():
+		return durationShape
+	case rawType:
+		return rawShape
+	}
+	if t.Kind() == reflect.Pointer {
+		return pointerShape
+	}
+	switch p := reflect.PointerTo(t); {
+	case p.Implements(jsonUnmarshaler):
+		return customShape
+	case p.Implements(textUnmarshaler):
+		return textualShape
+	}
+	return plainShape(t)
+}
+
+func plainShape(t reflect.Type) shape {
+	switch t.Kind() {
+	case reflect.String:
+		return textShape
+	case reflect.Bool:
+		return boolShape
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return intShape
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return uintShape
+	case reflect.Float32, reflect.Float64:
+		return floatShape
+	case reflect.Slice:
+		return listShape
+	case reflect.Map:
+		if t.Key().Kind() == reflect.String {
+			return mapShape
+		}
+	case reflect.Struct:
+		return recordShape
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return anyShape
+		}
+	}
+	return unsupportedShape
+}
+
+// records caches the description of each type.
+var records sync.Map // reflect.Type → *record
+
+// recordOf returns the description of a struct type.
+func recordOf(t reflect.Type) *record {
+	if known, ok := records.Load(t); ok {
+		return known.(*record) //nolint:forcetypeassert // the map holds nothing else
+	}
+	r := &record{typ: t, byName: map[string]*field{}}
+	r.describe(t, nil)
+	known, _ := records.LoadOrStore(t, r)
+	return known.(*record) //nolint:forcetypeassert // as above
+}
+
+// omitted are fields that a record has in Go only.
+var omitted = map[reflect.Type][]string{
+	// A default endpoint would make every agent remote.
+	defaultsType: {"endpoint"},
+}
+
+// describe adds the fields of a struct type, those of embedded structs
+// included.
+func (r *record) describe(t reflect.Type, index []int) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		at := append(append([]int(nil), index...), i)
+		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		if sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Struct && shapeOf(sf.Type) == recordShape {
+			r.describe(sf.Type, at)
+			continue
+		}
+		if !sf.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = sf.Name
+		}
+		if sf.Tag.Get("key") == "true" {
+			if name == "id" && sf.Type.Kind() == reflect.String {
+				r.id = at
+			}
+			continue
+		}
+		if !contains(omitted[r.typ], name) {
+			r.add(newField(name, sf, at))
+		}
+	}
+}
+
+func (r *record) add(f *field) {
+	if _, taken := r.byName[f.name]; taken {
+		return // as in Go, the outer field hides the embedded one
+	}
+	r.fields = append(r.fields, f)
+	r.byName[f.name] = f
+	for _, s := range f.other {
+		r.byName[s.name] = f
+	}
+	if f.required {
+		r.required = append(r.required, f)
+	}
+	if len(f.of) > 0 || f.name == "type" {
+		r.variant = nil
+		for _, f := range r.fields {
+			if len(f.of) > 0 {
+				r.variant = r.byName["type"]
+			}
+		}
+	}
+}
+
+func newField(name string, sf reflect.StructField, index []int) *field {
+	f := &field{
+		name:      name,
+		doc:       sf.Tag.Get("doc"),
+		index:     index,
+		typ:       sf.Type,
+		required:  sf.Tag.Get("required") == "true",
+		secret:    sf.Tag.Get("secret") == "true",
+		path:      sf.Tag.Get("path") == "true",
+		byDefault: sf.Tag.Get("default"),
+		enum:      split(sf.Tag.Get("enum"), "|"),
+		of:        split(sf.Tag.Get("of"), "|"),
+		min:       limit(sf.Tag.Get("min")),
+		max:       limit(sf.Tag.Get("max")),
+	}
+	if pattern := sf.Tag.Get("pattern"); pattern != "" {
+		if re, err := regexp.Compile(pattern); err == nil {
+			f.pattern = re
+		}
+	}
+	for _, s := range split(sf.Tag.Get("alias"), ",") {
+		name, unit, _ := strings.Cut(s, ":")
+		switch unit {
+		case "ms":
+			f.other = append(f.other, spelling{name, time.Millisecond})
+		case "s":
+			f.other = append(f.other, spelling{name, time.Second})
+		}
+	}
+	return f
+}
+
+// value returns the field of a struct, making embedded pointers is not needed
+// because only structs are embedded.
+func (f *field) value(v reflect.Value) reflect.Value { return v.FieldByIndex(f.index) }
+
+// spelled returns the other spelling of a field that name is, or nil when name
+// is the field's own.
+func (f *field) spelled(name string) *spelling {
+	for i := range f.other {
+		if f.other[i].name == name {
+			return &f.other[i]
+		}
+	}
+	return nil
+}
+
+// names returns the names of the fields that a record of a variant may have;
+// an empty variant has those of all.
+func (r *record) names(variant string) []string {
+	var names []string
+	for _, f := range r.fields {
+		if variant == "" || len(f.of) == 0 || contains(f.of, variant) {
+			names = append(names, f.name)
+			for _, s := range f.other {
+				names = append(names, s.name)
+			}
+		}
+	}
+	return names
+}
+
+func limit(tag string) *float64 {
+	if v, err := strconv.ParseFloat(tag, 64); err == nil {
+		return &v
+	}
+	return nil
+}
+
+func split(list, separator string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, separator)
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}

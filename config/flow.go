@@ -1,0 +1,107 @@
+package config
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// Inside of {…} and […] YAML takes the braces of ${NAME} for the start and end
+// of a mapping, so that api_key: ${KEY} would need quotes there and nowhere
+// else. Therefore the parser gets references with other characters in place of
+// those that mean something to it, one for one so that columns stay the same,
+// and the texts it returns get the real ones back. No text that is valid YAML
+// without this changes its meaning.
+
+// flowIndicators are the characters that end an unquoted text in a flow
+// collection.
+const flowIndicators = "{}[],"
+
+// standIns are the characters that take the place of flowIndicators, of those
+// that Unicode leaves for private use.
+type standIns struct {
+	runes    [len(flowIndicators)]rune
+	original *strings.Replacer
+}
+
+// withStandIns returns data with the indicators of references replaced, and
+// what brings them back; it is nil when there are none.
+func withStandIns(data []byte) ([]byte, *standIns) {
+	if !bytes.Contains(data, []byte("${")) {
+		return data, nil
+	}
+	s, ok := newStandIns(data)
+	if !ok {
+		return data, nil
+	}
+	out := make([]byte, 0, len(data)+len(data)/16)
+	for {
+		i := bytes.Index(data, []byte("${"))
+		if i < 0 {
+			return append(out, data...), s
+		}
+		out = append(out, data[:i]...)
+		data = data[i:]
+		length := referenceLength(data)
+		if length == 0 {
+			length = 1
+			out = append(out, '$')
+		} else {
+			out = s.appendReplaced(out, data[:length])
+		}
+		data = data[length:]
+	}
+}
+
+// newStandIns chooses characters that data does not contain.
+func newStandIns(data []byte) (*standIns, bool) {
+	s := &standIns{}
+	var pairs []string
+	free := '\uE000'
+	for i := range flowIndicators {
+		for bytes.ContainsRune(data, free) {
+			if free++; free > '\uE100' {
+				return nil, false
+			}
+		}
+		s.runes[i] = free
+		pairs = append(pairs, string(free), flowIndicators[i:i+1])
+		free++
+	}
+	s.original = strings.NewReplacer(pairs...)
+	return s, true
+}
+
+func (s *standIns) appendReplaced(out, reference []byte) []byte {
+	for _, c := range reference {
+		if i := strings.IndexByte(flowIndicators, c); i >= 0 {
+			out = utf8.AppendRune(out, s.runes[i])
+		} else {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// restore returns a text with the real characters.
+func (s *standIns) restore(text string) string {
+	if s == nil || strings.IndexByte(text, '\xEE') < 0 {
+		return text
+	}
+	return s.original.Replace(text)
+}
+
+// referenceLength returns the length of the reference at the start of data, 0
+// when it is none. References do not go beyond a line or a quote.
+func referenceLength(data []byte) int {
+	const longest = 4096
+	for i := 2; i < len(data) && i < longest; i++ {
+		switch c := data[i]; c {
+		case '}':
+			return i + 1
+		case '{', '\n', '\r', '"', '\'':
+			return 0
+		}
+	}
+	return 0
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// json turns a value into JSON: texts expanded, numbers exact, keys in order.
+func (d *decoder) json(n *node, p *place) (json.RawMessage, bool) {
+	w := jsonWriter{decoder: d}
+	ok := w.write(n, p)
+	return w.out.Bytes(), ok
+}
+
+type jsonWriter struct {
+	decoder *decoder
+	out     bytes.Buffer
+}
+
+// write appends a value. It goes on after a mistake, so that all of them are
+// reported.
+func (w *jsonWriter) write(n *node, p *place) bool {
+	switch n.kind {
+	case nullNode:
+		w.out.WriteString("null")
+	case boolNode:
+		w.out.WriteString(lowerBool(n.text))
+	case intNode, floatNode:
+		v, err := parseNumber(n.text)
+		if err != nil {
+			w.decoder.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			return false
+		}
+		w.out.WriteString(v.json)
+	case sequenceNode:
+		return w.sequence(n, p)
+	case mappingNode:
+		return w.mapping(n, p)
+	default:
+		if p != nil && p.index < 0 && secretName(p.key) {
+			w.decoder.secret(n)
+		}
+		text, _, ok := w.decoder.expand(n, p)
+		if !ok {
+			return false
+		}
+		w.text(text)
+	}
+	return true
+}
+
+func (w *jsonWriter) sequence(n *node, p *place) bool {
+	ok := true
+	w.out.WriteByte('[')
+	for i, child := range n.children {
+		if i > 0 {
+			w.out.WriteByte(',')
+		}
+		ok = w.write(child, p.element(i)) && ok
+	}
+	w.out.WriteByte(']')
+	return ok
+}
+
+func (w *jsonWriter) mapping(n *node, p *place) bool {
+	ok, first := true, true
+	w.out.WriteByte('{')
+	for key, value := range n.pairs {
+		if !first {
+			w.out.WriteByte(',')
+		}
+		first = false
+		w.text(key.text)
+		w.out.WriteByte(':')
+		ok = w.write(value, p.field(key.text, key)) && ok
+	}
+	w.out.WriteByte('}')
+	return ok
+}
+
+// text appends a text, quoted. Nearly all need no escape.
+func (w *jsonWriter) text(s string) {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
+			w.escaped(s)
+			return
+		}
+	}
+	w.out.WriteByte('"')
+	w.out.WriteString(s)
+	w.out.WriteByte('"')
+}
+
+func (w *jsonWriter) escaped(s string) {
+	encoder := json.NewEncoder(&w.out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s); err != nil { // a text always encodes
+		fmt.Fprintf(&w.out, "%q", "")
+		return
+	}
+	w.out.Truncate(w.out.Len() - 1) // the encoder ends with a newline
+}
+
+func lowerBool(text string) string {
+	if text[0] == 't' || text[0] == 'T' {
+		return "true"
+	}
+	return "false"
+}
+
+// secretNames finds fields that hold secrets by their name, where no tag says
+// so.
+var secretNames = regexp.MustCompile(`(?i)(^|[_-])(api_?key|token|secret|password|passwd|credentials?|authorization)$`)
+
+func secretName(name string) bool {
+	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
+}
+
+// secret keeps a value of a file from being shown with the file's text.
+func (d *decoder) secret(n *node) {
+	doc := d.file.documents[n.document]
+	doc.secrets = append(doc.secrets, n)
+}
+
+// hide keeps the texts of a value that is not decoded from being shown, if it
+// is a secret, and else those below whose name says that they are.
+func (d *decoder) hide(n *node, secret bool) {
+	switch n.kind {
+	case mappingNode:
+		for key, value := range n.pairs {
+			d.hide(value, secret || secretName(key.text))
+		}
+	case sequenceNode:
+		for _, child := range n.children {
+			d.hide(child, secret)
+		}
+	case stringNode, intNode, floatNode:
+		if secret {
+			d.secret(n)
+			d.file.redactor.hide(hiddenValue{n.text, secretShown})
+		}
+	}
+}

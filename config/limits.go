@@ -1,0 +1,116 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// The limits of a configuration file. They bound time and memory whatever a
+// file contains.
+const (
+	// maxFileSize is the size, in bytes, that a file must stay below.
+	maxFileSize = 5_000_000
+	// maxDepth is how deep collections may stand in each other.
+	maxDepth = 100
+	// maxNodes is the number of values a file may have, aliases and merge keys
+	// written out.
+	maxNodes = 750_000
+	// maxExpanded is the number of bytes the texts of a file may have, aliases
+	// written out, and the bytes that variables and files may add to them.
+	maxExpanded = 16 << 20
+	// maxIncluded is the size, in bytes, of a file that a value refers to.
+	maxIncluded = 1 << 20
+	// maxIncludedTotal is the number of bytes read from all such files.
+	maxIncludedTotal = 256 << 20
+	// maxFindings is the number of diagnostics reported for one file. A file
+	// with more errors than that is not read to its end.
+	maxFindings = 1000
+)
+
+// preflight refuses data that the parser should not even see: what is too
+// large, and what is no text. Doing so first gives the place of a broken
+// character, which the parser does not know.
+func preflight(doc *document) (diag.Diagnostic, bool) {
+	data := doc.data
+	switch {
+	case len(data) >= maxFileSize:
+		doc.data = nil
+		return doc.at(0, 0, "the file has %d bytes or more; it must be smaller than %d", maxFileSize, maxFileSize).
+			WithHint("split it: several files may be given"), false
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		doc.data = nil
+		return doc.at(0, 0, "the file is encoded as UTF-16; only UTF-8 can be read"), false
+	}
+	for i := 0; i < len(data); {
+		c := data[i]
+		switch {
+		case c >= 0x20 && c < utf8.RuneSelf, c == '\n', c == '\t', c == '\r':
+			i++
+		case c < 0x20:
+			return doc.at(i, i+1, "the file contains the control character U+%04X, which YAML does not allow", c).
+				WithHint("inside double quotes, write it as an escape such as \\x%02x", c), false
+		default:
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return doc.at(i, i+1, "the file is no valid UTF-8: unexpected byte 0x%02x", c), false
+			}
+			if r == 0xFFFE || r == 0xFFFF {
+				return doc.at(i, i+size, "the file contains the character U+%04X, which YAML does not allow", r), false
+			}
+			i += size
+		}
+	}
+	if n := estimateNodes(data); n > maxNodes {
+		return doc.at(0, 0, "the file has too many values: about %d, and at most %d are allowed", n, maxNodes).
+			WithHint("split it: several files may be given"), false
+	}
+	return diag.Diagnostic{}, true
+}
+
+// estimateNodes bounds the number of nodes that parsing data makes, from the
+// characters that start one. The parser takes about 250 bytes for each, so
+// this has to be known before. Text is overestimated, by far less than what
+// separates it from the limit.
+func estimateNodes(data []byte) int {
+	n := 2
+	for i, c := range data {
+		switch c {
+		case ',', '[':
+			n++
+		case '{':
+			if i == 0 || data[i-1] != '$' {
+				n++
+			}
+		case ':', '?':
+			if blankAfter(data, i) || i > 0 && (data[i-1] == '"' || data[i-1] == '\'') {
+				n += 2
+			}
+		case '-':
+			if blankAfter(data, i) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func blankAfter(data []byte, i int) bool {
+	if i+1 >= len(data) {
+		return true
+	}
+	switch data[i+1] {
+	case ' ', '\t', '\n', '\r', ',', ']', '}', '[', '{':
+		return true
+	}
+	return false
+}
+
+// at returns an invalid-yaml diagnostic for a range of bytes.
+func (doc *document) at(from, to int, format string, args ...any) diag.Diagnostic {
+	d := diag.New(diag.InvalidYAML, "", "%s", fmt.Sprintf(format, args...))
+	d.Span = doc.spanOf(from, to)
+	return d
+}

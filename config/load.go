@@ -1,0 +1,267 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+)
+
+// Load reads the files of a configuration. What is wrong with their content is
+// in the diagnostics; the error tells of files that cannot be read, and then
+// the file is nil.
+//
+// Of several files a later one overrides an earlier one: in a registry entry
+// by entry, in the defaults field by field. Remote agents add up.
+func Load(paths []string, opts Options) (*File, diag.List, error) {
+	if len(paths) == 0 {
+		return nil, nil, errors.New("read configuration: no file is given")
+	}
+	sources := make([]Source, 0, len(paths))
+	var errs []error
+	for _, path := range paths {
+		data, err := readLimited(path, maxFileSize)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read configuration: %w", err))
+			continue
+		}
+		sources = append(sources, Source{Name: path, Data: data})
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	f, list := Parse(sources, opts)
+	return f, list, nil
+}
+
+// Parse is Load for files that were read already. The file is never nil.
+func Parse(sources []Source, opts Options) (*File, diag.List) {
+	f := &File{}
+	d := &decoder{file: f, strict: opts.RequireVariables}
+	d.expander = expander{lookup: opts.lookup(), left: maxExpanded, unread: maxIncludedTotal}
+	for i, source := range sources {
+		doc := &document{
+			name: source.Name,
+			dir:  filepath.Dir(source.Name),
+			data: bytes.TrimPrefix(source.Data, []byte("\ufeff")),
+		}
+		f.documents = append(f.documents, doc)
+		found, ok := parse(doc, i)
+		d.addAll(doc, found)
+		if !ok || !d.checkVersion(doc) {
+			doc.root = nil
+		}
+		if doc.root == nil || found.HasErrors() {
+			f.Partial = true
+		}
+	}
+	f.root = d.merge()
+	d.components(opts.Kinds)
+	d.models()
+	d.remoteAgents()
+	d.agents()
+	list := d.found
+	for _, doc := range f.documents {
+		list = append(list, doc.rest()...)
+		f.Partial = f.Partial || doc.exhausted()
+	}
+	f.redactor.finish()
+	f.redactor.diagnostics(list)
+	list = onePerPlace(list)
+	list.Sort(f.names())
+	return f, list
+}
+
+// addAll adds diagnostics of a document that have their places already.
+func (d *decoder) addAll(doc *document, found diag.List) {
+	for _, one := range found {
+		if doc.count(one.Severity) {
+			d.found = append(d.found, one)
+		} else if doc.omitted == nil {
+			doc.omitted = &one
+		}
+	}
+}
+
+// checkVersion reports a file whose format is not known. Nothing else can be
+// said about it then.
+func (d *decoder) checkVersion(doc *document) bool {
+	supported := fmt.Sprintf("the supported version is %d: write version: %d", Version, Version)
+	if doc.root == nil || doc.root.kind == nullNode {
+		found := diag.New(diag.UnsupportedVersion, "version", "the file is empty; it must say which version of the format it has").WithHint("%s", supported)
+		found.Span = doc.spanOf(0, 0)
+		d.addAll(doc, diag.List{found})
+		return false
+	}
+	if doc.root.kind != mappingNode {
+		d.report(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", describe(doc.root, false))
+		return false
+	}
+	key, value := doc.root.get("version")
+	if value == nil {
+		found := diag.New(diag.UnsupportedVersion, "version", "version is missing").WithHint("%s", supported)
+		found.Span = doc.spanOf(0, 0)
+		d.addAll(doc, diag.List{found})
+		return false
+	}
+	if value.kind == intNode || value.kind == floatNode {
+		if n, err := parseNumber(value.text); err == nil && n.float() == Version {
+			return true
+		}
+	}
+	var root *place
+	found := d.report(diag.UnsupportedVersion, root.field("version", key), value, "version %s is not supported", version(value))
+	found.hint(supported)
+	return false
+}
+
+func version(n *node) string {
+	if n.kind == stringNode {
+		return fmt.Sprintf("%q", clip(n.text))
+	}
+	if n.scalar() && n.kind != nullNode {
+		return clip(n.text)
+	}
+	return "(" + describe(n, false) + ")"
+}
+
+// merge returns the root of what all files say together.
+func (d *decoder) merge() *node {
+	m := merger{root: &node{kind: mappingNode}, position: map[*node]map[string]int{}}
+	for _, doc := range d.file.documents {
+		for key, value := range doc.root.pairs {
+			switch name := key.text; {
+			case registryNamed(name) != nil:
+				if d.isMapping(key, value) {
+					m.registry(m.root, key, value)
+				}
+			case name == "defaults":
+				if d.isMapping(key, value) {
+					m.defaults(key, value)
+				}
+			case name == "remote_agents":
+				if value.kind == sequenceNode {
+					m.appendList(key, value)
+				} else if value.kind != nullNode {
+					d.wrongTop(key, value, "a list")
+				}
+			case name != "version":
+				d.unknownTop(key, value)
+			}
+		}
+	}
+	return m.root
+}
+
+// isMapping reports whether a top-level value is a mapping, and complains if
+// it is anything else but nothing.
+func (d *decoder) isMapping(key, value *node) bool {
+	if value.kind != mappingNode && value.kind != nullNode {
+		d.wrongTop(key, value, "a mapping")
+	}
+	return value.kind == mappingNode
+}
+
+func (d *decoder) wrongTop(key, value *node, want string) {
+	var root *place
+	d.file.Partial = true
+	d.report(diag.InvalidValue, root.field(key.text, key), value, "%s must be %s, not %s", key.text, want, describe(value, false))
+}
+
+func (d *decoder) unknownTop(key, value *node) {
+	names := topNames()
+	found := d.report(diag.UnknownField, (*place)(nil).field(key.text, key), key, "unknown field %q", clip(key.text))
+	found.hint(known(names))
+	if near, ok := nearest.Of(key.text, names); ok {
+		found.hint(didYouMean(near))
+		d.file.Partial = true // what was meant to be defined there is missing
+	}
+	d.hide(value, false)
+}
+
+// merger merges the trees of files. Nodes of files stay as they are; merged
+// collections are new.
+type merger struct {
+	root *node
+	// position finds the entries of the collections that are merged into.
+	position map[*node]map[string]int
+}
+
+// set puts an entry into a collection, in the place of one with the same key.
+func (m *merger) set(into, key, value *node) {
+	at, ok := m.position[into]
+	if !ok {
+		at = make(map[string]int, len(into.children)/2)
+		for i := 0; i < len(into.children); i += 2 {
+			at[into.children[i].text] = i
+		}
+		m.position[into] = at
+	}
+	if i, ok := at[key.text]; ok {
+		into.children[i], into.children[i+1] = key, value
+		return
+	}
+	at[key.text] = len(into.children)
+	into.children = append(into.children, key, value)
+}
+
+// own returns the collection of a name in a collection, as one that may be
+// changed, or nil when there is none yet.
+func (m *merger) own(in *node, name string) *node {
+	_, have := in.get(name)
+	if have == nil {
+		return nil
+	}
+	if _, merged := m.position[have]; merged {
+		return have
+	}
+	c := *have
+	c.children = slices.Clone(have.children)
+	for i := 1; i < len(in.children); i += 2 {
+		if in.children[i] == have {
+			in.children[i] = &c
+		}
+	}
+	return &c
+}
+
+func (m *merger) registry(in, key, value *node) {
+	into := m.own(in, key.text)
+	if into == nil {
+		m.set(in, key, value)
+		return
+	}
+	for k, v := range value.pairs {
+		m.set(into, k, v)
+	}
+}
+
+func (m *merger) appendList(key, value *node) {
+	into := m.own(m.root, key.text)
+	if into == nil {
+		m.set(m.root, key, value)
+		return
+	}
+	into.children = append(into.children, value.children...)
+}
+
+// defaults merges field by field, and sections key by key.
+func (m *merger) defaults(key, value *node) {
+	into := m.own(m.root, key.text)
+	if into == nil {
+		m.set(m.root, key, value)
+		return
+	}
+	for k, v := range value.pairs {
+		_, have := into.get(k.text)
+		if k.text == "sections" && v.kind == mappingNode && have != nil && have.kind == mappingNode {
+			m.registry(into, k, v)
+			continue
+		}
+		m.set(into, k, v)
+	}
+}

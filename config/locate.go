@@ -1,0 +1,115 @@
+package config
+
+import (
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// found is what a path leads to in the files.
+type found struct {
+	key, value *node
+	// exact tells that the whole path exists, not only its beginning.
+	exact bool
+}
+
+// find walks along a path as far as it exists.
+func (f *File) find(path string) (found, bool) {
+	segments, ok := diag.ParsePath(path)
+	if !ok || f.root == nil {
+		return found{}, false
+	}
+	at := found{value: f.root}
+	for i, segment := range segments {
+		next, ok := f.step(at.value, segment)
+		if !ok {
+			return at, i > 0 && (at.key != nil || at.value != f.root)
+		}
+		at = next
+	}
+	at.exact = true
+	return at, len(segments) > 0
+}
+
+// step returns what a segment leads to from a node.
+func (f *File) step(from *node, segment diag.Segment) (found, bool) {
+	if segment.IsIndex {
+		if from.kind != sequenceNode || segment.Index >= len(from.children) {
+			return found{}, false
+		}
+		return found{value: from.children[segment.Index]}, true
+	}
+	if key, value := f.child(from, segment.Key); value != nil {
+		return found{key: key, value: value}, true
+	}
+	for _, other := range f.spellings[segment.Key] {
+		if key, value := f.child(from, other); value != nil {
+			return found{key: key, value: value}, true
+		}
+	}
+	return found{}, false
+}
+
+// spelled notes that the files have a field under another name, so that it is
+// found under its own.
+func (f *File) spelled(name, other string) {
+	if f.spellings == nil {
+		f.spellings = map[string][]string{}
+	}
+	if !contains(f.spellings[name], other) {
+		f.spellings[name] = append(f.spellings[name], other)
+	}
+}
+
+// child finds a key; large mappings get an index the first time.
+func (f *File) child(from *node, name string) (key, value *node) {
+	const large = 128
+	if len(from.children) < large {
+		return from.get(name)
+	}
+	known, ok := f.index[from]
+	if !ok {
+		known = make(map[string]int, len(from.children)/2)
+		for i := 0; i+1 < len(from.children) && from.kind == mappingNode; i += 2 {
+			known[from.children[i].text] = i
+		}
+		if f.index == nil {
+			f.index = map[*node]map[string]int{}
+		}
+		f.index[from] = known
+	}
+	if i, ok := known[name]; ok {
+		return from.children[i], from.children[i+1]
+	}
+	return nil, nil
+}
+
+// target returns the key or the value that a diagnostic of a code speaks of.
+func (f *File) target(code diag.Code, path string) (*node, bool) {
+	at, ok := f.find(path)
+	switch n := at.value; {
+	case !ok:
+		return nil, false
+	case at.key == nil:
+		return n, true
+	case !at.exact, n.kind == nullNode && n.text == "":
+		return at.key, true // rather than all of a record, or nothing
+	case code.MarksKey() && !namesItself(code, n):
+		return at.key, true
+	default:
+		return n, true
+	}
+}
+
+// locate returns the span of what a diagnostic of a code speaks of.
+func (f *File) locate(code diag.Code, path string) (diag.Span, bool) {
+	n, ok := f.target(code, path)
+	if !ok || int(n.document) >= len(f.documents) {
+		return diag.Span{}, false
+	}
+	return f.documents[n.document].span(n), true
+}
+
+// namesItself reports whether a value is the id that a diagnostic is about, as
+// the name of a remote source is.
+func namesItself(code diag.Code, n *node) bool {
+	return (code == diag.InvalidID || code == diag.DuplicateID) && n.kind == stringNode
+}

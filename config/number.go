@@ -1,0 +1,153 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// number is a number as a file writes it, exactly.
+type number struct {
+	// json is the number as JSON writes it.
+	json string
+}
+
+var errNotFinite = errors.New("infinity and NaN are not allowed")
+
+// parseNumber reads the text of a number: decimal, hexadecimal (0x),
+// octal (0o) or binary (0b), with '_' between digits if so wanted. Decimals
+// that begin with 0 are refused, because YAML 1.1 reads them as octal and YAML
+// 1.2 does not.
+func parseNumber(text string) (number, error) {
+	plain := strings.ReplaceAll(text, "_", "")
+	sign, digits := "", strings.TrimPrefix(plain, "+")
+	if rest, negative := strings.CutPrefix(digits, "-"); negative {
+		sign, digits = "-", rest
+	}
+	switch {
+	case strings.EqualFold(digits, ".inf"), strings.EqualFold(plain, ".nan"):
+		return number{}, errNotFinite
+	case digits == "":
+		return number{}, fmt.Errorf("%q is no number", clip(text))
+	case len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xXoObB", rune(digits[1])):
+		v, ok := new(big.Int).SetString(digits, 0)
+		if !ok || len(digits) > 100 {
+			return number{}, fmt.Errorf("%q is no number", clip(text))
+		}
+		return number{sign + v.String()}, nil
+	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
+		return number{}, fmt.Errorf("the number %s begins with 0, which may mean octal: write it without, or as 0o…, or in quotes", clip(text))
+	}
+	return decimal(text, sign, digits)
+}
+
+// decimal brings a decimal number into the form of JSON, without changing its
+// digits.
+func decimal(text, sign, digits string) (number, error) {
+	mantissa, exponent := digits, ""
+	if i := strings.IndexAny(digits, "eE"); i >= 0 {
+		mantissa, exponent = digits[:i], digits[i:]
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" || !validExponent(exponent) {
+		return number{}, fmt.Errorf("%q is no number", clip(text))
+	}
+	if whole == "" {
+		whole = "0"
+	}
+	n := sign + whole
+	if point && fraction != "" {
+		n += "." + fraction
+	}
+	n += exponent
+	if v, err := strconv.ParseFloat(n, 64); err != nil || math.IsInf(v, 0) {
+		return number{}, fmt.Errorf("the number %s is too large", clip(text))
+	}
+	return number{n}, nil
+}
+
+func validExponent(s string) bool {
+	if s == "" {
+		return true
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	return s != "" && allDigits(s)
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// float returns the number as a float.
+func (n number) float() float64 {
+	v, _ := strconv.ParseFloat(n.json, 64)
+	return v
+}
+
+// int returns the number when it is whole and fits an int64. whole tells
+// whether it is whole at all.
+func (n number) int() (v int64, whole bool) {
+	if v, err := strconv.ParseInt(n.json, 10, 64); err == nil {
+		return v, true
+	}
+	f := n.float()
+	if f != math.Trunc(f) {
+		return 0, false
+	}
+	if math.Abs(f) < 1<<53 {
+		return int64(f), true
+	}
+	return 0, true
+}
+
+// store stores the number, if it fits without loss.
+func (n number) store(v reflect.Value) bool {
+	switch shapeOf(v.Type()) {
+	case floatShape:
+		f := n.float()
+		if v.OverflowFloat(f) {
+			return false
+		}
+		v.SetFloat(f)
+		return true
+	case intShape:
+		i, err := strconv.ParseInt(n.json, 10, 64)
+		if err != nil {
+			var whole bool
+			if i, whole = n.int(); !whole || float64(i) != n.float() {
+				return false
+			}
+		}
+		if v.OverflowInt(i) {
+			return false
+		}
+		v.SetInt(i)
+		return true
+	default:
+		u, err := strconv.ParseUint(n.json, 10, 64)
+		if err != nil {
+			i, whole := n.int()
+			if !whole || i < 0 || float64(i) != n.float() {
+				return false
+			}
+			u = uint64(i)
+		}
+		if v.OverflowUint(u) {
+			return false
+		}
+		v.SetUint(u)
+		return true
+	}
+}

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// object is a JSON object whose members keep their order.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// with returns the object with a member added.
+func (o object) with(name string, value any) object { return append(o, member{name, value}) }
+
+// withText adds a member unless its value is empty.
+func (o object) withText(name, value string) object {
+	if value == "" {
+		return o
+	}
+	return o.with(name, value)
+}
+
+// has reports whether there is a member of a name.
+func (o object) has(name string) bool {
+	return slices.ContainsFunc(o, func(m member) bool { return m.name == name })
+}
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	out.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if err := encoder.Encode(m.name); err != nil {
+			return nil, err
+		}
+		out.WriteByte(':')
+		if err := encoder.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}

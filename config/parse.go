@@ -1,0 +1,141 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// parse reads the text of a document into its tree. ok is false when there is
+// no tree; what it reports otherwise are faults inside of one. An empty
+// document has the root nil.
+//
+// This file and convert.go are the only ones that know the YAML library.
+func parse(doc *document, index int) (found diag.List, ok bool) {
+	if d, ok := preflight(doc); !ok {
+		return diag.List{d}, false
+	}
+	text, extraLines := withDocumentStart(doc.data)
+	text, standIns := withStandIns(text)
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(
+		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
+	if err != nil {
+		return diag.List{doc.at(0, 0, "the file cannot be read: %v", err)}, false
+	}
+	c := &converter{doc: doc, index: uint16(index), extraLines: extraLines, standIns: standIns, anchors: map[*yaml.Node]*anchored{}}
+	var root, next yaml.Node
+	switch err := loadNode(loader, &root); {
+	case errors.Is(err, io.EOF):
+		return nil, true
+	case err != nil:
+		return c.syntax(err), false
+	}
+	switch err := loadNode(loader, &next); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		return c.syntax(err), false
+	default:
+		at := c.offset(next.Line, next.Column)
+		return diag.List{doc.at(at, at+len(bytes.TrimRight(firstLine(doc.data[at:]), " \t\r")),
+			"the file contains a second document; only one is allowed").
+			WithHint("put it into a file of its own: several files may be given")}, false
+	}
+	if len(root.Content) != 1 {
+		return nil, true
+	}
+	doc.root, _ = c.convert(root.Content[0], nil)
+	if c.fatal {
+		doc.root = nil
+	}
+	return c.found, !c.fatal
+}
+
+// withDocumentStart marks the start of the document when the text does not:
+// without it the parser buffers all of a file that is one flow mapping, as
+// JSON is, at several times the cost.
+func withDocumentStart(data []byte) (text []byte, lines int) {
+	for rest := data; ; {
+		line := firstLine(rest)
+		switch content := bytes.TrimLeft(line, " \t\r"); {
+		case len(content) > 0 && content[0] != '#':
+			if strings.IndexByte("[{&!*\"'", content[0]) < 0 {
+				return data, 0
+			}
+			return append([]byte("---\n"), data...), 1
+		case len(line) == len(rest):
+			return data, 0
+		}
+		rest = rest[len(line)+1:]
+	}
+}
+
+// loadNode loads a document, turning a panic of the library into an error: no
+// file may end the process.
+func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the YAML parser gave up: %v", v)
+		}
+	}()
+	return loader.Load(n)
+}
+
+// syntax turns an error of the library into diagnostics, one for each fault.
+func (c *converter) syntax(err error) diag.List {
+	var faults []*yaml.LoadError
+	var several *yaml.LoadErrors
+	var one *yaml.LoadError
+	switch {
+	case errors.As(err, &several):
+		faults = several.Errors
+	case errors.As(err, &one):
+		faults = []*yaml.LoadError{one}
+	default:
+		return diag.List{c.doc.at(0, 0, "%v", err)}
+	}
+	var list diag.List
+	for _, fault := range faults {
+		at := c.offset(fault.Mark.Line, fault.Mark.Column)
+		end := at
+		if at < len(c.doc.data) && c.doc.data[at] != '\n' && c.doc.data[at] != '\r' {
+			end = at + 1
+			for end < len(c.doc.data) && c.doc.data[end]&0xC0 == 0x80 {
+				end++
+			}
+		}
+		message := fault.Message
+		if fault.ContextMsg != "" {
+			message += " " + fault.ContextMsg
+		}
+		d := c.doc.at(at, end, "%s", message)
+		if ctx := fault.ContextMark; fault.ContextMsg != "" && ctx.Line > 0 && ctx.Line != fault.Mark.Line {
+			from := c.offset(ctx.Line, ctx.Column)
+			d.Related = []diag.Related{{Message: "it began here", Span: c.doc.spanOf(from, from+1)}}
+		}
+		list = append(list, withSyntaxHint(d, fault.Message, c.doc.data[at:]))
+	}
+	return list
+}
+
+// withSyntaxHint explains the mistakes that are made most.
+func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnostic {
+	switch {
+	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("\t")):
+		return d.WithHint("indent with spaces: YAML does not allow tabs there")
+	case strings.Contains(message, "cannot start any token"):
+		return d.WithHint("put the value into quotes")
+	case strings.Contains(message, "mapping values are not allowed"):
+		return d.WithHint("a value that contains \": \" needs quotes; or the indentation is wrong")
+	case strings.Contains(message, "max depth"):
+		return d.WithHint("at most %d collections may stand in each other", maxDepth)
+	default:
+		return d
+	}
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// place is where in the configuration a value stands. Places are made for
+// every value that is decoded, their paths only for what is reported.
+type place struct {
+	parent *place
+	// key is the name of a field; for an element of a list it is empty.
+	key   string
+	index int
+	// node is the key in the file; nil for an element of a list, and for a
+	// field that is not there.
+	node *node
+}
+
+func (p *place) field(key string, n *node) *place {
+	return &place{parent: p, key: key, node: n, index: -1}
+}
+
+func (p *place) element(i int) *place { return &place{parent: p, index: i} }
+
+// path returns the path of the place.
+func (p *place) path() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.index >= 0:
+		return diag.Index(p.parent.path(), p.index)
+	default:
+		return diag.Key(p.parent.path(), p.key)
+	}
+}
+
+// label is how a message names the place: its last key, and the positions
+// behind it.
+func (p *place) label() string {
+	switch {
+	case p == nil:
+		return "the file"
+	case p.index >= 0:
+		return p.parent.label() + "[" + strconv.Itoa(p.index) + "]"
+	default:
+		return clip(p.key)
+	}
+}
+
+// describe says what a value is, for a message.
+func describe(n *node, secret bool) string {
+	switch n.kind {
+	case nullNode:
+		return "nothing"
+	case boolNode:
+		return "the truth value " + n.text
+	case intNode, floatNode:
+		if secret {
+			return "a number"
+		}
+		return "the number " + clip(n.text)
+	case sequenceNode:
+		return "a list"
+	case mappingNode:
+		return "a mapping"
+	default:
+		if secret {
+			return "a text"
+		}
+		return fmt.Sprintf("the text %q", clip(n.text))
+	}
+}
+
+// kindName is the name of a value's type.
+func kindName(n *node) string {
+	switch n.kind {
+	case nullNode:
+		return "null"
+	case boolNode:
+		return "truth value"
+	case intNode, floatNode:
+		return "number"
+	case sequenceNode:
+		return "list"
+	case mappingNode:
+		return "mapping"
+	default:
+		return "text"
+	}
+}
+
+// clip shortens text for a message.
+func clip(text string) string {
+	const limit = 80
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+// either lists names as in "a, b or c".
+func either(names []string) string {
+	switch len(names) {
+	case 0:
+		return "none"
+	case 1:
+		return names[0]
+	default:
+		return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	}
+}

@@ -1,0 +1,324 @@
+package config
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// maxScan bounds, in bytes, how far the end of a value is looked for. A value
+// that is longer is taken to end with its first line.
+const maxScan = 64 << 10
+
+// document is one file. Its positions are computed when they are asked for,
+// which is when there is something to report.
+type document struct {
+	name, dir string
+	// data is the text without a byte order mark; nil when it is too large.
+	data []byte
+	root *node
+	// secrets are the values that the text must not be shown with.
+	secrets []*node
+	// findings and errors count what was found in the file, omitted is the
+	// first of what is not reported.
+	findings, errors int
+	omitted          *diag.Diagnostic
+
+	index *lineIndex
+}
+
+// checkpoint is the distance, in bytes, between the places whose number of
+// characters is remembered.
+const checkpoint = 512
+
+// lineIndex finds places in a text. The YAML parser ends lines also at a lone
+// carriage return and at three Unicode characters, where editors and
+// renderers do not, so both ways of counting are kept.
+type lineIndex struct {
+	data []byte
+	// parser and shown are the offsets at which lines begin.
+	parser, shown []int32
+	// runes are the numbers of characters before each checkpoint.
+	runes []int32
+	// ascii tells that each character is one byte.
+	ascii bool
+}
+
+func (doc *document) lines() *lineIndex {
+	if doc.index == nil {
+		doc.index = newLineIndex(doc.data)
+	}
+	return doc.index
+}
+
+func newLineIndex(data []byte) *lineIndex {
+	lines := bytes.Count(data, []byte("\n")) + 1
+	x := &lineIndex{
+		data:   data,
+		parser: append(make([]int32, 0, lines), 0),
+		shown:  append(make([]int32, 0, lines), 0),
+	}
+	for i, c := range data {
+		switch {
+		case c == '\n':
+			x.shown = append(x.shown, int32(i+1))
+			x.parser = append(x.parser, int32(i+1))
+		case c == '\r' && (i+1 >= len(data) || data[i+1] != '\n'):
+			x.parser = append(x.parser, int32(i+1))
+		case c == 0xC2 && bytes.HasPrefix(data[i:], []byte("\u0085")):
+			x.parser = append(x.parser, int32(i+2))
+		case c == 0xE2 && (bytes.HasPrefix(data[i:], []byte("\u2028")) || bytes.HasPrefix(data[i:], []byte("\u2029"))):
+			x.parser = append(x.parser, int32(i+3))
+		}
+	}
+	n := 0
+	for i := 0; i < len(data); i += checkpoint {
+		x.runes = append(x.runes, int32(n))
+		n += countRunes(data[i:min(i+checkpoint, len(data))])
+	}
+	x.ascii = n == len(data)
+	return x
+}
+
+// countRunes counts the characters that start in data.
+func countRunes(data []byte) int {
+	n := 0
+	for _, c := range data {
+		if c&0xC0 != 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
+// rune returns the number of characters before an offset.
+func (x *lineIndex) rune(offset int) int {
+	if x.ascii || len(x.runes) == 0 {
+		return offset
+	}
+	at := min(offset/checkpoint, len(x.runes)-1)
+	return int(x.runes[at]) + countRunes(x.data[at*checkpoint:offset])
+}
+
+// offset returns the offset of a place as the parser counts.
+func (x *lineIndex) offset(line, column int) int {
+	if line < 1 {
+		return 0
+	}
+	if line > len(x.parser) {
+		return len(x.data)
+	}
+	start := int(x.parser[line-1])
+	if x.ascii {
+		return min(start+max(column-1, 0), len(x.data))
+	}
+	want := x.rune(start) + max(column-1, 0)
+	at := sort.Search(len(x.runes), func(i int) bool { return int(x.runes[i]) > want }) - 1
+	at = max(at, start/checkpoint)
+	offset, have := at*checkpoint, int(x.runes[at])
+	if offset < start {
+		offset, have = start, x.rune(start)
+	}
+	for ; offset < len(x.data); offset++ {
+		if x.data[offset]&0xC0 == 0x80 {
+			continue
+		}
+		if have == want {
+			break
+		}
+		have++
+	}
+	return offset
+}
+
+// place returns the line and column of an offset, as they are shown.
+func (x *lineIndex) place(offset int) (line, column int) {
+	offset = min(max(offset, 0), len(x.data))
+	line = sort.Search(len(x.shown), func(i int) bool { return int(x.shown[i]) > offset })
+	return line, x.rune(offset) - x.rune(int(x.shown[line-1])) + 1
+}
+
+// spanOf returns the span of a range of bytes.
+func (doc *document) spanOf(from, to int) diag.Span {
+	x := doc.lines()
+	s := diag.Span{File: doc.name}
+	s.Line, s.Column = x.place(from)
+	s.EndLine, s.EndColumn = x.place(max(from, to))
+	return s
+}
+
+// span returns the place of a node.
+func (doc *document) span(n *node) diag.Span {
+	from, to := doc.extent(n)
+	return doc.spanOf(from, to)
+}
+
+// extent returns the bytes that a node takes up, without its anchor and tag.
+func (doc *document) extent(n *node) (from, to int) {
+	from = doc.lines().offset(int(n.line), int(n.column))
+	rest := doc.data[from:]
+	if n.style != blockCollection {
+		skipped := skipProperties(rest)
+		from, rest = from+skipped, rest[skipped:]
+	}
+	if len(rest) > maxScan {
+		rest = rest[:maxScan]
+	}
+	length, ok := 0, true
+	switch n.style {
+	case plainStyle:
+		length, ok = plainLength(rest, n.text)
+	case singleQuoted:
+		length, ok = quotedLength(rest, '\'')
+	case doubleQuoted:
+		length, ok = quotedLength(rest, '"')
+	case literalBlock, foldedBlock:
+		length, ok = blockLength(rest, n)
+	case flowCollection:
+		length, ok = flowLength(rest)
+	case blockCollection:
+		return from, max(from, doc.lastEnd(n))
+	}
+	if !ok {
+		length = len(bytes.TrimRight(firstLine(rest), " \t\r"))
+	}
+	return from, from + length
+}
+
+// lastEnd returns where the last of the values in a collection ends. Values
+// from elsewhere, which aliases and merge keys bring in, do not count.
+func (doc *document) lastEnd(n *node) int {
+	for i := len(n.children) - 1; i >= 0; i-- {
+		if child := n.children[i]; child.line >= n.line && child.document == n.document {
+			_, end := doc.extent(child)
+			return end
+		}
+	}
+	return 0
+}
+
+// skipProperties returns the length of the anchor and the tag at the start of
+// text, which no plain scalar can begin with.
+func skipProperties(text []byte) int {
+	i := 0
+	for i < len(text) && (text[i] == '&' || text[i] == '!') {
+		word := bytes.IndexAny(text[i:], " \t\r\n")
+		if word < 0 {
+			return i
+		}
+		i += word
+		for i < len(text) && strings.IndexByte(" \t\r\n", text[i]) >= 0 {
+			i++
+		}
+	}
+	return i
+}
+
+// plainLength follows the value of a plain scalar in the text, which differs
+// from it only in white space.
+func plainLength(text []byte, value string) (int, bool) {
+	if len(value) <= len(text) && string(text[:len(value)]) == value {
+		return len(value), true
+	}
+	i := 0
+	for _, word := range strings.Fields(value) {
+		for i < len(text) && strings.IndexByte(" \t\r\n", text[i]) >= 0 {
+			i++
+		}
+		if !bytes.HasPrefix(text[i:], []byte(word)) {
+			return 0, false
+		}
+		i += len(word)
+	}
+	return i, true
+}
+
+func quotedLength(text []byte, quote byte) (int, bool) {
+	for i := 1; i < len(text); i++ {
+		switch {
+		case text[i] == '\\' && quote == '"':
+			i++
+		case text[i] != quote:
+		case quote == '\'' && i+1 < len(text) && text[i+1] == quote:
+			i++
+		default:
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// blockLength returns the length of a block scalar, header included. A literal
+// one has as many lines as its value; a folded one ends before the first line
+// that is indented less than its first.
+func blockLength(text []byte, n *node) (int, bool) {
+	header := len(firstLine(text))
+	end := len(bytes.TrimRight(text[:header], " \t\r"))
+	indent, left := -1, strings.Count(strings.TrimRight(n.text, "\n"), "\n")+1
+	if strings.Trim(n.text, "\n") == "" {
+		return end, true
+	}
+	for at := header + 1; at <= len(text) && left > 0; {
+		line := firstLine(text[at:])
+		content := bytes.TrimRight(line, " \t\r")
+		if len(content) > 0 {
+			depth := len(line) - len(bytes.TrimLeft(line, " "))
+			if indent < 0 {
+				indent = depth
+			}
+			if depth < indent && n.style == foldedBlock {
+				break
+			}
+			end = at + len(content)
+		}
+		at += len(line) + 1
+		if n.style == literalBlock {
+			left--
+		}
+	}
+	return end, end < maxScan
+}
+
+// flowLength returns the length of a flow collection.
+func flowLength(text []byte) (int, bool) {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case '"', '\'':
+			if !startsToken(text, i) {
+				continue
+			}
+			length, ok := quotedLength(text[i:], c)
+			if !ok {
+				return 0, false
+			}
+			i += length - 1
+		case '#':
+			if startsToken(text, i) {
+				i += len(firstLine(text[i:]))
+			}
+		}
+	}
+	return 0, false
+}
+
+// startsToken reports whether a quote or a hash at i is one, and not part of a
+// plain scalar.
+func startsToken(text []byte, i int) bool {
+	return i == 0 || strings.IndexByte(" \t\r\n,[]{}:", text[i-1]) >= 0
+}
+
+func firstLine(text []byte) []byte {
+	if end := bytes.IndexByte(text, '\n'); end >= 0 {
+		return text[:end]
+	}
+	return text
+}

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// promptFile is the other way to write a prompt.
+type promptFile struct {
+	File string `json:"file" required:"true" path:"true" doc:"A text file, relative to the file that names it."`
+}
+
+func (d *decoder) prompt(f *field, n *node, v reflect.Value, p *place) {
+	if n.kind != mappingNode {
+		if n.kind == sequenceNode {
+			d.mismatch(f, n, p, "a text or {file: path}")
+			return
+		}
+		d.text(f, n, v, p)
+		return
+	}
+	var from promptFile
+	before := len(d.found)
+	d.record(recordOf(reflect.TypeFor[promptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
+	if from.File == "" || len(d.found) > before {
+		return
+	}
+	key, value := n.get("file")
+	text, err := d.expander.include(from.File, "")
+	if err == nil && !utf8.ValidString(text) {
+		err = fmt.Errorf("the file %s is no text in UTF-8", clip(from.File))
+	}
+	if err != nil {
+		d.report(diag.InvalidValue, p.field("file", key), value, "%v", err)
+		return
+	}
+	v.SetString(text)
+}
+
+// effortBudget is the other way to write a reasoning effort.
+type effortBudget struct {
+	Budget int `json:"budget" required:"true" min:"1" doc:"The number of tokens the model may think for."`
+}
+
+func (d *decoder) effort(f *field, n *node, v reflect.Value, p *place) {
+	switch n.kind {
+	case stringNode:
+		level := field{enum: spec.EffortLevels()}
+		text, known, ok := d.string(f, n, p)
+		if ok && known && d.allowed(&level, n, text, p) {
+			v.Set(reflect.ValueOf(spec.Effort{Level: text}))
+		}
+	case mappingNode:
+		var budget effortBudget
+		d.record(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
+		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
+	default:
+		d.mismatch(f, n, p, "one of "+strings.Join(spec.EffortLevels(), ", ")+" or {budget: tokens}")
+	}
+}

@@ -1,0 +1,205 @@
+package config
+
+import (
+	"bytes"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+const (
+	// minRedacted is the length, in bytes, from which on a hidden value is
+	// replaced wherever it occurs; shorter ones only in quotes.
+	minRedacted = 6
+	// prefixRedacted is the length from which on also the beginning of a
+	// hidden value is replaced, because messages cut off long values.
+	prefixRedacted = 24
+	// secretShown stands for a secret that the file itself contains.
+	secretShown = "***"
+)
+
+// redactor replaces values that must not be shown: what variables and files
+// were expanded to, and the secrets of a file.
+type redactor struct {
+	values []hiddenValue
+	known  map[string]bool
+}
+
+// hide adds a value, and the ways in which it is written inside of others.
+func (r *redactor) hide(v hiddenValue) {
+	if v.value == "" || r.known[v.value] {
+		return
+	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	quoted := strconv.Quote(v.value)
+	for _, spelling := range []string{v.value, quoted[1 : len(quoted)-1], url.QueryEscape(v.value), url.PathEscape(v.value)} {
+		if !r.known[spelling] {
+			r.known[spelling] = true
+			r.values = append(r.values, hiddenValue{spelling, v.shown})
+		}
+	}
+}
+
+// finish makes the redactor ready: from then on it is only read. Longer values
+// come first, because they may contain shorter ones.
+func (r *redactor) finish() {
+	slices.SortStableFunc(r.values, func(a, b hiddenValue) int { return len(b.value) - len(a.value) })
+	r.known = nil
+}
+
+// redact returns text without the hidden values.
+func (r *redactor) redact(text string) string {
+	if text == "" || len(r.values) == 0 {
+		return text
+	}
+	for _, v := range r.values {
+		switch {
+		case len(v.value) >= prefixRedacted:
+			text = replacePrefixed(text, v)
+		case len(v.value) >= minRedacted:
+			text = strings.ReplaceAll(text, v.value, v.shown)
+		default:
+			for _, quote := range []string{`"`, `'`, "`"} {
+				text = strings.ReplaceAll(text, quote+v.value+quote, quote+v.shown+quote)
+			}
+		}
+	}
+	return text
+}
+
+// replacePrefixed replaces the beginnings of a long value, as far as they go.
+func replacePrefixed(text string, v hiddenValue) string {
+	prefix := v.value[:prefixRedacted]
+	var out strings.Builder
+	for {
+		i := strings.Index(text, prefix)
+		if i < 0 {
+			break
+		}
+		out.WriteString(text[:i])
+		out.WriteString(v.shown)
+		n := prefixRedacted
+		for n < len(v.value) && i+n < len(text) && text[i+n] == v.value[n] {
+			n++
+		}
+		text = text[i+n:]
+	}
+	if out.Len() == 0 {
+		return text
+	}
+	out.WriteString(text)
+	return out.String()
+}
+
+// diagnostics redacts the texts of diagnostics in place.
+func (r *redactor) diagnostics(list diag.List) {
+	if len(r.values) == 0 {
+		return
+	}
+	for i := range list {
+		list[i].Message = r.redact(list[i].Message)
+		list[i].Hint = r.redact(list[i].Hint)
+		for j := range list[i].Related {
+			list[i].Related[j].Message = r.redact(list[i].Related[j].Message)
+		}
+	}
+}
+
+// Redact returns text without the values of variables and included files, and
+// without the secrets of the configuration. Values of six bytes and more are
+// replaced wherever they occur, shorter ones where they stand in quotes.
+func (f *File) Redact(text string) string { return f.redactor.redact(text) }
+
+// Source returns the text of a file as it may be shown: the secrets written in
+// it are replaced by asterisks, so that columns stay what they are. It is nil
+// when the file is unknown or could not be read as a text.
+func (f *File) Source(name string) []byte {
+	for _, doc := range f.documents {
+		if doc.name == name {
+			return doc.shown()
+		}
+	}
+	return nil
+}
+
+// secretValues finds what is probably a secret in a file that did not parse:
+// the rest of the line behind a key that sounds like one.
+func secretValues(data []byte) [][2]int {
+	var found [][2]int
+	for i := 0; ; {
+		colon := bytes.IndexByte(data[i:], ':')
+		if colon < 0 {
+			return found
+		}
+		i += colon + 1
+		key := bytes.TrimRight(data[max(0, i-64):i-1], `"' `)
+		if i >= len(data) || data[i] != ' ' && data[i] != '\t' || !secretName(lastWord(key)) {
+			continue
+		}
+		end := i + len(firstLine(data[i:]))
+		found = append(found, [2]int{i + 1, end})
+		i = end
+	}
+}
+
+// lastWord returns the letters, digits, '_' and '-' at the end of text.
+func lastWord(text []byte) string {
+	from := len(text)
+	for from > 0 {
+		c := text[from-1] | 0x20
+		if c != '_'|0x20 && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			break
+		}
+		from--
+	}
+	return string(text[from:])
+}
+
+func (doc *document) shown() []byte {
+	var ranges [][2]int
+	if doc.root == nil {
+		ranges = secretValues(doc.data)
+	}
+	for _, n := range doc.secrets {
+		from, to := doc.extent(n)
+		ranges = append(ranges, [2]int{from, to})
+	}
+	return mask(doc.data, ranges)
+}
+
+// onlyReference matches a text that is one reference without a default: it
+// gives nothing away.
+var onlyReference = regexp.MustCompile(`^["']?\$\{(?:[A-Za-z_][A-Za-z0-9_]*|file:[^}]*)\}["']?$`)
+
+// mask returns data with each character of the ranges replaced by an asterisk.
+// It keeps white space, and with it the shape of the text.
+func mask(data []byte, ranges [][2]int) []byte {
+	if len(ranges) == 0 {
+		return data
+	}
+	slices.SortFunc(ranges, func(a, b [2]int) int { return a[0] - b[0] })
+	out := make([]byte, 0, len(data))
+	done := 0
+	for _, r := range ranges {
+		from, to := max(r[0], done), r[1]
+		if from >= to || onlyReference.Match(data[from:to]) {
+			continue
+		}
+		out = append(out, data[done:from]...)
+		for _, c := range string(data[from:to]) {
+			if c == '\n' || c == '\r' || c == ' ' || c == '\t' {
+				out = append(out, byte(c))
+			} else {
+				out = append(out, '*')
+			}
+		}
+		done = to
+	}
+	return append(out, data[done:]...)
+}

@@ -1,0 +1,270 @@
+package config
+
+import (
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// registry is a top-level mapping of ids.
+type registry struct {
+	name, noun, doc string
+}
+
+// registries are the top-level mappings, in the order of the documentation.
+var registries = []registry{
+	{"providers", "provider", "What serves models: id to provider."},
+	{"models", "model", "Models, each a provider's model under an id of its own."},
+	{"model_pools", "model pool", "Groups of models that stand in for each other; their ids share the namespace of models."},
+	{"tools", "tool", "Tools that agents can use: id to tool."},
+	{"plugins", "plugin", "Plugins besides the built-in ones: id to plugin."},
+	{"agents", "agent", "Agents: id to agent."},
+}
+
+func registryNamed(name string) *registry {
+	for i := range registries {
+		if registries[i].name == name {
+			return &registries[i]
+		}
+	}
+	return nil
+}
+
+// topNames are the top-level keys.
+func topNames() []string {
+	names := []string{"version"}
+	for _, r := range registries {
+		names = append(names, r.name)
+	}
+	return append(names, "remote_agents", "defaults")
+}
+
+// entries calls yield for each entry of a registry, after checking its id. sound
+// tells whether that is right.
+func (d *decoder) entries(name string, yield func(id string, n *node, p *place, sound bool)) {
+	key, value := d.file.root.get(name)
+	if value == nil {
+		return
+	}
+	r := registryNamed(name)
+	top := (*place)(nil).field(name, key)
+	for key, value := range value.pairs {
+		if d.file.documents[key.document].exhausted() {
+			continue
+		}
+		p := top.field(key.text, key)
+		found := spec.CheckID(p.path(), r.noun, key.text)
+		if name == "tools" {
+			found = spec.CheckToolID(p.path(), key.text)
+		}
+		for _, one := range found {
+			d.add(one, key)
+		}
+		yield(key.text, value, p, len(found) == 0)
+	}
+}
+
+// components decodes the registries whose entries have a type.
+func (d *decoder) components(kinds Kinds) {
+	d.file.Providers = decodeKinds(d, "providers", kinds.Providers)
+	d.file.Tools = decodeKinds(d, "tools", kinds.Tools)
+	d.file.Plugins = decodeKinds(d, "plugins", kinds.Plugins)
+}
+
+func decodeKinds[S, T any](d *decoder, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {
+	var list []Entry[spec.Kind[S, T]]
+	known := kindsOf(kinds)
+	d.entries(name, func(id string, n *node, p *place, sound bool) {
+		entry := Entry[spec.Kind[S, T]]{ID: id}
+		before := d.errors()
+		if i, ok := d.kind(n, p, known); ok {
+			entry.Kind = kinds[i]
+			entry.Config = kinds[i].NewConfig()
+			d.component(id, n, p, entry.Config)
+		}
+		entry.Broken = !sound || entry.Config == nil || d.errors() > before
+		list = append(list, entry)
+	})
+	return list
+}
+
+// kind finds the kind that the type of an entry names.
+func (d *decoder) kind(n *node, p *place, kinds []kind) (int, bool) {
+	if n.kind != mappingNode {
+		d.report(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describe(n, false))
+		return 0, false
+	}
+	types := make([]string, len(kinds))
+	for i, k := range kinds {
+		types[i] = k.typ
+	}
+	key, value := n.get("type")
+	if value == nil || value.kind == nullNode {
+		d.untyped(n, p, types)
+		d.hide(n, false)
+		return 0, false
+	}
+	at := p.field("type", key)
+	text, known, ok := d.string(plain, value, at)
+	if ok && known {
+		for i, k := range kinds {
+			if k.typ == text {
+				return i, true
+			}
+		}
+		found := d.report(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip(value.text), either(types))
+		if near, ok := nearest.Of(text, types); ok {
+			found.hint(didYouMean(near))
+		}
+	}
+	d.hide(n, false)
+	return 0, false
+}
+
+// untyped reports an entry without a type, and a key that is probably meant to
+// be it.
+func (d *decoder) untyped(n *node, p *place, types []string) {
+	for key := range n.pairs {
+		if len(key.text) > len("types") {
+			continue
+		}
+		if near, ok := nearest.Of(key.text, []string{"type"}); ok && key.text != near {
+			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip(key.text)).hint(didYouMean(near))
+			return
+		}
+	}
+	d.absent("type", n, p, "allowed are "+either(types))
+}
+
+// component decodes the fields of an entry into its kind's record.
+func (d *decoder) component(id string, n *node, p *place, config any) {
+	v := reflect.ValueOf(config)
+	if v.Kind() != reflect.Pointer || v.IsNil() || shapeOf(v.Type().Elem()) != recordShape {
+		d.report(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
+		return
+	}
+	start := len(d.found)
+	r := recordOf(v.Type().Elem())
+	if r.id != nil {
+		v.Elem().FieldByIndex(r.id).SetString(id)
+	}
+	d.record(r, n, v.Elem(), p, "type")
+	if validator, ok := config.(Validator); ok {
+		d.checked(start, p, n, validator.Validate())
+	}
+}
+
+// decodeRecord decodes an entry whose record is known. It returns the number
+// of diagnostics that there were before.
+func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, start int) {
+	start = len(d.found)
+	v := reflect.ValueOf(&record).Elem()
+	r := recordOf(v.Type())
+	if r.id != nil {
+		v.FieldByIndex(r.id).SetString(id)
+	}
+	d.record(r, n, v, p, "")
+	return record, start
+}
+
+func (d *decoder) models() {
+	d.entries("models", func(id string, n *node, p *place, _ bool) {
+		m, start := decodeRecord[spec.Model](d, id, n, p)
+		d.checked(start, p, n, m.Validate())
+		d.file.Models = append(d.file.Models, m)
+	})
+	_, models := d.file.root.get("models")
+	first := make(map[string]*node, len(d.file.Models))
+	for key := range models.pairs {
+		first[key.text] = key
+	}
+	d.entries("model_pools", func(id string, n *node, p *place, _ bool) {
+		pool, start := decodeRecord[spec.Pool](d, id, n, p)
+		d.checked(start, p, n, pool.Validate())
+		if other := first[id]; other != nil {
+			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip(id)).
+				WithHint("models and model pools share one namespace; rename one of them")
+			d.twice(found, p.node, other, diag.Key("models", id), "the model is here")
+			return
+		}
+		d.file.Pools = append(d.file.Pools, pool)
+	})
+}
+
+// twice reports a second definition; the one that stands first in the files
+// counts as the first.
+func (d *decoder) twice(found diag.Diagnostic, n, first *node, path, message string) {
+	found.Related = []diag.Related{{Message: message, Path: path, Span: d.file.documents[first.document].span(first)}}
+	d.add(found, n)
+}
+
+func (d *decoder) remoteAgents() {
+	key, value := d.file.root.get("remote_agents")
+	if value == nil {
+		return
+	}
+	top := (*place)(nil).field("remote_agents", key)
+	seen := map[string]*place{}
+	for i, n := range value.children {
+		p := top.element(i)
+		source, start := decodeRecord[spec.RemoteSource](d, "", n, p)
+		d.checked(start, p, n, source.Validate())
+		nameKey, name := n.get("name")
+		if name != nil && source.Name != "" {
+			at := p.field("name", nameKey)
+			if first := seen[source.Name]; first != nil {
+				_, other := value.children[first.parent.index].get("name")
+				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip(source.Name))
+				d.twice(found, name, other, first.path(), "the first one is here")
+				continue
+			}
+			seen[source.Name] = at
+		}
+		d.file.RemoteAgents = append(d.file.RemoteAgents, source)
+	}
+}
+
+// agents decodes the defaults and the agents. What an agent inherits is
+// checked together with the agent, but reported at the defaults only.
+func (d *decoder) agents() {
+	key, value := d.file.root.get("defaults")
+	inherited := map[string]bool{}
+	if value != nil {
+		p := (*place)(nil).field("defaults", key)
+		defaults, start := decodeRecord[spec.Defaults](d, "", value, p)
+		d.checked(start, p, value, without(defaults.Validate(), "model_id"))
+		d.file.Defaults = &defaults
+		for key := range value.pairs {
+			inherited[key.text] = true
+		}
+	}
+	d.entries("agents", func(id string, n *node, p *place, _ bool) {
+		agent, start := decodeRecord[spec.Agent](d, id, n, p)
+		d.file.Agents = append(d.file.Agents, &agent)
+		merged, origin := d.file.Defaults.Apply(&agent)
+		var found diag.List
+		for _, one := range merged.Validate() {
+			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
+				continue // stands in the defaults, and is reported there
+			}
+			found = append(found, one.ForAgent(id))
+		}
+		d.checked(start, p, n, found)
+		for i := start; i < len(d.found); i++ {
+			d.found[i].Agent = id
+		}
+	})
+}
+
+// without returns the diagnostics of other paths.
+func without(list diag.List, path string) diag.List {
+	out := list[:0:0]
+	for _, one := range list {
+		if one.Path != path {
+			out = append(out, one)
+		}
+	}
+	return out
+}

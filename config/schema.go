@@ -1,0 +1,292 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// reference is the pattern of texts that contain a variable. What they will
+// be is not known to a schema, so they are allowed wherever a text is.
+const reference = `\$\{`
+
+// Schema returns the JSON Schema (draft 2020-12) of configuration files. It
+// says the same as Parse does about the shape of a file; only the schemas of
+// sections, which belong to plugins, do not know about variables, and sections
+// that none of kinds claims are allowed, because Parse allows them, too.
+func Schema(kinds Kinds) json.RawMessage {
+	w := &schemaWriter{sections: kinds.Sections, names: map[reflect.Type]string{}, taken: map[string]bool{}}
+	top := object{{"version", object{
+		{"description", "The version of the file format."},
+		{"const", Version},
+	}}}
+	for _, r := range registries {
+		top = top.with(r.name, w.registry(r, kinds))
+	}
+	top = top.with("remote_agents", object{
+		{"description", "Peers whose agents are discovered and appear as <name>/<agent>."},
+		{"type", []string{"array", "null"}},
+		{"items", w.ref(reflect.TypeFor[spec.RemoteSource]())},
+	})
+	top = top.with("defaults", orNull(object{
+		{"description", "What agents inherit; what an agent says itself wins."},
+	}.with("$ref", w.ref(defaultsType)[0].value)))
+	root := object{
+		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+		{"title", "Configuration of the agent runtime"},
+		{"type", "object"},
+		{"properties", top},
+		{"required", []string{"version"}},
+		{"additionalProperties", false},
+		{"$defs", &w.defs},
+	}
+	raw, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return json.RawMessage("true") // only what a section's schema breaks
+	}
+	return raw
+}
+
+// schemaWriter collects the definitions that a schema refers to.
+type schemaWriter struct {
+	sections []plugins.Section
+	defs     object
+	names    map[reflect.Type]string
+	taken    map[string]bool
+}
+
+// registry returns the schema of a top-level mapping.
+func (w *schemaWriter) registry(r registry, kinds Kinds) object {
+	var entry any
+	pattern := spec.IDPattern
+	switch r.name {
+	case "providers":
+		entry = w.union("provider", kindsOf(kinds.Providers))
+	case "tools":
+		pattern = spec.ToolIDPattern
+		entry = w.union("tool", kindsOf(kinds.Tools))
+	case "plugins":
+		entry = w.union("plugin", kindsOf(kinds.Plugins))
+	case "models":
+		entry = w.ref(reflect.TypeFor[spec.Model]())
+	case "model_pools":
+		entry = w.ref(reflect.TypeFor[spec.Pool]())
+	default:
+		entry = w.ref(reflect.TypeFor[spec.Agent]())
+	}
+	return object{
+		{"description", r.doc},
+		{"type", []string{"object", "null"}},
+		{"propertyNames", object{{"pattern", pattern}}},
+		{"additionalProperties", entry},
+	}
+}
+
+// union returns the schema of entries whose type decides about their fields.
+func (w *schemaWriter) union(name string, kinds []kind) any {
+	if len(kinds) == 0 {
+		return false
+	}
+	var types []string
+	var variants []any
+	for _, k := range kinds {
+		r := kindRecord(k)
+		if r == nil {
+			continue
+		}
+		def := name + "." + k.typ
+		w.define(def, w.fields(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields))
+		types = append(types, k.typ)
+		variants = append(variants, when("type", k.typ, def))
+	}
+	w.define(name, object{
+		{"type", "object"},
+		{"properties", object{{"type", choice(types).with("description", "The kind of the "+name+".")}}},
+		{"required", []string{"type"}},
+		{"allOf", variants},
+	})
+	return refTo(name)
+}
+
+// kindRecord returns the record of a kind's settings, nil when it is none.
+func kindRecord(k kind) *record {
+	t := reflect.TypeOf(k.newConfig())
+	if t == nil || t.Kind() != reflect.Pointer || shapeOf(t.Elem()) != recordShape {
+		return nil
+	}
+	return recordOf(t.Elem())
+}
+
+// when returns a condition: with that value of a field, that definition holds.
+func when(field, value, def string) object {
+	return object{
+		{"if", object{
+			{"properties", object{{field, object{{"const", value}}}}},
+			{"required", []string{field}},
+		}},
+		{"then", refTo(def)},
+	}
+}
+
+func refTo(def string) object { return object{{"$ref", "#/$defs/" + def}} }
+
+func (w *schemaWriter) define(name string, schema object) {
+	w.taken[name] = true
+	for i := range w.defs {
+		if w.defs[i].name == name {
+			w.defs[i].value = schema
+			return
+		}
+	}
+	w.defs = w.defs.with(name, schema)
+}
+
+// ref returns a reference to the definition of a record, which it adds the
+// first time.
+func (w *schemaWriter) ref(t reflect.Type) object {
+	name, ok := w.names[t]
+	if !ok {
+		name = w.name(t)
+		w.names[t] = name
+		w.define(name, nil) // takes its place before those of its fields
+		r := recordOf(t)
+		if r.variant != nil {
+			w.define(name, w.variants(name, r))
+		} else {
+			w.define(name, w.fields(r, "", nil, r.fields))
+		}
+	}
+	return refTo(name)
+}
+
+// name returns the name of a record's definition: that of its type, made
+// unique.
+func (w *schemaWriter) name(t reflect.Type) string {
+	name := recordName(t)
+	for i := 2; w.taken[name]; i++ {
+		name = recordName(t) + strconv.Itoa(i)
+	}
+	return name
+}
+
+// recordName is the name of a type as it is shown.
+func recordName(t reflect.Type) string {
+	var out strings.Builder
+	for i, c := range t.Name() {
+		if i > 0 && 'A' <= c && c <= 'Z' {
+			out.WriteByte('_')
+		}
+		out.WriteRune(c)
+	}
+	return strings.ToLower(out.String())
+}
+
+// variants returns the schema of a record whose type field decides which
+// others it has.
+func (w *schemaWriter) variants(name string, r *record) object {
+	var conditions []any
+	for _, variant := range r.variant.enum {
+		var fields []*field
+		for _, f := range r.fields {
+			if f != r.variant && (len(f.of) == 0 || contains(f.of, variant)) {
+				fields = append(fields, f)
+			}
+		}
+		def := name + "." + variant
+		w.define(def, w.fields(r, "", object{{r.variant.name, object{{"const", variant}}}}, fields))
+		conditions = append(conditions, when(r.variant.name, variant, def))
+	}
+	return object{
+		{"type", "object"},
+		{"properties", object{{r.variant.name, w.property(r, r.variant)}}},
+		{"required", []string{r.variant.name}},
+		{"allOf", conditions},
+	}
+}
+
+// fields returns the schema of a record with some of its fields. properties
+// are those it has besides.
+func (w *schemaWriter) fields(r *record, summary string, properties object, fields []*field) object {
+	var required []string
+	var clashes []any
+	for _, m := range properties {
+		required = append(required, m.name)
+	}
+	for _, f := range fields {
+		if properties.has(f.name) {
+			continue
+		}
+		properties = properties.with(f.name, w.property(r, f))
+		spelled := []string{f.name}
+		for _, s := range f.other {
+			properties = properties.with(s.name, orNull(object{
+				{"description", "The same as " + f.name + ", as a number of " + s.unitName() + "."},
+				{"type", "number"},
+				{"minimum", 0},
+			}))
+			for _, other := range spelled {
+				clashes = append(clashes, object{{"not", object{{"required", []string{other, s.name}}}}})
+			}
+			spelled = append(spelled, s.name)
+		}
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	schema := object{}.withText("description", summary).with("type", "object")
+	if len(properties) > 0 {
+		schema = schema.with("properties", properties)
+	}
+	if len(required) > 0 {
+		schema = schema.with("required", required)
+	}
+	if len(clashes) > 0 {
+		schema = schema.with("allOf", clashes)
+	}
+	return schema.with("additionalProperties", false)
+}
+
+// sectionsOf returns the schema of an agent's sections.
+func (w *schemaWriter) sectionsOf() object {
+	var properties object
+	for _, s := range w.sections {
+		name := "section." + s.Key
+		if !w.taken[name] {
+			w.taken[name] = true
+			w.defs = w.defs.with(name, sectionSchema(s))
+		}
+		properties = properties.with(s.Key, object{}.withText("description", s.Summary).with("$ref", "#/$defs/"+name))
+	}
+	schema := object{{"type", "object"}}
+	if len(properties) > 0 {
+		schema = schema.with("properties", properties)
+	}
+	return schema
+}
+
+// sectionSchema returns the schema of a section as a part of another: one that
+// refers to parts of itself becomes a resource of its own, so that it still
+// does.
+func sectionSchema(s plugins.Section) json.RawMessage {
+	raw := bytes.TrimSpace(s.Schema)
+	if len(raw) == 0 || !json.Valid(raw) {
+		return json.RawMessage("true")
+	}
+	var own struct {
+		ID     string `json:"$id"`
+		Schema string `json:"$schema"`
+	}
+	if raw[0] != '{' || json.Unmarshal(raw, &own) != nil || own.ID != "" {
+		return raw
+	}
+	if own.Schema == "" && !bytes.Contains(raw, []byte(`"$ref"`)) {
+		return raw
+	}
+	id := `{"$id":` + strconv.Quote("urn:agentruntime:section:"+s.Key) + ","
+	return append([]byte(id), raw[1:]...)
+}

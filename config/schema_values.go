@@ -1,0 +1,164 @@
+package config
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// property returns the schema of a field.
+func (w *schemaWriter) property(r *record, f *field) object {
+	schema := object{}.withText("description", f.doc)
+	if f.byDefault != "" {
+		schema = schema.with("default", typed(f))
+	}
+	var value object
+	if f.name == "sections" && (r.typ == defaultsType || r.typ == reflect.TypeFor[spec.Agent]()) {
+		value = w.sectionsOf()
+	} else {
+		value = w.value(f, f.typ)
+	}
+	if f.required {
+		switch shapeOf(f.typ) {
+		case textShape:
+			value = value.with("minLength", 1)
+		case rawShape, anyShape, customShape:
+			value = object{{"not", object{{"type", "null"}}}}
+		}
+		return append(schema, value...)
+	}
+	return orNull(append(schema, value...))
+}
+
+// typed returns the default of a field as the type it has.
+func typed(f *field) any {
+	t := f.typ
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch shapeOf(t) {
+	case boolShape, intShape, uintShape, floatShape:
+		if json.Valid([]byte(f.byDefault)) {
+			return json.RawMessage(f.byDefault)
+		}
+	}
+	return f.byDefault
+}
+
+// value returns the schema of a value of a type.
+func (w *schemaWriter) value(f *field, t reflect.Type) object {
+	switch shapeOf(t) {
+	case textShape:
+		return textSchema(f)
+	case boolShape:
+		return object{{"type", "boolean"}}
+	case intShape, uintShape:
+		return integerSchema(f, t)
+	case floatShape:
+		return limits(object{{"type", "number"}}, "minimum", "maximum", f)
+	case durationShape:
+		return object{{"type", "string"}, {"pattern", durationPattern + "|" + reference}}
+	case promptShape:
+		return object{{"anyOf", []any{object{{"type", "string"}}, w.ref(reflect.TypeFor[promptFile]())}}}
+	case namesShape:
+		return object{{"type", []string{"array", "null"}}, {"items", object{{"type", "string"}}}}
+	case effortShape:
+		return object{{"anyOf", []any{choice(spec.EffortLevels()), w.ref(reflect.TypeFor[effortBudget]())}}}
+	case textualShape:
+		return object{{"type", "string"}}
+	case pointerShape:
+		return w.value(f, t.Elem())
+	case listShape:
+		list := limits(object{{"type", "array"}}, "minItems", "maxItems", f)
+		return list.with("items", w.value(f.element(), t.Elem()))
+	case mapShape:
+		return object{{"type", "object"}, {"additionalProperties", w.value(f.element(), t.Elem())}}
+	case recordShape:
+		return w.ref(t)
+	case unsupportedShape:
+		return object{{"not", object{}}}
+	default:
+		return object{}
+	}
+}
+
+func textSchema(f *field) object {
+	switch {
+	case len(f.enum) > 0:
+		return choice(f.enum)
+	case f.pattern != nil:
+		return object{{"type", "string"}, {"pattern", "(?:" + f.pattern.String() + ")|" + reference}}
+	default:
+		return object{{"type", "string"}}
+	}
+}
+
+// choice returns the schema of one of some texts.
+func choice(values []string) object {
+	return object{{"anyOf", []any{
+		object{{"enum", values}},
+		object{{"type", "string"}, {"pattern", reference}},
+	}}}
+}
+
+// integerSchema returns the schema of a whole number, with the limits of small
+// types.
+func integerSchema(f *field, t reflect.Type) object {
+	schema := limits(object{{"type", "integer"}}, "minimum", "maximum", f)
+	unsigned := shapeOf(t) == uintShape
+	bits := t.Bits()
+	if !schema.has("minimum") {
+		switch {
+		case unsigned:
+			schema = schema.with("minimum", 0)
+		case bits < 64:
+			schema = schema.with("minimum", -(int64(1) << (bits - 1)))
+		}
+	}
+	if !schema.has("maximum") && bits < 64 {
+		if !unsigned {
+			bits--
+		}
+		schema = schema.with("maximum", int64(1)<<bits-1)
+	}
+	return schema
+}
+
+func limits(schema object, least, most string, f *field) object {
+	if f.min != nil {
+		schema = schema.with(least, json.RawMessage(format(*f.min)))
+	}
+	if f.max != nil {
+		schema = schema.with(most, json.RawMessage(format(*f.max)))
+	}
+	return schema
+}
+
+// orNull allows nothing in place of a value.
+func orNull(schema object) object {
+	var value, notes object
+	for _, m := range schema {
+		if m.name == "description" || m.name == "default" {
+			notes = append(notes, m)
+		} else {
+			value = append(value, m)
+		}
+	}
+	null := object{{"type", "null"}}
+	if len(value) == 0 {
+		return schema
+	}
+	switch first := value[0]; {
+	case first.name == "anyOf" && len(value) == 1:
+		if list, ok := first.value.([]any); ok {
+			return notes.with("anyOf", append(list, null))
+		}
+	case first.name == "type":
+		if name, ok := first.value.(string); ok {
+			value[0].value = []string{name, "null"}
+		}
+		return append(notes, value...)
+	}
+	return notes.with("anyOf", []any{value, null})
+}

@@ -1,0 +1,70 @@
+package config
+
+// nodeKind is the type of a YAML value.
+type nodeKind uint8
+
+const (
+	nullNode nodeKind = iota
+	boolNode
+	intNode
+	floatNode
+	stringNode
+	sequenceNode
+	mappingNode
+)
+
+// nodeStyle is the way in which a value is written; it tells where it ends.
+type nodeStyle uint8
+
+const (
+	plainStyle nodeStyle = iota
+	singleQuoted
+	doubleQuoted
+	literalBlock
+	foldedBlock
+	blockCollection
+	flowCollection
+)
+
+// node is a value of a file, or a key. It is small on purpose: a file may have
+// a million. An alias is the node that its anchor stands for, so nodes may
+// have several parents and are never modified.
+type node struct {
+	kind  nodeKind
+	style nodeStyle
+	// document is the index of the file the node stands in.
+	document uint16
+	// line and column are where the node starts, as the parser counts; its
+	// anchor and tag come before it. See document.span.
+	line, column int32
+	// text is the text of a scalar, quotes and escapes resolved.
+	text string
+	// children are the elements of a sequence, or the keys and values of a
+	// mapping in turn.
+	children []*node
+}
+
+// pairs calls yield for each key and value of a mapping; it yields nothing for
+// other nodes.
+func (n *node) pairs(yield func(key, value *node) bool) {
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.children); i += 2 {
+		if !yield(n.children[i], n.children[i+1]) {
+			return
+		}
+	}
+}
+
+// get returns the key and the value of a field of a mapping, or nil.
+func (n *node) get(name string) (key, value *node) {
+	for k, v := range n.pairs {
+		if k.text == name {
+			return k, v
+		}
+	}
+	return nil, nil
+}
+
+func (n *node) scalar() bool { return n.kind < sequenceNode }

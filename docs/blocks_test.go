@@ -1,0 +1,224 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+var (
+	expectation = regexp.MustCompile(`(?m)^# expect: (.*)$`)
+	comments    = regexp.MustCompile(`(?m)^(#.*)?\n`)
+)
+
+// yaml checks a block of YAML: a configuration must be valid, or have exactly
+// the errors and warnings that its comment names.
+func (s *scratch) yaml(st *step) {
+	text := st.text()
+	at := fmt.Sprintf("%s:%d", s.page.name, st.line)
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil && !strings.Contains(text, "# expect: invalid-yaml") {
+		s.Errorf("%s: %v", at, err)
+		return
+	}
+	complete := strings.HasPrefix(comments.ReplaceAllString(text, ""), "version: ")
+	switch {
+	case st.with != "":
+		name := fmt.Sprintf("part-%d.yaml", st.line)
+		s.write(name, "version: 1\n"+text)
+		s.validate(at, text, st.with, name)
+	case complete:
+		name := st.file
+		if name == "" {
+			name = fmt.Sprintf("block-%d.yaml", st.line)
+			s.write(name, text)
+		}
+		s.validate(at, text, name)
+	case st.file == "":
+		s.Errorf("%s: the block is neither a configuration nor a file; put a comment ahead of it", at)
+	}
+}
+
+func (s *scratch) validate(at, text string, files ...string) {
+	cmd := exec.CommandContext(s.Context(), program, append([]string{"validate", "--format", "json"}, files...)...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); err != nil && (!ok || failed.ExitCode() != 1) {
+		s.Errorf("%s: validate: %v\n%s", at, err, failed.Stderr)
+		return
+	}
+	var report struct {
+		Diagnostics []struct{ Code, Severity, Message string }
+	}
+	if err := json.Unmarshal(out, &report); err != nil {
+		s.Fatalf("%s: %v", at, err)
+	}
+	var got, want []string
+	for _, d := range report.Diagnostics {
+		if d.Severity != "info" && !slices.Contains(got, d.Code) {
+			got = append(got, d.Code)
+		}
+	}
+	if m := expectation.FindStringSubmatch(text); m != nil {
+		want = strings.Split(m[1], ", ")
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		s.Errorf("%s: validate finds %v, want %v\n%s", at, got, want, out)
+	}
+}
+
+// code checks that a block of Go is what a compiled file has.
+func (s *scratch) code(st *step) {
+	at := fmt.Sprintf("%s:%d", s.page.name, st.line)
+	file, names, ok := strings.Cut(st.region, "#")
+	if !ok {
+		s.Errorf("%s: the block of Go comes from no compiled file; put <!-- code: FILE#REGION --> ahead of it", at)
+		return
+	}
+	var want []string
+	for name := range strings.SplitSeq(names, "+") {
+		region, err := readRegion(file, name)
+		if err != nil {
+			s.Errorf("%s: %v", at, err)
+			return
+		}
+		if len(want) > 0 {
+			want = append(want, "")
+		}
+		want = append(want, region...)
+	}
+	have := s.page.lines[st.from:st.to]
+	if slices.Equal(have, want) {
+		return
+	}
+	if *update {
+		st.replace(want)
+		return
+	}
+	s.Errorf("%s: the block differs from %s\n--- page\n%s\n--- file\n%s", at, st.region, strings.Join(have, "\n"), strings.Join(want, "\n"))
+}
+
+// readRegion returns the lines of a file between "//docs:region NAME" and
+// "//docs:end", without what all of them are indented by.
+func readRegion(file, name string) ([]string, error) {
+	data, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	inside := false
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimRight(line, "\n")
+		switch trimmed := strings.TrimSpace(line); {
+		case trimmed == "//docs:region "+name:
+			inside = true
+		case trimmed == "//docs:end" && inside:
+			return outdent(lines), nil
+		case inside:
+			lines = append(lines, line)
+		}
+	}
+	return nil, fmt.Errorf("%s has no region %s", file, name)
+}
+
+func outdent(lines []string) []string {
+	depth := -1
+	for _, line := range lines {
+		if n := len(line) - len(strings.TrimLeft(line, "\t")); strings.TrimSpace(line) != "" && (depth < 0 || n < depth) {
+			depth = n
+		}
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		if len(line) >= depth && depth > 0 {
+			line = line[depth:]
+		}
+		out[i] = line
+	}
+	for len(out) > 0 && out[0] == "" {
+		out = out[1:]
+	}
+	for len(out) > 0 && out[len(out)-1] == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+var (
+	links    = regexp.MustCompile(`\[[^\]\n]*\]\(([^)\s]+)\)`)
+	mentions = regexp.MustCompile("`([A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)+)/?`")
+	headings = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
+	notSlug  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+)
+
+// TestLinks follows the relative links of all pages, to files and headings,
+// and looks for the files that they mention.
+func TestLinks(t *testing.T) {
+	for _, name := range pages(t) {
+		p := readPage(t, name)
+		text := prose(p)
+		for _, m := range links.FindAllStringSubmatch(text, -1) {
+			checkLink(t, name, m[1])
+		}
+		for _, m := range mentions.FindAllStringSubmatch(text, -1) {
+			top, _, _ := strings.Cut(m[1], "/")
+			if _, err := os.Stat(filepath.Join(root, top)); err != nil {
+				continue // no path of the repository
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s mentions %s: %v", name, m[1], err)
+			}
+		}
+	}
+}
+
+// prose is a page without its blocks.
+func prose(p *page) string {
+	var out []string
+	at := 0
+	for i := range p.steps {
+		if s := &p.steps[i]; s.copies == "" {
+			out = append(out, p.lines[at:s.from]...)
+			at = s.to
+		}
+	}
+	return strings.Join(append(out, p.lines[at:]...), "\n")
+}
+
+func checkLink(t *testing.T, page, target string) {
+	t.Helper()
+	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+		return
+	}
+	path, anchor, _ := strings.Cut(target, "#")
+	file := page
+	if path != "" {
+		file = filepath.ToSlash(filepath.Join(filepath.Dir(page), path))
+	}
+	if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+		t.Errorf("%s links to %s: %v", page, target, err)
+		return
+	}
+	if anchor == "" || filepath.Ext(file) != ".md" {
+		return
+	}
+	for _, m := range headings.FindAllStringSubmatch(prose(readPage(t, file)), -1) {
+		slug := notSlug.ReplaceAllString(strings.ToLower(m[1]), "")
+		if strings.ReplaceAll(slug, " ", "-") == anchor {
+			return
+		}
+	}
+	t.Errorf("%s links to %s, but there is no such heading", page, target)
+}

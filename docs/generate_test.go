@@ -1,0 +1,142 @@
+package docs_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/openai"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/log"
+	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/command"
+	httptool "github.com/agentruntime/agentruntime/tools/http"
+)
+
+// kinds is what cmd/runtime/components.go lists. TestSchema finds out when the
+// two lists differ: the schema is made from one, the command has the other.
+func kinds() config.Kinds {
+	return config.Kinds{
+		Providers: []model.ProviderKind{scripted.Kind(), openai.Kind()},
+		Tools:     []tools.Kind{httptool.Kind(), command.Kind()},
+		Plugins:   []plugins.Kind{log.Kind()},
+		Sections:  slices.Concat(resolve.Sections(), permission.New().Descriptor().Sections),
+	}
+}
+
+const schemaFile = "runtime.schema.json"
+
+// TestSchema keeps docs/runtime.schema.json what "runtime schema" prints.
+func TestSchema(t *testing.T) {
+	printed, err := exec.CommandContext(t.Context(), program, "schema").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bytes.TrimSpace(printed), bytes.TrimSpace(config.Schema(kinds()))) {
+		t.Error("the kinds of this test are not those of cmd/runtime/components.go")
+	}
+	printed = append(bytes.TrimSpace(printed), '\n')
+	have, err := os.ReadFile(schemaFile)
+	if err == nil && bytes.Equal(have, printed) {
+		return
+	}
+	if !*update {
+		t.Fatalf("docs/%s is stale (%v); run: go test ./docs -update", schemaFile, err)
+	}
+	if err := os.WriteFile(schemaFile, printed, 0o644); err != nil { //nolint:gosec // documentation
+		t.Fatal(err)
+	}
+}
+
+// TestGenerated keeps the generated parts of docs/configuration.md fresh.
+func TestGenerated(t *testing.T) {
+	file := "configuration.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for name, fresh := range map[string]string{
+		"reference":   reference(),
+		"sections":    sections(),
+		"diagnostics": diagnostics(),
+	} {
+		begin, end := fmt.Sprintf("<!-- generated: %s -->\n", name), "<!-- end generated -->"
+		i := strings.Index(text, begin)
+		if i < 0 {
+			t.Errorf("docs/%s has no region %s", file, name)
+			continue
+		}
+		i += len(begin)
+		j := strings.Index(text[i:], end)
+		if j < 0 {
+			t.Fatalf("docs/%s: the region %s has no end", file, name)
+		}
+		if text[i:i+j] == fresh {
+			continue
+		}
+		if !*update {
+			t.Errorf("the region %s of docs/%s is stale; run: go test ./docs -update", name, file)
+		}
+		text = text[:i] + fresh + text[i+j:]
+	}
+	if *update && text != string(data) {
+		if err := os.WriteFile(filepath.Clean(file), []byte(text), 0o644); err != nil { //nolint:gosec // documentation
+			t.Fatal(err)
+		}
+	}
+}
+
+// reference is the page that config makes, one level below the headings of
+// docs/configuration.md and without a title of its own.
+func reference() string {
+	_, page, _ := strings.Cut(config.Reference(kinds()), "\n")
+	var out strings.Builder
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "#") {
+			line = "#" + line
+		}
+		out.WriteString(escapeTags(line))
+	}
+	return "\n" + strings.ReplaceAll(strings.TrimSpace(out.String()), "\n\n\n", "\n\n") + "\n\n"
+}
+
+// escapeTags keeps what looks like a tag, outside of code, from being one.
+func escapeTags(line string) string {
+	parts := strings.Split(line, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.ReplaceAll(parts[i], "<", "&lt;")
+	}
+	return strings.Join(parts, "`")
+}
+
+// sections are the schemas of the sections that the program's own plugins and
+// the pipeline claim.
+func sections() string {
+	var out strings.Builder
+	for _, s := range kinds().Sections {
+		fmt.Fprintf(&out, "\n#### Section `%s`\n\n%s\n\n```json\n%s\n```\n", s.Key, s.Summary, bytes.TrimSpace(s.Schema))
+	}
+	return out.String() + "\n"
+}
+
+// diagnostics is the table of all codes.
+func diagnostics() string {
+	var out strings.Builder
+	out.WriteString("\n| Code | Severity | When |\n|---|---|---|\n")
+	for _, info := range diag.Codes() {
+		fmt.Fprintf(&out, "| `%s` | %s | %s |\n", info.Code, info.Severity, strings.ReplaceAll(info.Summary, "|", "\\|"))
+	}
+	return out.String() + "\n"
+}

@@ -1,0 +1,184 @@
+package permission
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// arguments are the decoded arguments of a call.
+type arguments struct {
+	object map[string]any
+	whole  string
+}
+
+var (
+	errMalformed = errors.New("the arguments are no JSON")
+	errNoObject  = errors.New("the arguments are no JSON object")
+)
+
+// decodeArguments decodes the arguments of a call. A key that is there twice is
+// an error, because the tool may read another one of the two than the rules.
+func decodeArguments(raw json.RawMessage) (*arguments, error) {
+	if len(raw) == 0 {
+		return &arguments{object: map[string]any{}}, nil
+	}
+	// Valid bounds the depth of what follows, too.
+	if !json.Valid(raw) {
+		return nil, errMalformed
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	v, err := decodeValue(d)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, errNoObject
+	}
+	return &arguments{object: object}, nil
+}
+
+func decodeValue(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMalformed, err)
+	}
+	switch token {
+	case json.Delim('{'):
+		return decodeObject(d)
+	case json.Delim('['):
+		return decodeList(d)
+	default:
+		return token, nil
+	}
+}
+
+func decodeObject(d *json.Decoder) (any, error) {
+	object := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errMalformed, err)
+		}
+		key, _ := token.(string)
+		if _, twice := object[key]; twice {
+			return nil, fmt.Errorf("the arguments have the key %q twice", key)
+		}
+		if object[key], err = decodeValue(d); err != nil {
+			return nil, err
+		}
+	}
+	_, err := d.Token()
+	return object, err
+}
+
+func decodeList(d *json.Decoder) (any, error) {
+	list := []any{}
+	for d.More() {
+		v, err := decodeValue(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.Token()
+	return list, err
+}
+
+// primaryFits reports whether the glob fits the one argument: the value of the
+// only key, else all arguments as JSON. A cautious rule looks at the value of
+// each key, too.
+func (a *arguments) primaryFits(glob *pattern.Pattern, cautious bool) bool {
+	if len(a.object) == 1 || cautious {
+		for _, v := range a.object {
+			if glob.Match(textOf(v)) {
+				return true
+			}
+		}
+	}
+	if len(a.object) == 1 {
+		return false
+	}
+	if a.whole == "" {
+		a.whole = textOf(a.object)
+	}
+	return glob.Match(a.whole)
+}
+
+// textOf returns a value as the rules see it: a text as it is, a number in its
+// shortest form, everything else as JSON with sorted keys. What a model may
+// write in several ways is one text.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return numberText(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case nil:
+		return "null"
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(plain(v)); err != nil {
+		return "" // what was decoded from JSON can be encoded
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// plain returns a value with its numbers in their shortest form.
+func plain(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = plain(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = plain(value)
+		}
+		return out
+	case json.Number:
+		return json.Number(numberText(v))
+	default:
+		return v
+	}
+}
+
+// numberText returns a number so that equal ones have one text: 1.0, 10e-1 and
+// 1 are all 1. An integer keeps all its digits.
+func numberText(n json.Number) string {
+	text := string(n)
+	if !strings.ContainsAny(text, ".eE") {
+		if text == "-0" {
+			return "0"
+		}
+		return text
+	}
+	// Beyond these bounds digits would become long rows of zeros.
+	const smallest, largest = 1e-6, 1e21
+	f, err := n.Float64()
+	switch abs := math.Abs(f); {
+	case err != nil:
+		return text
+	case f == 0:
+		return "0"
+	case abs >= smallest && abs < largest:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	default:
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+}

@@ -1,0 +1,159 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// policy is a section made ready. It is shared by all turns of a revision and
+// never modified.
+type policy struct {
+	// fallback is what happens to calls that no rule fits.
+	fallback Behavior
+	entries  []entry
+}
+
+// entry is one rule of a section.
+type entry struct {
+	Rule
+	behavior Behavior
+	rank     specificity
+	// name is the rule as a person would find it, text as the section has it.
+	name, text string
+}
+
+func newEntry(i int, text string, rule Rule, behavior Behavior) entry {
+	return entry{
+		Rule: rule, behavior: behavior, rank: rule.specificity(),
+		name: fmt.Sprintf("rules[%d] %q %s", i, text, behavior), text: text,
+	}
+}
+
+// forbids reports whether the rule refuses what it fits.
+func (e *entry) forbids() bool { return e.behavior == Deny || e.behavior == Terminate }
+
+// beats reports whether the rule counts when both fit.
+func (e *entry) beats(other *entry) bool {
+	switch {
+	case other == nil:
+		return true
+	case e.forbids() != other.forbids():
+		return e.forbids()
+	case e.forbids() && e.behavior != other.behavior:
+		return e.behavior == Terminate
+	}
+	if c := e.rank.compare(other.rank); c != 0 {
+		return c > 0
+	}
+	return e.behavior == Ask && other.behavior == Allow
+}
+
+// outcome is what a policy says about a call.
+type outcome struct {
+	behavior Behavior
+	// entry is the rule that counts, nil for the default.
+	entry *entry
+	// fault is set when a call cannot be judged.
+	fault error
+}
+
+func (p *policy) outcome(best *entry) outcome {
+	if best == nil {
+		return outcome{behavior: p.fallback}
+	}
+	return outcome{behavior: best.behavior, entry: best}
+}
+
+// decide judges a call. Its arguments are looked at only when a rule for the
+// tool does.
+func (p *policy) decide(tool string, raw json.RawMessage) outcome {
+	best, conditional := p.unconditional(tool)
+	if !conditional || best != nil && best.behavior == Terminate {
+		return p.outcome(best)
+	}
+	var args *arguments
+	for i := range p.entries {
+		e := &p.entries[i]
+		if !e.Conditional() || !e.MatchesTool(tool) || !e.beats(best) {
+			continue
+		}
+		if args == nil {
+			var err error
+			if args, err = decodeArguments(raw); err != nil {
+				return p.unjudged(best, err)
+			}
+		}
+		if e.fits(args, e.behavior != Allow) {
+			best = e
+		}
+	}
+	return p.outcome(best)
+}
+
+// unconditional returns the rule that counts among those that do not look at
+// arguments, and whether others do.
+func (p *policy) unconditional(tool string) (best *entry, conditional bool) {
+	for i := range p.entries {
+		e := &p.entries[i]
+		switch {
+		case !e.MatchesTool(tool):
+		case e.Conditional():
+			conditional = true
+		case e.beats(best):
+			best = e
+		}
+	}
+	return best, conditional
+}
+
+// unjudged is the outcome of a call whose arguments cannot be judged.
+func (p *policy) unjudged(best *entry, err error) outcome {
+	if best != nil && best.forbids() {
+		return p.outcome(best)
+	}
+	return outcome{behavior: Deny, fault: err}
+}
+
+// verdict returns what can be told about a tool without a call.
+func (p *policy) verdict(tool string) plugins.Verdict {
+	best, conditional := p.unconditional(tool)
+	final := plugins.Verdict{Access: p.outcome(best).behavior.access(), Rule: p.name(best)}
+	if !conditional {
+		return final
+	}
+	// Rules that look at arguments matter when they would count and change
+	// anything.
+	var names []string
+	for i := range p.entries {
+		e := &p.entries[i]
+		if e.Conditional() && e.MatchesTool(tool) && e.beats(best) && e.behavior.access() != final.Access {
+			names = append(names, e.name)
+		}
+	}
+	if len(names) == 0 {
+		return final
+	}
+	return plugins.Verdict{Access: plugins.AccessDepends, Rule: strings.Join(names, ", ") + ", else " + final.Rule}
+}
+
+// name names a rule, or the default.
+func (p *policy) name(e *entry) string {
+	if e == nil {
+		return "default_behavior " + string(p.fallback)
+	}
+	return e.name
+}
+
+func (b Behavior) access() plugins.Access {
+	switch b {
+	case Allow:
+		return plugins.AccessAllow
+	case Ask:
+		return plugins.AccessAsk
+	default:
+		return plugins.AccessDeny
+	}
+}

@@ -1,0 +1,137 @@
+package permission
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// Rule says which tool calls are meant. Make one with ParseRule; the zero Rule
+// fits no call.
+type Rule struct {
+	tool toolPattern
+	// primary is the glob over the one argument, when there is one.
+	primary *pattern.Pattern
+	// conditions must all hold.
+	conditions []condition
+	// star tells a rule written tool(*) from one written tool.
+	star bool
+}
+
+// toolKind says how a rule names its tools; a greater one is more specific.
+type toolKind uint8
+
+const (
+	byRegex toolKind = iota + 1
+	byGlob
+	byName
+)
+
+// toolPattern is the part of a rule that names tools.
+type toolPattern struct {
+	kind toolKind
+	// text is the name or glob, or the expression between the slashes.
+	text  string
+	glob  pattern.Pattern
+	regex *regexp.Regexp
+}
+
+func (t *toolPattern) matches(id string) bool {
+	switch t.kind {
+	case byName:
+		return t.text == id
+	case byGlob:
+		return t.glob.Match(id)
+	case byRegex:
+		return t.regex.MatchString(id)
+	default:
+		return false
+	}
+}
+
+// String returns the rule in its usual spelling, from which it can be parsed
+// again.
+func (r Rule) String() string {
+	var b strings.Builder
+	if r.tool.kind == byRegex {
+		b.WriteString("/" + strings.ReplaceAll(r.tool.text, "/", `\/`) + "/")
+	} else {
+		b.WriteString(r.tool.text)
+	}
+	switch {
+	case r.star:
+		b.WriteString("(*)")
+	case r.primary != nil:
+		b.WriteString("(" + r.primary.String() + ")")
+	case len(r.conditions) > 0:
+		b.WriteByte('(')
+		for i := range r.conditions {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(r.conditions[i].String())
+		}
+		b.WriteByte(')')
+	}
+	return b.String()
+}
+
+// MatchesTool reports whether the rule speaks of a tool, with some arguments
+// at least.
+func (r *Rule) MatchesTool(id string) bool { return r.tool.matches(id) }
+
+// Conditional reports whether the rule looks at arguments.
+func (r *Rule) Conditional() bool { return r.primary != nil || len(r.conditions) > 0 }
+
+// fits reports whether the arguments of a call are those that the rule speaks
+// of. A cautious rule fits also when the glob over the one argument fits any
+// argument.
+func (r *Rule) fits(args *arguments, cautious bool) bool {
+	if r.primary != nil {
+		return args.primaryFits(r.primary, cautious)
+	}
+	for i := range r.conditions {
+		if !r.conditions[i].holds(args.object) {
+			return false
+		}
+	}
+	return true
+}
+
+// specificity orders rules; a greater one is more specific.
+type specificity struct {
+	tool       toolKind
+	arguments  bool
+	fields     int
+	operations int
+}
+
+func (r *Rule) specificity() specificity {
+	s := specificity{tool: r.tool.kind, arguments: r.Conditional(), fields: len(r.conditions)}
+	if r.primary != nil {
+		s.operations = like.precision()
+	}
+	for i := range r.conditions {
+		s.operations += r.conditions[i].op.precision()
+	}
+	return s
+}
+
+// compare returns a number above 0 when s is more specific than other, and one
+// below when it is less.
+func (s specificity) compare(other specificity) int {
+	if s.tool != other.tool {
+		return int(s.tool) - int(other.tool)
+	}
+	if s.arguments != other.arguments {
+		if s.arguments {
+			return 1
+		}
+		return -1
+	}
+	if s.fields != other.fields {
+		return s.fields - other.fields
+	}
+	return s.operations - other.operations
+}

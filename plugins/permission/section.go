@@ -1,0 +1,114 @@
+package permission
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// Behavior is what a rule does with the calls that it fits.
+type Behavior string
+
+// The behaviors.
+const (
+	// Allow lets a call through.
+	Allow Behavior = "allow"
+	// Ask lets a call through when a person agrees.
+	Ask Behavior = "ask"
+	// Deny refuses a call; the model reads why, and the turn goes on.
+	Deny Behavior = "deny"
+	// Terminate refuses a call and ends the turn.
+	Terminate Behavior = "terminate"
+)
+
+var schema = json.RawMessage(`{
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "default_behavior": {
+      "description": "What happens to calls that no rule fits.",
+      "type": "string",
+      "enum": ["allow", "ask", "deny"],
+      "default": "ask"
+    },
+    "rules": {
+      "description": "A rule that denies wins over all others; among the rest the most specific one counts.",
+      "type": "array",
+      "items": {
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["tool"],
+        "properties": {
+          "tool": {
+            "description": "The tool, as an id, a glob or a /regular expression/, and optionally its arguments in parentheses: bash(rm *), http(url ~ \"https://*\").",
+            "type": "string",
+            "minLength": 1
+          },
+          "behavior": {
+            "description": "What happens to calls that fit; terminate denies the call and ends the turn.",
+            "type": "string",
+            "enum": ["allow", "ask", "deny", "terminate"],
+            "default": "ask"
+          },
+          "scope": {
+            "description": "Accepted for compatibility; it has no effect.",
+            "type": "string"
+          }
+        }
+      }
+    }
+  }
+}`)
+
+// section is the section as it is written.
+type section struct {
+	DefaultBehavior Behavior `json:"default_behavior"`
+	Rules           []struct {
+		Tool     string   `json:"tool"`
+		Behavior Behavior `json:"behavior"`
+	} `json:"rules"`
+}
+
+// decode compiles the section. A rule that does not compile makes the section
+// invalid: were it left out, a mistyped denial would let everything through.
+func decode(raw json.RawMessage) (*policy, diag.List) {
+	var s section
+	if raw != nil {
+		s2, list := plugins.DecodeInto(section{})(raw)
+		if list != nil {
+			return nil, list
+		}
+		s = s2
+	}
+	var list diag.List
+	p := &policy{fallback: s.DefaultBehavior, entries: make([]entry, 0, len(s.Rules))}
+	switch p.fallback {
+	case "":
+		p.fallback = Ask
+	case Allow, Ask, Deny:
+	default:
+		list = append(list, diag.New(diag.InvalidPluginConfig, "default_behavior", "default_behavior is %q; allowed are allow, ask and deny", p.fallback))
+	}
+	for i, r := range s.Rules {
+		path := diag.Index("rules", i)
+		if r.Behavior == "" {
+			r.Behavior = Ask
+		}
+		if !slices.Contains([]Behavior{Allow, Ask, Deny, Terminate}, r.Behavior) {
+			list = append(list, diag.New(diag.InvalidPluginConfig, path+".behavior", "behavior is %q; allowed are allow, ask, deny and terminate", r.Behavior))
+			continue
+		}
+		rule, err := ParseRule(r.Tool)
+		if err != nil {
+			list = append(list, diag.New(diag.InvalidPattern, path+".tool", "%v", err))
+			continue
+		}
+		p.entries = append(p.entries, newEntry(i, r.Tool, rule, r.Behavior))
+	}
+	if list != nil {
+		return nil, list
+	}
+	return p, nil
+}

@@ -1,0 +1,51 @@
+package resolve
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// toolbox is tools that belong together. The set of them is made when the first
+// agent that has them runs.
+type toolbox struct {
+	entries []*tools.Entry
+	set     func() *tools.Set
+}
+
+func newToolbox(entries []*tools.Entry) *toolbox {
+	return &toolbox{entries: entries, set: sync.OnceValue(func() *tools.Set { return tools.NewSet(entries) })}
+}
+
+// toolboxes keeps the toolboxes of a revision, so that agents with the same
+// tools share one.
+type toolboxes struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	all  map[uint64][]*toolbox
+}
+
+// of returns the toolbox of some entries, in their order.
+func (b *toolboxes) of(entries []*tools.Entry) *toolbox {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all == nil {
+		b.seed, b.all = maphash.MakeSeed(), make(map[uint64][]*toolbox)
+	}
+	var h maphash.Hash
+	h.SetSeed(b.seed)
+	for _, entry := range entries {
+		maphash.WriteComparable(&h, entry)
+	}
+	sum := h.Sum64()
+	for _, box := range b.all[sum] {
+		if slices.Equal(box.entries, entries) {
+			return box
+		}
+	}
+	box := newToolbox(slices.Clone(entries))
+	b.all[sum] = append(b.all[sum], box)
+	return box
+}
