@@ -124,7 +124,7 @@ func collect(err error, list *List) {
 		*list = append(*list, d.Diagnostic())
 		return
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // as above
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, part := range joined.Unwrap() {
 			collect(part, list)
 		}

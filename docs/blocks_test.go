@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,11 +165,17 @@ var (
 )
 
 // TestLinks follows the relative links of all pages, to files and headings,
-// and looks for the files that they mention.
+// and looks for the files and tests that they mention.
 func TestLinks(t *testing.T) {
+	tests := testNames(t)
 	for _, name := range pages(t) {
 		p := readPage(t, name)
 		text := prose(p)
+		for _, m := range testName.FindAllString(text, -1) {
+			if !tests[m] {
+				t.Errorf("%s mentions %s, which does not exist", name, m)
+			}
+		}
 		for _, m := range links.FindAllStringSubmatch(text, -1) {
 			checkLink(t, name, m[1])
 		}
@@ -182,6 +189,31 @@ func TestLinks(t *testing.T) {
 			}
 		}
 	}
+}
+
+var (
+	testName = regexp.MustCompile(`\bTest[A-Z]\w*`)
+	declared = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// testNames are the names of all tests of the repository.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, m := range declared.FindAllStringSubmatch(string(data), -1) {
+			names[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // prose is a page without its blocks.
@@ -221,4 +253,69 @@ func checkLink(t *testing.T, page, target string) {
 		}
 	}
 	t.Errorf("%s links to %s, but there is no such heading", page, target)
+}
+
+var (
+	commandRow = regexp.MustCompile("(?m)^\\| `runtime ([a-z]+)[^`]*` \\|(.*)\\|[^|]*\\|$")
+	flagName   = regexp.MustCompile(`--([a-z-]+)`)
+)
+
+// TestCommandTable compares the README's table of commands with their help.
+func TestCommandTable(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]string{}
+	for _, m := range commandRow.FindAllStringSubmatch(string(data), -1) {
+		listed[m[1]] = m[2]
+	}
+	all := help(t)
+	_, commands, _ := strings.Cut(all, "Available Commands:\n")
+	commands, _, _ = strings.Cut(commands, "\n\n")
+	for line := range strings.Lines(commands) {
+		name := strings.Fields(line)[0]
+		row, ok := listed[name]
+		if name == "help" || name == "completion" || name == "serve" {
+			continue // serve only says that it is not there yet
+		}
+		if !ok {
+			t.Errorf("the README does not list the command %s", name)
+			continue
+		}
+		delete(listed, name)
+		_, text, _ := strings.Cut(help(t, name), "Flags:\n")
+		have, want := flagsIn(row), flagsIn(text)
+		if len(have) == 0 {
+			have = []string{"format"} // not worth its place in the row
+		}
+		if want = slices.DeleteFunc(want, func(f string) bool { return f == "help" }); len(want) == 0 {
+			have = nil
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("the README gives %s the flags %v, but it has %v", name, have, want)
+		}
+	}
+	for name := range listed {
+		t.Errorf("the README lists the command %s, which does not exist", name)
+	}
+}
+
+// flagsIn returns the flags that a text names, sorted.
+func flagsIn(text string) []string {
+	var list []string
+	for _, m := range flagName.FindAllStringSubmatch(text, -1) {
+		list = append(list, m[1])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func help(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, append(args, "--help")...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }

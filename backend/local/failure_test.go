@@ -138,48 +138,23 @@ func TestAnEffectThatPanicsDoesNotFailTheTurn(t *testing.T) {
 	got.ends(t, event.NaturalEnd, "")
 }
 
-// TestAPanicWhileAnEventIsEmitted lets the receiver of events panic at every
-// event of a turn, one after the other.
-func TestAPanicWhileAnEventIsEmitted(t *testing.T) {
-	play := func(at int) (got scene, cancelled bool) {
-		n, broken := 0, false
-		waits := does(func(ctx context.Context, c *tools.Call) (tools.Result, error) {
-			if c.ID == "b" {
-				c.Host.Progress("working")
-				return tools.TextResult("ok"), nil
-			}
-			if at >= 0 {
-				<-ctx.Done()
-			}
-			return tools.TextResult("ok"), nil
-		})
-		got = stage{
+func TestAPanicWhileAnEventIsEmittedFailsTheTurn(t *testing.T) {
+	play := func(at int) scene {
+		n := 0
+		return stage{
 			model: says(asks("try", callWith("a", "x", "{}"), callWith("b", "x", "{}")), text("done")),
-			tools: map[string]tools.Tool{"x": waits},
+			tools: map[string]tools.Tool{"x": answers("ok")},
 			sees: func(event.Data) {
-				if n++; n == at && !broken {
-					broken = true
+				if n++; n == at {
 					panic("sink")
 				}
 			},
 		}.play(t)
-		return got, broken
 	}
-	whole, _ := play(-1)
-	callsDone := 0
-	for i, typ := range whole.types() {
-		if typ == event.TypeToolCallDone || typ == event.TypeToolCallStreamDelta {
-			callsDone = i + 1
-		}
-	}
+	whole := play(0)
+	whole.ends(t, event.NaturalEnd, "")
 	for at := 1; at <= len(whole.events); at++ {
-		if whole.types()[at-1] == event.TypeStepEnd || at > callsDone-2 {
-			break // from here on the call that waits would wait for its time limit
-		}
-		got, broken := play(at)
-		if !broken {
-			t.Fatalf("event %d was never emitted", at)
-		}
+		got := play(at)
 		if got.Termination.Code != backend.CodePanic || got.err == nil {
 			t.Errorf("event %d: the turn ended by %+v", at, got.Termination)
 		}
@@ -189,4 +164,29 @@ func TestAPanicWhileAnEventIsEmitted(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAPanicWhileAnEventIsEmittedCancelsTheCallsThatRun(t *testing.T) {
+	cancelled := make(chan struct{})
+	got := stage{
+		model: says(asks("", call("waits"), call("talks")), text("done")),
+		tools: map[string]tools.Tool{
+			"waits": like(tools.Descriptor{Timeout: tools.NoTimeout}, func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+				<-ctx.Done()
+				close(cancelled)
+				return tools.Result{}, ctx.Err()
+			}),
+			"talks": does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+				c.Host.Progress("working")
+				return tools.Result{}, nil
+			}),
+		},
+		sees: func(d event.Data) {
+			if d.Type() == event.TypeToolCallStreamDelta {
+				panic("sink")
+			}
+		},
+	}.play(t)
+	<-cancelled
+	got.ends(t, event.Failed, backend.CodePanic)
 }

@@ -188,7 +188,9 @@ type fn struct {
 
 func (f fn) Descriptor() tools.Descriptor { return f.about }
 
-func (f fn) Call(ctx context.Context, call *tools.Call) (tools.Result, error) { return f.run(ctx, call) }
+func (f fn) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	return f.run(ctx, call)
+}
 
 // does returns a tool that runs a function.
 func does(run func(ctx context.Context, call *tools.Call) (tools.Result, error)) tools.Tool {

@@ -133,7 +133,10 @@ func TestATurnThatIsGivenUp(t *testing.T) {
 		{"in the first of two tools", stage{model: says(first), agent: spec.Agent{ToolExecution: spec.Sequential}, tools: map[string]tools.Tool{"x": obeys(time.Minute)}}, after,
 			[]string{"c! tool x was cancelled", "d! [Tool execution was interrupted]"}},
 		{"in the first of two serial tools", stage{model: says(first), tools: map[string]tools.Tool{"x": like(tools.Descriptor{Serial: true},
-			func(ctx context.Context, _ *tools.Call) (tools.Result, error) { <-ctx.Done(); return tools.TextResult("late"), nil })}}, after,
+			func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+				<-ctx.Done()
+				return tools.TextResult("late"), nil
+			})}}, after,
 			[]string{"c late", "d! [Tool execution was interrupted]"}},
 		{"in a gate", stage{model: says(first), tools: map[string]tools.Tool{"x": answers("ok")},
 			plugins: []plugin{gate(func(ctx context.Context, _ *plugins.PhaseContext) (plugins.Decision, error) {

@@ -96,6 +96,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && (len(args) <= most || most == unlimited) {
 			return nil
 		}
+		if len(args) == 0 {
+			return usagef(cmd, "no argument is given")
+		}
 		return usagef(cmd, "%s given", count(len(args), "argument is", "arguments are"))
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // maxPrompt bounds a prompt read from standard input, in bytes.
@@ -36,10 +34,12 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	format := formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := p.load(args[:1], true, newLogger(p.err, verbose))
+		log := &logOutput{out: p.err}
+		l, err := p.load(args[:1], true, newLogger(log, verbose))
 		if err != nil {
 			return err
 		}
+		log.redact = l.file.Redact
 		prompt, err := promptOf(cmd.Context(), args[2:], p.in)
 		if err != nil {
 			return err
@@ -91,16 +91,6 @@ func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
 		}
 		return got.data, nil
 	}
-}
-
-func newLogger(w io.Writer, verbose bool) *zap.Logger {
-	level := zapcore.InfoLevel
-	if verbose {
-		level = zapcore.DebugLevel
-	}
-	encoder := zap.NewProductionEncoderConfig()
-	encoder.EncodeTime = zapcore.ISO8601TimeEncoder
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoder), zapcore.Lock(zapcore.AddSync(w)), level))
 }
 
 func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format string) error {

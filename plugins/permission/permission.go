@@ -23,9 +23,9 @@
 // the call has exactly one, else against all arguments as one JSON object with
 // sorted keys. So that a needless argument does not get a call past a rule,
 // rules that do not allow fit as well when the value of any argument does. In
-// such a glob a quote or parenthesis that has no partner, and an operator that
-// would make it a condition, is written with a '\' before it; blanks around the
-// glob do not count.
+// such a glob a parenthesis without its partner, and an operator or quote that
+// would make it read like a condition, is written with a '\' before it, as in
+// bash(NODE_ENV\=test npm *). Blanks around the glob do not count.
 //
 // A rule that denies wins over all others; among the rest the most specific
 // one counts, and one that asks before one that allows. What no rule speaks of

@@ -1,0 +1,129 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	stdruntime "runtime"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"pgregory.net/rapid"
+)
+
+// mishap is what goes wrong at some point of a random turn.
+type mishap struct {
+	at     int // the event at which it happens
+	cancel bool
+	hook   plugins.Phase // the phase in which a hook fails
+	fails  bool
+}
+
+// TestEveryTurnEndsOnceAndAnswersItsCalls plays turns of random models, tools
+// and mishaps, and checks what every turn keeps.
+func TestEveryTurnEndsOnceAndAnswersItsCalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SampledFrom([]string{"good", "bad", "panics", "exits", "serial", "gated", "unknown"})
+		args := rapid.SampledFrom([]string{`{}`, `null`, ``, `{"a":`, `[]`, `{"a":1}`})
+		ids := rapid.SampledFrom([]string{"", "x", "y", "z"})
+		var script []answer
+		for range rapid.IntRange(1, 5).Draw(t, "answers") {
+			a := answer{text: rapid.SampledFrom([]string{"", "hm", "well"}).Draw(t, "text")}
+			if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+				a.err = &model.Error{Class: rapid.SampledFrom([]model.ErrorClass{model.Provider, model.Unauthorized, model.Cancelled}).Draw(t, "class")}
+			}
+			for range rapid.IntRange(0, 4).Draw(t, "calls") {
+				a.calls = append(a.calls, model.ToolCall{
+					ID: ids.Draw(t, "id"), Name: names.Draw(t, "tool"), Arguments: []byte(args.Draw(t, "args")),
+				})
+			}
+			script = append(script, a)
+		}
+		m := mishap{
+			at: rapid.IntRange(0, 40).Draw(t, "at"), cancel: rapid.Bool().Draw(t, "cancel"),
+			fails: rapid.Bool().Draw(t, "hook fails"), hook: rapid.SampledFrom(plugins.Phases()).Draw(t, "hook"),
+		}
+		agent := spec.Agent{
+			ID: "a", PluginIDs: []string{"p"}, MaxRounds: new(rapid.IntRange(0, 4).Draw(t, "rounds")),
+			ToolExecution: rapid.SampledFrom([]spec.ToolExecution{spec.Parallel, spec.Sequential}).Draw(t, "mode"),
+		}
+		play(t, agent, script, m)
+	})
+}
+
+func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var log events
+	seen := 0
+	troubled := func() bool { return m.fails && seen >= m.at }
+	serial := &tools.Func[struct{}, string]{Serial: true, Run: func(context.Context, struct{}) (string, error) { return "ok", nil }}
+	rt, err := withAgents(scripts(map[string][]answer{"a": script}), agent).
+		WithPlugin("p", plugin(func(r *plugins.Registrar) {
+			if m.hook != plugins.ToolGate {
+				r.Hook(m.hook, func(context.Context, *plugins.PhaseContext) error {
+					if troubled() {
+						return errors.New("trouble")
+					}
+					return nil
+				})
+			}
+			r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+				if p.Call.Name == "gated" {
+					return plugins.Decision{Kind: plugins.Block, Reason: "no", Terminate: troubled()}, nil
+				}
+				return plugins.Decision{}, nil
+			}))
+		})).
+		WithTool("serial", serial).
+		WithTool("gated", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("ok"), nil })).
+		WithTool("good", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+			c.Host.Progress("working")
+			return tools.TextResult("ok"), nil
+		})).
+		WithTool("bad", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
+		WithTool("panics", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("bad") })).
+		WithTool("exits", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+			stdruntime.Goexit()
+			return tools.Result{}, nil
+		})).
+		Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rt.Run(ctx, runtime.Prompt("a", "go"), event.SinkFunc(func(ev event.Event) {
+		log.Emit(ev)
+		if seen++; m.cancel && seen == m.at {
+			cancel()
+		}
+	}))
+	checkLog(t, log.list)
+	checkMessages(t, got.Messages)
+	finish := log.list[len(log.list)-1].Data.(*event.RunFinish)
+	if finish.Status != got.Status || finish.Termination != got.Termination || finish.Steps != got.Steps {
+		t.Errorf("the log ends with %+v, the result with %+v", finish, got)
+	}
+	if bad := got.Status == event.StatusFailed || got.Status == event.StatusCanceled; bad != (err != nil) {
+		t.Errorf("the turn ended %s with the error %v", got.Status, err)
+	}
+	if got.Status == event.StatusCanceled && ctx.Err() == nil && !cancelledByModel(script) {
+		t.Errorf("nobody cancelled the turn that ended by %+v", got.Termination)
+	}
+	if steps := fmt.Sprint(got.Steps); agent.Rounds() > 0 && got.Steps > agent.Rounds() {
+		t.Errorf("the turn took %s steps of %d", steps, agent.Rounds())
+	}
+}
+
+func cancelledByModel(script []answer) bool {
+	for _, a := range script {
+		if e, ok := a.err.(*model.Error); ok && e.Class == model.Cancelled {
+			return true
+		}
+	}
+	return false
+}

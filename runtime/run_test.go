@@ -1,0 +1,243 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestATurn(t *testing.T) {
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "look", "{}"), {text: "all is well"}}})
+	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look).WithIDs(func() string { return "turn-1" }))
+
+	var log events
+	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "how is it?"), &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkLog(t, log.list)
+	checkMessages(t, got.Messages)
+	if got.Status != event.StatusSucceeded || got.Termination != (event.Termination{Type: event.NaturalEnd}) {
+		t.Errorf("the turn ended %s by %+v", got.Status, got.Termination)
+	}
+	if got.TurnID != "turn-1" || got.SessionID != "turn-1" || got.Agent != "clerk" || got.Revision != 1 {
+		t.Errorf("the result names turn %q, session %q, agent %q, revision %d", got.TurnID, got.SessionID, got.Agent, got.Revision)
+	}
+	last := log.list[len(log.list)-1].Data
+	want := &event.RunFinish{
+		Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd},
+		Result: &event.Outcome{Response: "all is well"}, Usage: event.Usage{Input: 20, Output: 2}, Steps: 2,
+	}
+	if diff := cmp.Diff(want, last); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(&event.RunStart{AgentID: "clerk", Revision: 1}, log.list[0].Data); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARequestThatCannotBeginHasNoEvents(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		req  runtime.Request
+		is   func(error) bool
+	}{
+		{"no such agent", t.Context(), runtime.Prompt("clark", "hello"), func(err error) bool {
+			e, ok := errors.AsType[*resolve.AgentNotFoundError](err)
+			return ok && e.ID == "clark" && e.Nearest == "clerk"
+		}},
+		{"no input", t.Context(), runtime.Request{AgentID: "clerk"}, func(err error) bool { return errors.Is(err, runtime.ErrNoInput) }},
+		{"cancelled before", over, runtime.Prompt("clerk", "hello"), func(err error) bool { return errors.Is(err, context.Canceled) }},
+		{"too much for the backend", t.Context(), runtime.Request{
+			AgentID: "far", Input: []model.Message{model.User("again")}, History: []model.Message{model.User("before")},
+			Params: model.Params{Temperature: new(0.0)},
+		}, func(err error) bool {
+			e, ok := errors.AsType[*backend.MismatchError](err)
+			return ok && cmp.Equal(e.Mismatches, []backend.Mismatch{
+				{Dimension: "overrides", Required: backend.OverrideParams, Actual: backend.LevelNone},
+				{Dimension: "transcript", Required: backend.TranscriptFull, Actual: backend.TranscriptPrompt},
+			})
+		}},
+		{"a backend that panics when it is asked", t.Context(), runtime.Prompt("mad", "hello"), func(err error) bool {
+			_, ok := errors.AsType[*backend.PanicError](err)
+			return ok
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			mad := spec.Agent{ID: "mad", Endpoint: far.Endpoint}
+			peer := &remote{profile: func() backend.Profile {
+				if tt.req.AgentID == "mad" {
+					panic("oops")
+				}
+				return backend.WeakestProfile()
+			}}
+			rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"}, far, mad).WithBackend(factory{peer}))
+			var log events
+			got, err := rt.Run(tt.ctx, tt.req, &log)
+			if got != nil || len(log.list) != 0 || !tt.is(err) {
+				t.Errorf("the result is %+v after %d events, the error %v", got, len(log.list), err)
+			}
+		})
+	}
+}
+
+func TestARemoteTurn(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		execute func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error)
+		types   []event.Type
+		status  event.Status
+		end     event.Termination
+		answer  string
+	}{
+		{"answers", func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+			host.Emit(&event.TextDelta{Delta: "hi"})
+			return &backend.Result{Response: "hi from " + job.Agent.ID, Steps: 1}, nil
+		}, []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish}, event.StatusSucceeded,
+			event.Termination{Type: event.NaturalEnd}, "hi from far"},
+		{"gives nothing", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+			return nil, nil
+		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusSucceeded, event.Termination{Type: event.NaturalEnd}, ""},
+		{"fails", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+			return &backend.Result{Response: "so far"}, errors.New("the peer went away")
+		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusFailed,
+			event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: "the peer went away"}, "so far"},
+		{"is blocked", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+			return &backend.Result{Termination: event.Termination{Type: event.Blocked, Detail: "no"}}, nil
+		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusFailed, event.Termination{Type: event.Blocked, Detail: "no"}, ""},
+		{"panics", func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
+			host.Emit(&event.TextDelta{Delta: "hi"})
+			panic("oops")
+		}, []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish}, event.StatusFailed,
+			event.Termination{Type: event.Failed, Code: backend.CodePanic, Detail: "panic: oops"}, ""},
+		{"emits what is not its own", func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
+			host.Emit(&event.RunStart{AgentID: "somebody"})
+			host.Emit(&event.RunFinish{Status: event.StatusFailed})
+			return &backend.Result{Response: "hi"}, nil
+		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusSucceeded, event.Termination{Type: event.NaturalEnd}, "hi"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rt := build(t, withAgents(scripts(nil), far).WithBackend(factory{&remote{execute: tt.execute}}))
+			var log events
+			got, err := rt.Run(t.Context(), runtime.Prompt("far", "hello"), &log)
+			checkLog(t, log.list)
+			if diff := cmp.Diff(tt.types, log.types()); diff != "" {
+				t.Error(diff)
+			}
+			if got.Status != tt.status || got.Termination != tt.end || got.Response != tt.answer {
+				t.Errorf("the turn ended %s by %+v with %q", got.Status, got.Termination, got.Response)
+			}
+			failure, ok := errors.AsType[*runtime.TurnError](err)
+			if failed := tt.status != event.StatusSucceeded; failed != ok || ok && failure.Termination != tt.end {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+func TestATurnThatFailsGivesItsCause(t *testing.T) {
+	refused := &model.Error{Class: model.Unauthorized, Provider: "fake", Status: 401, Message: "no such key"}
+	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "well", err: refused}}}), spec.Agent{ID: "clerk"}))
+	var log events
+	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
+	checkLog(t, log.list)
+	if e, ok := errors.AsType[*model.Error](err); !ok || e != refused {
+		t.Errorf("the error is %v", err)
+	}
+	want := event.Termination{Type: event.Failed, Code: "unauthorized", Detail: "provider fake: unauthorized (HTTP 401): no such key"}
+	if got.Termination != want || got.Status != event.StatusFailed || got.Usage.Total() != 0 {
+		t.Errorf("the turn ended by %+v", got.Termination)
+	}
+	if finish := log.list[len(log.list)-1].Data.(*event.RunFinish); finish.Result != nil {
+		t.Errorf("a turn that came to nothing has the result %+v", finish.Result)
+	}
+}
+
+func TestACancelledTurn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	exec := &answerer{answer: func(context.Context, string, int) answer {
+		cancel()
+		return answer{text: "half"}
+	}}
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	var log events
+	got, err := rt.Run(ctx, runtime.Prompt("clerk", "hello"), &log)
+	checkLog(t, log.list)
+	if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) {
+		t.Errorf("the turn ended %s with the error %v", got.Status, err)
+	}
+}
+
+func TestASuspendedTurnIsNoError(t *testing.T) {
+	ticket := &plugins.Ticket{ID: "t", Action: "ask"}
+	asks := plugin(func(r *plugins.Registrar) {
+		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+			return plugins.Decision{Kind: plugins.Suspend, Ticket: ticket}, nil
+		}))
+	})
+	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {calls("c", "look", "{}")}}), spec.Agent{ID: "clerk", PluginIDs: []string{"asks"}}).
+		WithTool("look", look).WithPlugin("asks", asks))
+	var log events
+	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
+	checkLog(t, log.list)
+	if err != nil || got.Status != event.StatusWaiting || len(got.Tickets) != 1 || got.Tickets[0] != ticket {
+		t.Errorf("the turn ended %s with the tickets %v and the error %v", got.Status, got.Tickets, err)
+	}
+}
+
+func TestASinkThatPanicsFailsTheTurnAndStillSeesItsEnd(t *testing.T) {
+	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	play := func(at int) (*events, *runtime.Result, error) {
+		exec := scripts(map[string][]answer{"clerk": {calls("c", "look", "{}"), {text: "done"}}})
+		rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look))
+		var log events
+		got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), event.SinkFunc(func(ev event.Event) {
+			log.Emit(ev)
+			if len(log.list) == at {
+				panic("full")
+			}
+		}))
+		return &log, got, err
+	}
+	whole, _, err := play(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 1; at <= len(whole.list); at++ {
+		log, got, err := play(at)
+		if _, ok := errors.AsType[*backend.PanicError](err); !ok {
+			t.Errorf("event %d: the error is %v", at, err)
+		}
+		want := at + 1 // nothing but the end follows
+		if at == len(whole.list) {
+			want = at
+		}
+		last := &log.list[len(log.list)-1]
+		if len(log.list) != want || last.Seq != uint64(want) || !last.Terminal() {
+			t.Errorf("event %d: the sink was given %d events, the last %s with seq %d", at, len(log.list), last.Data.Type(), last.Seq)
+		}
+		checkMessages(t, got.Messages)
+	}
+}
+
+func TestTheSinkMayBeNil(t *testing.T) {
+	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "hi"}}}), spec.Agent{ID: "clerk"}))
+	if got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), nil); err != nil || got.Response != "hi" {
+		t.Errorf("the turn came to %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,228 @@
+package spec_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAgentValidate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		agent spec.Agent
+		want  []string
+	}{
+		"a small one":                    {spec.Agent{ModelID: "m"}, nil},
+		"a whole one":                    {*whole(), nil},
+		"no model":                       {spec.Agent{}, []string{"missing-field model_id: model_id is missing"}},
+		"an endpoint instead of a model": {spec.Agent{Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}}, nil},
+		"zero is unlimited":              {spec.Agent{ModelID: "m", MaxRounds: new(0), MaxContinuationRetries: new(0)}, nil},
+		"negative limits": {spec.Agent{ModelID: "m", MaxRounds: new(-1), MaxContinuationRetries: new(-2)}, []string{
+			"invalid-value max_rounds: max_rounds is -1; it must be 0 or more",
+			"invalid-value max_continuation_retries: max_continuation_retries is -2; it must be 0 or more",
+		}},
+		"an unknown execution": {spec.Agent{ModelID: "m", ToolExecution: "paralel"}, []string{
+			`invalid-value tool_execution: tool_execution is "paralel"; allowed are parallel and sequential`,
+		}},
+		"parts": {
+			spec.Agent{
+				ModelID: "m", StopConditions: []spec.StopCondition{{Type: spec.StopOnTool}, {}}, ReasoningEffort: &spec.Effort{},
+				ContextPolicy: &spec.ContextPolicy{MaxContextTokens: new(0)}, Sections: spec.Sections{"b": []byte(`{`), "a.b": nil, "c": []byte(`null`)},
+			},
+			[]string{
+				"missing-field stop_conditions[1].type: type is missing",
+				"invalid-value reasoning_effort.budget: budget is 0; it must be a positive number of tokens",
+				"invalid-value context_policy.max_context_tokens: max_context_tokens is 0; it must be 1 or more",
+				`invalid-value sections["a.b"]: section "a.b" is no valid JSON`,
+				`invalid-value sections.b: section "b" is no valid JSON`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.agent.Validate(), tt.want...)
+		})
+	}
+}
+
+func TestContextPolicyValidate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy spec.ContextPolicy
+		want   []string
+	}{
+		"nothing set": {spec.ContextPolicy{}, nil},
+		"sound":       {spec.ContextPolicy{MaxContextTokens: new(100), MaxOutputTokens: new(99), MinRecentMessages: new(0), CompactionMode: "compact_to_safe_frontier"}, nil},
+		"no room for the conversation": {spec.ContextPolicy{MaxContextTokens: new(100), MaxOutputTokens: new(100)}, []string{
+			"invalid-value max_output_tokens: max_output_tokens is 100, which leaves nothing of max_context_tokens 100 for the conversation",
+		}},
+		"all wrong": {
+			spec.ContextPolicy{MaxOutputTokens: new(0), AutocompactThreshold: new(-1), MinRecentMessages: new(-1), CompactionRawSuffixMessages: new(-1), CompactionMode: "x"},
+			[]string{
+				"invalid-value max_output_tokens: max_output_tokens is 0; it must be 1 or more",
+				"invalid-value autocompact_threshold: autocompact_threshold is -1; it must be 1 or more",
+				"invalid-value min_recent_messages: min_recent_messages is -1; it must be 0 or more",
+				"invalid-value compaction_raw_suffix_messages: compaction_raw_suffix_messages is -1; it must be 0 or more",
+				`invalid-value compaction_mode: "x" is not allowed here; choose one of [keep_recent_raw_suffix compact_to_safe_frontier]`,
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.policy.Validate(), tt.want...)
+		})
+	}
+}
+
+// whole returns an agent with every field set.
+func whole() *spec.Agent {
+	return &spec.Agent{
+		ID: "a", Description: "Answers.", ModelID: "m", SystemPrompt: "You are helpful.",
+		MaxRounds: new(3), MaxContinuationRetries: new(1),
+		StopConditions:  []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
+		ReasoningEffort: &spec.Effort{Budget: 5}, ToolExecution: spec.Sequential,
+		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
+		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{},
+		Delegates: []string{"b"},
+		ContextPolicy: &spec.ContextPolicy{
+			MaxContextTokens: new(9), MaxOutputTokens: new(8), MinRecentMessages: new(1), EnablePromptCache: new(false),
+			AutocompactThreshold: new(7), CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: new(2),
+		},
+		Sections: spec.Sections{"retry": []byte(`{"max_retries":1}`)},
+		Endpoint: &spec.Endpoint{
+			Backend: "a2a", BaseURL: "https://x.example", Auth: &spec.Auth{Type: "bearer", Token: "secret"}, Target: "t",
+			Timeout: new(spec.Duration(time.Second)), Options: map[string]json.RawMessage{"poll": []byte(`1`)},
+		},
+		Registry: "cloud",
+	}
+}
+
+func TestAgentsSurviveJSON(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(whole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), "secret") {
+		t.Errorf("the JSON shows a token: %s", data)
+	}
+	var again spec.Agent
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	want := whole()
+	want.Endpoint.Auth.Token = "***"
+	if diff := cmp.Diff(want, &again); diff != "" {
+		t.Errorf("round trip (-want +got):\n%s", diff)
+	}
+	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: the token is the placeholder that stands for a hidden one")
+}
+
+// A copy shares no memory that anybody would write to.
+func TestCopiesShareNothing(t *testing.T) {
+	t.Parallel()
+	model := &spec.Model{
+		ID: "m", ContextWindow: new(1), MaxOutputTokens: new(1),
+		Modalities: &spec.Modalities{Input: []spec.Modality{"text"}, Output: []spec.Modality{"text"}},
+		Pricing:    &spec.Pricing{CachedInputPerMillion: new(1.5)},
+	}
+	pool := &spec.Pool{
+		ID: "p", Members: []spec.PoolMember{{ModelID: "m", Weight: new(2.0)}}, Routing: &spec.Routing{Home: "round_robin"},
+		Switch: &spec.Switch{
+			OnCircuitOpen: new(true), OnQuota: new(true), QuotaRetryAfter: new(spec.Duration(1)),
+			OnPermanent: new(true), MaxSwitchesPerSession: new(1),
+		},
+	}
+	for _, pair := range [][2]any{{whole(), whole().Clone()}, {model, model.Clone()}, {pool, pool.Clone()}} {
+		if diff := cmp.Diff(pair[0], pair[1]); diff != "" {
+			t.Errorf("a copy differs (-original +copy):\n%s", diff)
+		}
+	}
+	a := whole()
+	for _, shared := range []string{
+		sharing(reflect.ValueOf(a).Elem(), reflect.ValueOf(a.Clone()).Elem(), "agent"),
+		sharing(reflect.ValueOf(model).Elem(), reflect.ValueOf(model.Clone()).Elem(), "model"),
+		sharing(reflect.ValueOf(pool).Elem(), reflect.ValueOf(pool.Clone()).Elem(), "pool"),
+	} {
+		if shared != "" {
+			t.Errorf("original and copy share %s", shared)
+		}
+	}
+	if c := new(spec.Agent).Clone(); !reflect.DeepEqual(c, new(spec.Agent)) {
+		t.Errorf("the copy of nothing is %+v", c)
+	}
+}
+
+// sharing returns the first place at which two values have the same memory. The
+// bytes of raw JSON may be shared.
+func sharing(a, b reflect.Value, path string) string {
+	if a.Type() == reflect.TypeFor[json.RawMessage]() {
+		return ""
+	}
+	switch a.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice:
+		empty := a.IsNil() || a.Kind() == reflect.Slice && a.Len() == 0
+		if !empty && a.Pointer() == b.Pointer() {
+			return path
+		}
+	default:
+	}
+	switch a.Kind() {
+	case reflect.Pointer:
+		if !a.IsNil() {
+			return sharing(a.Elem(), b.Elem(), path)
+		}
+	case reflect.Slice:
+		for i := range a.Len() {
+			if shared := sharing(a.Index(i), b.Index(i), path+"[]"); shared != "" {
+				return shared
+			}
+		}
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if shared := sharing(a.Field(i), b.Field(i), path+"."+a.Type().Field(i).Name); shared != "" {
+				return shared
+			}
+		}
+	default:
+	}
+	return ""
+}
+
+func TestHowAnAgentIsPresented(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		agent spec.Agent
+		want  string
+	}{
+		"its description":        {spec.Agent{ID: "a", Description: "Answers.", SystemPrompt: "You are"}, "Answers."},
+		"its first line":         {spec.Agent{ID: "a", SystemPrompt: " \n\t\n  You are helpful. \nAnd brief."}, "You are helpful."},
+		"its id":                 {spec.Agent{ID: "a", SystemPrompt: " \n "}, "a"},
+		"a hundred characters":   {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("é", 200))}, strings.Repeat("é", 100)},
+		"exactly a hundred":      {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("é", 100))}, strings.Repeat("é", 100)},
+		"bytes that are no text": {spec.Agent{ID: "a", SystemPrompt: spec.Prompt(strings.Repeat("\xff", 101))}, strings.Repeat("\uFFFD", 100)},
+	} {
+		got := tt.agent.DisplayDescription()
+		if got != tt.want || utf8.RuneCountInString(got) > 100 {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestTheLimitsOfAnAgentHaveDefaults(t *testing.T) {
+	t.Parallel()
+	var a spec.Agent
+	if a.Rounds() != 16 || a.ContinuationRetries() != 2 || !a.Local() {
+		t.Errorf("rounds %d, continuation retries %d, local %v", a.Rounds(), a.ContinuationRetries(), a.Local())
+	}
+	a = spec.Agent{MaxRounds: new(0), MaxContinuationRetries: new(0), Endpoint: &spec.Endpoint{}}
+	if a.Rounds() != 0 || a.ContinuationRetries() != 0 || a.Local() {
+		t.Errorf("rounds %d, continuation retries %d, local %v", a.Rounds(), a.ContinuationRetries(), a.Local())
+	}
+}
