@@ -42,7 +42,8 @@ type RequestPlan struct {
 	// Include, when Restrict is set, names the only tools that are offered.
 	Include  []string
 	Restrict bool
-	// Exclude names tools that are not offered; it wins over Include.
+	// Exclude names tools that are not offered; it wins over Include. A call
+	// of a tool that was not offered is not executed.
 	Exclude []string
 	// Params override those of the agent, field by field.
 	Params model.Params

@@ -101,7 +101,7 @@ func TestOneCauseGivesOneDiagnostic(t *testing.T) {
 			[]draft{func(d *registry.Draft) {
 				d.Defaults = &spec.Defaults{Agent: spec.Agent{Sections: spec.Sections{"retry": []byte(`{"max_retries": -1, "x": 1}`)}}}
 			}, many(func(*spec.Agent) {})},
-			[]string{"invalid-plugin-config defaults.sections.retry.x", "invalid-plugin-config defaults.sections.retry.max_retries"},
+			[]string{"invalid-plugin-config defaults.sections.retry.max_retries", "invalid-plugin-config defaults.sections.retry.x"},
 		},
 		"a bad pattern in the defaults": {
 			[]draft{func(d *registry.Draft) {

@@ -2,6 +2,7 @@ package resolve_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"testing"
@@ -249,4 +250,27 @@ func offered(p *resolve.Plan) []string {
 func holds[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
+}
+
+// gated returns a plugin with a gate that can tell of a tool before a call.
+func gated(verdict func(toolID string) plugins.Verdict) made {
+	return made{register: func(r *plugins.Registrar) error {
+		r.ToolGate(gate{verdict: verdict})
+		return nil
+	}}
+}
+
+type gate struct {
+	verdict func(string) plugins.Verdict
+}
+
+func (gate) Check(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+	return plugins.Decision{}, nil
+}
+
+func (g gate) Verdict(toolID string) plugins.Verdict { return g.verdict(toolID) }
+
+// decodeWarning finds nothing but a warning.
+func decodeWarning(json.RawMessage) (any, diag.List) {
+	return nil, diag.List{diag.New(diag.UnmatchedPattern, "rules[0]", "shadowed")}
 }

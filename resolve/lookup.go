@@ -131,10 +131,7 @@ func (t *template) executorOf(m *spec.Model, agent string) model.Executor {
 			t.fail(t.index.providerNotFound(m, agent))
 			return nil
 		}
-		for _, d := range m.Validate() { // Check reports the same; an unchecked revision nothing else
-			d.Path = diag.Join(t.index.set.Models.Path(m.ID), d.Path)
-			t.fail(d.ForAgent(agent))
-		}
+		t.failBelow(t.index.set.Models.Path(m.ID), m.Validate())
 		return nil
 	}
 	t.trace.add("looked up", "provider", m.ProviderID, "")
@@ -151,6 +148,10 @@ func (t *template) executorOf(m *spec.Model, agent string) model.Executor {
 // poolExecutor returns the executor of a pool, or nil when a member cannot be
 // served. Its state is shared by all agents of the revision that use it.
 func (t *template) poolExecutor(pool *spec.Pool) model.Executor {
+	if found := pool.Validate(); found.HasErrors() {
+		t.failBelow(t.index.set.Pools.Path(pool.ID), found)
+		return nil
+	}
 	list := make([]model.Member, 0, len(pool.Members))
 	for i := range pool.Members {
 		member := &pool.Members[i]
@@ -180,6 +181,15 @@ func (t *template) poolExecutor(pool *spec.Pool) model.Executor {
 	return t.index.sharedPool(key, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
+}
+
+// failBelow reports what is wrong with a record that the agent uses. Check says
+// the same of the record itself; in an unchecked revision nothing else does.
+func (t *template) failBelow(path string, list diag.List) {
+	for _, d := range list {
+		d.Path = diag.Join(path, d.Path)
+		t.fail(d.ForAgent(t.agent.ID))
+	}
 }
 
 func poolPolicy(pool *spec.Pool) model.PoolPolicy {
@@ -233,7 +243,10 @@ func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.
 	found := agent.Endpoint.Validate()
 	factory, known := x.set.Backends.Get(kind)
 	if known {
-		found = append(found, factory.Validate(agent.Endpoint)...)
+		err := guarded("Validate", func() { found = append(found, factory.Validate(agent.Endpoint)...) })
+		if err != nil {
+			found = append(found, diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err))
+		}
 	}
 	var errs []error
 	for _, d := range found {

@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	stdruntime "runtime"
 	"testing"
 
@@ -114,14 +113,14 @@ func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
 	if got.Status == event.StatusCanceled && ctx.Err() == nil && !cancelledByModel(script) {
 		t.Errorf("nobody cancelled the turn that ended by %+v", got.Termination)
 	}
-	if steps := fmt.Sprint(got.Steps); agent.Rounds() > 0 && got.Steps > agent.Rounds() {
-		t.Errorf("the turn took %s steps of %d", steps, agent.Rounds())
+	if agent.Rounds() > 0 && got.Steps > agent.Rounds() {
+		t.Errorf("the turn took %d steps of %d", got.Steps, agent.Rounds())
 	}
 }
 
 func cancelledByModel(script []answer) bool {
 	for _, a := range script {
-		if e, ok := a.err.(*model.Error); ok && e.Class == model.Cancelled {
+		if e, ok := errors.AsType[*model.Error](a.err); ok && e.Class == model.Cancelled {
 			return true
 		}
 	}

@@ -96,9 +96,9 @@ func TestTheArgumentsOfAFunctionAreChecked(t *testing.T) {
 		return fmt.Sprint(in.Query, in.Limit, in.Tags, in.Deep != nil && *in.Deep), nil
 	}})
 	for args, want := range map[string]string{
-		`{"query":"go"}`: "go0[]false",
-		`{"query":"go","limit":3,"tags":["a"],"deep":true}`: "go3[a]true",
-		`{"query":"go","tags":null,"deep":null}`:            "go0[]false",
+		`{"query":"go"}`: "go0 [] false",
+		`{"query":"go","limit":3,"tags":["a"],"deep":true}`: "go3 [a] true",
+		`{"query":"go","tags":null,"deep":null}`:            "go0 [] false",
 		`{}`:                                                `!tool_input_invalid: "query" is missing`,
 		`{"query":7}`:                                       "!tool_input_invalid: query: it is a number, but must be a string",
 		`{"query":"go","limit":1.5}`:                        "!tool_input_invalid: limit: it is a number, but must be an integer",
@@ -159,6 +159,6 @@ func ExampleFunc() {
 	}
 	fmt.Println(result.Content[0].Text)
 	// Output:
-	// {"type":"object","required":["city"],"properties":{"city":{"type":"string","description":"where to look"}},"additionalProperties":false}
+	// {"type":"object","properties":{"city":{"type":"string","description":"where to look"}},"required":["city"],"additionalProperties":false}
 	// sunny in Paris
 }

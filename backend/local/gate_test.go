@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -104,7 +103,7 @@ func TestACallThatEndsTheTurnInterruptsTheOthers(t *testing.T) {
 
 func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
 	ticket := &plugins.Ticket{ID: "t1", Action: "tool:PermissionConfirm"}
-	asks1 := gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+	asksForSome := gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		switch p.Call.ID {
 		case "a":
 			return plugins.Decision{Kind: plugins.Suspend, Reason: "approval", Ticket: ticket}, nil
@@ -117,7 +116,7 @@ func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
 	got := stage{
 		model:   says(asks("", callWith("a", "x", "{}"), callWith("b", "x", "{}"), callWith("c", "x", "{}"))),
 		tools:   map[string]tools.Tool{"x": answers("ran")},
-		plugins: []plugin{asks1},
+		plugins: []plugin{asksForSome},
 	}.play(t)
 	got.ends(t, event.Suspended, "")
 	if diff := cmp.Diff([]*plugins.Ticket{ticket, {ID: "b", Message: "no ticket"}}, got.Tickets); diff != "" {
@@ -128,18 +127,18 @@ func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
 	}
 }
 
-// cap1 is a gate that also holds delegates.
-type cap1 struct{ plugins.GateFunc }
+// lid is a gate that also holds delegates.
+type lid struct{ plugins.GateFunc }
 
-func (c cap1) Ceiling(ctx context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+func (c lid) Ceiling(ctx context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	return c.Check(ctx, p)
 }
 
 func TestTheCeilingIsAskedBesidesTheOwnGates(t *testing.T) {
-	blocks := cap1{func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+	blocks := lid{func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 		return plugins.Decision{Kind: plugins.Block, Reason: "above you"}, nil
 	}}
-	breaks := cap1{func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) { panic("broken") }}
+	breaks := lid{func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) { panic("broken") }}
 	for want, ceiling := range map[string][]plugins.CeilingGate{
 		"c failed above you": {blocks},
 		"c failed plugin of a delegating agent could not decide: panic: broken": {breaks},
@@ -175,5 +174,3 @@ func TestAToolThatWasNotOfferedIsNotExecuted(t *testing.T) {
 		t.Errorf("ran is %t; %s", ran, diff)
 	}
 }
-
-var _ model.Executor = (*script)(nil)

@@ -71,7 +71,7 @@ func TestStopConditions(t *testing.T) {
 	})
 	works, breaks := asks("", callWith("c", "ok", "{}")), asks("", callWith("c", "bad", "{}"))
 	mixed := asks("", callWith("c", "ok", "{}"), callWith("d", "bad", "{}"))
-	says1 := func(s string) reply { return asks(s, callWith("c", "ok", "{}")) }
+	sayAnd := func(s string) reply { return asks(s, callWith("c", "ok", "{}")) }
 	for _, tt := range []struct {
 		name     string
 		when     []spec.StopCondition
@@ -91,13 +91,13 @@ func TestStopConditions(t *testing.T) {
 		{"errors off", []spec.StopCondition{{Type: spec.StopConsecutiveErrors}}, says(breaks, breaks, text("done")), "", 3, "done"},
 		{"tool", []spec.StopCondition{{Type: spec.StopOnTool, ToolName: "bad"}}, says(works, mixed, text("done")), "stop_on_tool", 2, ""},
 		{"tool off", []spec.StopCondition{{Type: spec.StopOnTool}}, says(mixed, text("done")), "", 2, "done"},
-		{"content", []spec.StopCondition{{Type: spec.StopContentMatch, Pattern: `(?i)\bdone\b`}}, says(says1("not yet"), says1("All done."), text("never")), "content_match", 2, "All done."},
+		{"content", []spec.StopCondition{{Type: spec.StopContentMatch, Pattern: `(?i)\bdone\b`}}, says(sayAnd("not yet"), sayAnd("All done."), text("never")), "content_match", 2, "All done."},
 		{"content of the last answer", []spec.StopCondition{{Type: spec.StopContentMatch, Pattern: `done`}}, says(text("done")), "content_match", 1, "done"},
 		{"content off", []spec.StopCondition{{Type: spec.StopContentMatch}}, says(text("done")), "", 1, "done"},
-		{"loop", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 3}}, says(says1("a"), says1("b"), says1("b"), says1("b"), text("done")), "loop_detection", 4, "b"},
-		{"loop, silence does not count", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 2}}, says(says1("a"), works, says1("a"), text("done")), "loop_detection", 3, "a"},
-		{"loop off", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 1}}, says(says1("a"), says1("a"), text("a")), "", 3, "a"},
-		{"two loops do not count twice", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 5}, {Type: spec.StopLoopDetection, Window: 3}}, says(says1("a"), says1("a"), text("done")), "", 3, "done"},
+		{"loop", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 3}}, says(sayAnd("a"), sayAnd("b"), sayAnd("b"), sayAnd("b"), text("done")), "loop_detection", 4, "b"},
+		{"loop, silence does not count", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 2}}, says(sayAnd("a"), works, sayAnd("a"), text("done")), "loop_detection", 3, "a"},
+		{"loop off", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 1}}, says(sayAnd("a"), sayAnd("a"), text("a")), "", 3, "a"},
+		{"two loops do not count twice", []spec.StopCondition{{Type: spec.StopLoopDetection, Window: 5}, {Type: spec.StopLoopDetection, Window: 3}}, says(sayAnd("a"), sayAnd("a"), text("done")), "", 3, "done"},
 		{"the first that holds", []spec.StopCondition{{Type: spec.StopOnTool, ToolName: "bad"}, {Type: spec.StopMaxRounds, Rounds: 1}}, says(mixed), "stop_on_tool", 1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func (p faultyPlugin) Register(r *plugins.Registrar) error {
 		}))
 	}
 	if p.config.Tool != "" {
-		r.Tool(p.config.Tool, faultyTool{p.config})
+		r.Tool(p.config.Tool, faultyTool(p))
 	}
 	return nil
 }

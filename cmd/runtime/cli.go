@@ -148,7 +148,7 @@ func formatFlag(cmd *cobra.Command, formats ...string) *choice {
 
 // colored reports whether w is a terminal that may be coloured.
 func colored(w io.Writer) bool {
-	if os.Getenv("NO_COLOR") != "" {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	f, ok := w.(*os.File)

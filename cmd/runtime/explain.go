@@ -76,9 +76,7 @@ func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format
 	}
 	e, own := l.about(ctx, rev, list, agent)
 	if e != nil {
-		if remote, ok := e.Local().(diag.Diagnoser); ok {
-			own = l.file.Complete(append(own, remote.Diagnostic()), nil)
-		}
+		own = l.file.Complete(append(own, diag.FromError(e.Local())...), nil)
 	}
 	if own.HasErrors() {
 		return notResolved(p, l, &toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, format)

@@ -29,8 +29,10 @@ type toolAnswer struct {
 	Rule      string `json:"rule,omitempty"`
 	RulePath  string `json:"rule_path,omitempty"`
 	RulePlace string `json:"rule_place,omitempty"`
-	// Gate is what the plugins' gates can tell before a call.
-	Gate string `json:"gate,omitempty"`
+	// Gate is what the plugins' gates can tell before a call, and Access what
+	// it comes to: allow, depends, ask or deny.
+	Gate   string `json:"gate,omitempty"`
+	Access string `json:"access,omitempty"`
 	// Hint helps with a tool that no source offers.
 	Hint string `json:"hint,omitempty"`
 	// Diagnostics are why nothing can be said, for an agent that does not
@@ -54,7 +56,8 @@ func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
 		a.RulePlace = l.where(diag.InvalidPattern, a.RulePath)
 	}
 	if c.Verdict.Rule != "" {
-		a.Gate = fmt.Sprintf("plugin %s: %s by %s", c.Verdict.Plugin, c.Verdict.Access, c.Verdict.Rule)
+		a.Access = c.Verdict.Access.String()
+		a.Gate = fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule)
 	}
 	return a
 }
@@ -107,7 +110,7 @@ func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 func (a *toolAnswer) text() string {
 	var b strings.Builder
 	if a.Offered {
-		fmt.Fprintf(&b, "agent %s has tool %s\n", a.Agent, a.Tool)
+		fmt.Fprintf(&b, "agent %s has tool %s%s\n", a.Agent, a.Tool, a.however())
 	} else {
 		fmt.Fprintf(&b, "agent %s does not have tool %s: %s\n", a.Agent, a.Tool, a.because())
 	}
@@ -128,6 +131,18 @@ func (a *toolAnswer) text() string {
 	row("gate", a.Gate, "", "")
 	row("hint", a.Hint, "", "")
 	return b.String()
+}
+
+// however says in words what holds the agent back from using the tool.
+func (a *toolAnswer) however() string {
+	switch a.Access {
+	case plugins.AccessAsk.String():
+		return ", but every call of it needs the consent of a person"
+	case plugins.AccessDepends.String():
+		return ", but whether a call of it is allowed depends on the arguments"
+	default:
+		return ""
+	}
 }
 
 // because says in words why the agent does not have the tool.

@@ -53,6 +53,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TEAM", team)
+			// The race detector keeps a process from ending for a second.
+			env.Setenv("GORACE", "atexit_sleep_ms=10")
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -64,7 +66,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command and checks its exit code: exits CODE COMMAND ARG…
+// exits runs a command and checks its exit code: "exits CODE COMMAND ARG…".
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG…")

@@ -5,10 +5,12 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/url"
 	"slices"
 	"strconv"
@@ -126,11 +128,44 @@ func (s *Schema) validate(value any) []Violation {
 
 // decode reads exactly one JSON value, keeping numbers as they are written.
 func decode(raw []byte) (any, error) {
-	return jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return v, numbers(v)
 }
 
-// violations lists the leaves of an error in the order of the value. Where a
-// value must fit one of several schemas the leaves would contradict each
+// maxExponent bounds the exponent of a number. Computing with greater ones takes
+// long, and the library panics at some.
+const maxExponent = 1000
+
+// numbers returns an error when a number of the value is out of range.
+func numbers(v any) error {
+	switch v := v.(type) {
+	case json.Number:
+		if i := strings.IndexAny(string(v), "eE"); i >= 0 {
+			if exponent, err := strconv.Atoi(string(v[i+1:])); err != nil || max(exponent, -exponent) > maxExponent {
+				return fmt.Errorf("the number %s is out of range", clip(string(v)))
+			}
+		}
+	case []any:
+		for _, element := range v {
+			if err := numbers(element); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, element := range v {
+			if err := numbers(element); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// violations lists the leaves of an error, sorted by their paths: the library
+// finds them in the order of a map. Where a value must fit one of several schemas the leaves would contradict each
 // other, so the choice is one violation.
 func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	path := err.InstanceLocation
@@ -140,7 +175,7 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	case *kind.AdditionalProperties:
 		out := make([]Violation, 0, len(k.Properties))
 		known := s.keys(err.SchemaURL)
-		for _, name := range k.Properties {
+		for _, name := range slices.Sorted(slices.Values(k.Properties)) {
 			near, _ := nearest.Of(name, known)
 			out = append(out, Violation{
 				Path: append(path[:len(path):len(path)], name), Message: fmt.Sprintf("%q is not a known key", name), Near: near,
@@ -161,7 +196,19 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	for _, cause := range err.Causes {
 		out = append(out, s.violations(cause)...)
 	}
+	slices.SortStableFunc(out, func(a, b Violation) int { return slices.CompareFunc(a.Path, b.Path, compareSegments) })
 	return out
+}
+
+// compareSegments compares list positions by their value, and keys by their
+// text.
+func compareSegments(a, b string) int {
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	if errA == nil && errB == nil {
+		return cmp.Compare(i, j)
+	}
+	return strings.Compare(a, b)
 }
 
 // keys returns the known keys of the part of the schema at a location, sorted;
@@ -219,9 +266,45 @@ func describe(k jsonschema.ErrorKind) string {
 		return "it must be " + list([]any{k.Want})
 	case *kind.Pattern:
 		return fmt.Sprintf("it does not match the pattern %s", k.Want)
+	case *kind.Minimum:
+		return bound("minimum", k.Got, k.Want)
+	case *kind.Maximum:
+		return bound("maximum", k.Got, k.Want)
+	case *kind.ExclusiveMinimum:
+		return bound("exclusiveMinimum", k.Got, k.Want)
+	case *kind.ExclusiveMaximum:
+		return bound("exclusiveMaximum", k.Got, k.Want)
+	case *kind.MultipleOf:
+		return bound("multipleOf", k.Got, k.Want)
 	default:
 		return k.LocalizedString(english)
 	}
+}
+
+// bound says which limit a number does not keep. Numbers are written in full:
+// the library would round them.
+func bound(keyword string, got, want *big.Rat) string {
+	return fmt.Sprintf("%s: got %s, want %s", keyword, number(got), number(want))
+}
+
+func number(r *big.Rat) string {
+	if r.IsInt() {
+		return clip(r.Num().String())
+	}
+	digits, exact := r.FloatPrec()
+	if !exact {
+		return clip(r.RatString())
+	}
+	return clip(r.FloatString(digits))
+}
+
+// clip shortens a number that nobody would read to its end.
+func clip(digits string) string {
+	const limit = 40
+	if len(digits) <= limit {
+		return digits
+	}
+	return digits[:limit] + "…"
 }
 
 func article(typ string) string {

@@ -54,6 +54,90 @@ func TestValidateNamesThePlaceOfEachViolation(t *testing.T) {
 	}
 }
 
+// Maps have no order, but what is said of a value has: by place, and positions
+// of a list by number.
+func TestViolationsAreInOrder(t *testing.T) {
+	t.Parallel()
+	s, err := schema.Compile(json.RawMessage(`{
+	  "properties": {"list": {"items": {"type": "integer"}}, "z": {"type": "string"}, "a": {"type": "string"}},
+	  "required": ["q", "p"], "additionalProperties": false
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`"q" is missing`, `"p" is missing`, `a: it is a number, but must be a string`,
+		`list.2: it is a string, but must be an integer`, `list.10: it is a string, but must be an integer`,
+		`x: "x" is not a known key`, `y: "y" is not a known key`, `z: it is a number, but must be a string`,
+	}
+	for range 50 {
+		found, err := s.ValidateJSON([]byte(`{"z": 1, "y": 1, "x": 1, "a": 1, "list": [0, 1, "2", 3, 4, 5, 6, 7, 8, 9, "10"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range found {
+			got = append(got, v.Error())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("violations (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// An unknown key is offered the nearest key that is known where it stands.
+func TestUnknownKeysAreOfferedTheNearest(t *testing.T) {
+	t.Parallel()
+	s, err := schema.Compile(json.RawMessage(`{
+	  "properties": {
+	    "max_retries": {},
+	    "rules": {"items": {"$ref": "#/$defs/a~1rule%20%25"}},
+	    "either": {"anyOf": [{"properties": {"tool": {}}, "additionalProperties": false}, {"type": "string"}]},
+	    "pair": {"prefixItems": [true, {"properties": {"second": {}}, "additionalProperties": false}]}
+	  },
+	  "$defs": {"a/rule %": {"properties": {"tool": {}, "behavior": {}}, "additionalProperties": false}},
+	  "additionalProperties": false
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{
+		`{"max_retry": 1}`:              "max_retries",
+		`{"rules": [{"tol": 1}]}`:       "tool",
+		`{"rules": [{"behaviour": 1}]}`: "behavior",
+		`{"pair": [0, {"secnd": 1}]}`:   "second",
+		`{"zzz": 1}`:                    "",
+		`{"either": {"tol": 1}}`:        "", // a choice is one violation
+	} {
+		found, err := s.ValidateJSON([]byte(value))
+		if err != nil || len(found) != 1 || found[0].Near != want {
+			t.Errorf("%s: %+v, %v; want near %q", value, found, err, want)
+		}
+	}
+}
+
+// Numbers are written in full, not rounded.
+func TestLimitsOfNumbers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ schema, value, want string }{
+		{`{"minimum": 0}`, `-1`, "minimum: got -1, want 0"},
+		{`{"maximum": 3600000}`, `9999999999999`, "maximum: got 9999999999999, want 3600000"},
+		{`{"exclusiveMinimum": 0.5}`, `0.25`, "exclusiveMinimum: got 0.25, want 0.5"},
+		{`{"exclusiveMaximum": 1}`, `1.0`, "exclusiveMaximum: got 1, want 1"},
+		{`{"multipleOf": 0.1}`, `0.15`, "multipleOf: got 0.15, want 0.1"},
+		{`{"maximum": 1}`, `1e100`, "maximum: got 1000000000000000000000000000000000000000…, want 1"},
+	} {
+		s, err := schema.Compile(json.RawMessage(tt.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.ValidateJSON([]byte(tt.value))
+		if err != nil || len(found) != 1 || found[0].Error() != tt.want {
+			t.Errorf("%s of %s: %v, %v; want %q", tt.schema, tt.value, found, err, tt.want)
+		}
+	}
+}
+
 func TestValidateJSONRefusesWhatIsNoJSON(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(json.RawMessage(`true`))
@@ -87,11 +171,38 @@ func TestCompileRefusesWhatIsNoSchema(t *testing.T) {
 	}
 }
 
+// Numbers with an exponent without end are refused: the library panics at some
+// and takes long for others. A model may write one as an argument.
+func TestNumbersOutOfRange(t *testing.T) {
+	t.Parallel()
+	s, err := schema.Compile(json.RawMessage(`{"maximum": 1, "items": {"multipleOf": 3}, "additionalProperties": {"minimum": 0}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{`1e9999999`, `1E+9999999`, `1e-9999999`, `[3, 1e1001]`, `{"a": {"b": -1e999999}}`, `1e99999999999999999999999`} {
+		if found, err := s.ValidateJSON([]byte(value)); err == nil || !strings.Contains(err.Error(), "is out of range") {
+			t.Errorf("%s: %v, %v", value, found, err)
+		}
+	}
+	for _, value := range []string{`1e-300`, `[3e300]`, `"1e9999999"`, `0.1e1`} {
+		if found, err := s.ValidateJSON([]byte(value)); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v, %v", value, found, err)
+		}
+	}
+	for _, raw := range []string{`{"maximum": 1e9999999}`, `{"multipleOf": 1e-9999999}`, `{"const": 1e9999999}`} {
+		if _, err := schema.Compile(json.RawMessage(raw)); err == nil {
+			t.Errorf("%s was taken for a schema", raw)
+		}
+	}
+}
+
 // FuzzCompile proves that no schema and no value makes the compiler or the
 // validator panic.
 func FuzzCompile(f *testing.F) {
 	f.Add(object, `{"city": "x"}`)
 	f.Add(`{"$ref": "#"}`, `1`)
+	f.Add(`{"maximum": 1, "multipleOf": 3}`, `1e9999999`)
+	f.Add(`{"additionalProperties": false, "properties": {"a": {"minimum": 0.1}}}`, `{"b": 1, "a": 0.05}`)
 	f.Add(`{"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}`, `{}`)
 	f.Fuzz(func(_ *testing.T, raw, value string) {
 		s, err := schema.Compile(json.RawMessage(raw))

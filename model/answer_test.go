@@ -1,0 +1,160 @@
+package model_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+var (
+	finish = model.Event{Type: model.EventFinish, Reason: model.FinishStop}
+	begin  = model.Event{Type: model.EventToolCallStart, ID: "c", Name: "x"}
+	piece  = model.Event{Type: model.EventToolCallDelta, Delta: "{}"}
+	end    = model.Event{Type: model.EventToolCallEnd}
+)
+
+// add puts an answer together.
+func add(t *testing.T, events ...model.Event) *model.Answer {
+	t.Helper()
+	var a model.Answer
+	for i := range events {
+		if err := a.Add(&events[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &a
+}
+
+func TestAnAnswerMayBreakAtEveryByte(t *testing.T) {
+	const text, args = "Grüße", `{"city":"Köln","n":[1,2]}`
+	want := model.Message{Role: model.RoleAssistant, Parts: []model.Part{
+		{Type: model.PartReasoning, Reasoning: &model.Reasoning{Text: text, Encrypted: "secret", ID: "r1"}},
+		model.Text(text),
+		{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "c", Name: "x", Arguments: []byte(args)}},
+	}}
+	for n := range len(args) + 1 {
+		k := min(n, len(text))
+		got := add(t,
+			model.Event{Type: model.EventReasoning, Delta: text[:k]}, model.Event{Type: model.EventReasoning, Delta: text[k:]},
+			model.Event{Type: model.EventReasoningEncrypted, Delta: "secret", ID: "r1"},
+			model.Event{Type: model.EventText, Delta: text[:k]}, model.Event{Type: model.EventText, Delta: text[k:]},
+			begin,
+			model.Event{Type: model.EventToolCallDelta, Delta: args[:n]},
+			model.Event{Type: model.EventToolCallEnd, Delta: args[n:]},
+			finish,
+		).Message()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("broken at byte %d: %s", n, diff)
+		}
+	}
+}
+
+func TestPiecesOfSeveralCallsMayAlternate(t *testing.T) {
+	at := func(ev model.Event, index int, delta string) model.Event {
+		ev.Index, ev.Delta = index, delta
+		return ev
+	}
+	got := add(t,
+		model.Event{Type: model.EventToolCallStart, Index: 0, ID: "a", Name: "x"}, at(piece, 0, `{"n":`),
+		model.Event{Type: model.EventToolCallStart, Index: 1, ID: "b", Name: "y"}, at(piece, 1, `{"m"`),
+		at(piece, 0, `1}`), at(end, 0, ""), at(piece, 1, `:2}`), at(end, 1, ""), finish,
+	)
+	calls := new(got.Message()).ToolCalls()
+	want := []*model.ToolCall{
+		{ID: "a", Name: "x", Arguments: []byte(`{"n":1}`)},
+		{ID: "b", Name: "y", Arguments: []byte(`{"m":2}`)},
+	}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Error(diff)
+	}
+	if id, name := got.Call(1); id != "b" || name != "y" {
+		t.Errorf("call 1 is %s %s", id, name)
+	}
+	if id, _ := got.Call(2); id != "" {
+		t.Errorf("call 2 is %s", id)
+	}
+}
+
+func TestWhatBreaksTheOrderOfAnAnswer(t *testing.T) {
+	for name, events := range map[string][]model.Event{
+		"text after the finish":        {finish, {Type: model.EventText, Delta: "x"}},
+		"two finishes":                 {finish, finish},
+		"a piece of no call":           {piece},
+		"the end of no call":           {end},
+		"a call with a negative index": {{Type: model.EventToolCallDelta, Index: -1}},
+		"a call that skips one":        {{Type: model.EventToolCallStart, Index: 1}},
+		"a call that starts twice":     {begin, begin},
+		"a piece after the end":        {begin, end, piece},
+		"two ends":                     {begin, end, end},
+		"no type":                      {{}},
+		"an unknown type":              {{Type: 200}},
+	} {
+		var a model.Answer
+		for i := range events {
+			err := a.Add(&events[i])
+			last := i == len(events)-1
+			e, ok := errors.AsType[*model.Error](err)
+			if last != ok || ok && e.Class != model.Provider {
+				t.Errorf("%s: event %d gives %v", name, i, err)
+			}
+		}
+	}
+}
+
+func TestNoArgumentsAreAnEmptyObject(t *testing.T) {
+	for args, want := range map[string]string{"": "{}", "null": "{}", " \nnull\t": "{}", "  ": "{}", "nul": "nul", "{ }": "{ }"} {
+		got := add(t, begin, model.Event{Type: model.EventToolCallEnd, Delta: args}, finish)
+		if calls := new(got.Message()).ToolCalls(); string(calls[0].Arguments) != want {
+			t.Errorf("%q became %q, want %q", args, calls[0].Arguments, want)
+		}
+	}
+}
+
+func TestTheCallsOfAnAnswerHaveDifferentIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var a model.Answer
+		number := rapid.IntRange(0, 3).Draw(t, "number")
+		a.Reset(number)
+		ids := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "call_1_0", "call_1_1", "call_1_2", "call_2_1"}), 1, 8).Draw(t, "ids")
+		seen := make(map[string]bool)
+		for i, id := range ids {
+			if err := a.Add(&model.Event{Type: model.EventToolCallStart, Index: i, ID: id}); err != nil {
+				t.Fatal(err)
+			}
+			got, _ := a.Call(i)
+			if got == "" || seen[got] {
+				t.Fatalf("of %q call %d has the id %q", ids, i, got)
+			}
+			if id != "" && got != id && !seen[id] {
+				t.Fatalf("of %q call %d lost its id for %q", ids, i, got)
+			}
+			seen[got] = true
+		}
+	})
+}
+
+func TestAnAnswerThatIsResetIsEmptyAndLeavesTheOldMessageAlone(t *testing.T) {
+	a := add(t, model.Event{Type: model.EventText, Delta: "old"}, begin, piece, end, model.Event{
+		Type: model.EventFinish, Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 1},
+	})
+	old := a.Message()
+	a.Reset(2)
+	if diff := cmp.Diff(model.Message{Role: model.RoleAssistant}, a.Message(), cmpopts.EquateEmpty()); diff != "" || a.Finished || a.Usage != (model.Usage{}) {
+		t.Error(diff)
+	}
+	for _, ev := range []model.Event{{Type: model.EventText, Delta: "new"}, {Type: model.EventToolCallStart, Name: "z"}, {Type: model.EventToolCallDelta, Delta: "[]"}} {
+		if err := a.Add(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if old.Text() != "old" || string(old.ToolCalls()[0].Arguments) != "{}" {
+		t.Errorf("the old message became %+v", old)
+	}
+	if id, _ := a.Call(0); id != "call_2_0" || a.Text() != "new" {
+		t.Errorf("the new answer is %q with call %s", a.Text(), id)
+	}
+}

@@ -1,0 +1,57 @@
+package runtime_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestWhatIsLoggedOfATurn(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		model model.Executor
+		level zapcore.Level
+		text  string // of the error
+		stack bool
+	}{
+		{"success", scripts(map[string][]answer{"clerk": {{text: "secret"}}}), zap.DebugLevel, "", false},
+		{"failure", scripts(map[string][]answer{"clerk": {{err: &model.Error{Class: model.Provider, Message: "down"}}}}), zap.WarnLevel, "provider: down", false},
+		{"panic", &answerer{answer: func(context.Context, string, int) answer { panic("oops") }}, zap.WarnLevel, "panic: oops", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sees, log := observer.New(zap.DebugLevel)
+			rt := build(t, withAgents(tt.model, spec.Agent{ID: "clerk"}).WithLogger(zap.New(sees)))
+			got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "secret"), nil)
+			if tt.text != "" && (err == nil || err.Error() != "turn of agent clerk: "+tt.text) {
+				t.Errorf("the error is %v", err)
+			}
+			entries := log.FilterMessage("turn ended").All()
+			if len(entries) != 1 || entries[0].Level != tt.level {
+				t.Fatalf("the log is %v", entries)
+			}
+			fields := entries[0].ContextMap()
+			if fields["turn_id"] != got.TurnID || fields["agent"] != "clerk" || fields["status"] != string(got.Status) {
+				t.Errorf("the fields are %v", fields)
+			}
+			if text, _ := fields["error"].(string); text != tt.text {
+				t.Errorf("the error is logged as %q", text)
+			}
+			stack, has := fields["stack"].(string)
+			if has != tt.stack || has && !strings.Contains(stack, "log_test.go") {
+				t.Errorf("the stack is %q", stack)
+			}
+			for _, v := range fields {
+				if text, ok := v.(string); ok && strings.Contains(text, "secret") {
+					t.Errorf("the conversation is logged: %q", text)
+				}
+			}
+		})
+	}
+}
