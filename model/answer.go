@@ -17,18 +17,23 @@ type Answer struct {
 	// Finished is set once the answer ended as it should.
 	Finished bool
 
-	number    int
-	text      []byte
-	reasoning []byte
-	encrypted string
-	itemID    string
-	calls     []partialCall
+	number int
+	// parts are the pieces of the answer in the order in which they began, and
+	// calls the positions of those that are tool calls.
+	parts []partial
+	calls []int
 }
 
-type partialCall struct {
-	id, name string
-	args     []byte
-	done     bool
+// partial is a part that is being put together.
+type partial struct {
+	typ PartType
+	// data is the text, the readable reasoning or the arguments.
+	data []byte
+	// id is that of the call, or of the reasoning item; name is the tool's.
+	id, name  string
+	encrypted string
+	// done tells that nothing more may be added.
+	done bool
 }
 
 // Add takes in the next event. It returns an *Error of class Provider for an
@@ -40,26 +45,32 @@ func (a *Answer) Add(ev *Event) error {
 	}
 	switch ev.Type {
 	case EventText:
-		a.text = append(a.text, ev.Delta...)
+		p := a.open(PartText)
+		p.data = append(p.data, ev.Delta...)
 	case EventReasoning:
-		a.reasoning = append(a.reasoning, ev.Delta...)
+		p := a.open(PartReasoning)
+		p.data = append(p.data, ev.Delta...)
 	case EventReasoningEncrypted:
-		a.encrypted, a.itemID = ev.Delta, ev.ID
+		p := a.open(PartReasoning)
+		p.encrypted, p.id, p.done = ev.Delta, ev.ID, true
 	case EventToolCallStart:
 		if ev.Index != len(a.calls) {
 			return protocolError(fmt.Sprintf("tool call %d starts as number %d", ev.Index, len(a.calls)))
 		}
-		a.calls = append(a.calls, partialCall{id: a.callID(ev.ID), name: ev.Name})
+		id := a.callID(ev.ID)
+		a.calls = append(a.calls, len(a.parts))
+		p := a.begin(PartToolCall)
+		p.id, p.name = id, ev.Name
 	case EventToolCallDelta, EventToolCallEnd:
 		if ev.Index < 0 || ev.Index >= len(a.calls) {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
 		}
-		call := &a.calls[ev.Index]
-		if call.done {
+		p := &a.parts[a.calls[ev.Index]]
+		if p.done {
 			return protocolError(fmt.Sprintf("tool call %d goes on after its end", ev.Index))
 		}
-		call.args = append(call.args, ev.Delta...)
-		call.done = ev.Type == EventToolCallEnd
+		p.data = append(p.data, ev.Delta...)
+		p.done = ev.Type == EventToolCallEnd
 	case EventFinish:
 		a.Reason, a.Finished = ev.Reason, true
 		if ev.Usage != nil {
@@ -69,6 +80,25 @@ func (a *Answer) Add(ev *Event) error {
 		return protocolError(fmt.Sprintf("an event has the unknown type %d", ev.Type))
 	}
 	return nil
+}
+
+// open returns the part that text or reasoning is added to: the last one, when
+// it is of that type and goes on, else a new one.
+func (a *Answer) open(typ PartType) *partial {
+	if n := len(a.parts); n > 0 && a.parts[n-1].typ == typ && !a.parts[n-1].done {
+		return &a.parts[n-1]
+	}
+	return a.begin(typ)
+}
+
+// begin adds a part, in the memory of one from an earlier answer if there is.
+func (a *Answer) begin(typ PartType) *partial {
+	var data []byte
+	if n := len(a.parts); n < cap(a.parts) {
+		data = a.parts[:n+1][n].data[:0]
+	}
+	a.parts = append(a.parts, partial{typ: typ, data: data})
+	return &a.parts[len(a.parts)-1]
 }
 
 // callID returns the id of a call that starts: what the model gave, unless that
@@ -81,14 +111,14 @@ func (a *Answer) callID(id string) string {
 }
 
 func (a *Answer) taken(id string) bool {
-	return slices.ContainsFunc(a.calls, func(c partialCall) bool { return c.id == id })
+	return slices.ContainsFunc(a.calls, func(i int) bool { return a.parts[i].id == id })
 }
 
 // Reset makes the answer empty again, keeping its memory. The number tells the
 // answers of a turn apart: it becomes part of the ids that are made for calls
 // to which the model gave none.
 func (a *Answer) Reset(number int) {
-	*a = Answer{number: number, text: a.text[:0], reasoning: a.reasoning[:0], calls: a.calls[:0]}
+	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0]}
 }
 
 func protocolError(text string) error {
@@ -100,30 +130,43 @@ func (a *Answer) Call(index int) (id, name string) {
 	if index < 0 || index >= len(a.calls) {
 		return "", ""
 	}
-	return a.calls[index].id, a.calls[index].name
+	p := &a.parts[a.calls[index]]
+	return p.id, p.name
 }
 
 // Text returns the text so far.
-func (a *Answer) Text() string { return string(a.text) }
+func (a *Answer) Text() string {
+	var text []byte
+	for i := range a.parts {
+		if a.parts[i].typ == PartText {
+			text = append(text, a.parts[i].data...)
+		}
+	}
+	return string(text)
+}
 
-// Message returns the answer as a message: reasoning, text, then the calls. A
-// call without arguments, or with the JSON null, has the arguments {}.
+// Message returns the answer as a message, with its parts in the order in which
+// they began. A call without arguments, or with the JSON null, has the
+// arguments {}.
 func (a *Answer) Message() Message {
-	parts := make([]Part, 0, 2+len(a.calls))
-	if len(a.reasoning) > 0 || a.encrypted != "" {
-		parts = append(parts, Part{Type: PartReasoning, Reasoning: &Reasoning{
-			Text: string(a.reasoning), Encrypted: a.encrypted, ID: a.itemID,
-		}})
-	}
-	if len(a.text) > 0 {
-		parts = append(parts, Text(string(a.text)))
-	}
-	if len(a.calls) > 0 {
-		calls := make([]ToolCall, len(a.calls))
-		for i := range a.calls {
-			c := &a.calls[i]
-			calls[i] = ToolCall{ID: c.id, Name: c.name, Arguments: normalArguments(c.args)}
-			parts = append(parts, Part{Type: PartToolCall, ToolCall: &calls[i]})
+	parts := make([]Part, 0, len(a.parts))
+	calls := make([]ToolCall, 0, len(a.calls))
+	for i := range a.parts {
+		p := &a.parts[i]
+		switch p.typ {
+		case PartText:
+			if len(p.data) > 0 {
+				parts = append(parts, Text(string(p.data)))
+			}
+		case PartReasoning:
+			if len(p.data) > 0 || p.encrypted != "" {
+				parts = append(parts, Part{Type: PartReasoning, Reasoning: &Reasoning{
+					Text: string(p.data), Encrypted: p.encrypted, ID: p.id,
+				}})
+			}
+		default:
+			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: arguments(p.data)})
+			parts = append(parts, Part{Type: PartToolCall, ToolCall: &calls[len(calls)-1]})
 		}
 	}
 	return Message{Role: RoleAssistant, Parts: parts}
@@ -131,11 +174,12 @@ func (a *Answer) Message() Message {
 
 var noArguments = json.RawMessage(`{}`)
 
-func normalArguments(args []byte) json.RawMessage {
-	switch string(bytes.TrimSpace(args)) {
+// arguments returns a copy of what was collected, whose memory is used again.
+func arguments(data []byte) json.RawMessage {
+	switch string(bytes.TrimSpace(data)) {
 	case "", "null":
 		return noArguments
 	default:
-		return args
+		return bytes.Clone(data)
 	}
 }

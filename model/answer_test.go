@@ -158,3 +158,54 @@ func TestAnAnswerThatIsResetIsEmptyAndLeavesTheOldMessageAlone(t *testing.T) {
 		t.Errorf("the new answer is %q with call %s", a.Text(), id)
 	}
 }
+
+func TestAnswerKeepsTheOrderOfItsParts(t *testing.T) {
+	t.Parallel()
+	var a model.Answer
+	for _, ev := range []model.Event{
+		{Type: model.EventReasoning, Delta: "first "}, {Type: model.EventReasoning, Delta: "thought"},
+		{Type: model.EventReasoningEncrypted, Delta: "s1", ID: "r1"},
+		{Type: model.EventToolCallStart, ID: "c1", Name: "look"},
+		{Type: model.EventText, Delta: "meanwhile"},
+		{Type: model.EventToolCallDelta, Delta: `{"q":1}`}, {Type: model.EventToolCallEnd},
+		{Type: model.EventReasoningEncrypted, Delta: "s2", ID: "r2"},
+		{Type: model.EventToolCallStart, Index: 1, ID: "c2", Name: "look"}, {Type: model.EventToolCallEnd, Index: 1},
+		{Type: model.EventFinish, Reason: model.FinishToolCalls},
+	} {
+		if err := a.Add(&ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []model.Part{
+		{Type: model.PartReasoning, Reasoning: &model.Reasoning{Text: "first thought", Encrypted: "s1", ID: "r1"}},
+		{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "c1", Name: "look", Arguments: []byte(`{"q":1}`)}},
+		model.Text("meanwhile"),
+		{Type: model.PartReasoning, Reasoning: &model.Reasoning{Encrypted: "s2", ID: "r2"}},
+		{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "c2", Name: "look", Arguments: []byte(`{}`)}},
+	}
+	if diff := cmp.Diff(want, a.Message().Parts); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAnswerOwnsNothingOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	var a model.Answer
+	ask := func(arguments string) model.Message {
+		a.Reset(1)
+		for _, ev := range []model.Event{
+			{Type: model.EventToolCallStart, ID: "c", Name: "look"},
+			{Type: model.EventToolCallDelta, Delta: arguments}, {Type: model.EventToolCallEnd},
+		} {
+			if err := a.Add(&ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a.Message()
+	}
+	first := ask(`{"q":"first"}`)
+	ask(`{"q":"other"}`)
+	if got := string(first.ToolCalls()[0].Arguments); got != `{"q":"first"}` {
+		t.Errorf("the first answer's arguments became %s", got)
+	}
+}

@@ -2,12 +2,16 @@
 // malformed, such as the arguments of a tool call.
 package rawjson
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Encode returns raw itself when it is valid JSON, else the JSON string of its
-// bytes, so that what contains it can always be encoded.
+// bytes, so that what contains it can always be encoded. A JSON string is
+// encoded once more: it could not be told from the other case.
 func Encode(raw json.RawMessage) json.RawMessage {
-	if json.Valid(raw) {
+	if json.Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
 	}
 	text, err := json.Marshal(string(raw))
