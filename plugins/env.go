@@ -126,6 +126,47 @@ func (e *ExecutionEnv) Hooks(phase Phase) []string {
 	return owners
 }
 
+// Registration is one thing that a plugin registered.
+type Registration struct {
+	// What is the kind of thing: hook, gate, transform, action handler, effect
+	// handler, state key or tool.
+	What string
+	// Name is the phase of a hook, the key of a handler or of state, the id of a
+	// tool; empty for gates and transforms.
+	Name   string
+	Plugin string
+}
+
+// Registrations returns everything that the plugins registered: the hooks phase
+// by phase, then each other kind in the order in which it was registered.
+func (e *ExecutionEnv) Registrations() []Registration {
+	var all []Registration
+	for _, phase := range Phases() {
+		for _, owner := range e.Hooks(phase) {
+			all = append(all, Registration{What: "hook", Name: phase.String(), Plugin: owner})
+		}
+	}
+	for i := range e.gates {
+		all = append(all, Registration{What: "gate", Plugin: e.gates[i].owner})
+	}
+	for i := range e.transforms {
+		all = append(all, Registration{What: "transform", Plugin: e.transforms[i].owner})
+	}
+	for i := range e.actions {
+		all = append(all, Registration{What: "action handler", Name: e.actions[i].key, Plugin: e.actions[i].owner})
+	}
+	for i := range e.effects {
+		all = append(all, Registration{What: "effect handler", Name: e.effects[i].key, Plugin: e.effects[i].owner})
+	}
+	for i := range e.keys {
+		all = append(all, Registration{What: "state key", Name: e.keys[i].key.ID(), Plugin: e.keys[i].owner})
+	}
+	for i := range e.tools {
+		all = append(all, Registration{What: "tool", Name: e.tools[i].ID, Plugin: e.tools[i].Owner})
+	}
+	return all
+}
+
 func (e *ExecutionEnv) action(key string) int {
 	return slices.IndexFunc(e.actions, func(a actionHandler) bool { return a.key == key })
 }

@@ -37,7 +37,7 @@ type index struct {
 	delegates sync.Map // agent id → *delegateTool
 	pools     sync.Map // poolKey → *model.Pool
 	suggested sync.Map // what was looked for → nearest id
-	toolboxes toolboxes
+	toolboxes *toolboxes
 }
 
 // claim is a section that a plugin claims, with its schema compiled. The
@@ -64,7 +64,7 @@ func indexOf(rev *registry.Revision) *index {
 func newIndex(rev *registry.Revision) *index {
 	set := rev.Set()
 	x := &index{
-		rev: rev, set: set, claims: make(map[string][]claim),
+		rev: rev, set: set, claims: make(map[string][]claim), toolboxes: newToolboxes(),
 		tools:  make([]*tools.Entry, 0, set.Tools.Len()),
 		global: make(map[string]*tools.Entry, set.Tools.Len()),
 	}

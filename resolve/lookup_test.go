@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -277,4 +278,49 @@ func ExampleCheck() {
 		fmt.Println("there is no model", missing.ID)
 	}
 	// Output: there is no model default
+}
+
+// failing is a model that answers with an error.
+type failing struct{ err *model.Error }
+
+func (f failing) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) { yield(model.Event{}, f.err) }
+}
+
+// The policy of a pool is what its record says.
+func TestThePolicyOfAPool(t *testing.T) {
+	t.Parallel()
+	quota := &model.Error{Class: model.RateLimited, RetryAfter: 10 * time.Second}
+	for name, tt := range map[string]struct {
+		first *model.Error
+		pool  spec.Pool
+		moves bool
+	}{
+		"on quota":                    {quota, spec.Pool{}, true},
+		"not on quota":                {quota, spec.Pool{Switch: &spec.Switch{OnQuota: new(false)}}, false},
+		"on a long wait only":         {quota, spec.Pool{Switch: &spec.Switch{QuotaRetryAfter: new(spec.Duration(time.Minute))}}, false},
+		"on a wait that is long":      {quota, spec.Pool{Switch: &spec.Switch{QuotaRetryAfter: new(spec.Duration(time.Second))}}, true},
+		"on refused credentials":      {&model.Error{Class: model.Unauthorized}, spec.Pool{Switch: &spec.Switch{}}, true},
+		"not on refused credentials":  {&model.Error{Class: model.Unauthorized}, spec.Pool{Switch: &spec.Switch{OnPermanent: new(false)}}, false},
+		"whatever the routing":        {quota, spec.Pool{Routing: &spec.Routing{Home: "first_healthy"}}, true},
+		"an invalid request is final": {&model.Error{Class: model.InvalidRequest}, spec.Pool{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.pool.ID = "pool"
+			tt.pool.Members = []spec.PoolMember{{ModelID: "bad"}, {ModelID: "m", Role: spec.RoleFailoverOnly}}
+			rev := revision(t, agent("a", func(a *spec.Agent) { a.ModelID = "pool" }), func(d *registry.Draft) {
+				d.Providers.Put("bad", failing{tt.first})
+				d.Models.Put("bad", &spec.Model{ID: "bad", ProviderID: "bad", UpstreamModel: "up"})
+				d.Pools.Put("pool", &tt.pool)
+			})
+			var failed error
+			for _, err := range plan(t, rev, "a").Local.Model.Stream(t.Context(), &model.Request{SessionID: "s"}) {
+				failed = err
+			}
+			if (failed == nil) != tt.moves {
+				t.Errorf("the call ended with %v", failed)
+			}
+		})
+	}
 }

@@ -86,9 +86,12 @@ func TestASectionThatTwoPluginsClaim(t *testing.T) {
 		agent("a", func(a *spec.Agent) {
 			a.PluginIDs, a.Sections = []string{"one", "two"}, spec.Sections{"s": []byte(`{}`)}
 		}))
-	err := refused(t, rev, "a")
+	all, ok := errors.AsType[*resolve.Error](refused(t, rev, "a"))
+	if !ok {
+		t.Fatal("the error is no *resolve.Error")
+	}
 	var by []string
-	for _, d := range err.(*resolve.Error).Errs {
+	for _, d := range all.Errs {
 		if e, ok := errors.AsType[*resolve.InvalidPluginConfigError](d); ok {
 			by = append(by, e.Plugin)
 		}

@@ -22,24 +22,25 @@ func newToolbox(entries []*tools.Entry) *toolbox {
 // toolboxes keeps the toolboxes of a revision, so that agents with the same
 // tools share one.
 type toolboxes struct {
-	mu   sync.Mutex
 	seed maphash.Seed
+	mu   sync.Mutex
 	all  map[uint64][]*toolbox
+}
+
+func newToolboxes() *toolboxes {
+	return &toolboxes{seed: maphash.MakeSeed(), all: make(map[uint64][]*toolbox)}
 }
 
 // of returns the toolbox of some entries, in their order.
 func (b *toolboxes) of(entries []*tools.Entry) *toolbox {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.all == nil {
-		b.seed, b.all = maphash.MakeSeed(), make(map[uint64][]*toolbox)
-	}
 	var h maphash.Hash
 	h.SetSeed(b.seed)
 	for _, entry := range entries {
 		maphash.WriteComparable(&h, entry)
 	}
 	sum := h.Sum64()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, box := range b.all[sum] {
 		if slices.Equal(box.entries, entries) {
 			return box

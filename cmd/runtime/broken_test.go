@@ -117,6 +117,12 @@ func (p faultyPlugin) Register(r *plugins.Registrar) error {
 		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 			panic("the gate panics")
 		}))
+	case "suspend":
+		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+			return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
+				ID: "ticket_1", Action: "tool:PermissionConfirm", Message: "May wc be called?",
+			}}, nil
+		}))
 	}
 	if p.config.Tool != "" {
 		r.Tool(p.config.Tool, faultyTool(p))

@@ -25,10 +25,20 @@ func writeRedacted(w io.Writer, v any, redact func(string) string) error {
 	return err
 }
 
+// fixed are the members whose values are words of the runtime itself or made by
+// it, never of a configuration, so that they need no redacting.
+var fixed = map[string]bool{
+	"access": true, "action": true, "code": true, "event_type": true, "field": true, "finish_reason": true,
+	"kind": true, "message_id": true, "outcome": true, "reason": true, "session_id": true, "severity": true,
+	"status": true, "time": true, "turn_id": true, "type": true,
+}
+
 // redactJSON redacts the texts of a JSON document one by one, so that it stays
-// one: the names of its members and its numbers are left alone.
+// what it is: the names of its members, its numbers and what is fixed are left
+// alone.
 func redactJSON(document []byte, redact func(string) string) []byte {
 	out := make([]byte, 0, len(document))
+	member := ""
 	for len(document) > 0 {
 		start := bytes.IndexByte(document, '"')
 		if start < 0 {
@@ -44,7 +54,10 @@ func redactJSON(document []byte, redact func(string) string) []byte {
 		out = append(out, document[:start]...)
 		literal := document[start:end]
 		document = document[end:]
-		if !bytes.HasPrefix(bytes.TrimLeft(document, " \n"), []byte(":")) {
+		switch {
+		case bytes.HasPrefix(document, []byte(":")):
+			member = string(literal[1 : len(literal)-1])
+		case !fixed[member]:
 			literal = redactLiteral(literal, redact)
 		}
 		out = append(out, literal...)

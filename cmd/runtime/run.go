@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
 )
@@ -141,7 +143,14 @@ func failure(result *runtime.Result, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("the turn is %s: %s", result.Status, result.Termination.Type)
+	if len(result.Tickets) == 0 {
+		return fmt.Sprintf("the turn is %s: %s", result.Status, result.Termination.Type)
+	}
+	text := "the turn waits for a person, and this command cannot ask one"
+	for _, ticket := range result.Tickets {
+		text += "\n  " + cmp.Or(ticket.Message, ticket.Action)
+	}
+	return text
 }
 
 // show writes a turn in one of the formats as it goes on. What the model writes
@@ -235,6 +244,8 @@ type outcome struct {
 	Response    string            `json:"response"`
 	Steps       int               `json:"steps"`
 	Usage       model.Usage       `json:"usage"`
+	// Tickets are what a turn waits for that did not end.
+	Tickets []*plugins.Ticket `json:"tickets,omitempty"`
 }
 
 // close ends what was shown. The error says that showing failed.
@@ -245,7 +256,7 @@ func (o *show) close(result *runtime.Result) error {
 		end.Detail = o.redact(end.Detail)
 		o.keep(writeJSON(o.out, outcome{
 			TurnID: result.TurnID, Agent: result.Agent, Status: result.Status, Termination: end,
-			Response: result.Response, Steps: result.Steps, Usage: result.Usage,
+			Response: result.Response, Steps: result.Steps, Usage: result.Usage, Tickets: result.Tickets,
 		}))
 	}
 	if o.err != nil {
