@@ -2,6 +2,9 @@ package builder
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -26,6 +29,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			exec = model.Unavailable{Err: err}
 		}
+		b.created(b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
 		b.WithProvider(e.ID, exec)
 	}
@@ -34,6 +38,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			tool = unavailableTool{err}
 		}
+		b.created(b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
 		b.WithTool(e.ID, tool)
 	}
@@ -42,6 +47,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		if err != nil {
 			plugin = unavailablePlugin{}
 		}
+		b.created(b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
 	}
@@ -82,6 +88,26 @@ func create[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T,
 		}
 	}()
 	return e.Kind.Create(settings, e.Config)
+}
+
+// created keeps the fingerprint of a component's settings. The description is
+// left out: it changes nothing of what the component does. Secrets do not
+// enter, because the settings write themselves without them.
+func (b *AgentRuntimeBuilder) created(path, typ string, settings any) {
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return // settings that cannot be written have no fingerprint
+	}
+	fields := make(map[string]json.RawMessage)
+	if json.Unmarshal(data, &fields) != nil {
+		return
+	}
+	delete(fields, "description")
+	if data, err = json.Marshal(fields); err != nil {
+		return
+	}
+	sum := sha256.Sum256(append([]byte(typ+"\x1f"), data...))
+	b.set.Definitions[path] = hex.EncodeToString(sum[:])
 }
 
 func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {

@@ -91,6 +91,7 @@ func contentHash(s *Set) string {
 		write(h, "source", name, []any{src.Spec, src.Agents})
 	}
 	write(h, "defaults", "", s.Defaults)
+	write(h, "definitions", "", s.Definitions)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -28,6 +29,11 @@ type Set struct {
 	// Available names plugins that come with the program: agents may name
 	// them, and it is no news when none does.
 	Available map[string]bool
+	// Definitions are fingerprints of how providers, tools and plugins were
+	// declared in a configuration, by their place, as in tools.weather. Two
+	// components that describe themselves alike may still do different things.
+	// A component made in Go has none.
+	Definitions map[string]string
 }
 
 // Source is a peer whose agents are discovered.
@@ -56,6 +62,8 @@ func NewSet() *Set {
 		Backends:  newRegistry[backend.Factory]("backend", "backends"),
 		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
 		Available: make(map[string]bool),
+
+		Definitions: make(map[string]string),
 	}
 }
 
@@ -162,10 +170,9 @@ func (s *Set) Clone() *Set {
 		Backends:  s.Backends.clone(),
 		Sources:   s.Sources.clone(),
 		Defaults:  s.Defaults,
-		Available: make(map[string]bool, len(s.Available)),
-	}
-	for id := range s.Available {
-		c.Available[id] = true
+		Available: maps.Clone(s.Available),
+
+		Definitions: maps.Clone(s.Definitions),
 	}
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // ChangeKind says what happened to an agent or to a part of its environment.
@@ -71,7 +72,7 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 			if err != nil {
 				return nil, fmt.Errorf("after the change: %w", err)
 			}
-			d.Kind, d.Changes = Changed, compare(viewOf(old), viewOf(fresh))
+			d.Kind, d.Changes = Changed, compare(viewOf(before.Set(), old), viewOf(after.Set(), fresh))
 			if len(d.Changes) == 0 {
 				continue
 			}
@@ -86,7 +87,7 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 		if err != nil {
 			return nil, fmt.Errorf("after the change: %w", err)
 		}
-		out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(fresh))})
+		out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(after.Set(), fresh))})
 	}
 	return out, nil
 }
@@ -98,17 +99,20 @@ type view struct {
 	plugins []field
 	section []field
 	tools   []ToolChoice
+	// does tells apart, by id, what tools do that may be called.
+	does map[string]string
 }
 
 // field is a name and its value.
 type field struct{ name, value string }
 
-func viewOf(e *Explanation) view {
+func viewOf(set *registry.Set, e *Explanation) view {
 	a := e.Agent
 	v := view{single: []field{
 		{"description", a.Description},
 		{"endpoint", endpointText(a.Endpoint)},
 		{"model", modelText(e)},
+		{"provider", providerText(set, e)},
 		{"prompt", promptHash(string(a.SystemPrompt))},
 	}}
 	if !a.Local() {
@@ -132,7 +136,51 @@ func viewOf(e *Explanation) view {
 		v.section = append(v.section, field{key, compact(a.Sections[key])})
 	}
 	v.tools = e.Tools
+	v.does = make(map[string]string)
+	for i := range e.Tools {
+		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == tools.SourceGlobal {
+			v.does[c.ID] = toolDefinition(set, c.ID)
+		}
+	}
 	return v
+}
+
+// toolDefinition identifies what a global tool does, as far as its declaration
+// tells: its settings, the arguments it takes, and its effect.
+func toolDefinition(set *registry.Set, id string) string {
+	tool, ok := set.Tools.Get(id)
+	if !ok {
+		return ""
+	}
+	d := tool.Descriptor()
+	return shortHash(fmt.Sprintf("%s\x1f%s\x1f%s\x1f%s\x1f%v",
+		set.Definitions[set.Tools.Path(id)], compact(d.Parameters), d.Effect, d.Limit(), d.Serial))
+}
+
+// providerText identifies the providers that an agent's model calls go to.
+func providerText(set *registry.Set, e *Explanation) string {
+	var models []*spec.Model
+	if e.Model != nil {
+		models = append(models, e.Model)
+	}
+	if e.Pool != nil {
+		for i := range e.Pool.Members {
+			if m, ok := set.Models.Get(e.Pool.Members[i].ModelID); ok {
+				models = append(models, m)
+			}
+		}
+	}
+	var texts []string
+	for _, m := range models {
+		text := m.ProviderID
+		if definition := set.Definitions[set.Providers.Path(m.ProviderID)]; definition != "" {
+			text += " " + shortHash(definition)
+		}
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 func endpointText(e *spec.Endpoint) string {
@@ -159,8 +207,13 @@ func promptHash(prompt string) string {
 	if prompt == "" {
 		return ""
 	}
+	return shortHash(prompt)
+}
+
+// shortHash identifies a text without showing it.
+func shortHash(text string) string {
 	const shown = 12
-	sum := sha256.Sum256([]byte(prompt))
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:shown]
 }
 
@@ -202,7 +255,7 @@ func compare(before, after view) []Change {
 	sections := compareNamed("section", before.section, after.section)
 	changes = append(changes, sections...)
 	rules := slices.ContainsFunc(sections, func(c Change) bool { return c.Subject == permissionKey })
-	return append(changes, compareTools(before.tools, after.tools, rules)...)
+	return append(changes, compareTools(&before, &after, rules)...)
 }
 
 func kindOf(before, after string) ChangeKind {
@@ -261,29 +314,34 @@ func reachOf(c *ToolChoice) reach {
 }
 
 // compareTools compares what the agent may do with each tool. Where rules look
-// at the arguments of a call nobody can tell which of two sets of rules allows
-// more, so a change of such rules counts as widening.
-func compareTools(before, after []ToolChoice, rulesChanged bool) []Change {
-	old := byID(before)
-	fresh := byID(after)
+// at the arguments of a call, nobody can tell which of two sets of rules allows
+// more, nor which of two definitions of a tool can do more: such a change
+// counts as widening.
+func compareTools(before, after *view, rulesChanged bool) []Change {
+	old, fresh := byID(before.tools), byID(after.tools)
 	var changes []Change
 	add := func(id string) {
 		was, now := reachOf(old[id]), reachOf(fresh[id])
 		unclear := rulesChanged && fresh[id] != nil && fresh[id].Verdict.Access == plugins.AccessDepends && now.rank > 0
-		if was == now && !unclear {
-			return
+		if was != now || unclear {
+			changes = append(changes, Change{
+				Kind: kindOf(was.text, now.text), Field: "tool", Subject: id, Old: was.text, New: now.text,
+				Widened: now.rank > was.rank || unclear,
+			})
 		}
-		changes = append(changes, Change{
-			Kind: kindOf(was.text, now.text), Field: "tool", Subject: id, Old: was.text, New: now.text,
-			Widened: now.rank > was.rank || unclear,
-		})
+		did, does := before.does[id], after.does[id]
+		if did != "" && does != "" && did != does {
+			changes = append(changes, Change{
+				Kind: Changed, Field: "tool definition", Subject: id, Old: did, New: does, Widened: now.rank > 0,
+			})
+		}
 	}
-	for i := range before {
-		add(before[i].ID)
+	for i := range before.tools {
+		add(before.tools[i].ID)
 	}
-	for i := range after {
-		if old[after[i].ID] == nil {
-			add(after[i].ID)
+	for i := range after.tools {
+		if old[after.tools[i].ID] == nil {
+			add(after.tools[i].ID)
 		}
 	}
 	return changes
