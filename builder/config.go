@@ -111,8 +111,18 @@ func (b *AgentRuntimeBuilder) created(path, typ string, settings any) {
 }
 
 func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
-	if err != nil && !errors.Is(err, errBroken) {
-		b.keep(diag.New(diag.InvalidValue, path, "%s %q cannot be made: %v", what, id, err))
+	if err == nil || errors.Is(err, errBroken) {
+		return
+	}
+	found := diag.FromError(err)
+	for _, d := range found { // each at its own place, such as a line of a script
+		if d.File == "" {
+			d.Path = diag.Join(path, d.Path)
+		}
+		b.keep(d)
+	}
+	if len(found) == 0 {
+		b.keep(diag.New(diag.InvalidValue, path, "%s %q cannot be made: %v", what, id, err).AtKey())
 	}
 }
 

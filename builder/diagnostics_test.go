@@ -13,7 +13,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
+
+// placeless compares diagnostics of records made in Go, which have no place in a
+// file where the key or the value could be marked.
+var placeless = cmpopts.IgnoreFields(diag.Diagnostic{}, "OfKey")
 
 // row is a mistake and the one diagnostic that it gives.
 type row struct {
@@ -312,7 +317,7 @@ func rows() []row {
 					WithAgentSpec(spec.Agent{ID: "b", ModelID: "m"})
 			},
 			want: found(diag.InvalidPattern, "a", "agents.a.excluded_tool_patterns[0]",
-				`pattern "x\\": the pattern ends in a single '\', which escapes nothing`, ""),
+				`pattern "x\\" ends in a single '\', which escapes nothing`, ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidPattern }),
 		},
 		{
@@ -470,7 +475,7 @@ func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 			b := demo()
 			if tt.ask != nil {
 				err := tt.ask(t, b)
-				if diff := cmp.Diff(diag.List{tt.want}, diag.FromError(err)); diff != "" {
+				if diff := cmp.Diff(diag.List{tt.want}, diag.FromError(err), placeless); diff != "" {
 					t.Errorf("diagnostics (-want +got):\n%s", diff)
 				}
 				if !tt.typed(err) {
@@ -480,7 +485,7 @@ func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 			}
 			tt.wrong(b)
 			_, list := b.Check(t.Context())
-			if diff := cmp.Diff(diag.List{tt.want}, list); diff != "" {
+			if diff := cmp.Diff(diag.List{tt.want}, list, placeless); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
 			rt, err := b.Build()
@@ -488,7 +493,7 @@ func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 				if err != nil {
 					t.Fatalf("Build refuses what is no error: %v", err)
 				}
-				if diff := cmp.Diff(diag.List{tt.want}, rt.Diagnostics()); diff != "" {
+				if diff := cmp.Diff(diag.List{tt.want}, rt.Diagnostics(), placeless); diff != "" {
 					t.Errorf("the runtime's diagnostics (-want +got):\n%s", diff)
 				}
 				return
@@ -497,7 +502,7 @@ func TestEachMistakeGivesOneDiagnostic(t *testing.T) {
 			if !ok || rt != nil {
 				t.Fatalf("Build = %v, %v; want a *BuildError alone", rt, err)
 			}
-			if diff := cmp.Diff(diag.List{tt.want}, built.Diagnostics); diff != "" {
+			if diff := cmp.Diff(diag.List{tt.want}, built.Diagnostics, placeless); diff != "" {
 				t.Errorf("BuildError (-want +got):\n%s", diff)
 			}
 			if !tt.typed(err) {

@@ -57,7 +57,11 @@ func onePerPlace(list diag.List) diag.List {
 // place fills in the places that a diagnostic does not have yet.
 func (f *File) place(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {
-		if span, ok := f.locate(d.Code, d.Path); ok {
+		code := d.Code
+		if d.OfKey {
+			code = diag.UnknownField // as one that marks keys
+		}
+		if span, ok := f.locate(code, d.Path); ok {
 			d.Span = span
 		}
 	}

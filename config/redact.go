@@ -166,12 +166,18 @@ func (doc *document) shown() []byte {
 	if doc.root == nil {
 		ranges = secretValues(doc.data)
 	}
+	for _, at := range passwords.FindAllSubmatchIndex(doc.data, -1) {
+		ranges = append(ranges, [2]int{at[2], at[3]})
+	}
 	for _, n := range doc.secrets {
 		from, to := doc.extent(n)
 		ranges = append(ranges, [2]int{from, to})
 	}
 	return mask(doc.data, ranges)
 }
+
+// passwords finds the password of a URL.
+var passwords = regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)
 
 // onlyReference matches a text that is one reference without a default: it
 // gives nothing away.

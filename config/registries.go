@@ -187,7 +187,6 @@ func (d *decoder) models() {
 			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip(id)).
 				WithHint("models and model pools share one namespace; rename one of them")
 			d.twice(found, p.node, other, diag.Key("models", id), "the model is here")
-			return
 		}
 		d.file.Pools = append(d.file.Pools, pool)
 	})

@@ -49,6 +49,9 @@ type Diagnostic struct {
 	// agents.assistant.allowed_tools[0]; see Path.
 	Path string `json:"path,omitempty"`
 	Span
+	// OfKey tells that the diagnostic speaks of the key at its path although its
+	// code speaks of values; see Code.MarksKey.
+	OfKey bool `json:"-"`
 	// Related names further places that explain the finding, such as the
 	// first definition of a duplicate.
 	Related []Related `json:"related,omitempty"`
@@ -74,6 +77,12 @@ func New(code Code, path, format string, args ...any) Diagnostic {
 // WithHint returns d with its hint set.
 func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
 	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+// AtKey returns d as one that speaks of the key at its path.
+func (d Diagnostic) AtKey() Diagnostic {
+	d.OfKey = true
 	return d
 }
 

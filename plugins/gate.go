@@ -101,6 +101,8 @@ type Verdict struct {
 	Access Access `json:"access"`
 	// Rule is the rule or default that decides, as a person would name it.
 	Rule string `json:"rule,omitempty"`
+	// Path is where the rule stands, below the agent.
+	Path string `json:"path,omitempty"`
 	// Plugin is the plugin whose gate decides.
 	Plugin string `json:"plugin,omitempty"`
 }

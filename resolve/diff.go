@@ -307,7 +307,7 @@ func reachOf(c *ToolChoice) reach {
 		text = "allowed"
 	}
 	if c.Verdict.Rule != "" {
-		text += " by " + c.Verdict.Rule
+		text += ": " + c.Verdict.Rule
 	}
 	// Denied is rank 0, like a tool that is not there.
 	return reach{rank: int(plugins.AccessDeny) - int(access), text: text}

@@ -94,7 +94,7 @@ func (x *index) claim(id string, plugin plugins.Plugin) []claim {
 	path := x.set.Plugins.Path(id)
 	var d plugins.Descriptor
 	if err := guarded("Descriptor", func() { d = plugin.Descriptor() }); err != nil {
-		x.found = append(x.found, diag.New(diag.EnvBuild, path, "plugin %s: %v", id, err))
+		x.found = append(x.found, diag.New(diag.EnvBuild, path, "plugin %s: %v", id, err).AtKey())
 		return nil
 	}
 	claims := make([]claim, 0, len(d.Sections))
@@ -109,7 +109,7 @@ func (x *index) compile(plugin, path string, section plugins.Section) claim {
 	compiled, err := schema.Compile(section.Schema)
 	if err != nil {
 		x.found = append(x.found, diag.New(diag.InvalidSchema, path,
-			"plugin %s: the schema of its section %q is no valid JSON Schema: %v", plugin, section.Key, err))
+			"plugin %s: the schema of its section %q is no valid JSON Schema: %v", plugin, section.Key, err).AtKey())
 		return c
 	}
 	c.schema = compiled

@@ -59,12 +59,12 @@ func TestTheRetryWrapper(t *testing.T) {
 func TestABadRetrySection(t *testing.T) {
 	t.Parallel()
 	for section, want := range map[string][]string{
-		`{"max_retries": -1}`:                {`invalid-plugin-config: agents.a.sections.retry.max_retries: section "retry": minimum: got -1, want 0`},
+		`{"max_retries": -1}`:                {`invalid-plugin-config: agents.a.sections.retry.max_retries: section "retry": it is -1, but must be 0 or more`},
 		`{"max_retries": 1.5}`:               {`invalid-plugin-config: agents.a.sections.retry.max_retries: section "retry": it is a number, but must be an integer`},
 		`{"max_retry": 1}`:                   {`invalid-plugin-config: agents.a.sections.retry.max_retry: section "retry": "max_retry" is not a known key (did you mean "max_retries"?)`},
 		`{"fallback_models": []}`:            {`invalid-plugin-config: agents.a.sections.retry.fallback_models: section "retry": "fallback_models" is not a known key`},
 		`null`:                               {`invalid-plugin-config: agents.a.sections.retry: section "retry": it is null, but must be an object`},
-		`{"backoff_base_ms": 9999999999999}`: {`invalid-plugin-config: agents.a.sections.retry.backoff_base_ms: section "retry": maximum: got 9999999999999, want 3600000`},
+		`{"backoff_base_ms": 9999999999999}`: {`invalid-plugin-config: agents.a.sections.retry.backoff_base_ms: section "retry": it is 9999999999999, but must be 3600000 or less`},
 		`{"backoff_base": "soon", "stream_idle_timeout": "-1s"}`: {
 			`invalid-plugin-config: agents.a.sections.retry.backoff_base: section "retry": backoff_base is "soon"; it must be a duration such as 500ms or 2s`,
 			`invalid-plugin-config: agents.a.sections.retry.stream_idle_timeout: section "retry": stream_idle_timeout is "-1s"; it must be a duration such as 500ms or 2s`,

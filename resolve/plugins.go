@@ -62,7 +62,7 @@ func (t *template) injectPlugins() {
 	rounds := t.agent.Rounds()
 	t.inject(core.MaxRoundsID, core.MaxRounds{}, "max_rounds "+strconv.Itoa(rounds))
 	if n := len(t.agent.StopConditions); n > 0 {
-		t.inject(core.StopConditionsID, core.NewStopConditions(t.agent.StopConditions), strconv.Itoa(n)+" stop conditions")
+		t.inject(core.StopConditionsID, core.NewStopConditions(t.agent.StopConditions), "stop_conditions: "+strconv.Itoa(n))
 	}
 }
 
@@ -154,6 +154,9 @@ func (t *template) validSection(c claim) bool {
 		if violation.Near != "" {
 			d = d.WithHint("did you mean %q?", violation.Near)
 		}
+		if violation.Key {
+			d = d.AtKey()
+		}
 		t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
 	}
 	if len(found) == 0 && t.trace.on() {
@@ -195,13 +198,12 @@ func (t *template) pluginPath(id string) string {
 
 // traceEnv records what the plugins registered.
 func (t *template) traceEnv() {
-	for _, phase := range plugins.Phases() {
-		if owners := t.env.Hooks(phase); len(owners) > 0 {
-			t.trace.note("hooked", phase.String(), strings.Join(owners, ", "))
+	for _, r := range t.env.Registrations() {
+		if r.Name == "" {
+			t.trace.note("registered", r.What, "plugin "+r.Plugin)
+		} else {
+			t.trace.add("registered", r.What, r.Name, "plugin "+r.Plugin)
 		}
-	}
-	for _, tool := range t.env.Tools() {
-		t.trace.add("registered", "tool", tool.ID, "plugin "+tool.Owner)
 	}
 	if len(t.agent.ActiveHookFilter) > 0 {
 		t.trace.note("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))

@@ -55,7 +55,7 @@ type merger struct {
 func (t *template) merge() *merger {
 	m := &merger{template: t, all: slices.Clip(t.index.tools)}
 	if t.trace.on() {
-		t.trace.note("merged", strconv.Itoa(len(m.all))+" global tools", "")
+		t.trace.note("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
 	}
 	for i, id := range t.agent.Delegates {
 		if !slices.Contains(t.agent.Delegates[:i], id) {

@@ -3,6 +3,7 @@ package tools
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/pattern"
@@ -82,7 +83,7 @@ func compilePatterns(field Field, sources []string) ([]pattern.Pattern, diag.Lis
 	for i, source := range sources {
 		p, err := pattern.Compile(source)
 		if err != nil {
-			list = append(list, diag.New(diag.InvalidPattern, diag.Index(string(field), i), "pattern %q: %v", source, err))
+			list = append(list, diag.New(diag.InvalidPattern, diag.Index(string(field), i), "pattern %q%s", source, strings.TrimPrefix(err.Error(), "the pattern")))
 			continue
 		}
 		compiled[i] = p

@@ -141,8 +141,12 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 		if d.Ticket == nil {
 			d.Ticket = &plugins.Ticket{ID: c.ID, Message: d.Reason}
 		}
+		waiting := "[Waiting for something outside]"
+		if d.Ticket.Message != "" {
+			waiting = "[Waiting for something outside: " + d.Ticket.Message + "]"
+		}
 		t.tickets = append(t.tickets, d.Ticket)
-		t.settleCall(c, tools.TextResult("[Waiting for something outside: "+d.Reason+"]"), event.CallSuspended)
+		t.settleCall(c, tools.TextResult(waiting), event.CallSuspended)
 	case plugins.Block:
 		t.settleCall(c, tools.ErrorResult(d.Reason), event.CallFailed)
 		if d.Terminate {

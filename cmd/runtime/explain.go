@@ -8,7 +8,6 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 )
 
 func newExplain(p *program) *cobra.Command {
@@ -30,7 +29,7 @@ be read.`,
 		if tool != "" && format.value == "mermaid" {
 			return usagef(cmd, "--tool is answered as text or json, not as mermaid")
 		}
-		l, err := p.load(args[:1], false, zap.NewNop())
+		l, err := p.load(args[:1], false, unheard())
 		if err != nil {
 			return err
 		}

@@ -31,8 +31,10 @@ type toolAnswer struct {
 	RulePlace string `json:"rule_place,omitempty"`
 	// Gate is what the plugins' gates can tell before a call, and Access what
 	// it comes to: allow, depends, ask or deny.
-	Gate   string `json:"gate,omitempty"`
-	Access string `json:"access,omitempty"`
+	Gate      string `json:"gate,omitempty"`
+	GatePath  string `json:"gate_path,omitempty"`
+	GatePlace string `json:"gate_place,omitempty"`
+	Access    string `json:"access,omitempty"`
 	// Hint helps with a tool that no source offers.
 	Hint string `json:"hint,omitempty"`
 	// Diagnostics are why nothing can be said, for an agent that does not
@@ -58,6 +60,10 @@ func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
 	if c.Verdict.Rule != "" {
 		a.Access = c.Verdict.Access.String()
 		a.Gate = fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule)
+		if c.Verdict.Path != "" {
+			a.GatePath = e.Origin.Path(e.Path, c.Verdict.Path)
+			a.GatePlace = l.where(diag.InvalidPattern, a.GatePath)
+		}
 	}
 	return a
 }
@@ -128,7 +134,7 @@ func (a *toolAnswer) text() string {
 	}
 	row("source", a.Source, a.SourcePath, a.SourcePlace)
 	row("catalog", a.Rule, a.RulePath, a.RulePlace)
-	row("gate", a.Gate, "", "")
+	row("gate", a.Gate, a.GatePath, a.GatePlace)
 	row("hint", a.Hint, "", "")
 	return b.String()
 }

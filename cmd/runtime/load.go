@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
 
 // loaded is a configuration that was read, and what was found in it.
@@ -27,6 +28,13 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 		return nil, err
 	}
 	return &loaded{file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
+}
+
+// unheard returns a logger that takes in everything and writes nothing. With
+// it plugins register what they register for a turn, which a logger that is
+// switched off would let them leave out.
+func unheard() *zap.Logger {
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zapcore.EncoderConfig{}), zapcore.AddSync(io.Discard), zapcore.DebugLevel))
 }
 
 // check dry-runs everything and returns the revision with all diagnostics in

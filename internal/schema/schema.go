@@ -94,8 +94,11 @@ type Violation struct {
 	Path []string
 	// Message says what is wrong there.
 	Message string
-	// Near is the known key that an unknown one probably means, or empty.
+	// Near is the known key or value that an unknown one probably means, or
+	// empty.
 	Near string
+	// Key tells that the key at the path is wrong, not its value.
+	Key bool
 }
 
 // Error returns the path and the message.
@@ -165,8 +168,9 @@ func numbers(v any) error {
 }
 
 // violations lists the leaves of an error, sorted by their paths: the library
-// finds them in the order of a map. Where a value must fit one of several schemas the leaves would contradict each
-// other, so the choice is one violation.
+// finds them in the order of a map. Where a value must fit one of several
+// schemas the leaves would contradict each other, so the choice is one
+// violation.
 func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	path := err.InstanceLocation
 	switch k := err.ErrorKind.(type) {
@@ -178,7 +182,7 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 		for _, name := range slices.Sorted(slices.Values(k.Properties)) {
 			near, _ := nearest.Of(name, known)
 			out = append(out, Violation{
-				Path: append(path[:len(path):len(path)], name), Message: fmt.Sprintf("%q is not a known key", name), Near: near,
+				Path: append(path[:len(path):len(path)], name), Message: fmt.Sprintf("%q is not a known key", name), Near: near, Key: true,
 			})
 		}
 		return out
@@ -188,6 +192,8 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 			out = append(out, Violation{Path: path, Message: fmt.Sprintf("%q is missing", name)})
 		}
 		return out
+	case *kind.Enum:
+		return []Violation{{Path: path, Message: describe(k), Near: nearestOf(k.Got, k.Want)}}
 	}
 	if len(err.Causes) == 0 {
 		return []Violation{{Path: path, Message: describe(err.ErrorKind)}}
@@ -198,6 +204,22 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 	}
 	slices.SortStableFunc(out, func(a, b Violation) int { return slices.CompareFunc(a.Path, b.Path, compareSegments) })
 	return out
+}
+
+// nearestOf returns the allowed text that a wrong one probably means.
+func nearestOf(got any, allowed []any) string {
+	text, ok := got.(string)
+	if !ok {
+		return ""
+	}
+	var texts []string
+	for _, a := range allowed {
+		if s, ok := a.(string); ok {
+			texts = append(texts, s)
+		}
+	}
+	near, _ := nearest.Of(text, texts)
+	return near
 }
 
 // compareSegments compares list positions by their value, and keys by their
@@ -267,15 +289,15 @@ func describe(k jsonschema.ErrorKind) string {
 	case *kind.Pattern:
 		return fmt.Sprintf("it does not match the pattern %s", k.Want)
 	case *kind.Minimum:
-		return bound("minimum", k.Got, k.Want)
+		return bound(k.Got, "%s or more", k.Want)
 	case *kind.Maximum:
-		return bound("maximum", k.Got, k.Want)
+		return bound(k.Got, "%s or less", k.Want)
 	case *kind.ExclusiveMinimum:
-		return bound("exclusiveMinimum", k.Got, k.Want)
+		return bound(k.Got, "more than %s", k.Want)
 	case *kind.ExclusiveMaximum:
-		return bound("exclusiveMaximum", k.Got, k.Want)
+		return bound(k.Got, "less than %s", k.Want)
 	case *kind.MultipleOf:
-		return bound("multipleOf", k.Got, k.Want)
+		return bound(k.Got, "a multiple of %s", k.Want)
 	default:
 		return k.LocalizedString(english)
 	}
@@ -283,8 +305,8 @@ func describe(k jsonschema.ErrorKind) string {
 
 // bound says which limit a number does not keep. Numbers are written in full:
 // the library would round them.
-func bound(keyword string, got, want *big.Rat) string {
-	return fmt.Sprintf("%s: got %s, want %s", keyword, number(got), number(want))
+func bound(got *big.Rat, limit string, want *big.Rat) string {
+	return fmt.Sprintf("it is %s, but must be "+limit, number(got), number(want))
 }
 
 func number(r *big.Rat) string {

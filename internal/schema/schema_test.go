@@ -120,12 +120,12 @@ func TestUnknownKeysAreOfferedTheNearest(t *testing.T) {
 func TestLimitsOfNumbers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ schema, value, want string }{
-		{`{"minimum": 0}`, `-1`, "minimum: got -1, want 0"},
-		{`{"maximum": 3600000}`, `9999999999999`, "maximum: got 9999999999999, want 3600000"},
-		{`{"exclusiveMinimum": 0.5}`, `0.25`, "exclusiveMinimum: got 0.25, want 0.5"},
-		{`{"exclusiveMaximum": 1}`, `1.0`, "exclusiveMaximum: got 1, want 1"},
-		{`{"multipleOf": 0.1}`, `0.15`, "multipleOf: got 0.15, want 0.1"},
-		{`{"maximum": 1}`, `1e100`, "maximum: got 1000000000000000000000000000000000000000…, want 1"},
+		{`{"minimum": 0}`, `-1`, "it is -1, but must be 0 or more"},
+		{`{"maximum": 3600000}`, `9999999999999`, "it is 9999999999999, but must be 3600000 or less"},
+		{`{"exclusiveMinimum": 0.5}`, `0.25`, "it is 0.25, but must be more than 0.5"},
+		{`{"exclusiveMaximum": 1}`, `1.0`, "it is 1, but must be less than 1"},
+		{`{"multipleOf": 0.1}`, `0.15`, "it is 0.15, but must be a multiple of 0.1"},
+		{`{"maximum": 1}`, `1e100`, "it is 1000000000000000000000000000000000000000…, but must be 1 or less"},
 	} {
 		s, err := schema.Compile(json.RawMessage(tt.schema))
 		if err != nil {

@@ -21,14 +21,16 @@ type entry struct {
 	Rule
 	behavior Behavior
 	rank     specificity
-	// name is the rule as a person would find it, text as the section has it.
-	name, text string
+	// name is the rule as a person would find it, text as the section has it,
+	// path where it stands below the agent.
+	name, text, path string
 }
 
 func newEntry(i int, text string, rule Rule, behavior Behavior) entry {
 	return entry{
 		Rule: rule, behavior: behavior, rank: rule.specificity(),
 		name: fmt.Sprintf("rules[%d] %q %s", i, text, behavior), text: text,
+		path: fmt.Sprintf("sections.%s.rules[%d].tool", SectionKey, i),
 	}
 }
 
@@ -120,7 +122,7 @@ func (p *policy) unjudged(best *entry, err error) outcome {
 // verdict returns what can be told about a tool without a call.
 func (p *policy) verdict(tool string) plugins.Verdict {
 	best, conditional := p.unconditional(tool)
-	final := plugins.Verdict{Access: p.outcome(best).behavior.access(), Rule: p.name(best)}
+	final := plugins.Verdict{Access: p.outcome(best).behavior.access(), Rule: p.name(best), Path: p.path(best)}
 	if !conditional {
 		return final
 	}
@@ -145,6 +147,13 @@ func (p *policy) name(e *entry) string {
 		return "default_behavior " + string(p.fallback)
 	}
 	return e.name
+}
+
+func (p *policy) path(e *entry) string {
+	if e == nil {
+		return "sections." + SectionKey + ".default_behavior"
+	}
+	return e.path
 }
 
 func (b Behavior) access() plugins.Access {
