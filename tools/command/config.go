@@ -23,7 +23,7 @@ const (
 
 // Config is what a configuration file says of a tool of this kind.
 type Config struct {
-	Description string          `json:"description" required:"true" doc:"Tells the model what the tool is for."`
+	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
 	Command []string          `json:"command" required:"true" doc:"The program and its fixed arguments; no shell is involved. The arguments of a call arrive as one line of JSON on its standard input."`

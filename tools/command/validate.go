@@ -16,10 +16,6 @@ import (
 // the tool is registered.
 func (c *Config) Validate() diag.List {
 	var list diag.List
-	if strings.TrimSpace(c.Description) == "" {
-		list = append(list, diag.New(diag.MissingField, "description", "description is missing").
-			WithHint("say what the tool is for: models choose tools by their descriptions"))
-	}
 	list = append(list, c.checkCommand()...)
 	if strings.Contains(c.Dir, "\x00") {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))

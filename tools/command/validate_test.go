@@ -21,7 +21,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		want   []string // "code path: part of the message"
 	}{
 		{"nothing", func(*Config) {}, nil},
-		{"description", func(c *Config) { c.Description = "\t" }, []string{"missing-field description: missing"}},
+		{"description", func(c *Config) { c.Description = "" }, nil},
 		{"no command", func(c *Config) { c.Command = nil }, []string{"missing-field command: missing"}},
 		{"empty command", func(c *Config) { c.Command = []string{} }, []string{"missing-field command: missing"}},
 		{"blank program", func(c *Config) { c.Command = []string{" "} }, []string{"invalid-value command[0]: empty"}},
@@ -40,7 +40,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"effect", func(c *Config) { c.Effect = "never" }, []string{"invalid-value effect: allowed are"}},
 		{"output", func(c *Config) { c.MaxOutput = -1 }, []string{"invalid-value max_output: from 256 to 1048576"}},
 		{"everything", func(c *Config) { *c = Config{Effect: "x", MaxOutput: 1} }, []string{
-			"missing-field description: ", "missing-field command: ", "invalid-value effect: ", "invalid-value max_output: ",
+			"missing-field command: ", "invalid-value effect: ", "invalid-value max_output: ",
 		}},
 	} {
 		c := &Config{Description: "d", Command: []string{"wc", "-w"}}

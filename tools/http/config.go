@@ -27,7 +27,7 @@ const (
 // headers, query and body {{name}} stands for the argument of that name; an
 // argument that is missing or null leaves nothing in its place.
 type Config struct {
-	Description string          `json:"description" required:"true" doc:"Tells the model what the tool is for."`
+	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
 	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments, an object."`
 
 	Method  string            `json:"method,omitempty" enum:"GET|POST|PUT|PATCH|DELETE|HEAD" default:"GET" doc:"The request's method."`

@@ -19,10 +19,6 @@ import (
 // tool is registered.
 func (c *Config) Validate() diag.List {
 	var list diag.List
-	if strings.TrimSpace(c.Description) == "" {
-		list = append(list, diag.New(diag.MissingField, "description", "description is missing").
-			WithHint("say what the tool is for: models choose tools by their descriptions"))
-	}
 	list = append(list, c.checkChoices()...)
 	p, more := c.compile()
 	list = append(list, more...)

