@@ -48,7 +48,7 @@ type Discoverer interface {
 // Host is what a running turn can ask of the runtime.
 type Host interface {
 	// Emit appends an event to the turn's log. It is called from the goroutine
-	// that runs Execute only.
+	// that runs Execute only, until Execute returns.
 	Emit(data event.Data)
 	// Delegate runs a turn of another agent, as part of this one. It may be
 	// called from several goroutines at once.
@@ -100,4 +100,6 @@ type Result struct {
 	Usage    model.Usage
 	// Tickets are what suspended calls wait for.
 	Tickets []*plugins.Ticket
+	// DeadLetters are what plugins asked for and could not be carried out.
+	DeadLetters []plugins.DeadLetter
 }

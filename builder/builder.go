@@ -84,7 +84,7 @@ func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *Agen
 func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
 	if tool == nil {
 		b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
-		tool = unavailableTool{errBroken}
+		tool = unavailableTool{err: errBroken}
 	}
 	b.keep(b.set.Tools.Add(id, tool))
 	return b
@@ -112,8 +112,22 @@ func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntime
 	if factory == nil {
 		return b.refuse("backends", "a backend factory is nil")
 	}
-	b.keep(b.set.Backends.Add(factory.Kind(), factory))
+	kind, err := kindOf(factory)
+	if err != nil {
+		return b.refuse("backends", "a backend factory does not name its kind: %v", err)
+	}
+	b.keep(b.set.Backends.Add(kind, factory))
 	return b
+}
+
+// kindOf asks a factory for its kind. A panic, as of a nil pointer, is an error.
+func kindOf(factory backend.Factory) (kind string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return factory.Kind(), nil
 }
 
 // WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once
@@ -246,7 +260,7 @@ type BuildError struct {
 func (e *BuildError) Error() string {
 	n := e.Diagnostics.Count(diag.Error)
 	if n <= 1 {
-		return "the runtime was not built: " + e.Err.Error()
+		return fmt.Sprintf("the runtime was not built: %v", e.Err)
 	}
 	return fmt.Sprintf("the runtime was not built, for %d errors:\n%v", n, e.Err)
 }

@@ -109,20 +109,22 @@ func TestNilArguments(t *testing.T) {
 		with func(*builder.AgentRuntimeBuilder)
 		want []string
 	}{
-		"provider":         {func(b *builder.AgentRuntimeBuilder) { b.WithProvider("x", nil) }, []string{"invalid-value providers.x"}},
-		"tool":             {func(b *builder.AgentRuntimeBuilder) { b.WithTool("x", nil) }, []string{"invalid-value tools.x"}},
-		"plugin":           {func(b *builder.AgentRuntimeBuilder) { b.WithPlugin("x", nil) }, []string{"invalid-value plugins.x"}},
-		"available plugin": {func(b *builder.AgentRuntimeBuilder) { b.WithAvailablePlugin("x", nil) }, []string{"invalid-value plugins.x"}},
-		"backend":          {func(b *builder.AgentRuntimeBuilder) { b.WithBackend(nil) }, []string{"invalid-value backends"}},
-		"configuration":    {func(b *builder.AgentRuntimeBuilder) { b.WithConfig(nil) }, []string{"invalid-value "}},
-		"depth":            {func(b *builder.AgentRuntimeBuilder) { b.WithDelegationDepth(0) }, []string{"invalid-value "}},
-		"logger":           {func(b *builder.AgentRuntimeBuilder) { b.WithLogger(nil) }, []string{}},
-		"ids":              {func(b *builder.AgentRuntimeBuilder) { b.WithIDs(nil) }, []string{}},
-		"agents":           {func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpecs() }, []string{}},
-		"zero agent":       {func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpec(spec.Agent{}) }, []string{`invalid-id agents[""]`, `missing-field agents[""].model_id`}},
-		"zero model":       {func(b *builder.AgentRuntimeBuilder) { b.WithModel(spec.Model{}) }, []string{`invalid-id models[""]`, `missing-field models[""].provider_id`, `missing-field models[""].upstream_model`}},
-		"zero pool":        {func(b *builder.AgentRuntimeBuilder) { b.WithModelPool(spec.Pool{}) }, []string{`invalid-id model_pools[""]`, `missing-field model_pools[""].members`}},
-		"zero defaults":    {func(b *builder.AgentRuntimeBuilder) { b.WithDefaults(spec.Defaults{}) }, []string{}},
+		"provider":              {func(b *builder.AgentRuntimeBuilder) { b.WithProvider("x", nil) }, []string{"invalid-value providers.x"}},
+		"tool":                  {func(b *builder.AgentRuntimeBuilder) { b.WithTool("x", nil) }, []string{"invalid-value tools.x"}},
+		"plugin":                {func(b *builder.AgentRuntimeBuilder) { b.WithPlugin("x", nil) }, []string{"invalid-value plugins.x"}},
+		"available plugin":      {func(b *builder.AgentRuntimeBuilder) { b.WithAvailablePlugin("x", nil) }, []string{"invalid-value plugins.x"}},
+		"backend":               {func(b *builder.AgentRuntimeBuilder) { b.WithBackend(nil) }, []string{"invalid-value backends"}},
+		"pointer to no backend": {func(b *builder.AgentRuntimeBuilder) { b.WithBackend((*peers)(nil)) }, []string{"invalid-value backends"}},
+		"id of a backend":       {func(b *builder.AgentRuntimeBuilder) { b.WithBackend(peers{}) }, []string{`invalid-id backends[""]`}},
+		"configuration":         {func(b *builder.AgentRuntimeBuilder) { b.WithConfig(nil) }, []string{"invalid-value "}},
+		"depth":                 {func(b *builder.AgentRuntimeBuilder) { b.WithDelegationDepth(0) }, []string{"invalid-value "}},
+		"logger":                {func(b *builder.AgentRuntimeBuilder) { b.WithLogger(nil) }, []string{}},
+		"ids":                   {func(b *builder.AgentRuntimeBuilder) { b.WithIDs(nil) }, []string{}},
+		"agents":                {func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpecs() }, []string{}},
+		"zero agent":            {func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpec(spec.Agent{}) }, []string{`invalid-id agents[""]`, `missing-field agents[""].model_id`}},
+		"zero model":            {func(b *builder.AgentRuntimeBuilder) { b.WithModel(spec.Model{}) }, []string{`invalid-id models[""]`, `missing-field models[""].provider_id`, `missing-field models[""].upstream_model`}},
+		"zero pool":             {func(b *builder.AgentRuntimeBuilder) { b.WithModelPool(spec.Pool{}) }, []string{`invalid-id model_pools[""]`, `missing-field model_pools[""].members`}},
+		"zero defaults":         {func(b *builder.AgentRuntimeBuilder) { b.WithDefaults(spec.Defaults{}) }, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

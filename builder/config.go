@@ -36,7 +36,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 	for _, e := range f.Tools {
 		tool, err := create(e, tools.Settings{ID: e.ID, Logger: b.logger.Named("tool." + e.ID)})
 		if err != nil {
-			tool = unavailableTool{err}
+			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
 		b.created(b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
@@ -126,11 +126,29 @@ func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
 	}
 }
 
-// unavailableTool stands for a tool that could not be made.
-type unavailableTool struct{ err error }
+// unavailableTool stands for a tool that could not be made. Its parameters are
+// kept: what is wrong with them is something else.
+type unavailableTool struct {
+	err        error
+	parameters json.RawMessage
+}
 
-// Descriptor describes nothing.
-func (unavailableTool) Descriptor() tools.Descriptor { return tools.Descriptor{} }
+// parametersOf returns the schema of arguments among the settings of a tool.
+func parametersOf(settings any) json.RawMessage {
+	var declared struct {
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	data, err := json.Marshal(settings)
+	if err != nil || json.Unmarshal(data, &declared) != nil {
+		return nil
+	}
+	return declared.Parameters
+}
+
+// Descriptor describes the parameters.
+func (t unavailableTool) Descriptor() tools.Descriptor {
+	return tools.Descriptor{Parameters: t.parameters}
+}
 
 // Call returns why the tool could not be made.
 func (t unavailableTool) Call(context.Context, *tools.Call) (tools.Result, error) {

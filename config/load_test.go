@@ -292,3 +292,12 @@ func TestReferencesInFlow(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestRemoteAgentsKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	f, _ := config.Parse([]config.Source{{Name: "c.yaml", Data: []byte(
+		"version: 1\nremote_agents: [{name: a, base_url: \"http://x\"}, {name: a, base_url: \"http://y\"}, {name: c, base_url: \"http://z\"}]\n")}}, config.Options{})
+	if len(f.RemoteAgents) != 3 || f.RemoteAgents[2].Name != "c" {
+		t.Errorf("got %+v; a path of building must lead to its source", f.RemoteAgents)
+	}
+}

@@ -133,6 +133,8 @@ func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnos
 		return d.WithHint("put the value into quotes")
 	case strings.Contains(message, "mapping values are not allowed"):
 		return d.WithHint("a value that contains \": \" needs quotes; or the indentation is wrong")
+	case strings.Contains(message, "incompatible YAML document"):
+		return d.WithHint("leave the %%YAML line out")
 	case strings.Contains(message, "max depth"):
 		return d.WithHint("at most %d collections may stand in each other", maxDepth)
 	default:

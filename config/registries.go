@@ -217,10 +217,11 @@ func (d *decoder) remoteAgents() {
 				_, other := value.children[first.parent.index].get("name")
 				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip(source.Name))
 				d.twice(found, name, other, first.path(), "the first one is here")
-				continue
+			} else {
+				seen[source.Name] = at
 			}
-			seen[source.Name] = at
 		}
+		// Kept also when it is wrong: its path is its place in the list.
 		d.file.RemoteAgents = append(d.file.RemoteAgents, source)
 	}
 }

@@ -4,6 +4,7 @@ package event
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -43,7 +44,10 @@ func (f SinkFunc) Emit(ev Event) { f(ev) }
 var Discard Sink = SinkFunc(func(Event) {})
 
 // Terminal reports whether the event ends its turn.
-func (e *Event) Terminal() bool { return e.Data.Type() == TypeRunFinish }
+func (e *Event) Terminal() bool {
+	_, finish := e.Data.(*RunFinish)
+	return finish
+}
 
 // header holds the fields that every event has in JSON.
 type header struct {
@@ -55,8 +59,11 @@ type header struct {
 }
 
 // MarshalJSON writes the event as one flat object: seq, time, event_type,
-// turn_id and session_id, then the fields of its data.
+// turn_id and session_id, then the fields of its data, which must not be nil.
 func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Data == nil {
+		return nil, errors.New("an event has no data")
+	}
 	head, err := json.Marshal(header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID})
 	if err != nil {
 		return nil, err
@@ -65,8 +72,8 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(body) <= len(`{}`) {
-		return head, nil
+	if len(body) <= len(`{}`) || body[0] != '{' {
+		return head, nil // the data has no fields, or is a nil pointer
 	}
 	head[len(head)-1] = ','
 	return append(head, body[1:]...), nil

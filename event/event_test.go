@@ -112,6 +112,20 @@ func TestAnEventWithoutFieldsIsItsHead(t *testing.T) {
 	}
 }
 
+func TestAnEventWithNilDataHasNoFields(t *testing.T) {
+	ev := event.Event{Seq: 1, Data: (*event.TextDelta)(nil)}
+	line, err := json.Marshal(ev)
+	if want := `{"seq":1,"time":"0001-01-01T00:00:00Z","event_type":"text_delta","turn_id":""}`; err != nil || string(line) != want {
+		t.Errorf("the event is %s, %v, want %s", line, err, want)
+	}
+	if line, err := json.Marshal(event.Event{}); err == nil {
+		t.Errorf("the zero event is %s", line)
+	}
+	if ev = (event.Event{}); ev.Terminal() {
+		t.Error("the zero event is terminal")
+	}
+}
+
 func TestEachEndLeadsToAStatus(t *testing.T) {
 	for reason, want := range map[event.Reason]event.Status{
 		event.NaturalEnd:        event.StatusSucceeded,

@@ -22,8 +22,10 @@ type Action struct {
 	Payload any
 }
 
-// DeadLetter is an action that could not be carried out.
+// DeadLetter is an action or effect that could not be carried out.
 type DeadLetter struct {
+	// Plugin is the plugin whose handler failed.
+	Plugin string
 	Action Action
 	Err    error
 }
@@ -45,7 +47,6 @@ type Engine struct {
 	pending     []Action
 	staged      staged
 	deadLetters []DeadLetter
-	failed      int
 }
 
 // staged is what the hooks of one phase did and what is not committed yet.
@@ -210,25 +211,24 @@ func (e *Engine) commit() (*event.Termination, []Action) {
 
 // act carries out one action. What a failed handler staged is dropped.
 func (e *Engine) act(ctx context.Context, a Action) {
-	before := e.staged
+	before, request := e.staged, e.Request
 	e.staged = staged{state: maps.Clone(before.state), stop: before.stop}
-	err := e.handle(ctx, a)
-	if err != nil {
-		e.staged = before
-		e.deadLetters = append(e.deadLetters, DeadLetter{Action: a, Err: err})
+	h := &e.env.actions[e.env.action(a.Key)]
+	if err := e.handle(ctx, h, a); err != nil {
+		e.staged, e.Request = before, request
+		e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a, Err: err})
 		return
 	}
 	e.staged.actions = append(before.actions, e.staged.actions...)
 	e.staged.effects = append(before.effects, e.staged.effects...)
 }
 
-func (e *Engine) handle(ctx context.Context, a Action) (err error) {
+func (e *Engine) handle(ctx context.Context, h *actionHandler, a Action) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	h := &e.env.actions[e.env.action(a.Key)]
 	if err := h.handle(ctx, &e.Context, a.Payload); err != nil {
 		return err
 	}
@@ -238,29 +238,30 @@ func (e *Engine) handle(ctx context.Context, a Action) (err error) {
 	return e.checkHandlers()
 }
 
-// handOn runs effects in order. Their failures are counted.
+// handOn runs effects in order.
 func (e *Engine) handOn(ctx context.Context, effects []Action) {
 	for _, a := range effects {
-		if err := e.affect(ctx, a); err != nil {
-			e.failed++
+		h := &e.env.effects[e.env.effect(a.Key)]
+		if err := affect(ctx, h, a); err != nil {
+			e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a, Err: err})
 		}
 	}
 }
 
-func (e *Engine) affect(ctx context.Context, a Action) (err error) {
+func affect(ctx context.Context, h *effectHandler, a Action) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	return e.env.effects[e.env.effect(a.Key)].handle(ctx, a.Payload)
+	return h.handle(ctx, a.Payload)
 }
 
 // Gate asks every gate about the call in the context, and the ceiling, and
 // returns the decision that counts. A gate that fails blocks the call.
 func (e *Engine) Gate(ctx context.Context) Decision {
 	var strictest Decision
-	e.Context.Phase = ToolGate
+	e.Context.Phase, e.Context.Now = ToolGate, time.Now()
 	for i := range e.env.gates {
 		g := &e.env.gates[i]
 		if d := e.ask(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
@@ -289,6 +290,9 @@ func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decisi
 		d.Plugin = owner
 	}()
 	d, err := gate(ctx, &e.Context)
+	if err == nil && d.Kind > Block {
+		err = fmt.Errorf("it decides the unknown kind %d", d.Kind)
+	}
 	if err != nil {
 		e.staged.fail(err)
 	}
@@ -326,8 +330,5 @@ func (e *Engine) Snapshot() map[string]json.RawMessage {
 	return out
 }
 
-// DeadLetters returns the actions that could not be carried out.
+// DeadLetters returns the actions and effects that could not be carried out.
 func (e *Engine) DeadLetters() []DeadLetter { return e.deadLetters }
-
-// FailedEffects returns how many effects failed.
-func (e *Engine) FailedEffects() int { return e.failed }

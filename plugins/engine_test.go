@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -46,6 +48,37 @@ func TestAHookSeesWhatTheOneBeforeItLeft(t *testing.T) {
 	if got := e.Snapshot(); got != nil {
 		t.Errorf("nothing changed, but the state is shown: %s", got)
 	}
+}
+
+func TestAnInterfaceInTheStateMayBeNil(t *testing.T) {
+	key := plugins.NewKey[error]("test.error", plugins.ScopeRun)
+	e := engine(t, func(r *plugins.Registrar) {
+		r.StateKey(key)
+		r.Hook(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error {
+			key.Set(p, nil)
+			return key.Get(p)
+		})
+	})
+	run(t, e, plugins.StepStart)
+}
+
+func TestAGateKnowsTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now time.Time
+		e := engine(t, func(r *plugins.Registrar) {
+			r.Hook(plugins.StepStart, func(context.Context, *plugins.PhaseContext) error { return nil })
+			r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+				now = p.Now
+				return plugins.Decision{}, nil
+			}))
+		})
+		run(t, e, plugins.StepStart)
+		time.Sleep(time.Hour)
+		e.Gate(t.Context())
+		if !now.Equal(time.Now()) {
+			t.Errorf("the gate believes it is %s", now)
+		}
+	})
 }
 
 func TestNothingOfAPhaseThatFailsIsKept(t *testing.T) {
@@ -190,6 +223,7 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 					count.Set(p, 99)
 					p.Stop(event.Termination{Type: event.BehaviorRequested})
 					p.Schedule("good", nil)
+					p.Request().Exclude = []string{"tool"}
 					return handler(ctx, p, payload)
 				})
 				r.ActionHandler("good", plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext, _ any) error {
@@ -207,6 +241,9 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 			}
 			if got := string(e.Snapshot()["test.count"]); got != "2" {
 				t.Errorf("the count is %s, want 2", got)
+			}
+			if !e.Request.Empty() {
+				t.Errorf("the request plan is %+v", e.Request)
 			}
 			letters := e.DeadLetters()
 			if len(letters) != 1 || letters[0].Action != (plugins.Action{Key: "bad", Payload: "payload"}) || letters[0].Err == nil {
@@ -243,8 +280,12 @@ func TestEffectsFollowTheCommitInOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"first 5", "second 5"}, log); diff != "" {
 		t.Error(diff)
 	}
-	if e.FailedEffects() != 2 {
-		t.Errorf("%d effects failed, want 2", e.FailedEffects())
+	var failed []string
+	for _, l := range e.DeadLetters() {
+		failed = append(failed, fmt.Sprintf("%s %s: %v", l.Plugin, l.Action.Key, l.Err))
+	}
+	if diff := cmp.Diff([]string{"p0 boom: panic: oops", "p0 fail: no"}, failed); diff != "" {
+		t.Error(diff)
 	}
 }
 

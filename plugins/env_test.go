@@ -84,6 +84,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 		"plugin p0: its action handler is nil":                                            func(r *plugins.Registrar) { r.ActionHandler("x", plugins.StepEnd, nil) },
 		"plugin p0: its action handler is for the phase ToolGate, which takes gates only": func(r *plugins.Registrar) { r.ActionHandler("x", plugins.ToolGate, noAction) },
 		"plugin p0: its effect handler is nil":                                            func(r *plugins.Registrar) { r.EffectHandler("x", nil) },
+		"plugin p0: its state key is nil":                                                 func(r *plugins.Registrar) { r.StateKey(nil) },
 		"plugin p0: panic in Register: oops":                                              func(*plugins.Registrar) { panic("oops") },
 	} {
 		_, errs := plugins.Build(&spec.Agent{}, load(p), nil)

@@ -31,7 +31,7 @@ const (
 	BeforeToolExecute
 	// AfterToolExecute runs after each call that was executed.
 	AfterToolExecute
-	// StepEnd runs at the end of each step.
+	// StepEnd runs at the end of each step that no error ended.
 	StepEnd
 	// RunEnd runs once, whatever the turn ended by.
 	RunEnd

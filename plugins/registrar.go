@@ -20,12 +20,14 @@ type Hook func(ctx context.Context, p *PhaseContext) error
 // messages it is given.
 type RequestTransform func(messages []model.Message, offered []model.Tool) []model.Message
 
-// ActionHandler carries out an action that a hook scheduled. An error puts the
-// action on the list of dead letters; the turn goes on.
+// ActionHandler carries out an action that a hook scheduled. An error, or a
+// panic, makes the action a DeadLetter, of which nothing takes effect; the turn
+// goes on.
 type ActionHandler func(ctx context.Context, p *PhaseContext, payload any) error
 
 // EffectHandler does something outside of the turn after the phase that asked
-// for it was committed. An error is counted; the turn goes on.
+// for it was committed. An error, or a panic, makes the effect a DeadLetter; the
+// turn goes on.
 type EffectHandler func(ctx context.Context, payload any) error
 
 // Registrar takes in what a plugin declares. It serves one Register call of
@@ -43,9 +45,9 @@ type Registrar struct {
 func (r *Registrar) Agent() *spec.Agent { return r.agent }
 
 // Config returns the decoded settings of a section that the plugin claims. The
-// value is shared by all resolves of a revision: treat it as read-only. ok is
-// false when the plugin does not claim the section, or T is not what its
-// Decode returns.
+// value is shared by all resolves of a revision: treat it as read-only. Of
+// several plugins that claim a section the first decodes it for all. ok is false
+// when nobody claims the section, or T is not what was decoded.
 func Config[T any](r *Registrar, key string) (settings T, ok bool) {
 	settings, ok = r.sections[key].(T)
 	return settings, ok
@@ -137,6 +139,9 @@ func (r *Registrar) EffectHandler(key string, handler EffectHandler) {
 // StateKey declares a key of the turn's state. A key may be declared by
 // several plugins, and only once by each.
 func (r *Registrar) StateKey(key StateKey) {
+	if !r.given("state key", key == nil) {
+		return
+	}
 	for _, k := range r.env.keys {
 		if k.key.ID() == key.ID() && (k.owner == r.owner || k.key != key) {
 			r.fail(&DuplicateError{What: "state key", ID: key.ID(), First: k.owner, Second: r.owner})

@@ -46,7 +46,8 @@ func (k *Key[T]) Scope() Scope { return k.scope }
 // else the zero value.
 func (k *Key[T]) Get(p *PhaseContext) T {
 	if v, ok := p.engine.staged.state[k]; ok {
-		return v.(T) //nolint:forcetypeassert // only Set of the same key writes it
+		set, _ := v.(T) // not v.(T) alone: an interface may be set to nil
+		return set
 	}
 	v, _ := p.engine.state[k].(T)
 	return v

@@ -25,6 +25,9 @@ func (s *Set) sound() diag.List {
 }
 
 func records[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
+	if missing(list, r) {
+		return
+	}
 	for id, entry := range r.All() {
 		if entry == nil {
 			*list = append(*list, diag.New(diag.InvalidValue, r.Path(id), "%s %q is nil", r.kind, id))
@@ -35,9 +38,20 @@ func records[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
 }
 
 func components[T any](list *diag.List, r *Registry[T]) {
+	if missing(list, r) {
+		return
+	}
 	for id, entry := range r.All() {
 		if any(entry) == nil {
 			*list = append(*list, diag.New(diag.InvalidValue, r.Path(id), "%s %q is nil", r.kind, id))
 		}
 	}
+}
+
+// missing reports whether there is no registry, and lists that.
+func missing[T any](list *diag.List, r *Registry[T]) bool {
+	if r == nil {
+		*list = append(*list, diag.New(diag.InvalidValue, "", "the draft's set has no %T", r))
+	}
+	return r == nil
 }

@@ -25,7 +25,8 @@ type Store struct {
 	check   Check
 }
 
-// NewStore returns a store whose current revision, number 0, is empty.
+// NewStore returns a store whose current revision, number 0, is empty. A nil
+// check finds nothing.
 func NewStore(check Check) *Store {
 	s := &Store{check: check}
 	s.current.Store(newRevision(0, NewSet()))
@@ -65,7 +66,7 @@ func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision
 // resolved in, because an entry is nil or has another id than it is registered
 // under, is an *InvalidError all the same.
 func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
-	return s.publish(ctx, edit, func(context.Context, *Revision) (diag.List, error) { return nil, nil })
+	return s.publish(ctx, edit, nil)
 }
 
 func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
@@ -79,7 +80,11 @@ func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Chec
 			return nil, &InvalidError{Diagnostics: found, Err: found.Err()}
 		}
 		rev := newRevision(base.number+1, draft.Set)
-		found, err := check(ctx, rev)
+		var found diag.List
+		var err error
+		if check != nil {
+			found, err = check(ctx, rev)
+		}
 		if ended := ctx.Err(); ended != nil { // what the check found may not be all there is
 			return nil, fmt.Errorf("publish revision %d: %w", rev.number, ended)
 		}

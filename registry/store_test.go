@@ -60,6 +60,13 @@ func TestPublishIsAllOrNothing(t *testing.T) {
 			edit: func(d *registry.Draft) error { d.Models.Put("x", &spec.Model{ID: "y"}); return nil },
 			want: func(err error) bool { return strings.Contains(err.Error(), `model "y" stands under the id "x"`) },
 		},
+		"the set is not complete": {
+			edit: func(d *registry.Draft) error { d.Agents, d.Tools = nil, nil; return nil },
+			want: func(err error) bool {
+				invalid, ok := errors.AsType[*registry.InvalidError](err)
+				return ok && len(invalid.Diagnostics) == 2
+			},
+		},
 		"there is no set": {
 			edit: func(d *registry.Draft) error { d.Set = nil; return nil },
 			want: func(err error) bool { return strings.Contains(err.Error(), "no set") },
@@ -220,6 +227,13 @@ func TestAPublishKeepsEveryKindOfEntry(t *testing.T) {
 	}
 	if old, _ := first.Set().Providers.Get("p"); old != any(executor{secret: "sk-secret"}) {
 		t.Errorf("the old revision has the new provider: %v", old)
+	}
+}
+
+func TestAStoreWithoutACheckPublishes(t *testing.T) {
+	t.Parallel()
+	if rev, err := registry.NewStore(nil).Publish(t.Context(), full); err != nil || rev.Number() != 1 {
+		t.Errorf("Publish = %v, %v", rev, err)
 	}
 }
 

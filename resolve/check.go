@@ -81,6 +81,7 @@ func (c *check) records() {
 	checkIDs(c, c.set.Models, "model")
 	checkIDs(c, c.set.Pools, "model pool")
 	checkIDs(c, c.set.Plugins, "plugin")
+	checkIDs(c, c.set.Backends, "backend")
 	checkIDs(c, c.set.Agents, "agent")
 	for _, id := range c.set.Plugins.IDs() {
 		if strings.HasPrefix(id, core.Prefix) {

@@ -292,3 +292,30 @@ func TestADelegateIsHeldToWhatItsCallersMayDo(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A delegate does not outlive the call that started it, whatever context the
+// tool hands in.
+func TestADelegateEndsWithItsCall(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	exec := &answerer{answer: func(ctx context.Context, upstream string, _ int) answer {
+		if upstream == "boss" {
+			return calls("c", "ask", "{}")
+		}
+		cancel()
+		<-ctx.Done()
+		return answer{}
+	}}
+	careless := toolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
+		_, err := call.Host.Delegate(context.Background(), tools.DelegateRequest{AgentID: "clerk", Prompt: "help"})
+		ended <- err
+		return tools.Result{}, err
+	})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "boss"}, spec.Agent{ID: "clerk"}).WithTool("ask", careless))
+	if got, _ := rt.Run(ctx, runtime.Prompt("boss", "hello"), nil); got.Status != event.StatusCanceled {
+		t.Errorf("the turn ended %s", got.Status)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

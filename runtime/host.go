@@ -76,10 +76,10 @@ func (h *host) start() {
 }
 
 // Emit appends an event to the turn's log. The events that open and end the
-// turn are the runtime's own, so a backend's are dropped.
+// turn are the runtime's own, so a backend's are dropped, and so is nil.
 func (h *host) Emit(data event.Data) {
 	switch data.(type) {
-	case *event.RunStart, *event.RunFinish:
+	case nil, *event.RunStart, *event.RunFinish:
 	default:
 		h.emit(data)
 	}

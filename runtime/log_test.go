@@ -2,12 +2,15 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
@@ -53,5 +56,32 @@ func TestWhatIsLoggedOfATurn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a plugin did not do, although the turn went on, is told to those who run
+// the runtime.
+func TestDeadLettersAreLogged(t *testing.T) {
+	sees, log := observer.New(zap.WarnLevel)
+	careless := plugin(func(r *plugins.Registrar) {
+		r.EffectHandler("tell", func(context.Context, any) error { return errors.New("nobody listens") })
+		r.Hook(plugins.RunStart, func(_ context.Context, p *plugins.PhaseContext) error {
+			p.Effect("tell", "secret")
+			return nil
+		})
+	})
+	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "hi"}}}), spec.Agent{ID: "clerk", PluginIDs: []string{"careless"}}).
+		WithPlugin("careless", careless).WithLogger(zap.New(sees)))
+	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), nil)
+	if err != nil || len(got.DeadLetters) != 1 {
+		t.Fatalf("the turn came to %+v, %v", got, err)
+	}
+	entries := log.All()
+	if len(entries) != 1 {
+		t.Fatalf("the log is %v", entries)
+	}
+	want := map[string]any{"turn_id": got.TurnID, "agent": "clerk", "plugin": "careless", "action": "tell", "error": "nobody listens"}
+	if diff := cmp.Diff(want, entries[0].ContextMap()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -57,6 +57,8 @@ type Result struct {
 	Usage    model.Usage
 	// Tickets are what suspended calls wait for.
 	Tickets []*plugins.Ticket
+	// DeadLetters are what plugins asked for and could not be carried out.
+	DeadLetters []plugins.DeadLetter
 }
 
 // TurnError says that a turn began and failed. The cause tells why: a
@@ -157,7 +159,11 @@ func execute(ctx context.Context, where backend.Backend, job *backend.Job, h *ho
 		}
 	}()
 	h.start()
-	return where.Execute(ctx, job, h)
+	result, err = where.Execute(ctx, job, h)
+	if err != nil {
+		_ = err.Error() // a nil pointer in an error panics here, and not behind the turn's back
+	}
+	return result, err
 }
 
 // finish emits the one terminal event and returns what the turn came to.
@@ -182,7 +188,7 @@ func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, be
 	out := &Result{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: h.agent, Revision: rev.Number(),
 		Status: status, Termination: res.Termination, Response: res.Response, Messages: res.Messages,
-		Steps: res.Steps, Usage: res.Usage, Tickets: res.Tickets,
+		Steps: res.Steps, Usage: res.Usage, Tickets: res.Tickets, DeadLetters: res.DeadLetters,
 	}
 	if err != nil || status == event.StatusFailed {
 		return out, &TurnError{TurnID: h.turnID, Agent: h.agent, Termination: res.Termination, Err: err}
@@ -191,6 +197,11 @@ func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, be
 }
 
 func (h *host) log(res *backend.Result, status event.Status, err error, begun time.Time) {
+	for i := range res.DeadLetters {
+		l := &res.DeadLetters[i]
+		h.runtime.logger.Warn("a plugin did not do what it was asked for", zap.String("turn_id", h.turnID),
+			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
+	}
 	level := zap.DebugLevel
 	if status == event.StatusFailed {
 		level = zap.WarnLevel

@@ -124,9 +124,15 @@ func TestARemoteTurn(t *testing.T) {
 			panic("oops")
 		}, []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish}, event.StatusFailed,
 			event.Termination{Type: event.Failed, Code: backend.CodePanic, Detail: "panic: oops"}, ""},
+		{"fails with a nil pointer", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+			var failure *model.Error
+			return nil, failure
+		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusFailed,
+			event.Termination{Type: event.Failed, Code: backend.CodePanic, Detail: "panic: runtime error: invalid memory address or nil pointer dereference"}, ""},
 		{"emits what is not its own", func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
 			host.Emit(&event.RunStart{AgentID: "somebody"})
 			host.Emit(&event.RunFinish{Status: event.StatusFailed})
+			host.Emit(nil)
 			return &backend.Result{Response: "hi"}, nil
 		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusSucceeded, event.Termination{Type: event.NaturalEnd}, "hi"},
 	} {

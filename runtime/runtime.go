@@ -16,9 +16,9 @@ import (
 
 // Settings is what a runtime is made of.
 type Settings struct {
-	// Registry holds the revisions that turns resolve in.
+	// Registry holds the revisions that turns resolve in. It is required.
 	Registry *registry.Store
-	// Local runs the agents that have no endpoint.
+	// Local runs the agents that have no endpoint. It is required.
 	Local backend.Backend
 	// Logger takes in the runtime's log; nil drops it.
 	Logger *zap.Logger

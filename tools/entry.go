@@ -177,14 +177,9 @@ func (e *Entry) explain(ctx context.Context, err error) string {
 // EndedText is what the model reads of a call whose context ended with err.
 func (e *Entry) EndedText(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return e.TimeoutText()
+		return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
 	}
 	return fmt.Sprintf("tool %s was cancelled", e.ID)
-}
-
-// TimeoutText is what the model reads of a call that took too long.
-func (e *Entry) TimeoutText() string {
-	return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
 }
 
 // Readable returns the result as a model reads it: with Data for its text when

@@ -84,7 +84,7 @@ type Call struct {
 	ID string
 	// Tool is the id under which the tool was called.
 	Tool string
-	// Arguments is a JSON object that fits the tool's schema.
+	// Arguments is a JSON object that fits the tool's schema. It is read-only.
 	Arguments json.RawMessage
 	// TurnID, SessionID and AgentID say for whom the call is made.
 	TurnID    string
@@ -105,7 +105,8 @@ type Host interface {
 	// Progress shows text that the tool produced so far to whoever watches the
 	// turn. The model does not see it. It never blocks for long.
 	Progress(text string)
-	// Delegate runs another agent and returns what it came to. An error means
+	// Delegate runs another agent and returns what it came to. The agent's turn
+	// ends with the call at the latest, whatever the context. An error means
 	// that the agent could not be started.
 	Delegate(ctx context.Context, req DelegateRequest) (*DelegateResult, error)
 }

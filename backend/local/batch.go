@@ -58,7 +58,7 @@ func (b *batch) start(ctx context.Context, i int) {
 	} else {
 		ctx, c.cancel = context.WithCancel(ctx)
 	}
-	h := &callHost{batch: b, index: i, call: tools.Call{
+	h := &callHost{batch: b, index: i, ctx: ctx, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.job.Agent.ID,
 		Step:           b.stats.Steps,
@@ -126,6 +126,7 @@ type callHost struct {
 	batch *batch
 	index int
 	call  tools.Call
+	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
 	// over is set once the call has returned or was given up.
 	over atomic.Bool
 }
@@ -145,6 +146,9 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	if h.over.Load() {
 		return nil, fmt.Errorf("call agent %s: the tool call is over", req.AgentID)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)() // a tool may have handed in another context
 	req.CallID = h.call.ID
 	h.activity(&delegation{Agent: req.AgentID, State: "running"})
 	result, err := h.batch.host.Delegate(ctx, req)

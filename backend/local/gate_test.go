@@ -51,6 +51,7 @@ func TestGates(t *testing.T) {
 		{"block and end", []plugin{set, end}, "c failed forbidden", event.Blocked, "p1"},
 		{"error", []plugin{set, fails}, "c failed plugin p1 could not decide: no rules", event.NaturalEnd, ""},
 		{"panic", []plugin{panics}, "c failed plugin p0 could not decide: panic: no rules", event.NaturalEnd, ""},
+		{"an unknown kind", []plugin{set, decides(plugins.Decision{Kind: plugins.Block + 1})}, "c failed plugin p1 could not decide: it decides the unknown kind 4", event.NaturalEnd, ""},
 		{"writing state", []plugin{writes}, `c failed plugin p0 could not decide: state key "test.undeclared" was never declared: call StateKey in Register`, event.NaturalEnd, ""},
 	} {
 		for _, mode := range []spec.ToolExecution{spec.Parallel, spec.Sequential} {

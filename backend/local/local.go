@@ -49,6 +49,7 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 		Steps:       t.stats.Steps,
 		Usage:       t.stats.Usage,
 		Tickets:     t.tickets,
+		DeadLetters: t.engine.DeadLetters(),
 	}, err
 }
 
@@ -66,10 +67,12 @@ type turn struct {
 	prompt     int
 	first      int
 
-	// answer is reused for every model call; takeIn is take, made once.
+	// answer is reused for every model call; takeIn is take, made once. over is
+	// closed when the context of the call ends.
 	answer   model.Answer
 	takeIn   func(model.Event, error) bool
 	failure  error
+	over     <-chan struct{}
 	response string
 	tickets  []*plugins.Ticket
 	// plan is what the plugins made of the step's request.

@@ -212,6 +212,29 @@ func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 	}
 }
 
+// What belongs to a step is not seen behind it, whatever the step ended by.
+func TestRunEndSeesNothingOfAStepThatFailed(t *testing.T) {
+	for _, phase := range []plugins.Phase{plugins.AfterInference, plugins.BeforeToolExecute, plugins.AfterToolExecute, plugins.StepEnd} {
+		t.Run(phase.String(), func(t *testing.T) {
+			ran := false
+			stage{
+				model: says(asks("", call("look"))),
+				tools: map[string]tools.Tool{"look": answers("seen")},
+				plugins: []plugin{
+					on(phase, func(context.Context, *plugins.PhaseContext) error { return errors.New("no") }),
+					on(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {
+						ran = p.Answer == nil && p.Call == nil && p.Result == nil
+						return nil
+					}),
+				},
+			}.play(t)
+			if !ran {
+				t.Error("RunEnd did not run, or sees an answer or call")
+			}
+		})
+	}
+}
+
 func TestAHookOfALaterStepThatFailsKeepsWhatWasDone(t *testing.T) {
 	got := stage{
 		model: says(asks("first", call("look")), text("second")),

@@ -205,4 +205,7 @@ func TestAnActionThatGoesWrongDoesNotFailTheTurn(t *testing.T) {
 	if n := len(s.model.requests[0].Messages); n != 1 {
 		t.Errorf("the request has %d messages", n)
 	}
+	if n := len(got.DeadLetters); n != 4 || got.DeadLetters[0].Plugin != "runtime:loop-actions" {
+		t.Errorf("the dead letters are %v", got.DeadLetters)
+	}
 }

@@ -18,6 +18,8 @@ func (t *turn) step(ctx context.Context) (ended *event.Termination, err error) {
 	id := t.messageID("m")
 	t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: id})
 	ended, err = t.work(ctx, id)
+	c := &t.engine.Context
+	c.Answer, c.Call, c.Result = nil, nil, nil
 	t.keepResults()
 	t.host.Emit(&event.StepEnd{Step: t.stats.Steps})
 	return ended, err
@@ -73,9 +75,7 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termin
 
 // finish runs the last phase of a step and shows what its plugins remember.
 func (t *turn) finish(ctx context.Context) error {
-	err := t.phase(ctx, plugins.StepEnd)
-	t.engine.Context.Answer = nil
-	if err != nil {
+	if err := t.phase(ctx, plugins.StepEnd); err != nil {
 		return err
 	}
 	t.showState()
@@ -90,7 +90,7 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 	}
 	begun := time.Now()
 	t.answer.Reset(t.stats.Steps)
-	t.failure = nil
+	t.failure, t.over = nil, ctx.Done()
 	// The stream is called with a function made once per turn instead of being
 	// ranged over, which would put the loop's variables on the heap each time.
 	t.env.Model.Stream(ctx, req)(t.takeIn)
@@ -120,6 +120,10 @@ func (t *turn) take(ev model.Event, err error) bool {
 	if t.failure != nil {
 		return false // an executor that does not stop when it is told to
 	}
+	if ev.Type != model.EventFinish && t.isOver() {
+		t.failure = context.Canceled // an executor that does not look at its context
+		return false
+	}
 	if err == nil {
 		err = t.answer.Add(&ev)
 	}
@@ -129,6 +133,15 @@ func (t *turn) take(ev model.Event, err error) bool {
 	}
 	t.show(&ev)
 	return true
+}
+
+func (t *turn) isOver() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // modelError returns why a model call failed: the end of the turn's context, if

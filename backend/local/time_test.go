@@ -111,6 +111,13 @@ func silent(ctx context.Context, yield func(model.Event, error) bool) {
 	}
 }
 
+// endless is a stream that does not look at its context.
+func endless(_ context.Context, yield func(model.Event, error) bool) {
+	for yield(model.Event{Type: model.EventText, Delta: "and "}, nil) {
+		time.Sleep(3 * time.Second)
+	}
+}
+
 func TestATurnThatIsGivenUp(t *testing.T) {
 	const after = 10 * time.Second
 	sleeps := func(ctx context.Context, _ *plugins.PhaseContext) error {
@@ -125,6 +132,7 @@ func TestATurnThatIsGivenUp(t *testing.T) {
 		results []string
 	}{
 		{"in the stream", stage{model: says(silent)}, after, nil},
+		{"in a stream that does not care", stage{model: says(endless)}, after + 2*time.Second, nil},
 		{"in a later stream", stage{model: says(first, silent), tools: map[string]tools.Tool{"x": answers("ok")}}, after, []string{"c ok", "d ok"}},
 		{"in a tool", stage{model: says(first), tools: map[string]tools.Tool{"x": obeys(time.Minute)}}, after,
 			[]string{"c! tool x was cancelled", "d! tool x was cancelled"}},

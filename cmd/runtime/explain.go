@@ -127,8 +127,9 @@ func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.Li
 			out = append(out, d)
 		}
 	}
-	if err != nil && !out.HasErrors() {
-		out = append(out, diag.FromError(err)...)
+	why := diag.FromError(err)
+	if all := l.file.Complete(out, why); err == nil || all.HasErrors() {
+		return e, all
 	}
-	return e, l.file.Complete(out, nil)
+	return e, l.file.Complete(append(out, why...), nil)
 }

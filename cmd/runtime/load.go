@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
@@ -15,6 +17,7 @@ import (
 
 // loaded is a configuration that was read, and what was found in it.
 type loaded struct {
+	names   []string
 	file    *config.File
 	found   diag.List
 	builder *builder.AgentRuntimeBuilder
@@ -27,7 +30,7 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
+	return &loaded{names: files, file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
 }
 
 // unheard returns a logger that takes in everything and writes nothing. With
@@ -51,8 +54,28 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{
 		Diagnostics: list, Agents: len(l.file.Agents), Version: version(),
-		Source: l.file.Source, Color: colored(w),
+		Source: l.source, Color: colored(w),
 	}
+}
+
+// maxReferred bounds the files that source reads, in bytes.
+const maxReferred = 4 << 20
+
+// source returns the text of a file that a diagnostic names: one of the
+// configuration, or one that it refers to, such as a script.
+func (l *loaded) source(name string) []byte {
+	if slices.Contains(l.names, name) {
+		return l.file.Source(name)
+	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxReferred {
+		return nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	return []byte(l.file.Redact(string(data)))
 }
 
 // refuse shows the errors of a configuration that cannot be used.

@@ -288,6 +288,10 @@ func describe(k jsonschema.ErrorKind) string {
 		return "it must be " + list([]any{k.Want})
 	case *kind.Pattern:
 		return fmt.Sprintf("it does not match the pattern %s", k.Want)
+	case *kind.MinLength:
+		return fmt.Sprintf("it has %d characters, but must have %d or more", k.Got, k.Want)
+	case *kind.MaxLength:
+		return fmt.Sprintf("it has %d characters, but must have %d or less", k.Got, k.Want)
 	case *kind.Minimum:
 		return bound(k.Got, "%s or more", k.Want)
 	case *kind.Maximum:

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/google/go-cmp/cmp"
@@ -432,7 +433,8 @@ func TestKind(t *testing.T) {
 	if e, err := create(bad); err == nil || e != nil || !strings.Contains(err.Error(), bad+`:2:5: a reply has no key "txt" (did you mean "text"?)`) {
 		t.Errorf("got %v, %v", e, err)
 	}
-	if _, err := create(filepath.Join(dir, "none.yaml")); !errors.Is(err, os.ErrNotExist) {
+	_, err := create(filepath.Join(dir, "none.yaml"))
+	if found := diag.FromError(err); len(found) != 1 || found[0].Path != "script" || !strings.Contains(found[0].Message, "cannot be read") {
 		t.Errorf("got %v", err)
 	}
 }

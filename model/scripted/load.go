@@ -38,17 +38,22 @@ func Parse(name string, data []byte) (Script, error) {
 
 // load reads and prepares the script in a file.
 func load(name string) (*program, error) {
-	f, err := os.Open(name)
+	data, err := readLimited(name)
 	if err != nil {
-		return nil, fmt.Errorf("read script: %w", err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxScript+1))
-	if err != nil {
-		return nil, fmt.Errorf("read script: %w", err)
+		return nil, diag.New(diag.InvalidValue, "script", "the script cannot be read: %v", err)
 	}
 	_, program, err := parse(name, data)
 	return program, err
+}
+
+// readLimited reads a file, or so much of it that it is seen to be too large.
+func readLimited(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxScript+1))
 }
 
 func parse(name string, data []byte) (Script, *program, error) {
@@ -57,18 +62,27 @@ func parse(name string, data []byte) (Script, *program, error) {
 	if root := d.read(data); root != nil {
 		script = d.script(root)
 	}
-	var p *program
-	if len(d.faults) == 0 {
-		p, d.faults = compile(&script)
-		for i := range d.faults {
-			d.faults[i].Span = d.place(d.faults[i].Path)
+	p, faults := compile(&script)
+	read := d.faults
+	for _, fault := range faults {
+		if follows(&fault, read) {
+			continue
 		}
+		fault.Span = d.place(fault.Path)
+		d.faults = append(d.faults, fault)
 	}
 	if len(d.faults) > 0 {
 		d.faults.Sort([]string{name})
 		return Script{}, nil, &ScriptError{Faults: d.faults}
 	}
 	return script, p, nil
+}
+
+// follows reports whether a fault of a reply may come from one that reading the
+// reply has found: something is missing then.
+func follows(fault *diag.Diagnostic, read diag.List) bool {
+	reply := fault.Path[:strings.IndexAny(fault.Path, "].")+1]
+	return slices.ContainsFunc(read, func(d diag.Diagnostic) bool { return strings.HasPrefix(d.Path, reply) })
 }
 
 // decoder turns the tree of a YAML file into a script. It remembers where each

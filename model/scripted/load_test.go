@@ -94,6 +94,9 @@ f.yaml:2:11: a reply must be a mapping, not "7"`,
 		{"replies: [{chunks: -1, delay: -1s, usage: {input_tokens: -1}}]", `f.yaml:1:20: chunks must be 0 or more
 f.yaml:1:31: delay must be 0 or more
 f.yaml:1:58: input_tokens must be 0 or more`},
+		{"replies: [{error: {clas: timeout}}, {match: '/[/'}]\nreply: {}", `f.yaml:1:20: an error has no key "clas" (did you mean "class"?)
+f.yaml:1:45: match is no regular expression: error parsing regexp: missing closing ]: ` + "`[`" + `
+f.yaml:2:1: a script has no key "reply" (it may have replies, fallback)`},
 		{"replies: [{error: {}}]", "f.yaml:1:19: an error needs a class, such as rate_limited"},
 		{"replies: [{error: {class: rate, status: 200}}]", `f.yaml:1:27: class is "rate"; allowed are provider, rate_limited, overloaded, timeout, stream_interrupted, context_overflow, invalid_request, unauthorized, model_not_found, content_filtered, all_models_unavailable, cancelled
 f.yaml:1:41: status is 200; an error has one from 400 to 599`},

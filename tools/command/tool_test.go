@@ -394,8 +394,8 @@ func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	result := entry.Execute(ctx, &tools.Call{Arguments: json.RawMessage(`{}`)})
-	if got := model.PartsText(result.Content); got != entry.TimeoutText() || !result.IsError {
-		t.Errorf("result is %q, want %q", got, entry.TimeoutText())
+	if got := model.PartsText(result.Content); got != entry.EndedText(context.DeadlineExceeded) || !result.IsError {
+		t.Errorf("result is %q, want %q", got, entry.EndedText(context.DeadlineExceeded))
 	}
 }
 

@@ -106,8 +106,8 @@ func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(20*time.Millisecond))
 	defer cancel()
 	result := entry.Execute(ctx, arg(`{}`))
-	if got := model.PartsText(result.Content); got != entry.TimeoutText() || !result.IsError {
-		t.Errorf("result is %q, want %q", got, entry.TimeoutText())
+	if got := model.PartsText(result.Content); got != entry.EndedText(context.DeadlineExceeded) || !result.IsError {
+		t.Errorf("result is %q, want %q", got, entry.EndedText(context.DeadlineExceeded))
 	}
 }
 
