@@ -2,14 +2,6 @@ package spec
 
 import "github.com/agentruntime/agentruntime/diag"
 
-// The defaults of a context policy.
-const (
-	DefaultMaxContextTokens  = 200_000
-	DefaultContextOutput     = 16_384
-	DefaultMinRecentMessages = 10
-	DefaultRawSuffix         = 2
-)
-
 // ContextPolicy keeps a conversation inside the model's context window.
 // Absent fields have the defaults named in their descriptions.
 type ContextPolicy struct {
