@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -99,9 +100,11 @@ func TestCancelPrompt(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// Nothing shows that the process listens for signals yet; before that, one
-	// ends it as well, but with another code.
-	time.Sleep(time.Second)
+	// More than a pipe holds: once it is written the process reads, and before it
+	// reads it listens for signals.
+	if _, err := stdin.Write(bytes.Repeat([]byte("a long prompt "), 1<<16)); err != nil {
+		t.Fatal(err)
+	}
 	interrupt(t, cmd)
 	wantCancelled(t, cmd, begun)
 }

@@ -103,7 +103,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format s
 	if list.HasErrors() {
 		return failed(l.refuse(list, p.err))
 	}
-	rt, err := l.builder.Build()
+	rt, err := l.builder.BuildUnchecked() // check was the dry run
 	if err != nil {
 		return err
 	}

@@ -15,12 +15,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The limits of how much of a program's output is kept, in bytes.
-const (
-	minOutput = 256
-	maxOutput = 1 << 20
-)
-
 // Config is what a configuration file says of a tool of this kind.
 type Config struct {
 	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`

@@ -21,20 +21,7 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
 	list = append(list, c.checkEnv()...)
-	if c.Timeout != nil && *c.Timeout <= 0 {
-		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout is %s; it must be more than 0", c.Timeout))
-	}
-	switch c.effect() {
-	case tools.Read, tools.Idempotent, tools.Once:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "effect",
-			"effect is %q; allowed are read, idempotent and once", c.Effect))
-	}
-	if n := c.limit(); n < minOutput || n > maxOutput {
-		list = append(list, diag.New(diag.InvalidValue, "max_output",
-			"max_output is %d; it must be from %d to %d", n, minOutput, maxOutput))
-	}
-	return list
+	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
 }
 
 // placeholder is what stands for an argument in the settings of other kinds of

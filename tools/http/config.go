@@ -17,12 +17,6 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// The limits of how much of a response is read, in bytes.
-const (
-	minOutput = 256
-	maxOutput = 1 << 20
-)
-
 // Config is what a configuration file says of a tool of this kind. In url,
 // headers, query and body {{name}} stands for the argument of that name; an
 // argument that is missing or null leaves nothing in its place.

@@ -120,3 +120,9 @@ func quote(s string) string {
 	}
 	return string(b)
 }
+
+// The least and the most that max_output may be, in bytes.
+const (
+	minOutput = 256
+	maxOutput = 1 << 20
+)

@@ -34,20 +34,7 @@ func (c *Config) checkChoices() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "method",
 			"method is %q; allowed are GET, POST, PUT, PATCH, DELETE and HEAD", c.Method))
 	}
-	switch c.effect() {
-	case tools.Read, tools.Idempotent, tools.Once:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "effect",
-			"effect is %q; allowed are read, idempotent and once", c.Effect))
-	}
-	if c.Timeout != nil && *c.Timeout <= 0 {
-		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout is %s; it must be more than 0", c.Timeout))
-	}
-	if n := c.limit(); n < minOutput || n > maxOutput {
-		list = append(list, diag.New(diag.InvalidValue, "max_output",
-			"max_output is %d; it must be from %d to %d", n, minOutput, maxOutput))
-	}
-	return list
+	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
 }
 
 // checkAllowPrivate checks the allow list, and that a host which is certainly

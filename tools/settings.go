@@ -1,0 +1,33 @@
+package tools
+
+import (
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The limits of max_output, of the tool kinds of a configuration file, in
+// bytes.
+const (
+	minConfiguredOutput = 256
+	maxConfiguredOutput = 1 << 20
+)
+
+// CheckSettings checks the settings that the tool kinds of a configuration file
+// have in common: effect, timeout and max_output. A nil timeout is absent.
+func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.List {
+	var list diag.List
+	switch effect {
+	case Read, Idempotent, Once:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "effect",
+			"effect is %q; allowed are read, idempotent and once", effect))
+	}
+	if timeout != nil && *timeout <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "timeout", "timeout is %s; it must be more than 0", timeout))
+	}
+	if maxOutput < minConfiguredOutput || maxOutput > maxConfiguredOutput {
+		list = append(list, diag.New(diag.InvalidValue, "max_output",
+			"max_output is %d; it must be from %d to %d", maxOutput, minConfiguredOutput, maxConfiguredOutput))
+	}
+	return list
+}
