@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // anchored is what is known of a value that has an anchor.
@@ -205,8 +206,8 @@ func (c *converter) checkKey(key *node) bool {
 	case sequenceNode, mappingNode:
 		c.report(key, "a key must be a text, not a collection")
 	default:
-		c.report(key, "the key %s is a %s; keys must be texts", clip(key.text), kindName(key)).
-			hint(fmt.Sprintf("write it in quotes: %q", clip(key.text)))
+		c.report(key, "the key %s is a %s; keys must be texts", clip.Text(key.text), kindName(key)).
+			hint(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)))
 	}
 	return false
 }
@@ -218,14 +219,14 @@ func (c *converter) repeated(key, first *node, at *location) {
 	}
 	related := diag.Related{Message: "the first one is here", Span: c.doc.span(first)}
 	if at != nil && at.parent == nil && registryNamed(at.key) != nil {
-		d := diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", registryNamed(at.key).noun, clip(key.text))
+		d := diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", registryNamed(at.key).noun, clip.Text(key.text))
 		d.Span = c.doc.span(key)
 		related.Path = d.Path
 		d.Related = []diag.Related{related}
 		c.found = append(c.found, d)
 		return
 	}
-	again := c.report(key, "the key %q stands here a second time; the first is in line %d", clip(key.text), related.Line)
+	again := c.report(key, "the key %q stands here a second time; the first is in line %d", clip.Text(key.text), related.Line)
 	again.diagnostic.Related = []diag.Related{related}
 }
 
@@ -299,5 +300,5 @@ func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return
 	}
-	c.report(n, "the tag %s is not supported", clip(y.Tag)).hint("write the value without a tag")
+	c.report(n, "the tag %s is not supported", clip.Text(y.Tag)).hint("write the value without a tag")
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
@@ -110,7 +111,7 @@ func (d *decoder) record(r *record, n *node, v reflect.Value, p *place, also str
 			unknown = append(unknown, [2]*node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.report(diag.InvalidValue, p.field(key.text, key), key, "%s says the same as %s; only one of them can be given", clip(key.text), clip(first.text))
+			d.report(diag.InvalidValue, p.field(key.text, key), key, "%s says the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
 		default:
 			seen[f] = key
 			d.field(f, key, value, v, p)
@@ -132,7 +133,7 @@ func (d *decoder) field(f *field, key, value *node, v reflect.Value, p *place) {
 		// Nothing is the same as no field, except where it is a list that
 		// tells the two apart.
 		if f.required {
-			d.report(diag.MissingField, at, value, "%s has no value", clip(key.text))
+			d.report(diag.MissingField, at, value, "%s has no value", clip.Text(key.text))
 		}
 		return
 	}
@@ -143,7 +144,7 @@ func (d *decoder) field(f *field, key, value *node, v reflect.Value, p *place) {
 	}
 	d.value(f, value, target, at)
 	if f.required && s == textShape && value.kind == stringNode && value.text == "" {
-		d.report(diag.MissingField, at, value, "%s is empty", clip(key.text))
+		d.report(diag.MissingField, at, value, "%s is empty", clip.Text(key.text))
 	}
 }
 
@@ -162,7 +163,7 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 		if f == nil || len(f.of) == 0 || contains(f.of, variant) || seen[f] != key {
 			continue
 		}
-		d.report(diag.UnknownField, p.field(key.text, key), key, "%s does not belong to the type %s, only to %s", clip(key.text), variant, either(f.of)).
+		d.report(diag.UnknownField, p.field(key.text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.text), variant, either(f.of)).
 			hint(known(r.names(variant)))
 	}
 	return variant
@@ -171,7 +172,7 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 // unknown reports a key that a record does not have.
 func (d *decoder) unknown(r *record, key, value *node, p *place, variant, also string) {
 	at := p.field(key.text, key)
-	found := d.report(diag.UnknownField, at, key, "unknown field %q", clip(key.text))
+	found := d.report(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
 	if found.diagnostic == nil {
 		d.hide(value, secretName(key.text))
 		return

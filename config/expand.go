@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // expander replaces references in texts:
@@ -70,7 +72,7 @@ func (e *expander) expand(text, dir string) expansion {
 		case '{':
 			end := strings.IndexByte(text, '}')
 			if end < 0 {
-				x.err = fmt.Errorf("the reference %q lacks its closing }", clip(text))
+				x.err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
 				return x
 			}
 			value, err := e.reference(text[2:end], dir, &x)
@@ -107,7 +109,7 @@ func (e *expander) reference(ref, dir string, x *expansion) (string, error) {
 	}
 	name, fallback, optional := strings.Cut(ref, ":-")
 	if !validName(name) {
-		return "", fmt.Errorf("%q is no name of a variable; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip(name))
+		return "", fmt.Errorf("%q is no name of a variable; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip.Text(name))
 	}
 	if strings.Contains(fallback, "${") {
 		return "", fmt.Errorf("the default of ${%s} contains a reference; it can only be a plain text", name)
@@ -151,7 +153,7 @@ func (e *expander) include(path, dir string) (string, error) {
 		read = included{err: fmt.Errorf("the files come to more than %d bytes", maxIncludedTotal)}
 	}
 	if read.err != nil {
-		read.err = fmt.Errorf("the file %s cannot be read: %w", clip(path), read.err)
+		read.err = fmt.Errorf("the file %s cannot be read: %w", clip.Text(path), read.err)
 	}
 	if e.files == nil {
 		e.files = map[string]included{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
@@ -121,10 +122,10 @@ func (d *decoder) checkVersion(doc *document) bool {
 
 func version(n *node) string {
 	if n.kind == stringNode {
-		return fmt.Sprintf("%q", clip(n.text))
+		return fmt.Sprintf("%q", clip.Text(n.text))
 	}
 	if n.scalar() && n.kind != nullNode {
-		return clip(n.text)
+		return clip.Text(n.text)
 	}
 	return "(" + describe(n, false) + ")"
 }
@@ -174,7 +175,7 @@ func (d *decoder) wrongTop(key, value *node, want string) {
 
 func (d *decoder) unknownTop(key, value *node) {
 	names := topNames()
-	found := d.report(diag.UnknownField, (*place)(nil).field(key.text, key), key, "unknown field %q", clip(key.text))
+	found := d.report(diag.UnknownField, (*place)(nil).field(key.text, key), key, "unknown field %q", clip.Text(key.text))
 	found.hint(known(names))
 	if near, ok := nearest.Of(key.text, names); ok {
 		found.hint(didYouMean(near))

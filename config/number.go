@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // number is a number as a file writes it, exactly.
@@ -32,15 +34,15 @@ func parseNumber(text string) (number, error) {
 	case strings.EqualFold(digits, ".inf"), strings.EqualFold(plain, ".nan"):
 		return number{}, errNotFinite
 	case digits == "":
-		return number{}, fmt.Errorf("%q is no number", clip(text))
+		return number{}, fmt.Errorf("%q is no number", clip.Text(text))
 	case len(digits) > 1 && digits[0] == '0' && strings.ContainsRune("xXoObB", rune(digits[1])):
 		v, ok := new(big.Int).SetString(digits, 0)
 		if !ok || len(digits) > 100 {
-			return number{}, fmt.Errorf("%q is no number", clip(text))
+			return number{}, fmt.Errorf("%q is no number", clip.Text(text))
 		}
 		return number{sign + v.String()}, nil
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
-		return number{}, fmt.Errorf("the number %s begins with 0, which may mean octal: write it without, or as 0o…, or in quotes", clip(text))
+		return number{}, fmt.Errorf("the number %s begins with 0, which may mean octal: write it without, or as 0o…, or in quotes", clip.Text(text))
 	}
 	return decimal(text, sign, digits)
 }
@@ -54,7 +56,7 @@ func decimal(text, sign, digits string) (number, error) {
 	}
 	whole, fraction, point := strings.Cut(mantissa, ".")
 	if !allDigits(whole) || !allDigits(fraction) || whole == "" && fraction == "" || !validExponent(exponent) {
-		return number{}, fmt.Errorf("%q is no number", clip(text))
+		return number{}, fmt.Errorf("%q is no number", clip.Text(text))
 	}
 	if whole == "" {
 		whole = "0"
@@ -65,7 +67,7 @@ func decimal(text, sign, digits string) (number, error) {
 	}
 	n += exponent
 	if v, err := strconv.ParseFloat(n, 64); err != nil || math.IsInf(v, 0) {
-		return number{}, fmt.Errorf("the number %s is too large", clip(text))
+		return number{}, fmt.Errorf("the number %s is too large", clip.Text(text))
 	}
 	return number{n}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // place is where in the configuration a value stands. Places are made for
@@ -47,7 +48,7 @@ func (p *place) label() string {
 	case p.index >= 0:
 		return p.parent.label() + "[" + strconv.Itoa(p.index) + "]"
 	default:
-		return clip(p.key)
+		return clip.Text(p.key)
 	}
 }
 
@@ -62,7 +63,7 @@ func describe(n *node, secret bool) string {
 		if secret {
 			return "a number"
 		}
-		return "the number " + clip(n.text)
+		return "the number " + clip.Text(n.text)
 	case sequenceNode:
 		return "a list"
 	case mappingNode:
@@ -71,7 +72,7 @@ func describe(n *node, secret bool) string {
 		if secret {
 			return "a text"
 		}
-		return fmt.Sprintf("the text %q", clip(n.text))
+		return fmt.Sprintf("the text %q", clip.Text(n.text))
 	}
 }
 
@@ -91,15 +92,6 @@ func kindName(n *node) string {
 	default:
 		return "text"
 	}
-}
-
-// clip shortens text for a message.
-func clip(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
 // either lists names as in "a, b or c".

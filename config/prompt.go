@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -33,7 +34,7 @@ func (d *decoder) prompt(f *field, n *node, v reflect.Value, p *place) {
 	key, value := n.get("file")
 	text, err := d.expander.include(from.File, "")
 	if err == nil && !utf8.ValidString(text) {
-		err = fmt.Errorf("the file %s is no text in UTF-8", clip(from.File))
+		err = fmt.Errorf("the file %s is no text in UTF-8", clip.Text(from.File))
 	}
 	if err != nil {
 		d.report(diag.InvalidValue, p.field("file", key), value, "%v", err)

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -114,7 +115,7 @@ func (d *decoder) kind(n *node, p *place, kinds []kind) (int, bool) {
 				return i, true
 			}
 		}
-		found := d.report(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip(value.text), either(types))
+		found := d.report(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), either(types))
 		if near, ok := nearest.Of(text, types); ok {
 			found.hint(didYouMean(near))
 		}
@@ -131,7 +132,7 @@ func (d *decoder) untyped(n *node, p *place, types []string) {
 			continue
 		}
 		if near, ok := nearest.Of(key.text, []string{"type"}); ok && key.text != near {
-			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip(key.text)).hint(didYouMean(near))
+			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip.Text(key.text)).hint(didYouMean(near))
 			return
 		}
 	}
@@ -184,7 +185,7 @@ func (d *decoder) models() {
 		pool, start := decodeRecord[spec.Pool](d, id, n, p)
 		d.checked(start, p, n, pool.Validate())
 		if other := first[id]; other != nil {
-			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip(id)).
+			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip.Text(id)).
 				WithHint("models and model pools share one namespace; rename one of them")
 			d.twice(found, p.node, other, diag.Key("models", id), "the model is here")
 		}
@@ -215,7 +216,7 @@ func (d *decoder) remoteAgents() {
 			at := p.field("name", nameKey)
 			if first := seen[source.Name]; first != nil {
 				_, other := value.children[first.parent.index].get("name")
-				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip(source.Name))
+				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip.Text(source.Name))
 				d.twice(found, name, other, first.path(), "the first one is here")
 			} else {
 				seen[source.Name] = at

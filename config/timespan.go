@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // durationPattern is the spelling of time spans, those of the Go library that
@@ -19,7 +20,7 @@ var durationGrammar = regexp.MustCompile(durationPattern)
 func (d *decoder) duration(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind == intNode || n.kind == floatNode {
 		d.report(diag.InvalidValue, p, n, "%s must be a time span with its unit, not %s", p.label(), describe(n, false)).
-			hint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip(n.text), clip(n.text)))
+			hint(fmt.Sprintf("write %ss for seconds, or %sms for milliseconds", clip.Text(n.text), clip.Text(n.text)))
 		return
 	}
 	text, known, ok := d.string(f, n, p)
@@ -46,9 +47,9 @@ func (d *decoder) units(s spelling, n *node, v reflect.Value, p *place) {
 	case err != nil:
 		d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 	case span < 0:
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.label(), clip(n.text))
+		d.report(diag.InvalidValue, p, n, "%s is %s; it must be 0 or more", p.label(), clip.Text(n.text))
 	case span >= math.MaxInt64:
-		d.report(diag.InvalidValue, p, n, "%s is %s, which is too large", p.label(), clip(n.text))
+		d.report(diag.InvalidValue, p, n, "%s is %s, which is too large", p.label(), clip.Text(n.text))
 	default:
 		if v.Kind() == reflect.Pointer {
 			v.Set(reflect.New(v.Type().Elem()))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -77,7 +78,7 @@ func (d *decoder) string(f *field, n *node, p *place) (text string, known, ok bo
 		if f.secret {
 			found.hint("write it in quotes")
 		} else {
-			found.hint(fmt.Sprintf("write it in quotes: %q", clip(n.text)))
+			found.hint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.text)))
 		}
 		return "", false, false
 	default:
@@ -154,7 +155,7 @@ func quoted(f *field, n *node) string {
 	if f.secret {
 		return "that text"
 	}
-	return strconv.Quote(clip(n.text))
+	return strconv.Quote(clip.Text(n.text))
 }
 
 func (d *decoder) number(f *field, n *node, v reflect.Value, p *place) {
@@ -176,7 +177,7 @@ func (d *decoder) number(f *field, n *node, v reflect.Value, p *place) {
 	}
 	if !number.store(v) {
 		if _, whole := number.int(); whole || want == "a number" {
-			d.report(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip(n.text))
+			d.report(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.text))
 			return
 		}
 		d.mismatch(f, n, p, want)
@@ -200,11 +201,11 @@ func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
 func (d *decoder) inRange(f *field, n *node, v float64, p *place) bool {
 	switch {
 	case f.min != nil && f.max != nil && (v < *f.min || v > *f.max):
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip(n.text), format(*f.min), format(*f.max))
+		d.report(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.text), format(*f.min), format(*f.max))
 	case f.min != nil && v < *f.min:
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip(n.text), format(*f.min))
+		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.text), format(*f.min))
 	case f.max != nil && v > *f.max:
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip(n.text), format(*f.max))
+		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.text), format(*f.max))
 	default:
 		return true
 	}
@@ -228,7 +229,7 @@ func (d *decoder) list(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind != sequenceNode {
 		found := d.mismatch(f, n, p, "a list")
 		if n.kind == stringNode && v.Type().Elem().Kind() == reflect.String && !f.secret {
-			found.hint("write [" + clip(n.text) + "]")
+			found.hint("write [" + clip.Text(n.text) + "]")
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 const (
@@ -87,7 +88,7 @@ func (e *Endpoint) Validate() diag.List {
 func (a *Auth) Validate() diag.List {
 	var list diag.List
 	if a.Type != "bearer" {
-		list = append(list, diag.New(diag.InvalidEndpoint, "type", "auth type %q is not supported; allowed is bearer", clip(a.Type)))
+		list = append(list, diag.New(diag.InvalidEndpoint, "type", "auth type %q is not supported; allowed is bearer", clip.Text(a.Type)))
 	}
 	switch a.Token {
 	case "":

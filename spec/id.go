@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // The grammars of ids, as regular expressions that also appear in the JSON
@@ -28,7 +29,7 @@ func CheckID(path, kind, id string) diag.List {
 	if idGrammar.MatchString(id) {
 		return nil
 	}
-	d := diag.New(diag.InvalidID, path, "%s id %q is not allowed", kind, clip(id)).
+	d := diag.New(diag.InvalidID, path, "%s id %q is not allowed", kind, clip.Text(id)).
 		WithHint("start with a letter or digit, then letters, digits, '_', '.', ':' or '-', at most 128 in all")
 	if strings.Contains(id, "/") {
 		d = d.WithHint("'/' is reserved for agents of a remote source (source/agent)")
@@ -42,15 +43,6 @@ func CheckToolID(path, id string) diag.List {
 	if toolIDGrammar.MatchString(id) {
 		return nil
 	}
-	return diag.List{diag.New(diag.InvalidID, path, "tool id %q is not allowed", clip(id)).
+	return diag.List{diag.New(diag.InvalidID, path, "tool id %q is not allowed", clip.Text(id)).
 		WithHint("a tool id is shown to models: 1 to 64 letters, digits, '_' or '-'")}
-}
-
-// clip shortens text for a message.
-func clip(text string) string {
-	const limit = 80
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

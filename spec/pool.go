@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // Role says what a member of a pool is used for.
@@ -137,5 +138,5 @@ func oneOf(path, value string, allowed ...string) diag.List {
 	if value == "" || slices.Contains(allowed, value) {
 		return nil
 	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%q is not allowed here; choose one of %s", clip(value), fmt.Sprint(allowed))}
+	return diag.List{diag.New(diag.InvalidValue, path, "%q is not allowed here; choose one of %s", clip.Text(value), fmt.Sprint(allowed))}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // The limits of stop conditions.
@@ -81,7 +82,7 @@ func (c *StopCondition) Validate() diag.List {
 	case "":
 		list = append(list, diag.New(diag.MissingField, "type", "type is missing"))
 	default:
-		list = append(list, diag.New(diag.InvalidValue, "type", "stop condition %q is unknown; allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match and loop_detection", clip(string(c.Type))))
+		list = append(list, diag.New(diag.InvalidValue, "type", "stop condition %q is unknown; allowed are max_rounds, timeout, token_budget, consecutive_errors, stop_on_tool, content_match and loop_detection", clip.Text(string(c.Type))))
 	}
 	return list
 }
