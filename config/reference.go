@@ -141,7 +141,7 @@ func (w *referenceWriter) describe(f *field, t reflect.Type) string {
 	case namesShape:
 		return "list of text"
 	case effortShape:
-		return either(code(spec.EffortLevels())) + ", or `{budget: tokens}`"
+		return either(code(spec.EffortLevels())) + ", a number from 0 to 100, or `{budget: tokens}`"
 	case textualShape:
 		return "text"
 	case pointerShape:

@@ -64,7 +64,7 @@ func (w *schemaWriter) value(f *field, t reflect.Type) object {
 	case namesShape:
 		return object{{"type", []string{"array", "null"}}, {"items", object{{"type", "string"}}}}
 	case effortShape:
-		return object{{"anyOf", []any{choice(spec.EffortLevels()), w.ref(reflect.TypeFor[effortBudget]())}}}
+		return object{{"anyOf", []any{choice(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.ref(reflect.TypeFor[effortBudget]())}}}
 	case textualShape:
 		return object{{"type", "string"}}
 	case pointerShape:

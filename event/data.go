@@ -26,6 +26,16 @@ const (
 	TypeInferenceComplete   Type = "inference_complete"
 	TypeActivitySnapshot    Type = "activity_snapshot"
 	TypeStateSnapshot       Type = "state_snapshot"
+	TypeToolCallResumed     Type = "tool_call_resumed"
+	TypeToolCallCancel      Type = "tool_call_cancel"
+	TypeStreamReset         Type = "stream_reset"
+	TypeModelRetry          Type = "model_retry"
+	TypeInteractionRequest  Type = "interaction_requested"
+	TypeContextTrimmed      Type = "context_trimmed"
+	TypeContextCompacted    Type = "context_compacted"
+	TypeLoopDetected        Type = "loop_detected"
+	TypeToolBudgetExceeded  Type = "tool_budget_exceeded"
+	TypeHandOff             Type = "hand_off"
 )
 
 // Usage counts tokens; the fields mean what those of model.Usage mean.

@@ -35,6 +35,11 @@ const (
 	ContentFiltered ErrorClass = "content_filtered"
 	// AllModelsUnavailable is a pool none of whose members could serve.
 	AllModelsUnavailable ErrorClass = "all_models_unavailable"
+	// Truncated is an answer cut off by the output limit that cannot be used as
+	// it is.
+	Truncated ErrorClass = "truncation"
+	// InvalidOutput is an answer that does not have the form asked for.
+	InvalidOutput ErrorClass = "invalid_output"
 	// Cancelled is a call that its caller gave up.
 	Cancelled ErrorClass = "cancelled"
 )

@@ -45,7 +45,45 @@ type Request struct {
 	// SessionID groups requests whose start is the same, for vendors that
 	// route to a cache by it. It may be empty.
 	SessionID string
+	// TurnID is the turn that asks. It may be empty.
+	TurnID string
+	// ToolChoice says whether the model may call tools; the zero value leaves
+	// it to the model.
+	ToolChoice ToolChoice
+	// Output is the form that the answer's text must have; nil for any. An
+	// executor asks for it by what the vendor has for it, or by a tool of its
+	// own making, whose arguments it then streams as the answer's text: such a
+	// tool never appears in an event. Where there are other tools that may be
+	// called, it leaves the choice to the model; without, it insists. An
+	// executor whose vendor can do neither ignores it.
+	Output *spec.OutputSchema
+	// Cache asks the vendor to keep the unchanging start of the request, for
+	// vendors that have to be asked.
+	Cache bool
 	Params
+}
+
+// ToolMode says whether a model may call tools.
+type ToolMode string
+
+// The tool modes.
+const (
+	// ToolsAuto lets the model decide.
+	ToolsAuto ToolMode = ""
+	// ToolsNone keeps the model from calling tools, although it is told of
+	// them: calls in the conversation stay meaningful.
+	ToolsNone ToolMode = "none"
+	// ToolsRequired makes the model call at least one tool.
+	ToolsRequired ToolMode = "required"
+	// ToolsNamed makes the model call the tool ToolChoice.Name.
+	ToolsNamed ToolMode = "named"
+)
+
+// ToolChoice says whether a model may, must or must not call tools.
+type ToolChoice struct {
+	Mode ToolMode
+	// Name is the tool to call, for ToolsNamed.
+	Name string
 }
 
 // Params are the settings of one request. Zero values leave a setting to the
@@ -80,6 +118,9 @@ type Tool struct {
 	Description string `json:"description,omitempty"`
 	// Parameters is the JSON Schema of the arguments.
 	Parameters json.RawMessage `json:"parameters"`
+	// Output is the JSON Schema of the tool's result, where it is known;
+	// vendors that have no place for it are not told.
+	Output json.RawMessage `json:"output,omitempty"`
 }
 
 // FinishReason says why an answer ended.

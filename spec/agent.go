@@ -26,6 +26,9 @@ const (
 	// DefaultMaxContinuationRetries is how often per turn an answer that was
 	// cut off by the output limit is continued.
 	DefaultMaxContinuationRetries = 2
+	// DefaultMaxHandoffs is how often per turn the conversation may change
+	// hands.
+	DefaultMaxHandoffs = 8
 )
 
 // ToolExecution says how the tool calls of one model answer run.
@@ -52,7 +55,7 @@ type Agent struct {
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Model calls allowed in one turn; 0 means unlimited."`
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued."`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit."`
-	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: none, low, medium, high, max, or {budget: tokens}."`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}."`
 	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run."`
 
 	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order."`
@@ -63,7 +66,14 @@ type Agent struct {
 	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance."`
 	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools."`
 
+	Budgets       *Budgets              `json:"budgets,omitempty" doc:"What one turn may use, its delegates included."`
+	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that asks for the same tool calls again and again; {} for the usual thresholds, off when absent."`
+	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"How often single tools may be called in a turn: tool id to budget."`
+	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer."`
+
 	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>."`
+	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>."`
+	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn."`
 	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window."`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it."`
 
@@ -90,6 +100,14 @@ func (a *Agent) ContinuationRetries() int {
 		return DefaultMaxContinuationRetries
 	}
 	return *a.MaxContinuationRetries
+}
+
+// HandoffLimit returns how often the conversation may change hands.
+func (a *Agent) HandoffLimit() int {
+	if a.MaxHandoffs == nil {
+		return DefaultMaxHandoffs
+	}
+	return *a.MaxHandoffs
 }
 
 // descriptionLimit is the longest line of a prompt, in characters, that
@@ -122,6 +140,12 @@ func (a *Agent) Clone() *Agent {
 	c.MaxContinuationRetries = copied(a.MaxContinuationRetries)
 	c.ReasoningEffort = copied(a.ReasoningEffort)
 	c.ContextPolicy = a.ContextPolicy.clone()
+	c.Budgets = a.Budgets.clone()
+	c.LoopDetection = a.LoopDetection.clone()
+	c.ToolBudgets = maps.Clone(a.ToolBudgets)
+	c.OutputSchema = copied(a.OutputSchema)
+	c.Handoffs = slices.Clone(a.Handoffs)
+	c.MaxHandoffs = copied(a.MaxHandoffs)
 	c.Endpoint = a.Endpoint.clone()
 	c.StopConditions = slices.Clone(a.StopConditions)
 	for i := range c.StopConditions {
@@ -162,6 +186,7 @@ func (a *Agent) Validate() diag.List {
 	if a.ContextPolicy != nil {
 		list = append(list, within("context_policy", a.ContextPolicy.Validate())...)
 	}
+	list = append(list, a.validateGuards()...)
 	if a.Endpoint != nil {
 		list = append(list, within("endpoint", a.Endpoint.Validate())...)
 	}
@@ -169,6 +194,21 @@ func (a *Agent) Validate() diag.List {
 		if !json.Valid(a.Sections[key]) {
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is no valid JSON", key))
 		}
+	}
+	return list
+}
+
+func (a *Agent) validateGuards() diag.List {
+	list := atLeastZero("max_handoffs", a.MaxHandoffs)
+	if a.Budgets != nil {
+		list = append(list, within("budgets", a.Budgets.Validate())...)
+	}
+	if a.LoopDetection != nil {
+		list = append(list, within("loop_detection", a.LoopDetection.Validate())...)
+	}
+	list = append(list, within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
+	if a.OutputSchema != nil {
+		list = append(list, within("output_schema", a.OutputSchema.Validate())...)
 	}
 	return list
 }

@@ -1,6 +1,10 @@
 package spec
 
-import "github.com/agentruntime/agentruntime/diag"
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
 
 // ContextPolicy keeps a conversation inside the model's context window.
 // Absent fields have the defaults named in their descriptions.
@@ -12,6 +16,20 @@ type ContextPolicy struct {
 	AutocompactThreshold        *int   `json:"autocompact_threshold,omitempty" min:"1" doc:"Tokens from which on the conversation is summarised; never when absent."`
 	CompactionMode              string `json:"compaction_mode,omitempty" enum:"keep_recent_raw_suffix|compact_to_safe_frontier" default:"keep_recent_raw_suffix" doc:"What a summary leaves as it is."`
 	CompactionRawSuffixMessages *int   `json:"compaction_raw_suffix_messages,omitempty" min:"0" default:"2" doc:"Messages behind a summary that stay as they are."`
+
+	SummaryModelID   string   `json:"summary_model_id,omitempty" doc:"The model or pool that writes summaries; the agent's own when absent."`
+	SummaryMaxTokens *int     `json:"summary_max_tokens,omitempty" min:"1" default:"1024" doc:"Tokens a summary may have."`
+	MinSavingsRatio  *float64 `json:"min_savings_ratio,omitempty" min:"0" max:"1" default:"0.3" doc:"Share of the summarised tokens that a summary must save to be used."`
+
+	ToolResultPreview *ToolResultPreview `json:"tool_result_preview,omitempty" doc:"How long results of earlier steps are shortened."`
+}
+
+// ToolResultPreview says how long tool results are shortened in requests. The
+// conversation keeps them whole. Absent fields have their defaults.
+type ToolResultPreview struct {
+	MinTokens *int `json:"min_tokens,omitempty" min:"1" default:"2048" doc:"Estimated tokens from which on a result is shortened."`
+	MaxChars  *int `json:"max_chars,omitempty" min:"1" default:"1600" doc:"Characters of a shortened result."`
+	MaxLines  *int `json:"max_lines,omitempty" min:"1" default:"24" doc:"Lines of a shortened result."`
 }
 
 func (p *ContextPolicy) clone() *ContextPolicy {
@@ -23,6 +41,11 @@ func (p *ContextPolicy) clone() *ContextPolicy {
 		c.EnablePromptCache = copied(p.EnablePromptCache)
 		c.AutocompactThreshold = copied(p.AutocompactThreshold)
 		c.CompactionRawSuffixMessages = copied(p.CompactionRawSuffixMessages)
+		c.SummaryMaxTokens = copied(p.SummaryMaxTokens)
+		c.MinSavingsRatio = copied(p.MinSavingsRatio)
+		if v := p.ToolResultPreview; v != nil {
+			c.ToolResultPreview = &ToolResultPreview{copied(v.MinTokens), copied(v.MaxChars), copied(v.MaxLines)}
+		}
 	}
 	return c
 }
@@ -35,6 +58,14 @@ func (p *ContextPolicy) Validate() diag.List {
 	list = append(list, positive("autocompact_threshold", p.AutocompactThreshold)...)
 	list = append(list, atLeastZero("min_recent_messages", p.MinRecentMessages)...)
 	list = append(list, atLeastZero("compaction_raw_suffix_messages", p.CompactionRawSuffixMessages)...)
+	list = append(list, positive("summary_max_tokens", p.SummaryMaxTokens)...)
+	if r := p.MinSavingsRatio; r != nil && !(*r >= 0 && *r <= 1) {
+		list = append(list, diag.New(diag.InvalidValue, "min_savings_ratio", "min_savings_ratio is %g; it must lie between 0 and 1", *r))
+	}
+	if v := p.ToolResultPreview; v != nil {
+		list = append(list, within("tool_result_preview", slices.Concat(
+			positive("min_tokens", v.MinTokens), positive("max_chars", v.MaxChars), positive("max_lines", v.MaxLines)))...)
+	}
 	list = append(list, oneOf("compaction_mode", p.CompactionMode, "keep_recent_raw_suffix", "compact_to_safe_frontier")...)
 	if p.MaxContextTokens != nil && p.MaxOutputTokens != nil && *p.MaxOutputTokens >= *p.MaxContextTokens {
 		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",

@@ -46,6 +46,15 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inherit(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
 	inherit(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
 	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, a.ContextPolicy != nil)
+	inherit(m, "budgets", &m.agent.Budgets, d.Budgets, a.Budgets != nil)
+	inherit(m, "loop_detection", &m.agent.LoopDetection, d.LoopDetection, a.LoopDetection != nil)
+	inherit(m, "output_schema", &m.agent.OutputSchema, d.OutputSchema, a.OutputSchema != nil)
+	inherit(m, "max_handoffs", &m.agent.MaxHandoffs, d.MaxHandoffs, a.MaxHandoffs != nil)
+	inheritList(m, "handoffs", &m.agent.Handoffs, d.Handoffs, a.Handoffs != nil)
+	if a.ToolBudgets == nil && d.ToolBudgets != nil {
+		m.agent.ToolBudgets = d.ToolBudgets
+		m.origin["tool_budgets"] = true
+	}
 	inheritList(m, "stop_conditions", &m.agent.StopConditions, d.StopConditions, a.StopConditions != nil)
 	inheritList(m, "plugin_ids", &m.agent.PluginIDs, d.PluginIDs, a.PluginIDs != nil)
 	inheritList(m, "active_hook_filter", &m.agent.ActiveHookFilter, d.ActiveHookFilter, a.ActiveHookFilter != nil)

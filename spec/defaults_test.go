@@ -30,6 +30,12 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"excluded_tools":           {func(a *spec.Agent) { a.ExcludedTools = spec.Names{"d"} }, func(a *spec.Agent) { a.ExcludedTools = spec.Names{} }},
 		"excluded_tool_patterns":   {func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"d*"} }, func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{} }},
 		"delegates":                {func(a *spec.Agent) { a.Delegates = []string{"d"} }, func(a *spec.Agent) { a.Delegates = []string{} }},
+		"budgets":                  {func(a *spec.Agent) { a.Budgets = &spec.Budgets{MaxTokens: new(9)} }, func(a *spec.Agent) { a.Budgets = &spec.Budgets{} }},
+		"loop_detection":           {func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{} }, func(a *spec.Agent) { a.LoopDetection = &spec.LoopDetection{Enabled: new(false)} }},
+		"tool_budgets":             {func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{"x": {MaxCalls: 1}} }, func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{} }},
+		"output_schema":            {func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "d"} }, func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "own"} }},
+		"handoffs":                 {func(a *spec.Agent) { a.Handoffs = []string{"d"} }, func(a *spec.Agent) { a.Handoffs = []string{} }},
+		"max_handoffs":             {func(a *spec.Agent) { a.MaxHandoffs = new(9) }, func(a *spec.Agent) { a.MaxHandoffs = new(0) }},
 		"context_policy":           {func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{MaxContextTokens: new(9)} }, func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{} }},
 		"sections":                 {func(a *spec.Agent) { a.Sections = spec.Sections{"k": []byte(`"d"`)} }, func(a *spec.Agent) { a.Sections = spec.Sections{"k": []byte(`"own"`)} }},
 	}

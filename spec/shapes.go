@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -55,68 +56,136 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Effort says how much a model may think before it answers: a level, or a
-// budget of tokens.
+// Effort says how much a model may think before it answers: a level, a share of
+// what the model can do, or a budget of tokens. At most one field is set.
 type Effort struct {
-	// Level is none, low, medium, high or max; empty when Budget is set.
+	// Level is one of EffortLevels.
 	Level string
-	// Budget is the number of tokens the model may think for; 0 when Level is
-	// set.
+	// Percent is from 1 to 100; 0 is written as the level off.
+	Percent int
+	// Budget is the number of tokens the model may think for.
 	Budget int
 }
 
-// EffortLevels are the levels of reasoning effort, lowest first.
-func EffortLevels() []string { return []string{"none", "low", "medium", "high", "max"} }
+// EffortLevels are the levels of reasoning effort, lowest first; none is
+// another word for off.
+func EffortLevels() []string { return []string{"off", "none", "low", "medium", "high", "max"} }
+
+// The greatest shares that count as low and as medium effort.
+const (
+	lowEffort    = 35
+	mediumEffort = 65
+)
+
+// Standard returns the level that stands for the effort: off, low, medium, high
+// or max. A budget has none: it returns "".
+func (e Effort) Standard() string {
+	switch {
+	case e.Level == "none":
+		return "off"
+	case e.Level != "":
+		return e.Level
+	case e.Percent == 0:
+		return ""
+	case e.Percent <= lowEffort:
+		return "low"
+	case e.Percent <= mediumEffort:
+		return "medium"
+	default:
+		return "high"
+	}
+}
+
+// Share returns the effort as a share of what a model can do, from 0 to 100,
+// for vendors that are told a number: off is 0, low 30, medium 50, high 80 and
+// max 100. ok is false for a budget.
+func (e Effort) Share() (percent int, ok bool) {
+	switch e.Level {
+	case "off", "none":
+		return 0, true
+	case "low":
+		return 30, true
+	case "medium":
+		return 50, true
+	case "high":
+		return 80, true
+	case "max":
+		return maxPercent, true
+	}
+	return e.Percent, e.Percent != 0
+}
+
+const maxPercent = 100
 
 type effortBudget struct {
 	Budget int `json:"budget"`
 }
 
-// MarshalJSON writes the level as a string, or {"budget": n}.
+// MarshalJSON writes the level as a string, the share as a number, or
+// {"budget": n}.
 func (e Effort) MarshalJSON() ([]byte, error) {
-	if e.Level != "" {
+	switch {
+	case e.Level != "":
 		return json.Marshal(e.Level)
+	case e.Percent != 0:
+		return json.Marshal(e.Percent)
 	}
 	return json.Marshal(effortBudget{e.Budget})
 }
 
-// UnmarshalJSON reads a level, or {"budget": n}.
+// UnmarshalJSON reads a level, a number from 0 to 100, or {"budget": n}.
 func (e *Effort) UnmarshalJSON(data []byte) error {
 	var level string
 	if err := json.Unmarshal(data, &level); err == nil {
 		*e = Effort{Level: level}
 		return nil
 	}
+	var percent int
+	if err := json.Unmarshal(data, &percent); err == nil {
+		*e = EffortPercent(percent)
+		return nil
+	}
 	var budget effortBudget
 	if err := json.Unmarshal(data, &budget); err != nil {
-		return fmt.Errorf("reasoning effort is neither a level nor {budget: n}: %w", err)
+		return fmt.Errorf("reasoning effort is neither a level, a number from 0 to 100, nor {budget: n}: %w", err)
 	}
 	*e = Effort{Budget: budget.Budget}
 	return nil
 }
 
-// String returns the level, or the budget as in "budget 2048".
+// EffortPercent returns the effort that a number from 0 to 100 stands for.
+func EffortPercent(percent int) Effort {
+	if percent == 0 {
+		return Effort{Level: "off"}
+	}
+	return Effort{Percent: percent}
+}
+
+// String returns the level, the share as in "50", or the budget as in
+// "budget 2048".
 func (e Effort) String() string {
-	if e.Level != "" {
+	switch {
+	case e.Level != "":
 		return e.Level
+	case e.Percent != 0:
+		return strconv.Itoa(e.Percent)
 	}
 	return "budget " + strconv.Itoa(e.Budget)
 }
 
 // Validate checks the record by itself.
 func (e Effort) Validate() diag.List {
-	if e.Level == "" {
-		if e.Budget > 0 {
-			return nil
+	switch {
+	case e.Level != "":
+		if !slices.Contains(EffortLevels(), e.Level) {
+			return diag.List{diag.New(diag.InvalidValue, "", "reasoning_effort is %q; allowed are off, low, medium, high, max, a number from 0 to 100 and {budget: tokens}", e.Level)}
 		}
+	case e.Percent < 0 || e.Percent > maxPercent:
+		return diag.List{diag.New(diag.InvalidValue, "", "reasoning_effort is %d; as a number it must lie between 0 and 100", e.Percent)}
+	case e.Percent == 0 && e.Budget <= 0:
 		return diag.List{diag.New(diag.InvalidValue, "budget", "budget is %d; it must be a positive number of tokens", e.Budget)}
 	}
-	for _, level := range EffortLevels() {
-		if e.Level == level {
-			return nil
-		}
-	}
-	return diag.List{diag.New(diag.InvalidValue, "", "reasoning_effort is %q; allowed are none, low, medium, high, max and {budget: tokens}", e.Level)}
+	return nil
 }
 
 // copied returns a pointer to a copy, or nil for nil.

@@ -74,8 +74,11 @@ func TestEffortIsALevelOrABudget(t *testing.T) {
 	}{
 		{`"low"`, spec.Effort{Level: "low"}, "low", ""},
 		{`"none"`, spec.Effort{Level: "none"}, "none", ""},
+		{`50`, spec.Effort{Percent: 50}, "50", ""},
+		{`0`, spec.Effort{Level: "off"}, "off", ""},
+		{`101`, spec.Effort{Percent: 101}, "101", "invalid-value : reasoning_effort is 101; as a number it must lie between 0 and 100"},
 		{`{"budget":2048}`, spec.Effort{Budget: 2048}, "budget 2048", ""},
-		{`"hgih"`, spec.Effort{Level: "hgih"}, "hgih", `invalid-value : reasoning_effort is "hgih"; allowed are none, low, medium, high, max and {budget: tokens}`},
+		{`"hgih"`, spec.Effort{Level: "hgih"}, "hgih", `invalid-value : reasoning_effort is "hgih"; allowed are off, low, medium, high, max, a number from 0 to 100 and {budget: tokens}`},
 		{`{"budget":-1}`, spec.Effort{Budget: -1}, "budget -1", "invalid-value budget: budget is -1; it must be a positive number of tokens"},
 		{`{}`, spec.Effort{}, "budget 0", "invalid-value budget: budget is 0; it must be a positive number of tokens"},
 	} {
@@ -92,7 +95,7 @@ func TestEffortIsALevelOrABudget(t *testing.T) {
 			t.Errorf("%s comes back as %s, %v", tt.text, data, err)
 		}
 	}
-	for _, text := range []string{`3`, `true`, `[]`, `{"budget":"x"}`} {
+	for _, text := range []string{`3.5`, `true`, `[]`, `{"budget":"x"}`} {
 		var e spec.Effort
 		if err := json.Unmarshal([]byte(text), &e); err == nil {
 			t.Errorf("%s was taken for %+v", text, e)

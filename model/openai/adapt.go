@@ -92,8 +92,13 @@ func (c concessions) effort(req *model.Request) shared.ReasoningEffort {
 		return ""
 	case wantsHighest(req):
 		return highestEfforts[c.effortSteps]
-	case req.ReasoningEffort.Level != "":
-		return shared.ReasoningEffort(req.ReasoningEffort.Level)
+	}
+	switch level := req.ReasoningEffort.Standard(); level {
+	case "":
+	case "off":
+		return shared.ReasoningEffortNone
+	default:
+		return shared.ReasoningEffort(level)
 	}
 	switch budget := req.ReasoningEffort.Budget; {
 	case budget <= 0:

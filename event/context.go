@@ -1,0 +1,50 @@
+package event
+
+// ContextTrimmed says what a request left out so that it fits into the model's
+// window. The conversation itself keeps everything.
+type ContextTrimmed struct {
+	// Dropped counts the messages that were left out, Previews the tool results
+	// that were shortened.
+	Dropped  int `json:"dropped_messages"`
+	Previews int `json:"shortened_results"`
+	// Before and After are the estimated tokens of the request, tools included.
+	Before int `json:"estimated_tokens_before"`
+	After  int `json:"estimated_tokens_after"`
+	// Limit is how many tokens the request may have.
+	Limit int `json:"limit"`
+}
+
+// CompactionOutcome says what came of a summary.
+type CompactionOutcome string
+
+// The outcomes of a summary.
+const (
+	// CompactionDone is a summary that stands for the messages it is of.
+	CompactionDone CompactionOutcome = "compacted"
+	// CompactionSkipped is a summary that would not have saved enough.
+	CompactionSkipped CompactionOutcome = "skipped"
+	// CompactionFailed is a summary that the model did not give.
+	CompactionFailed CompactionOutcome = "failed"
+)
+
+// ContextCompacted says that the earlier part of the conversation was
+// summarised for the requests to come, or that it was not.
+type ContextCompacted struct {
+	Outcome CompactionOutcome `json:"outcome"`
+	// Messages counts the messages that the summary stands for.
+	Messages int `json:"messages"`
+	// Before and After are the estimated tokens of what was summarised and of
+	// the summary.
+	Before int    `json:"estimated_tokens_before"`
+	After  int    `json:"estimated_tokens_after"`
+	Model  string `json:"model,omitempty"`
+	Usage  Usage  `json:"usage"`
+	// Reason says why, when the outcome is not compacted.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Type returns TypeContextTrimmed.
+func (*ContextTrimmed) Type() Type { return TypeContextTrimmed }
+
+// Type returns TypeContextCompacted.
+func (*ContextCompacted) Type() Type { return TypeContextCompacted }

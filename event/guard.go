@@ -1,0 +1,40 @@
+package event
+
+// LoopDetected says that the model asked for the same tool calls again and
+// again, and that they were not executed.
+type LoopDetected struct {
+	// Count is how many identical batches came in a row.
+	Count int `json:"consecutive_count"`
+	// HardCutoff tells that the model is asked for a final answer without
+	// tools.
+	HardCutoff bool `json:"hard_cutoff"`
+	// Tools are the names of the tools in the batch, without repetition.
+	Tools []string `json:"tools"`
+}
+
+// ToolBudgetExceeded says that a call was not executed because the tool's
+// budget is used up.
+type ToolBudgetExceeded struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+	// MaxCalls is the budget; Call counts the attempts from 1.
+	MaxCalls int `json:"max_calls"`
+	Call     int `json:"call_index"`
+}
+
+// HandOff says that another agent takes over the conversation.
+type HandOff struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Count is how often the conversation has changed hands in this turn.
+	Count int `json:"count"`
+}
+
+// Type returns TypeLoopDetected.
+func (*LoopDetected) Type() Type { return TypeLoopDetected }
+
+// Type returns TypeToolBudgetExceeded.
+func (*ToolBudgetExceeded) Type() Type { return TypeToolBudgetExceeded }
+
+// Type returns TypeHandOff.
+func (*HandOff) Type() Type { return TypeHandOff }

@@ -1,0 +1,36 @@
+package event
+
+// StreamReset takes back everything that the step's answer has shown so far: it
+// is asked for again from the beginning.
+type StreamReset struct {
+	Reason string `json:"reason"`
+}
+
+// ToolCallCancel takes back a call whose arguments broke off.
+type ToolCallCancel struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// ModelRetry says that a model call is repeated.
+type ModelRetry struct {
+	// Attempt counts the repetitions of the call from 1.
+	Attempt int `json:"attempt"`
+	// Class is what the attempt before failed with.
+	Class string `json:"class"`
+	// Plan says how an answer is taken up again that had begun: continue_text,
+	// keep_tool_calls, drop_tool_call or restart.
+	Plan string `json:"plan,omitempty"`
+	// WaitMS is how long the repetition was put off, in milliseconds.
+	WaitMS int64 `json:"wait_ms,omitempty"`
+}
+
+// Type returns TypeStreamReset.
+func (*StreamReset) Type() Type { return TypeStreamReset }
+
+// Type returns TypeToolCallCancel.
+func (*ToolCallCancel) Type() Type { return TypeToolCallCancel }
+
+// Type returns TypeModelRetry.
+func (*ModelRetry) Type() Type { return TypeModelRetry }

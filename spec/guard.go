@@ -1,0 +1,153 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// The numbers of loop detection.
+const (
+	// DefaultConsecutiveThreshold is how many identical batches of tool calls in
+	// a row are answered with a hint in place of results.
+	DefaultConsecutiveThreshold = 3
+	// DefaultHardCutoffThreshold is how many end the use of tools.
+	DefaultHardCutoffThreshold = 6
+
+	maxLoopThreshold    = 100
+	minConsecutive      = 2
+	minHardCutoff       = 3
+	maxToolBudgets      = 32
+	maxToolBudgetName   = 120
+	maxToolBudgetCalls  = 1000
+	maxModelOrToolCalls = 1_000_000
+	maxBudgetOfTokens   = 1_000_000_000
+	maxBudgetOfMoney    = 1_000_000
+)
+
+// Budgets are what one turn may use, its delegates included. An absent field is
+// no limit. A turn that needs more ends as budget_exceeded.
+type Budgets struct {
+	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" doc:"Input and output tokens of all model calls."`
+	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" doc:"Money, by the pricing of the models, in its currency; models without pricing cost nothing."`
+	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
+	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" doc:"Calls of a model, retries not counted."`
+	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" doc:"Tool calls that are executed."`
+}
+
+func (b *Budgets) clone() *Budgets {
+	c := copied(b)
+	if c != nil {
+		c.MaxTokens, c.MaxCost, c.MaxDuration = copied(b.MaxTokens), copied(b.MaxCost), copied(b.MaxDuration)
+		c.MaxModelCalls, c.MaxToolCalls = copied(b.MaxModelCalls), copied(b.MaxToolCalls)
+	}
+	return c
+}
+
+// Validate checks the record by itself. Paths are relative to the budgets.
+func (b *Budgets) Validate() diag.List {
+	list := slices.Concat(
+		positive("max_tokens", b.MaxTokens), positive("max_model_calls", b.MaxModelCalls), atLeastZero("max_tool_calls", b.MaxToolCalls),
+		atMost("max_tokens", b.MaxTokens, maxBudgetOfTokens), atMost("max_model_calls", b.MaxModelCalls, maxModelOrToolCalls),
+		atMost("max_tool_calls", b.MaxToolCalls, maxModelOrToolCalls),
+	)
+	if c := b.MaxCost; c != nil && !(*c >= 0 && *c <= maxBudgetOfMoney) {
+		list = append(list, diag.New(diag.InvalidValue, "max_cost", "max_cost is %g; it must lie between 0 and %d", *c, maxBudgetOfMoney))
+	}
+	if d := b.MaxDuration; d != nil && *d <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "max_duration", "max_duration is %s; it must be more than 0", d))
+	}
+	return list
+}
+
+// LoopDetection stops a model that asks for the same tool calls again and
+// again. Absent thresholds have their defaults.
+type LoopDetection struct {
+	Enabled              *bool `json:"enabled,omitempty" default:"true" doc:"false switches the detection off, as where the defaults switch it on."`
+	ConsecutiveThreshold *int  `json:"consecutive_threshold,omitempty" min:"2" max:"100" default:"3" doc:"How many identical batches of calls in a row are not executed but answered with a hint."`
+	HardCutoffThreshold  *int  `json:"hard_cutoff_threshold,omitempty" min:"3" max:"100" default:"6" doc:"How many end the use of tools: the model is asked for a final answer. It must be more than consecutive_threshold."`
+}
+
+// Thresholds returns the thresholds, both 0 when the detection is off.
+func (l *LoopDetection) Thresholds() (consecutive, hardCutoff int) {
+	if l == nil || l.Enabled != nil && !*l.Enabled {
+		return 0, 0
+	}
+	consecutive, hardCutoff = DefaultConsecutiveThreshold, DefaultHardCutoffThreshold
+	if l.ConsecutiveThreshold != nil {
+		consecutive = *l.ConsecutiveThreshold
+	}
+	if l.HardCutoffThreshold != nil {
+		hardCutoff = *l.HardCutoffThreshold
+	}
+	return consecutive, hardCutoff
+}
+
+func (l *LoopDetection) clone() *LoopDetection {
+	c := copied(l)
+	if c != nil {
+		c.Enabled = copied(l.Enabled)
+		c.ConsecutiveThreshold, c.HardCutoffThreshold = copied(l.ConsecutiveThreshold), copied(l.HardCutoffThreshold)
+	}
+	return c
+}
+
+// Validate checks the record by itself, with the defaults merged under it.
+func (l *LoopDetection) Validate() diag.List {
+	list := slices.Concat(
+		between("consecutive_threshold", l.ConsecutiveThreshold, minConsecutive, maxLoopThreshold),
+		between("hard_cutoff_threshold", l.HardCutoffThreshold, minHardCutoff, maxLoopThreshold),
+	)
+	if list != nil {
+		return list
+	}
+	on := *l
+	on.Enabled = nil
+	if consecutive, hard := on.Thresholds(); hard <= consecutive {
+		path := "hard_cutoff_threshold"
+		if l.HardCutoffThreshold == nil {
+			path = "consecutive_threshold"
+		}
+		return diag.List{diag.New(diag.InvalidValue, path,
+			"hard_cutoff_threshold is %d and consecutive_threshold %d; the first must be more than the second", hard, consecutive).
+			WithHint("the defaults are %d and %d", DefaultHardCutoffThreshold, DefaultConsecutiveThreshold)}
+	}
+	return nil
+}
+
+// ToolBudget bounds the calls of one tool in a turn.
+type ToolBudget struct {
+	MaxCalls int `json:"max_calls" required:"true" min:"0" max:"1000" doc:"Calls that are executed; further ones are answered with a hint. 0 executes none."`
+}
+
+func checkToolBudgets(budgets map[string]ToolBudget) diag.List {
+	var list diag.List
+	if len(budgets) > maxToolBudgets {
+		list = append(list, diag.New(diag.InvalidValue, "", "there are %d tool budgets; at most %d are allowed", len(budgets), maxToolBudgets))
+	}
+	for _, name := range slices.Sorted(maps.Keys(budgets)) {
+		path := diag.Key("", name)
+		if name == "" || len(name) > maxToolBudgetName {
+			list = append(list, diag.New(diag.InvalidValue, path, "the name of a tool has from 1 to %d characters", maxToolBudgetName))
+		}
+		if n := budgets[name].MaxCalls; n < 0 || n > maxToolBudgetCalls {
+			list = append(list, diag.New(diag.InvalidValue, path+".max_calls", "max_calls is %d; it must lie between 0 and %d", n, maxToolBudgetCalls))
+		}
+	}
+	return list
+}
+
+func between(path string, v *int, least, most int) diag.List {
+	if v == nil || *v >= least && *v <= most {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must lie between %d and %d", path, *v, least, most)}
+}
+
+func atMost(path string, v *int, most int) diag.List {
+	if v == nil || *v <= most {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be at most %d", path, *v, most)}
+}

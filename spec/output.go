@@ -1,0 +1,51 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// DefaultOutputName is what the form of an answer is called when it has no name.
+const DefaultOutputName = "output"
+
+// maxOutputSchema bounds an output schema as compact JSON, in bytes.
+const maxOutputSchema = 32 << 10
+
+var outputName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// OutputSchema is the form that the final answer of a turn must have.
+type OutputSchema struct {
+	Name   string          `json:"name,omitempty" default:"output" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"What vendors are told the form is called."`
+	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema that the final answer must satisfy."`
+}
+
+// DisplayName returns the name, or DefaultOutputName.
+func (o *OutputSchema) DisplayName() string {
+	if o.Name == "" {
+		return DefaultOutputName
+	}
+	return o.Name
+}
+
+// Validate checks the record by itself. Whether the schema compiles is checked
+// where it is compiled.
+func (o *OutputSchema) Validate() diag.List {
+	var list diag.List
+	if o.Name != "" && !outputName.MatchString(o.Name) {
+		list = append(list, diag.New(diag.InvalidValue, "name", "name is %q; it must be 1 to 64 letters, digits, '_' or '-'", o.Name))
+	}
+	var fields map[string]json.RawMessage
+	var compact bytes.Buffer
+	switch {
+	case len(o.Schema) == 0:
+		return append(list, diag.New(diag.MissingField, "schema", "schema is missing"))
+	case json.Unmarshal(o.Schema, &fields) != nil || fields == nil:
+		return append(list, diag.New(diag.InvalidSchema, "schema", "schema must be a JSON Schema written as an object"))
+	case json.Compact(&compact, o.Schema) == nil && compact.Len() > maxOutputSchema:
+		list = append(list, diag.New(diag.InvalidSchema, "schema", "schema has %d bytes as JSON; at most %d are allowed", compact.Len(), maxOutputSchema))
+	}
+	return list
+}
