@@ -4,6 +4,8 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
@@ -53,7 +55,17 @@ type Host interface {
 	// Delegate runs a turn of another agent, as part of this one. It may be
 	// called from several goroutines at once.
 	Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error)
+	// HandOff resolves the agent that takes over the conversation, in the turn's
+	// revision. From then on the turn is that agent's.
+	HandOff(ctx context.Context, agentID string) (*spec.Agent, *Environment, error)
+	// KeepArtifact keeps something for as long as the turn's result is kept. An
+	// error says that it is not kept.
+	KeepArtifact(a *Artifact) error
 }
+
+// ErrYield is returned by Job.Checkpoint to stop a turn between two steps, and
+// then by Execute. The turn has not ended.
+var ErrYield = errors.New("the turn stops between two steps")
 
 // Job is a turn to run. It is read-only for the backend.
 type Job struct {
@@ -71,6 +83,24 @@ type Job struct {
 	// Ceiling is what the agents that delegated this turn are held to: none of
 	// its calls may go beyond.
 	Ceiling []plugins.CeilingGate
+	// Session is the state that earlier turns of the session left.
+	Session map[string]json.RawMessage
+	// State is where a turn goes on that was stopped or suspended; nil begins
+	// it.
+	State *State
+	// Meter holds the turn to its budgets and to those of the turns above; nil
+	// allows everything.
+	Meter *Meter
+	// Answered says that somebody answers what the turn waits for, so that being
+	// suspended is not its end.
+	Answered bool
+	// Abort ends the context that Execute runs with, for the reason given; nil
+	// when nobody can.
+	Abort context.CancelCauseFunc
+	// Checkpoint, when set, is handed the turn's state after each step that does
+	// not end it. An error stops the turn: ErrYield between two steps, any other
+	// as a failure.
+	Checkpoint func(ctx context.Context, state *State) error
 }
 
 // Environment is what the local loop runs an agent with. Env belongs to one
@@ -87,6 +117,14 @@ type Environment struct {
 	// Offered are the tools the model is told of, a part of Tools: those that
 	// no gate denies whatever their arguments.
 	Offered []model.Tool
+	// ModelID is the id of the model, or of the pool.
+	ModelID string
+	// Pricing is what models cost, by id.
+	Pricing map[string]*spec.Pricing
+	// MaxOutput is how many tokens an answer may have; 0 leaves it to the model.
+	MaxOutput int
+	// Output is the form of the final answer; nil for any.
+	Output *OutputForm
 }
 
 // Result is what a turn came to.
@@ -98,8 +136,21 @@ type Result struct {
 	Messages []model.Message
 	Steps    int
 	Usage    model.Usage
+	// Cost is what the model calls cost; nil when no model has a price.
+	Cost *event.Cost
+	// FinishReason is why the last answer ended.
+	FinishReason model.FinishReason
+	// Agent is the agent that had the conversation at the end; empty when it
+	// never changed hands.
+	Agent string
 	// Tickets are what suspended calls wait for.
 	Tickets []*plugins.Ticket
+	// State is where a suspended or stopped turn goes on; nil when it ended.
+	State *State
+	// Session is the state that the turn leaves for later turns of the session.
+	Session map[string]json.RawMessage
+	// Journal records the tools that were called.
+	Journal []JournalEntry
 	// DeadLetters are what plugins asked for and could not be carried out.
 	DeadLetters []plugins.DeadLetter
 }

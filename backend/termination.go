@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
@@ -35,6 +36,17 @@ func Ended(ctx context.Context) error {
 // Error gives the value of the panic.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
+// HookTimeoutError says that the plugins took too long for a phase.
+type HookTimeoutError struct {
+	Phase plugins.Phase
+	Limit time.Duration
+}
+
+// Error names the phase and the limit.
+func (e *HookTimeoutError) Error() string {
+	return fmt.Sprintf("the plugins took longer than %s in %s", e.Limit, e.Phase)
+}
+
 // The codes of failed turns, besides the classes of model errors.
 const (
 	// CodePlugin is a turn that failed in a plugin.
@@ -49,6 +61,12 @@ const (
 func TerminationOf(err error) event.Termination {
 	failed := func(code string) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: err.Error()}
+	}
+	if budget, ok := errors.AsType[*BudgetError](err); ok {
+		return budget.termination()
+	}
+	if _, ok := errors.AsType[*HookTimeoutError](err); ok {
+		return failed(CodePlugin)
 	}
 	if _, ok := errors.AsType[*plugins.HookError](err); ok {
 		return failed(CodePlugin)

@@ -18,9 +18,9 @@ func TestAllocations(t *testing.T) {
 		{"resolve, 500 tools, 20 patterns, 5 plugins", func(b *testing.B) {
 			benchmarkResolve(b, size{tools: 500, patterns: 20, plugins: 5})
 		}, 60, 8 << 10},
-		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 120, 16 << 10},
-		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 175, 20 << 10},
-		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 120, 32 << 10},
+		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 150, 16 << 10},
+		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 205, 20 << 10},
+		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 150, 32 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testing.Benchmark(tt.run)

@@ -27,12 +27,12 @@ import (
 type AgentRuntimeBuilder struct {
 	set *registry.Set
 	// errs is what the With methods found, discovery what the latest Discover
-	// did.
-	errs, discovery []error
-	sources         int
-	logger          *zap.Logger
-	newID           func() string
-	depth           int
+	// did, refresh what the latest RefreshTools did.
+	errs, discovery, refresh []error
+	sources                  int
+	logger                   *zap.Logger
+	newID                    func() string
+	depth                    int
 }
 
 // New returns an empty builder.
@@ -81,12 +81,13 @@ func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *Agen
 }
 
 // WithTool adds a global tool, which agents see as far as their catalogs allow.
+// Of a tools.Bundle it adds the members.
 func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
 	if tool == nil {
 		b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
 		tool = unavailableTool{err: errBroken}
 	}
-	b.keep(b.set.Tools.Add(id, tool))
+	b.keep(b.set.AddTool(id, tool))
 	return b
 }
 
@@ -217,7 +218,7 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 
 // err returns what was found before anything was resolved.
 func (b *AgentRuntimeBuilder) err() error {
-	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...))
+	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.refresh...))
 }
 
 // build publishes the first revision; a nil check publishes it unchecked.
@@ -236,9 +237,11 @@ func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (
 	if err := errors.Join(b.err(), err); err != nil {
 		return nil, &BuildError{Diagnostics: found.Dedup(), Err: err}
 	}
-	return runtime.New(runtime.Settings{
+	rt := runtime.New(runtime.Settings{
 		Registry: store, Local: local.Backend{}, Logger: b.logger, NewID: b.newID, Depth: b.depth,
-	}), nil
+	})
+	b.watch(rt)
+	return rt, nil
 }
 
 // fill puts what the builder collected into an empty draft.

@@ -34,7 +34,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithProvider(e.ID, exec)
 	}
 	for _, e := range f.Tools {
-		tool, err := create(e, tools.Settings{ID: e.ID, Logger: b.logger.Named("tool." + e.ID)})
+		tool, err := create(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.logger.Named("tool." + e.ID)})
 		if err != nil {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}

@@ -75,6 +75,9 @@ type Source struct {
 // Entry is one entry of a registry of components.
 type Entry[K any] struct {
 	ID string
+	// Dir is the directory of the file that the entry stands in; relative paths
+	// start there.
+	Dir string
 	// Kind is what the entry's type names; it is the zero value when Broken
 	// and the type is unknown.
 	Kind K

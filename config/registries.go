@@ -78,7 +78,7 @@ func decodeKinds[S, T any](d *decoder, name string, kinds []spec.Kind[S, T]) []E
 	var list []Entry[spec.Kind[S, T]]
 	known := kindsOf(kinds)
 	d.entries(name, func(id string, n *node, p *place, sound bool) {
-		entry := Entry[spec.Kind[S, T]]{ID: id}
+		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: d.file.documents[n.document].dir}
 		before := d.errors()
 		if i, ok := d.kind(n, p, known); ok {
 			entry.Kind = kinds[i]

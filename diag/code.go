@@ -70,6 +70,9 @@ const (
 	DelegateCycle Code = "delegate-cycle"
 	// NoTools warns of a catalog that leaves an agent without any tool.
 	NoTools Code = "no-tools"
+	// NoCatalog warns of a server whose tools are not known: it was never asked
+	// for them, or what it answered cannot be used.
+	NoCatalog Code = "no-catalog"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
 )
@@ -113,6 +116,7 @@ var codes = []Info{
 	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
 	{DelegateCycle, Warning, "Agents can call each other in a circle."},
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
+	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
 }
 
@@ -135,7 +139,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, UnusedDefinition, NoTools:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, UnusedDefinition, NoTools, NoCatalog:
 		return true
 	default:
 		return false

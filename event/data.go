@@ -55,6 +55,8 @@ type RunStart struct {
 	// ParentTurnID and ParentCallID are set for the turn of a delegate.
 	ParentTurnID string `json:"parent_turn_id,omitempty"`
 	ParentCallID string `json:"parent_call_id,omitempty"`
+	// Resumed tells that the turn goes on where it was stopped or suspended.
+	Resumed bool `json:"resumed,omitempty"`
 }
 
 // RunFinish ends a turn; exactly one does.
@@ -64,7 +66,18 @@ type RunFinish struct {
 	// Result is what the turn came to; nil when it came to nothing.
 	Result *Outcome `json:"result,omitempty"`
 	Usage  Usage    `json:"usage"`
-	Steps  int      `json:"steps"`
+	// Cost is what the model calls cost, by the pricing of the models.
+	Cost  *Cost `json:"cost,omitempty"`
+	Steps int   `json:"steps"`
+	// FinishReason says why the last answer ended.
+	FinishReason string `json:"finish_reason,omitempty"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	Amount float64 `json:"amount"`
+	// Currency is an ISO 4217 code.
+	Currency string `json:"currency"`
 }
 
 // Outcome is what a turn came to.
@@ -105,6 +118,9 @@ const (
 	Blocked Reason = "blocked"
 	// Suspended is a tool call that waits for something outside.
 	Suspended Reason = "suspended"
+	// BudgetExceeded is a turn that needed more than its budgets allow: Code says
+	// more of what, as tokens, cost, duration, model_calls or tool_calls.
+	BudgetExceeded Reason = "budget_exceeded"
 	// Failed is an error: Code is its class, Detail its text.
 	Failed Reason = "error"
 )
@@ -232,6 +248,9 @@ type ToolCallDone struct {
 	Result    ToolResult  `json:"result"`
 	// DurationMS is how long the tool ran, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
+	// Artifact is the id of the artifact that keeps the whole of a result that
+	// was cut.
+	Artifact string `json:"artifact,omitempty"`
 }
 
 // ToolCallStreamDelta is output of a tool that is still running.

@@ -16,12 +16,24 @@ type Answer struct {
 	Usage Usage
 	// Finished is set once the answer ended as it should.
 	Finished bool
+	// Served is the model that answers, as far as a pool said.
+	Served Served
+	// Retries counts how often the answer was asked for again.
+	Retries int
 
 	number int
 	// parts are the pieces of the answer in the order in which they began, and
 	// calls the positions of those that are tool calls.
 	parts []partial
 	calls []int
+}
+
+// Served is the member of a pool that answers.
+type Served struct {
+	// ID is the model's id, empty when no pool chose.
+	ID string
+	// Upstream is the vendor's name of the model.
+	Upstream string
 }
 
 // partial is a part that is being put together.
@@ -32,13 +44,14 @@ type partial struct {
 	// id is that of the call, or of the reasoning item; name is the tool's.
 	id, name  string
 	encrypted string
-	// done tells that nothing more may be added.
-	done bool
+	// done tells that nothing more may be added, and cancelled that the part was
+	// taken back.
+	done, cancelled bool
 }
 
 // Add takes in the next event. It returns an *Error of class Provider for an
-// event that breaks the order: a piece of a call that never started or is
-// complete, a call started out of order, or anything behind the finish.
+// event that breaks the order: a piece of a call that never started, is complete
+// or was taken back, a call started out of order, or anything behind the finish.
 func (a *Answer) Add(ev *Event) error {
 	if a.Finished {
 		return protocolError("an event follows the end of the answer")
@@ -62,33 +75,57 @@ func (a *Answer) Add(ev *Event) error {
 		p := a.begin(PartToolCall)
 		p.id, p.name = id, ev.Name
 	case EventToolCallDelta, EventToolCallEnd:
-		if ev.Index < 0 || ev.Index >= len(a.calls) {
+		p := a.started(ev.Index)
+		if p == nil {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
 		}
-		p := &a.parts[a.calls[ev.Index]]
 		if p.done {
 			return protocolError(fmt.Sprintf("tool call %d goes on after its end", ev.Index))
 		}
 		p.data = append(p.data, ev.Delta...)
 		p.done = ev.Type == EventToolCallEnd
+	case EventToolCallCancel:
+		p := a.started(ev.Index)
+		if p == nil {
+			return protocolError(fmt.Sprintf("tool call %d is taken back, but never started", ev.Index))
+		}
+		p.done, p.cancelled = true, true
 	case EventFinish:
 		a.Reason, a.Finished = ev.Reason, true
 		if ev.Usage != nil {
 			a.Usage = *ev.Usage
 		}
+	case EventServed:
+		a.Served = Served{ID: ev.ID, Upstream: ev.Name}
+	case EventRetry:
+		a.Retries++
+	case EventReset:
+		a.parts, a.calls = a.parts[:0], a.calls[:0]
 	default:
 		return protocolError(fmt.Sprintf("an event has the unknown type %d", ev.Type))
 	}
 	return nil
 }
 
-// open returns the part that text or reasoning is added to: the last one, when
-// it is of that type and goes on, else a new one.
+// open returns the part that text or reasoning is added to: the last one that
+// stands, when it is of that type and goes on, else a new one.
 func (a *Answer) open(typ PartType) *partial {
-	if n := len(a.parts); n > 0 && a.parts[n-1].typ == typ && !a.parts[n-1].done {
+	n := len(a.parts)
+	for n > 0 && a.parts[n-1].cancelled {
+		n--
+	}
+	if n > 0 && a.parts[n-1].typ == typ && !a.parts[n-1].done {
 		return &a.parts[n-1]
 	}
 	return a.begin(typ)
+}
+
+// started returns the call with the number index, or nil.
+func (a *Answer) started(index int) *partial {
+	if index < 0 || index >= len(a.calls) {
+		return nil
+	}
+	return &a.parts[a.calls[index]]
 }
 
 // begin adds a part, in the memory of one from an earlier answer if there is.
@@ -125,13 +162,13 @@ func protocolError(text string) error {
 	return &Error{Class: Provider, Message: "the stream is malformed: " + text}
 }
 
-// Call returns the id and name of the call with the number index.
+// Call returns the id and name of the call with the number index, even if it
+// was taken back.
 func (a *Answer) Call(index int) (id, name string) {
-	if index < 0 || index >= len(a.calls) {
-		return "", ""
+	if p := a.started(index); p != nil {
+		return p.id, p.name
 	}
-	p := &a.parts[a.calls[index]]
-	return p.id, p.name
+	return "", ""
 }
 
 // Text returns the text so far.
@@ -146,8 +183,8 @@ func (a *Answer) Text() string {
 }
 
 // Message returns the answer as a message, with its parts in the order in which
-// they began. A call without arguments, or with the JSON null, has the
-// arguments {}.
+// they began. A call that was taken back is no part of it. A call without
+// arguments, or with the JSON null, has the arguments {}.
 func (a *Answer) Message() Message {
 	parts := make([]Part, 0, len(a.parts))
 	calls := make([]ToolCall, 0, len(a.calls))
@@ -164,9 +201,13 @@ func (a *Answer) Message() Message {
 					Text: string(p.data), Encrypted: p.encrypted, ID: p.id,
 				}})
 			}
-		default:
+		case PartToolCall:
+			if p.cancelled {
+				continue
+			}
 			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: arguments(p.data)})
 			parts = append(parts, Part{Type: PartToolCall, ToolCall: &calls[len(calls)-1]})
+		default: // an answer has no other parts
 		}
 	}
 	return Message{Role: RoleAssistant, Parts: parts}

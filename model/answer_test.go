@@ -90,6 +90,10 @@ func TestWhatBreaksTheOrderOfAnAnswer(t *testing.T) {
 		"a call that starts twice":     {begin, begin},
 		"a piece after the end":        {begin, end, piece},
 		"two ends":                     {begin, end, end},
+		"a call taken back unborn":     {{Type: model.EventToolCallCancel}},
+		"a piece of what was taken":    {begin, {Type: model.EventToolCallCancel}, piece},
+		"a number used again":          {begin, {Type: model.EventToolCallCancel}, begin},
+		"a piece from before a reset":  {begin, {Type: model.EventReset}, piece},
 		"no type":                      {{}},
 		"an unknown type":              {{Type: 200}},
 	} {
@@ -207,5 +211,30 @@ func TestAnAnswerOwnsNothingOfTheOneBefore(t *testing.T) {
 	ask(`{"q":"other"}`)
 	if got := string(first.ToolCalls()[0].Arguments); got != `{"q":"first"}` {
 		t.Errorf("the first answer's arguments became %s", got)
+	}
+}
+
+func TestWhatIsTakenBackIsNoPartOfTheMessage(t *testing.T) {
+	t.Parallel()
+	a := add(t,
+		model.Event{Type: model.EventServed, ID: "m", Name: "up"},
+		says("lost"), calls(0, "lost"), called(0),
+		model.Event{Type: model.EventRetry, Retry: &model.Retry{Attempt: 1}}, model.Event{Type: model.EventReset},
+		says("kept "), calls(0, "cut"), argument(0, `{"q`),
+		model.Event{Type: model.EventRetry, Retry: &model.Retry{Attempt: 2}}, model.Event{Type: model.EventToolCallCancel},
+		says("and going on"), calls(1, "cut"), called(1), finish,
+	)
+	want := []model.Part{
+		model.Text("kept and going on"),
+		{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "call_0_1", Name: "cut", Arguments: []byte(`{}`)}},
+	}
+	if diff := cmp.Diff(want, a.Message().Parts); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+	if id, name := a.Call(0); id != "id-cut" || name != "cut" {
+		t.Errorf("the call that was taken back is %s %s", id, name)
+	}
+	if a.Retries != 2 || a.Served != (model.Served{ID: "m", Upstream: "up"}) {
+		t.Errorf("served by %+v after %d repetitions", a.Served, a.Retries)
 	}
 }

@@ -65,6 +65,9 @@ type Error struct {
 	Status int
 	// RetryAfter is how long the vendor asks to wait, 0 when it does not say.
 	RetryAfter time.Duration
+	// Usage counts the tokens that the failed attempt cost; nil when the vendor
+	// did not say.
+	Usage *Usage
 	// Err is the cause, if there is one.
 	Err error
 }

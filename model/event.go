@@ -26,8 +26,9 @@ const (
 	// EventServed names the model that answers from here on, when a pool chose
 	// it: ID is the model's id, Name the vendor's name.
 	EventServed
-	// EventRetry says that the answer is asked for again, with Retry. What was
-	// streamed stands unless an EventReset or EventToolCallCancel follows.
+	// EventRetry says that the answer is about to be asked for again, with
+	// Retry. What was streamed stands unless an EventReset or
+	// EventToolCallCancel follows.
 	EventRetry
 	// EventReset takes back everything that was streamed of the answer, the
 	// numbers of its calls included; Delta says why.
@@ -63,7 +64,7 @@ type Retry struct {
 	Class ErrorClass
 	// Plan says how the answer is taken up again; empty when it had not begun.
 	Plan RecoveryPlan
-	// Wait is how long the repetition was put off.
+	// Wait is how long the repetition is put off.
 	Wait time.Duration
 }
 
@@ -74,7 +75,8 @@ type RecoveryPlan string
 const (
 	// ContinueText goes on behind a text.
 	ContinueText RecoveryPlan = "continue_text"
-	// KeepToolCalls takes the complete calls for the whole answer.
+	// KeepToolCalls takes the complete calls for the whole answer; the model is
+	// not asked again.
 	KeepToolCalls RecoveryPlan = "keep_tool_calls"
 	// DropToolCall goes on behind the text ahead of an incomplete call.
 	DropToolCall RecoveryPlan = "drop_tool_call"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -44,8 +45,8 @@ func (a *attempts) Stream(_ context.Context, req *model.Request) iter.Seq2[model
 }
 
 // ask streams an answer and returns its text and its error.
-func ask(ctx context.Context, e model.Executor, session string) (text string, err error) {
-	for ev, streamErr := range e.Stream(ctx, &model.Request{Model: "asked", SessionID: session}) {
+func ask(ctx context.Context, e model.Executor, req *model.Request) (text string, err error) {
+	for ev, streamErr := range e.Stream(ctx, req) {
 		if streamErr != nil {
 			return text, streamErr
 		}
@@ -53,6 +54,9 @@ func ask(ctx context.Context, e model.Executor, session string) (text string, er
 	}
 	return text, nil
 }
+
+// in is a request of a session.
+func in(session string) *model.Request { return &model.Request{Model: "asked", SessionID: session} }
 
 // refuses is an outcome of a class.
 func refuses(class model.ErrorClass) outcome { return outcome{err: &model.Error{Class: class}} }
@@ -67,3 +71,80 @@ func (s spy) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 	s.seen()
 	return s.Executor.Stream(ctx, req)
 }
+
+// played is an executor that plays one list of events for each request, the last
+// one for ever, and notes what it was asked. What a list does not finish fails
+// with its error, or just stops when it has none.
+type played struct {
+	plays []play
+
+	mu    sync.Mutex
+	asked []*model.Request
+}
+
+type play struct {
+	events []model.Event
+	// silent is how long the executor waits before it ends.
+	silent time.Duration
+	err    error
+}
+
+func (p *played) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		p.mu.Lock()
+		now := p.plays[min(len(p.asked), len(p.plays)-1)]
+		p.asked = append(p.asked, req)
+		p.mu.Unlock()
+		for _, ev := range now.events {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		if now.silent > 0 {
+			timer := time.NewTimer(now.silent)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				yield(model.Event{}, model.AsError(ctx.Err()))
+				return
+			}
+		}
+		if now.err != nil {
+			yield(model.Event{}, now.err)
+		}
+	}
+}
+
+// collect streams an answer, puts it together, and returns all its events too.
+func collect(t testing.TB, ctx context.Context, e model.Executor, req *model.Request) (*model.Answer, []model.Event, error) { //nolint:revive // the test comes first, as everywhere
+	t.Helper()
+	var a model.Answer
+	var events []model.Event
+	for ev, err := range e.Stream(ctx, req) {
+		if err != nil {
+			return &a, events, err
+		}
+		if err := a.Add(&ev); err != nil {
+			t.Fatalf("the stream is out of order: %v", err)
+		}
+		events = append(events, ev)
+	}
+	if !a.Finished {
+		t.Fatal("the stream has no end")
+	}
+	return &a, events, nil
+}
+
+// The events that tests play.
+func says(text string) model.Event { return model.Event{Type: model.EventText, Delta: text} }
+
+func calls(index int, name string) model.Event {
+	return model.Event{Type: model.EventToolCallStart, Index: index, ID: "id-" + name, Name: name}
+}
+
+func argument(index int, delta string) model.Event {
+	return model.Event{Type: model.EventToolCallDelta, Index: index, Delta: delta}
+}
+
+func called(index int) model.Event { return model.Event{Type: model.EventToolCallEnd, Index: index} }

@@ -4,25 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"iter"
-	"math"
 	"sync"
 	"time"
-)
 
-// Home says how the member of a pool that serves a session is chosen.
-type Home string
-
-// The ways to choose a home.
-const (
-	// HomeDeterministic picks by a weighted hash of the session, so that every
-	// process picks the same.
-	HomeDeterministic Home = "deterministic"
-	// HomeRoundRobin picks in turn, by weight.
-	HomeRoundRobin Home = "round_robin"
-	// HomeFirstHealthy picks the first that works.
-	HomeFirstHealthy Home = "first_healthy"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Member is one model of a pool.
@@ -32,6 +18,11 @@ type Member struct {
 	// Upstream is the vendor's name of the model.
 	Upstream string
 	Executor Executor
+	// Breaker refuses calls while the model does not work, and counts each that
+	// the pool makes; nil for none.
+	Breaker *Breaker
+	// Input are the modalities that the model reads; nil when nothing is known.
+	Input []spec.Modality
 	// Weight is the member's share of sessions; it is more than 0.
 	Weight float64
 	// FailoverOnly keeps the member from being a home.
@@ -41,6 +32,10 @@ type Member struct {
 // PoolPolicy says how a pool chooses among its members.
 type PoolPolicy struct {
 	Home Home
+	// PerTurn chooses a home for each turn instead of each session.
+	PerTurn bool
+	// OnCircuitOpen avoids members whose breaker is open.
+	OnCircuitOpen bool
 	// OnQuota moves on from a member that is rate limited or overloaded; with
 	// QuotaThreshold set only when it asks to wait longer than that.
 	OnQuota        bool
@@ -48,74 +43,106 @@ type PoolPolicy struct {
 	// OnPermanent moves on from a member that refuses the credentials or does
 	// not know the model, and does not come back to it.
 	OnPermanent bool
+	// MaxMoves is how often a session may move to another member; nil for any
+	// number.
+	MaxMoves *int
 }
 
-// Pool is an executor that serves each session from one of several models and
-// moves on to another when that one cannot serve. It moves only before an
-// answer began. A pool lives as long as its revision.
+// Pool is an executor that serves each session from one of several models, its
+// home, and moves it to another one when that cannot serve. It moves only before
+// an answer began, and the session stays where it moved to. A pool lives as long
+// as its revision.
+//
+// Each time it asks a member the pool says so by an EventServed.
 type Pool struct {
 	id      string
 	members []Member
 	policy  PoolPolicy
 
 	mu sync.Mutex
-	// gone marks members that failed for good.
-	gone []bool
-	// served counts, per member, the sessions that round robin gave it; homes
-	// remembers the latest of those sessions.
+	// gone holds, per member, why it failed for good.
+	gone []*Error
+	// served counts, per member, the sessions that round robin gave it.
 	served []float64
-	homes  map[string]int
-	recent []string
+	seats  *seats
 }
 
 var _ Executor = (*Pool)(nil)
-
-// maxHomes bounds how many sessions a pool remembers the home of.
-const maxHomes = 4096
 
 // NewPool returns a pool. It needs at least one member that may be a home.
 func NewPool(id string, members []Member, policy PoolPolicy) *Pool {
 	return &Pool{
 		id: id, members: members, policy: policy,
-		gone: make([]bool, len(members)), served: make([]float64, len(members)),
-		homes: make(map[string]int),
+		gone: make([]*Error, len(members)), served: make([]float64, len(members)),
+		seats: newSeats(),
 	}
 }
 
 // Stream asks the session's home, and the other members in order when it
-// cannot serve. When none can, the error is of class AllModelsUnavailable and
-// wraps the last one's.
+// cannot serve. When none of several can, the error is of class
+// AllModelsUnavailable and wraps the last one's; when there was only one to ask,
+// or the session may not move any more, it is that member's own. A request that
+// no member can read is refused with class InvalidRequest.
 func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var last *Error
-		for _, i := range p.order(req.SessionID) {
-			failure, done := p.try(ctx, i, req, yield)
+		unread, err := p.readers(req)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		r := p.route(req, unread)
+		last := r.objection
+		for _, i := range r.order {
+			failure, done := p.try(ctx, i, req, r, yield)
 			if done {
 				return
 			}
 			last = failure
 		}
-		err := &Error{Class: AllModelsUnavailable, Message: fmt.Sprintf("no member of pool %s can serve", p.id)}
-		if last != nil {
-			err.Message += ": the last said: " + last.Error()
-			err.Err = last
-		}
-		yield(Event{}, err)
+		yield(Event{}, p.unavailable(r, last))
+	}
+}
+
+// unavailable returns the error of a call that no member served.
+func (p *Pool) unavailable(r *route, last *Error) *Error {
+	if !r.mayMove || r.objection == nil && len(r.order) == 1 {
+		return last
+	}
+	return &Error{
+		Class: AllModelsUnavailable, Err: last, RetryAfter: last.RetryAfter,
+		Message: fmt.Sprintf("no member of pool %s can serve: the last said: %v", p.id, last),
 	}
 }
 
 // try passes on the answer of one member, or returns why to move on.
-func (p *Pool) try(ctx context.Context, i int, req *Request, yield func(Event, error) bool) (failure *Error, done bool) {
+func (p *Pool) try(ctx context.Context, i int, req *Request, r *route, yield func(Event, error) bool) (failure *Error, done bool) {
+	m := &p.members[i]
+	attempt, err := m.Breaker.begin()
+	if err != nil {
+		if e := AsError(err); p.movesOn(i, e) {
+			return e, false
+		}
+		yield(Event{}, err)
+		return nil, true
+	}
+	defer attempt.end()
+	if !yield(Event{Type: EventServed, ID: m.ID, Name: m.Upstream}, nil) {
+		return nil, true
+	}
 	own := *req
-	own.Model = p.members[i].Upstream
+	own.Model, own.Messages = m.Upstream, readable(req.Messages, m.Input)
 	begun := false
-	for ev, err := range p.members[i].Executor.Stream(ctx, &own) {
+	for ev, err := range m.Executor.Stream(ctx, &own) {
+		attempt.note(ctx, ev.Type, err)
 		if err != nil && !begun && ctx.Err() == nil {
 			if e := AsError(err); p.movesOn(i, e) {
 				return e, false
 			}
 		}
-		begun = true
+		if err == nil && !begun {
+			begun = true
+			p.settle(r, i)
+		}
 		if !yield(ev, err) || err != nil {
 			return nil, true
 		}
@@ -123,6 +150,8 @@ func (p *Pool) try(ctx context.Context, i int, req *Request, yield func(Event, e
 	return nil, true
 }
 
+// movesOn reports whether a failure of a member is a reason to ask another, and
+// remembers one that is for good.
 func (p *Pool) movesOn(i int, e *Error) bool {
 	switch e.Class {
 	case RateLimited, Overloaded:
@@ -131,118 +160,78 @@ func (p *Pool) movesOn(i int, e *Error) bool {
 	case Unauthorized, ModelNotFound:
 		if p.policy.OnPermanent {
 			p.mu.Lock()
-			p.gone[i] = true
+			p.gone[i] = e
 			p.mu.Unlock()
 		}
 		return p.policy.OnPermanent
 	default:
-		return false
+		return p.policy.OnCircuitOpen && errors.Is(e, ErrCircuitOpen)
 	}
 }
 
-// order returns the members to ask: the session's home, then the others that
-// work, those for failover last.
-func (p *Pool) order(session string) []int {
+// route is the way of one call through a pool.
+type route struct {
+	// key is what the home is remembered by.
+	key string
+	// order are the members to ask. The home is the first of them, unless there
+	// is an objection to it.
+	order     []int
+	objection *Error
+	// mayMove tells whether another member than the home may be asked.
+	mayMove bool
+}
+
+// route returns the way of a call: the home, then the other members that may
+// serve, those for failover last.
+func (p *Pool) route(req *Request, unread []*Error) *route {
+	r := &route{key: req.SessionID}
+	if p.policy.PerTurn {
+		r.key = req.TurnID
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	home := p.home(session)
-	order := make([]int, 0, len(p.members))
-	if home >= 0 {
-		order = append(order, home)
+	s, known := p.seats.get(r.key)
+	if !known {
+		s.home = p.choose(r.key, unread)
+		p.seats.put(r.key, s)
+	}
+	r.mayMove = p.policy.MaxMoves == nil || s.moves < *p.policy.MaxMoves
+	r.order = make([]int, 0, len(p.members))
+	if r.objection = p.objection(s.home, unread); r.objection == nil {
+		r.order = append(r.order, s.home)
+	}
+	if !r.mayMove {
+		return r
 	}
 	for _, failover := range []bool{false, true} {
 		for i := range p.members {
-			if i != home && !p.gone[i] && p.members[i].FailoverOnly == failover {
-				order = append(order, i)
+			if i != s.home && p.members[i].FailoverOnly == failover && p.objection(i, unread) == nil {
+				r.order = append(r.order, i)
 			}
 		}
 	}
-	return order
+	return r
 }
 
-// home returns the session's home, or -1 when no member can be one.
-func (p *Pool) home(session string) int {
-	switch p.policy.Home {
-	case HomeFirstHealthy:
-		return p.best(func(i int) float64 { return -float64(i) })
-	case HomeRoundRobin:
-		if i, ok := p.homes[session]; ok && session != "" && !p.gone[i] {
-			return i
-		}
-		i := p.best(func(i int) float64 { return -p.served[i] / p.members[i].Weight })
-		if i >= 0 {
-			p.served[i]++
-			p.remember(session, i)
-		}
-		return i
+// objection returns why a member is not asked, as far as is known beforehand.
+func (p *Pool) objection(i int, unread []*Error) *Error {
+	switch {
+	case p.gone[i] != nil:
+		return p.gone[i]
+	case unread != nil && unread[i] != nil:
+		return unread[i]
+	case p.policy.OnCircuitOpen:
+		return p.members[i].Breaker.Refusal()
 	default:
-		return p.best(func(i int) float64 { return rendezvous(session, p.members[i].ID, p.members[i].Weight) })
+		return nil
 	}
 }
 
-// best returns the member with the highest score among those that may be a
-// home, or -1.
-func (p *Pool) best(score func(i int) float64) int {
-	best, top := -1, math.Inf(-1)
-	for i := range p.members {
-		if p.gone[i] || p.members[i].FailoverOnly {
-			continue
-		}
-		if s := score(i); s > top {
-			best, top = i, s
-		}
-	}
-	return best
-}
-
-func (p *Pool) remember(session string, i int) {
-	if session == "" {
-		return
-	}
-	if _, known := p.homes[session]; !known {
-		if len(p.recent) == maxHomes {
-			delete(p.homes, p.recent[0])
-			p.recent = p.recent[1:]
-		}
-		p.recent = append(p.recent, session)
-	}
-	p.homes[session] = i
-}
-
-// rendezvous scores a member for a session so that each member wins a share of
-// sessions in proportion to its weight, and only the sessions of a member that
-// goes away move.
-func rendezvous(session, member string, weight float64) float64 {
-	h := fnv.New64a()
-	h.Write([]byte(session))
-	h.Write([]byte{0})
-	h.Write([]byte(member))
-	// The top 52 bits and a half fit a float exactly, so u lies between 0 and 1
-	// and is neither.
-	u := (float64(mix(h.Sum64())>>12) + 0.5) / (1 << 52)
-	return weight / -math.Log(u)
-}
-
-// mix spreads the bits of a hash: FNV's upper bits change little between texts
-// that differ in their last bytes only.
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return x
-}
-
-// Unavailable is an executor that answers every request with an error. It
-// stands for a provider that could not be made.
-type Unavailable struct{ Err error }
-
-// Stream returns the error.
-func (u Unavailable) Stream(context.Context, *Request) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		err := u.Err
-		if err == nil {
-			err = errors.New("the provider is not available")
-		}
-		yield(Event{}, &Error{Class: InvalidRequest, Message: err.Error(), Err: err})
+// settle makes the member that serves a session its home.
+func (p *Pool) settle(r *route, i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, _ := p.seats.get(r.key); s.home != i {
+		p.seats.put(r.key, seat{home: i, moves: s.moves + 1})
 	}
 }

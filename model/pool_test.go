@@ -39,11 +39,11 @@ func TestADeterministicHomeIsStableAndFollowsTheWeights(t *testing.T) {
 	got := make(map[string]int)
 	for i := range sessions {
 		session := fmt.Sprintf("session-%d", i)
-		home, err := ask(t.Context(), first, session)
+		home, err := ask(t.Context(), first, in(session))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := ask(t.Context(), second, session); again != home {
+		if again, _ := ask(t.Context(), second, in(session)); again != home {
 			t.Fatalf("session %d has the homes %s and %s", i, home, again)
 		}
 		got[home]++
@@ -61,8 +61,8 @@ func TestOnlyTheSessionsOfAMemberThatGoesAwayMove(t *testing.T) {
 	part := model.NewPool("pool", all[:2], model.PoolPolicy{})
 	for i := range 500 {
 		session := fmt.Sprint(i)
-		before, _ := ask(t.Context(), whole, session)
-		after, _ := ask(t.Context(), part, session)
+		before, _ := ask(t.Context(), whole, in(session))
+		after, _ := ask(t.Context(), part, in(session))
 		if before != "c" && before != after {
 			t.Fatalf("session %s moved from %s to %s", session, before, after)
 		}
@@ -75,14 +75,14 @@ func TestRoundRobinFollowsTheWeightsAndKeepsASessionAtHome(t *testing.T) {
 	got := make(map[string]int)
 	for i := range 40 {
 		session := fmt.Sprint(i)
-		homes[session], _ = ask(t.Context(), pool, session)
+		homes[session], _ = ask(t.Context(), pool, in(session))
 		got[homes[session]]++
 	}
 	if diff := cmp.Diff(map[string]int{"a": 10, "b": 30}, got); diff != "" {
 		t.Error(diff)
 	}
 	for session, home := range homes {
-		if again, _ := ask(t.Context(), pool, session); again != home {
+		if again, _ := ask(t.Context(), pool, in(session)); again != home {
 			t.Errorf("session %s moved from %s to %s", session, home, again)
 		}
 	}
@@ -91,7 +91,7 @@ func TestRoundRobinFollowsTheWeightsAndKeepsASessionAtHome(t *testing.T) {
 func TestAPoolRemembersOnlySoManySessions(t *testing.T) {
 	pool := model.NewPool("pool", []model.Member{member("a", 1), member("b", 1)}, model.PoolPolicy{Home: model.HomeRoundRobin})
 	for i := range 3 * 4096 {
-		if _, err := ask(t.Context(), pool, fmt.Sprint(i)); err != nil {
+		if _, err := ask(t.Context(), pool, in(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestTheOrderOfFailover(t *testing.T) {
 		exec, name := list[i].Executor, list[i].ID
 		list[i].Executor = spy{exec, func() { order = append(order, name) }}
 	}
-	text, err := ask(t.Context(), model.NewPool("pool", list, moves), "s")
+	text, err := ask(t.Context(), model.NewPool("pool", list, moves), in("s"))
 	if text != "y" || err != nil {
 		t.Errorf("the answer is %q, %v", text, err)
 	}
@@ -118,7 +118,7 @@ func TestTheOrderOfFailover(t *testing.T) {
 
 func TestAMemberIsAskedByItsOwnName(t *testing.T) {
 	m := member("a", 1)
-	if _, err := ask(t.Context(), model.NewPool("pool", []model.Member{m}, moves), ""); err != nil {
+	if _, err := ask(t.Context(), model.NewPool("pool", []model.Member{m}, moves), in("")); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"up-a"}, m.Executor.(*attempts).names); diff != "" {
@@ -161,7 +161,7 @@ func TestWhenAPoolMovesOn(t *testing.T) {
 	} {
 		second := member("b", 1)
 		pool := model.NewPool("pool", []model.Member{member("a", 1, tt.first), second}, tt.policy)
-		text, err := ask(t.Context(), pool, "s")
+		text, err := ask(t.Context(), pool, in("s"))
 		if moved := text == "b" && err == nil; moved != tt.want || asked(second) > 0 != tt.want {
 			t.Errorf("%s: the answer is %q, %v", tt.name, text, err)
 		}
@@ -173,7 +173,7 @@ func TestAPoolDoesNotMoveOnWhenTheCallIsOver(t *testing.T) {
 	second := member("b", 1)
 	first := member("a", 1, refuses(model.RateLimited))
 	first.Executor = spy{first.Executor, cancel}
-	_, err := ask(ctx, model.NewPool("pool", []model.Member{first, second}, moves), "s")
+	_, err := ask(ctx, model.NewPool("pool", []model.Member{first, second}, moves), in("s"))
 	if err == nil || asked(second) != 0 {
 		t.Errorf("the error is %v, and the second was asked %d times", err, asked(second))
 	}
@@ -186,7 +186,7 @@ func TestAMemberThatFailedForGoodIsNotAskedAgain(t *testing.T) {
 		policy.Home = home
 		pool := model.NewPool("pool", []model.Member{gone, busy, lastResort(member("x", 1))}, policy)
 		for i := range 50 {
-			if text, err := ask(t.Context(), pool, fmt.Sprint(i)); text != "x" || err != nil {
+			if text, err := ask(t.Context(), pool, in(fmt.Sprint(i))); text != "x" || err != nil {
 				t.Fatalf("%s: the answer is %q, %v", home, text, err)
 			}
 		}
@@ -198,7 +198,7 @@ func TestAMemberThatFailedForGoodIsNotAskedAgain(t *testing.T) {
 
 func TestAPoolWithoutAMemberLeft(t *testing.T) {
 	pool := model.NewPool("pool", []model.Member{member("a", 1, refuses(model.Unauthorized)), lastResort(member("x", 1, refuses(model.ModelNotFound)))}, moves)
-	_, err := ask(t.Context(), pool, "s")
+	_, err := ask(t.Context(), pool, in("s"))
 	want := "all_models_unavailable: no member of pool pool can serve: the last said: model_not_found"
 	if e := model.AsError(err); e.Class != model.AllModelsUnavailable || e.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
@@ -206,19 +206,19 @@ func TestAPoolWithoutAMemberLeft(t *testing.T) {
 	if last, ok := errors.AsType[*model.Error](errors.Unwrap(err)); !ok || last.Class != model.ModelNotFound {
 		t.Errorf("the cause is %v", errors.Unwrap(err))
 	}
-	_, err = ask(t.Context(), pool, "s")
-	if want := "all_models_unavailable: no member of pool pool can serve"; err == nil || err.Error() != want {
+	_, err = ask(t.Context(), pool, in("s"))
+	if want := "all_models_unavailable: no member of pool pool can serve: the last said: unauthorized"; err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 }
 
 func TestAProviderThatCouldNotBeMade(t *testing.T) {
 	cause := errors.New("no key")
-	_, err := ask(t.Context(), model.Unavailable{Err: cause}, "")
+	_, err := ask(t.Context(), model.Unavailable{Err: cause}, in(""))
 	if e := model.AsError(err); e.Class != model.InvalidRequest || !errors.Is(err, cause) {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := ask(t.Context(), model.Unavailable{}, ""); err == nil {
+	if _, err := ask(t.Context(), model.Unavailable{}, in("")); err == nil {
 		t.Error("there is no error")
 	}
 }

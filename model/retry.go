@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 // The numbers of the default retry policy.
 const (
 	DefaultMaxRetries        = 2
+	DefaultMaxStreamRetries  = 2
 	DefaultBackoffBase       = 500 * time.Millisecond
 	DefaultOverloadedBackoff = 2 * time.Second
 	maxBackoff               = 8 * time.Second
@@ -19,8 +21,12 @@ const (
 
 // RetryPolicy says how often and how patiently a model call is repeated.
 type RetryPolicy struct {
-	// MaxRetries is how often a call is repeated after its first attempt.
+	// MaxRetries is how often a call is repeated after its first attempt, for
+	// whatever reason.
 	MaxRetries int
+	// MaxStreamRetries is how many of the repetitions may be because an answer
+	// broke off after it began.
+	MaxStreamRetries int
 	// BackoffBase is the longest wait before the first repetition; it doubles
 	// with each, up to 8 s. The wait itself is random, from nothing up to it.
 	// 0 repeats at once.
@@ -30,13 +36,21 @@ type RetryPolicy struct {
 	OverloadedBase time.Duration
 }
 
-// Retrying wraps an executor so that a call is repeated when it fails with a
-// retryable error before its answer begins. A vendor's Retry-After is honoured
-// up to a minute. Waiting ends at once when the call is cancelled. The error
-// after the last attempt is passed on unchanged.
+// Retrying wraps an executor so that a call is repeated when it fails with an
+// error that may pass. A vendor's Retry-After is honoured up to a minute.
+// Waiting ends at once when the call is cancelled. The error after the last
+// attempt is passed on unchanged.
+//
+// An answer that had begun is not begun anew if that can be helped, because it
+// was shown already. It is taken up again by one of the RecoveryPlans: what its
+// consumer put together by then stays, and what follows is added to it. Each
+// repetition is announced by an EventRetry.
 type Retrying struct {
 	Executor Executor
 	Policy   RetryPolicy
+	// Breaker refuses calls while it is open, and counts each call once, however
+	// often it is repeated; nil for none.
+	Breaker *Breaker
 }
 
 var _ Executor = (*Retrying)(nil)
@@ -44,40 +58,157 @@ var _ Executor = (*Retrying)(nil)
 // Stream asks the wrapped executor, again if need be.
 func (r *Retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		var waits *waits
-		for attempt := 0; ; attempt++ {
-			failure, done := r.attempt(ctx, req, attempt < r.Policy.MaxRetries, yield)
-			if done {
-				return
-			}
-			if waits == nil {
-				waits = newWaits(r.Policy)
-			}
-			if err := sleep(ctx, waits.next(failure)); err != nil {
-				yield(Event{}, AsError(err))
-				return
-			}
+		attempt, err := r.Breaker.begin()
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		c := &call{ctx: ctx, policy: r.Policy, req: req, yield: yield, attempt: attempt}
+		defer c.attempt.end()
+		take := c.take
+		for again := true; again; {
+			c.failure, c.begun, c.first = nil, false, len(c.answer.calls)
+			r.Executor.Stream(ctx, c.request())(take)
+			again = c.again()
 		}
 	}
 }
 
-// attempt passes one stream on. When it fails before its first event, and the
-// failure may pass, and another attempt is allowed, the failure is returned
-// instead.
-func (r *Retrying) attempt(ctx context.Context, req *Request, again bool, yield func(Event, error) bool) (failure *Error, done bool) {
-	begun := false
-	for ev, err := range r.Executor.Stream(ctx, req) {
-		if err != nil && !begun && again && ctx.Err() == nil {
-			if e := AsError(err); e.Class.Retryable() {
-				return e, false
-			}
-		}
-		begun = true
-		if !yield(ev, err) || err != nil {
-			return nil, true
-		}
+// call is one model call with all its attempts.
+type call struct {
+	ctx     context.Context
+	policy  RetryPolicy
+	req     *Request
+	yield   func(Event, error) bool
+	attempt attempt
+	// over is set once the consumer had the end or wants no more.
+	over bool
+
+	// answer is what the consumer has been shown so far.
+	answer Answer
+	// usage is what the attempts cost that failed.
+	usage Usage
+	waits *waits
+	// repeated counts the repetitions, and resumed those of them by which an
+	// answer was taken up again that broke off.
+	repeated, resumed int
+
+	// Of the current attempt: why it failed, whether it began to answer, and the
+	// number of its first tool call.
+	failure error
+	begun   bool
+	first   int
+}
+
+// take takes in one event of the current attempt, and reports whether another is
+// wanted.
+func (c *call) take(ev Event, err error) bool {
+	if c.over || c.failure != nil {
+		return false
 	}
-	return nil, true
+	if err != nil {
+		c.failure = err
+		return false
+	}
+	switch ev.Type {
+	case EventToolCallStart, EventToolCallDelta, EventToolCallEnd, EventToolCallCancel:
+		ev.Index += c.first
+	case EventReset:
+		c.first = 0
+	case EventFinish:
+		ev.Usage = c.total(ev.Usage)
+	default:
+	}
+	c.begun = c.begun || ev.Type != EventServed
+	return c.emit(ev)
+}
+
+// emit shows the consumer an event, and reports whether it wants another. An
+// event that breaks the order fails the attempt.
+func (c *call) emit(ev Event) bool {
+	if c.failure = c.answer.Add(&ev); c.failure != nil {
+		return false
+	}
+	c.attempt.note(c.ctx, ev.Type, nil)
+	c.over = !c.yield(ev, nil) || ev.Type == EventFinish
+	return !c.over
+}
+
+// fail ends the call with an error.
+func (c *call) fail(err error) {
+	c.attempt.note(c.ctx, 0, err)
+	c.over = true
+	c.yield(Event{}, err)
+}
+
+// total adds what failed attempts cost to the usage of the last one.
+func (c *call) total(last *Usage) *Usage {
+	if c.usage == (Usage{}) {
+		return last
+	}
+	sum := c.usage
+	if last != nil {
+		sum.Add(*last)
+	}
+	return &sum
+}
+
+// again decides what follows an attempt, and reports whether it is another one,
+// for which it waits.
+func (c *call) again() bool {
+	if c.over {
+		return false
+	}
+	if c.failure == nil {
+		c.failure = unfinished(c.ctx)
+	}
+	failure := AsError(c.failure)
+	if !c.mayRepeat(failure) {
+		c.fail(c.failure)
+		return false
+	}
+	c.attempt.note(c.ctx, 0, failure)
+	if failure.Usage != nil {
+		c.usage.Add(*failure.Usage)
+	}
+	c.repeated++
+	if c.begun {
+		c.resumed++
+	}
+	plan := c.plan()
+	wait := c.wait(failure, plan)
+	retry := &Retry{Attempt: c.repeated, Class: failure.Class, Plan: plan, Wait: wait}
+	if !c.emit(Event{Type: EventRetry, Retry: retry}) || !c.carryOut(plan) {
+		return false
+	}
+	if err := sleep(c.ctx, wait); err != nil {
+		c.fail(AsError(err))
+		return false
+	}
+	return true
+}
+
+func (c *call) mayRepeat(failure *Error) bool {
+	return failure.Class.Retryable() && !errors.Is(failure, ErrCircuitOpen) && c.ctx.Err() == nil &&
+		c.repeated < c.policy.MaxRetries && (!c.begun || c.resumed < c.policy.MaxStreamRetries)
+}
+
+// stallWait is how long to wait after a stream that was silent: the vendor has
+// had its rest.
+const stallWait = 200 * time.Millisecond
+
+// wait returns how long to wait before the next attempt.
+func (c *call) wait(failure *Error, plan RecoveryPlan) time.Duration {
+	switch {
+	case plan == KeepToolCalls:
+		return 0
+	case errors.Is(failure, errSilent):
+		return stallWait
+	}
+	if c.waits == nil {
+		c.waits = newWaits(c.policy)
+	}
+	return c.waits.next(failure)
 }
 
 // waits is how long to wait before each repetition of one call.

@@ -30,7 +30,7 @@ func TestWhichErrorsAreRepeated(t *testing.T) {
 		{model.Cancelled, false},
 	} {
 		a := &attempts{outcomes: []outcome{refuses(tt.class), {text: "hi"}}}
-		text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 1}}, "")
+		text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 1}}, in(""))
 		if again := err == nil && text == "hi"; again != tt.again || tt.class.Retryable() != tt.again {
 			t.Errorf("%s: the answer is %q, %v", tt.class, text, err)
 		}
@@ -44,7 +44,7 @@ func TestTheLastErrorIsPassedOnUnchanged(t *testing.T) {
 	for _, retries := range []int{0, 1, 4} {
 		last := &model.Error{Class: model.Overloaded, Message: "still"}
 		a := &attempts{outcomes: append(slices.Repeat([]outcome{refuses(model.Provider)}, retries), outcome{err: last}, outcome{text: "too late"})}
-		_, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: retries}}, "")
+		_, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: retries}}, in(""))
 		if e, ok := errors.AsType[*model.Error](err); !ok || e != last || len(a.asked) != retries+1 {
 			t.Errorf("%d retries: asked %d times, the error is %v", retries, len(a.asked), err)
 		}
@@ -53,16 +53,8 @@ func TestTheLastErrorIsPassedOnUnchanged(t *testing.T) {
 
 func TestAnErrorOfNoClassIsRepeated(t *testing.T) {
 	a := &attempts{outcomes: []outcome{{err: errors.New("reset by peer")}, {text: "hi"}}}
-	if text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 1}}, ""); text != "hi" || err != nil {
+	if text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 1}}, in("")); text != "hi" || err != nil {
 		t.Errorf("the answer is %q, %v", text, err)
-	}
-}
-
-func TestAnAnswerThatBeganIsNotRepeated(t *testing.T) {
-	a := &attempts{outcomes: []outcome{{text: "half", err: &model.Error{Class: model.StreamInterrupted}}, {text: "whole"}}}
-	text, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 3}}, "")
-	if text != "half" || model.AsError(err).Class != model.StreamInterrupted || len(a.asked) != 1 {
-		t.Errorf("asked %d times, the answer is %q, %v", len(a.asked), text, err)
 	}
 }
 
@@ -80,7 +72,7 @@ func TestAReaderThatBreaksOffEndsTheCall(t *testing.T) {
 func waits(t *testing.T, policy model.RetryPolicy, out outcome) []time.Duration {
 	t.Helper()
 	a := &attempts{outcomes: []outcome{out}}
-	if _, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: policy}, ""); err == nil {
+	if _, err := ask(t.Context(), &model.Retrying{Executor: a, Policy: policy}, in("")); err == nil {
 		t.Fatal("there is no error")
 	}
 	var waited []time.Duration
@@ -167,7 +159,7 @@ func TestWaitingEndsWithTheCall(t *testing.T) {
 				ctx, cancel := tt.begin(t.Context())
 				defer cancel()
 				begun := time.Now()
-				_, err := ask(ctx, &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 5}}, "")
+				_, err := ask(ctx, &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 5}}, in(""))
 				if e := model.AsError(err); e.Class != tt.class || !errors.Is(err, tt.cause) {
 					t.Errorf("the error is %v", err)
 				}
@@ -183,7 +175,26 @@ func TestACallWhoseContextEndedIsNotRepeated(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &attempts{outcomes: []outcome{refuses(model.Provider)}}
-	if _, err := ask(ctx, &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 5}}, ""); err == nil || len(a.asked) != 1 {
+	if _, err := ask(ctx, &model.Retrying{Executor: a, Policy: model.RetryPolicy{MaxRetries: 5}}, in("")); err == nil || len(a.asked) != 1 {
 		t.Errorf("asked %d times, the error is %v", len(a.asked), err)
+	}
+}
+
+func TestAnExecutorThatGoesOnAfterItsErrorIsNotListenedTo(t *testing.T) {
+	text, err := ask(t.Context(), &model.Retrying{Executor: stubborn{}}, &model.Request{})
+	if text != "a" || err != nil {
+		t.Errorf("the answer is %q, %v", text, err)
+	}
+}
+
+// An executor may begin its answer anew by itself.
+func TestAResetFromWithinIsPassedOn(t *testing.T) {
+	exec := &played{plays: []play{
+		{events: []model.Event{says("a "), calls(0, "x")}, err: broke},
+		{events: []model.Event{calls(0, "y"), {Type: model.EventReset}, says("b"), calls(0, "z"), called(0), finish}},
+	}}
+	a, _, err := collect(t, t.Context(), patient(exec, 1), &model.Request{})
+	if err != nil || a.Text() != "b" || len(new(a.Message()).ToolCalls()) != 1 {
+		t.Errorf("the answer is %+v, %v", a.Message(), err)
 	}
 }

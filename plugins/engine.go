@@ -16,10 +16,19 @@ import (
 // schedule.
 const maxActionRounds = 16
 
-// Action is something a hook asked for.
+// Action is something a hook asked for. The payload of an action that a turn was
+// suspended with is a json.RawMessage; HandleAction decodes it.
 type Action struct {
 	Key     string
 	Payload any
+}
+
+// pendingAction is an action that was not carried out. It has the JSON form of
+// its payload when it waits for another phase than that in which it was
+// scheduled.
+type pendingAction struct {
+	Action
+	raw json.RawMessage
 }
 
 // DeadLetter is an action or effect that could not be carried out.
@@ -38,23 +47,34 @@ type Engine struct {
 	// Request collects what the plugins make of the next request; the loop
 	// clears it when the request was sent.
 	Request RequestPlan
+	// Emit takes the events of plugins; nil drops them.
+	Emit func(event.Data)
+	// Spend is told what a plugin's model calls used, and of which model; nil
+	// does not matter.
+	Spend func(usage model.Usage, modelID string)
 
 	env     *ExecutionEnv
 	ceiling []CeilingGate
-	state   map[StateKey]any
+	state   map[StateKey]entry
 	// changed tells that state was committed since the last snapshot.
 	changed     bool
-	pending     []Action
+	pending     []pendingAction
+	handOff     string
+	answers     []Answered
 	staged      staged
 	deadLetters []DeadLetter
+
+	// unknown is what was restored of plugins that the agent does not have.
+	unknown unknown
 }
 
 // staged is what the hooks of one phase did and what is not committed yet.
 type staged struct {
-	state   map[StateKey]any
-	actions []Action
+	state   map[StateKey]entry
+	actions []pendingAction
 	effects []Action
 	stop    *event.Termination
+	handOff string
 	err     error
 }
 
@@ -91,12 +111,23 @@ func (e *HookError) Unwrap() error { return e.Err }
 // end.
 var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
 
+// Idle reports whether Run has nothing to do in a phase.
+func (e *Engine) Idle(phase Phase) bool { return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 }
+
+// HandOffRequest takes out the id of the agent that a plugin asked to take over,
+// or "".
+func (e *Engine) HandOffRequest() string {
+	agent := e.handOff
+	e.handOff = ""
+	return agent
+}
+
 // Run runs the hooks of a phase in order, each seeing what the one before it
 // left, carries out the actions that belong to the phase, commits what all of
 // them did, and hands on effects. It returns the termination that was asked
 // for, or nil. On an error, a *HookError, nothing of the phase is committed.
 func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, error) {
-	if e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 {
+	if e.Idle(phase) {
 		return nil, nil //nolint:nilnil // no termination is the usual outcome
 	}
 	e.Context.Phase, e.Context.Now = phase, time.Now()
@@ -126,10 +157,7 @@ func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
 		}
 	}()
 	if err = h.hook(ctx, &e.Context); err == nil {
-		err = e.staged.err
-	}
-	if err == nil {
-		err = e.checkHandlers()
+		err = e.check()
 	}
 	if err != nil {
 		return &HookError{Plugin: h.owner, Phase: h.phase, Err: err}
@@ -137,9 +165,13 @@ func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
 	return nil
 }
 
-// checkHandlers refuses actions and effects that nobody handles, at the hook
-// that asks for them.
-func (e *Engine) checkHandlers() error {
+// check refuses what a hook or handler staged and cannot be committed, right
+// behind it: actions and effects that nobody handles, and values without a JSON
+// form.
+func (e *Engine) check() error {
+	if e.staged.err != nil {
+		return e.staged.err
+	}
 	for _, a := range e.staged.actions {
 		if e.env.action(a.Key) < 0 {
 			return fmt.Errorf("no plugin handles the action %q", a.Key)
@@ -150,7 +182,7 @@ func (e *Engine) checkHandlers() error {
 			return fmt.Errorf("no plugin handles the effect %q", a.Key)
 		}
 	}
-	return nil
+	return e.encode()
 }
 
 // carryOut runs the actions of the phase, round by round, until none is left.
@@ -173,12 +205,12 @@ func (e *Engine) carryOut(ctx context.Context, phase Phase) error {
 
 // due takes out the actions that belong to the phase, those of earlier phases
 // first. The others wait for theirs.
-func (e *Engine) due(phase Phase) []Action {
+func (e *Engine) due(phase Phase) []pendingAction {
 	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
 		return nil
 	}
-	var due []Action
-	for _, list := range []*[]Action{&e.pending, &e.staged.actions} {
+	var due []pendingAction
+	for _, list := range []*[]pendingAction{&e.pending, &e.staged.actions} {
 		rest := (*list)[:0]
 		for _, a := range *list {
 			if i := e.env.action(a.Key); e.env.actions[i].phase == phase {
@@ -206,36 +238,36 @@ func (e *Engine) commit() (*event.Termination, []Action) {
 		}
 	}
 	e.pending = append(e.pending, s.actions...)
+	if e.handOff == "" {
+		e.handOff = s.handOff
+	}
 	return s.stop, s.effects
 }
 
 // act carries out one action. What a failed handler staged is dropped.
-func (e *Engine) act(ctx context.Context, a Action) {
+func (e *Engine) act(ctx context.Context, a pendingAction) {
 	before, request := e.staged, e.Request
-	e.staged = staged{state: maps.Clone(before.state), stop: before.stop}
+	e.staged = staged{state: maps.Clone(before.state), stop: before.stop, handOff: before.handOff}
 	h := &e.env.actions[e.env.action(a.Key)]
-	if err := e.handle(ctx, h, a); err != nil {
+	if err := e.handle(ctx, h, a.Payload); err != nil {
 		e.staged, e.Request = before, request
-		e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a, Err: err})
+		e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a.Action, Err: err})
 		return
 	}
 	e.staged.actions = append(before.actions, e.staged.actions...)
 	e.staged.effects = append(before.effects, e.staged.effects...)
 }
 
-func (e *Engine) handle(ctx context.Context, h *actionHandler, a Action) (err error) {
+func (e *Engine) handle(ctx context.Context, h *actionHandler, payload any) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	if err := h.handle(ctx, &e.Context, a.Payload); err != nil {
+	if err := h.handle(ctx, &e.Context, payload); err != nil {
 		return err
 	}
-	if e.staged.err != nil {
-		return e.staged.err
-	}
-	return e.checkHandlers()
+	return e.check()
 }
 
 // handOn runs effects in order.
@@ -257,48 +289,6 @@ func affect(ctx context.Context, h *effectHandler, a Action) (err error) {
 	return h.handle(ctx, a.Payload)
 }
 
-// Gate asks every gate about the call in the context, and the ceiling, and
-// returns the decision that counts. A gate that fails blocks the call.
-func (e *Engine) Gate(ctx context.Context) Decision {
-	var strictest Decision
-	e.Context.Phase, e.Context.Now = ToolGate, time.Now()
-	for i := range e.env.gates {
-		g := &e.env.gates[i]
-		if d := e.ask(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
-			strictest = d
-		}
-	}
-	for _, g := range e.ceiling {
-		if d := e.ask(ctx, "of a delegating agent", g.Ceiling); d.Kind > strictest.Kind {
-			strictest = d
-		}
-	}
-	return strictest
-}
-
-// ask asks one gate. What the gate staged is dropped: it may only decide.
-func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decision) {
-	defer func() {
-		err := e.staged.err
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-		e.staged = staged{}
-		if err != nil {
-			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", owner, err)}
-		}
-		d.Plugin = owner
-	}()
-	d, err := gate(ctx, &e.Context)
-	if err == nil && d.Kind > Block {
-		err = fmt.Errorf("it decides the unknown kind %d", d.Kind)
-	}
-	if err != nil {
-		e.staged.fail(err)
-	}
-	return d
-}
-
 // Transform applies the request transforms in order.
 func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out []model.Message, err error) {
 	owner := ""
@@ -312,22 +302,6 @@ func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out 
 		messages = e.env.transforms[i].transform(messages, offered)
 	}
 	return messages, nil
-}
-
-// Snapshot returns the committed state as JSON, by key, or nil when nothing was
-// committed since the last snapshot. A value that has no JSON form is left out.
-func (e *Engine) Snapshot() map[string]json.RawMessage {
-	if !e.changed {
-		return nil
-	}
-	e.changed = false
-	out := make(map[string]json.RawMessage, len(e.state))
-	for key, v := range e.state {
-		if data, err := json.Marshal(v); err == nil {
-			out[key.ID()] = data
-		}
-	}
-	return out
 }
 
 // DeadLetters returns the actions and effects that could not be carried out.

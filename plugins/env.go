@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,10 @@ type (
 		owner string
 		gate  Gate
 	}
+	taggedBatchGate struct {
+		owner string
+		gate  BatchGate
+	}
 	taggedTransform struct {
 		owner     string
 		transform RequestTransform
@@ -63,6 +68,7 @@ type ExecutionEnv struct {
 	plugins    []Loaded
 	hooks      []taggedHook
 	gates      []taggedGate
+	batchGates []taggedBatchGate
 	transforms []taggedTransform
 	actions    []actionHandler
 	effects    []effectHandler
@@ -128,8 +134,8 @@ func (e *ExecutionEnv) Hooks(phase Phase) []string {
 
 // Registration is one thing that a plugin registered.
 type Registration struct {
-	// What is the kind of thing: hook, gate, transform, action handler, effect
-	// handler, state key or tool.
+	// What is the kind of thing: hook, gate, batch gate, transform, action
+	// handler, effect handler, state key or tool.
 	What string
 	// Name is the phase of a hook, the key of a handler or of state, the id of a
 	// tool; empty for gates and transforms.
@@ -148,6 +154,9 @@ func (e *ExecutionEnv) Registrations() []Registration {
 	}
 	for i := range e.gates {
 		all = append(all, Registration{What: "gate", Plugin: e.gates[i].owner})
+	}
+	for i := range e.batchGates {
+		all = append(all, Registration{What: "batch gate", Plugin: e.batchGates[i].owner})
 	}
 	for i := range e.transforms {
 		all = append(all, Registration{What: "transform", Plugin: e.transforms[i].owner})
@@ -179,6 +188,16 @@ func (e *ExecutionEnv) declares(key StateKey) bool {
 	return slices.ContainsFunc(e.keys, func(k keyRegistration) bool { return k.key == key })
 }
 
+// key returns the key with an id and a scope.
+func (e *ExecutionEnv) key(id string, scope Scope) (StateKey, bool) {
+	for i := range e.keys {
+		if k := e.keys[i].key; k.ID() == id && k.Scope() == scope {
+			return k, true
+		}
+	}
+	return nil, false
+}
+
 // ToolVerdict returns what the gates decide about a tool before any call is
 // made: the strictest verdict of those that can tell.
 func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
@@ -188,7 +207,7 @@ func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
 		if !ok {
 			continue
 		}
-		if v := verdict(static, toolID); v.Access > strictest.Access {
+		if v := foretell(func() Verdict { return static.Verdict(toolID) }); v.Access > strictest.Access {
 			v.Plugin = e.gates[i].owner
 			strictest = v
 		}
@@ -196,14 +215,33 @@ func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
 	return strictest
 }
 
-// verdict asks a gate. One that panics denies the tool.
-func verdict(gate StaticGate, toolID string) (v Verdict) {
+// CallVerdict returns what the gates decide about a call, before it is made: the
+// strictest verdict of those that can tell. The others' plugins are silent.
+func (e *ExecutionEnv) CallVerdict(toolID string, arguments json.RawMessage) (strictest Verdict, silent []string) {
+	for i := range e.gates {
+		owner := e.gates[i].owner
+		gate, ok := e.gates[i].gate.(CallGate)
+		if !ok {
+			silent = append(silent, owner)
+			continue
+		}
+		v := foretell(func() Verdict { return gate.Explain(toolID, arguments) })
+		if v.Access > strictest.Access || strictest.Plugin == "" {
+			v.Plugin = owner
+			strictest = v
+		}
+	}
+	return strictest, silent
+}
+
+// foretell asks a gate. One that panics denies the tool.
+func foretell(ask func() Verdict) (v Verdict) {
 	defer func() {
 		if p := recover(); p != nil {
 			v = Verdict{Access: AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p)}
 		}
 	}()
-	return gate.Verdict(toolID)
+	return ask()
 }
 
 // Ceiling returns the gates that the agent's delegates are held to.

@@ -52,18 +52,6 @@ type Decision struct {
 	Plugin string
 }
 
-// Ticket describes what a suspended call waits for.
-type Ticket struct {
-	// ID identifies the ticket within the turn.
-	ID string `json:"id"`
-	// Action says what is asked for, as in tool:PermissionConfirm.
-	Action string `json:"action"`
-	// Message is what a person is shown.
-	Message string `json:"message,omitempty"`
-	// ResponseSchema is the JSON Schema of an answer; empty means any.
-	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
-}
-
 // Access is how a tool may be used, as far as it can be told before a call.
 type Access uint8
 
@@ -103,6 +91,8 @@ type Verdict struct {
 	Rule string `json:"rule,omitempty"`
 	// Path is where the rule stands, below the agent.
 	Path string `json:"path,omitempty"`
+	// Terminate tells that a call that is denied ends the turn.
+	Terminate bool `json:"terminate,omitempty"`
 	// Plugin is the plugin whose gate decides.
 	Plugin string `json:"plugin,omitempty"`
 }
@@ -113,6 +103,14 @@ type Verdict struct {
 type StaticGate interface {
 	Gate
 	Verdict(toolID string) Verdict
+}
+
+// CallGate is implemented by gates whose decision on a call follows from the
+// agent's configuration, as far as no person was asked; explain shows it. Explain
+// never returns AccessDepends.
+type CallGate interface {
+	Gate
+	Explain(toolID string, arguments json.RawMessage) Verdict
 }
 
 // CeilingGate is implemented by gates that hold an agent's delegates to what

@@ -61,18 +61,33 @@ func Phases() []Phase {
 	return all
 }
 
-// Stats is what a turn has used so far.
+// Stats is what a turn has used so far, over all its activations.
 type Stats struct {
 	// Steps counts the steps begun, the current one included.
 	Steps int `json:"steps"`
+	// ModelCalls and ToolCalls count those of the turn itself, retries not
+	// counted.
+	ModelCalls int `json:"model_calls,omitempty"`
+	ToolCalls  int `json:"tool_calls,omitempty"`
 	// Usage sums the tokens of all model calls, those of delegates included.
 	Usage model.Usage `json:"usage"`
-	// Started is when the turn began.
-	Started time.Time `json:"started"`
+	// Cost is what they cost, in Currency; empty when no model has a price.
+	Cost     float64 `json:"cost,omitempty"`
+	Currency string  `json:"currency,omitempty"`
+	// Elapsed is the time worked in earlier activations of the turn, and Started
+	// when this one began. Worked adds them up.
+	Elapsed time.Duration `json:"elapsed,omitempty"`
+	Started time.Time     `json:"started"`
 	// FailedSteps counts the latest steps in a row in which every tool call
 	// failed.
-	FailedSteps int `json:"failed_steps"`
+	FailedSteps int `json:"failed_steps,omitempty"`
+	// Handoffs counts how often the conversation changed hands.
+	Handoffs int `json:"handoffs,omitempty"`
 }
+
+// Worked returns how long the turn has worked, the time left out in which it was
+// suspended.
+func (s *Stats) Worked(now time.Time) time.Duration { return s.Elapsed + now.Sub(s.Started) }
 
 // PhaseContext is what a hook sees of the turn. It is valid only during the
 // call it is given to; everything reachable from its exported fields is
@@ -91,6 +106,11 @@ type PhaseContext struct {
 	Answer *model.Message
 	// Call is the tool call concerned, from ToolGate to AfterToolExecute.
 	Call *model.ToolCall
+	// Resolution is the latest answer that the call goes on with, and Ticket
+	// what it answers, from ToolGate to AfterToolExecute; nil for a call that did
+	// not wait. Answered tells of earlier ones.
+	Resolution *Resolution
+	Ticket     *Ticket
 	// Result is what the call came to, in AfterToolExecute.
 	Result *tools.Result
 	// Termination says why the turn ended, in RunEnd.
@@ -100,9 +120,11 @@ type PhaseContext struct {
 }
 
 // Schedule asks for an action, which runs in the phase of its handler: in this
-// phase once its hooks have run, or when the turn comes to that phase.
+// phase once its hooks have run, or when the turn comes to that phase. An action
+// that waits outlives the suspension of the turn, so its payload must have a JSON
+// form.
 func (p *PhaseContext) Schedule(action string, payload any) {
-	p.engine.staged.actions = append(p.engine.staged.actions, Action{Key: action, Payload: payload})
+	p.engine.staged.actions = append(p.engine.staged.actions, pendingAction{Action: Action{Key: action, Payload: payload}})
 }
 
 // Effect asks for an effect, which is handled after the phase is committed.
@@ -117,6 +139,62 @@ func (p *PhaseContext) Stop(t event.Termination) {
 	if p.engine.staged.stop == nil {
 		p.engine.staged.stop = &t
 	}
+}
+
+// HandOff asks for another agent to take over the conversation, ahead of the
+// next step. A turn that ends before does not change hands. Of several requests
+// the first counts.
+func (p *PhaseContext) HandOff(agentID string) {
+	if p.engine.staged.handOff == "" {
+		p.engine.staged.handOff = agentID
+	}
+}
+
+// Emit appends an event to the turn's log, at once: a hook that fails later does
+// not take it back. The events that begin and end a turn are the runtime's own
+// and refused.
+func (p *PhaseContext) Emit(data event.Data) {
+	if p.engine.Emit != nil && data != nil {
+		p.engine.Emit(data)
+	}
+}
+
+// AddUsage counts what a model call used that a plugin made for the turn. It
+// counts for the turn's budgets, and cost by the pricing of the model with the
+// given id, even when the hook fails later.
+func (p *PhaseContext) AddUsage(usage model.Usage, modelID string) {
+	if p.Stats != nil {
+		p.Stats.Usage.Add(usage)
+	}
+	if p.engine.Spend != nil {
+		p.engine.Spend(usage, modelID)
+	}
+}
+
+// Answered returns the latest answer that the call concerned was given to a
+// ticket with an action, and the ticket. A call may have had to wait several
+// times, for several gates.
+func (p *PhaseContext) Answered(action string) (*Ticket, *Resolution) {
+	if p.Ticket != nil && p.Resolution != nil && p.Ticket.Action == action {
+		return p.Ticket, p.Resolution
+	}
+	if p.Call == nil {
+		return nil, nil
+	}
+	for i := len(p.engine.answers) - 1; i >= 0; i-- {
+		a := &p.engine.answers[i]
+		if a.Step == p.step() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
+			return &a.Ticket, &a.Resolution
+		}
+	}
+	return nil, nil
+}
+
+func (p *PhaseContext) step() int {
+	if p.Stats == nil {
+		return 0
+	}
+	return p.Stats.Steps
 }
 
 // Request returns what the plugins have made of the next request, for handlers

@@ -90,6 +90,14 @@ func (r *Registrar) ToolGate(gate Gate) {
 	}
 }
 
+// BatchGate adds a gate that is asked about all calls of an answer at once. Batch
+// gates are asked in the order in which they were added.
+func (r *Registrar) BatchGate(gate BatchGate) {
+	if r.given("batch gate", gate == nil) && r.active {
+		r.env.batchGates = append(r.env.batchGates, taggedBatchGate{owner: r.owner, gate: gate})
+	}
+}
+
 // RequestTransform adds a transform of outgoing requests. Transforms run in
 // the order in which they were added.
 func (r *Registrar) RequestTransform(transform RequestTransform) {
@@ -113,7 +121,9 @@ func (r *Registrar) Tool(id string, tool tools.Tool) {
 }
 
 // ActionHandler adds the handler of an action, which runs in the given phase.
-// It counts even when a filter keeps the plugin's hooks out.
+// The payload is what was scheduled, or its JSON form, a json.RawMessage, when
+// the turn was suspended while the action waited; HandleAction decodes it. The
+// handler counts even when a filter keeps the plugin's hooks out.
 func (r *Registrar) ActionHandler(key string, phase Phase, handler ActionHandler) {
 	if i := r.env.action(key); i >= 0 {
 		r.fail(&DuplicateError{What: "action handler", ID: key, First: r.env.actions[i].owner, Second: r.owner})

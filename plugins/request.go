@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -21,34 +22,60 @@ const (
 	TargetSuffix Target = "suffix_system"
 )
 
-// ContextMessage is a message that a plugin adds to one request, and that the
+// ContextMessage is a message that a plugin adds to requests, and that the
 // conversation does not keep.
 type ContextMessage struct {
-	// Key identifies the message among those of its target, for their order.
-	Key string
+	// Key identifies the message within the turn: one with the same key takes
+	// the place of the one before. It may be empty for a message that is neither
+	// Persistent nor ConsumeAfterEmit and has no cooldown.
+	Key string `json:"key,omitempty"`
 	// Role is the message's role; empty means system.
-	Role   model.Role
-	Text   string
-	Target Target
+	Role   model.Role `json:"role,omitempty"`
+	Text   string     `json:"text"`
+	Target Target     `json:"target,omitempty"`
 	// Priority orders the messages of a target, lowest first; equal ones are
 	// ordered by key.
-	Priority int
+	Priority int `json:"priority,omitempty"`
+	// CooldownTurns keeps a message out of that many steps after one that had it,
+	// as long as its text is the same; 0 keeps it out of none.
+	CooldownTurns int `json:"cooldown_turns,omitempty"`
+	// Persistent keeps the message for all later requests of the turn, until it
+	// is replaced or removed.
+	Persistent bool `json:"persistent,omitempty"`
+	// ConsumeAfterEmit keeps the message until a request has had it, which with
+	// a cooldown may not be the next one.
+	ConsumeAfterEmit bool `json:"consume_after_emit,omitempty"`
 }
 
 // RequestPlan is what plugins make of the next request.
 type RequestPlan struct {
 	// Context is what is added to the conversation.
-	Context []ContextMessage
+	Context []ContextMessage `json:"context,omitempty"`
 	// Include, when Restrict is set, names the only tools that are offered.
-	Include  []string
-	Restrict bool
+	Include  []string `json:"include,omitempty"`
+	Restrict bool     `json:"restrict,omitempty"`
 	// Exclude names tools that are not offered; it wins over Include. A call
 	// of a tool that was not offered is not executed.
-	Exclude []string
+	Exclude []string `json:"exclude,omitempty"`
 	// Params override those of the agent, field by field.
-	Params model.Params
+	Params model.Params `json:"params,omitzero"`
 	// Model overrides the vendor's name of the model; empty keeps it.
-	Model string
+	Model string `json:"model,omitempty"`
+}
+
+// AddContext adds a context message, in the place of one with the same key.
+func (p *RequestPlan) AddContext(m ContextMessage) {
+	p.RemoveContext(m.Key)
+	p.Context = append(p.Context, m)
+}
+
+// RemoveContext takes out the context message with a key; the empty key is that
+// of none.
+func (p *RequestPlan) RemoveContext(key string) {
+	if key == "" {
+		return
+	}
+	p.Context = slices.DeleteFunc(slices.Clone(p.Context), func(m ContextMessage) bool { return m.Key == key })
 }
 
 // Empty reports whether the plan changes nothing.
@@ -74,16 +101,7 @@ func (p *RequestPlan) At(target Target) []ContextMessage {
 		}
 	}
 	slices.SortStableFunc(at, func(a, b ContextMessage) int {
-		if a.Priority != b.Priority {
-			return a.Priority - b.Priority
-		}
-		switch {
-		case a.Key < b.Key:
-			return -1
-		case a.Key > b.Key:
-			return 1
-		}
-		return 0
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Key, b.Key))
 	})
 	return at
 }

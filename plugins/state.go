@@ -1,77 +1,235 @@
 package plugins
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
-// Scope says how long a value of the state lives.
-type Scope string
-
-// The scopes of state.
-const (
-	// ScopeRun lives as long as the turn.
-	ScopeRun Scope = "run"
-	// ScopeSession lives as long as the session.
-	ScopeSession Scope = "session"
-)
-
-// StateKey is a key of the state, whatever the type of its values.
-type StateKey interface {
-	// ID names the key; it is the same in every process.
-	ID() string
-	// Scope says how long the value lives.
-	Scope() Scope
+// State is what the plugins of a turn remember, in a form that can be kept. An
+// engine that restores the state of another one behaves like it.
+type State struct {
+	// Run and Session are the values of the state's keys, by scope.
+	Run     map[string]json.RawMessage `json:"run,omitempty"`
+	Session map[string]json.RawMessage `json:"session,omitempty"`
+	// Written are the keys of Session that the turn wrote, sorted.
+	Written []string `json:"written,omitempty"`
+	// Actions are those that wait for their phase, in order.
+	Actions []ScheduledAction `json:"actions,omitempty"`
+	// Request is what was made of the next request already.
+	Request *RequestPlan `json:"request,omitempty"`
+	// HandOff is the agent that was asked to take over.
+	HandOff string `json:"hand_off,omitempty"`
+	// Answers are those to tickets of the calls of the current step.
+	Answers []Answered `json:"answers,omitempty"`
 }
 
-// Key is a typed key of the state. Make one with NewKey at package level, and
-// declare it in Register.
-type Key[T any] struct {
-	id    string
-	scope Scope
+// ScheduledAction is an action that waits for its phase.
+type ScheduledAction struct {
+	Key     string          `json:"key"`
+	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-var _ StateKey = (*Key[int])(nil)
+// entry is one value of the state. Its JSON form is made when the hook that set
+// it returns, so that a value without one is found where it is set.
+type entry struct {
+	value any
+	raw   json.RawMessage
+	// written tells that this turn set it.
+	written bool
+}
 
-// NewKey returns a key. Its id should begin with the name of the plugin that
-// owns it, as in "permission.grants".
-func NewKey[T any](id string, scope Scope) *Key[T] { return &Key[T]{id: id, scope: scope} }
+// unknown is state of plugins that the agent does not have, as it was restored.
+type unknown struct {
+	run, session map[string]json.RawMessage
+	written      []string
+	actions      []ScheduledAction
+}
 
-// ID returns the key's name.
-func (k *Key[T]) ID() string { return k.id }
-
-// Scope returns how long the key's value lives.
-func (k *Key[T]) Scope() Scope { return k.scope }
-
-// Get returns the key's value: what this phase wrote, else what was committed,
-// else the zero value.
-func (k *Key[T]) Get(p *PhaseContext) T {
-	if v, ok := p.engine.staged.state[k]; ok {
-		set, _ := v.(T) // not v.(T) alone: an interface may be set to nil
-		return set
+// encode gives what is staged its JSON form: the values, and the payloads of
+// actions that wait for another phase.
+func (e *Engine) encode() error {
+	for key, v := range e.staged.state {
+		if v.raw != nil {
+			continue
+		}
+		raw, err := json.Marshal(v.value)
+		if err != nil {
+			return &StateError{Key: key.ID(), Err: err}
+		}
+		e.staged.state[key] = entry{value: v.value, raw: raw, written: true}
 	}
-	v, _ := p.engine.state[k].(T)
-	return v
+	for i := range e.staged.actions {
+		a := &e.staged.actions[i]
+		if a.raw != nil || a.Payload == nil || e.env.actions[e.env.action(a.Key)].phase == e.Context.Phase {
+			continue
+		}
+		raw, err := json.Marshal(a.Payload)
+		if err != nil {
+			return fmt.Errorf("the payload of action %q: %w", a.Key, err)
+		}
+		a.raw = raw
+	}
+	return nil
 }
 
-// Set gives the key a value. It is seen by later hooks of the phase at once
-// and committed with the phase. Setting a key that no plugin declared fails
-// the turn.
-func (k *Key[T]) Set(p *PhaseContext, v T) {
-	e := p.engine
-	if !e.env.declares(k) {
-		e.staged.fail(&UnknownKeyError{Key: k.id})
-		return
+// Export returns what the plugins remember. It is called between two phases.
+func (e *Engine) Export() (State, error) {
+	s := State{
+		Run: maps.Clone(e.unknown.run), Session: maps.Clone(e.unknown.session), Written: slices.Clone(e.unknown.written),
+		HandOff: e.handOff, Answers: slices.Clone(e.answers),
 	}
-	if e.staged.state == nil {
-		e.staged.state = make(map[StateKey]any, 4)
+	for key, v := range e.state {
+		if key.Scope() == ScopeSession {
+			put(&s.Session, key.ID(), v.raw)
+			if v.written {
+				s.Written = append(s.Written, key.ID())
+			}
+		} else {
+			put(&s.Run, key.ID(), v.raw)
+		}
 	}
-	e.staged.state[k] = v
+	slices.Sort(s.Written)
+	for i := range e.pending {
+		s.Actions = append(s.Actions, ScheduledAction{Key: e.pending[i].Key, Payload: e.pending[i].raw})
+	}
+	s.Actions = append(s.Actions, e.unknown.actions...)
+	if !e.Request.Empty() {
+		plan := e.Request
+		s.Request = &plan
+	}
+	return s, nil
 }
 
-// UnknownKeyError says that a hook wrote a key that no plugin declared.
-type UnknownKeyError struct{ Key string }
+func put(values *map[string]json.RawMessage, id string, raw json.RawMessage) {
+	if *values == nil {
+		*values = make(map[string]json.RawMessage)
+	}
+	(*values)[id] = raw
+}
 
-// Error names the key.
-func (e *UnknownKeyError) Error() string {
-	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
+// Restore takes up what Export returned, ahead of the first phase. For a new
+// turn of a session the state has nothing but Session. What belongs to plugins
+// that the agent does not have is kept and exported again. The errors, each a
+// *StateError, are all values that do not fit their key; nothing is restored
+// then.
+func (e *Engine) Restore(s State) error {
+	known, err := e.decode(s)
+	if err != nil {
+		return err
+	}
+	e.state = known
+	for id, raw := range s.Run {
+		if _, ok := e.env.key(id, ScopeRun); !ok {
+			put(&e.unknown.run, id, raw)
+		}
+	}
+	for id, raw := range s.Session {
+		if _, ok := e.env.key(id, ScopeSession); ok {
+			continue
+		}
+		put(&e.unknown.session, id, raw)
+		if slices.Contains(s.Written, id) {
+			e.unknown.written = append(e.unknown.written, id)
+		}
+	}
+	for _, a := range s.Actions {
+		if e.env.action(a.Key) < 0 {
+			e.unknown.actions = append(e.unknown.actions, a)
+			continue
+		}
+		restored := pendingAction{Action: Action{Key: a.Key}, raw: a.Payload}
+		if len(a.Payload) > 0 {
+			restored.Payload = a.Payload
+		}
+		e.pending = append(e.pending, restored)
+	}
+	if s.Request != nil {
+		e.Request = *s.Request
+	}
+	e.handOff, e.answers = s.HandOff, slices.Clone(s.Answers)
+	return nil
+}
+
+// decode returns the values of the keys that the plugins declared.
+func (e *Engine) decode(s State) (map[StateKey]entry, error) {
+	known := make(map[StateKey]entry, len(s.Run)+len(s.Session))
+	var errs []error
+	take := func(values map[string]json.RawMessage, scope Scope) {
+		for _, id := range slices.Sorted(maps.Keys(values)) {
+			key, ok := e.env.key(id, scope)
+			if !ok {
+				continue
+			}
+			v, err := key.decode(values[id])
+			if err != nil {
+				errs = append(errs, &StateError{Key: id, Err: err})
+				continue
+			}
+			known[key] = entry{value: v, raw: values[id], written: scope == ScopeRun || slices.Contains(s.Written, id)}
+		}
+	}
+	take(s.Run, ScopeRun)
+	take(s.Session, ScopeSession)
+	return known, errors.Join(errs...)
+}
+
+// MergeSession takes in what other turns of the session committed since this one
+// began, before its own session state is kept. A key that this turn did not write
+// has the committed value; one that it wrote is merged, if the key can, and else
+// stays as this turn wrote it. The errors are those of Restore; nothing is merged
+// then.
+func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
+	theirs, err := e.decode(State{Session: committed})
+	if err != nil {
+		return err
+	}
+	merged := make(map[StateKey]entry, len(theirs))
+	for key, v := range theirs {
+		own, ok := e.state[key]
+		switch {
+		case !ok || !own.written:
+			merged[key] = v
+		case !bytes.Equal(own.raw, v.raw):
+			value, merges := key.merge(v.value, own.value)
+			if !merges {
+				continue
+			}
+			raw, err := json.Marshal(value)
+			if err != nil {
+				return &StateError{Key: key.ID(), Err: err}
+			}
+			merged[key] = entry{value: value, raw: raw, written: true}
+		}
+	}
+	for id, raw := range committed {
+		if _, ok := e.env.key(id, ScopeSession); !ok && !slices.Contains(e.unknown.written, id) {
+			put(&e.unknown.session, id, raw)
+		}
+	}
+	if len(merged) > 0 {
+		if e.state == nil {
+			e.state = make(map[StateKey]entry, len(merged))
+		}
+		maps.Copy(e.state, merged)
+		e.changed = true
+	}
+	return nil
+}
+
+// Snapshot returns the committed state as JSON, by key, or nil when nothing was
+// committed since the last snapshot.
+func (e *Engine) Snapshot() map[string]json.RawMessage {
+	if !e.changed {
+		return nil
+	}
+	e.changed = false
+	out := make(map[string]json.RawMessage, len(e.state))
+	for key, v := range e.state {
+		out[key.ID()] = v.raw
+	}
+	return out
 }

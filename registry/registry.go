@@ -6,6 +6,7 @@ package registry
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -20,10 +21,12 @@ type Registry[T any] struct {
 	kind, section string
 	ids           []string
 	entries       map[string]T
+	// owners are the ids of the bundles that entries belong to.
+	owners map[string]string
 }
 
 func newRegistry[T any](kind, section string) *Registry[T] {
-	return &Registry[T]{kind: kind, section: section, entries: make(map[string]T)}
+	return &Registry[T]{kind: kind, section: section, entries: make(map[string]T), owners: make(map[string]string)}
 }
 
 // DuplicateError says that an id is already taken.
@@ -74,6 +77,7 @@ func (r *Registry[T]) Remove(id string) bool {
 		return false
 	}
 	delete(r.entries, id)
+	delete(r.owners, id)
 	i := slices.Index(r.ids, id)
 	r.ids = slices.Concat(r.ids[:i], r.ids[i+1:]) // a new list: the old one may be listed just now
 	return true
@@ -106,12 +110,33 @@ func (r *Registry[T]) All() iter.Seq2[string, T] {
 // Kind returns what an entry is called, as in "tool".
 func (r *Registry[T]) Kind() string { return r.kind }
 
+// Owner returns the id under which an entry stands in a configuration: its own,
+// or that of the bundle that it belongs to.
+func (r *Registry[T]) Owner(id string) string {
+	if owner, ok := r.owners[id]; ok {
+		return owner
+	}
+	return id
+}
+
 // Path returns the place of an entry in a configuration, as in tools.weather.
-func (r *Registry[T]) Path(id string) string { return diag.Key(r.section, id) }
+func (r *Registry[T]) Path(id string) string { return diag.Key(r.section, r.Owner(id)) }
+
+// owned returns the ids of the entries that belong to a bundle.
+func (r *Registry[T]) owned(owner string) []string {
+	var ids []string
+	for _, id := range r.ids {
+		if own, ok := r.owners[id]; ok && own == owner {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
 
 func (r *Registry[T]) clone() *Registry[T] {
 	c := newRegistry[T](r.kind, r.section)
 	c.ids = slices.Clone(r.ids)
+	c.owners = maps.Clone(r.owners)
 	for id, entry := range r.entries {
 		c.entries[id] = entry
 	}

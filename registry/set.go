@@ -20,8 +20,11 @@ type Set struct {
 	Pools     *Registry[*spec.Pool]
 	Providers *Registry[model.Executor]
 	Tools     *Registry[tools.Tool]
-	Plugins   *Registry[plugins.Plugin]
-	Backends  *Registry[backend.Factory]
+	// Bundles are the entries that stand for many tools; the tools themselves
+	// are among Tools.
+	Bundles  *Registry[*Bundle]
+	Plugins  *Registry[plugins.Plugin]
+	Backends *Registry[backend.Factory]
 	// Sources are the peers whose agents are discovered, by name.
 	Sources *Registry[*Source]
 	// Defaults are merged under every local agent; nil for none.
@@ -58,6 +61,7 @@ func NewSet() *Set {
 		Pools:     newRegistry[*spec.Pool]("model pool", "model_pools"),
 		Providers: newRegistry[model.Executor]("provider", "providers"),
 		Tools:     newRegistry[tools.Tool]("tool", "tools"),
+		Bundles:   newRegistry[*Bundle]("tool", "tools"),
 		Plugins:   newRegistry[plugins.Plugin]("plugin", "plugins"),
 		Backends:  newRegistry[backend.Factory]("backend", "backends"),
 		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
@@ -166,6 +170,7 @@ func (s *Set) Clone() *Set {
 		Pools:     s.Pools.clone(),
 		Providers: s.Providers.clone(),
 		Tools:     s.Tools.clone(),
+		Bundles:   s.Bundles.clone(),
 		Plugins:   s.Plugins.clone(),
 		Backends:  s.Backends.clone(),
 		Sources:   s.Sources.clone(),

@@ -19,6 +19,7 @@ func (s *Set) sound() diag.List {
 	records(&list, s.Sources, func(r *Source) string { return r.Spec.Name })
 	components(&list, s.Providers)
 	components(&list, s.Tools)
+	components(&list, s.Bundles)
 	components(&list, s.Plugins)
 	components(&list, s.Backends)
 	return list

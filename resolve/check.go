@@ -22,6 +22,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c := &check{index: indexOf(rev)}
 	c.records()
 	c.failAll(c.found)
+	c.bundles()
 	c.sources()
 	templates, err := c.all(ctx)
 	if err != nil {
@@ -117,6 +118,20 @@ func checkIDs[T any](c *check, r *registry.Registry[T], kind string) {
 	}
 }
 
+// bundles reports what the entries that stand for many tools say of them.
+func (c *check) bundles() {
+	for id, bundle := range c.set.Bundles.All() {
+		for _, d := range bundle.Found {
+			d.Path = diag.Join(c.set.Bundles.Path(id), d.Path)
+			if d.Severity == diag.Error {
+				c.fail(d)
+			} else {
+				c.rest = append(c.rest, d)
+			}
+		}
+	}
+}
+
 // sources checks the peers whose agents are discovered.
 func (c *check) sources() {
 	for _, src := range c.set.Sources.All() {
@@ -188,6 +203,9 @@ func (c *check) unused(templates []*template) {
 	counted := make(map[*toolbox]bool)
 	for _, t := range templates {
 		u.models[t.agent.ModelID] = true
+		if p := t.agent.ContextPolicy; p != nil {
+			u.models[p.SummaryModelID] = true
+		}
 		for _, id := range t.agent.PluginIDs {
 			u.plugins[id] = true
 		}
@@ -233,10 +251,19 @@ func (u *usage) meant(errs []error) {
 	}
 }
 
+// noteUnused notes what stands in a configuration and is not used. A bundle is
+// used when any of its members is.
 func noteUnused[T any](c *check, r *registry.Registry[T], used map[string]bool) {
+	told := make(map[string]bool)
 	for _, id := range r.IDs() {
-		if !used[id] {
-			c.rest = append(c.rest, diag.New(diag.UnusedDefinition, r.Path(id), "%s %q is not used", r.Kind(), id))
+		if used[id] {
+			told[r.Owner(id)] = true
+		}
+	}
+	for _, id := range r.IDs() {
+		if owner := r.Owner(id); !told[owner] {
+			told[owner] = true
+			c.rest = append(c.rest, diag.New(diag.UnusedDefinition, r.Path(id), "%s %q is not used", r.Kind(), owner))
 		}
 	}
 }

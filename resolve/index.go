@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -34,10 +35,12 @@ type index struct {
 	found diag.List
 
 	templates sync.Map // agent id → *slot
-	delegates sync.Map // agent id → *delegateTool
-	pools     sync.Map // poolKey → *model.Pool
-	suggested sync.Map // what was looked for → nearest id
-	toolboxes *toolboxes
+	// agentTools are the tools that lead to other agents.
+	agentTools sync.Map // tools.Source → *agentTool
+	pools      sync.Map // poolKey → *model.Pool
+	breakers   sync.Map // model id → *model.Breaker
+	suggested  sync.Map // what was looked for → nearest id
+	toolboxes  *toolboxes
 }
 
 // claim is a section that a plugin claims, with its schema compiled. The
@@ -69,7 +72,11 @@ func newIndex(rev *registry.Revision) *index {
 		global: make(map[string]*tools.Entry, set.Tools.Len()),
 	}
 	for id, tool := range set.Tools.All() {
-		entry, list := tools.Compile(id, tool, tools.Source{Kind: tools.SourceGlobal})
+		source := tools.Source{Kind: tools.SourceGlobal}
+		if owner := set.Tools.Owner(id); owner != id {
+			source.Name = owner
+		}
+		entry, list := tools.Compile(id, tool, source)
 		for _, d := range list {
 			d.Path = diag.Join(set.Tools.Path(id), d.Path)
 			x.found = append(x.found, d)
@@ -143,11 +150,11 @@ func (x *index) template(id string) *template {
 	return s.template
 }
 
-// poolKey tells apart the pools of a revision: agents with different retry
-// policies wrap the members differently.
+// poolKey tells apart the pools of a revision: agents that wait differently long
+// for a silent stream watch the members differently.
 type poolKey struct {
-	id    string
-	retry model.RetryPolicy
+	id   string
+	idle time.Duration
 }
 
 // sharedPool returns the one pool of the revision for a key.
@@ -157,6 +164,15 @@ func (x *index) sharedPool(key poolKey, make func() *model.Pool) *model.Pool {
 	}
 	p, _ := x.pools.LoadOrStore(key, make())
 	return p.(*model.Pool) //nolint:forcetypeassert // as above
+}
+
+// breaker returns the one circuit breaker of the revision for a model.
+func (x *index) breaker(modelID string) *model.Breaker {
+	if b, ok := x.breakers.Load(modelID); ok {
+		return b.(*model.Breaker) //nolint:forcetypeassert // only breakers are stored
+	}
+	b, _ := x.breakers.LoadOrStore(modelID, model.NewBreaker(modelID))
+	return b.(*model.Breaker) //nolint:forcetypeassert // as above
 }
 
 // suggestion identifies a search for the nearest id.

@@ -20,11 +20,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// silent is a model that answers nothing.
+// silent is a model whose answers are empty.
 type silent struct{ name string }
 
 func (*silent) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
-	return func(func(model.Event, error) bool) {}
+	return func(yield func(model.Event, error) bool) {
+		yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop}, nil)
+	}
 }
 
 // echoTool returns a tool without effect.

@@ -14,8 +14,8 @@ import (
 )
 
 // lookup is the first stage. It finds the agent's endpoint and stops there, or
-// finds its model or pool, the providers behind it, and wraps them as the
-// retry section says.
+// finds its model or pool and the providers behind it, and puts around them what
+// every model call needs.
 func (t *template) lookup() {
 	t.trace.stage(StageLookup)
 	defer t.trace.end()
@@ -25,7 +25,25 @@ func (t *template) lookup() {
 		return
 	}
 	t.decodePipeline()
-	t.lookupModel()
+	if t.agent.ModelID != "" { // the record's own validation reports its absence
+		t.served = t.serve(t.agent.ModelID, t.path("model_id"))
+	}
+	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
+		t.summary = t.serve(p.SummaryModelID, t.path("context_policy.summary_model_id"))
+	}
+}
+
+// served is what asks a model, or the members of a pool.
+type served struct {
+	// model or pool is what was named.
+	model *spec.Model
+	pool  *spec.Pool
+	// upstream is the vendor's name of the model, or the pool's id.
+	upstream string
+	// executor is nil when the model cannot be asked.
+	executor model.Executor
+	// capabilities are those of the model, or of the pool's members together.
+	capabilities capabilities
 }
 
 func (t *template) whereAgent() string {
@@ -74,38 +92,37 @@ func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.
 
 // decodePipeline reads the sections that resolving itself needs.
 func (t *template) decodePipeline() {
+	t.calling = defaultCalling()
 	for _, c := range t.index.pipeline {
 		v, ok := t.section(c)
-		if policy, is := v.(*model.RetryPolicy); ok && is {
-			t.retry = policy
+		if decoded, is := v.(calling); ok && is {
+			t.calling = decoded
 		}
 	}
 }
 
-// lookupModel finds the model or pool that the agent names.
-func (t *template) lookupModel() {
-	id := t.agent.ModelID
-	if id == "" {
-		return // the record's own validation reports it
-	}
-	set, path := t.index.set, t.path("model_id")
+// serve finds the model or pool that is named at a path.
+func (t *template) serve(id, path string) (s served) {
+	set := t.index.set
 	m, isModel := set.Models.Get(id)
 	pool, isPool := set.Pools.Get(id)
 	switch {
 	case isModel && isPool:
 		t.fail(&AmbiguousModelError{ID: id, Agent: t.agent.ID, Path: path})
 	case isModel:
-		t.model, t.upstream = m, m.UpstreamModel
-		t.executor = t.executorOf(m, t.agent.ID)
+		s.model, s.upstream = m, m.UpstreamModel
+		s.executor = t.modelExecutor(m)
+		s.capabilities = capabilitiesOf(m)
 	case isPool:
-		t.pool, t.upstream = pool, pool.ID
+		s.pool, s.upstream = pool, pool.ID
 		if t.trace.on() {
 			t.trace.add("looked up", "model pool", id, members(pool))
 		}
-		t.executor = t.poolExecutor(pool)
+		s.executor, s.capabilities = t.poolExecutor(pool)
 	default:
 		t.fail(t.index.modelNotFound(id, t.agent.ID, path))
 	}
+	return s
 }
 
 func members(pool *spec.Pool) string {
@@ -119,40 +136,77 @@ func members(pool *spec.Pool) string {
 	return "members " + strings.Join(names, ", ")
 }
 
-// executorOf returns the executor that serves a model, wrapped for retries, or
-// nil when its provider does not exist.
-func (t *template) executorOf(m *spec.Model, agent string) model.Executor {
+// provider returns the executor of a model's provider, or nil when that does not
+// exist.
+func (t *template) provider(m *spec.Model) model.Executor {
 	if t.trace.on() {
 		t.trace.add("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
 	}
 	exec, ok := t.index.set.Providers.Get(m.ProviderID)
 	if !ok {
 		if m.ProviderID != "" {
-			t.fail(t.index.providerNotFound(m, agent))
+			t.fail(t.index.providerNotFound(m, t.agent.ID))
 			return nil
 		}
 		t.failBelow(t.index.set.Models.Path(m.ID), m.Validate())
 		return nil
 	}
 	t.trace.add("looked up", "provider", m.ProviderID, "")
-	if t.retry == nil || t.retry.MaxRetries == 0 {
-		return exec
+	return exec
+}
+
+// modelExecutor returns the executor of an agent that runs on one model, or nil
+// when its provider does not exist. However often a call is repeated, the
+// model's breaker counts it once.
+func (t *template) modelExecutor(m *spec.Model) model.Executor {
+	exec := t.provider(m)
+	if exec == nil {
+		return nil
+	}
+	breaker := t.index.breaker(m.ID)
+	watched := &model.Watched{Executor: exec, Idle: t.calling.idle}
+	exec = watched
+	if t.retries("provider", m.ProviderID) {
+		exec = &model.Retrying{Executor: watched, Policy: t.calling.retry, Breaker: breaker}
+	} else {
+		watched.Breaker = breaker
+	}
+	if input := inputOf(m); len(input) > 0 {
+		exec = &model.Limited{Executor: exec, ModelID: m.ID, Input: input}
+	}
+	return exec
+}
+
+// retries reports whether calls of what is named are repeated, as the retry
+// section says.
+func (t *template) retries(kind, id string) bool {
+	n := t.calling.retry.MaxRetries
+	if n == 0 {
+		return false
 	}
 	t.wrapped = true
 	if t.trace.on() {
-		t.trace.add("wrapped", "provider", m.ProviderID, fmt.Sprintf("sections.retry: up to %d retries", t.retry.MaxRetries))
+		t.trace.add("wrapped", kind, id, fmt.Sprintf("sections.retry: up to %d retries", n))
 	}
-	return &model.Retrying{Executor: exec, Policy: *t.retry}
+	return true
+}
+
+func inputOf(m *spec.Model) []spec.Modality {
+	if m.Modalities == nil {
+		return nil
+	}
+	return m.Modalities.Input
 }
 
 // poolExecutor returns the executor of a pool, or nil when a member cannot be
-// served. Its state is shared by all agents of the revision that use it.
-func (t *template) poolExecutor(pool *spec.Pool) model.Executor {
+// served. Calls are repeated around the pool, so that it moves on first.
+func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) {
 	if found := pool.Validate(); found.HasErrors() {
 		t.failBelow(t.index.set.Pools.Path(pool.ID), found)
-		return nil
+		return nil, capabilities{}
 	}
 	list := make([]model.Member, 0, len(pool.Members))
+	models := make([]*spec.Model, 0, len(pool.Members))
 	for i := range pool.Members {
 		member := &pool.Members[i]
 		m, ok := t.index.set.Models.Get(member.ModelID)
@@ -162,25 +216,28 @@ func (t *template) poolExecutor(pool *spec.Pool) model.Executor {
 			}
 			continue
 		}
-		exec := t.executorOf(m, t.agent.ID)
+		exec := t.provider(m)
 		if exec == nil {
 			continue
 		}
+		models = append(models, m)
 		list = append(list, model.Member{
-			ID: m.ID, Upstream: m.UpstreamModel, Executor: exec,
+			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: t.calling.idle},
+			Breaker: t.index.breaker(m.ID), Input: inputOf(m),
 			Weight: member.Share(), FailoverOnly: !member.Home(),
 		})
 	}
 	if len(list) < len(pool.Members) {
-		return nil
+		return nil, capabilities{}
 	}
-	key := poolKey{id: pool.ID}
-	if t.wrapped {
-		key.retry = *t.retry
-	}
-	return t.index.sharedPool(key, func() *model.Pool {
+	known := capabilitiesOf(models...)
+	shared := t.index.sharedPool(poolKey{id: pool.ID, idle: t.calling.idle}, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
+	if !t.retries("model pool", pool.ID) {
+		return shared, known
+	}
+	return &model.Retrying{Executor: shared, Policy: t.calling.retry}, known
 }
 
 // failBelow reports what is wrong with a record that the agent uses. Check says
@@ -193,13 +250,18 @@ func (t *template) failBelow(path string, list diag.List) {
 }
 
 func poolPolicy(pool *spec.Pool) model.PoolPolicy {
-	policy := model.PoolPolicy{Home: model.HomeDeterministic, OnQuota: true, OnPermanent: true}
-	if r := pool.Routing; r != nil && r.Home != "" {
-		policy.Home = model.Home(r.Home)
+	policy := model.PoolPolicy{Home: model.HomeDeterministic, OnCircuitOpen: true, OnQuota: true, OnPermanent: true}
+	if r := pool.Routing; r != nil {
+		if r.Home != "" {
+			policy.Home = model.Home(r.Home)
+		}
+		policy.PerTurn = r.StickyScope == "run"
 	}
 	if s := pool.Switch; s != nil {
+		policy.OnCircuitOpen = s.OnCircuitOpen == nil || *s.OnCircuitOpen
 		policy.OnQuota = s.OnQuota == nil || *s.OnQuota
 		policy.OnPermanent = s.OnPermanent == nil || *s.OnPermanent
+		policy.MaxMoves = s.MaxSwitchesPerSession
 		if s.QuotaRetryAfter != nil {
 			policy.QuotaThreshold = s.QuotaRetryAfter.Std()
 		}

@@ -19,39 +19,69 @@ func retrying(section string) func(*spec.Agent) {
 	return func(a *spec.Agent) { a.Sections = spec.Sections{"retry": []byte(section)} }
 }
 
+// chain takes what Resolve put around a provider apart.
+func chain(t *testing.T, exec model.Executor) (*model.Retrying, *model.Watched) {
+	t.Helper()
+	retrying, _ := exec.(*model.Retrying)
+	if retrying != nil {
+		exec = retrying.Executor
+	}
+	watched, ok := exec.(*model.Watched)
+	if !ok {
+		t.Fatalf("the provider is in a %T", exec)
+	}
+	return retrying, watched
+}
+
 // Model calls are wrapped for retries only when there is a section that asks for
-// some; what the section leaves out has defaults.
+// some; what the section leaves out has defaults. A silent model is not waited
+// for without a section, either, and the breaker counts each call once.
 func TestTheRetryWrapper(t *testing.T) {
 	t.Parallel()
-	policy := func(n int, base, overloaded time.Duration) *model.RetryPolicy {
-		return &model.RetryPolicy{MaxRetries: n, BackoffBase: base, OverloadedBase: overloaded}
+	policy := func(n, stream int, base, overloaded time.Duration) *model.RetryPolicy {
+		return &model.RetryPolicy{MaxRetries: n, MaxStreamRetries: stream, BackoffBase: base, OverloadedBase: overloaded}
 	}
-	for section, want := range map[string]*model.RetryPolicy{
-		"":                   nil,
-		`{"max_retries": 0}`: nil,
-		`{}`:                 policy(2, 500*time.Millisecond, 2*time.Second),
-		`{"max_retries": 5}`: policy(5, 500*time.Millisecond, 2*time.Second),
-		`{"backoff_base": "0s", "overloaded_backoff_base": "1m30s"}`:                policy(2, 0, 90*time.Second),
-		`{"backoff_base_ms": 250, "overloaded_backoff_base_ms": 0}`:                 policy(2, 250*time.Millisecond, 0),
-		`{"max_retries": 1, "max_stream_retries": 0, "stream_idle_timeout": "10s"}`: policy(1, 500*time.Millisecond, 2*time.Second),
-		`{"max_retries": 100, "stream_idle_timeout_secs": 5}`:                       policy(100, 500*time.Millisecond, 2*time.Second),
-		`{"backoff_base": "1s", "backoff_base_ms": 7}`:                              policy(2, time.Second, 2*time.Second),
+	const base, overloaded, idle = 500 * time.Millisecond, 2 * time.Second, time.Minute
+	for section, want := range map[string]struct {
+		policy *model.RetryPolicy
+		idle   time.Duration
+	}{
+		"":                   {nil, idle},
+		`{"max_retries": 0}`: {nil, idle},
+		`{"max_retries": 0, "stream_idle_timeout": "90s"}`: {nil, 90 * time.Second},
+		`{}`:                 {policy(2, 2, base, overloaded), idle},
+		`{"max_retries": 5}`: {policy(5, 2, base, overloaded), idle},
+		`{"backoff_base": "0s", "overloaded_backoff_base": "1m30s"}`:                {policy(2, 2, 0, 90*time.Second), idle},
+		`{"backoff_base_ms": 250, "overloaded_backoff_base_ms": 0}`:                 {policy(2, 2, 250*time.Millisecond, 0), idle},
+		`{"max_retries": 1, "max_stream_retries": 0, "stream_idle_timeout": "10s"}`: {policy(1, 0, base, overloaded), 10 * time.Second},
+		`{"max_retries": 100, "stream_idle_timeout_secs": 5}`:                       {policy(100, 2, base, overloaded), 5 * time.Second},
+		`{"stream_idle_timeout": "0s", "max_stream_retries": 7}`:                    {policy(2, 7, base, overloaded), 0},
+		`{"backoff_base": "1s", "backoff_base_ms": 7}`:                              {policy(2, 2, time.Second, overloaded), idle},
 	} {
 		set := retrying(section)
 		if section == "" {
 			set = func(*spec.Agent) {}
 		}
-		rev := revision(t, agent("a", set))
-		p := plan(t, rev, "a")
-		wrapped, ok := p.Local.Model.(*model.Retrying)
-		if ok != (want != nil) || p.Retried != ok {
-			t.Errorf("section %s: wrapped %v, retried %v", section, ok, p.Retried)
+		p := plan(t, revision(t, agent("a", set)), "a")
+		wrapped, watched := chain(t, p.Local.Model)
+		if (wrapped != nil) != (want.policy != nil) || p.Retried != (wrapped != nil) {
+			t.Errorf("section %s: wrapped %v, retried %v", section, wrapped != nil, p.Retried)
 			continue
 		}
-		if ok {
-			if diff := cmp.Diff(*want, wrapped.Policy); diff != "" {
-				t.Errorf("section %s (-want +got):\n%s", section, diff)
+		if watched.Idle != want.idle {
+			t.Errorf("section %s: a stream may be silent for %s, want %s", section, watched.Idle, want.idle)
+		}
+		if wrapped == nil {
+			if watched.Breaker == nil {
+				t.Errorf("section %s: there is no breaker", section)
 			}
+			continue
+		}
+		if wrapped.Breaker == nil || watched.Breaker != nil {
+			t.Errorf("section %s: the breaker does not count calls, but attempts", section)
+		}
+		if diff := cmp.Diff(*want.policy, wrapped.Policy); diff != "" {
+			t.Errorf("section %s (-want +got):\n%s", section, diff)
 		}
 	}
 }
@@ -91,8 +121,8 @@ func TestModelsAndPools(t *testing.T) {
 	}
 }
 
-// The members of a pool are wrapped, not the pool, and its state is one for all
-// agents of a revision that wrap them alike.
+// Calls are repeated around a pool, whose state is one for all agents of a
+// revision that wait equally long for its members.
 func TestPoolsLiveWithTheRevision(t *testing.T) {
 	t.Parallel()
 	uses := func(section string) func(*spec.Agent) {
@@ -105,24 +135,85 @@ func TestPoolsLiveWithTheRevision(t *testing.T) {
 	}
 	edits := []draft{
 		agent("a", uses("")), agent("b", uses("")), agent("never", uses(`{"max_retries": 0, "backoff_base": "9s"}`)),
-		agent("c", uses(`{}`)), agent("d", uses(`{"max_retries": 2}`)),
+		agent("c", uses(`{}`)), agent("d", uses(`{"max_retries": 7}`)), agent("patient", uses(`{"stream_idle_timeout": "5m"}`)),
 		func(d *registry.Draft) {
 			d.Pools.Put("pool", &spec.Pool{ID: "pool", Members: []spec.PoolMember{{ModelID: "m"}}})
 		},
 	}
-	rev := revision(t, edits...)
-	of := func(id string) model.Executor { return plan(t, rev, id).Local.Model }
-	if of("a") != of("a") || of("a") != of("b") || of("a") != of("never") || of("c") != of("d") {
-		t.Error("agents that wrap alike have pools of their own")
+	of := func(rev *registry.Revision, id string) *model.Pool {
+		exec := plan(t, rev, id).Local.Model
+		if r, ok := exec.(*model.Retrying); ok {
+			if r.Breaker != nil {
+				t.Errorf("agent %s has a breaker around its pool", id)
+			}
+			exec = r.Executor
+		}
+		return exec.(*model.Pool)
 	}
-	if of("a") == of("c") {
-		t.Error("agents that wrap differently share a pool")
+	rev := revision(t, edits...)
+	for _, id := range []string{"a", "b", "never", "c", "d"} {
+		if of(rev, id) != of(rev, "a") {
+			t.Errorf("agent %s has a pool of its own", id)
+		}
+	}
+	if of(rev, "patient") == of(rev, "a") {
+		t.Error("agents that wait differently long share a pool")
 	}
 	if !plan(t, rev, "c").Retried || plan(t, rev, "never").Retried {
 		t.Error("the plans do not say who retries")
 	}
-	if again := plan(t, revision(t, edits...), "a").Local.Model; again == of("a") {
+	if of(revision(t, edits...), "a") == of(rev, "a") {
 		t.Error("two revisions share a pool")
+	}
+}
+
+// The breaker of a model is one for all that call it, alone or in a pool.
+func TestBreakersLiveWithTheRevision(t *testing.T) {
+	t.Parallel()
+	down := &model.Error{Class: model.Provider, Message: "down"}
+	edit := func(d *registry.Draft) {
+		d.Providers.Put("p", failing{down})
+		d.Pools.Put("pool", &spec.Pool{ID: "pool", Members: []spec.PoolMember{{ModelID: "m"}}})
+	}
+	edits := []draft{
+		agent("plain"), agent("retrying", retrying(`{"max_retries": 1, "backoff_base": "0s"}`)),
+		agent("pooled", func(a *spec.Agent) { a.ModelID = "pool" }), edit,
+	}
+	rev := revision(t, edits...)
+	call := func(rev *registry.Revision, id string) (failed error) {
+		for _, err := range plan(t, rev, id).Local.Model.Stream(t.Context(), &model.Request{SessionID: "s"}) {
+			failed = err
+		}
+		return failed
+	}
+	for i, id := range []string{"plain", "retrying", "pooled", "plain", "retrying"} {
+		if err := call(rev, id); !errors.Is(err, down) {
+			t.Fatalf("call %d, of %s, ended with %v", i, id, err)
+		}
+	}
+	for _, id := range []string{"plain", "retrying", "pooled"} {
+		if err := call(rev, id); !errors.Is(err, model.ErrCircuitOpen) {
+			t.Errorf("the call of %s ended with %v", id, err)
+		}
+	}
+	if err := call(revision(t, edits...), "plain"); !errors.Is(err, down) {
+		t.Errorf("in a new revision the call ended with %v", err)
+	}
+}
+
+// A model that says what it reads is sent nothing else.
+func TestAModelIsSentWhatItReads(t *testing.T) {
+	t.Parallel()
+	rev := revision(t, agent("a"), func(d *registry.Draft) {
+		d.Models.Put("m", &spec.Model{ID: "m", ProviderID: "p", UpstreamModel: "up", Modalities: &spec.Modalities{Input: []spec.Modality{spec.ModalityText}}})
+	})
+	picture := model.Message{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartImage, Blob: &model.Blob{MediaType: "image/png"}}}}
+	var failed error
+	for _, err := range plan(t, rev, "a").Local.Model.Stream(t.Context(), &model.Request{Messages: []model.Message{picture}}) {
+		failed = err
+	}
+	if e := model.AsError(failed); e.Class != model.InvalidRequest || e.Message != "model m does not read image; it reads text" {
+		t.Errorf("the call ended with %v", failed)
 	}
 }
 

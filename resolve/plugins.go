@@ -10,6 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/window"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // load is the second stage. It finds the agent's plugins, adds the runtime's
@@ -58,17 +60,34 @@ func (t *template) findPlugins() {
 
 // injectPlugins adds the runtime's own plugins.
 func (t *template) injectPlugins() {
-	t.inject(core.LoopActionsID, core.LoopActions{}, "every local agent has it")
-	rounds := t.agent.Rounds()
-	t.inject(core.MaxRoundsID, core.MaxRounds{}, "max_rounds "+strconv.Itoa(rounds))
-	if n := len(t.agent.StopConditions); n > 0 {
-		t.inject(core.StopConditionsID, core.NewStopConditions(t.agent.StopConditions), "stop_conditions: "+strconv.Itoa(n))
-	}
+	t.loaded = append(t.loaded, t.ownPlugins(t.agent, func(id, why string) { t.trace.add("injected", "plugin", id, why) })...)
 }
 
-func (t *template) inject(id string, plugin plugins.Plugin, why string) {
-	t.loaded = append(t.loaded, plugins.Loaded{ID: id, Plugin: plugin, Core: true})
-	t.trace.add("injected", "plugin", id, why)
+// ownPlugins returns the runtime's own plugins for an agent. A tell that is not
+// nil is told why each is there.
+func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []plugins.Loaded {
+	var list []plugins.Loaded
+	add := func(id string, plugin plugins.Plugin, why string) {
+		list = append(list, plugins.Loaded{ID: id, Plugin: plugin, Core: true})
+		if tell != nil {
+			tell(id, why)
+		}
+	}
+	add(core.LoopActionsID, core.LoopActions{}, "every local agent has it")
+	add(core.MaxRoundsID, core.MaxRounds{}, "max_rounds "+strconv.Itoa(agent.Rounds()))
+	if n := len(agent.StopConditions); n > 0 {
+		add(core.StopConditionsID, core.NewStopConditions(agent.StopConditions), "stop_conditions: "+strconv.Itoa(n))
+	}
+	if consecutive, hard := agent.LoopDetection.Thresholds(); consecutive > 0 {
+		add(core.LoopDetectionID, core.NewLoopDetection(agent.LoopDetection), fmt.Sprintf("loop_detection: %d and %d", consecutive, hard))
+	}
+	if n := len(agent.ToolBudgets); n > 0 {
+		add(core.ToolBudgetsID, core.NewToolBudgets(agent.ToolBudgets), "tool_budgets: "+strconv.Itoa(n))
+	}
+	if agent.ContextPolicy != nil && t.executor != nil {
+		add(window.ID, t.window(agent), "context_policy")
+	}
+	return list
 }
 
 // validateSections validates every section that a loaded plugin claims, decodes

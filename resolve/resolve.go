@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// LocalOnly refuses an endpoint-backed agent with a *RemoteNotLocalError.
 	LocalOnly bool
+	// Overrides take the place of what the agent says, for one turn.
+	Overrides Overrides
 }
 
 // Plan is the outcome of resolving an agent in a revision. Exactly one of Local
@@ -68,14 +70,18 @@ func (t *template) plan(opts Options) (*Plan, error) {
 	if err := t.err(); err != nil {
 		return nil, err
 	}
+	v, err := t.variant(&opts.Overrides)
+	if err != nil {
+		return nil, err
+	}
 	plan := &Plan{
-		Revision: t.index.rev, Agent: t.agent, Remote: t.remote,
+		Revision: t.index.rev, Agent: v.agent, Remote: t.remote,
 		Model: t.agent.ModelID, Retried: t.wrapped, Warnings: t.warnings,
 	}
 	if t.remote != nil {
 		return plan, nil
 	}
-	env, errs := plugins.Build(t.agent, t.loaded, t.sections)
+	env, errs := plugins.Build(v.agent, v.loaded, t.sections)
 	if len(errs) > 0 {
 		// The dry run passed, so a plugin answers differently from call to
 		// call; the turn must not run without it.
@@ -91,6 +97,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 	}
 	plan.Local = &backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
+		ModelID: t.agent.ModelID, Pricing: t.prices, MaxOutput: t.outputLimit, Output: v.form,
 	}
 	return plan, nil
 }

@@ -15,15 +15,15 @@ const RetryKey = "retry"
 // retrySchema is the JSON Schema of the section. Every field may be left out.
 const retrySchema = `{
   "type": "object",
-  "description": "How model calls are repeated that fail before their answer begins.",
+  "description": "How model calls are repeated that fail, and for how long a model may be silent.",
   "properties": {
-    "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated; 0 never."},
+    "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated, for whatever reason; 0 never."},
     "backoff_base": {"type": "string", "format": "duration", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
     "backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "backoff_base in milliseconds."},
     "overloaded_backoff_base": {"type": "string", "format": "duration", "default": "2s", "description": "The same when the provider is overloaded."},
     "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "overloaded_backoff_base in milliseconds."},
-    "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often an answer that breaks off is taken up again."},
-    "stream_idle_timeout": {"type": "string", "format": "duration", "default": "60s", "description": "How long a stream may be silent."},
+    "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How many of these repetitions may take up an answer that broke off; 0 none."},
+    "stream_idle_timeout": {"type": "string", "format": "duration", "default": "60s", "description": "How long a stream may be silent, counted without retries, too; 0 for ever. Twice as long for models that think."},
     "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."}
   },
   "additionalProperties": false
@@ -37,6 +37,7 @@ type retrySettings struct {
 	BackoffBaseMS     *int64  `json:"backoff_base_ms"`
 	OverloadedBase    *string `json:"overloaded_backoff_base"`
 	OverloadedBaseMS  *int64  `json:"overloaded_backoff_base_ms"`
+	MaxStreamRetries  *int    `json:"max_stream_retries"`
 	StreamIdle        *string `json:"stream_idle_timeout"`
 	StreamIdleSeconds *int64  `json:"stream_idle_timeout_secs"`
 }
@@ -49,15 +50,24 @@ func Sections() []plugins.Section {
 	}
 }
 
-// decodeRetry returns the policy of a section; nil when there is none, so that
-// the executor stays unwrapped.
-func decodeRetry(raw json.RawMessage) (*model.RetryPolicy, diag.List) {
+// calling says how a model is called: how calls are repeated, never without a
+// section, and how long a stream may be silent.
+type calling struct {
+	retry model.RetryPolicy
+	idle  time.Duration
+}
+
+// defaultCalling is that of an agent without a section.
+func defaultCalling() calling { return calling{idle: model.DefaultIdleTimeout} }
+
+// decodeRetry returns what a section says.
+func decodeRetry(raw json.RawMessage) (calling, diag.List) {
 	if raw == nil {
-		return nil, nil
+		return defaultCalling(), nil
 	}
 	var s retrySettings
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+		return calling{}, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
 	}
 	var list diag.List
 	span := func(field string, text *string, n *int64, unit, otherwise time.Duration) time.Duration {
@@ -75,14 +85,19 @@ func decodeRetry(raw json.RawMessage) (*model.RetryPolicy, diag.List) {
 			return otherwise
 		}
 	}
-	policy := &model.RetryPolicy{
-		MaxRetries:     model.DefaultMaxRetries,
-		BackoffBase:    span("backoff_base", s.BackoffBase, s.BackoffBaseMS, time.Millisecond, model.DefaultBackoffBase),
-		OverloadedBase: span("overloaded_backoff_base", s.OverloadedBase, s.OverloadedBaseMS, time.Millisecond, model.DefaultOverloadedBackoff),
+	c := calling{
+		retry: model.RetryPolicy{
+			MaxRetries: model.DefaultMaxRetries, MaxStreamRetries: model.DefaultMaxStreamRetries,
+			BackoffBase:    span("backoff_base", s.BackoffBase, s.BackoffBaseMS, time.Millisecond, model.DefaultBackoffBase),
+			OverloadedBase: span("overloaded_backoff_base", s.OverloadedBase, s.OverloadedBaseMS, time.Millisecond, model.DefaultOverloadedBackoff),
+		},
+		idle: span("stream_idle_timeout", s.StreamIdle, s.StreamIdleSeconds, time.Second, model.DefaultIdleTimeout),
 	}
-	span("stream_idle_timeout", s.StreamIdle, s.StreamIdleSeconds, time.Second, 0)
 	if s.MaxRetries != nil {
-		policy.MaxRetries = *s.MaxRetries
+		c.retry.MaxRetries = *s.MaxRetries
 	}
-	return policy, list
+	if s.MaxStreamRetries != nil {
+		c.retry.MaxStreamRetries = *s.MaxStreamRetries
+	}
+	return c, list
 }

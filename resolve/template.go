@@ -5,7 +5,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -25,13 +24,19 @@ type template struct {
 	warnings diag.List
 
 	// Of the first stage.
-	remote   backend.Backend
-	model    *spec.Model
-	pool     *spec.Pool
-	upstream string
-	executor model.Executor
-	retry    *model.RetryPolicy
-	wrapped  bool
+	remote  backend.Backend
+	calling calling
+	wrapped bool
+	served
+	// summary asks the model that writes summaries, when it is another one.
+	summary served
+
+	// prices are what its models cost, and outputLimit how many tokens an answer
+	// may have.
+	prices      map[string]*spec.Pricing
+	outputLimit int
+	// form is that of the final answer; nil for any.
+	form *backend.OutputForm
 
 	// Of the second stage.
 	loaded []plugins.Loaded
@@ -62,6 +67,8 @@ func (x *index) resolve(id string, trace *Trace) *template {
 	t.validate()
 	t.lookup()
 	if agent.Local() {
+		t.prices, t.outputLimit = t.pricing(), t.maxOutput(agent)
+		t.compileOutput()
 		t.load()
 		t.collect()
 	}

@@ -62,6 +62,11 @@ func (t *template) merge() *merger {
 			m.addDelegate(i, id)
 		}
 	}
+	for i, id := range t.agent.Handoffs {
+		if !slices.Contains(t.agent.Handoffs[:i], id) {
+			m.addHandOff(i, id)
+		}
+	}
 	if t.env != nil {
 		for _, p := range t.env.Tools() {
 			m.addPluginTool(p)
@@ -90,6 +95,28 @@ func (m *merger) addDelegate(i int, id string) {
 	if m.free(tools.DelegateID(id), source, path) {
 		tool := m.index.delegate(id, agent)
 		m.add(tools.DelegateID(id), tool.entry, tool.found, path)
+	}
+}
+
+// addHandOff adds the tool that hands the conversation to another agent, which
+// has to run on the local loop, too.
+func (m *merger) addHandOff(i int, id string) {
+	path := m.path(diag.Index("handoffs", i))
+	agent, ok := m.index.set.Agent(id)
+	switch {
+	case !ok:
+		m.lost = append(m.lost, tools.HandOffID(id))
+		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
+	case !agent.Local():
+		m.lost = append(m.lost, tools.HandOffID(id))
+		m.fail(diag.New(diag.RemoteNotLocal, path, "agent %q runs at an endpoint, so the conversation cannot be handed to it", id).
+			WithHint("make it a delegate").ForAgent(m.agent.ID))
+	case agent.ID == m.agent.ID:
+		m.lost = append(m.lost, tools.HandOffID(id))
+		m.fail(diag.New(diag.InvalidValue, path, "agent %q cannot hand the conversation to itself", id).ForAgent(m.agent.ID))
+	case m.free(tools.HandOffID(id), tools.Source{Kind: tools.SourceHandOff, Name: id}, path):
+		tool := m.index.handOff(id, agent)
+		m.add(tools.HandOffID(id), tool.entry, tool.found, path)
 	}
 }
 
@@ -135,27 +162,47 @@ func (m *merger) add(id string, entry *tools.Entry, found diag.List, path string
 	}
 }
 
-// delegateTool is the tool that calls an agent, and what is wrong with it.
-type delegateTool struct {
+// agentTool is a tool that leads to an agent, and what is wrong with it.
+type agentTool struct {
 	entry *tools.Entry
 	found diag.List
 }
 
 // delegate returns the tool that calls an agent, which is the same for all that
 // may call it. The agent is nil when its source was not asked yet.
-func (x *index) delegate(id string, agent *spec.Agent) *delegateTool {
-	if known, ok := x.delegates.Load(id); ok {
-		return known.(*delegateTool) //nolint:forcetypeassert // only these are stored
+func (x *index) delegate(id string, agent *spec.Agent) *agentTool {
+	source := tools.Source{Kind: tools.SourceDelegate, Name: id}
+	return x.agentTool(source, tools.DelegateID(id), func() tools.Tool {
+		return &tools.Delegate{AgentID: id, Description: x.describe(id, agent)}
+	})
+}
+
+// handOff returns the tool that hands the conversation to an agent, which is the
+// same for all that may do so.
+func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
+	source := tools.Source{Kind: tools.SourceHandOff, Name: id}
+	return x.agentTool(source, tools.HandOffID(id), func() tools.Tool {
+		return &tools.HandOff{AgentID: id, Description: x.describe(id, agent)}
+	})
+}
+
+// describe returns what other agents are told of an agent.
+func (x *index) describe(id string, agent *spec.Agent) string {
+	if agent == nil {
+		return "Agent " + id
 	}
-	tool := &tools.Delegate{AgentID: id, Description: "Agent " + id}
-	if agent != nil {
-		effective, _ := x.set.Defaults.Apply(agent)
-		tool.Description = effective.DisplayDescription()
+	effective, _ := x.set.Defaults.Apply(agent)
+	return effective.DisplayDescription()
+}
+
+func (x *index) agentTool(source tools.Source, id string, tool func() tools.Tool) *agentTool {
+	if known, ok := x.agentTools.Load(source); ok {
+		return known.(*agentTool) //nolint:forcetypeassert // only these are stored
 	}
-	made := new(delegateTool)
-	made.entry, made.found = tools.Compile(tools.DelegateID(id), tool, tools.Source{Kind: tools.SourceDelegate, Name: id})
-	known, _ := x.delegates.LoadOrStore(id, made)
-	return known.(*delegateTool) //nolint:forcetypeassert // as above
+	made := new(agentTool)
+	made.entry, made.found = tools.Compile(id, tool(), source)
+	known, _ := x.agentTools.LoadOrStore(source, made)
+	return known.(*agentTool) //nolint:forcetypeassert // as above
 }
 
 // filter applies the catalog, and finds what the gates say of each tool.

@@ -51,12 +51,12 @@ func (m *merger) ids() []string {
 func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) {
 	patterns, literals := catalog.Unmatched(ids)
 	for _, d := range patterns {
-		if d.Entry != "" && !permissionShaped(d.Entry) {
+		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
 			t.warning(diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry))
 		}
 	}
 	for _, d := range literals {
-		if permissionShaped(d.Entry) {
+		if permissionShaped(d.Entry) || t.index.set.Expected(d.Entry) {
 			continue
 		}
 		w := diag.New(diag.UnmatchedTool, t.entryPath(d), "%q names no registered tool", d.Entry)
@@ -133,7 +133,7 @@ func (t *template) warnPermissionRules(ids []string, catalog *tools.Catalog) {
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
 		_, registered := slices.BinarySearch(ids, name)
-		if !literal || seen[name] || registered && catalog.Decide(name).Visible || !registered && t.broken {
+		if !literal || seen[name] || registered && catalog.Decide(name).Visible || !registered && (t.broken || t.index.set.Expected(name)) {
 			continue
 		}
 		seen[name] = true

@@ -222,13 +222,13 @@ func TestCancellingATurnCancelsItsDelegates(t *testing.T) {
 			spec.Agent{ID: "intern", PluginIDs: []string{"spy"}},
 		).WithPlugin("spy", spy))
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel)
+		time.AfterFunc(30*time.Second, cancel)
 		begun := time.Now()
 		var log events
 		got, err := rt.Run(ctx, runtime.Prompt("boss", "go"), &log)
 		checkLog(t, log.list)
 		checkMessages(t, got.Messages)
-		if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) || time.Since(begun) != time.Minute {
+		if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) || time.Since(begun) != 30*time.Second {
 			t.Errorf("the turn ended %s after %s with the error %v", got.Status, time.Since(begun), err)
 		}
 		want := map[string]event.Reason{"boss": event.Cancelled, "clerk": event.Cancelled, "intern": event.Cancelled}

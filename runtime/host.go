@@ -2,35 +2,53 @@ package runtime
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // host serves one running turn.
 type host struct {
 	runtime   *AgentRuntime
 	revision  *registry.Revision
+	where     backend.Backend
+	job       *backend.Job
 	sink      event.Sink
 	turnID    string
 	sessionID string
+	// agent is the one that has the conversation, and env its plugins.
 	agent     string
-	parent    *ancestry
 	env       *plugins.ExecutionEnv
-	seq       uint64
-	// emitting is set while the sink takes in an event, and stays set when it
-	// panics: such a sink is given nothing more but the terminal event.
-	emitting bool
+	parent    *ancestry
+	active    activeAgent
+	artifacts artifacts
+	// watch is told of what the turn waits for; nil when nobody answers.
+	watch func(*event.InteractionRequest)
+
+	seq uint64
+	// gate is what stands in the way of emitting: one goroutine at a time may,
+	// and none behind a sink that panicked, or once the turn was given up.
+	gate atomic.Int32
 }
+
+// activeAgent is the agent that took over the conversation, if one did.
+type activeAgent struct {
+	agent *spec.Agent
+	env   *backend.Environment
+}
+
+// What stands in the way of emitting.
+const (
+	gateOpen int32 = iota
+	gateBusy
+	gateShut
+)
 
 var _ backend.Host = (*host)(nil)
 
@@ -54,45 +72,74 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, sink event.Sink
 	return h
 }
 
-// job returns what the backend is handed.
-func (h *host) job(plan *resolve.Plan, req *Request) *backend.Job {
+// newJob returns what the backend is handed.
+func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *backend.Job {
 	job := &backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
+		Session: req.Session, State: state,
 	}
+	var above *backend.Meter
 	if h.parent != nil {
-		job.Ceiling = h.parent.ceiling
+		job.Ceiling, above = h.parent.ceiling, h.parent.meter
+	}
+	if state == nil {
+		job.Meter = backend.NewMeter(above, plan.Agent.Budgets, backend.Spent{})
+	} else {
+		job.Meter = backend.NewMeter(above, state.Budgets, state.Spent)
+	}
+	if keep := req.Checkpoint; keep != nil {
+		job.Checkpoint = func(ctx context.Context, state *backend.State) error {
+			state.Seq = h.seq
+			return keep(ctx, state)
+		}
+	}
+	if state != nil {
+		h.seq = state.Seq
 	}
 	return job
 }
 
-// start emits the event that opens the turn.
+// start emits the event that opens the turn, or says that it goes on.
 func (h *host) start() {
-	opening := &event.RunStart{AgentID: h.agent, Revision: h.revision.Number()}
+	opening := &event.RunStart{AgentID: h.agent, Revision: h.revision.Number(), Resumed: h.job.State != nil}
 	if h.parent != nil {
 		opening.ParentTurnID, opening.ParentCallID = h.parent.turnID, h.parent.callID
 	}
 	h.emit(opening)
 }
 
-// Emit appends an event to the turn's log. The events that open and end the
-// turn are the runtime's own, so a backend's are dropped, and so is nil.
-func (h *host) Emit(data event.Data) {
-	switch data.(type) {
-	case nil, *event.RunStart, *event.RunFinish:
-	default:
-		h.emit(data)
+// suspended prepares the turn to go on from a state.
+func (h *host) suspended(state *backend.State) {
+	state.Seq = h.seq
+	h.job.State = state
+	h.job.Meter = h.job.Meter.Rest(state.Spent)
+	if h.agent != h.job.Agent.ID {
+		h.job.Agent, h.job.Local = h.active.agent, h.active.env
 	}
 }
 
+// Emit appends an event to the turn's log. The events that open and end the
+// turn are the runtime's own, so a backend's are dropped, and so is nil.
+func (h *host) Emit(data event.Data) {
+	switch d := data.(type) {
+	case nil, *event.RunStart, *event.RunFinish:
+		return
+	case *event.InteractionRequest:
+		if h.watch != nil {
+			h.watch(d)
+		}
+	}
+	h.emit(data)
+}
+
 func (h *host) emit(data event.Data) {
-	if h.emitting {
+	if !h.gate.CompareAndSwap(gateOpen, gateBusy) {
 		return
 	}
-	h.emitting = true
 	h.seq++
 	h.sink.Emit(event.Event{Seq: h.seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
-	h.emitting = false
+	h.gate.CompareAndSwap(gateBusy, gateOpen)
 }
 
 // last emits the terminal event. A sink that panics cannot keep the turn from
@@ -103,72 +150,23 @@ func (h *host) last(done *event.RunFinish) (err error) {
 			err = backend.Panicked(v)
 		}
 	}()
-	h.emitting = false
-	h.emit(done)
+	h.gate.Store(gateShut)
+	h.seq++
+	h.sink.Emit(event.Event{Seq: h.seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: done})
 	return nil
 }
 
-// DelegationError says that a delegate was not started.
-type DelegationError struct {
-	// Agent is the agent that was to be called.
-	Agent string
-	// Chain are the agents whose turns led there, the root first.
-	Chain []string
-	// Depth is the limit that was reached; 0 when the agent already is part of
-	// the chain.
-	Depth int
-}
-
-// Error names the agent and the chain.
-func (e *DelegationError) Error() string {
-	chain := strings.Join(e.Chain, " → ")
-	if e.Depth > 0 {
-		return fmt.Sprintf("agent %s was not called: delegates may be nested %d deep (%s)", e.Agent, e.Depth, chain)
-	}
-	return fmt.Sprintf("agent %s was not called: it is waiting for this call itself (%s → %s)", e.Agent, chain, e.Agent)
-}
-
-// Delegate runs a turn of another agent as part of this one: in the same
-// revision, under the same context, and under whatever this turn's own agent is
-// held to.
-func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
-	next, err := h.descend(&req)
+// HandOff resolves the agent that takes over the conversation. It has to run on
+// the local loop, which has the conversation.
+func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+	plan, err := resolve.Resolve(ctx, h.revision, agentID, resolve.Options{LocalOnly: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	result, err := h.runtime.run(ctx, h.revision, &Request{
-		AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)},
-	}, nil, next)
-	if result == nil {
-		return nil, err
-	}
-	return &tools.DelegateResult{
-		TurnID: result.TurnID, Status: result.Status, Termination: result.Termination,
-		Response: result.Response, Steps: result.Steps, Usage: result.Usage,
-	}, nil
+	h.agent, h.env = plan.Agent.ID, plan.Local.Env
+	h.active = activeAgent{plan.Agent, plan.Local}
+	return plan.Agent, plan.Local, nil
 }
 
-// descend checks that another agent may be called from here, and returns where
-// its turn will come from.
-func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
-	next := &ancestry{turnID: h.turnID, callID: req.CallID}
-	if h.parent != nil {
-		next.chain = h.parent.chain
-		next.ceiling = slices.Clone(h.parent.ceiling)
-	}
-	next.chain = append(slices.Clone(next.chain), h.agent)
-	if h.env != nil {
-		next.ceiling = append(next.ceiling, h.env.Ceiling()...)
-	}
-	target := req.AgentID
-	if agent, ok := h.revision.Set().Agent(target); ok {
-		target = agent.ID
-	}
-	if slices.Contains(next.chain, target) {
-		return nil, &DelegationError{Agent: target, Chain: next.chain}
-	}
-	if len(next.chain) > h.runtime.depth {
-		return nil, &DelegationError{Agent: target, Chain: next.chain, Depth: h.runtime.depth}
-	}
-	return next, nil
-}
+// KeepArtifact keeps something until the turn's result is dropped.
+func (h *host) KeepArtifact(a *backend.Artifact) error { return h.artifacts.keep(a) }

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -25,12 +26,26 @@ type Request struct {
 	// modify it.
 	History []model.Message
 	// SessionID names the conversation; empty makes it a conversation of this
-	// turn alone.
+	// turn alone. Session is the state that its earlier turns left, as
+	// Result.Session has it.
 	SessionID string
+	Session   map[string]json.RawMessage
 	// TurnID is the turn's id; empty makes a new one.
 	TurnID string
-	// Params override those of the agent, field by field.
-	Params model.Params
+	// Params override those of the agent, field by field, and Overrides its
+	// limits and the form of its answer.
+	Params    model.Params
+	Overrides resolve.Overrides
+
+	// State goes on with a turn that was stopped or suspended, with the input,
+	// history and turn id that it began with. The agent is that of the state.
+	State *backend.State
+	// Resolutions are the answers to what the turn waits for.
+	Resolutions []plugins.Resolution
+	// Checkpoint, when set, is handed the turn's state after each step that does
+	// not end it. With backend.ErrYield the turn stops there, without having
+	// ended; any other error fails it.
+	Checkpoint func(ctx context.Context, state *backend.State) error
 }
 
 // Prompt returns a request for a turn whose input is one message of the user.
@@ -42,21 +57,34 @@ func Prompt(agentID, text string) Request {
 type Result struct {
 	TurnID    string
 	SessionID string
-	// Agent is the id of the agent that worked on it.
+	// Agent is the id of the agent that had the conversation at the end.
 	Agent string
 	// Revision is the number of the revision that the turn resolved in.
 	Revision    uint64
 	Status      event.Status
 	Termination event.Termination
-	// Response is the text of the last answer.
+	// Response is the text of the last answer; the JSON value alone when the
+	// answer was to have a form.
 	Response string
+	// FinishReason is why the last answer ended.
+	FinishReason model.FinishReason
 	// Messages are those that the turn added to the conversation behind its
 	// input.
 	Messages []model.Message
 	Steps    int
 	Usage    model.Usage
-	// Tickets are what suspended calls wait for.
+	// Cost is what the model calls cost; nil when no model has a price.
+	Cost *event.Cost
+	// Tickets are what suspended calls wait for, and State is what the turn goes
+	// on from when it was suspended or stopped.
 	Tickets []*plugins.Ticket
+	State   *backend.State
+	// Session is the state that the turn leaves for later turns of its session.
+	Session map[string]json.RawMessage
+	// Journal records the tools that were called, and Artifacts what was too
+	// large for the conversation.
+	Journal   []backend.JournalEntry
+	Artifacts []*backend.Artifact
 	// DeadLetters are what plugins asked for and could not be carried out.
 	DeadLetters []plugins.DeadLetter
 }
@@ -86,15 +114,22 @@ func (e *TurnError) Unwrap() error { return e.Err }
 // ErrNoInput says that a request has no message to work on.
 var ErrNoInput = errors.New("the request has no input: give at least one message")
 
-// Run runs a turn on the caller's goroutine and returns what it came to. The
-// events go to the sink, which may be nil, from run_start to exactly one
-// run_finish.
+// Run runs a turn and returns what it came to. The events go to the sink, which
+// may be nil, from run_start to exactly one run_finish. A turn that has to wait
+// for something outside ends as suspended; Start is for turns that somebody
+// answers.
 //
-// A request that cannot begin, because its agent does not resolve or it has no
-// input, gives an error, no result and no event. A turn that began and failed
-// or was cancelled gives both a result and a *TurnError.
+// A request that cannot begin, because its agent does not resolve, it has no
+// input, or an answer does not fit, gives an error, no result and no event. A
+// turn that began and failed or was cancelled gives both a result and a
+// *TurnError. One that was stopped between two steps gives a result with a
+// State, backend.ErrYield, and no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
-	return r.run(ctx, r.registry.Current(), &req, sink, nil)
+	h, err := r.prepare(ctx, r.registry.Current(), &req, sink, nil)
+	if err != nil {
+		return nil, err
+	}
+	return h.run(ctx)
 }
 
 // ancestry is where a delegated turn comes from.
@@ -103,13 +138,23 @@ type ancestry struct {
 	// chain are the agents above, the root first.
 	chain   []string
 	ceiling []plugins.CeilingGate
+	meter   *backend.Meter
 }
 
-func (r *AgentRuntime) run(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*Result, error) {
+// prepare resolves what a turn needs, or says why it cannot begin.
+func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
 	if len(req.Input) == 0 {
 		return nil, ErrNoInput
 	}
-	plan, err := resolve.Resolve(ctx, rev, req.AgentID, resolve.Options{})
+	agentID := req.AgentID
+	state, err := goOn(req)
+	if err != nil {
+		return nil, err
+	}
+	if state != nil {
+		agentID = state.Agent
+	}
+	plan, err := resolve.Resolve(ctx, rev, agentID, resolve.Options{Overrides: req.Overrides})
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +163,30 @@ func (r *AgentRuntime) run(ctx context.Context, rev *registry.Revision, req *Req
 		return nil, err
 	}
 	h := r.newHost(plan, req, sink, parent)
-	job := h.job(plan, req)
-	begun := time.Now()
-	result, err := execute(ctx, where, job, h)
-	return h.finish(rev, result, err, begun)
+	h.where = where
+	h.job = h.newJob(plan, req, state)
+	return h, nil
+}
+
+// goOn returns the state that a turn goes on from, with the answers taken in;
+// nil for a turn that begins.
+func goOn(req *Request) (*backend.State, error) {
+	if req.State == nil {
+		if len(req.Resolutions) > 0 {
+			return nil, &backend.UnknownTicketError{Target: req.Resolutions[0].Target}
+		}
+		return nil, nil //nolint:nilnil // the turn begins
+	}
+	state := req.State.Clone()
+	if err := state.Check(); err != nil {
+		return nil, err
+	}
+	for _, r := range req.Resolutions {
+		if err := state.Resolve(r); err != nil {
+			return nil, err
+		}
+	}
+	return state, nil
 }
 
 // place returns the backend that runs the plan, if it can do what the request
@@ -150,24 +215,18 @@ func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Ba
 	return where, nil
 }
 
-// execute runs the job and turns a panic of the backend, or of the sink behind
-// it, into an error.
-func execute(ctx context.Context, where backend.Backend, job *backend.Job, h *host) (result *backend.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			result, err = nil, backend.Panicked(v)
-		}
-	}()
-	h.start()
-	result, err = where.Execute(ctx, job, h)
-	if err != nil {
-		_ = err.Error() // a nil pointer in an error panics here, and not behind the turn's back
+// run opens the turn, runs it, and ends it.
+func (h *host) run(ctx context.Context) (*Result, error) {
+	begun := time.Now()
+	res, err := h.execute(ctx)
+	if errors.Is(err, backend.ErrYield) && res != nil && res.State != nil {
+		return h.result(res), backend.ErrYield
 	}
-	return result, err
+	return h.finish(res, err, begun)
 }
 
 // finish emits the one terminal event and returns what the turn came to.
-func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, begun time.Time) (*Result, error) {
+func (h *host) finish(res *backend.Result, err error, begun time.Time) (*Result, error) {
 	if res == nil {
 		res = &backend.Result{}
 	}
@@ -177,7 +236,10 @@ func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, be
 		res.Termination.Type = event.NaturalEnd
 	}
 	status := res.Termination.Status()
-	done := &event.RunFinish{Status: status, Termination: res.Termination, Usage: event.Usage(res.Usage), Steps: res.Steps}
+	done := &event.RunFinish{
+		Status: status, Termination: res.Termination, Usage: event.Usage(res.Usage), Cost: res.Cost,
+		Steps: res.Steps, FinishReason: string(res.FinishReason),
+	}
 	if res.Response != "" || status == event.StatusSucceeded {
 		done.Result = &event.Outcome{Response: res.Response}
 	}
@@ -185,15 +247,26 @@ func (h *host) finish(rev *registry.Revision, res *backend.Result, err error, be
 		err = sinkErr
 	}
 	h.log(res, status, err, begun)
-	out := &Result{
-		TurnID: h.turnID, SessionID: h.sessionID, Agent: h.agent, Revision: rev.Number(),
-		Status: status, Termination: res.Termination, Response: res.Response, Messages: res.Messages,
-		Steps: res.Steps, Usage: res.Usage, Tickets: res.Tickets, DeadLetters: res.DeadLetters,
-	}
+	out := h.result(res)
 	if err != nil || status == event.StatusFailed {
-		return out, &TurnError{TurnID: h.turnID, Agent: h.agent, Termination: res.Termination, Err: err}
+		return out, &TurnError{TurnID: h.turnID, Agent: out.Agent, Termination: res.Termination, Err: err}
 	}
 	return out, nil
+}
+
+// result returns what the turn came to, or how far it came.
+func (h *host) result(res *backend.Result) *Result {
+	out := &Result{
+		TurnID: h.turnID, SessionID: h.sessionID, Agent: h.agent, Revision: h.revision.Number(),
+		Status: res.Termination.Status(), Termination: res.Termination, Response: res.Response,
+		FinishReason: res.FinishReason, Messages: res.Messages, Steps: res.Steps, Usage: res.Usage, Cost: res.Cost,
+		Tickets: res.Tickets, State: res.State, Session: res.Session,
+		Journal: res.Journal, Artifacts: h.artifacts.kept, DeadLetters: res.DeadLetters,
+	}
+	if out.State != nil {
+		out.State.Seq = h.seq
+	}
+	return out
 }
 
 func (h *host) log(res *backend.Result, status event.Status, err error, begun time.Time) {

@@ -37,7 +37,7 @@ func TestATurn(t *testing.T) {
 	last := log.list[len(log.list)-1].Data
 	want := &event.RunFinish{
 		Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd},
-		Result: &event.Outcome{Response: "all is well"}, Usage: event.Usage{Input: 20, Output: 2}, Steps: 2,
+		Result: &event.Outcome{Response: "all is well"}, Usage: event.Usage{Input: 20, Output: 2}, Steps: 2, FinishReason: "stop",
 	}
 	if diff := cmp.Diff(want, last); diff != "" {
 		t.Error(diff)
@@ -168,8 +168,8 @@ func TestATurnThatFailsGivesItsCause(t *testing.T) {
 	if got.Termination != want || got.Status != event.StatusFailed || got.Usage.Total() != 0 {
 		t.Errorf("the turn ended by %+v", got.Termination)
 	}
-	if finish := log.list[len(log.list)-1].Data.(*event.RunFinish); finish.Result != nil {
-		t.Errorf("a turn that came to nothing has the result %+v", finish.Result)
+	if finish := log.list[len(log.list)-1].Data.(*event.RunFinish); finish.Result == nil || finish.Result.Response != "well" {
+		t.Errorf("what was said before the failure is %+v", finish.Result)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestASuspendedTurnIsNoError(t *testing.T) {
 	var log events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
 	checkLog(t, log.list)
-	if err != nil || got.Status != event.StatusWaiting || len(got.Tickets) != 1 || got.Tickets[0] != ticket {
+	if err != nil || got.Status != event.StatusWaiting || len(got.Tickets) != 1 || got.Tickets[0].ID != "t" || got.State == nil {
 		t.Errorf("the turn ended %s with the tickets %v and the error %v", got.Status, got.Tickets, err)
 	}
 }

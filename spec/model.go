@@ -47,6 +47,17 @@ type Pricing struct {
 	Currency              string   `json:"currency,omitempty" default:"USD" doc:"Currency of the prices, as an ISO 4217 code."`
 }
 
+// DefaultCurrency is that of prices that name none.
+const DefaultCurrency = "USD"
+
+// CurrencyCode returns the currency of the prices.
+func (p *Pricing) CurrencyCode() string {
+	if p.Currency == "" {
+		return DefaultCurrency
+	}
+	return p.Currency
+}
+
 // Clone returns a copy of m that shares nothing with it.
 func (m *Model) Clone() *Model {
 	c := *m

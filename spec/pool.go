@@ -50,7 +50,7 @@ func (m *PoolMember) Share() float64 {
 // Routing says how the home member of a session is chosen.
 type Routing struct {
 	Home        string `json:"home,omitempty" enum:"deterministic|round_robin|first_healthy" default:"deterministic" doc:"deterministic: by a hash of the session; round_robin: in turn; first_healthy: the first that works."`
-	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept."`
+	StickyScope string `json:"sticky_scope,omitempty" enum:"session|run" default:"session" doc:"How long a home is kept: by the session, or by one turn (run)."`
 }
 
 // Switch says when a call moves on to another member of the pool.

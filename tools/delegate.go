@@ -33,6 +33,9 @@ type DelegateRequest struct {
 	Prompt  string
 	// CallID is the tool call that asks.
 	CallID string
+	// Resumed continues a turn that waited; its State is the one that
+	// DelegateResult carried.
+	Resumed *Resumed
 }
 
 // DelegateResult is what a delegate's turn came to.
@@ -43,6 +46,12 @@ type DelegateResult struct {
 	Response    string
 	Steps       int
 	Usage       model.Usage
+	// Cost is what the turn's model calls cost; nil when none has a price.
+	Cost *event.Cost
+	// Questions are what a turn waits for that did not end, and State is what it
+	// goes on from.
+	Questions []Question
+	State     json.RawMessage
 }
 
 // Delegate is the tool that calls another agent.
@@ -79,9 +88,12 @@ func (d *Delegate) Call(ctx context.Context, call *Call) (Result, error) {
 	if strings.TrimSpace(args.Prompt) == "" {
 		return ErrorResult("tool_input_invalid: prompt is blank"), nil
 	}
-	res, err := call.Host.Delegate(ctx, DelegateRequest{AgentID: d.AgentID, Prompt: args.Prompt, CallID: call.ID})
+	res, err := call.Host.Delegate(ctx, DelegateRequest{AgentID: d.AgentID, Prompt: args.Prompt, CallID: call.ID, Resumed: call.Resumed})
 	if err != nil {
 		return Result{}, err
+	}
+	if len(res.Questions) > 0 {
+		return Result{Wait: &Wait{Questions: res.Questions, State: res.State}}, nil
 	}
 	if res.Status != event.StatusSucceeded {
 		return ErrorResult(fmt.Sprintf("agent %s did not finish: %s", d.AgentID, describe(res.Termination))), nil

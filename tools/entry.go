@@ -28,6 +28,8 @@ const (
 	SourceGlobal SourceKind = "global"
 	// SourceDelegate is an agent that may be called.
 	SourceDelegate SourceKind = "delegate"
+	// SourceHandOff is an agent that the conversation may be handed to.
+	SourceHandOff SourceKind = "hand-off"
 	// SourcePlugin is a tool that a plugin registered.
 	SourcePlugin SourceKind = "plugin"
 )
@@ -35,14 +37,18 @@ const (
 // Source says what gave an agent a tool.
 type Source struct {
 	Kind SourceKind `json:"kind"`
-	// Name is the id of the delegate or plugin; empty for a global tool.
+	// Name is the id of the agent or plugin, and for a global tool the id of the
+	// bundle that it belongs to, or empty.
 	Name string `json:"name,omitempty"`
 }
 
-// String returns the source as a person would name it: "global tool",
-// "delegate x", "plugin y".
+// String returns the source as a person would name it: "global tool", "global
+// tool of x", "delegate y", "plugin z".
 func (s Source) String() string {
-	if s.Kind == SourceGlobal {
+	switch {
+	case s.Kind == SourceGlobal && s.Name != "":
+		return "global tool of " + s.Name
+	case s.Kind == SourceGlobal:
 		return "global tool"
 	}
 	return string(s.Kind) + " " + s.Name
@@ -92,7 +98,7 @@ func Compile(id string, tool Tool, source Source) (entry *Entry, list diag.List)
 	}
 	return &Entry{
 		ID: id, Source: source, Tool: tool, Descriptor: d, schema: compiled,
-		declaration: model.Tool{Name: id, Description: d.Description, Parameters: d.Parameters},
+		declaration: model.Tool{Name: id, Description: d.Description, Parameters: d.Parameters, Output: d.Output},
 	}, list
 }
 
@@ -131,7 +137,8 @@ func (e *Entry) WithTool(tool Tool) *Entry {
 
 // Execute validates the arguments and calls the tool. Whatever goes wrong is a
 // result that tells the model so: arguments that do not fit, an error, a
-// panic, a passed deadline. The result is readable.
+// panic, a passed deadline. The result is readable. The tool finds the call in
+// its context, too.
 func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -141,7 +148,7 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 	if problem := e.checkArguments(call.Arguments); problem != "" {
 		return ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
-	result, err := e.Tool.Call(ctx, call)
+	result, err := e.Tool.Call(WithCall(ctx, call), call)
 	if err != nil {
 		result = ErrorResult(e.explain(ctx, err))
 	}
@@ -184,23 +191,29 @@ func (e *Entry) EndedText(err error) string {
 
 // Readable returns the result as a model reads it: with Data for its text when
 // it has no content, and cut to MaxOutput.
-func (r Result) Readable() Result {
+func (r Result) Readable() Result { return r.Within(MaxOutput) }
+
+// Within returns the result as Readable does, with text of at most limit bytes.
+func (r Result) Within(limit int) Result {
 	if len(r.Content) == 0 && len(r.Data) > 0 {
 		r.Content = []model.Part{model.Text(string(r.Data))}
 	}
-	r.Content = limit(r.Content, MaxOutput)
+	total := 0
+	for i := range r.Content {
+		total += len(r.Content[i].Text)
+	}
+	if total > limit {
+		if r.Whole == "" { // else it was cut before
+			r.Whole = model.PartsText(r.Content)
+		}
+		r.Content = cutTo(limit, r.Content, total)
+	}
 	return r
 }
 
-// limit cuts the text among parts to a number of bytes in all.
-func limit(parts []model.Part, room int) []model.Part {
-	total := 0
-	for i := range parts {
-		total += len(parts[i].Text)
-	}
-	if total <= room {
-		return parts
-	}
+// cutTo cuts the text among parts, which has total bytes, to the bytes that
+// there is room for.
+func cutTo(room int, parts []model.Part, total int) []model.Part {
 	out := make([]model.Part, 0, len(parts))
 	for _, p := range parts {
 		if len(p.Text) > room {

@@ -61,6 +61,10 @@ type Descriptor struct {
 	// Parameters is the JSON Schema of the arguments, an object. Empty means
 	// an object without properties.
 	Parameters json.RawMessage
+	// Output is the JSON Schema of the result, where the tool keeps to one. It
+	// is told to vendors that have a place for it; checking results against it
+	// is the tool's own business.
+	Output json.RawMessage
 	// Effect is the class of the tool's effect; empty means Once.
 	Effect Effect
 	// Timeout is how long a call may take; 0 means DefaultTimeout.
@@ -76,6 +80,14 @@ func (d *Descriptor) Limit() time.Duration {
 		return DefaultTimeout
 	}
 	return d.Timeout
+}
+
+// EffectClass returns the class of the tool's effect.
+func (d *Descriptor) EffectClass() Effect {
+	if d.Effect == "" {
+		return Once
+	}
+	return d.Effect
 }
 
 // Call is one call of a tool.
@@ -95,6 +107,8 @@ type Call struct {
 	// IdempotencyKey is the same whenever the same call is repeated, and
 	// differs from that of every other call.
 	IdempotencyKey string
+	// Resumed is set when the call goes on after it waited for something.
+	Resumed *Resumed
 	// Host is what the tool can ask of the runtime. It is never nil.
 	Host Host
 }
@@ -109,6 +123,10 @@ type Host interface {
 	// ends with the call at the latest, whatever the context. An error means
 	// that the agent could not be started.
 	Delegate(ctx context.Context, req DelegateRequest) (*DelegateResult, error)
+	// HandOff lets another agent take over the conversation when the step is
+	// over; of several requests in a step the first counts. An error means that
+	// the conversation cannot go there.
+	HandOff(ctx context.Context, agentID string) error
 }
 
 // Result is what a call came to.
@@ -119,6 +137,12 @@ type Result struct {
 	Data json.RawMessage
 	// IsError tells the model that the call did not do what it asked.
 	IsError bool
+	// Wait, when set, says that the call cannot go on without something from
+	// outside. The rest of the result does not count then.
+	Wait *Wait
+	// Whole is the whole text of a result whose Content was cut; Readable sets
+	// it.
+	Whole string
 }
 
 // TextResult returns a result that consists of a text.
@@ -133,7 +157,10 @@ func ErrorResult(text string) Result {
 // makes one.
 type Settings struct {
 	// ID is the tool's id.
-	ID     string
+	ID string
+	// Dir is the directory of the configuration file, which relative paths
+	// start from; empty is the directory that the runtime runs in.
+	Dir    string
 	Logger *zap.Logger
 
 	_ struct{} // keyed literals only

@@ -1,15 +1,17 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -37,8 +39,16 @@ type note struct {
 	ended error
 	// data is an event to emit.
 	data event.Data
-	// usage is what a delegate used.
-	usage *model.Usage
+	// delegated is what a delegate came to.
+	delegated *tools.DelegateResult
+	// handOff asks for another agent; the answer says why it cannot be.
+	handOff *handOffRequest
+}
+
+// handOffRequest is a tool's wish that another agent takes over.
+type handOffRequest struct {
+	agent  string
+	answer chan error
 }
 
 func (b *batch) tell(n note) {
@@ -48,10 +58,19 @@ func (b *batch) tell(n note) {
 	}
 }
 
-// start runs a call on a goroutine of its own.
-func (b *batch) start(ctx context.Context, i int) {
+// start runs a call on a goroutine of its own. The error says that no further
+// call may run.
+func (b *batch) start(ctx context.Context, i int) error {
 	c := &b.calls[i]
-	c.executed, c.begun = true, time.Now()
+	if err := b.meter.BeginToolCall(); err != nil {
+		return err
+	}
+	key := b.job.TurnID + "/" + strconv.Itoa(b.stats.Steps) + "/" + c.ID
+	if err := b.enter(c, key); err != nil {
+		return err
+	}
+	c.executed = true
+	b.stats.ToolCalls++
 	b.running++
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
 		ctx, c.cancel = context.WithTimeout(ctx, limit)
@@ -60,9 +79,8 @@ func (b *batch) start(ctx context.Context, i int) {
 	}
 	h := &callHost{batch: b, index: i, ctx: ctx, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
-		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.job.Agent.ID,
-		Step:           b.stats.Steps,
-		IdempotencyKey: b.job.TurnID + "/" + strconv.Itoa(b.stats.Steps) + "/" + c.ID,
+		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
+		Step: b.stats.Steps, IdempotencyKey: key, Resumed: c.resumed,
 	}}
 	h.call.Host = h
 	inTime := context.AfterFunc(ctx, func() {
@@ -82,32 +100,91 @@ func (b *batch) start(ctx context.Context, i int) {
 		}()
 		result = entry.Execute(ctx, &h.call)
 	}()
+	return nil
+}
+
+// enter records that a call begins.
+func (b *batch) enter(c *call, key string) error {
+	c.begun = time.Now()
+	c.journal = len(b.journal)
+	b.journal = append(b.journal, backend.JournalEntry{
+		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
+		IdempotencyKey: key, Began: c.begun,
+	})
+	if j, ok := b.host.(backend.Journaler); ok {
+		return j.Journal(&b.journal[c.journal])
+	}
+	return nil
 }
 
 // wait takes in what the calls tell until each has a result.
-func (b *batch) wait() {
+func (b *batch) wait() (err error) {
 	defer b.close()
 	for b.running > 0 {
 		n := <-b.notes
 		c := &b.calls[n.index]
 		switch {
-		case n.usage != nil:
-			b.stats.Usage.Add(*n.usage)
+		case n.delegated != nil:
+			b.addDelegate(n.delegated)
+		case n.handOff != nil:
+			n.handOff.answer <- b.askHandOff(n.handOff.agent)
 		case c.settled: // what comes after the call was given up
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
-			b.running--
-			b.settleCall(c, tools.ErrorResult(c.entry.EndedText(n.ended)), event.CallFailed)
+			err = errors.Join(err, b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended))))
 		default:
-			b.running--
-			outcome := event.CallSucceeded
-			if n.result.IsError {
-				outcome = event.CallFailed
-			}
-			b.settleCall(c, *n.result, outcome)
+			err = errors.Join(err, b.leave(c, *n.result))
 		}
 	}
+	return err
+}
+
+// leave takes in what a call came to, and records its outcome. A call that
+// waits has none yet.
+func (b *batch) leave(c *call, result tools.Result) error {
+	b.running--
+	outcome := event.CallSucceeded
+	switch {
+	case result.Wait != nil && len(result.Wait.Questions) > 0:
+		outcome = event.CallSuspended
+	case result.IsError:
+		outcome = event.CallFailed
+	}
+	entry := &b.journal[c.journal]
+	entry.Outcome, entry.Duration = outcome, time.Since(c.begun)
+	if outcome == event.CallSuspended {
+		c.resume = result.Wait.State
+		b.suspend(c, ticketsOf(result.Wait))
+	} else {
+		b.settleCall(c, result, outcome)
+	}
+	if j, ok := b.host.(backend.Journaler); ok {
+		return j.Journal(entry)
+	}
+	return nil
+}
+
+// addDelegate adds what a delegate used and cost. Its own calls were counted
+// for the budgets already.
+func (b *batch) addDelegate(r *tools.DelegateResult) {
+	b.stats.Usage.Add(r.Usage)
+	if r.Cost == nil {
+		return
+	}
+	b.stats.Cost += r.Cost.Amount
+	b.stats.Currency = cmp.Or(b.stats.Currency, r.Cost.Currency)
+}
+
+// askHandOff notes that another agent takes over when the step is over.
+func (b *batch) askHandOff(agent string) error {
+	if err := b.mayHandOff(agent); err != nil {
+		return err
+	}
+	if b.handOff == "" {
+		b.handOff = agent
+	}
+	return nil
 }
 
 // close stops listening to the calls. Those that still run, because taking in
@@ -157,9 +234,25 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 		return nil, err
 	}
 	h.activity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
-	usage := result.Usage
-	h.batch.tell(note{index: h.index, usage: &usage})
+	h.batch.tell(note{index: h.index, delegated: result})
 	return result, nil
+}
+
+// HandOff asks for another agent to take over.
+func (h *callHost) HandOff(ctx context.Context, agentID string) error {
+	if h.over.Load() {
+		return fmt.Errorf("hand off to agent %s: the tool call is over", agentID)
+	}
+	asked := &handOffRequest{agent: agentID, answer: make(chan error, 1)}
+	h.batch.tell(note{index: h.index, handOff: asked})
+	select {
+	case err := <-asked.answer:
+		return err
+	case <-h.batch.over:
+		return fmt.Errorf("hand off to agent %s: the tool call is over", agentID)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // activityDelegate is the type of activities that show a delegate.

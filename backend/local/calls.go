@@ -2,6 +2,8 @@ package local
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,11 +23,28 @@ type call struct {
 	entry    *tools.Entry
 	settled  bool
 	executed bool
-	outcome  event.CallOutcome
-	result   tools.Result
-	begun    time.Time
+	// decided tells that the gates let the call through.
+	decided bool
+	outcome event.CallOutcome
+	result  tools.Result
+	begun   time.Time
 	// cancel ends the context of a call that is executed.
 	cancel context.CancelFunc
+	// journal is the place of the call's entry in the turn's journal.
+	journal int
+
+	waiting
+}
+
+// waiting is what a call has that waits, or has waited, for something outside.
+type waiting struct {
+	tickets     []*plugins.Ticket
+	resolutions []plugins.Resolution
+	// resume is what the tool needs to go on, and resumed what it is given.
+	resume  json.RawMessage
+	resumed *tools.Resumed
+	// edited tells that a person changed the arguments.
+	edited bool
 }
 
 // callsOf returns the calls that an answer asks for.
@@ -38,19 +57,65 @@ func callsOf(answer *model.Message) []call {
 	return calls
 }
 
-// runCalls decides about the calls of an answer, executes those that are let
-// through, and keeps a result for every one.
-func (t *turn) runCalls(ctx context.Context) (ended *event.Termination, err error) {
-	if t.job.Agent.ToolExecution == spec.Sequential {
+// runCalls judges the calls of an answer as a whole, and works on those that it
+// is not over with.
+func (t *turn) runCalls(ctx context.Context) (*event.Termination, error) {
+	if err := t.meter.Exceeded(); err != nil {
+		return nil, err
+	}
+	if err := t.judgeBatch(ctx); err != nil {
+		return nil, err
+	}
+	return t.workCalls(ctx)
+}
+
+// judgeBatch lets the guards look at all calls of an answer at once. Those that
+// they answer themselves are not executed.
+func (t *turn) judgeBatch(ctx context.Context) error {
+	if !t.engine.JudgesBatches() {
+		return nil
+	}
+	asked := make([]*model.ToolCall, len(t.calls))
+	for i := range t.calls {
+		asked[i] = t.calls[i].ToolCall
+	}
+	t.watch.begin(plugins.ToolGate)
+	d, err := t.engine.Batch(ctx, asked)
+	t.watch.stop()
+	if err != nil {
+		return err
+	}
+	for i := range t.calls {
+		if result, ok := d.Results[t.calls[i].ID]; ok {
+			t.settleCall(&t.calls[i], result.Readable(), event.CallFailed)
+		}
+	}
+	for _, data := range d.Events {
+		t.host.Emit(data)
+	}
+	if d.Steer != "" {
+		t.notes = append(t.notes, model.User(d.Steer))
+	}
+	t.withoutTools = t.withoutTools || d.Finalize
+	return nil
+}
+
+// workCalls decides about the calls that have no result, executes those that
+// are let through, and keeps the results once every call has one.
+func (t *turn) workCalls(ctx context.Context) (ended *event.Termination, err error) {
+	if t.agent.ToolExecution == spec.Sequential {
 		ended, err = t.oneByOne(ctx, t.calls)
 	} else {
 		ended, err = t.together(ctx, t.calls)
 	}
 	t.engine.Context.Call = nil
-	t.keepResults()
 	if err == nil {
 		err = backend.Ended(ctx)
 	}
+	if err == nil && ended == nil && t.stop == nil && t.waits() {
+		return &event.Termination{Type: event.Suspended}, nil
+	}
+	t.keepResults()
 	switch {
 	case err != nil:
 		return nil, err
@@ -58,15 +123,18 @@ func (t *turn) runCalls(ctx context.Context) (ended *event.Termination, err erro
 		return ended, nil
 	case t.stop != nil:
 		return t.stop, nil
-	case len(t.tickets) > 0:
-		return &event.Termination{Type: event.Suspended}, nil
 	default:
 		return nil, nil //nolint:nilnil // the turn goes on
 	}
 }
 
+// waits reports whether a call waits for something outside.
+func (t *turn) waits() bool {
+	return slices.ContainsFunc(t.calls, func(c call) bool { return c.outcome == event.CallSuspended })
+}
+
 // oneByOne asks the gates about each call when its turn has come, so that they
-// see what the calls before it did.
+// see what the calls before it did. Those behind a call that waits wait for it.
 func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, error) {
 	for i := range calls {
 		ended, err := t.decide(ctx, &calls[i])
@@ -76,6 +144,9 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, 
 		if err := t.execute(ctx, calls[i:i+1]); err != nil {
 			return nil, err
 		}
+		if calls[i].outcome == event.CallSuspended {
+			return nil, nil //nolint:nilnil // the step is suspended
+		}
 	}
 	return nil, nil //nolint:nilnil // the turn goes on
 }
@@ -83,26 +154,28 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, 
 // together asks the gates about all calls, then executes those let through at
 // the same time; a call of a serial tool runs by itself, behind them.
 func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, error) {
+	serial := false
 	for i := range calls {
 		ended, err := t.decide(ctx, &calls[i])
 		if ended != nil || err != nil {
 			return ended, err
 		}
+		serial = serial || calls[i].serial()
 	}
-	serial := func(c *call) bool { return c.entry != nil && c.entry.Descriptor.Serial }
-	if len(calls) == 1 || !slices.ContainsFunc(calls, func(c call) bool { return serial(&c) }) {
+	if len(calls) == 1 || !serial {
 		return nil, t.execute(ctx, calls)
 	}
-	// Settled calls are passed over, so that the first round takes the rest.
+	// Calls that are not decided are passed over, so that the first round takes
+	// the rest.
 	for i := range calls {
-		calls[i].settled = calls[i].settled || serial(&calls[i])
+		calls[i].decided = calls[i].decided && !calls[i].serial()
 	}
 	if err := t.execute(ctx, calls); err != nil {
 		return nil, err
 	}
 	for i := range calls {
-		if c := &calls[i]; serial(c) && !c.executed && c.outcome == "" {
-			c.settled = false
+		if c := &calls[i]; c.serial() && !c.executed && c.outcome == "" {
+			c.decided = true
 			if err := t.execute(ctx, calls[i:i+1]); err != nil {
 				return nil, err
 			}
@@ -111,11 +184,20 @@ func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, 
 	return nil, nil //nolint:nilnil // the turn goes on
 }
 
+func (c *call) serial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
+
 // decide settles a call that is not to be executed: because the model was not
-// offered such a tool, or because a gate says so.
+// offered such a tool, or because a gate says so. A call that has a result, or
+// waits for an answer that did not come, is left as it is.
 func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return nil, err
+	}
+	if c.settled || c.decided || c.outcome == event.CallSuspended && len(c.resolutions) == 0 {
+		return nil, nil //nolint:nilnil // nothing to decide
+	}
+	if done := t.takeUp(c); done {
+		return nil, nil //nolint:nilnil // the turn goes on
 	}
 	c.entry = t.env.Tools.Get(c.Name)
 	switch {
@@ -126,10 +208,18 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", c.Name)), event.CallFailed)
 		return nil, nil //nolint:nilnil // the turn goes on
 	}
-	t.engine.Context.Call = c.ToolCall
+	return t.gate(ctx, c)
+}
+
+// gate asks the gates about a call.
+func (t *turn) gate(ctx context.Context, c *call) (*event.Termination, error) {
+	t.see(c)
+	t.watch.begin(plugins.ToolGate)
 	d := t.engine.Gate(ctx)
+	t.watch.stop()
 	switch d.Kind {
 	case plugins.Allow:
+		c.decided = true
 		return nil, t.phase(ctx, plugins.BeforeToolExecute)
 	case plugins.SetResult:
 		outcome := event.CallSucceeded
@@ -139,14 +229,10 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 		t.settleCall(c, d.Result.Readable(), outcome)
 	case plugins.Suspend:
 		if d.Ticket == nil {
-			d.Ticket = &plugins.Ticket{ID: c.ID, Message: d.Reason}
+			d.Ticket = &plugins.Ticket{Message: d.Reason}
 		}
-		waiting := "[Waiting for something outside]"
-		if d.Ticket.Message != "" {
-			waiting = "[Waiting for something outside: " + d.Ticket.Message + "]"
-		}
-		t.tickets = append(t.tickets, d.Ticket)
-		t.settleCall(c, tools.TextResult(waiting), event.CallSuspended)
+		ticket := *d.Ticket // a gate may hand out the same one twice
+		t.suspend(c, []*plugins.Ticket{&ticket})
 	case plugins.Block:
 		t.settleCall(c, tools.ErrorResult(d.Reason), event.CallFailed)
 		if d.Terminate {
@@ -154,6 +240,15 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 		}
 	}
 	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+// see shows a call to the hooks, and the answer it goes on with.
+func (t *turn) see(c *call) {
+	p := &t.engine.Context
+	p.Call, p.Resolution, p.Ticket = c.ToolCall, nil, nil
+	if len(c.resolutions) > 0 {
+		p.Resolution, p.Ticket = &c.resolutions[0], c.ticket(c.resolutions[0].Target)
+	}
 }
 
 func (t *turn) unknownTool(name string) string {
@@ -170,10 +265,14 @@ func (t *turn) unknownTool(name string) string {
 
 // settleCall gives a call its result and shows it.
 func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
+	artifact := t.keepWhole(c, &result)
 	c.settled, c.outcome, c.result = true, outcome, result
+	if c.edited && !result.IsError {
+		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
+	}
 	done := &event.ToolCallDone{
 		ID: c.ID, Name: c.Name, MessageID: t.messageID("t"), Outcome: outcome,
-		Result: shown(result.Content, result.IsError),
+		Result: shown(result.Content, result.IsError), Artifact: artifact,
 	}
 	if !c.begun.IsZero() {
 		done.DurationMS = time.Since(c.begun).Milliseconds()
@@ -205,13 +304,13 @@ func (t *turn) keepResults() {
 	failed := 0
 	for i := range t.calls {
 		c := &t.calls[i]
-		if c.outcome == "" {
+		if !c.settled {
 			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
 		}
 		if c.outcome == event.CallFailed {
 			failed++
 		}
-		results[i] = model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
+		results[i] = c.message()
 		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
 	t.stats.FailedSteps++
@@ -222,6 +321,11 @@ func (t *turn) keepResults() {
 	t.calls = nil
 }
 
+// message returns the call's result as the conversation keeps it.
+func (c *call) message() model.ToolResult {
+	return model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
+}
+
 const interruptedText = "[Tool execution was interrupted]"
 
 // blocked is how a turn ends that a gate ended.
@@ -229,28 +333,31 @@ func blocked(d *plugins.Decision) *event.Termination {
 	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }
 
-// execute runs the calls that are not settled, all at the same time, and then
-// the hooks behind each, in the order of the calls.
+// execute runs the calls that were let through and have no result, all at the
+// same time, and then the hooks behind each, in the order of the calls.
 func (t *turn) execute(ctx context.Context, calls []call) error {
 	if err := backend.Ended(ctx); err != nil {
 		return err
 	}
 	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
-	for i := range calls {
-		if !calls[i].settled {
-			b.start(ctx, i)
-		}
-	}
-	if b.running == 0 {
-		return nil
-	}
-	b.wait()
+	var refused error
 	for i := range calls {
 		c := &calls[i]
-		if !c.executed {
+		if refused != nil || !c.decided || c.settled || c.executed {
 			continue
 		}
-		t.engine.Context.Call, t.engine.Context.Result = c.ToolCall, &c.result
+		refused = b.start(ctx, i)
+	}
+	if err := errors.Join(refused, b.wait()); err != nil {
+		return err
+	}
+	for i := range calls {
+		c := &calls[i]
+		if !c.executed || !c.settled {
+			continue
+		}
+		t.see(c)
+		t.engine.Context.Result = &c.result
 		err := t.phase(ctx, plugins.AfterToolExecute)
 		t.engine.Context.Result = nil
 		if err != nil {

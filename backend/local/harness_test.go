@@ -33,15 +33,21 @@ type stage struct {
 	pool    bool
 	// delegate answers Host.Delegate.
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
+	// handOff answers Host.HandOff.
+	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error)
 	// sees is told of every event as it is emitted.
 	sees func(event.Data)
+	// job changes the job before it runs.
+	job func(*backend.Job)
 }
 
 // scene is what became of it.
 type scene struct {
 	*backend.Result
-	err    error
-	events []event.Data
+	err       error
+	resumed   bool
+	events    []event.Data
+	artifacts []*backend.Artifact
 }
 
 // play runs the turn.
@@ -77,20 +83,27 @@ func (s stage) playIn(ctx context.Context, t *testing.T) scene {
 	set := tools.NewSet(entries)
 	var out scene
 	h := &host{stage: &s, events: &out.events}
-	out.Result, out.err = local.Backend{}.Execute(ctx, &backend.Job{
+	job := &backend.Job{
 		TurnID: "turn", SessionID: "session", Agent: &s.agent, History: s.history,
 		Input: []model.Message{model.User("go")}, Params: s.params, Ceiling: s.ceiling,
 		Local: &backend.Environment{
 			Model: s.model, Upstream: "upstream", Pool: s.pool, Env: env, Tools: set, Offered: set.Declarations(),
 		},
-	}, h)
+	}
+	job.Meter = backend.NewMeter(nil, s.agent.Budgets, backend.Spent{})
+	if s.job != nil {
+		s.job(job)
+	}
+	out.Result, out.err = local.Backend{}.Execute(ctx, job, h)
+	out.artifacts, out.resumed = h.artifacts, job.State != nil
 	return out
 }
 
 // host collects what a turn emits.
 type host struct {
-	stage  *stage
-	events *[]event.Data
+	stage     *stage
+	events    *[]event.Data
+	artifacts []*backend.Artifact
 }
 
 func (h *host) Emit(data event.Data) {
@@ -102,6 +115,15 @@ func (h *host) Emit(data event.Data) {
 
 func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
 	return h.stage.delegate(ctx, req)
+}
+
+func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error) {
+	return h.stage.handOff(ctx, agentID)
+}
+
+func (h *host) KeepArtifact(a *backend.Artifact) error {
+	h.artifacts = append(h.artifacts, a)
+	return nil
 }
 
 // script is a model that gives one reply to each request.
@@ -288,12 +310,16 @@ func (s *scene) checkWhole(t *testing.T) {
 	if open != 0 {
 		t.Errorf("%d steps never ended", open)
 	}
+	suspended := s.Termination.Type == event.Suspended
 	for id, n := range ready {
-		if n != 0 {
+		if n != 0 && !suspended && !s.resumed {
 			t.Errorf("call %s became ready %d times more often than it was done", id, n)
 		}
 	}
 	for i := range s.Messages {
+		if suspended && i+1 == len(s.Messages) {
+			break // its calls wait
+		}
 		for k, c := range s.Messages[i].ToolCalls() {
 			if i+1 == len(s.Messages) || len(s.Messages[i+1].Parts) <= k {
 				t.Errorf("call %s has no result", c.ID)

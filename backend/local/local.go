@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Backend runs turns on the local loop. The zero value is ready to use.
@@ -28,36 +29,48 @@ const runEndLimit = 5 * time.Second
 // Profile returns what the loop can do.
 func (Backend) Profile() backend.Profile { return backend.LocalProfile() }
 
-// Execute runs one turn. The result is never nil: with an error it says how far
-// the turn came.
+// Execute runs one turn, from its beginning or from job.State. The result is
+// never nil: with an error it says how far the turn came. With backend.ErrYield
+// the turn has not ended.
 func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 	if job.Local == nil {
 		return &backend.Result{}, fmt.Errorf("run agent %s: it has no local environment", job.Agent.ID)
 	}
-	t := newTurn(job, host)
+	t, err := newTurn(job, host)
+	if err != nil {
+		return &backend.Result{}, err
+	}
+	ctx, cancel := t.limited(ctx)
+	defer cancel()
 	termination, err := t.run(ctx)
+	if errors.Is(err, backend.ErrYield) {
+		return t.result(event.Termination{}, err)
+	}
 	if err != nil {
 		termination = backend.TerminationOf(err)
+	}
+	if termination.Type == event.Suspended && job.Answered {
+		return t.result(termination, nil)
+	}
+	if termination.Type != event.Suspended {
+		t.keepResults() // a suspended step may be given up
 	}
 	if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
 		termination, err = backend.TerminationOf(endErr), endErr
 	}
-	return &backend.Result{
-		Termination: termination,
-		Response:    t.response,
-		Messages:    t.transcript[t.first:],
-		Steps:       t.stats.Steps,
-		Usage:       t.stats.Usage,
-		Tickets:     t.tickets,
-		DeadLetters: t.engine.DeadLetters(),
-	}, err
+	return t.result(termination, err)
 }
 
 // turn is one turn on the loop. It belongs to the goroutine that runs Execute.
 type turn struct {
-	job    *backend.Job
+	job   *backend.Job
+	host  backend.Host
+	meter *backend.Meter
+	// form is that of the final answer, whoever gives it; nil for any.
+	form *backend.OutputForm
+	// agent is the one that has the conversation, and env what it runs with.
+	agent  *spec.Agent
 	env    *backend.Environment
-	host   backend.Host
 	engine *plugins.Engine
 	stats  plugins.Stats
 
@@ -69,45 +82,135 @@ type turn struct {
 
 	// answer is reused for every model call; takeIn is take, made once. over is
 	// closed when the context of the call ends.
-	answer   model.Answer
-	takeIn   func(model.Event, error) bool
-	failure  error
-	over     <-chan struct{}
-	response string
-	tickets  []*plugins.Ticket
+	answer  model.Answer
+	takeIn  func(model.Event, error) bool
+	failure error
+	over    <-chan struct{}
 	// plan is what the plugins made of the step's request.
 	plan plugins.RequestPlan
 	// calls are those of the step's answer until their results are kept.
 	calls []call
 	// stop is the end that a plugin asked for outside of AfterInference.
 	stop *event.Termination
+	// watch ends the turn when a plugin takes too long.
+	watch watch
+
+	// kept is what a State carries besides.
+	kept
+}
+
+// kept is the part of a turn's state that a State carries as it is.
+type kept struct {
+	response      string
+	reason        model.FinishReason
+	notes         []model.Message
+	withoutTools  bool
+	continuations int
+	repairs       int
+	handOff       string
+	journal       []backend.JournalEntry
+	resolved      map[string]plugins.Resolution
 }
 
 // room is how many messages a turn's transcript has space for beyond the
 // conversation: enough for most turns, so that it is not copied again.
 const room = 6
 
-func newTurn(job *backend.Job, host backend.Host) *turn {
-	t := &turn{job: job, env: job.Local, host: host, engine: plugins.NewEngine(job.Local.Env, job.Ceiling)}
-	t.takeIn = t.take
-	t.transcript = make([]model.Message, 0, 1+len(job.History)+len(job.Input)+room)
-	if job.Agent.SystemPrompt != "" {
-		t.transcript = append(t.transcript, model.System(string(job.Agent.SystemPrompt)))
-		t.prompt = 1
+func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
+	t := &turn{
+		job: job, host: host, agent: job.Agent, env: job.Local,
+		engine: plugins.NewEngine(job.Local.Env, job.Ceiling), meter: job.Meter, form: job.Local.Output,
 	}
+	t.takeIn = t.take
+	t.begin(len(job.History) + len(job.Input) + room)
 	t.transcript = append(t.transcript, job.History...)
 	t.transcript = append(t.transcript, job.Input...)
 	t.first = len(t.transcript)
+	if job.State != nil {
+		if err := t.restore(job.State); err != nil {
+			return nil, err
+		}
+	} else if job.Session != nil {
+		if err := t.engine.Restore(plugins.State{Session: job.Session}); err != nil {
+			return nil, err
+		}
+	}
 	t.stats.Started = time.Now()
+	t.look()
+	return t, nil
+}
+
+// begin makes a transcript with room for a number of messages, and the agent's
+// prompt.
+func (t *turn) begin(messages int) {
+	t.transcript, t.prompt = make([]model.Message, 0, 1+messages), 0
+	if t.agent.SystemPrompt != "" {
+		t.transcript = append(t.transcript, model.System(string(t.agent.SystemPrompt)))
+		t.prompt = 1
+	}
+}
+
+// look gives the engine what its hooks see.
+func (t *turn) look() {
 	c := &t.engine.Context
-	c.TurnID, c.SessionID, c.Agent, c.Stats = job.TurnID, job.SessionID, job.Agent, &t.stats
-	return t
+	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
+	t.engine.Emit, t.engine.Spend = t.host.Emit, t.spend
+}
+
+// limited returns a context that ends when the turn's time is up, or a plugin
+// takes too long.
+func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, stop := t.job.Abort, t.watch.stop
+	if end == nil {
+		ctx, end = context.WithCancelCause(ctx)
+		stop = func() { t.watch.stop(); end(nil) }
+	}
+	t.watch.end = end
+	left, ok := t.meter.Remaining()
+	if !ok {
+		return ctx, stop
+	}
+	timer := time.AfterFunc(left, func() { end(t.meter.DurationError()) })
+	return ctx, func() { timer.Stop(); stop() }
+}
+
+// result returns what the turn came to, or how far it came. A turn whose state
+// cannot be kept has failed.
+func (t *turn) result(termination event.Termination, err error) (*backend.Result, error) {
+	r := &backend.Result{
+		Termination:  termination,
+		Response:     t.response,
+		Messages:     t.transcript[t.first:],
+		Steps:        t.stats.Steps,
+		Usage:        t.stats.Usage,
+		FinishReason: t.reason,
+		Journal:      t.journal,
+		DeadLetters:  t.engine.DeadLetters(),
+	}
+	if t.agent != t.job.Agent {
+		r.Agent = t.agent.ID
+	}
+	if t.stats.Currency != "" {
+		r.Cost = &event.Cost{Amount: t.stats.Cost, Currency: t.stats.Currency}
+	}
+	left, kept := t.engine.Export()
+	r.Session = left.Session
+	if termination.Type == event.Suspended || termination.Type == "" {
+		r.Tickets = t.tickets()
+		r.State, kept = t.state()
+	}
+	if kept != nil && (err == nil || errors.Is(err, backend.ErrYield)) {
+		r.Termination, err = backend.TerminationOf(kept), kept
+	}
+	return r, err
 }
 
 // run goes through the steps until one ends the turn.
-func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
-	if err := t.phase(ctx, plugins.RunStart); err != nil {
-		return event.Termination{}, err
+func (t *turn) run(ctx context.Context) (event.Termination, error) {
+	if t.job.State == nil {
+		if err := t.phase(ctx, plugins.RunStart); err != nil {
+			return event.Termination{}, err
+		}
 	}
 	for {
 		if err := backend.Ended(ctx); err != nil {
@@ -116,14 +219,41 @@ func (t *turn) run(ctx context.Context) (termination event.Termination, err erro
 		if t.stop != nil {
 			return *t.stop, nil
 		}
-		ended, err := t.step(ctx)
+		ended, err := t.next(ctx)
 		if err != nil {
 			return event.Termination{}, err
 		}
 		if ended != nil {
 			return *ended, nil
 		}
+		if err := t.checkpoint(ctx); err != nil {
+			return event.Termination{}, err
+		}
 	}
+}
+
+// next goes on with the step that was suspended, or through another one.
+func (t *turn) next(ctx context.Context) (*event.Termination, error) {
+	if len(t.calls) > 0 {
+		return t.resume(ctx)
+	}
+	if ended, err := t.changeHands(ctx); ended != nil || err != nil {
+		return ended, err
+	}
+	return t.step(ctx)
+}
+
+// checkpoint hands out the turn's state, if somebody keeps it. The end that a
+// plugin asked for comes first: it is not part of a state.
+func (t *turn) checkpoint(ctx context.Context) error {
+	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
+		return nil
+	}
+	state, err := t.state()
+	if err != nil {
+		return err
+	}
+	return t.job.Checkpoint(ctx, state)
 }
 
 // end runs the last phase, whatever the turn ended by. Its hooks get a context
@@ -155,10 +285,18 @@ func recovered(err *error) {
 // gives up because the turn's context ended does not fail the turn: it ends
 // because the context did.
 func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
+	if t.engine.Idle(phase) {
+		return nil
+	}
 	t.engine.Context.Messages = t.transcript[t.prompt:]
+	t.watch.begin(phase)
 	stop, err := t.engine.Run(ctx, phase)
+	t.watch.stop()
 	if stop != nil && t.stop == nil {
 		t.stop = stop
+	}
+	if to := t.engine.HandOffRequest(); to != "" && t.handOff == "" {
+		t.handOff = to
 	}
 	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
 		return backend.Ended(ctx)
@@ -170,6 +308,19 @@ func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
 func (t *turn) showState() {
 	if snapshot := t.engine.Snapshot(); snapshot != nil {
 		t.host.Emit(&event.StateSnapshot{Snapshot: snapshot})
+	}
+}
+
+// spend counts what a model call used and cost.
+func (t *turn) spend(usage model.Usage, modelID string) {
+	price := t.env.Pricing[modelID]
+	cost := backend.Price(price, usage)
+	t.meter.Spend(usage, cost)
+	if price != nil {
+		t.stats.Cost += cost
+		if t.stats.Currency == "" {
+			t.stats.Currency = price.CurrencyCode()
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func TestStopConditions(t *testing.T) {
 		{"tokens", []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 29}}, says(works, works, text("done")), "token_budget", 2, ""},
 		{"tokens, exactly", []spec.StopCondition{{Type: spec.StopTokenBudget, MaxTotal: 30}}, says(works, text("done")), "", 2, "done"},
 		{"tokens off", []spec.StopCondition{{Type: spec.StopTokenBudget}}, says(works, text("done")), "", 2, "done"},
-		{"errors", []spec.StopCondition{{Type: spec.StopConsecutiveErrors, Max: 2}}, says(breaks, breaks, breaks, text("done")), "consecutive_errors", 3, ""},
+		{"errors", []spec.StopCondition{{Type: spec.StopConsecutiveErrors, Max: 2}}, says(breaks, breaks, text("done")), "consecutive_errors", 2, ""},
 		{"errors in between", []spec.StopCondition{{Type: spec.StopConsecutiveErrors, Max: 2}}, says(breaks, works, breaks, text("done")), "", 4, "done"},
 		{"errors beside a success", []spec.StopCondition{{Type: spec.StopConsecutiveErrors, Max: 2}}, says(breaks, mixed, breaks, text("done")), "", 4, "done"},
 		{"errors off", []spec.StopCondition{{Type: spec.StopConsecutiveErrors}}, says(breaks, breaks, text("done")), "", 3, "done"},

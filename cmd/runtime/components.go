@@ -7,6 +7,8 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -16,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/command"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
+	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
 )
 
 // components is everything that a configuration can put agents together from.
@@ -38,8 +41,8 @@ type availablePlugin struct {
 func shipped() components {
 	return components{
 		kinds: config.Kinds{
-			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind()},
-			Tools:     []tools.Kind{httptool.Kind(), command.Kind()},
+			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
+			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 		},
 		plugins: []availablePlugin{

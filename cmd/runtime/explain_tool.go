@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,9 +102,11 @@ func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 	field, list := "delegates", e.Agent.Delegates
 	switch c.Source.Kind {
 	case tools.SourceGlobal:
-		return diag.Key("tools", c.ID)
+		return diag.Key("tools", cmp.Or(c.Source.Name, c.ID))
 	case tools.SourcePlugin:
 		field, list = "plugin_ids", e.Agent.PluginIDs
+	case tools.SourceHandOff:
+		field, list = "handoffs", e.Agent.Handoffs
 	case tools.SourceDelegate:
 	}
 	if i := slices.Index(list, c.Source.Name); i >= 0 {

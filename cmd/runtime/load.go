@@ -33,6 +33,10 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	return &loaded{names: files, file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
 }
 
+// close closes what the components hold open. What goes wrong then is of no
+// use to whoever gave the command, which is done.
+func (l *loaded) close() { _ = l.builder.Close() }
+
 // unheard returns a logger that takes in everything and writes nothing. With
 // it plugins register what they register for a turn, which a logger that is
 // switched off would let them leave out.

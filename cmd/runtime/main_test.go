@@ -23,12 +23,14 @@ import (
 var update = flag.Bool("update", false, "write the golden output in the scripts anew")
 
 // TestMain makes the commands of the scripts: the program itself, the program
-// with components that misbehave, and what shows the places of diagnostics.
+// with components that misbehave, a server of tools, and what shows the places
+// of diagnostics.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"runtime": main,
-		"broken":  func() { os.Exit(runBroken()) },
-		"places":  func() { os.Exit(places(os.Stdin, os.Stdout)) },
+		"runtime":   main,
+		"broken":    func() { os.Exit(runBroken()) },
+		"mcpserver": mcpServer,
+		"places":    func() { os.Exit(places(os.Stdin, os.Stdout)) },
 	})
 }
 

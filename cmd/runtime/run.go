@@ -34,6 +34,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 		Args: arguments(2, 3),
 	}
 	format := formatFlag(cmd, "text", "json", "events")
+	approve := &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}
+	cmd.Flags().Var(approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		log := &logOutput{out: p.err}
@@ -46,7 +48,11 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 		if err != nil {
 			return err
 		}
-		return runTurn(cmd.Context(), p, l, args[1], prompt, format.value)
+		a := newAnswerer(p.streams, approve.value, l.file.Redact)
+		if !interactive(approve.value, len(args) < 3 || args[2] == "-", p.in) {
+			a = nil
+		}
+		return runTurn(cmd.Context(), p, l, runtime.Prompt(args[1], prompt), format.value, a)
 	}
 	return cmd
 }
@@ -95,7 +101,10 @@ func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
 	}
 }
 
-func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format string) error {
+// runTurn runs a turn; an answerer that is nil answers nothing.
+func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, format string, a *answerer) error {
+	defer l.close()
+	l.builder.LearnTools(ctx)
 	_, list, err := l.check(ctx)
 	if err != nil {
 		return err
@@ -107,8 +116,9 @@ func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format s
 	if err != nil {
 		return err
 	}
+	defer func() { _ = rt.Close() }() // of what was published since, too
 	out := &show{streams: p.streams, format: format, redact: l.file.Redact}
-	result, err := rt.Run(ctx, runtime.Prompt(agent, prompt), out)
+	result, err := await(ctx, rt, req, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
 			return failed(l.refuse(l.file.Complete(found, nil), p.err))
@@ -128,6 +138,22 @@ func runTurn(ctx context.Context, p *program, l *loaded, agent, prompt, format s
 		return exit{exitFailed}
 	}
 	return nil
+}
+
+// await runs a turn to its end, answering what it waits for if somebody does.
+func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out event.Sink, a *answerer) (*runtime.Result, error) {
+	if a == nil {
+		return rt.Run(ctx, req, out)
+	}
+	turn, err := rt.Start(ctx, req, event.SinkFunc(func(ev event.Event) {
+		out.Emit(ev)
+		a.Emit(ev)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	a.run(ctx, turn)
+	return turn.Wait(context.WithoutCancel(ctx))
 }
 
 // failed is the end of a command that has shown why it fails; err says that

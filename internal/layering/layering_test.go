@@ -30,6 +30,7 @@ var order = []string{
 	"backend",
 	"plugins",
 	"tools",
+	"telemetry",
 	"model",
 	"event",
 	"spec",
@@ -62,7 +63,7 @@ func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
 
 func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 	implementations := []string{
-		"model/openai", "model/scripted", "tools/http", "tools/command", "plugins/permission", "plugins/log",
+		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "plugins/permission", "plugins/log",
 	}
 	for _, p := range listPackages(t) {
 		if short(p.ImportPath) == "cmd/runtime" {

@@ -3,27 +3,36 @@ package openai
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/openai/openai-go/v3/shared"
 )
 
 // concessions are what a request does without, because the model was found to
 // refuse it. Which model takes what is not published in a form a program could
-// read, and the names of deployments say nothing, so it is found out: at most
-// once per model, at the price of one refused request.
+// read, and the names of deployments say nothing, so it is found out: once for
+// each model and thing, at the price of a refused request.
 type concessions struct {
 	// plainReasoning does not ask for reasoning in its encrypted form, which
 	// models that do not reason refuse to give.
 	plainReasoning bool
 	// noSummary does not ask for a summary of the reasoning.
 	noSummary bool
-	// effortSteps is how many levels below the highest an agent that wants
-	// the highest reasoning effort has to settle for.
-	effortSteps int
-	// forgetReasoning leaves the reasoning of earlier answers out. It is a
-	// matter of the conversation, not of the model: reasoning that was
+	// refusedEfforts are the levels of reasoning effort that the model does not
+	// know. Where no other level is near what an agent wants, the vendor decides.
+	refusedEfforts effortSet
+	// freeChoice leaves the choice of tools to the model. One that must not call
+	// any is then not told of them.
+	freeChoice bool
+	// noOutputForm does not ask for a form of the answer.
+	noOutputForm bool
+	// looseSchema does not ask for the strict mode. Like the next, it is no
+	// matter of the model: a schema was refused that was taken to fit.
+	looseSchema bool
+	// forgetReasoning leaves the reasoning of earlier answers out: what was
 	// encrypted for another organization cannot be read.
 	forgetReasoning bool
 }
@@ -31,24 +40,44 @@ type concessions struct {
 // after returns the concessions with which a refused request is worth sending
 // once more.
 func (c concessions) after(failure *model.Error, req *model.Request) (concessions, bool) {
-	refusal, ok := errors.AsType[*refusal](failure.Err)
-	if !ok || refusal.status != http.StatusBadRequest {
+	r, ok := errors.AsType[*refusal](failure.Err)
+	if !ok || r.status != http.StatusBadRequest && r.status != http.StatusUnprocessableEntity {
 		return c, false
 	}
 	before := c
 	switch {
-	case refusal.code == "invalid_encrypted_content":
+	case r.code == "invalid_encrypted_content":
 		c.forgetReasoning = true
-	case strings.HasPrefix(refusal.param, "include"):
+	case strings.HasPrefix(r.param, "include"):
 		c.plainReasoning = true
-	case refusal.param == "reasoning.summary":
+	case r.blames("reasoning.summary"):
 		c.noSummary = true
-	case refusal.param == "reasoning.effort" || refusal.param == "reasoning_effort":
-		if wantsHighest(req) && c.effortSteps < len(highestEfforts)-1 {
-			c.effortSteps++
+	case r.blames("reasoning.effort", "reasoning_effort"):
+		c.refusedEfforts |= setOf(c.effort(req))
+	case req.Output != nil && r.blames("response_format", "text.format", "json_schema"):
+		if !r.blamesSchema() {
+			c.noOutputForm = true
+		} else if formOf(req.Output, c).Strict {
+			c.looseSchema = true
 		}
+	case req.ToolChoice.Mode != model.ToolsAuto && r.blames("tool_choice"):
+		c.freeChoice = true
 	}
 	return c, c != before
+}
+
+// blames reports whether the refusal is about one of the fields. Compatible
+// servers name it only in their message.
+func (r *refusal) blames(fields ...string) bool {
+	return slices.ContainsFunc(fields, func(field string) bool {
+		return strings.HasPrefix(r.param, field) || strings.Contains(r.message, field)
+	})
+}
+
+// blamesSchema reports whether the refusal is about what a schema says.
+func (r *refusal) blamesSchema() bool {
+	return r.code == "invalid_json_schema" || strings.HasSuffix(r.param, ".schema") ||
+		strings.Contains(strings.ToLower(r.message), "invalid schema")
 }
 
 func (e *Executor) concessionsOf(name string) concessions {
@@ -60,20 +89,32 @@ func (e *Executor) concessionsOf(name string) concessions {
 
 // remember keeps what was learned about a model.
 func (e *Executor) remember(name string, c concessions) {
-	c.forgetReasoning = false
+	c.forgetReasoning, c.looseSchema = false, false
 	if c != e.concessionsOf(name) {
 		e.known.Store(name, c)
 	}
 }
 
-// highestEfforts are the levels that stand for the highest effort, the highest
-// first.
-var highestEfforts = []shared.ReasoningEffort{
-	shared.ReasoningEffortMax, shared.ReasoningEffortXhigh, shared.ReasoningEffortHigh,
-}
+// effortSet is a set of levels of reasoning effort.
+type effortSet uint8
 
-func wantsHighest(req *model.Request) bool {
-	return req.ReasoningEffort != nil && req.ReasoningEffort.Level == "max"
+var (
+	efforts = []shared.ReasoningEffort{
+		shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow,
+		shared.ReasoningEffortMedium, shared.ReasoningEffortHigh, shared.ReasoningEffortXhigh, shared.ReasoningEffortMax,
+	}
+	// highestEfforts and lowestEfforts are what the level max and the level off
+	// amount to, the best first: few models know all.
+	highestEfforts = []shared.ReasoningEffort{shared.ReasoningEffortMax, shared.ReasoningEffortXhigh, shared.ReasoningEffortHigh}
+	lowestEfforts  = []shared.ReasoningEffort{shared.ReasoningEffortNone, shared.ReasoningEffortMinimal, shared.ReasoningEffortLow}
+)
+
+// setOf returns the set of one level; it is empty for a level that there is not.
+func setOf(level shared.ReasoningEffort) effortSet {
+	if i := slices.Index(efforts, level); i >= 0 {
+		return 1 << i
+	}
+	return 0
 }
 
 // The token budgets that the levels of reasoning effort are commonly held to
@@ -87,27 +128,34 @@ const (
 // effort returns the vendor's level of reasoning effort, empty to leave it to
 // the vendor.
 func (c concessions) effort(req *model.Request) shared.ReasoningEffort {
-	switch {
-	case req.ReasoningEffort == nil:
+	if req.ReasoningEffort == nil {
 		return ""
-	case wantsHighest(req):
-		return highestEfforts[c.effortSteps]
 	}
-	switch level := req.ReasoningEffort.Standard(); level {
-	case "":
-	case "off":
-		return shared.ReasoningEffortNone
-	default:
-		return shared.ReasoningEffort(level)
+	for _, level := range levelsOf(req.ReasoningEffort) {
+		if c.refusedEfforts&setOf(level) == 0 {
+			return level
+		}
 	}
-	switch budget := req.ReasoningEffort.Budget; {
-	case budget <= 0:
-		return ""
-	case budget < (lowBudget+mediumBudget)/2:
-		return shared.ReasoningEffortLow
-	case budget < (mediumBudget+highBudget)/2:
-		return shared.ReasoningEffortMedium
+	return ""
+}
+
+// levelsOf returns the vendor's levels that an effort may be asked for by, the
+// best first.
+func levelsOf(e *spec.Effort) []shared.ReasoningEffort {
+	switch level := e.Standard(); {
+	case level == "max":
+		return highestEfforts
+	case level == "off":
+		return lowestEfforts
+	case level != "":
+		return []shared.ReasoningEffort{shared.ReasoningEffort(level)}
+	case e.Budget <= 0:
+		return nil
+	case e.Budget < (lowBudget+mediumBudget)/2:
+		return []shared.ReasoningEffort{shared.ReasoningEffortLow}
+	case e.Budget < (mediumBudget+highBudget)/2:
+		return []shared.ReasoningEffort{shared.ReasoningEffortMedium}
 	default:
-		return shared.ReasoningEffortHigh
+		return []shared.ReasoningEffort{shared.ReasoningEffortHigh}
 	}
 }

@@ -132,21 +132,3 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkTools shows what it saves to keep the encoded tools.
-func BenchmarkTools(b *testing.B) {
-	c, tools := newToolCache(), manyTools()
-	for _, bench := range []struct {
-		name string
-		run  func([]model.Tool) ([]byte, error)
-	}{{"new", c.encode}, {"known", c.encoded}} {
-		b.Run(bench.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := bench.run(tools); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // calls follows the tool calls of one answer. It gives them their dense
@@ -124,7 +125,7 @@ func (c *calls) end(k *call, whole string, out *batch) error {
 	}
 	if !k.started {
 		if k.name == "" {
-			return malformed("a tool call has no name", nil)
+			return vendorhttp.Malformed("a tool call has no name", nil)
 		}
 		c.start(k, out)
 	}

@@ -1,12 +1,14 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
-	oai "github.com/openai/openai-go/v3"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/openai/openai-go/v3/shared"
 )
 
 // chatDialect is the Chat Completions API.
@@ -20,47 +22,114 @@ func chatDialect() dialect {
 				Function declaration `json:"function"`
 			}{"function", d}
 		},
+		named: func(tool string) any {
+			type function struct {
+				Name string `json:"name"`
+			}
+			return struct {
+				Type     string   `json:"type"`
+				Function function `json:"function"`
+			}{"function", function{tool}}
+		},
+		output: "response_format",
+		describe: func(form outputForm) any {
+			return struct {
+				Type       string     `json:"type"`
+				JSONSchema outputForm `json:"json_schema"`
+			}{"json_schema", form}
+		},
 		translate: func(req *model.Request) translator { return newChatStream(req) },
 	}
 }
 
+// chatRequest is the body of a request, without what is appended to it. The
+// SDK's own types would check and compact a conversation once for every level
+// at which its parts lie in each other.
+type chatRequest struct {
+	Model               string                 `json:"model"`
+	Messages            []chatMessage          `json:"messages"`
+	StreamOptions       chatStreamOptions      `json:"stream_options"`
+	Temperature         *float64               `json:"temperature,omitempty"`
+	TopP                *float64               `json:"top_p,omitempty"`
+	MaxCompletionTokens int                    `json:"max_completion_tokens,omitempty"`
+	ReasoningEffort     shared.ReasoningEffort `json:"reasoning_effort,omitempty"`
+	PromptCacheKey      string                 `json:"prompt_cache_key,omitempty"`
+}
+
+type chatStreamOptions struct {
+	IncludeUsage bool `json:"include_usage"`
+}
+
+type chatMessage struct {
+	Role model.Role `json:"role"`
+	// Content is a text, or the parts of a user's message.
+	Content    any        `json:"content,omitempty"`
+	ToolCalls  []chatCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+type chatCall struct {
+	Type     string       `json:"type"`
+	ID       string       `json:"id"`
+	Function chatFunction `json:"function"`
+}
+
+type chatFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// chatPart is a part of a user's message; type says which field is set.
+type chatPart struct {
+	Type     string     `json:"type"`
+	Text     string     `json:"text,omitempty"`
+	ImageURL *chatImage `json:"image_url,omitempty"`
+	Audio    *chatAudio `json:"input_audio,omitempty"`
+	File     *chatFile  `json:"file,omitempty"`
+}
+
+type chatImage struct {
+	URL string `json:"url"`
+}
+
+type chatAudio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+type chatFile struct {
+	Data string `json:"file_data"`
+	Name string `json:"filename"`
+}
+
 // encodeChat returns the body of a request.
 func encodeChat(req *model.Request, c concessions) ([]byte, error) {
-	messages := make([]oai.ChatCompletionMessageParamUnion, 0, len(req.Messages))
+	messages := make([]chatMessage, 0, len(req.Messages))
 	for i := range req.Messages {
 		var err error
 		if messages, err = appendChat(messages, &req.Messages[i]); err != nil {
 			return nil, err
 		}
 	}
-	p := oai.ChatCompletionNewParams{
-		Model:           req.Model,
-		Messages:        messages,
-		StreamOptions:   oai.ChatCompletionStreamOptionsParam{IncludeUsage: oai.Bool(true)},
-		ReasoningEffort: c.effort(req),
-	}
-	if req.Temperature != nil {
-		p.Temperature = oai.Float(*req.Temperature)
-	}
-	if req.TopP != nil {
-		p.TopP = oai.Float(*req.TopP)
-	}
-	if req.MaxOutputTokens > 0 {
-		p.MaxCompletionTokens = oai.Int(int64(req.MaxOutputTokens))
-	}
-	if req.SessionID != "" {
-		p.PromptCacheKey = oai.String(cacheKey(req.SessionID))
-	}
-	return encodeParams(p)
+	return encodeBody(&chatRequest{
+		Model:               req.Model,
+		Messages:            messages,
+		StreamOptions:       chatStreamOptions{IncludeUsage: true},
+		Temperature:         req.Temperature,
+		TopP:                req.TopP,
+		MaxCompletionTokens: max(req.MaxOutputTokens, 0),
+		ReasoningEffort:     c.effort(req),
+		PromptCacheKey:      cacheKey(req.SessionID),
+	})
 }
 
 // appendChat appends a message of ours, as the messages it becomes: the API
 // has one for each result. Reasoning is left out; the API has no place for it.
-func appendChat(list []oai.ChatCompletionMessageParamUnion, m *model.Message) ([]oai.ChatCompletionMessageParamUnion, error) {
+func appendChat(list []chatMessage, m *model.Message) ([]chatMessage, error) {
 	switch m.Role {
 	case model.RoleSystem:
 		if text := m.Text(); text != "" {
-			list = append(list, oai.SystemMessage(text))
+			list = append(list, chatMessage{Role: m.Role, Content: text})
 		}
 	case model.RoleUser:
 		content, err := chatContent(m.Parts)
@@ -68,56 +137,51 @@ func appendChat(list []oai.ChatCompletionMessageParamUnion, m *model.Message) ([
 			return nil, err
 		}
 		switch {
-		case len(content) == 1 && content[0].OfText != nil:
-			list = append(list, oai.UserMessage(content[0].OfText.Text))
+		case len(content) == 1 && content[0].Text != "":
+			list = append(list, chatMessage{Role: m.Role, Content: content[0].Text})
 		case len(content) > 0:
-			list = append(list, oai.UserMessage(content))
+			list = append(list, chatMessage{Role: m.Role, Content: content})
 		}
 	case model.RoleAssistant:
 		list = appendAssistant(list, m)
 	case model.RoleTool:
 		for i := range m.Parts {
 			if r := m.Parts[i].ToolResult; r != nil {
-				list = append(list, oai.ToolMessage(chatResult(r), r.CallID))
+				list = append(list, chatMessage{Role: m.Role, Content: chatResult(r), ToolCallID: r.CallID})
 			}
 		}
 	}
 	return list, nil
 }
 
-func appendAssistant(list []oai.ChatCompletionMessageParamUnion, m *model.Message) []oai.ChatCompletionMessageParamUnion {
+func appendAssistant(list []chatMessage, m *model.Message) []chatMessage {
 	text, calls := m.Text(), m.ToolCalls()
 	if text == "" && len(calls) == 0 {
 		return list
 	}
-	a := &oai.ChatCompletionAssistantMessageParam{}
+	a := chatMessage{Role: m.Role}
 	if text != "" {
-		a.Content.OfString = oai.String(text)
+		a.Content = text
 	}
 	for _, c := range calls {
-		a.ToolCalls = append(a.ToolCalls, oai.ChatCompletionMessageToolCallUnionParam{
-			OfFunction: &oai.ChatCompletionMessageFunctionToolCallParam{
-				ID: c.ID,
-				Function: oai.ChatCompletionMessageFunctionToolCallFunctionParam{
-					Name: c.Name, Arguments: arguments(c),
-				},
-			},
+		a.ToolCalls = append(a.ToolCalls, chatCall{
+			Type: "function", ID: c.ID, Function: chatFunction{Name: c.Name, Arguments: arguments(c)},
 		})
 	}
-	return append(list, oai.ChatCompletionMessageParamUnion{OfAssistant: a})
+	return append(list, a)
 }
 
-func chatContent(parts []model.Part) ([]oai.ChatCompletionContentPartUnionParam, error) {
-	var content []oai.ChatCompletionContentPartUnionParam
+func chatContent(parts []model.Part) ([]chatPart, error) {
+	var content []chatPart
 	for i := range parts {
 		p := &parts[i]
 		switch {
 		case p.Type == model.PartText && p.Text != "":
-			content = append(content, oai.TextContentPart(p.Text))
+			content = append(content, chatPart{Type: "text", Text: p.Text})
 		case p.Type == model.PartImage && p.Blob != nil:
-			content = append(content, oai.ImageContentPart(oai.ChatCompletionContentPartImageImageURLParam{URL: reference(p.Blob)}))
+			content = append(content, chatPart{Type: "image_url", ImageURL: &chatImage{URL: reference(p.Blob)}})
 		case p.Type == model.PartFile && p.Blob != nil:
-			file, err := chatFile(p.Blob)
+			file, err := filePart(p.Blob)
 			if err != nil {
 				return nil, err
 			}
@@ -127,22 +191,15 @@ func chatContent(parts []model.Part) ([]oai.ChatCompletionContentPartUnionParam,
 	return content, nil
 }
 
-// chatFile writes a file: a recording as audio, anything else as it is.
-func chatFile(b *model.Blob) (oai.ChatCompletionContentPartUnionParam, error) {
+// filePart writes a file: a recording as audio, anything else as it is.
+func filePart(b *model.Blob) (chatPart, error) {
 	if len(b.Data) == 0 {
-		return oai.ChatCompletionContentPartUnionParam{}, &model.Error{
-			Class:   model.InvalidRequest,
-			Message: "the chat completions API takes no file by its URL; use api: responses, or send the content",
-		}
+		return chatPart{}, invalid("the chat completions API takes no file by its URL; use api: responses, or send the content", nil)
 	}
-	if format := audioFormat(mediaType(b)); format != "" {
-		return oai.InputAudioContentPart(oai.ChatCompletionContentPartInputAudioInputAudioParam{
-			Data: base64.StdEncoding.EncodeToString(b.Data), Format: format,
-		}), nil
+	if format := audioFormat(vendorhttp.MediaType(b)); format != "" {
+		return chatPart{Type: "input_audio", Audio: &chatAudio{Data: base64.StdEncoding.EncodeToString(b.Data), Format: format}}, nil
 	}
-	return oai.FileContentPart(oai.ChatCompletionContentPartFileFileParam{
-		FileData: oai.String(reference(b)), Filename: oai.String(fileName(b)),
-	}), nil
+	return chatPart{Type: "file", File: &chatFile{Data: reference(b), Name: fileName(b)}}, nil
 }
 
 // audioFormat returns the API's name for a kind of recording, empty when it
@@ -168,7 +225,7 @@ func chatResult(r *model.ToolResult) string {
 			if b.Len() > 0 {
 				b.WriteByte('\n')
 			}
-			fmt.Fprintf(&b, "[%s of type %s, which cannot be shown]", r.Content[i].Type, mediaType(blob))
+			fmt.Fprintf(&b, "[%s of type %s, which cannot be shown]", r.Content[i].Type, cmp.Or(vendorhttp.MediaType(blob), "unknown"))
 		}
 	}
 	return markError(r, b.String())

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 )
 
 // chatStream translates the stream of Chat Completions. Usage arrives after
@@ -38,8 +37,8 @@ type chatChoice struct {
 }
 
 type chatDelta struct {
-	Content string `json:"content"`
-	Refusal string `json:"refusal"`
+	Content looseContent `json:"content"`
+	Refusal string       `json:"refusal"`
 	// ReasoningContent and Reasoning are not the vendor's; servers of models
 	// that think aloud have one or the other, or both with the same text.
 	ReasoningContent looseText   `json:"reasoning_content"`
@@ -58,8 +57,10 @@ type chatPiece struct {
 }
 
 type chatUsage struct {
-	PromptTokens        int `json:"prompt_tokens"`
-	PromptTokensDetails struct {
+	PromptTokens int `json:"prompt_tokens"`
+	// PromptCacheHitTokens is what DeepSeek calls the cached tokens.
+	PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"`
+	PromptTokensDetails  struct {
 		CachedTokens     int `json:"cached_tokens"`
 		CacheWriteTokens int `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
@@ -67,6 +68,27 @@ type chatUsage struct {
 	CompletionTokensDetails struct {
 		ReasoningTokens int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
+}
+
+// looseContent is a text, or a list of parts with one each, as some servers
+// stream the answers of models that think.
+type looseContent string
+
+// UnmarshalJSON reads the text.
+func (c *looseContent) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return (*looseText)(c).UnmarshalJSON(data)
+	}
+	var parts []struct {
+		Text looseText `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	for i := range parts {
+		*c += looseContent(parts[i].Text)
+	}
+	return nil
 }
 
 // argumentsText is the arguments of a call: a text that holds JSON, as the
@@ -90,19 +112,19 @@ func (a *argumentsText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (s *chatStream) translate(ev ssestream.Event, out *batch) (bool, error) {
-	if ev.Type == "error" {
-		return false, errorEvent(ev.Data)
+func (s *chatStream) translate(ev *serverEvent, out *batch) (bool, error) {
+	if string(ev.name) == "error" {
+		return false, errorEvent(ev.data)
 	}
 	var chunk chatChunk
-	if err := decode(ev.Data, &chunk); err != nil {
+	if err := decode(ev.data, &chunk); err != nil {
 		return false, err
 	}
 	if !isNull(chunk.Error) {
 		return false, parseErrorValue(chunk.Error).broken()
 	}
 	if chunk.Object == "error" {
-		return false, errorEvent(ev.Data)
+		return false, errorEvent(ev.data)
 	}
 	if !s.begun {
 		s.begun = true
@@ -126,7 +148,7 @@ func (s *chatStream) addChoice(c *chatChoice, out *batch) {
 		reasoning = c.Delta.Reasoning
 	}
 	out.addDelta(model.EventReasoning, string(reasoning))
-	out.addDelta(model.EventText, c.Delta.Content)
+	out.addDelta(model.EventText, string(c.Delta.Content))
 	out.addDelta(model.EventText, c.Delta.Refusal)
 	for i := range c.Delta.ToolCalls {
 		s.addPiece(&c.Delta.ToolCalls[i], out)
@@ -178,9 +200,13 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 }
 
 // end completes the answer when its reason is known. The stream need not have
-// ended in order for that: all that is lost then is the usage.
-func (s *chatStream) end(out *batch) (bool, error) {
+// ended in order for that: all that is lost then is the usage. Some servers
+// give no reason for an answer that asks for calls, only the mark of its end.
+func (s *chatStream) end(marked bool, out *batch) (bool, error) {
 	reason, err := s.finishReason()
+	if reason == "" && marked && s.calls.any() {
+		reason = model.FinishToolCalls
+	}
 	if reason == "" || err != nil {
 		return false, err
 	}
@@ -219,7 +245,7 @@ func (u *chatUsage) normal() *model.Usage {
 	return &model.Usage{
 		Input:      u.PromptTokens,
 		Output:     u.CompletionTokens,
-		CacheRead:  u.PromptTokensDetails.CachedTokens,
+		CacheRead:  max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens),
 		CacheWrite: u.PromptTokensDetails.CacheWriteTokens,
 		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
 	}

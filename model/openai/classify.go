@@ -13,7 +13,8 @@ import (
 const statusOverloaded = 529
 
 // codes are the classes of the vendor's error codes and types, and of those
-// that compatible servers use.
+// that compatible servers use. A quota that is used up is a rate limit: a pool
+// moves on from it, and comes back once it was raised.
 var codes = map[string]model.ErrorClass{
 	"context_length_exceeded":        model.ContextOverflow,
 	"exceed_context_size_error":      model.ContextOverflow,
@@ -111,7 +112,7 @@ func statusClass(status int) (model.ErrorClass, bool) {
 // does not fit into the model's window.
 var overflowPhrases = []string{
 	"maximum context length", "context window", "available context size", "context length exceeded",
-	"maximum prompt length",
+	"context size has been exceeded", "maximum prompt length", "prompt is too long",
 }
 
 func (r *refusal) saysContextOverflow() bool {

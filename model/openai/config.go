@@ -2,13 +2,9 @@ package openai
 
 import (
 	"encoding/json"
-	"maps"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // DefaultBaseURL is where the vendor's own API is.
@@ -37,22 +33,15 @@ type Config struct {
 	ReasoningSummary string            `json:"reasoning_summary,omitempty" enum:"auto|concise|detailed" doc:"Asks for a readable summary of a model's reasoning, with api: responses; models that have none are asked without it."`
 }
 
-// redacted stands for a secret wherever a configuration is shown; given back
-// as a secret it is a mistake.
-const redacted = "***"
-
 // MarshalJSON writes the configuration without its secrets: the key and the
 // values of the headers.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
 	if shown.APIKey != "" {
-		shown.APIKey = redacted
+		shown.APIKey = vendorhttp.Redacted
 	}
-	shown.Headers = maps.Clone(c.Headers)
-	for name := range shown.Headers {
-		shown.Headers[name] = redacted
-	}
+	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
 	return json.Marshal(shown)
 }
 
@@ -60,8 +49,8 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
 	var list diag.List
-	list = append(list, checkBaseURL(c.BaseURL)...)
-	list = append(list, checkSecret("api_key", "api_key", c.APIKey)...)
+	list = append(list, vendorhttp.CheckBaseURL(c.BaseURL)...)
+	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
 	switch c.API {
 	case "", Responses, ChatCompletions:
 	default:
@@ -74,106 +63,13 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "reasoning_summary",
 			"reasoning_summary is %q; allowed are auto, concise and detailed", c.ReasoningSummary))
 	}
-	list = append(list, checkToken("organization", c.Organization)...)
-	list = append(list, checkToken("project", c.Project)...)
-	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
-		list = append(list, c.checkHeader(name)...)
+	list = append(list, vendorhttp.CheckSecret("organization", "organization", c.Organization)...)
+	list = append(list, vendorhttp.CheckSecret("project", "project", c.Project)...)
+	keyHeader := ""
+	if c.APIKey != "" {
+		keyHeader = "Authorization"
 	}
-	return list
-}
-
-// checkBaseURL checks where the API is. The SDK drops a query and would send a
-// user and password in place of the key, so neither is allowed.
-func checkBaseURL(raw string) diag.List {
-	if raw == "" {
-		return nil
-	}
-	fault := func(what string) diag.List {
-		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url %s", what)}
-	}
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return fault("does not parse as a URL")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fault("must start with http:// or https://")
-	case u.Hostname() == "":
-		return fault("names no host")
-	case u.User != nil:
-		list := fault("must not contain a user or password")
-		list[0] = list[0].WithHint("use api_key or headers")
-		return list
-	case u.RawQuery != "" || u.ForceQuery:
-		return fault("must not have a query")
-	case u.Fragment != "":
-		return fault("must not have a fragment")
-	}
-	return nil
-}
-
-// checkSecret checks a value that goes into a header and may not be shown.
-func checkSecret(path, name, value string) diag.List {
-	switch {
-	case value == redacted:
-		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder that stands for a hidden one", name)}
-	case !validHeaderValue(value):
-		return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", name)}
-	}
-	return nil
-}
-
-func checkToken(path, value string) diag.List {
-	if validHeaderValue(value) {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", path)}
-}
-
-// checkHeader checks one of the further headers.
-func (c *Config) checkHeader(name string) diag.List {
-	path := diag.Key("headers", name)
-	if !validHeaderName(name) {
-		return diag.List{diag.New(diag.InvalidValue, path, "%q is no name of a header", name)}
-	}
-	switch canonical := http.CanonicalHeaderKey(name); {
-	case canonical == "Authorization" && c.APIKey != "":
-		return diag.List{diag.New(diag.InvalidValue, path, "the header Authorization contradicts api_key").
-			WithHint("give one of the two")}
-	case slices.Contains(ownHeaders, canonical):
-		return diag.List{diag.New(diag.InvalidValue, path, "the header %s is the runtime's to set", canonical)}
-	}
-	return checkSecret(path, "the header "+name, c.Headers[name])
-}
-
-// ownHeaders must fit the body and the connection, which a configuration knows
-// nothing of.
-var ownHeaders = []string{
-	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length",
-	"Content-Type", "Host", "Transfer-Encoding",
-}
-
-// validHeaderName reports whether name is a token of RFC 9110.
-func validHeaderName(name string) bool {
-	if name == "" {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return false
-		}
-	}
-	return true
-}
-
-func validHeaderValue(value string) bool {
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return append(list, vendorhttp.CheckHeaders(c.Headers, keyHeader)...)
 }
 
 func (c *Config) baseURL() string {

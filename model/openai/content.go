@@ -4,11 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"mime"
-	"net/http"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // reference returns where the content of a blob is: its URI, or a data URL
@@ -17,7 +16,7 @@ func reference(b *model.Blob) string {
 	if len(b.Data) == 0 {
 		return b.URI
 	}
-	media := mediaType(b)
+	media := vendorhttp.MediaType(b)
 	var url strings.Builder
 	url.Grow(len("data:;base64,") + len(media) + base64.StdEncoding.EncodedLen(len(b.Data)))
 	url.WriteString("data:")
@@ -29,27 +28,13 @@ func reference(b *model.Blob) string {
 	return url.String()
 }
 
-// mediaType returns the media type of a blob, found out from its content when
-// it is not given.
-func mediaType(b *model.Blob) string {
-	media := b.MediaType
-	if media == "" {
-		media = http.DetectContentType(b.Data)
-	}
-	// A data URL has no room for the parameters' spaces and quotes.
-	if base, _, err := mime.ParseMediaType(media); err == nil {
-		return base
-	}
-	return media
-}
-
 // fileName returns the name of a file; the vendor wants one that ends as the
 // content's type does.
 func fileName(b *model.Blob) string {
 	if b.Name != "" {
 		return b.Name
 	}
-	switch mediaType(b) {
+	switch vendorhttp.MediaType(b) {
 	case "application/pdf":
 		return "file.pdf"
 	case "application/json":
@@ -97,7 +82,8 @@ func arguments(c *model.ToolCall) string {
 const cacheKeyLimit = 64
 
 // cacheKey returns the key that routes requests of a session to the same
-// cache.
+// cache; without a session there is none. The vendor keeps what it was sent
+// without being asked to.
 func cacheKey(session string) string {
 	if len(session) <= cacheKeyLimit {
 		return session

@@ -1,18 +1,16 @@
 package openai
 
 import (
-	"bufio"
-	"context"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // refusal is what the vendor said when it refused a request or gave up an
@@ -39,10 +37,10 @@ func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
 	r.status = res.StatusCode
 	failure := &model.Error{
 		Class:      r.class(),
-		Provider:   e.id,
-		Message:    e.secrets.clean(r.text()),
+		Provider:   e.failures.Provider,
+		Message:    e.failures.Redactor.Clean(r.text()),
 		Status:     r.status,
-		RetryAfter: retryAfter(res.Header, time.Now()),
+		RetryAfter: vendorhttp.RetryAfter(res.Header, time.Now()),
 		Err:        r,
 	}
 	switch {
@@ -60,50 +58,6 @@ func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
 // broken returns the error for an error event inside a stream.
 func (r *refusal) broken() error {
 	return &model.Error{Class: r.class(), Message: r.text(), Err: r}
-}
-
-// malformed returns the error for a stream that is not as it should be.
-func malformed(what string, err error) error {
-	return &model.Error{Class: model.Provider, Message: "the stream is malformed: " + what, Err: err}
-}
-
-// named returns err as the *model.Error that the caller sees.
-func (e *Executor) named(err error) error {
-	failure := model.AsError(err)
-	failure.Provider = e.id
-	failure.Message = e.secrets.clean(failure.Message)
-	return failure
-}
-
-// failed returns the error for a request that got no answer, or for an answer
-// that broke off. ctx is the caller's.
-func (e *Executor) failed(ctx context.Context, err error, answered bool) *model.Error {
-	if ctx.Err() != nil {
-		failure := model.AsError(ctx.Err())
-		failure.Provider = e.id
-		return failure
-	}
-	if failure, ok := errors.AsType[*model.Error](err); ok {
-		return failure
-	}
-	// The URL is left out: it says nothing new, and may have been the answer's.
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err
-	}
-	failure := &model.Error{Provider: e.id, Err: err}
-	timeout, isNet := errors.AsType[net.Error](err)
-	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		failure.Class, failure.Message = model.Provider, "an event of the stream is too large: "
-	case answered:
-		failure.Class, failure.Message = model.StreamInterrupted, "the connection broke off: "
-	case isNet && timeout.Timeout():
-		failure.Class, failure.Message = model.Timeout, "no answer in time: "
-	default:
-		failure.Class, failure.Message = model.Provider, "no answer: "
-	}
-	failure.Message = e.secrets.clean(failure.Message + err.Error())
-	return failure
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's
@@ -171,6 +125,10 @@ type looseText string
 func (t *looseText) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case '"':
+		if bytes.IndexByte(data, '\\') < 0 && utf8.Valid(data) {
+			*t = looseText(data[1 : len(data)-1]) // the usual case, without decoding twice
+			return nil
+		}
 		var text string
 		if err := json.Unmarshal(data, &text); err != nil {
 			return err

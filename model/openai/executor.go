@@ -1,6 +1,8 @@
-// Package openai asks models through the OpenAI API, by way of the vendor's
-// SDK: the Responses API, and Chat Completions, which most other vendors and
-// local servers imitate.
+// Package openai asks models through the OpenAI API: the Responses API, and Chat
+// Completions, which most other vendors and local servers imitate. Requests go
+// through the client of the vendor's SDK. Their bodies are written and the
+// streams read here: the SDK's types for these cost a multiple, and know only
+// what the vendor itself sends.
 package openai
 
 import (
@@ -9,10 +11,12 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"github.com/agentruntime/agentruntime/spec"
 	oai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -21,11 +25,10 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
-	id      string
-	client  oai.Client
-	secrets redactor
-	dialect dialect
-	tools   toolCache
+	client   oai.Client
+	failures vendorhttp.Failures
+	dialect  dialect
+	tools    *vendorhttp.ToolCache[[]byte]
 	// known holds, by model name, the concessions that a model was found to
 	// need. Model names come from the configuration, so it stays small.
 	known sync.Map
@@ -37,10 +40,17 @@ var _ model.Executor = (*Executor)(nil)
 type dialect struct {
 	// path is where a request goes, below the base URL.
 	path string
-	// encode returns the body of a request, without its tools.
+	// encode returns the body of a request, without its tools and the form of
+	// the answer.
 	encode func(*model.Request, concessions) ([]byte, error)
-	// declare returns one tool as the API writes it.
+	// declare returns one tool as the API writes it, and named the choice of
+	// one.
 	declare func(declaration) any
+	named   func(tool string) any
+	// output is the field that says what form the answer must have, and describe
+	// returns its value.
+	output   string
+	describe func(outputForm) any
 	// translate returns a translator for the answer to a request.
 	translate func(*model.Request) translator
 }
@@ -60,7 +70,7 @@ func Kind() model.ProviderKind {
 // New returns an executor. It does not reach out; a configuration without a
 // key is fine until the server asks for one.
 func New(settings model.Settings, c *Config) (*Executor, error) {
-	return newExecutor(settings, c, sharedTransport)
+	return newExecutor(settings, c, vendorhttp.SharedTransport())
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
@@ -70,23 +80,28 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	if err := c.Validate().Err(); err != nil {
 		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
 	}
-	e := &Executor{id: settings.ID, secrets: newRedactor(c)}
+	e := &Executor{failures: vendorhttp.Failures{
+		Provider: settings.ID, Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
+	}}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
 	} else {
 		e.dialect = responsesDialect(c.ReasoningSummary)
 	}
-	e.tools.declare = e.dialect.declare
+	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	// The SDK's own constructor would take keys, URLs and headers from the
 	// environment of the process; here the configuration alone decides.
 	e.client = oai.Client{Options: e.options(c, transport)}
 	return e, nil
 }
 
+// vendorKey matches the vendor's keys, also where only their ends are shown.
+var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
+
 func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
 	options := []option.RequestOption{
 		option.WithBaseURL(c.baseURL()),
-		option.WithHTTPClient(newHTTPClient(transport)),
+		option.WithHTTPClient(vendorhttp.NewClient(transport)),
 		option.WithMaxRetries(0), // retrying is the runtime's business
 		option.WithHeader("Accept", "text/event-stream"),
 		option.WithMiddleware(e.checkResponse),
@@ -121,21 +136,50 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 	}
 }
 
-// encode returns the whole body of a request. The tools are added as the bytes
-// they were once encoded to: a conversation asks many times with the same.
+// encode returns the whole body of a request.
 func (e *Executor) encode(req *model.Request, c concessions) ([]byte, error) {
 	body, err := e.dialect.encode(req, c)
 	if err != nil {
 		return nil, err
 	}
-	tools, err := e.tools.encoded(req.Tools)
-	if err != nil {
+	body = append(body[:len(body)-1], `,"stream":true`...)
+	if req.Output != nil && !c.noOutputForm {
+		form, err := encodeJSON(e.dialect.describe(formOf(req.Output, c)))
+		if err != nil {
+			return nil, invalid("the output schema cannot be encoded", err)
+		}
+		body = append(append(append(body, `,"`...), e.dialect.output...), `":`...)
+		body = append(body, form...)
+	}
+	if body, err = e.appendTools(body, req, c); err != nil {
 		return nil, err
 	}
-	body = append(body[:len(body)-1], `,"stream":true`...)
-	if tools != nil {
-		body = append(body, `,"tools":`...)
-		body = append(body, tools...)
-	}
 	return append(body, '}'), nil
+}
+
+// appendTools appends the tools of a request, as the bytes they were once
+// encoded to, because a conversation asks many times with the same; and what
+// the model may do with them.
+func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) ([]byte, error) {
+	choice := req.ToolChoice
+	if c.freeChoice && choice.Mode == model.ToolsNone {
+		return body, nil // a model that cannot be kept from calling is told of no tools
+	}
+	tools, err := e.tools.Encoded(req.Tools)
+	if err != nil || len(tools) == 0 {
+		return body, err
+	}
+	body = append(append(body, `,"tools":`...), tools...)
+	if c.freeChoice || choice.Mode == model.ToolsAuto {
+		return body, nil
+	}
+	var value any = choice.Mode
+	if choice.Mode == model.ToolsNamed {
+		value = e.dialect.named(choice.Name)
+	}
+	encoded, err := encodeJSON(value)
+	if err != nil {
+		return nil, invalid("the choice of a tool cannot be encoded", err)
+	}
+	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }

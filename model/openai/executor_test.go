@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -336,6 +337,9 @@ func TestConcessions(t *testing.T) {
 			reasoning("x", "gAAA", "rs_1"), model.Text("a"),
 		}}, model.User("b"))
 		req.ReasoningEffort = &spec.Effort{Level: "max"}
+		req.Tools = []model.Tool{{Name: "look"}}
+		req.ToolChoice.Mode = model.ToolsRequired
+		req.Output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}
 		return req
 	}
 	for _, tt := range []struct {
@@ -351,6 +355,14 @@ func TestConcessions(t *testing.T) {
 		{"max effort", Responses, `"effort":"max"`, refusal("reasoning.effort", "unsupported_value"), 2, 1},
 		{"xhigh effort", Responses, `"reasoning":{"effort":"`, refusal("reasoning.effort", "unsupported_value"), 3, 1},
 		{"effort in chat", ChatCompletions, `"reasoning_effort":"max"`, refusal("reasoning_effort", "unsupported_value"), 2, 1},
+		{"every effort", ChatCompletions, `"reasoning_effort":`, `{"error":{"message":"litellm.UnsupportedParamsError: local does not support parameters: ['reasoning_effort'], for model=x.","type":"None","param":"None","code":"400"}}`, 4, 1},
+		{"choice of tools", ChatCompletions, `"tool_choice":`, `{"error":{"message":"this model does not support this tool_choice","type":"invalid_request_error"}}`, 2, 1},
+		{"choice of tools", Responses, `"tool_choice":`, refusal("tool_choice", "unsupported_parameter"), 2, 1},
+		{"form of the answer", ChatCompletions, `"response_format":`, `{"object":"error","message":"[{'type': 'extra_forbidden', 'loc': ('body', 'response_format')}]","type":"BadRequestError","code":400}`, 2, 1},
+		{"form of the answer", Responses, `"text":{"format"`, refusal("text.format", "unsupported_parameter"), 2, 1},
+		{"a schema", Responses, `"strict":true`, refusal("text.format.schema", "invalid_json_schema"), 2, 2},
+		{"a schema", ChatCompletions, `"strict":true`, `{"error":{"message":"Invalid schema for response_format 'output': 'x' is not permitted.","type":"invalid_request_error","param":"response_format","code":null}}`, 2, 2},
+		{"every schema", ChatCompletions, `"response_format":`, `{"error":{"message":"Invalid schema for response_format 'output'.","param":"response_format"}}`, 2, 2},
 		{"foreign reasoning", Responses, `"encrypted_content":`, refusal("", "invalid_encrypted_content"), 2, 2},
 		{"something else", Responses, `"model":`, refusal("model", ""), 1, 1},
 	} {
@@ -370,7 +382,7 @@ func TestConcessions(t *testing.T) {
 			for i, want := range []int32{tt.first, tt.later} {
 				asked.Store(0)
 				_, failure := collect(context.Background(), t, e, thought())
-				if asked.Load() != want || (failure != nil) != (tt.name == "something else") {
+				if asked.Load() != want || (failure != nil) != (tt.name == "something else" || tt.name == "every schema") {
 					t.Errorf("call %d: asked %d times, then %v; want %d times", i, asked.Load(), failure, want)
 				}
 			}

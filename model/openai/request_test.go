@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
+	"github.com/openai/openai-go/v3/shared"
 )
 
 var png = []byte("\x89PNG\r\n\x1a\n1234")
@@ -204,8 +205,8 @@ func TestResultsWithImages(t *testing.T) {
 		)}},
 	)
 	for api, want := range map[API]string{
-		Responses: `"output":[{"text":"a cat","type":"input_text"},{"image_url":"` + pngURL + `","type":"input_image"},` +
-			`{"file_url":"https://example.com/a.pdf","type":"input_file"},{"file_data":"` + pdfURL + `","filename":"file.pdf","type":"input_file"}]`,
+		Responses: `"output":[{"type":"input_text","text":"a cat"},{"type":"input_image","detail":"auto","image_url":"` + pngURL + `"},` +
+			`{"type":"input_file","file_url":"https://example.com/a.pdf"},{"type":"input_file","file_data":"` + pdfURL + `","filename":"file.pdf"}]`,
 		ChatCompletions: `"content":"a cat\n[image of type image/png, which cannot be shown]` +
 			`\n[file of type application/pdf, which cannot be shown]\n[file of type application/pdf, which cannot be shown]"`,
 	} {
@@ -221,7 +222,7 @@ func TestFiles(t *testing.T) {
 		return &model.Request{Model: "m", Messages: []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartFile, Blob: b}}}}}
 	}
 	byURL := file(&model.Blob{MediaType: "application/pdf", URI: "https://example.com/a.pdf", Name: "a.pdf"})
-	if sent := body(t, Responses, byURL, concessions{}); !strings.Contains(sent, `{"file_url":"https://example.com/a.pdf","type":"input_file"}`) {
+	if sent := body(t, Responses, byURL, concessions{}); !strings.Contains(sent, `{"type":"input_file","file_url":"https://example.com/a.pdf"}`) {
 		t.Errorf("file by URL: %s", sent)
 	}
 	_, err := offline(t, Config{API: ChatCompletions}, nil).encode(byURL, concessions{})
@@ -249,6 +250,12 @@ func TestEffort(t *testing.T) {
 		want   string
 	}{
 		{spec.Effort{Level: "none"}, "none"},
+		{spec.Effort{Level: "off"}, "none"},
+		{spec.EffortPercent(0), "none"},
+		{spec.EffortPercent(35), "low"},
+		{spec.EffortPercent(36), "medium"},
+		{spec.EffortPercent(66), "high"},
+		{spec.EffortPercent(100), "high"},
 		{spec.Effort{Level: "low"}, "low"},
 		{spec.Effort{Level: "medium"}, "medium"},
 		{spec.Effort{Level: "high"}, "high"},
@@ -269,6 +276,33 @@ func TestEffort(t *testing.T) {
 		}
 		for _, api := range []API{Responses, ChatCompletions} {
 			body(t, api, req, concessions{})
+		}
+	}
+}
+
+// TestRefusedEffort checks what is asked for in place of a level that a model
+// does not know.
+func TestRefusedEffort(t *testing.T) {
+	for _, tt := range []struct {
+		effort  spec.Effort
+		refused []string
+		want    string
+	}{
+		{spec.Effort{Level: "off"}, []string{"none"}, "minimal"},
+		{spec.Effort{Level: "off"}, []string{"none", "minimal"}, "low"},
+		{spec.Effort{Level: "off"}, []string{"none", "minimal", "low"}, ""},
+		{spec.Effort{Level: "max"}, []string{"max"}, "xhigh"},
+		{spec.Effort{Level: "max"}, []string{"none", "max", "xhigh"}, "high"},
+		{spec.Effort{Level: "medium"}, []string{"max"}, "medium"},
+		{spec.Effort{Level: "medium"}, []string{"medium"}, ""},
+	} {
+		req, c := hello(), concessions{}
+		req.ReasoningEffort = &tt.effort
+		for _, level := range tt.refused {
+			c.refusedEfforts |= setOf(shared.ReasoningEffort(level))
+		}
+		if got := string(c.effort(req)); got != tt.want {
+			t.Errorf("effort %s without %v is sent as %q, want %q", tt.effort, tt.refused, got, tt.want)
 		}
 	}
 }

@@ -1,11 +1,10 @@
 package openai
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
-	oai "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 )
 
@@ -23,52 +22,119 @@ func responsesDialect(summary string) dialect {
 				declaration
 			}{"function", d}
 		},
+		named: func(tool string) any {
+			return struct {
+				Type string `json:"type"`
+				Name string `json:"name"`
+			}{"function", tool}
+		},
+		output: "text",
+		describe: func(form outputForm) any {
+			type format struct {
+				Type string `json:"type"`
+				outputForm
+			}
+			return struct {
+				Format format `json:"format"`
+			}{format{"json_schema", form}}
+		},
 		translate: func(req *model.Request) translator { return newResponsesStream(req) },
 	}
+}
+
+// responsesRequest is the body of a request, without what is appended to it. Of
+// the SDK's own types the same holds as for chatRequest.
+type responsesRequest struct {
+	Model           string              `json:"model"`
+	Input           []inputItem         `json:"input"`
+	Store           bool                `json:"store"`
+	Include         []string            `json:"include,omitempty"`
+	Reasoning       *responsesReasoning `json:"reasoning,omitempty"`
+	Temperature     *float64            `json:"temperature,omitempty"`
+	TopP            *float64            `json:"top_p,omitempty"`
+	MaxOutputTokens int                 `json:"max_output_tokens,omitempty"`
+	PromptCacheKey  string              `json:"prompt_cache_key,omitempty"`
+}
+
+type responsesReasoning struct {
+	Effort  shared.ReasoningEffort `json:"effort,omitempty"`
+	Summary string                 `json:"summary,omitempty"`
+}
+
+// inputItem is an entry of a conversation: a message, which has no type,
+// reasoning, a call or the output of one.
+type inputItem struct {
+	Type string     `json:"type,omitempty"`
+	Role model.Role `json:"role,omitempty"`
+	// Content and Output are a text, or parts.
+	Content   any           `json:"content,omitempty"`
+	Output    any           `json:"output,omitempty"`
+	CallID    string        `json:"call_id,omitempty"`
+	Name      string        `json:"name,omitempty"`
+	Arguments string        `json:"arguments,omitempty"`
+	ID        string        `json:"id,omitempty"`
+	Summary   []summaryText `json:"summary,omitzero"`
+	Encrypted string        `json:"encrypted_content,omitempty"`
+}
+
+type summaryText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// inputContent is a part of a message or of a call's output; type says which
+// fields are set.
+type inputContent struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	Detail   string `json:"detail,omitempty"`
+	ImageURL string `json:"image_url,omitempty"`
+	FileURL  string `json:"file_url,omitempty"`
+	FileData string `json:"file_data,omitempty"`
+	FileName string `json:"filename,omitempty"`
 }
 
 // encodeResponses returns the body of a request. Nothing is stored at the
 // vendor: the conversation travels with each request, reasoning included.
 func encodeResponses(req *model.Request, c concessions, summary string) ([]byte, error) {
-	w := inputWriter{forgetReasoning: c.forgetReasoning}
+	w := inputWriter{items: make([]inputItem, 0, len(req.Messages)), forgetReasoning: c.forgetReasoning}
 	for i := range req.Messages {
 		w.message(&req.Messages[i])
 	}
-	p := responses.ResponseNewParams{
-		Model: req.Model,
-		Input: responses.ResponseNewParamsInputUnion{OfInputItemList: w.items},
-		Store: oai.Bool(false),
+	body := &responsesRequest{
+		Model: req.Model, Input: w.items, Temperature: req.Temperature, TopP: req.TopP,
+		MaxOutputTokens: max(req.MaxOutputTokens, 0), PromptCacheKey: cacheKey(req.SessionID),
 	}
 	if !c.plainReasoning {
-		p.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
+		body.Include = []string{"reasoning.encrypted_content"}
 	}
-	if summary != "" && !c.noSummary {
-		p.Reasoning.Summary = shared.ReasoningSummary(summary)
+	reasoning := responsesReasoning{Effort: c.effort(req)}
+	if !c.noSummary {
+		reasoning.Summary = summary
 	}
-	p.Reasoning.Effort = c.effort(req)
-	if req.Temperature != nil {
-		p.Temperature = oai.Float(*req.Temperature)
+	if reasoning != (responsesReasoning{}) {
+		body.Reasoning = &reasoning
 	}
-	if req.TopP != nil {
-		p.TopP = oai.Float(*req.TopP)
+	return encodeBody(body)
+}
+
+// encodeBody encodes what of a body has the form of a struct.
+func encodeBody(body any) ([]byte, error) {
+	encoded, err := encodeJSON(body)
+	if err != nil {
+		return nil, invalid("the request cannot be encoded", err)
 	}
-	if req.MaxOutputTokens > 0 {
-		p.MaxOutputTokens = oai.Int(int64(req.MaxOutputTokens))
-	}
-	if req.SessionID != "" {
-		p.PromptCacheKey = oai.String(cacheKey(req.SessionID))
-	}
-	return encodeParams(p)
+	return encoded, nil
 }
 
 // inputWriter writes a conversation as input items. A message of ours may
 // become several: the API keeps text, reasoning, calls and results apart.
 type inputWriter struct {
-	items           responses.ResponseInputParam
+	items           []inputItem
 	forgetReasoning bool
 
 	role    model.Role
-	content responses.ResponseInputMessageContentListParam
+	content []inputContent
 	// reasoning waits for what it led to: the API refuses reasoning that
 	// nothing follows, as an answer that was cut off leaves it behind.
 	reasoning *model.Reasoning
@@ -87,9 +153,7 @@ func (w *inputWriter) part(p *model.Part) {
 	switch p.Type {
 	case model.PartText:
 		if p.Text != "" {
-			w.content = append(w.content, responses.ResponseInputContentUnionParam{
-				OfInputText: &responses.ResponseInputTextParam{Text: p.Text},
-			})
+			w.content = append(w.content, inputContent{Type: "input_text", Text: p.Text})
 		}
 	case model.PartImage, model.PartFile:
 		if p.Blob != nil && w.role == model.RoleUser {
@@ -99,11 +163,10 @@ func (w *inputWriter) part(p *model.Part) {
 		w.flush()
 		w.reasoning = p.Reasoning
 	case model.PartToolCall:
-		if p.ToolCall != nil {
+		if c := p.ToolCall; c != nil {
 			w.flush()
 			w.thought()
-			w.items = append(w.items, responses.ResponseInputItemParamOfFunctionCall(
-				arguments(p.ToolCall), p.ToolCall.ID, p.ToolCall.Name))
+			w.items = append(w.items, inputItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: arguments(c)})
 		}
 	case model.PartToolResult:
 		if p.ToolResult != nil {
@@ -118,28 +181,29 @@ func (w *inputWriter) flush() {
 	if len(w.content) == 0 {
 		return
 	}
-	role := responses.EasyInputMessageRole(w.role)
+	item := inputItem{Role: w.role}
 	switch {
 	case w.role == model.RoleAssistant:
 		w.thought()
-		w.items = append(w.items, responses.ResponseInputItemParamOfMessage(contentText(w.content), role))
-	case len(w.content) == 1 && w.content[0].OfInputText != nil:
-		w.items = append(w.items, responses.ResponseInputItemParamOfMessage(w.content[0].OfInputText.Text, role))
+		item.Content = contentText(w.content)
+	case len(w.content) == 1 && w.content[0].Text != "":
+		item.Content = w.content[0].Text
 	default:
-		w.items = append(w.items, responses.ResponseInputItemParamOfMessage(w.content, role))
+		item.Content = slices.Clone(w.content)
 	}
-	w.content = nil
+	w.items = append(w.items, item)
+	w.content = w.content[:0]
 }
 
 // contentText returns the text of an assistant's message, which has no other
 // content.
-func contentText(content responses.ResponseInputMessageContentListParam) string {
+func contentText(content []inputContent) string {
 	if len(content) == 1 {
-		return content[0].OfInputText.Text
+		return content[0].Text
 	}
 	var text strings.Builder
 	for i := range content {
-		text.WriteString(content[i].OfInputText.Text)
+		text.WriteString(content[i].Text)
 	}
 	return text.String()
 }
@@ -153,80 +217,43 @@ func (w *inputWriter) thought() {
 	if r == nil || r.Encrypted == "" || r.ID == "" || w.forgetReasoning {
 		return
 	}
-	item := responses.ResponseReasoningItemParam{
-		ID:               r.ID,
-		Summary:          []responses.ResponseReasoningItemSummaryParam{},
-		EncryptedContent: oai.String(r.Encrypted),
-	}
+	item := inputItem{Type: "reasoning", ID: r.ID, Summary: []summaryText{}, Encrypted: r.Encrypted}
 	if r.Text != "" {
-		item.Summary = append(item.Summary, responses.ResponseReasoningItemSummaryParam{Text: r.Text})
+		item.Summary = append(item.Summary, summaryText{Type: "summary_text", Text: r.Text})
 	}
-	w.items = append(w.items, responses.ResponseInputItemUnionParam{OfReasoning: &item})
+	w.items = append(w.items, item)
 }
 
-func blobContent(p *model.Part) responses.ResponseInputContentUnionParam {
-	if p.Type == model.PartImage {
-		return responses.ResponseInputContentUnionParam{OfInputImage: &responses.ResponseInputImageParam{
-			Detail:   responses.ResponseInputImageDetailAuto,
-			ImageURL: oai.String(reference(p.Blob)),
-		}}
+// blobContent writes an image or a file.
+func blobContent(p *model.Part) inputContent {
+	switch {
+	case p.Type == model.PartImage:
+		return inputContent{Type: "input_image", Detail: "auto", ImageURL: reference(p.Blob)}
+	case len(p.Blob.Data) > 0:
+		return inputContent{Type: "input_file", FileData: reference(p.Blob), FileName: fileName(p.Blob)}
+	default:
+		return inputContent{Type: "input_file", FileURL: p.Blob.URI}
 	}
-	file := &responses.ResponseInputFileParam{}
-	if len(p.Blob.Data) > 0 {
-		file.FileData, file.Filename = oai.String(reference(p.Blob)), oai.String(fileName(p.Blob))
-	} else {
-		file.FileURL = oai.String(p.Blob.URI)
-	}
-	return responses.ResponseInputContentUnionParam{OfInputFile: file}
 }
 
 // resultItem writes the result of a call: as text, unless it holds images or
 // files.
-func resultItem(r *model.ToolResult) responses.ResponseInputItemUnionParam {
-	out := &responses.ResponseInputItemFunctionCallOutputParam{CallID: oai.String(r.CallID)}
+func resultItem(r *model.ToolResult) inputItem {
+	item := inputItem{Type: "function_call_output", CallID: r.CallID}
 	text := markError(r, model.PartsText(r.Content))
-	if list := resultBlobs(r); len(list) > 0 {
-		if text != "" {
-			list = append(responses.ResponseFunctionCallOutputItemListParam{{
-				OfInputText: &responses.ResponseInputTextContentParam{Text: text},
-			}}, list...)
-		}
-		out.Output.OfResponseFunctionCallOutputItemArray = list
-	} else {
-		out.Output.OfString = oai.String(text)
-	}
-	return responses.ResponseInputItemUnionParam{OfFunctionCallOutput: out}
-}
-
-func resultBlobs(r *model.ToolResult) responses.ResponseFunctionCallOutputItemListParam {
-	var list responses.ResponseFunctionCallOutputItemListParam
+	var list []inputContent
 	for i := range r.Content {
-		p := &r.Content[i]
-		if p.Blob == nil {
-			continue
+		if p := &r.Content[i]; p.Blob != nil {
+			list = append(list, blobContent(p))
 		}
-		var item responses.ResponseFunctionCallOutputItemUnionParam
-		switch {
-		case p.Type == model.PartImage:
-			item.OfInputImage = &responses.ResponseInputImageContentParam{ImageURL: oai.String(reference(p.Blob))}
-		case len(p.Blob.Data) > 0:
-			item.OfInputFile = &responses.ResponseInputFileContentParam{
-				FileData: oai.String(reference(p.Blob)), Filename: oai.String(fileName(p.Blob)),
-			}
-		default:
-			item.OfInputFile = &responses.ResponseInputFileContentParam{FileURL: oai.String(p.Blob.URI)}
-		}
-		list = append(list, item)
 	}
-	return list
-}
-
-// encodeParams encodes the parameters of a request, as a JSON object that is
-// not empty.
-func encodeParams(p interface{ MarshalJSON() ([]byte, error) }) ([]byte, error) {
-	body, err := p.MarshalJSON()
-	if err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+	switch {
+	case len(list) == 0:
+		item.Output = text
+	case text != "":
+		item.Output = append([]inputContent{{Type: "input_text", Text: text}}, list...)
+	default:
+		item.Output = list
 	}
-	return body, nil
+	return item
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // paragraph keeps apart what the vendor streams as separate texts.
@@ -82,61 +82,62 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-func (s *responsesStream) translate(ev ssestream.Event, out *batch) (bool, error) {
-	name, err := eventName(ev)
-	if err != nil {
+func (s *responsesStream) translate(ev *serverEvent, out *batch) (bool, error) {
+	if err := nameEvent(ev); err != nil {
 		return false, err
 	}
-	switch name {
+	switch string(ev.name) {
 	case "response.output_text.delta", "response.refusal.delta":
-		return false, s.addText(ev.Data, out)
+		return false, s.addText(ev.data, out)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
-		return false, s.addReasoning(ev.Data, out)
+		return false, s.addReasoning(ev.data, out)
 	case "response.output_item.added":
-		return false, s.addItem(ev.Data, out)
+		return false, s.addItem(ev.data, out)
 	case "response.function_call_arguments.delta":
-		return false, s.addArguments(ev.Data, out)
+		return false, s.addArguments(ev.data, out)
 	case "response.function_call_arguments.done":
-		return false, s.endArguments(ev.Data, out)
+		return false, s.endArguments(ev.data, out)
 	case "response.output_item.done":
-		return false, s.endItem(ev.Data, out)
+		return false, s.endItem(ev.data, out)
 	case "response.created":
-		return false, s.begin(ev.Data)
+		return false, s.begin(ev.data)
 	case "response.completed":
-		return s.complete(ev.Data, out)
+		return s.complete(ev.data, out)
 	case "response.incomplete":
-		return s.incomplete(ev.Data, out)
+		return s.incomplete(ev.data, out)
 	case "response.failed":
-		return false, failedResponse(ev.Data)
+		return false, failedResponse(ev.data)
 	case "error":
-		return false, errorEvent(ev.Data)
+		return false, errorEvent(ev.data)
 	case "":
 		// A server that breaks off with an error of its own names no event.
-		if r := parseRefusal(ev.Data); r != nil {
+		if r := parseRefusal(ev.data); r != nil {
 			return false, r.broken()
 		}
 	}
 	return false, nil
 }
 
-func (s *responsesStream) end(*batch) (bool, error) { return false, nil }
+func (s *responsesStream) end(bool, *batch) (bool, error) { return false, nil }
 
-// eventName returns what kind of event it is; some servers say so only in the
-// data.
-func eventName(ev ssestream.Event) (string, error) {
-	if ev.Type != "" && ev.Type != "message" {
-		return ev.Type, nil
+// nameEvent makes sure that an event has its name; some servers give it only in
+// the data.
+func nameEvent(ev *serverEvent) error {
+	if len(ev.name) > 0 && string(ev.name) != "message" {
+		return nil
 	}
 	var typed struct {
 		Type string `json:"type"`
 	}
-	return typed.Type, decode(ev.Data, &typed)
+	err := decode(ev.data, &typed)
+	ev.name = append(ev.name[:0], typed.Type...)
+	return err
 }
 
 // decode reads an event's data.
 func decode(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
-		return malformed("an event cannot be read", err)
+		return vendorhttp.Malformed("an event cannot be read", err)
 	}
 	return nil
 }

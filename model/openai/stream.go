@@ -1,14 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/openai/openai-go/v3/packages/ssestream"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
 // translator turns the events of a vendor's stream into ours. It belongs to
@@ -17,10 +14,11 @@ type translator interface {
 	// translate takes in one event and puts what it means into the batch. It
 	// reports whether the answer is complete; then the batch ends with an
 	// EventFinish.
-	translate(ev ssestream.Event, out *batch) (done bool, err error)
-	// end is called when the stream ends without that. It reports whether the
-	// answer is complete all the same.
-	end(out *batch) (done bool, err error)
+	translate(ev *serverEvent, out *batch) (done bool, err error)
+	// end is called when the stream ends without that; marked tells whether with
+	// the mark of its end. It reports whether the answer is complete all the
+	// same.
+	end(marked bool, out *batch) (done bool, err error)
 }
 
 // batch holds the events that one event of the vendor's stream amounts to.
@@ -53,34 +51,34 @@ func (a *attempt) open(req *model.Request) error {
 	for {
 		body, err := e.encode(req, granted)
 		if err != nil {
-			return e.named(err)
+			return e.failures.Named(err)
 		}
 		err = e.client.Post(a.ctx, e.dialect.path, body, &a.response)
 		if err == nil {
+			e.remember(req.Model, granted)
 			return nil
 		}
-		failure := e.failed(a.caller, err, false)
+		failure := e.failures.OfRequest(a.caller, err)
 		more, ok := granted.after(failure, req)
 		if !ok {
 			return failure
 		}
 		granted = more
-		e.remember(req.Model, granted)
 	}
 }
 
 // read hands on the events of the answer until it is complete, it fails or the
 // consumer has had enough.
 func (a *attempt) read(t translator, yield func(model.Event, error) bool) {
-	decoder := ssestream.NewDecoder(a.response)
+	in := newSSEReader(a.response.Body)
 	out := &batch{events: make([]model.Event, 0, 4)}
 	for done := false; !done; {
 		var err error
 		out.events = out.events[:0]
-		if a.next(decoder) {
-			done, err = t.translate(decoder.Event(), out)
+		if more := a.caller.Err() == nil && in.next(); more && !in.event.isEnd() {
+			done, err = t.translate(&in.event, out)
 		} else {
-			done, err = a.end(t, decoder.Err(), out)
+			done, err = a.end(t, more, in.err, out)
 		}
 		for i := range out.events {
 			if !yield(out.events[i], nil) {
@@ -88,41 +86,24 @@ func (a *attempt) read(t translator, yield func(model.Event, error) bool) {
 			}
 		}
 		if err != nil {
-			yield(model.Event{}, a.executor.named(err))
+			yield(model.Event{}, a.executor.failures.Named(err))
 			return
 		}
 	}
-	a.drain()
+	vendorhttp.Drain(a.response.Body, a.cancel)
 }
 
-// next moves to the next event that is not the mark of the stream's end.
-func (a *attempt) next(decoder ssestream.Decoder) bool {
-	return a.caller.Err() == nil && decoder.Next() && !bytes.HasPrefix(decoder.Event().Data, []byte("[DONE]"))
-}
-
-// end finds out how the stream ended.
-func (a *attempt) end(t translator, cause error, out *batch) (bool, error) {
+// end finds out how the stream ended: with its mark, or else for a cause if
+// there is one.
+func (a *attempt) end(t translator, marked bool, cause error, out *batch) (bool, error) {
 	if a.caller.Err() != nil {
-		return false, a.executor.failed(a.caller, a.caller.Err(), true)
+		return false, a.caller.Err()
 	}
-	if done, err := t.end(out); done || err != nil {
+	if done, err := t.end(marked, out); done || err != nil {
 		return done, err
 	}
 	if cause == nil {
-		return false, &model.Error{Class: model.StreamInterrupted, Message: "the stream ended before the answer did"}
+		return false, vendorhttp.EndedEarly()
 	}
-	return false, a.executor.failed(a.caller, cause, true)
-}
-
-const (
-	drainPatience = 100 * time.Millisecond
-	drainLimit    = 16 << 10
-)
-
-// drain reads what follows a complete answer, so that the connection can be
-// used again. A server that keeps the stream open is not waited for.
-func (a *attempt) drain() {
-	timer := time.AfterFunc(drainPatience, a.cancel)
-	defer timer.Stop()
-	_, _ = io.CopyN(io.Discard, a.response.Body, drainLimit)
+	return false, a.executor.failures.OfStream(a.caller, cause)
 }

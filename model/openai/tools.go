@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"sync"
-	"weak"
 
 	"github.com/agentruntime/agentruntime/model"
 )
@@ -21,59 +18,43 @@ type declaration struct {
 	Strict bool `json:"strict"`
 }
 
-// toolCache keeps the encoded form of the tool sets that are in use. A set is
-// known by where it lies in memory; the keys are weak, so an entry goes when
-// its set does.
-type toolCache struct {
-	declare func(declaration) any
-	sets    sync.Map // of toolSet to []byte
-}
-
-type toolSet struct {
-	first weak.Pointer[model.Tool]
-	size  int
-}
-
-// encoded returns the tools as a JSON array, nil when there are none.
-func (c *toolCache) encoded(tools []model.Tool) ([]byte, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	key := toolSet{first: weak.Make(&tools[0]), size: len(tools)}
-	if known, ok := c.sets.Load(key); ok {
-		return known.([]byte), nil
-	}
-	fresh, err := c.encode(tools)
-	if err != nil {
-		return nil, err
-	}
-	if _, loaded := c.sets.LoadOrStore(key, fresh); !loaded {
-		runtime.AddCleanup(&tools[0], func(key toolSet) { c.sets.Delete(key) }, key)
-	}
-	return fresh, nil
-}
-
-func (c *toolCache) encode(tools []model.Tool) ([]byte, error) {
+// encodeTools returns a set of tools as a JSON array.
+func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]any, len(tools))
 	for i := range tools {
 		t := &tools[i]
 		parameters, err := objectSchema(t.Parameters)
 		if err != nil {
-			return nil, &model.Error{
-				Class:   model.InvalidRequest,
-				Message: fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name),
-				Err:     err,
-			}
+			return nil, invalid(fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name), err)
 		}
-		list[i] = c.declare(declaration{Name: t.Name, Description: t.Description, Parameters: parameters})
+		list[i] = d.declare(declaration{Name: t.Name, Description: descriptionOf(t), Parameters: parameters})
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // the model reads descriptions as they were written
-	if err := enc.Encode(list); err != nil {
-		return nil, &model.Error{Class: model.InvalidRequest, Message: "the tools cannot be encoded", Err: err}
+	encoded, err := encodeJSON(list)
+	if err != nil {
+		return nil, invalid("the tools cannot be encoded", err)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return encoded, nil
+}
+
+// longestDescription is the longest description of a function that the vendor
+// takes, in bytes.
+const longestDescription = 1024
+
+// descriptionOf returns the description of a tool. The APIs have no place for the
+// schema of the result, so it follows the description, if there is room.
+func descriptionOf(t *model.Tool) string {
+	var schema bytes.Buffer
+	if len(t.Output) == 0 || json.Compact(&schema, t.Output) != nil {
+		return t.Description
+	}
+	text := "Returns JSON of this schema: " + schema.String()
+	if t.Description != "" {
+		text = t.Description + paragraph + text
+	}
+	if len(text) > longestDescription {
+		return t.Description
+	}
+	return text
 }
 
 // objectSchema returns schema in the form the vendor accepts: an object schema
@@ -101,4 +82,20 @@ func objectSchema(schema json.RawMessage) (json.RawMessage, error) {
 		fields["properties"] = json.RawMessage(`{}`)
 	}
 	return json.Marshal(fields)
+}
+
+// encodeJSON encodes a value so that a model reads texts as they were written.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// invalid returns the error for a request that cannot be sent.
+func invalid(what string, err error) error {
+	return &model.Error{Class: model.InvalidRequest, Message: what, Err: err}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	oai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -106,7 +107,7 @@ func serveAt(t testing.TB, c Config, answer http.HandlerFunc) (*Executor, *httpt
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	transport := newTransport()
+	transport := vendorhttp.NewTransport()
 	t.Cleanup(transport.CloseIdleConnections)
 	if c.BaseURL == "" {
 		c.BaseURL = server.URL + "/v1"

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -12,15 +13,17 @@ func (e *Executor) choose(req *model.Request) *reply {
 	if len(p.replies) == 0 {
 		return p.fallback
 	}
-	run := req.Messages[p.runStart(req.Messages):]
+	start, lost := p.locate(req)
+	run := req.Messages[start:]
 	if p.linear {
-		if n := answers(run); n < len(p.replies) {
+		if n := answers(run) + lost; n < len(p.replies) {
 			return &p.replies[n]
 		}
 		return p.fallback
 	}
 	var room [4]uint64
 	s := selection{program: p, used: bits(room[:]).atLeast(len(p.replies))}
+	s.skip(lost)
 	for i := range run {
 		switch run[i].Role {
 		case model.RoleUser, model.RoleTool:
@@ -29,24 +32,31 @@ func (e *Executor) choose(req *model.Request) *reply {
 			s.pass(&run[i])
 		}
 	}
-	if !p.fails {
-		return s.next(0)
+	if !p.forgetful {
+		return s.next(0, 0)
 	}
-	return e.nextFailing(req, &s)
+	return e.nextForgetful(req, &s)
 }
 
-// nextFailing chooses from a script with failures, which depends on how often
-// the request failed already.
-func (e *Executor) nextFailing(req *model.Request, s *selection) *reply {
+// nextForgetful chooses from a script with replies that leave no trace in a
+// conversation. What it returns depends on how often such replies were given.
+func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	f := &e.failures
-	key := f.key(req, s.text)
+	asked, place := f.key(req, s.text), f.placeKey(req)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := s.next(f.count[key].times)
-	if r != nil && r.failure != nil && r != e.program.fallback {
-		f.add(key)
-	} else {
-		delete(f.count, key)
+	r := s.next(f.count[asked].times, f.count[place].times)
+	switch {
+	case r == nil || r == e.program.fallback:
+		delete(f.count, asked)
+		delete(f.count, place)
+	case r.fails():
+		f.add(asked)
+	case r.silent():
+		f.add(place)
+	default:
+		delete(f.count, asked)
+		delete(f.count, place)
 	}
 	return r
 }
@@ -59,6 +69,51 @@ func answers(run []model.Message) int {
 		}
 	}
 	return n
+}
+
+// locate returns where the run of a request begins, and how many of its answers
+// are no longer in the request: a long conversation loses its older messages.
+// The messages of a turn have ids that begin with the turn's, and end with the
+// step; what is said to the model in the middle of it has not, and begins no
+// other run. Without such ids, the run begins at the last user message.
+func (p *program) locate(req *model.Request) (start, lost int) {
+	first, last, present := -1, 0, 0
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		step, ok := stepOf(m.ID, req.TurnID)
+		if !ok {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if last = max(last, step); m.Role == model.RoleAssistant {
+			present++
+		}
+	}
+	if first < 0 {
+		return p.runStart(req.Messages), 0
+	}
+	// What was last said ahead of the first answer belongs to the run.
+	start = first
+	for start > 0 && req.Messages[start-1].Role == model.RoleSystem {
+		start--
+	}
+	if start > 0 && req.Messages[start-1].Role == model.RoleUser {
+		start--
+	}
+	return start, max(last-present, 0)
+}
+
+// stepOf returns the step that added the message with an id: the ids of answers
+// are <turn>/m<step>, those of results <turn>/t<step>.
+func stepOf(id, turn string) (step int, ok bool) {
+	rest, ok := strings.CutPrefix(id, turn)
+	if turn == "" || !ok || len(rest) < len("/m1") || rest[0] != '/' || rest[1] != 'm' && rest[1] != 't' {
+		return 0, false
+	}
+	step, err := strconv.Atoi(rest[len("/m"):])
+	return step, err == nil
 }
 
 // runStart returns where the latest run begins: at the last user message that
@@ -143,7 +198,11 @@ func (s *selection) pass(m *model.Message) {
 			continue
 		}
 		found := false
-		if r.failure != nil {
+		if r.fails() {
+			if r.keptIn(m) {
+				s.used.set(i)
+				return
+			}
 			rest, found = s.failedIn(i, rest)
 		} else {
 			s.used.set(i)
@@ -172,14 +231,36 @@ func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
 	return rest, found
 }
 
-// next returns the reply to the request itself, which has failed so many times.
-func (s *selection) next(failed int) *reply {
+// skip passes over the replies that answers were which are no longer in the
+// request. Whether a reply with a match was among them cannot be known; it is
+// taken for unused.
+func (s *selection) skip(lost int) {
+	for i := 0; i < len(s.program.replies) && lost > 0; i++ {
+		r := &s.program.replies[i]
+		if r.match != (matcher{}) {
+			continue
+		}
+		s.used.set(i)
+		if !r.fails() && !r.open {
+			lost--
+		}
+	}
+}
+
+// next returns the reply to the request itself, which has failed so many times,
+// and at whose place in the conversation so many replies were given that left
+// no trace.
+func (s *selection) next(failed, silent int) *reply {
 	for i := range s.program.replies {
 		r := &s.program.replies[i]
 		if !s.fits(i) {
 			continue
 		}
-		if r.failure == nil {
+		if r.silent() && silent > 0 {
+			silent--
+			continue
+		}
+		if !r.fails() {
 			return r
 		}
 		left := r.times

@@ -1,6 +1,8 @@
 package scripted
 
 import (
+	"cmp"
+	"encoding/json"
 	"net/http"
 	"regexp"
 	"slices"
@@ -19,8 +21,8 @@ type program struct {
 	// fallback is nil for the echo.
 	fallback *reply
 	// linear is set when the number of a reply is the number of answers in the
-	// run; fails when a reply fails.
-	linear, fails bool
+	// run; forgetful when a reply may leave no trace in a conversation.
+	linear, forgetful bool
 	// open holds the texts of replies that end before they are complete.
 	open []string
 }
@@ -39,13 +41,32 @@ type reply struct {
 	usage             *model.Usage
 	output, reasoning int
 
-	// failure, when it is not nil, comes in place of the finish.
+	// failure, when it is not nil, comes in place of the finish. A stall is a
+	// silence there, until the call ends.
 	failure *model.Error
+	stall   bool
 	times   int
+	// kept is the id of the first call that is complete when the reply fails.
+	kept string
 
 	// open is set when the text may be continued by another reply: it was cut
 	// off by the output limit, or by a failure.
 	open bool
+}
+
+// fails reports whether the reply breaks off.
+func (r *reply) fails() bool { return r.failure != nil || r.stall }
+
+// silent reports whether a conversation does not show that the reply was given:
+// the output limit cut it off ahead of any text.
+func (r *reply) silent() bool { return r.open && r.text == "" && !r.fails() }
+
+// keptIn reports whether an answer is the reply although it failed: complete
+// calls stand, whatever comes behind them.
+func (r *reply) keptIn(m *model.Message) bool {
+	return r.kept != "" && slices.ContainsFunc(m.Parts, func(p model.Part) bool {
+		return p.ToolCall != nil && p.ToolCall.ID == r.kept
+	})
 }
 
 // matcher is the condition of a reply. The zero matcher matches every text.
@@ -75,8 +96,8 @@ func compile(script *Script) (*program, diag.List) {
 		path := diag.Index("replies", i)
 		r := &p.replies[i]
 		*r = c.reply(&script.Replies[i], path)
-		p.fails = p.fails || r.failure != nil
-		p.linear = p.linear && r.match == (matcher{}) && r.failure == nil && !r.open
+		p.forgetful = p.forgetful || r.fails() || r.silent()
+		p.linear = p.linear && r.match == (matcher{}) && !r.fails() && !r.open
 		p.addOpen(r)
 	}
 	if f := script.Fallback; f != nil {
@@ -120,11 +141,17 @@ func (c *compiler) reply(in *Reply, path string) reply {
 		chunks = in.Error.AfterChunks
 	}
 	r.events = c.events(in, max(chunks, 1), path)
-	r.open = r.finish == model.FinishMaxTokens && len(in.ToolCalls) == 0
+	r.open = r.finish == model.FinishMaxTokens && !slices.ContainsFunc(in.ToolCalls, complete)
 	if in.Error != nil {
 		c.failure(&r, in.Error, diag.Key(path, "error"))
 	}
 	return r
+}
+
+// complete reports whether a call can be carried out. One that the output limit
+// cut off cannot.
+func complete(call model.ToolCall) bool {
+	return len(call.Arguments) == 0 || json.Valid(call.Arguments)
 }
 
 func (c *compiler) matcher(source, path string) matcher {
@@ -240,15 +267,8 @@ func split(text string, pieces int) []string {
 func (c *compiler) failure(r *reply, in *Failure, path string) {
 	c.checkFailure(in, path)
 	r.times = max(in.Times, 1)
-	message := in.Message
-	if message == "" {
-		message = "the script says so"
-	}
-	r.failure = &model.Error{
-		Class: in.Class, Message: message, Status: in.Status, RetryAfter: in.RetryAfter,
-	}
-	if in.Message == "" && in.Status != 0 && http.StatusText(in.Status) != "" {
-		r.failure.Message = strings.ToLower(http.StatusText(in.Status))
+	if r.stall = in.Stall; !r.stall {
+		r.failure = failureOf(in)
 	}
 	deltas := 0
 	for i := range r.events {
@@ -261,14 +281,30 @@ func (c *compiler) failure(r *reply, in *Failure, path string) {
 	}
 	r.events = cut(r.events, in.AfterChunks)
 	r.text = ""
-	calls := false
+	first := ""
 	for i := range r.events {
-		if r.events[i].Type == model.EventText {
-			r.text += r.events[i].Delta
+		switch ev := &r.events[i]; ev.Type {
+		case model.EventText:
+			r.text += ev.Delta
+		case model.EventToolCallStart:
+			first = cmp.Or(first, ev.ID)
+		case model.EventToolCallEnd:
+			r.kept = first // calls are complete in the order in which they start
+		default:
 		}
-		calls = calls || r.events[i].Type == model.EventToolCallEnd
 	}
-	r.open = r.text != "" && !calls
+	r.open = r.text != "" && r.kept == ""
+}
+
+// failureOf returns the error of a reply.
+func failureOf(in *Failure) *model.Error {
+	message := in.Message
+	if message == "" && in.Status != 0 {
+		message = strings.ToLower(http.StatusText(in.Status))
+	}
+	return &model.Error{
+		Class: in.Class, Message: cmp.Or(message, "the script says so"), Status: in.Status, RetryAfter: in.RetryAfter,
+	}
 }
 
 // cut returns the events up to the n-th delta, and the end of the tool call
@@ -293,8 +329,12 @@ var errorClasses = []model.ErrorClass{
 
 func (c *compiler) checkFailure(in *Failure, path string) {
 	switch {
+	case in.Stall:
+		if in.Class != "" || in.Message != "" || in.Status != 0 || in.RetryAfter != 0 {
+			c.fault(diag.Key(path, "stall"), "a stall says nothing: it has no class, message, status and retry_after")
+		}
 	case in.Class == "":
-		c.fault(diag.Key(path, "class"), "an error needs a class, such as rate_limited")
+		c.fault(diag.Key(path, "class"), "an error needs a class, such as rate_limited, or stall: true")
 	case !slices.Contains(errorClasses, in.Class):
 		names := make([]string, len(errorClasses))
 		for i, class := range errorClasses {

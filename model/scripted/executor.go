@@ -2,17 +2,26 @@
 // and without a vendor, for first runs, demonstrations, tests and benchmarks.
 //
 // A run gets the replies of a script in order. Which of them were used is read
-// from the conversation of each request and kept nowhere: a run begins with
-// the user's latest message, and every answer of the model behind it used up
-// one reply. So runs at the same time do not disturb each other, a new run
-// begins the script anew, and a run that is taken up again by another process
-// goes on where it was. An answer that was cut off, by a failure after some
-// chunks or by finish_reason max_tokens, is no end of a run: a user message
-// that asks to go on does not begin the script anew.
+// from the conversation of each request and kept nowhere: every answer of the
+// model in the run used up one reply. So runs at the same time do not disturb
+// each other, a new run begins the script anew, and a run that is taken up
+// again by another process goes on where it was.
 //
-// Only failures leave no trace in a conversation. How often each request
-// failed is therefore remembered, for the latest few thousand of them, until
-// it was answered.
+// A run is a turn: its messages are known by their ids, which begin with the
+// turn's, and the number of a step in them tells how many answers there were
+// when older ones are no longer in the request. Where a request names no turn,
+// or nothing of it is there yet, a run begins with the user's latest message.
+// An answer that was cut off, by a failure after some chunks or by finish_reason
+// max_tokens, is no end of a run: a user message that asks to go on does not
+// begin the script anew.
+//
+// Only failures, and answers that were cut off ahead of any text, leave no trace
+// in a conversation. How often each request met one is therefore remembered,
+// for the latest few thousand of them, until it was answered.
+//
+// The model answers from its script and from nothing else: a choice of tools,
+// the form that an answer should have and the parameters of a request change
+// nothing.
 package scripted
 
 import (
@@ -133,11 +142,15 @@ func (e *Executor) play(ctx context.Context, req *model.Request, r *reply, yield
 			return
 		}
 	}
-	if r.failure != nil {
+	switch {
+	case r.stall:
+		<-ctx.Done()
+		yield(model.Event{}, model.AsError(ctx.Err()))
+	case r.failure != nil:
 		yield(model.Event{}, e.failure(r))
-		return
+	default:
+		finish(req, r, yield)
 	}
-	finish(req, r, yield)
 }
 
 // failure returns the error of a reply.

@@ -10,8 +10,8 @@ import (
 // maxFailures is how many requests an executor remembers the failures of.
 const maxFailures = 4096
 
-// failures remembers how often requests failed. When it is full the oldest is
-// forgotten.
+// failures remembers how often requests failed, and how often replies were given
+// that leave no trace either. When it is full the oldest is forgotten.
 type failures struct {
 	seed maphash.Seed
 
@@ -32,10 +32,24 @@ func newFailures() failures {
 // key identifies a request among all: its repetitions have the same.
 func (f *failures) key(req *model.Request, last string) uint64 {
 	type identity struct {
-		session, last string
-		messages      int
+		session, turn, last string
+		messages            int
 	}
-	return maphash.Comparable(f.seed, identity{req.SessionID, last, len(req.Messages)})
+	return maphash.Comparable(f.seed, identity{req.SessionID, req.TurnID, last, len(req.Messages)})
+}
+
+// placeKey identifies the place in a conversation that a request asks behind:
+// requests that only have more from the user have the same.
+func (f *failures) placeKey(req *model.Request) uint64 {
+	type identity struct {
+		session, turn string
+		answered      int
+	}
+	n := len(req.Messages)
+	for n > 0 && req.Messages[n-1].Role == model.RoleUser {
+		n--
+	}
+	return maphash.Comparable(f.seed, identity{req.SessionID, req.TurnID, n})
 }
 
 // add counts one more failure.

@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
@@ -280,6 +277,7 @@ func (d *decoder) reply(n *yaml.Node, path string) (r Reply) {
 			r.Error = new(Failure)
 			d.record(n, path, "an error",
 				text(d, "class", &r.Error.Class),
+				boolean(d, "stall", &r.Error.Stall),
 				text(d, "message", &r.Error.Message),
 				number(d, "status", &r.Error.Status),
 				duration(d, "retry_after", &r.Error.RetryAfter),
@@ -306,128 +304,4 @@ func (d *decoder) toolCall(n *yaml.Node, path string) (c model.ToolCall) {
 			}
 		}})
 	return c
-}
-
-// text reads any scalar as it is written.
-func text[T ~string](d *decoder, name string, into *T) field {
-	return field{name, func(n *yaml.Node, path string) {
-		if n.Kind != yaml.ScalarNode {
-			d.fault(n, path, "%s must be a text, not %s", name, describe(n))
-			return
-		}
-		*into = T(n.Value)
-	}}
-}
-
-func number(d *decoder, name string, into *int) field {
-	return field{name, func(n *yaml.Node, path string) {
-		v, err := strconv.Atoi(n.Value)
-		if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
-			d.fault(n, path, "%s must be a whole number, not %s", name, describe(n))
-			return
-		}
-		*into = v
-	}}
-}
-
-func duration(d *decoder, name string, into *time.Duration) field {
-	return field{name, func(n *yaml.Node, path string) {
-		v, err := time.ParseDuration(n.Value)
-		if err != nil || n.Kind != yaml.ScalarNode {
-			d.fault(n, path, "%s must be a duration such as 20ms or 1s, not %s", name, describe(n))
-			return
-		}
-		*into = v
-	}}
-}
-
-// json appends a value as JSON, mappings in their own order.
-func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
-	switch n.Kind {
-	case yaml.MappingNode:
-		out = append(out, '{')
-		seen := make(map[string]bool, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" || seen[key.Value] {
-				d.fault(key, path, "the key %q is not a text, or it is there twice", key.Value)
-				continue
-			}
-			seen[key.Value] = true
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(appendText(out, key.Value), ':')
-			out = d.json(out, n.Content[i+1], diag.Key(path, key.Value))
-		}
-		return append(out, '}')
-	case yaml.SequenceNode:
-		out = append(out, '[')
-		for i, child := range n.Content {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = d.json(out, child, diag.Index(path, i))
-		}
-		return append(out, ']')
-	case yaml.ScalarNode:
-		return d.scalar(out, n, path)
-	default:
-		d.fault(n, path, "a script may not contain %s", describe(n))
-		return append(out, "null"...)
-	}
-}
-
-func (d *decoder) scalar(out []byte, n *yaml.Node, path string) []byte {
-	switch n.ShortTag() {
-	case "!!null":
-		return append(out, "null"...)
-	case "!!bool":
-		return strconv.AppendBool(out, strings.EqualFold(n.Value, "true"))
-	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			return append(out, n.Value...) // keeps all digits
-		}
-		var v float64
-		if err := n.Decode(&v); err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-			d.fault(n, path, "%q is no number that JSON knows", n.Value)
-			return append(out, '0')
-		}
-		return strconv.AppendFloat(out, v, 'f', -1, 64)
-	default:
-		return appendText(out, n.Value)
-	}
-}
-
-func appendText(out []byte, text string) []byte {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		return append(out, `""`...)
-	}
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...)
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-// describe says what a value is.
-func describe(n *yaml.Node) string {
-	const longest = 40
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.AliasNode:
-		return "an alias"
-	}
-	if isNull(n) {
-		return "nothing"
-	}
-	value := []rune(n.Value)
-	if len(value) > longest {
-		value = append(value[:longest], '…')
-	}
-	return strconv.Quote(string(value))
 }

@@ -29,6 +29,8 @@ replies:
   - text: 42
     error: {class: rate_limited, message: slow down, status: 429, retry_after: 1s, times: 2, after_chunks: 1}
   - tool_calls: [{name: wc, arguments: '{"text'}]
+  - text: ab
+    error: {stall: true, after_chunks: 2}
 fallback: {text: "I have no reply for that."}
 `))
 	if err != nil {
@@ -45,6 +47,7 @@ fallback: {text: "I have no reply for that."}
 			{Text: "It is sunny in Paris.", Reasoning: "hm", Chunks: 4, Delay: 20 * time.Millisecond, ChunkDelay: time.Second, FinishReason: model.FinishStop},
 			{Text: "42", Error: &scripted.Failure{Class: model.RateLimited, Message: "slow down", Status: 429, RetryAfter: time.Second, Times: 2, AfterChunks: 1}},
 			{ToolCalls: []model.ToolCall{{Name: "wc", Arguments: json.RawMessage(`{"text`)}}},
+			{Text: "ab", Error: &scripted.Failure{Stall: true, AfterChunks: 2}},
 		},
 		Fallback: &scripted.Reply{Text: "I have no reply for that."},
 	}
@@ -97,7 +100,9 @@ f.yaml:1:58: input_tokens must be 0 or more`},
 		{"replies: [{error: {clas: timeout}}, {match: '/[/'}]\nreply: {}", `f.yaml:1:20: an error has no key "clas" (did you mean "class"?)
 f.yaml:1:45: match is no regular expression: error parsing regexp: missing closing ]: ` + "`[`" + `
 f.yaml:2:1: a script has no key "reply" (it may have replies, fallback)`},
-		{"replies: [{error: {}}]", "f.yaml:1:19: an error needs a class, such as rate_limited"},
+		{"replies: [{error: {}}]", "f.yaml:1:19: an error needs a class, such as rate_limited, or stall: true"},
+		{"replies: [{error: {stall: 1}}]", `f.yaml:1:27: stall must be true or false, not "1"`},
+		{"replies: [{error: {stall: true, class: timeout}}]", "f.yaml:1:27: a stall says nothing: it has no class, message, status and retry_after"},
 		{"replies: [{error: {class: rate, status: 200}}]", `f.yaml:1:27: class is "rate"; allowed are provider, rate_limited, overloaded, timeout, stream_interrupted, context_overflow, invalid_request, unauthorized, model_not_found, content_filtered, all_models_unavailable, cancelled
 f.yaml:1:41: status is 200; an error has one from 400 to 599`},
 		{"replies: [{text: ab, error: {class: timeout, after_chunks: 3}}]", "f.yaml:1:60: after_chunks is 3, but the reply is streamed in 2 deltas"},

@@ -39,7 +39,10 @@ type Reply struct {
 	// Delay is the wait before the first byte, ChunkDelay that between deltas.
 	Delay, ChunkDelay time.Duration
 
-	// FinishReason defaults to tool_calls when there are calls, else stop.
+	// FinishReason defaults to tool_calls when there are calls, else stop. An
+	// answer that the output limit cuts off has the reason max_tokens, with a
+	// part of a text, or a call whose arguments are no whole JSON: the next
+	// reply goes on with it.
 	FinishReason model.FinishReason
 	// Usage is what the reply reports; nil means an estimate of a token for
 	// every four bytes.
@@ -49,10 +52,13 @@ type Reply struct {
 	Error *Failure
 }
 
-// Failure is how a reply fails.
+// Failure is how a reply fails: with an error, or by falling silent.
 type Failure struct {
-	// Class is the class of the error. It is required.
+	// Class is the class of the error. It is required, but for a stall.
 	Class model.ErrorClass
+	// Stall makes the reply fall silent in place of an error, until the call's
+	// context ends.
+	Stall bool
 	// Message is what the error says; there is a default.
 	Message string
 	// Status is the HTTP status that the error pretends to come from.
@@ -63,7 +69,8 @@ type Failure struct {
 	// once. A fallback fails always.
 	Times int
 	// AfterChunks is how many deltas of the reply are streamed ahead of the
-	// error. When the reply does not say how many Chunks it has, its parts are
+	// error: those of the reasoning, then of the text, then of the arguments of
+	// each call, so an error may leave a call incomplete. When the reply does not say how many Chunks it has, its parts are
 	// streamed in this many.
 	AfterChunks int
 }

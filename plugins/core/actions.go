@@ -2,18 +2,21 @@ package core
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// The actions that shape the next request. They run in BeforeInference, so a
-// hook of that phase or of an earlier one may schedule them.
+// The loop's actions. Those that shape the next request run in BeforeInference,
+// so a hook of that phase or of an earlier one may schedule them.
 const (
-	// AddContextMessage adds a message to the next request. Its payload is a
-	// plugins.ContextMessage.
+	// AddContextMessage adds a message to the next request, and to those behind
+	// it when it is persistent. Its payload is a plugins.ContextMessage.
 	AddContextMessage = "add_context_message"
+	// RemoveContextMessage takes a message out of the next request and those
+	// behind it. Its payload is the message's key, a string; a key that no
+	// message has changes nothing.
+	RemoveContextMessage = "remove_context_message"
 	// SetInferenceOverride overrides parameters of the next request, field by
 	// field; of several the last counts. Its payload is an Override.
 	SetInferenceOverride = "set_inference_override"
@@ -24,49 +27,46 @@ const (
 	// of several actions add up, and an excluded one stays excluded. Its
 	// payload is a []string.
 	IncludeOnlyTools = "include_only_tools"
+	// HandOff lets another agent take over the conversation when the step is
+	// over, unless the turn is, too; of several the first counts. Its payload is
+	// the agent's id, a string.
+	HandOff = "hand_off"
 )
 
 // Override is the payload of SetInferenceOverride.
 type Override struct {
 	// Model is the vendor's name of the model; empty keeps the agent's.
-	Model string
+	Model string `json:"model,omitempty"`
 	// Params override those of the agent; zero fields keep them.
-	Params model.Params
+	Params model.Params `json:"params,omitzero"`
 }
 
-// LoopActions is the plugin that handles the loop's actions.
+// LoopActions is the plugin that handles the loop's actions and keeps the context
+// messages that last.
 type LoopActions struct{}
 
 var _ plugins.Plugin = LoopActions{}
 
 // Descriptor describes the plugin.
 func (LoopActions) Descriptor() plugins.Descriptor {
-	return noSections("Handles the actions that shape the next model request.")
+	return noSections("Handles the actions that shape model requests and hand over the conversation.")
 }
 
-// Register adds the handlers.
+// Register adds the handlers, and the hook that adds the messages that last.
 func (LoopActions) Register(r *plugins.Registrar) error {
-	r.ActionHandler(AddContextMessage, plugins.BeforeInference, addContext)
-	r.ActionHandler(SetInferenceOverride, plugins.BeforeInference, setOverride)
-	r.ActionHandler(ExcludeTool, plugins.BeforeInference, excludeTool)
-	r.ActionHandler(IncludeOnlyTools, plugins.BeforeInference, includeOnly)
+	r.StateKey(lasting)
+	r.StateKey(sent)
+	r.Hook(plugins.BeforeInference, addLasting)
+	plugins.HandleAction(r, AddContextMessage, plugins.BeforeInference, addContext)
+	plugins.HandleAction(r, RemoveContextMessage, plugins.BeforeInference, removeContext)
+	plugins.HandleAction(r, SetInferenceOverride, plugins.BeforeInference, setOverride)
+	plugins.HandleAction(r, ExcludeTool, plugins.BeforeInference, excludeTool)
+	plugins.HandleAction(r, IncludeOnlyTools, plugins.BeforeInference, includeOnly)
+	plugins.HandleAction(r, HandOff, plugins.StepEnd, handOff)
 	return nil
 }
 
-func addContext(_ context.Context, p *plugins.PhaseContext, payload any) error {
-	m, err := payloadOf[plugins.ContextMessage](payload)
-	if err != nil {
-		return err
-	}
-	p.Request().Context = append(p.Request().Context, m)
-	return nil
-}
-
-func setOverride(_ context.Context, p *plugins.PhaseContext, payload any) error {
-	o, err := payloadOf[Override](payload)
-	if err != nil {
-		return err
-	}
+func setOverride(_ context.Context, p *plugins.PhaseContext, o Override) error {
 	if o.Model != "" {
 		p.Request().Model = o.Model
 	}
@@ -74,29 +74,18 @@ func setOverride(_ context.Context, p *plugins.PhaseContext, payload any) error 
 	return nil
 }
 
-func excludeTool(_ context.Context, p *plugins.PhaseContext, payload any) error {
-	id, err := payloadOf[string](payload)
-	if err != nil {
-		return err
-	}
+func excludeTool(_ context.Context, p *plugins.PhaseContext, id string) error {
 	p.Request().Exclude = append(p.Request().Exclude, id)
 	return nil
 }
 
-func includeOnly(_ context.Context, p *plugins.PhaseContext, payload any) error {
-	ids, err := payloadOf[[]string](payload)
-	if err != nil {
-		return err
-	}
+func includeOnly(_ context.Context, p *plugins.PhaseContext, ids []string) error {
 	p.Request().Restrict = true
 	p.Request().Include = append(p.Request().Include, ids...)
 	return nil
 }
 
-func payloadOf[T any](payload any) (T, error) {
-	v, ok := payload.(T)
-	if !ok {
-		return v, fmt.Errorf("the payload is a %T, want %T", payload, v)
-	}
-	return v, nil
+func handOff(_ context.Context, p *plugins.PhaseContext, agentID string) error {
+	p.HandOff(agentID)
+	return nil
 }

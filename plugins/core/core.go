@@ -13,6 +13,8 @@ const (
 	LoopActionsID    = Prefix + "loop-actions"
 	MaxRoundsID      = Prefix + "max-rounds"
 	StopConditionsID = Prefix + "stop-conditions"
+	LoopDetectionID  = Prefix + "loop-detection"
+	ToolBudgetsID    = Prefix + "tool-budgets"
 )
 
 // noSections describes a plugin that claims no section.

@@ -15,6 +15,8 @@ import (
 // their order. It is made once per agent and revision.
 type StopConditions struct {
 	conditions []condition
+	// atEnd are those that look at what the calls of a step came to.
+	atEnd []condition
 	// window is how many answers the conditions look back at, at most.
 	window int
 }
@@ -24,19 +26,25 @@ var _ plugins.Plugin = (*StopConditions)(nil)
 // condition looks at a turn after a model answer and says whether it ends.
 type condition func(p *plugins.PhaseContext) (event.Termination, bool)
 
-// recentTexts are the latest answers, newest last, for loop detection.
-var recentTexts = plugins.NewKey[[]string]("runtime.recent_texts", plugins.ScopeRun)
+// recentKey are the digests of the latest answers, newest last, for loop
+// detection.
+var recentKey = plugins.NewKey[[]string]("runtime.recent_answers", plugins.ScopeRun)
 
 // NewStopConditions compiles conditions that are valid by themselves; one that
 // is switched off by a zero or empty setting is left out.
 func NewStopConditions(list []spec.StopCondition) *StopConditions {
 	s := &StopConditions{}
 	for i := range list {
-		if c := compile(&list[i]); c != nil {
-			s.conditions = append(s.conditions, c)
-			if list[i].Type == spec.StopLoopDetection {
-				s.window = max(s.window, list[i].Window)
-			}
+		c := compile(&list[i])
+		if c == nil {
+			continue
+		}
+		s.conditions = append(s.conditions, c)
+		switch list[i].Type { //nolint:exhaustive // the others need nothing more
+		case spec.StopConsecutiveErrors:
+			s.atEnd = append(s.atEnd, c)
+		case spec.StopLoopDetection:
+			s.window = max(s.window, list[i].Window)
 		}
 	}
 	return s
@@ -47,30 +55,47 @@ func (*StopConditions) Descriptor() plugins.Descriptor {
 	return noSections("Ends a turn when one of the agent's stop conditions holds.")
 }
 
-// Register adds the check.
+// Register adds the checks. That of failed calls is made when a step is over, and
+// again behind the next answer: a step that was suspended is over later.
 func (s *StopConditions) Register(r *plugins.Registrar) error {
-	r.StateKey(recentTexts)
+	if s.window > 0 {
+		r.StateKey(recentKey)
+	}
 	r.Hook(plugins.AfterInference, func(_ context.Context, p *plugins.PhaseContext) error {
 		s.remember(p)
-		for _, holds := range s.conditions {
-			if t, stop := holds(p); stop {
-				p.Stop(t)
-				return nil
-			}
-		}
+		stopIf(p, s.conditions)
 		return nil
 	})
+	if len(s.atEnd) > 0 {
+		r.Hook(plugins.StepEnd, func(_ context.Context, p *plugins.PhaseContext) error {
+			if p.Answer != nil {
+				stopIf(p, s.atEnd)
+			}
+			return nil
+		})
+	}
 	return nil
 }
 
-// remember keeps the text of the answer, if any condition looks back at it.
+// stopIf stops the turn when a condition holds.
+func stopIf(p *plugins.PhaseContext, conditions []condition) {
+	for _, holds := range conditions {
+		if t, stop := holds(p); stop {
+			p.Stop(t)
+			return
+		}
+	}
+}
+
+// remember keeps what stands for the text of the answer, if any condition looks
+// back at it.
 func (s *StopConditions) remember(p *plugins.PhaseContext) {
 	text := p.Answer.Text()
 	if s.window == 0 || text == "" {
 		return
 	}
-	recent := append(slices.Clone(recentTexts.Get(p)), text)
-	recentTexts.Set(p, recent[max(0, len(recent)-s.window):])
+	recent := append(slices.Clone(recentKey.Get(p)), digest(text))
+	recentKey.Set(p, recent[max(0, len(recent)-s.window):])
 }
 
 func compile(c *spec.StopCondition) condition {
@@ -94,12 +119,16 @@ func compile(c *spec.StopCondition) condition {
 	}
 }
 
+// A turn whose answer is final ends by itself: limits of time, tokens and failures
+// only keep a turn from going on. What looks at the answer itself, as
+// content_match, ends the turn by its own name either way.
+
 func timeout(limit *spec.Duration) condition {
 	if limit == nil || *limit == 0 {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		return stopped(spec.StopTimeout, "after "+limit.String()), p.Now.Sub(p.Stats.Started) > limit.Std()
+		return stopped(spec.StopTimeout, "after "+limit.String()), p.Answer.HasToolCalls() && p.Stats.Worked(p.Now) > limit.Std()
 	}
 }
 
@@ -109,7 +138,7 @@ func tokenBudget(limit int) condition {
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
 		used := p.Stats.Usage.Total()
-		if used <= limit {
+		if used <= limit || !p.Answer.HasToolCalls() {
 			return event.Termination{}, false
 		}
 		return stopped(spec.StopTokenBudget, fmt.Sprintf("%d of %d tokens", used, limit)), true
@@ -121,7 +150,7 @@ func consecutiveErrors(limit int) condition {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		if p.Stats.FailedSteps < limit {
+		if p.Stats.FailedSteps < limit || !p.Answer.HasToolCalls() {
 			return event.Termination{}, false
 		}
 		return stopped(spec.StopConsecutiveErrors, fmt.Sprintf("%d steps in a row failed", p.Stats.FailedSteps)), true
@@ -158,13 +187,12 @@ func loopDetection(window int) condition {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		text := p.Answer.Text()
-		recent := recentTexts.Get(p)
-		if text == "" || len(recent) < window {
+		recent := recentKey.Get(p)
+		if p.Answer.Text() == "" || len(recent) < window {
 			return event.Termination{}, false
 		}
-		differs := func(other string) bool { return other != text }
-		return stopped(spec.StopLoopDetection, fmt.Sprintf("%d identical answers", window)),
-			!slices.ContainsFunc(recent[len(recent)-window:], differs)
+		latest := recent[len(recent)-window:]
+		differs := func(other string) bool { return other != latest[window-1] }
+		return stopped(spec.StopLoopDetection, fmt.Sprintf("%d identical answers", window)), !slices.ContainsFunc(latest, differs)
 	}
 }

@@ -2,47 +2,69 @@ package permission
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // gate holds the calls of an agent, and of its delegates, to a policy.
-type gate struct{ policy *policy }
+type gate struct {
+	agent  string
+	policy *policy
+}
 
 var (
 	_ plugins.StaticGate  = (*gate)(nil)
+	_ plugins.CallGate    = (*gate)(nil)
 	_ plugins.CeilingGate = (*gate)(nil)
 )
 
-// Check decides about a call of the agent.
+// Check decides about a call of the agent. A call that comes back with a person's
+// answer is judged again: what a rule denies no answer allows.
 func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-	return g.decision(p, g.policy.decide(p.Call.Name, p.Call.Arguments)), nil
+	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
+	if o.behavior == Ask && g.granted(p, o) {
+		return plugins.Decision{Kind: plugins.Allow}, nil
+	}
+	return g.decision(p, o, o.scopes()), nil
 }
 
 // Ceiling decides about a call of a delegate. The agent's default counts only
 // when it denies: asking about what no rule speaks of is the delegate's own
-// affair.
+// affair. What a person grants for a session is granted to the agent, not to its
+// delegates.
 func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
 	if o.entry == nil && o.fault == nil && o.behavior == Ask {
 		return plugins.Decision{}, nil
 	}
-	return g.decision(p, o), nil
+	return g.decision(p, o, onlyOnce), nil
 }
 
 // Verdict tells what will be decided about a tool, as far as it does not depend
 // on arguments.
 func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.verdict(toolID) }
 
-func (g *gate) decision(p *plugins.PhaseContext, o outcome) plugins.Decision {
+// Explain tells what will be decided about a call, when nobody was asked yet.
+func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {
+	o := g.policy.decide(toolID, arguments)
+	if o.fault != nil {
+		return plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("%v, so the rules cannot be checked", o.fault)}
+	}
+	return plugins.Verdict{
+		Access: o.behavior.access(), Rule: g.policy.name(o.entry), Path: g.policy.path(o.entry), Terminate: o.behavior == Terminate,
+	}
+}
+
+func (g *gate) decision(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	switch {
 	case o.fault != nil:
 		return block("permission denied: %v, so the rules for this tool cannot be checked", o.fault)
 	case o.behavior == Allow:
 		return plugins.Decision{Kind: plugins.Allow}
 	case o.behavior == Ask:
-		return g.ask(p, o)
+		return g.ask(p, o, scopes)
 	case o.entry == nil:
 		return block("permission denied: no rule allows this call of tool %q", p.Call.Name)
 	}
@@ -51,16 +73,24 @@ func (g *gate) decision(p *plugins.PhaseContext, o outcome) plugins.Decision {
 	return d
 }
 
-// ask is the decision on a call that a person has to agree to. No run can ask a
-// person yet, so it refuses the call; once interactions exist, it is a Suspend
-// with a Ticket for this call, and a call that comes back with a person's
-// consent is let through here.
-func (g *gate) ask(p *plugins.PhaseContext, o outcome) plugins.Decision {
-	const nobody = "needs a person's approval, and this run has nobody to ask"
-	if o.entry == nil {
-		return block("permission denied: calling tool %q %s", p.Call.Name, nobody)
+// ask is the decision on a call that a person has to agree to: what the person
+// said, or else the question.
+func (g *gate) ask(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
+	ticket, answer := p.Answered(Action)
+	if answer == nil || !concerns(ticket, answer, p.Call) {
+		return g.question(p.Call, o, scopes)
 	}
-	return block("permission denied: by the rule %q this call %s", o.entry.text, nobody)
+	c, err := consentOf(answer)
+	switch {
+	case err != nil:
+		return block("permission denied: the answer to the question whether this call may be made cannot be read: %v", err)
+	case c.Approved:
+		return plugins.Decision{Kind: plugins.Allow}
+	case c.Reason != "":
+		return block("permission denied: a person refused this call: %s", c.Reason)
+	default:
+		return block("permission denied: a person refused this call")
+	}
 }
 
 func block(format string, args ...any) plugins.Decision {

@@ -2,7 +2,6 @@ package permission_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -32,7 +31,7 @@ func agentOf(t testing.TB, section string) *plugins.ExecutionEnv {
 	if list != nil {
 		t.Fatalf("section %s: %v", section, list)
 	}
-	env, errs := plugins.Build(&spec.Agent{}, []plugins.Loaded{{ID: "permission", Plugin: p}}, map[string]any{claim.Key: settings})
+	env, errs := plugins.Build(&spec.Agent{ID: "a"}, []plugins.Loaded{{ID: "permission", Plugin: p}}, map[string]any{claim.Key: settings})
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -59,7 +58,9 @@ func ruleJSON(t testing.TB, rule string, behavior permission.Behavior) string {
 }
 
 func phase(tool, args string) *plugins.PhaseContext {
-	return &plugins.PhaseContext{Call: &model.ToolCall{ID: "c", Name: tool, Arguments: json.RawMessage(args)}}
+	e := plugins.NewEngine(new(plugins.ExecutionEnv), nil)
+	e.Context.Call = &model.ToolCall{ID: "c", Name: tool, Arguments: json.RawMessage(args)}
+	return &e.Context
 }
 
 func check(t testing.TB, gate plugins.CeilingGate, tool, args string) plugins.Decision {
@@ -78,7 +79,7 @@ func behaviorOf(d plugins.Decision) permission.Behavior {
 		return permission.Allow
 	case d.Terminate:
 		return permission.Terminate
-	case strings.Contains(d.Reason, "approval"):
+	case d.Kind == plugins.Suspend:
 		return permission.Ask
 	default:
 		return permission.Deny
@@ -214,7 +215,7 @@ func TestNoBypass(t *testing.T) {
 	} {
 		for _, behavior := range []permission.Behavior{permission.Deny, permission.Terminate, permission.Ask} {
 			gate := gateOf(t, `{"default_behavior":"allow","rules":[`+ruleJSON(t, tt.rule, behavior)+`]}`)
-			if d := check(t, gate, "bash", tt.args); d.Kind != plugins.Block {
+			if d := check(t, gate, "bash", tt.args); d.Kind < plugins.Suspend {
 				t.Errorf("rule %s %s lets %s through", behavior, tt.rule, tt.args)
 			}
 		}
@@ -304,15 +305,15 @@ func TestReasons(t *testing.T) {
 		{"bash", `{"command":`, "permission denied: the arguments are no JSON, so the rules for this tool cannot be checked"},
 		{"bash", `[]`, "permission denied: the arguments are no JSON object, so the rules for this tool cannot be checked"},
 		{"bash", `{"a":1,"a":2}`, `permission denied: the arguments have the key "a" twice, so the rules for this tool cannot be checked`},
-		{"weather", `{}`, `permission denied: by the rule "weather" this call needs a person's approval, and this run has nobody to ask`},
-		{"weather", `{`, `permission denied: by the rule "weather" this call needs a person's approval, and this run has nobody to ask`},
+		{"weather", `{}`, `Agent a wants to call tool weather. By the rule "weather" that needs your approval.`},
+		{"weather", `{`, "permission denied: the arguments are no JSON, so nobody can be asked about this call"},
 		{"other", `{}`, `permission denied: no rule allows this call of tool "other"`},
 	} {
 		if d := check(t, gate, tt.tool, tt.args); d.Reason != tt.want {
 			t.Errorf("%s %s: got %q, want %q", tt.tool, tt.args, d.Reason, tt.want)
 		}
 	}
-	want := `permission denied: calling tool "x" needs a person's approval, and this run has nobody to ask`
+	want := "Agent a wants to call tool x. No rule speaks of it, so it needs your approval."
 	if d := check(t, gateOf(t, ""), "x", "{}"); d.Reason != want {
 		t.Errorf("got %q, want %q", d.Reason, want)
 	}

@@ -30,9 +30,16 @@
 // A rule that denies wins over all others; among the rest the most specific
 // one counts, and one that asks before one that allows. What no rule speaks of
 // is decided by default_behavior, which is ask.
+//
+// A call that is asked about waits for a person, who approves or refuses it, and
+// may change its arguments. It is then judged again, so nothing that is denied
+// becomes possible by approval. A person may also grant the tool for the rest of
+// the session; the grant holds as long as the same rule asks about the tool. It
+// is all that is stored: rules always are those of the agent's revision.
 package permission
 
 import (
+	"context"
 	"errors"
 
 	"github.com/agentruntime/agentruntime/plugins"
@@ -59,13 +66,19 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 	}
 }
 
-// Register adds the gate.
+// Register adds the gate and, where a person may be asked, what keeps that
+// person's grants.
 func (*Plugin) Register(r *plugins.Registrar) error {
 	policy, ok := plugins.Config[*policy](r, SectionKey)
 	if !ok || policy == nil {
 		// Without its rules the plugin must not let anything through.
 		return errors.New("the settings of section permission are missing")
 	}
-	r.ToolGate(&gate{policy: policy})
+	g := &gate{agent: r.Agent().ID, policy: policy}
+	r.ToolGate(g)
+	if policy.asks() {
+		r.StateKey(grantsKey)
+		r.Hook(plugins.BeforeToolExecute, func(_ context.Context, p *plugins.PhaseContext) error { return g.record(p) })
+	}
 	return nil
 }

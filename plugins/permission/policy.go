@@ -3,6 +3,7 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/plugins"
@@ -20,15 +21,17 @@ type policy struct {
 type entry struct {
 	Rule
 	behavior Behavior
-	rank     specificity
+	// scope is the widest that a person may grant.
+	scope Scope
+	rank  specificity
 	// name is the rule as a person would find it, text as the section has it,
 	// path where it stands below the agent.
 	name, text, path string
 }
 
-func newEntry(i int, text string, rule Rule, behavior Behavior) entry {
+func newEntry(i int, text string, rule Rule, behavior Behavior, scope Scope) entry {
 	return entry{
-		Rule: rule, behavior: behavior, rank: rule.specificity(),
+		Rule: rule, behavior: behavior, scope: scope, rank: rule.specificity(),
 		name: fmt.Sprintf("rules[%d] %q %s", i, text, behavior), text: text,
 		path: fmt.Sprintf("sections.%s.rules[%d].tool", SectionKey, i),
 	}
@@ -60,6 +63,27 @@ type outcome struct {
 	entry *entry
 	// fault is set when a call cannot be judged.
 	fault error
+}
+
+// rule returns the text of the rule that counts, "" for the default.
+func (o *outcome) rule() string {
+	if o.entry == nil {
+		return ""
+	}
+	return o.entry.text
+}
+
+// scopes returns what a person who is asked may grant.
+func (o *outcome) scopes() []Scope {
+	if o.entry != nil && o.entry.scope == Once {
+		return onlyOnce
+	}
+	return anyScope
+}
+
+// asks reports whether a person is asked about any call.
+func (p *policy) asks() bool {
+	return p.fallback == Ask || slices.ContainsFunc(p.entries, func(e entry) bool { return e.behavior == Ask })
 }
 
 func (p *policy) outcome(best *entry) outcome {

@@ -53,8 +53,10 @@ var schema = json.RawMessage(`{
             "default": "ask"
           },
           "scope": {
-            "description": "Accepted for compatibility; it has no effect.",
-            "type": "string"
+            "description": "The most that a person who is asked may grant: the one call, or the tool for the rest of the session as far as this rule asks.",
+            "type": "string",
+            "enum": ["once", "session"],
+            "default": "session"
           }
         }
       }
@@ -68,6 +70,7 @@ type section struct {
 	Rules           []struct {
 		Tool     string   `json:"tool"`
 		Behavior Behavior `json:"behavior"`
+		Scope    Scope    `json:"scope"`
 	} `json:"rules"`
 }
 
@@ -100,12 +103,20 @@ func decode(raw json.RawMessage) (*policy, diag.List) {
 			list = append(list, diag.New(diag.InvalidPluginConfig, path+".behavior", "behavior is %q; allowed are allow, ask, deny and terminate", r.Behavior))
 			continue
 		}
+		switch r.Scope {
+		case "":
+			r.Scope = Session
+		case Once, Session:
+		default:
+			list = append(list, diag.New(diag.InvalidPluginConfig, path+".scope", "scope is %q; allowed are once and session", r.Scope))
+			continue
+		}
 		rule, err := ParseRule(r.Tool)
 		if err != nil {
 			list = append(list, diag.New(diag.InvalidPattern, path+".tool", "%v", err))
 			continue
 		}
-		p.entries = append(p.entries, newEntry(i, r.Tool, rule, r.Behavior))
+		p.entries = append(p.entries, newEntry(i, r.Tool, rule, r.Behavior, r.Scope))
 	}
 	if list != nil {
 		return nil, list

@@ -24,7 +24,7 @@ func TestSchemaIsStrict(t *testing.T) {
 	for _, bad := range []string{
 		`[]`, `{"default":"ask"}`, `{"default_behavior":"terminate"}`, `{"default_behavior":null}`, `{"rules":{}}`, `{"rules":["wc"]}`,
 		`{"rules":[{}]}`, `{"rules":[{"tool":""}]}`, `{"rules":[{"tool":"wc","behaviour":"deny"}]}`, `{"rules":[{"tool":"wc","behavior":"block"}]}`,
-		`{"rules":[{"tool":"wc","scope":1}]}`,
+		`{"rules":[{"tool":"wc","scope":1}]}`, `{"rules":[{"tool":"wc","scope":"forever"}]}`,
 	} {
 		if found, err := compiled.ValidateJSON([]byte(bad)); err != nil || found == nil {
 			t.Errorf("the schema takes %s", bad)
@@ -49,6 +49,7 @@ func TestDecodeFailsClosed(t *testing.T) {
 		{`{"rules":[{"tool":""}]}`, []found{{diag.InvalidPattern, "rules[0].tool"}}},
 		{`{"default_behavior":"terminate"}`, []found{{diag.InvalidPluginConfig, "default_behavior"}}},
 		{`{"rules":[{"tool":"wc","behavior":"block"}]}`, []found{{diag.InvalidPluginConfig, "rules[0].behavior"}}},
+		{`{"rules":[{"tool":"wc","scope":"forever"}]}`, []found{{diag.InvalidPluginConfig, "rules[0].scope"}}},
 		{`[]`, []found{{diag.InvalidPluginConfig, ""}}},
 	} {
 		settings, list := permission.New().Descriptor().Sections[0].Decode(json.RawMessage(tt.section))

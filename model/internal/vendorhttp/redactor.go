@@ -1,4 +1,4 @@
-package openai
+package vendorhttp
 
 import (
 	"cmp"
@@ -8,9 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// redactor keeps secrets out of messages. Servers like to repeat the key they
-// did not accept.
-type redactor struct{ secrets *strings.Replacer }
+// Redacted stands for a secret wherever a configuration or a message is shown;
+// given back as a secret it is a mistake.
+const Redacted = "***"
+
+// Redactor keeps secrets out of messages. Servers like to repeat the key they
+// did not accept. Make it with NewRedactor.
+type Redactor struct {
+	secrets *strings.Replacer
+	keys    *regexp.Regexp
+}
 
 const (
 	// shortestKey and shortestHeader are the lengths below which a value is no
@@ -21,15 +28,14 @@ const (
 	messageLimit = 1 << 10
 )
 
-// vendorKey matches the vendor's keys, also where only their ends are shown.
-var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
-
-func newRedactor(c *Config) redactor {
+// NewRedactor returns a redactor for a key and the values of headers. The
+// pattern matches the vendor's keys, also where only their ends are shown.
+func NewRedactor(key string, headers map[string]string, pattern *regexp.Regexp) Redactor {
 	var secrets []string
-	if len(c.APIKey) >= shortestKey {
-		secrets = append(secrets, c.APIKey)
+	if len(key) >= shortestKey {
+		secrets = append(secrets, key)
 	}
-	for _, value := range c.Headers {
+	for _, value := range headers {
 		if len(value) >= shortestHeader {
 			secrets = append(secrets, value)
 		}
@@ -44,14 +50,14 @@ func newRedactor(c *Config) redactor {
 	})
 	pairs := make([]string, 0, 2*len(secrets))
 	for _, secret := range secrets {
-		pairs = append(pairs, secret, redacted)
+		pairs = append(pairs, secret, Redacted)
 	}
-	return redactor{secrets: strings.NewReplacer(pairs...)}
+	return Redactor{secrets: strings.NewReplacer(pairs...), keys: pattern}
 }
 
-// clean returns text without secrets, cut to a length fit for a message.
-func (r redactor) clean(text string) string {
-	text = vendorKey.ReplaceAllString(r.secrets.Replace(text), redacted)
+// Clean returns text without secrets, cut to 1 KiB.
+func (r Redactor) Clean(text string) string {
+	text = r.keys.ReplaceAllString(r.secrets.Replace(text), Redacted)
 	if len(text) <= messageLimit {
 		return text
 	}

@@ -1,0 +1,208 @@
+package backend
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The codes of a termination of type budget_exceeded: what was used up.
+const (
+	BudgetTokens     = "tokens"
+	BudgetCost       = "cost"
+	BudgetDuration   = "duration"
+	BudgetModelCalls = "model_calls"
+	BudgetToolCalls  = "tool_calls"
+)
+
+// BudgetError says that a turn needed more than its budgets, or those of a turn
+// that delegated it, allow.
+type BudgetError struct {
+	// Budget is one of the codes above.
+	Budget string
+	// Limit and Used are in tokens, money, seconds or calls.
+	Limit, Used float64
+}
+
+// Error names the budget and its limit.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("the budget of %s is used up: %g of %g", e.Budget, e.Used, e.Limit)
+}
+
+// termination is how the turn ends.
+func (e *BudgetError) termination() event.Termination {
+	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
+}
+
+// Spent is what a turn and its delegates have used.
+type Spent struct {
+	Tokens     int           `json:"tokens,omitempty"`
+	Cost       float64       `json:"cost,omitempty"`
+	Duration   time.Duration `json:"duration,omitempty"`
+	ModelCalls int           `json:"model_calls,omitempty"`
+	ToolCalls  int           `json:"tool_calls,omitempty"`
+}
+
+// Meter holds a turn and its delegates to the turn's budgets. What a delegate
+// spends counts for all turns above it. A nil meter allows everything. It is
+// safe for concurrent use.
+type Meter struct {
+	parent  *Meter
+	budgets spec.Budgets
+
+	mu    sync.Mutex
+	spent Spent
+	// began is when the current stretch of work began.
+	began time.Time
+}
+
+// NewMeter returns the meter of a turn that begins to work now, having spent
+// something before; nil when nothing limits it. The parent is that of the turn
+// that delegates it, or nil.
+func NewMeter(parent *Meter, budgets *spec.Budgets, spent Spent) *Meter {
+	if budgets == nil && parent == nil {
+		return nil
+	}
+	m := &Meter{parent: parent, spent: spent, began: time.Now()}
+	if budgets != nil {
+		m.budgets = *budgets
+	}
+	return m
+}
+
+// Rest returns a meter with the same limits for a turn that goes on now, after
+// it rested having spent something.
+func (m *Meter) Rest(spent Spent) *Meter {
+	if m == nil {
+		return nil
+	}
+	return &Meter{parent: m.parent, budgets: m.budgets, spent: spent, began: time.Now()}
+}
+
+// Budgets returns the turn's own budgets; nil when it has none.
+func (m *Meter) Budgets() *spec.Budgets {
+	if m == nil || m.budgets == (spec.Budgets{}) {
+		return nil
+	}
+	return &m.budgets
+}
+
+// Spent returns what was spent so far, the time of the current stretch
+// included.
+func (m *Meter) Spent() Spent {
+	if m == nil {
+		return Spent{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.spent
+	s.Duration += time.Since(m.began)
+	return s
+}
+
+// Remaining returns how much longer the turn may work; ok is false when nothing
+// limits that.
+func (m *Meter) Remaining() (d time.Duration, ok bool) {
+	for ; m != nil; m = m.parent {
+		if m.budgets.MaxDuration == nil {
+			continue
+		}
+		left := m.budgets.MaxDuration.Std() - m.Spent().Duration
+		if !ok || left < d {
+			d, ok = left, true
+		}
+	}
+	return d, ok
+}
+
+// DurationError returns the error of a turn whose time is up.
+func (m *Meter) DurationError() error {
+	for ; m != nil; m = m.parent {
+		if limit, used := m.budgets.MaxDuration, m.Spent().Duration; limit != nil && used >= limit.Std() {
+			return &BudgetError{Budget: BudgetDuration, Limit: limit.Std().Seconds(), Used: used.Seconds()}
+		}
+	}
+	return nil
+}
+
+// BeginModelCall counts a model call, or returns a *BudgetError when none is
+// allowed any more.
+func (m *Meter) BeginModelCall() error {
+	return m.count(BudgetModelCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ModelCalls, m.budgets.MaxModelCalls })
+}
+
+// BeginToolCall counts a tool call, or returns a *BudgetError when none is
+// allowed any more.
+func (m *Meter) BeginToolCall() error {
+	return m.count(BudgetToolCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ToolCalls, m.budgets.MaxToolCalls })
+}
+
+// count adds one call at every level, if all allow it.
+func (m *Meter) count(what string, field func(*Meter) (used, limit *int)) error {
+	for at := m; at != nil; at = at.parent {
+		at.mu.Lock()
+		used, limit := field(at)
+		if limit != nil && *used >= *limit {
+			err := &BudgetError{Budget: what, Limit: float64(*limit), Used: float64(*used)}
+			at.mu.Unlock()
+			m.giveBack(at, field)
+			return err
+		}
+		*used++
+		at.mu.Unlock()
+	}
+	return nil
+}
+
+// giveBack takes back the call that was counted below a level.
+func (m *Meter) giveBack(end *Meter, field func(*Meter) (used, limit *int)) {
+	for at := m; at != end; at = at.parent {
+		at.mu.Lock()
+		used, _ := field(at)
+		*used--
+		at.mu.Unlock()
+	}
+}
+
+// Spend adds what a model call used and cost.
+func (m *Meter) Spend(usage model.Usage, cost float64) {
+	for ; m != nil; m = m.parent {
+		m.mu.Lock()
+		m.spent.Tokens += usage.Total()
+		m.spent.Cost += cost
+		m.mu.Unlock()
+	}
+}
+
+// Exceeded returns a *BudgetError when more tokens or money were spent than
+// allowed, else nil.
+func (m *Meter) Exceeded() error {
+	for ; m != nil; m = m.parent {
+		s := m.Spent()
+		if limit := m.budgets.MaxTokens; limit != nil && s.Tokens > *limit {
+			return &BudgetError{Budget: BudgetTokens, Limit: float64(*limit), Used: float64(s.Tokens)}
+		}
+		if limit := m.budgets.MaxCost; limit != nil && s.Cost > *limit {
+			return &BudgetError{Budget: BudgetCost, Limit: *limit, Used: s.Cost}
+		}
+	}
+	return nil
+}
+
+// Price returns what tokens cost.
+func Price(p *spec.Pricing, usage model.Usage) float64 {
+	if p == nil {
+		return 0
+	}
+	const million = 1e6
+	cached := p.InputPerMillion
+	if p.CachedInputPerMillion != nil {
+		cached = *p.CachedInputPerMillion
+	}
+	fresh := max(usage.Input-usage.CacheRead, 0)
+	return (float64(fresh)*p.InputPerMillion + float64(usage.CacheRead)*cached + float64(usage.Output)*p.OutputPerMillion) / million
+}

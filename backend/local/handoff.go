@@ -1,0 +1,80 @@
+package local
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// CodeHandOff is the code of a turn that is blocked because the conversation
+// cannot go where it was sent.
+const CodeHandOff = "hand_off"
+
+// HandOffLimitError says that the conversation changed hands too often.
+type HandOffLimitError struct {
+	// Agent is the agent that was to take over.
+	Agent string
+	Limit int
+}
+
+// Error names the agent and the limit.
+func (e *HandOffLimitError) Error() string {
+	return fmt.Sprintf("the conversation does not go to agent %s: it may change hands %d times in a turn", e.Agent, e.Limit)
+}
+
+// mayHandOff returns why the conversation cannot change hands again. The limit
+// is that of the agent that gives it away.
+func (t *turn) mayHandOff(agentID string) error {
+	if limit := t.agent.HandoffLimit(); t.stats.Handoffs >= limit {
+		return &HandOffLimitError{Agent: agentID, Limit: limit}
+	}
+	return nil
+}
+
+// changeHands lets the agent take over that was asked for in the step before.
+// When that cannot be, the turn is blocked: the agent that has the conversation
+// has said that it is done.
+func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
+	to := t.handOff
+	t.handOff = ""
+	if to == "" || to == t.agent.ID {
+		return nil, nil //nolint:nilnil // the turn goes on
+	}
+	if err := t.mayHandOff(to); err != nil {
+		return handOffFailed(err), nil
+	}
+	agent, env, err := t.host.HandOff(ctx, to)
+	if err != nil {
+		return handOffFailed(err), nil
+	}
+	left, err := t.engine.Export()
+	if err != nil {
+		return nil, err
+	}
+	engine := plugins.NewEngine(env.Env, t.job.Ceiling)
+	if err := engine.Restore(left); err != nil {
+		return nil, err
+	}
+	from := t.agent.ID
+	t.agent, t.env, t.engine = agent, env, engine
+	t.stats.Handoffs++
+	t.look()
+	t.replacePrompt()
+	t.host.Emit(&event.HandOff{From: from, To: agent.ID, Count: t.stats.Handoffs})
+	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+func handOffFailed(err error) *event.Termination {
+	return &event.Termination{Type: event.Blocked, Code: CodeHandOff, Detail: "the hand-off failed: " + err.Error()}
+}
+
+// replacePrompt puts the prompt of the agent that took over ahead of the
+// conversation. The transcript is copied: states refer to the old one.
+func (t *turn) replacePrompt() {
+	conversation, added := t.transcript[t.prompt:], len(t.transcript)-t.first
+	t.begin(len(conversation) + room)
+	t.transcript = append(t.transcript, conversation...)
+	t.first = len(t.transcript) - added
+}

@@ -1,0 +1,226 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// infer asks the model for the answer of a step. An answer that the output
+// limit cut off is continued as often as the agent allows.
+func (t *turn) infer(ctx context.Context) (*model.Message, error) {
+	req, err := t.request()
+	if err != nil {
+		return nil, err
+	}
+	complete, err := t.ask(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	answer := t.answer.Message()
+	for t.answer.Reason == model.FinishMaxTokens {
+		note := t.mend(&answer)
+		if note == "" || t.continuations >= t.agent.ContinuationRetries() {
+			break
+		}
+		t.continuations++
+		t.host.Emit(complete)
+		if complete, err = t.ask(ctx, continued(req, &answer, note)); err != nil {
+			return nil, err
+		}
+		answer = join(answer, t.answer.Message())
+	}
+	for _, call := range answer.ToolCalls() {
+		t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	}
+	t.host.Emit(complete)
+	return &answer, nil
+}
+
+// ask makes one model call, shows its answer as it comes, and returns the event
+// that closes it.
+func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceComplete, error) {
+	if err := t.meter.Exceeded(); err != nil {
+		return nil, err
+	}
+	if err := t.meter.BeginModelCall(); err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	t.stats.ModelCalls++
+	t.answer.Reset(t.stats.ModelCalls)
+	t.failure, t.over = nil, ctx.Done()
+	// The stream is called with a function made once per turn instead of being
+	// ranged over, which would put the loop's variables on the heap each time.
+	t.env.Model.Stream(ctx, req)(t.takeIn)
+	t.engine.Context.AddUsage(t.answer.Usage, t.servedBy())
+	switch {
+	case t.failure != nil:
+		t.keepPartial()
+		return nil, t.modelError(ctx, t.failure)
+	case !t.answer.Finished:
+		t.keepPartial()
+		return nil, t.modelError(ctx, &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"})
+	}
+	return &event.InferenceComplete{
+		Model: t.servedName(req), FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
+		DurationMS: time.Since(begun).Milliseconds(),
+	}, nil
+}
+
+// keepPartial takes what was shown of an answer that broke off for the turn's
+// response.
+func (t *turn) keepPartial() {
+	if text := t.answer.Text(); text != "" {
+		t.response = text
+	}
+}
+
+// servedBy returns the id of the model that answered.
+func (t *turn) servedBy() string {
+	if id := t.answer.Served.ID; id != "" {
+		return id
+	}
+	return t.env.ModelID
+}
+
+// servedName returns the vendor's name of the model that answered.
+func (t *turn) servedName(req *model.Request) string {
+	if name := t.answer.Served.Upstream; name != "" {
+		return name
+	}
+	return req.Model
+}
+
+// take takes in one event of the model's stream, and reports whether it wants
+// another.
+func (t *turn) take(ev model.Event, err error) bool {
+	if t.failure != nil {
+		return false // an executor that does not stop when it is told to
+	}
+	if ev.Type != model.EventFinish && t.isOver() {
+		t.failure = context.Canceled // an executor that does not look at its context
+		return false
+	}
+	if err == nil {
+		err = t.answer.Add(&ev)
+	}
+	if err != nil {
+		t.failure = err
+		return false
+	}
+	t.show(&ev)
+	return true
+}
+
+func (t *turn) isOver() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// modelError returns why a model call failed: the end of the turn's context, if
+// that is the cause.
+func (t *turn) modelError(ctx context.Context, err error) error {
+	if ended := backend.Ended(ctx); ended != nil {
+		return ended
+	}
+	return model.AsError(err)
+}
+
+// show emits a piece of an answer.
+func (t *turn) show(ev *model.Event) {
+	switch ev.Type {
+	case model.EventText:
+		t.host.Emit(&event.TextDelta{Delta: ev.Delta})
+	case model.EventReasoning:
+		t.host.Emit(&event.ReasoningDelta{Delta: ev.Delta})
+	case model.EventReasoningEncrypted:
+		t.host.Emit(&event.ReasoningEncrypted{Value: ev.Delta})
+	case model.EventToolCallStart:
+		id, name := t.answer.Call(ev.Index)
+		t.host.Emit(&event.ToolCallStart{ID: id, Name: name})
+	case model.EventToolCallDelta, model.EventToolCallEnd:
+		if ev.Delta != "" {
+			id, _ := t.answer.Call(ev.Index)
+			t.host.Emit(&event.ToolCallDelta{ID: id, Delta: ev.Delta})
+		}
+	case model.EventToolCallCancel:
+		id, name := t.answer.Call(ev.Index)
+		t.host.Emit(&event.ToolCallCancel{ID: id, Name: name, Reason: ev.Delta})
+	case model.EventReset:
+		t.host.Emit(&event.StreamReset{Reason: ev.Delta})
+	case model.EventRetry:
+		if r := ev.Retry; r != nil {
+			t.host.Emit(&event.ModelRetry{
+				Attempt: r.Attempt, Class: string(r.Class), Plan: string(r.Plan), WaitMS: r.Wait.Milliseconds(),
+			})
+		}
+	case model.EventFinish, model.EventServed:
+	}
+}
+
+const (
+	continueText = "Your answer was cut off by the output limit. Go on exactly where it stopped, without repeating anything."
+	continueCall = "Your last tool call was cut off by the output limit and was not made. Make it again with shorter arguments, or do the work in several smaller calls."
+)
+
+// mend takes the incomplete call out of an answer that the output limit cut off,
+// and returns what to ask on with, or "" when the answer stands: a text that
+// must have a form cannot be continued, and complete calls are carried out.
+func (t *turn) mend(answer *model.Message) (note string) {
+	whole := len(answer.Parts)
+	answer.Parts = slices.DeleteFunc(answer.Parts, func(p model.Part) bool {
+		if p.Type != model.PartToolCall || json.Valid(p.ToolCall.Arguments) {
+			return false
+		}
+		t.host.Emit(&event.ToolCallCancel{ID: p.ToolCall.ID, Name: p.ToolCall.Name, Reason: "the output limit cut it off"})
+		return true
+	})
+	broken := len(answer.Parts) < whole
+	switch {
+	case answer.HasToolCalls():
+		if broken {
+			t.notes = append(t.notes, model.User(continueCall))
+		}
+		return ""
+	case broken:
+		return continueCall
+	case t.form != nil:
+		return ""
+	default:
+		return continueText
+	}
+}
+
+// continued returns the request that goes on with an answer that was cut off.
+func continued(req *model.Request, answer *model.Message, note string) *model.Request {
+	next := *req
+	next.Messages = slices.Clip(req.Messages)
+	if text := answer.Text(); text != "" {
+		next.Messages = append(next.Messages, model.Assistant(text))
+	}
+	next.Messages = append(next.Messages, model.User(note))
+	return &next
+}
+
+// join returns an answer and what continues it as one.
+func join(answer, more model.Message) model.Message {
+	parts := slices.Clone(answer.Parts)
+	for _, p := range more.Parts {
+		if n := len(parts); n > 0 && p.Type == model.PartText && parts[n-1].Type == model.PartText {
+			parts[n-1].Text += p.Text
+			continue
+		}
+		parts = append(parts, p)
+	}
+	return model.Message{Role: model.RoleAssistant, Parts: parts}
+}

@@ -1,0 +1,33 @@
+package local
+
+import (
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// maxRepairs is how often an answer is asked for again that does not have the
+// form asked for.
+const maxRepairs = 1
+
+// conclude ends the turn with its last answer, if that has the form asked for.
+// One that does not is asked for again, once, without tools.
+func (t *turn) conclude() (*event.Termination, error) {
+	if t.form == nil {
+		return &event.Termination{Type: event.NaturalEnd}, nil
+	}
+	value, problem := t.form.Check(t.lastAnswer().Text())
+	switch {
+	case problem == "":
+		t.response = value
+		return &event.Termination{Type: event.NaturalEnd}, nil
+	case t.reason == model.FinishMaxTokens:
+		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not have the form asked for"}
+	case t.repairs >= maxRepairs:
+		return nil, &model.Error{Class: model.InvalidOutput, Message: "the answer does not have the form asked for: " + problem}
+	}
+	t.repairs++
+	t.withoutTools = true
+	t.notes = append(t.notes, model.User("Your answer cannot be used: "+problem+
+		". Answer again with nothing but a JSON value that satisfies this JSON Schema: "+string(t.form.Spec.Schema)))
+	return nil, nil //nolint:nilnil // the turn goes on
+}

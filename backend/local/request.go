@@ -1,0 +1,92 @@
+package local
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// request puts the next request together from the conversation and what the
+// plugins made of it.
+func (t *turn) request() (*model.Request, error) {
+	t.plan, t.engine.Request = t.engine.Request, plugins.RequestPlan{}
+	req := &model.Request{
+		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered,
+		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.caches(),
+		Params: model.Params{ReasoningEffort: t.agent.ReasoningEffort, MaxOutputTokens: t.env.MaxOutput}.Merge(t.job.Params),
+	}
+	if t.form != nil {
+		req.Output = t.form.Spec
+	}
+	if t.withoutTools {
+		req.ToolChoice.Mode = model.ToolsNone
+	}
+	if !t.plan.Empty() {
+		t.apply(req, &t.plan)
+	}
+	if len(t.notes) > 0 {
+		req.Messages = append(slices.Clip(req.Messages), t.notes...)
+		t.notes = nil
+	}
+	messages, err := t.engine.Transform(req.Messages, req.Tools)
+	if err != nil {
+		return nil, err
+	}
+	req.Messages = messages
+	return req, nil
+}
+
+// caches reports whether the vendor is asked to keep the start of the request.
+func (t *turn) caches() bool {
+	p := t.agent.ContextPolicy
+	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
+}
+
+// apply changes a request as the plugins asked for. The conversation itself
+// stays as it is.
+func (t *turn) apply(req *model.Request, plan *plugins.RequestPlan) {
+	if plan.Model != "" && !t.env.Pool {
+		req.Model = plan.Model
+	}
+	req.Params = req.Merge(plan.Params)
+	if plan.Restrict || len(plan.Exclude) > 0 {
+		offered := make([]model.Tool, 0, len(req.Tools))
+		for _, tool := range req.Tools {
+			if plan.Offers(tool.Name) {
+				offered = append(offered, tool)
+			}
+		}
+		req.Tools = offered
+	}
+	if len(plan.Context) > 0 {
+		req.Messages = withContext(req.Messages, t.prompt, plan)
+	}
+}
+
+// withContext returns the conversation with the plugins' context messages at
+// their places.
+func withContext(messages []model.Message, prompt int, plan *plugins.RequestPlan) []model.Message {
+	out := make([]model.Message, 0, len(messages)+len(plan.Context))
+	add := func(target plugins.Target) {
+		for _, m := range plan.At(target) {
+			role := m.Role
+			if role == "" {
+				role = model.RoleSystem
+			}
+			out = append(out, model.Message{Role: role, Parts: []model.Part{model.Text(m.Text)}})
+		}
+	}
+	out = append(out, messages[:prompt]...)
+	add(plugins.TargetSystem)
+	rest := messages[prompt:]
+	for len(rest) > 0 && rest[0].Role == model.RoleSystem {
+		out = append(out, rest[0])
+		rest = rest[1:]
+	}
+	add(plugins.TargetSession)
+	add(plugins.TargetConversation)
+	out = append(out, rest...)
+	add(plugins.TargetSuffix)
+	return out
+}

@@ -1,0 +1,161 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// suspend makes a call wait for its tickets, and shows them.
+func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
+	c.outcome, c.tickets, c.resolutions, c.decided, c.executed = event.CallSuspended, tickets, nil, false, false
+	for _, ticket := range tickets {
+		ticket.ID = t.freeTicket(c, ticket)
+		ticket.CallID, ticket.Tool, ticket.Arguments = c.ID, c.Name, rawjson.Encode(c.Arguments)
+		ticket.Mode = cmp.Or(ticket.Mode, plugins.ReplayToolCall)
+		t.host.Emit(&event.InteractionRequest{
+			ID: ticket.ID, CallID: c.ID, Tool: c.Name, Arguments: ticket.Arguments, Action: ticket.Action,
+			Message: ticket.Message, ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
+		})
+	}
+}
+
+// freeTicket returns the id of a ticket: the one it has, or that of its call,
+// unless the turn had such a ticket already. A late answer to the earlier one
+// must not be taken for an answer to this one.
+func (t *turn) freeTicket(c *call, ticket *plugins.Ticket) string {
+	id := cmp.Or(ticket.ID, c.ID)
+	for n := 2; t.knowsTicket(ticket, id); n++ {
+		id = cmp.Or(ticket.ID, c.ID) + "#" + strconv.Itoa(n)
+	}
+	return id
+}
+
+func (t *turn) knowsTicket(ticket *plugins.Ticket, id string) bool {
+	if _, answered := t.resolved[id]; answered {
+		return true
+	}
+	for i := range t.calls {
+		if slices.ContainsFunc(t.calls[i].tickets, func(other *plugins.Ticket) bool { return other != ticket && other.ID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ticket returns the call's ticket with an id, or nil.
+func (c *call) ticket(id string) *plugins.Ticket {
+	for _, ticket := range c.tickets {
+		if ticket.ID == id {
+			return ticket
+		}
+	}
+	return nil
+}
+
+// resume goes on with the calls of a suspended step: those that have their
+// answers, and those that did not get their turn.
+func (t *turn) resume(ctx context.Context) (ended *event.Termination, err error) {
+	defer recovered(&err)
+	answer := t.lastAnswer()
+	t.engine.Context.Answer = answer
+	ended, err = t.workCalls(ctx)
+	c := &t.engine.Context
+	c.Answer, c.Call, c.Result, c.Resolution, c.Ticket = nil, nil, nil, nil, nil
+	if err != nil || ended == nil || ended.Type != event.Suspended {
+		t.keepResults()
+	}
+	t.showState()
+	return ended, err
+}
+
+// takeUp applies the answers to a call that waited, and reports whether that
+// settles it. What does not is judged like a fresh call, with the answer at
+// hand.
+func (t *turn) takeUp(c *call) (settled bool) {
+	if len(c.resolutions) == 0 {
+		return false
+	}
+	for i := range c.resolutions {
+		r := &c.resolutions[i]
+		t.host.Emit(&event.ToolCallResumed{TargetID: r.Target, Action: string(r.Action), Result: r.Result})
+	}
+	c.outcome = ""
+	first := &c.resolutions[0]
+	ticket := c.ticket(first.Target)
+	if len(first.Arguments) > 0 {
+		edited := *c.ToolCall
+		edited.Arguments = first.Arguments
+		c.ToolCall, c.edited = &edited, true
+	}
+	switch {
+	case ticket == nil: // a state that no loop wrote
+		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the answer %q belongs to nothing", first.Target)), event.CallFailed)
+		return true
+	case ticket.Mode == plugins.PassDecisionToTool:
+		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
+		return false
+	case first.Action == plugins.ActionCancel:
+		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)), event.CallFailed)
+		return true
+	case ticket.Mode == plugins.UseDecisionAsToolResult:
+		t.settleCall(c, answered(first.Result), event.CallSucceeded)
+		return true
+	default:
+		return false
+	}
+}
+
+func refusal(reason string) string {
+	if reason == "" {
+		return "the call was refused"
+	}
+	return "the call was refused: " + reason
+}
+
+// answered returns an answer as the result of a call: a JSON string as the text
+// that it is.
+func answered(result json.RawMessage) tools.Result {
+	var text string
+	if json.Unmarshal(result, &text) == nil {
+		return tools.Result{Content: []model.Part{model.Text(text)}, Data: result}
+	}
+	return tools.Result{Data: result}.Readable()
+}
+
+// answers returns what a tool that waited is told.
+func (c *call) answers() []tools.Answer {
+	list := make([]tools.Answer, 0, len(c.resolutions))
+	for _, r := range c.resolutions {
+		id := r.Target
+		if ticket := c.ticket(r.Target); ticket != nil {
+			id = ticket.Question
+		}
+		list = append(list, tools.Answer{ID: id, Result: r.Result, Cancelled: r.Action == plugins.ActionCancel, Reason: r.Reason})
+	}
+	return list
+}
+
+// ticketsOf returns the tickets of a call whose tool waits.
+func ticketsOf(wait *tools.Wait) []*plugins.Ticket {
+	mode := plugins.PassDecisionToTool
+	if wait.AnswerIsResult {
+		mode = plugins.UseDecisionAsToolResult
+	}
+	tickets := make([]*plugins.Ticket, len(wait.Questions))
+	for i, q := range wait.Questions {
+		tickets[i] = &plugins.Ticket{
+			ID: q.ID, Question: q.ID, Action: q.Action, Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: mode,
+		}
+	}
+	return tickets
+}

@@ -1,0 +1,111 @@
+package local
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// state returns the turn as it is between two steps.
+func (t *turn) state() (*backend.State, error) {
+	left, err := t.engine.Export()
+	if err != nil {
+		return nil, err
+	}
+	stats := t.stats
+	stats.Elapsed += time.Since(stats.Started)
+	s := &backend.State{
+		Version: backend.StateVersion, Agent: t.agent.ID, Stats: stats, Budgets: t.meter.Budgets(), Spent: t.meter.Spent(),
+		Response: t.response, FinishReason: t.reason,
+		Messages: slices.Clip(t.transcript[t.first:]), Plugins: left,
+		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
+		HandOff: t.handOff, Journal: slices.Clip(t.journal), Resolved: maps.Clone(t.resolved),
+	}
+	if t.form != nil {
+		s.Output = t.form.Spec
+	}
+	for i := range t.calls {
+		s.Calls = append(s.Calls, t.calls[i].state())
+	}
+	return s, nil
+}
+
+// restore takes a turn up where a state left it.
+func (t *turn) restore(s *backend.State) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if s.Agent != t.agent.ID {
+		return fmt.Errorf("the state of the turn is one of agent %s, not of agent %s", s.Agent, t.agent.ID)
+	}
+	if err := t.engine.Restore(s.Plugins); err != nil {
+		return err
+	}
+	t.stats = s.Stats
+	if s.Output != nil && t.form == nil {
+		form, err := backend.NewOutputForm(s.Output)
+		if err != nil {
+			return fmt.Errorf("the form of the turn's answer: %w", err)
+		}
+		t.form = form
+	}
+	t.transcript = append(t.transcript, s.Messages...)
+	t.kept = kept{
+		response: s.Response, reason: s.FinishReason, notes: s.Notes, withoutTools: s.WithoutTools,
+		continuations: s.Continuations, repairs: s.Repairs, handOff: s.HandOff,
+		journal: slices.Clone(s.Journal), resolved: maps.Clone(s.Resolved),
+	}
+	if len(s.Calls) == 0 {
+		return nil
+	}
+	t.calls = callsOf(t.lastAnswer())
+	for i := range t.calls {
+		t.calls[i].restore(&s.Calls[i])
+	}
+	return nil
+}
+
+// lastAnswer returns the latest answer of the turn, which must have one.
+func (t *turn) lastAnswer() *model.Message {
+	i := len(t.transcript) - 1
+	for t.transcript[i].Role != model.RoleAssistant {
+		i--
+	}
+	return &t.transcript[i]
+}
+
+// state returns a call of a step that is not over.
+func (c *call) state() backend.CallState {
+	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Tickets: c.tickets, Resume: c.resume}
+	if c.outcome == event.CallSucceeded || c.outcome == event.CallFailed {
+		result := c.message()
+		s.Result = &result
+	}
+	return s
+}
+
+func (c *call) restore(s *backend.CallState) {
+	c.outcome, c.tickets, c.resume, c.resolutions = s.Outcome, s.Tickets, s.Resume, s.Resolutions
+	if s.Result != nil {
+		c.settled = true
+		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
+	}
+}
+
+// tickets returns what the step's calls wait for.
+func (t *turn) tickets() []*plugins.Ticket {
+	var all []*plugins.Ticket
+	for i := range t.calls {
+		if t.calls[i].outcome == event.CallSuspended {
+			all = append(all, t.calls[i].tickets...)
+		}
+	}
+	return all
+}

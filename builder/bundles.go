@@ -1,0 +1,125 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+// BundleError says that somebody could not be asked for their tools.
+type BundleError struct {
+	// Bundle is the id of the entry.
+	Bundle string
+	Path   string
+	Err    error
+}
+
+// Error names the entry and the cause.
+func (e *BundleError) Error() string { return e.Diagnostic().Error() }
+
+// Unwrap returns the cause.
+func (e *BundleError) Unwrap() error { return e.Err }
+
+// Diagnostic returns the error as no-catalog at the entry.
+func (e *BundleError) Diagnostic() diag.Diagnostic {
+	d := diag.New(diag.NoCatalog, e.Path, "the tools of %q cannot be listed: %v", e.Bundle, e.Err)
+	d.Severity = diag.Error
+	return d
+}
+
+// RefreshTools asks all servers that tools come from for them, at the same
+// time, and keeps what goes wrong until it is called again. A server that fails
+// keeps the tools that are known of it.
+func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
+	b.refresh = nil
+	for _, err := range b.ask(ctx, func(tools.LiveBundle) bool { return true }) {
+		b.refresh = append(b.refresh, err)
+		if bundle, _ := b.set.Bundles.Get(err.Bundle); len(bundle.Found) > 0 {
+			// The error says more than what was found before.
+			b.set.Bundles.Put(err.Bundle, &registry.Bundle{Source: bundle.Source})
+		}
+	}
+}
+
+// LearnTools asks for their tools the servers of which none are known. One that
+// fails has no tools; that is logged, and the dry run warns of it.
+func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
+	for _, err := range b.ask(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
+		b.logger.Named("tool."+err.Bundle).Warn("the tools cannot be listed", zap.Error(err.Err))
+	}
+}
+
+// ask asks the bundles that are due, and takes in their members.
+func (b *AgentRuntimeBuilder) ask(ctx context.Context, due func(tools.LiveBundle) bool) []*BundleError {
+	ids := b.set.Bundles.IDs()
+	errs := make([]error, len(ids))
+	asked := make([]bool, len(ids))
+	var running sync.WaitGroup
+	for i, id := range ids {
+		bundle, _ := b.set.Bundles.Get(id)
+		live, ok := bundle.Source.(tools.LiveBundle)
+		if asked[i] = ok && due(live); asked[i] {
+			running.Go(func() { errs[i] = refresh(ctx, live) })
+		}
+	}
+	running.Wait()
+	var failed []*BundleError
+	for i, id := range ids {
+		switch {
+		case errs[i] != nil:
+			failed = append(failed, &BundleError{Bundle: id, Path: b.set.Bundles.Path(id), Err: errs[i]})
+		case asked[i]:
+			b.keep(b.set.RefreshBundle(id))
+		}
+	}
+	return failed
+}
+
+// refresh asks one bundle. A panic is an error.
+func refresh(ctx context.Context, bundle tools.LiveBundle) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return bundle.Refresh(ctx)
+}
+
+// Close closes what the builder made, for one whose runtime is not built or not
+// closed itself.
+func (b *AgentRuntimeBuilder) Close() error { return b.set.Close() }
+
+// errNotIn says that a bundle is no longer part of what the runtime knows.
+var errNotIn = errors.New("the bundle is gone")
+
+// watch has a runtime publish a revision whenever the tools of a bundle change.
+func (b *AgentRuntimeBuilder) watch(rt *runtime.AgentRuntime) {
+	for id, bundle := range b.set.Bundles.All() {
+		live, ok := bundle.Source.(tools.LiveBundle)
+		if !ok {
+			continue
+		}
+		logger := b.logger.Named("tool." + id)
+		live.OnChange(func(ctx context.Context) {
+			rev, err := rt.Publish(ctx, func(d *registry.Draft) error {
+				if _, ok := d.Bundles.Get(id); !ok {
+					return errNotIn
+				}
+				return d.RefreshBundle(id)
+			})
+			switch {
+			case err == nil:
+				logger.Info("the tools have changed", zap.Uint64("revision", rev.Number()))
+			case ctx.Err() == nil && !errors.Is(err, errNotIn):
+				logger.Warn("the tools have changed and cannot be used", zap.Error(err))
+			}
+		})
+	}
+}

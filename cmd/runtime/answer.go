@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// The values of --approve.
+const (
+	approveAsk = "ask"
+	approveYes = "yes"
+	approveNo  = "no"
+	// approveAuto asks when standard input is a terminal, and otherwise lets the
+	// turn end waiting.
+	approveAuto = "auto"
+)
+
+// interactive reports whether questions can be asked on standard input.
+func interactive(approve string, promptRead bool, in io.Reader) bool {
+	if approve != approveAuto {
+		return true
+	}
+	f, ok := in.(*os.File)
+	if !ok || promptRead {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// answerer answers what a turn waits for: by asking on standard input, or alike
+// every time.
+type answerer struct {
+	streams
+	approve string
+	redact  func(string) string
+	lines   chan string
+	// asked is signalled when the turn asked for something.
+	asked chan struct{}
+}
+
+func newAnswerer(s streams, approve string, redact func(string) string) *answerer {
+	return &answerer{streams: s, approve: approve, redact: redact, asked: make(chan struct{}, 1)}
+}
+
+// Emit takes note of a question.
+func (a *answerer) Emit(ev event.Event) {
+	if _, ok := ev.Data.(*event.InteractionRequest); ok {
+		select {
+		case a.asked <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// run answers questions until the turn is over.
+func (a *answerer) run(ctx context.Context, turn *runtime.Turn) {
+	for {
+		select {
+		case <-turn.Done():
+			return
+		case <-a.asked:
+		}
+		for open := turn.Tickets(); len(open) > 0; open = turn.Tickets() {
+			r, ok := a.answer(ctx, turn.Done(), open[0])
+			if !ok {
+				break
+			}
+			if err := turn.Resolve(r); err != nil {
+				fmt.Fprintf(a.err, "runtime: %v\n", err)
+				turn.Cancel(err)
+				return
+			}
+		}
+	}
+}
+
+// answer returns the answer to a question; ok is false when the turn ended
+// first.
+func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.Ticket) (r plugins.Resolution, ok bool) {
+	permission := q.Action == permissionAction
+	switch {
+	case a.approve == approveYes && permission:
+		return approval(q, true, "once"), true
+	case a.approve == approveYes || a.approve == approveNo:
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody was there to answer"}, true
+	}
+	fmt.Fprintf(a.err, "? %s\n", a.redact(question(q)))
+	if permission {
+		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
+	} else {
+		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
+	}
+	line, ok := a.line(ctx, over)
+	switch {
+	case !ok:
+		return r, false
+	case !permission:
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: asJSON(line)}, true
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return approval(q, true, "once"), true
+	case "s", "session":
+		return approval(q, true, "session"), true
+	default:
+		return approval(q, false, "once"), true
+	}
+}
+
+// permissionAction is what the permission plugin asks for.
+const permissionAction = "tool:PermissionConfirm"
+
+func approval(q *plugins.Ticket, approved bool, scope string) plugins.Resolution {
+	result := map[string]any{"approved": approved}
+	if approved {
+		result["scope"] = scope
+	}
+	data, _ := json.Marshal(result) // a bool and a text
+	return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: data}
+}
+
+func question(q *plugins.Ticket) string {
+	text := q.Message
+	if text == "" {
+		text = q.Action
+	}
+	return fmt.Sprintf("%s (%s %s)", text, q.Tool, q.Arguments)
+}
+
+// asJSON returns a line as the JSON that it is, or as a JSON string.
+func asJSON(line string) json.RawMessage {
+	if json.Valid([]byte(line)) {
+		return json.RawMessage(line)
+	}
+	data, _ := json.Marshal(line) // a text
+	return data
+}
+
+// line reads a line of standard input. At its end it is "", which refuses. The
+// reader ends with the program: reading cannot be given up.
+func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool) {
+	if a.lines == nil {
+		a.lines = make(chan string)
+		go func(in io.Reader, lines chan<- string) {
+			defer close(lines)
+			for scanner := bufio.NewScanner(in); scanner.Scan(); {
+				lines <- scanner.Text()
+			}
+		}(a.in, a.lines)
+	}
+	select {
+	case line := <-a.lines:
+		return line, true
+	case <-over:
+		return "", false
+	case <-ctx.Done():
+		return "", false
+	}
+}

@@ -1,0 +1,106 @@
+// Package process is what starting a configured program takes: the environment
+// that it may see, the place where it is found, and the way to end it together
+// with all that it started.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// inherited are the variables that a program gets of the runtime's own. All
+// others stay here: among them are the keys of model providers.
+var inherited = []string{"PATH", "HOME", "TMPDIR", "LANG"}
+
+// Environment returns the variables of a program, sorted by name: PATH, HOME,
+// TMPDIR and LANG of the runtime's own, and those that are configured.
+func Environment(configured map[string]string) []string {
+	values := make(map[string]string, len(inherited)+len(configured))
+	for _, name := range inherited {
+		if value, ok := os.LookupEnv(name); ok {
+			values[name] = value
+		}
+	}
+	maps.Copy(values, configured)
+	env := make([]string, 0, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		env = append(env, name+"="+values[name])
+	}
+	return env
+}
+
+// StartError says why a program cannot be started on this machine.
+type StartError struct{ text string }
+
+// Error says why, without the program's arguments.
+func (e *StartError) Error() string { return e.text }
+
+// Find returns the path of a program: a name is looked up in the PATH that the
+// program itself will have, a relative path starts in the directory that it
+// will run in. The error is a *StartError when there is no such program.
+func Find(name, dir string, configured map[string]string) (string, error) {
+	if !strings.ContainsRune(name, '/') && !strings.ContainsRune(name, filepath.Separator) {
+		path, ok := configured["PATH"]
+		if !ok {
+			path = os.Getenv("PATH")
+		}
+		return findInPath(name, path)
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	// The child changes its directory before it starts the program.
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find the command: %w", err)
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return "", &StartError{fmt.Sprintf("command %q cannot be run: %v", name, reason(err))}
+	}
+	return path, nil
+}
+
+// findInPath looks a name up in the absolute directories of a PATH. Others
+// would make it depend on where the runtime was started.
+func findInPath(name, path string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", &StartError{fmt.Sprintf("command %q is not installed here: it is in no directory of PATH", name)}
+}
+
+// Refused returns what is to be said of a program that did not start: a
+// *StartError when the machine is not as the configuration expects it, else
+// err.
+func Refused(name, dir string, err error) error {
+	if info, statErr := os.Stat(dir); dir != "" && (statErr != nil || !info.IsDir()) {
+		return &StartError{"the directory that the command is to run in does not exist"}
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return &StartError{fmt.Sprintf("command %q cannot be run: %v", name, reason(err))}
+	}
+	return err
+}
+
+// reason returns the innermost error, which does not repeat the path.
+func reason(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

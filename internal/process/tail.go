@@ -1,0 +1,48 @@
+package process
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Tail is a writer that keeps the end of what is written to it: the last lines
+// of an error output say what went wrong. It is safe for concurrent use.
+type Tail struct {
+	// Limit is how much is kept, in bytes.
+	Limit int
+
+	mu   sync.Mutex
+	kept []byte
+	cut  bool
+}
+
+// Write keeps the end. It never fails.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(p)
+	if over := len(t.kept) + n - t.Limit; over > 0 {
+		t.cut = true
+		dropped := min(over, len(t.kept))
+		t.kept = append(t.kept[:0], t.kept[dropped:]...)
+		p = p[over-dropped:]
+	}
+	t.kept = append(t.kept, p...)
+	return n, nil
+}
+
+// Text returns what was kept, without space around it.
+func (t *Tail) Text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.kept
+	for t.cut && len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+		kept = kept[1:]
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
+	if t.cut {
+		return "[…] " + text
+	}
+	return text
+}

@@ -1,0 +1,134 @@
+package anthropic
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// concessions are what a request does without or puts in another way, because
+// the model was found to refuse it. Which model takes what changes with every
+// generation, and the names of models behind a gateway say nothing, so it is
+// found out: at most once per model, at the price of a refused request.
+type concessions struct {
+	// adaptive asks for thinking by a level of effort: newer models refuse a
+	// budget.
+	adaptive bool
+	// effortSteps is how many levels below the highest an agent that wants the
+	// highest effort has to settle for; noEffort names no level.
+	effortSteps int
+	noEffort    bool
+	// neverThinks asks for no thinking, which the model does not know.
+	neverThinks bool
+	// alwaysThinks does not ask a model to stop thinking that cannot, and
+	// thinksUnasked asks it to where it must not.
+	alwaysThinks, thinksUnasked bool
+	// unforced does not make the model call a tool.
+	unforced bool
+	// oneSampling gives at most one of temperature and top_p, noSampling none.
+	oneSampling, noSampling bool
+	// outputLimit is the most output tokens the model has, 0 when unknown.
+	outputLimit int
+
+	// forgetReasoning leaves the reasoning of earlier answers out, and
+	// pauseThinking does not ask for any. They are a matter of the
+	// conversation, not of the model: its reasoning cannot be read here, or
+	// other models had a part in it.
+	forgetReasoning, pauseThinking bool
+}
+
+// after returns the concessions with which a refused plan is worth trying once
+// more. No concession is ever taken back, so that trying comes to an end.
+func (c concessions) after(failure *model.Error, p *plan) (concessions, bool) {
+	refusal, ok := errors.AsType[*refusal](failure.Err)
+	if !ok || refusal.status != http.StatusBadRequest {
+		return c, false
+	}
+	before := c
+	said := strings.ToLower(refusal.message)
+	has := func(text string) bool { return strings.Contains(said, text) }
+	thinking := p.params.Thinking
+	switch {
+	case has("in `thinking` block") || has("in `redacted_thinking` block") || has("blocks in the latest assistant message cannot be modified"):
+		c.forgetReasoning = true
+	case has("expected `thinking`"):
+		c.pauseThinking = true
+	case p.forced && has("tool_choice"):
+		// A model that thinks unasked is first told not to.
+		c.unforced = c.thinksUnasked || thinking.OfDisabled != nil
+		c.thinksUnasked = true
+	case thinking.OfDisabled != nil && has("thinking"):
+		c.alwaysThinks = true
+		c.unforced = c.unforced || p.forced
+	case thinking.OfEnabled != nil && has("adaptive"):
+		c.adaptive = true
+	case p.params.OutputConfig.Effort != "" && has("effort"):
+		c = c.lessEffort(p)
+	case p.thinks() && has("thinking") && has("support"):
+		c.neverThinks = true
+	case has("max_tokens"):
+		if n := outputLimit(said); n > 0 && !p.limited && (c.outputLimit == 0 || n < c.outputLimit) {
+			c.outputLimit = n
+		}
+	default:
+		c = c.lessSampling(said, p)
+	}
+	return c, c != before
+}
+
+func (c concessions) lessEffort(p *plan) concessions {
+	last := len(highestEfforts) - 1
+	if c.effortSteps < last && p.params.OutputConfig.Effort == highestEfforts[c.effortSteps] {
+		c.effortSteps++
+	} else {
+		c.noEffort = true
+	}
+	return c
+}
+
+// lessSampling gives up temperature and top_p where the model takes not both,
+// or none. A value that is out of range is the agent's mistake.
+func (c concessions) lessSampling(said string, p *plan) concessions {
+	if !strings.Contains(said, "temperature") && !strings.Contains(said, "top_p") {
+		return c
+	}
+	switch {
+	case strings.Contains(said, "both") && p.params.Temperature.Valid() && p.params.TopP.Valid():
+		c.oneSampling = true
+	case strings.Contains(said, "deprecated") || strings.Contains(said, "not supported"):
+		c.noSampling = true
+	}
+	return c
+}
+
+var tooManyTokens = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
+
+// outputLimit returns the limit that a refusal of too many output tokens names,
+// 0 when it names none.
+func outputLimit(said string) int {
+	found := tooManyTokens.FindStringSubmatch(said)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1]) // 0 for a number without meaning
+	return n
+}
+
+func (e *Executor) concessionsOf(name string) concessions {
+	if known, ok := e.known.Load(name); ok {
+		return known.(concessions)
+	}
+	return concessions{}
+}
+
+// remember keeps what was learned about a model.
+func (e *Executor) remember(name string, c concessions) {
+	c.forgetReasoning, c.pauseThinking = false, false
+	if c != e.concessionsOf(name) {
+		e.known.Store(name, c)
+	}
+}

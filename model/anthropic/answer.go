@@ -1,0 +1,201 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+)
+
+// answer turns the events of the vendor's stream into ours. It decodes only the
+// events it needs, and of those only the fields: the SDK's types cost a
+// multiple.
+type answer struct {
+	// events are what the vendor's latest event amounts to.
+	events []model.Event
+	// blocks are the content blocks that are open, by their place in the answer.
+	blocks map[int]*block
+	delta  blockDelta
+	calls  int
+	// ending is a call whose arguments stopped, before it is known whether they
+	// were cut off; -1 for none.
+	ending int
+	report *reporting
+	reason string
+	usage  model.Usage
+	// counted is set once the vendor reported a usage.
+	counted bool
+}
+
+func newAnswer(r *report) *answer {
+	a := &answer{events: make([]model.Event, 0, 4), blocks: map[int]*block{}, ending: -1}
+	if r != nil {
+		a.report = &reporting{report: r}
+	}
+	return a
+}
+
+func (a *answer) add(ev model.Event) { a.events = append(a.events, ev) }
+
+// addDelta adds an event that carries only a piece of text, if it carries any.
+func (a *answer) addDelta(t model.EventType, delta string) {
+	if delta != "" {
+		a.add(model.Event{Type: t, Delta: delta})
+	}
+}
+
+// translate takes in one event of the vendor's stream. It reports whether the
+// answer is complete; then the last of the events is an EventFinish.
+func (a *answer) translate(ev ssestream.Event) (done bool, err error) {
+	name, err := eventName(ev)
+	if err != nil {
+		return false, err
+	}
+	switch name {
+	case "content_block_delta":
+		return false, a.continueBlock(ev.Data)
+	case "content_block_start":
+		return false, a.startBlock(ev.Data)
+	case "content_block_stop":
+		return false, a.stopBlock(ev.Data)
+	case "message_start":
+		return false, a.begin(ev.Data)
+	case "message_delta":
+		return false, a.conclude(ev.Data)
+	case "message_stop":
+		return a.finish()
+	case "error":
+		return false, errorEvent(ev.Data)
+	}
+	return false, nil // a ping, or news
+}
+
+// eventName returns what kind of event it is; some gateways say so only in the
+// data.
+func eventName(ev ssestream.Event) (string, error) {
+	if ev.Type != "" && ev.Type != "message" {
+		return ev.Type, nil
+	}
+	if len(ev.Data) == 0 {
+		return "", nil
+	}
+	var typed struct {
+		Type string `json:"type"`
+	}
+	return typed.Type, decode(ev.Data, &typed)
+}
+
+// decode reads an event's data.
+func decode(data []byte, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return vendorhttp.Malformed("an event cannot be read", err)
+	}
+	return nil
+}
+
+type messageStart struct {
+	Message struct {
+		Usage *usage `json:"usage"`
+	} `json:"message"`
+}
+
+type messageDelta struct {
+	Delta struct {
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage *usage `json:"usage"`
+}
+
+func (a *answer) begin(data []byte) error {
+	var ev messageStart
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	a.count(ev.Message.Usage)
+	return nil
+}
+
+func (a *answer) conclude(data []byte) error {
+	var ev messageDelta
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	if ev.Delta.StopReason != "" {
+		a.reason = ev.Delta.StopReason
+	}
+	a.count(ev.Usage)
+	return nil
+}
+
+// usage is the vendor's count. The input tokens are those that have nothing to
+// do with the cache.
+type usage struct {
+	InputTokens              int `json:"input_tokens"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
+	OutputTokens             int `json:"output_tokens"`
+	OutputTokensDetails      struct {
+		ThinkingTokens int `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// count takes in a count of the vendor's. Each repeats the ones before, in
+// part; what it leaves out stands.
+func (a *answer) count(u *usage) {
+	if u == nil {
+		return
+	}
+	plain := max(a.usage.Input-a.usage.CacheRead-a.usage.CacheWrite, u.InputTokens)
+	a.usage.CacheRead = max(a.usage.CacheRead, u.CacheReadInputTokens)
+	a.usage.CacheWrite = max(a.usage.CacheWrite, u.CacheCreationInputTokens)
+	a.usage.Input = plain + a.usage.CacheRead + a.usage.CacheWrite
+	a.usage.Output = max(a.usage.Output, u.OutputTokens)
+	a.usage.Reasoning = min(max(a.usage.Reasoning, u.OutputTokensDetails.ThinkingTokens), a.usage.Output)
+	a.counted = true
+}
+
+// finish ends the answer. A call that may have been cut off stays without an
+// end.
+func (a *answer) finish() (done bool, err error) {
+	reason := finishReason(a.reason)
+	switch {
+	case a.reason == "":
+		return false, vendorhttp.Malformed("it does not say why the answer ended", nil)
+	case reason != model.FinishStop:
+	case len(a.blocks) > 0:
+		return false, vendorhttp.Malformed("a content block does not end", nil)
+	default:
+		a.endCall()
+		if a.calls > 0 {
+			reason = model.FinishToolCalls
+		}
+	}
+	if a.report != nil {
+		a.report.finish(a)
+	}
+	a.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.spent()})
+	return true, nil
+}
+
+// spent returns what the answer has cost so far, nil when the vendor did not
+// say.
+func (a *answer) spent() *model.Usage {
+	if !a.counted {
+		return nil
+	}
+	return &a.usage
+}
+
+// finishReason returns why the answer ended, as far as the vendor says; whether
+// it waits for tool results is seen from the answer itself.
+func finishReason(vendor string) model.FinishReason {
+	switch vendor {
+	case "max_tokens", "model_context_window_exceeded":
+		return model.FinishMaxTokens
+	case "refusal":
+		return model.FinishContentFilter
+	default:
+		return model.FinishStop
+	}
+}

@@ -1,0 +1,171 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// block is a content block of an answer while it is being received.
+type block struct {
+	kind string
+	// call is the number of the call.
+	call int
+	// signature collects what vouches for a thought.
+	signature []byte
+	// input are arguments that came along with the start of a call. They count
+	// when no piece of arguments follows.
+	input    json.RawMessage
+	received bool
+	// report tells that the block is the call of the report.
+	report bool
+}
+
+type blockStart struct {
+	Index        int `json:"index"`
+	ContentBlock struct {
+		Type      string          `json:"type"`
+		ID        string          `json:"id"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+		Text      string          `json:"text"`
+		Thinking  string          `json:"thinking"`
+		Signature string          `json:"signature"`
+		Data      string          `json:"data"`
+	} `json:"content_block"`
+}
+
+type blockDelta struct {
+	Index int `json:"index"`
+	Delta struct {
+		Type        string `json:"type"`
+		Text        string `json:"text"`
+		PartialJSON string `json:"partial_json"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+	} `json:"delta"`
+}
+
+func (a *answer) startBlock(data []byte) error {
+	var ev blockStart
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	if a.blocks[ev.Index] != nil {
+		return vendorhttp.Malformed("a content block starts twice", nil)
+	}
+	a.endCall()
+	start := &ev.ContentBlock
+	b := &block{kind: start.Type, signature: []byte(start.Signature)}
+	a.blocks[ev.Index] = b
+	switch b.kind {
+	case "text":
+		a.addText(start.Text)
+	case "thinking":
+		a.addDelta(model.EventReasoning, start.Thinking)
+	case "redacted_thinking":
+		a.add(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
+	case "tool_use":
+		b.input = start.Input
+		return a.startCall(b, start.ID, start.Name)
+	}
+	return nil
+}
+
+func (a *answer) startCall(b *block, id, name string) error {
+	if id == "" || name == "" {
+		return vendorhttp.Malformed("a tool call has no id or no name", nil)
+	}
+	if a.report != nil {
+		if name == a.report.name {
+			b.report = true
+			a.report.begin(b)
+			return nil
+		}
+		a.report.release(a)
+	}
+	b.call = a.calls
+	a.calls++
+	a.add(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: id, Name: name})
+	return nil
+}
+
+func (a *answer) continueBlock(data []byte) error {
+	a.delta = blockDelta{}
+	if err := decode(data, &a.delta); err != nil {
+		return err
+	}
+	delta := &a.delta.Delta
+	b := a.blocks[a.delta.Index]
+	if b == nil {
+		return vendorhttp.Malformed("a content block goes on that is not open", nil)
+	}
+	switch {
+	case b.kind == "text" && delta.Type == "text_delta":
+		a.addText(delta.Text)
+	case b.kind == "thinking" && delta.Type == "thinking_delta":
+		a.addDelta(model.EventReasoning, delta.Thinking)
+	case b.kind == "thinking" && delta.Type == "signature_delta":
+		b.signature = append(b.signature, delta.Signature...)
+	case b.kind == "tool_use" && delta.Type == "input_json_delta":
+		b.received = b.received || delta.PartialJSON != ""
+		a.addArguments(b, delta.PartialJSON)
+	}
+	return nil
+}
+
+func (a *answer) stopBlock(data []byte) error {
+	var ev struct {
+		Index int `json:"index"`
+	}
+	if err := decode(data, &ev); err != nil {
+		return err
+	}
+	b := a.blocks[ev.Index]
+	if b == nil {
+		return vendorhttp.Malformed("a content block ends that is not open", nil)
+	}
+	delete(a.blocks, ev.Index)
+	switch {
+	case b.kind == "thinking" && len(b.signature) > 0:
+		a.add(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
+	case b.kind == "tool_use":
+		if !b.received && len(b.input) > 0 {
+			a.addArguments(b, string(b.input))
+		}
+		a.endCall()
+		if !b.report {
+			a.ending = b.call
+		}
+	}
+	return nil
+}
+
+// addText adds a piece of text. An answer that may end in a report keeps it
+// back until it shows what it is.
+func (a *answer) addText(piece string) {
+	if a.report != nil {
+		a.report.hold(piece)
+		return
+	}
+	a.addDelta(model.EventText, piece)
+}
+
+func (a *answer) addArguments(b *block, piece string) {
+	switch {
+	case b.report:
+		a.report.addArguments(a, b, piece)
+	case piece != "":
+		a.add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
+	}
+}
+
+// endCall ends the call that stopped last: an answer that goes on did not cut
+// it off.
+func (a *answer) endCall() {
+	if a.ending >= 0 {
+		a.add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
+		a.ending = -1
+	}
+}

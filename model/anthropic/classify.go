@@ -1,0 +1,88 @@
+package anthropic
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// statusOverloaded is the status the vendor answers with when it is too busy.
+const statusOverloaded = 529
+
+// kinds are the classes of the vendor's types of errors. Being out of credit is
+// a fault of the account that waiting does not mend.
+var kinds = map[string]model.ErrorClass{
+	"authentication_error":  model.Unauthorized,
+	"permission_error":      model.Unauthorized,
+	"billing_error":         model.Unauthorized,
+	"rate_limit_error":      model.RateLimited,
+	"overloaded_error":      model.Overloaded,
+	"timeout_error":         model.Timeout,
+	"api_error":             model.Provider,
+	"request_too_large":     model.ContextOverflow,
+	"not_found_error":       model.InvalidRequest,
+	"invalid_request_error": model.InvalidRequest,
+}
+
+// class returns the class of the refusal: by its status, where it has one that
+// leaves no doubt, else by its type.
+func (r *refusal) class() model.ErrorClass {
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+		return model.Unauthorized
+	case http.StatusTooManyRequests:
+		return model.RateLimited
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return model.Timeout
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return model.Overloaded
+	case http.StatusRequestEntityTooLarge:
+		return model.ContextOverflow
+	}
+	class, known := kinds[r.kind]
+	switch {
+	case r.status >= http.StatusInternalServerError:
+		// The type can only make it clearer what passes.
+		if class.Retryable() {
+			return class
+		}
+		return model.Provider
+	case r.says(overflowPhrases):
+		return model.ContextOverflow
+	case r.says(filterPhrases):
+		return model.ContentFiltered
+	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && r.says([]string{"model"}):
+		// A path of a wrong base URL is missing, too.
+		return model.ModelNotFound
+	case r.status >= http.StatusMultipleChoices:
+		// A status of the request's own fault is never taken for one that passes.
+		if known && !class.Retryable() {
+			return class
+		}
+		return model.InvalidRequest
+	case known:
+		return class
+	default:
+		return model.Provider
+	}
+}
+
+// overflowPhrases are how the vendor, that has no type for it, says that a
+// request does not fit into the model's window.
+var overflowPhrases = []string{
+	"prompt is too long", "exceed context limit", "exceeds the context", "context window", "maximum context length",
+}
+
+// filterPhrases are how it says that it withheld an answer.
+var filterPhrases = []string{"content filtering policy"}
+
+func (r *refusal) says(phrases []string) bool {
+	message := strings.ToLower(r.message)
+	for _, phrase := range phrases {
+		if strings.Contains(message, phrase) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// DefaultBaseURL is where the vendor's own API is.
+const DefaultBaseURL = "https://api.anthropic.com"
+
+// DefaultMaxOutputTokens limits an answer when neither the request nor the
+// provider does; the API wants a limit with every request. What the model may
+// think for comes on top.
+const DefaultMaxOutputTokens = 16 << 10
+
+// Config is a provider of type anthropic, as it is written in a configuration.
+type Config struct {
+	APIKey          string            `json:"api_key,omitempty" secret:"true" doc:"The key; sent as the header X-Api-Key. Leave it out for a gateway that wants another credential, in headers."`
+	BaseURL         string            `json:"base_url,omitempty" default:"https://api.anthropic.com" doc:"Where the API is: an http or https URL, without the /v1 that its paths begin with."`
+	MaxOutputTokens int               `json:"max_output_tokens,omitempty" default:"16384" doc:"The limit of an answer, in tokens, for requests that set none; the API wants one. What a model may think for comes on top of it."`
+	Headers         map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, such as anthropic-beta, or what a gateway wants."`
+}
+
+// MarshalJSON writes the configuration without its secrets: the key and the
+// values of the headers.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	shown := plain(c)
+	if shown.APIKey != "" {
+		shown.APIKey = vendorhttp.Redacted
+	}
+	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
+	return json.Marshal(shown)
+}
+
+// Validate checks the record by itself. Paths are relative to the provider. No
+// message repeats a value that may hold a secret.
+func (c *Config) Validate() diag.List {
+	list := vendorhttp.CheckBaseURL(c.BaseURL)
+	if len(list) == 0 && strings.HasSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1") {
+		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url must not end in /v1, which is added to it"))
+	}
+	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
+	if c.MaxOutputTokens < 0 {
+		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",
+			"max_output_tokens is %d; it must be 0 or more", c.MaxOutputTokens))
+	}
+	keyHeader := ""
+	if c.APIKey != "" {
+		keyHeader = "X-Api-Key"
+	}
+	return append(list, vendorhttp.CheckHeaders(c.Headers, keyHeader)...)
+}
+
+func (c *Config) baseURL() string {
+	if c.BaseURL == "" {
+		return DefaultBaseURL
+	}
+	return c.BaseURL
+}
+
+func (c *Config) maxOutputTokens() int {
+	if c.MaxOutputTokens == 0 {
+		return DefaultMaxOutputTokens
+	}
+	return c.MaxOutputTokens
+}

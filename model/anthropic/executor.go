@@ -1,0 +1,129 @@
+// Package anthropic asks models through the Anthropic Messages API, by way of
+// the vendor's SDK.
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+)
+
+// Executor asks the models of one provider. It is safe for use from many
+// goroutines.
+type Executor struct {
+	client   sdk.Client
+	failures vendorhttp.Failures
+	tools    *vendorhttp.ToolCache[[]byte]
+	// maxOutputTokens limits the answers to requests that set no limit.
+	maxOutputTokens int
+	// known holds, by model name, the concessions that a model was found to
+	// need. Model names come from the configuration, so it stays small.
+	known sync.Map
+}
+
+var _ model.Executor = (*Executor)(nil)
+
+// vendorKey matches the vendor's keys, also where only their ends are shown.
+var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
+
+// messagesPath is where a request goes, below the base URL.
+const messagesPath = "v1/messages"
+
+// Kind returns the provider type anthropic.
+func Kind() model.ProviderKind {
+	return spec.NewKind("anthropic", "Anthropic and gateways that speak its Messages API.",
+		func(settings model.Settings, c *Config) (model.Executor, error) {
+			e, err := New(settings, c)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		})
+}
+
+// New returns an executor. It does not reach out; a configuration without a
+// key is fine until the server asks for one.
+func New(settings model.Settings, c *Config) (*Executor, error) {
+	return newExecutor(settings, c, vendorhttp.SharedTransport())
+}
+
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	if c == nil {
+		c = new(Config)
+	}
+	if err := c.Validate().Err(); err != nil {
+		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	}
+	e := &Executor{
+		failures: vendorhttp.Failures{
+			Provider: settings.ID,
+			Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
+		},
+		tools:           vendorhttp.NewToolCache(encodeTools),
+		maxOutputTokens: c.maxOutputTokens(),
+	}
+	// The SDK's own constructor would take keys, URLs and headers from the
+	// environment of the process; here the configuration alone decides.
+	e.client = sdk.Client{Options: e.options(c, transport)}
+	return e, nil
+}
+
+func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
+	options := []option.RequestOption{
+		option.WithBaseURL(c.baseURL()),
+		option.WithHTTPClient(vendorhttp.NewClient(transport)),
+		option.WithMaxRetries(0),      // retrying is the runtime's business
+		option.WithoutOpenTelemetry(), // and so is tracing
+		option.WithHeader("Accept", "text/event-stream"),
+		option.WithMiddleware(e.checkResponse),
+	}
+	if c.APIKey != "" {
+		options = append(options, option.WithAPIKey(c.APIKey))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		options = append(options, option.WithHeader(name, c.Headers[name]))
+	}
+	return options
+}
+
+// checkResponse turns every answer that is no stream into an error, ahead of
+// the SDK.
+func (e *Executor) checkResponse(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	if body, refused := vendorhttp.ReadRefusal(res); refused {
+		return nil, e.failures.Named(refusalError(res, body, time.Now()))
+	}
+	res.Body = vendorhttp.LimitStream(res.Body)
+	return res, nil
+}
+
+// Stream asks the model and returns its answer as it comes.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		a := &attempt{executor: e, caller: ctx}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		defer a.cancel()
+		answer, err := a.open(req)
+		if err != nil {
+			yield(model.Event{}, err)
+			return
+		}
+		defer func() { _ = a.response.Body.Close() }()
+		a.read(answer, yield)
+	}
+}

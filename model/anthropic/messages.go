@@ -1,0 +1,169 @@
+package anthropic
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	sdk "github.com/anthropics/anthropic-sdk-go"
+)
+
+// writer writes a conversation as the API has it: the instructions by
+// themselves, then messages of the user and the assistant in turn. The results
+// of calls are the user's.
+type writer struct {
+	forgetReasoning bool
+
+	system   []sdk.TextBlockParam
+	messages []sdk.MessageParam
+}
+
+func (w *writer) conversation(list []model.Message) error {
+	for i := range list {
+		if err := w.message(&list[i]); err != nil {
+			return err
+		}
+	}
+	w.trimEnd()
+	return nil
+}
+
+func (w *writer) message(m *model.Message) error {
+	switch m.Role {
+	case model.RoleSystem:
+		w.instructions(m.Text())
+	case model.RoleAssistant:
+		w.assistant(m)
+	default:
+		blocks, err := userContent(m.Parts)
+		if err != nil {
+			return err
+		}
+		w.add(sdk.MessageParamRoleUser, blocks)
+	}
+	return nil
+}
+
+// instructions writes a message of the system. The API has a place for those
+// ahead of the conversation only; a later one is the user's, marked as what it
+// is, so that what came before it stays as it was.
+func (w *writer) instructions(text string) {
+	switch {
+	case blank(text):
+	case len(w.messages) == 0:
+		w.system = append(w.system, sdk.TextBlockParam{Text: text})
+	default:
+		w.add(sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion{sdk.NewTextBlock("<system>\n" + text + "\n</system>")})
+	}
+}
+
+func (w *writer) assistant(m *model.Message) {
+	blocks := make([]sdk.ContentBlockParamUnion, 0, len(m.Parts))
+	spoke := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch {
+		case p.Type == model.PartText && !blank(p.Text):
+			blocks, spoke = append(blocks, sdk.NewTextBlock(p.Text)), true
+		case p.Type == model.PartToolCall && p.ToolCall != nil:
+			blocks, spoke = append(blocks, sdk.NewToolUseBlock(callID(p.ToolCall.ID), arguments(p.ToolCall), p.ToolCall.Name)), true
+		case p.Type == model.PartReasoning && p.Reasoning != nil && !w.forgetReasoning:
+			blocks = appendReasoning(blocks, p.Reasoning)
+		}
+	}
+	// The API refuses reasoning that nothing follows, as an answer that was
+	// cut off leaves it behind.
+	if spoke {
+		w.add(sdk.MessageParamRoleAssistant, blocks)
+	}
+}
+
+// add adds blocks to the message that is being written, or begins another one.
+// The API wants the results of calls right behind the calls, so they go ahead
+// of what else the user says.
+func (w *writer) add(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) {
+	if len(blocks) == 0 {
+		return
+	}
+	last := len(w.messages) - 1
+	if last < 0 || w.messages[last].Role != role {
+		w.messages = append(w.messages, sdk.MessageParam{Role: role})
+		last++
+	}
+	m := &w.messages[last]
+	m.Content = append(m.Content, blocks...)
+	if role == sdk.MessageParamRoleUser && len(m.Content) > len(blocks) {
+		slices.SortStableFunc(m.Content, func(a, b sdk.ContentBlockParamUnion) int { return rank(a) - rank(b) })
+	}
+}
+
+func rank(b sdk.ContentBlockParamUnion) int {
+	if b.OfToolResult != nil {
+		return 0
+	}
+	return 1
+}
+
+// trimEnd cuts the space at the end of an answer that is to be continued: the
+// API refuses it.
+func (w *writer) trimEnd() {
+	if n := len(w.messages); n > 0 && w.messages[n-1].Role == sdk.MessageParamRoleAssistant {
+		content := w.messages[n-1].Content
+		if text := content[len(content)-1].OfText; text != nil {
+			text.Text = strings.TrimRight(text.Text, " \t\r\n")
+		}
+	}
+}
+
+// blank reports whether a text is one that the API refuses as empty.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// The marks tell the vendor's two forms of encrypted reasoning apart, and both
+// from those of other vendors.
+const (
+	thinkingMark = "thinking:"
+	redactedMark = "redacted_thinking:"
+)
+
+// appendReasoning appends what the model thought, as it gave it. Reasoning that
+// was cut off, or is another vendor's, means nothing to this one.
+func appendReasoning(blocks []sdk.ContentBlockParamUnion, r *model.Reasoning) []sdk.ContentBlockParamUnion {
+	if signature, ok := strings.CutPrefix(r.Encrypted, thinkingMark); ok {
+		return append(blocks, sdk.NewThinkingBlock(signature, r.Text))
+	}
+	if data, ok := strings.CutPrefix(r.Encrypted, redactedMark); ok {
+		return append(blocks, sdk.NewRedactedThinkingBlock(data))
+	}
+	return blocks
+}
+
+// arguments returns the arguments of a call, which the API takes as an object
+// only. What the model wrote instead is shown to it inside of one.
+func arguments(c *model.ToolCall) any {
+	if len(c.Arguments) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(c.Arguments, &fields) == nil && fields != nil {
+		return c.Arguments
+	}
+	return map[string]string{"malformed": string(c.Arguments)}
+}
+
+// callID returns the id of a call in the characters that the API allows; ids of
+// other vendors may have others.
+func callID(id string) string {
+	valid := id != ""
+	for i := range len(id) {
+		c := id[i]
+		valid = valid && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-')
+	}
+	if valid {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,150 @@
+package anthropic
+
+import (
+	"bytes"
+
+	"github.com/agentruntime/agentruntime/model"
+	sdk "github.com/anthropics/anthropic-sdk-go"
+)
+
+// plan is how a request is put to the API.
+type plan struct {
+	params sdk.MessageNewParams
+	// tools is the JSON array of the tools the model may call, nil for none.
+	tools []byte
+	// report is offered beside the tools, when it is not nil.
+	report *report
+	// cached marks what the vendor should keep.
+	cached bool
+	// forced tells that the model is made to call a tool, and limited that the
+	// request says how long the answer may be.
+	forced, limited bool
+}
+
+// plan decides how a request is put.
+func (e *Executor) plan(req *model.Request, c concessions) (*plan, error) {
+	p := &plan{cached: req.Cache}
+	p.params.Model = req.Model
+	var err error
+	if p.report, err = newReport(req); err != nil {
+		return nil, err
+	}
+	if p.tools, err = e.tools.Encoded(req.Tools); err != nil {
+		return nil, err
+	}
+	w := writer{forgetReasoning: c.forgetReasoning}
+	if err := w.conversation(req.Messages); err != nil {
+		return nil, err
+	}
+	p.params.System, p.params.Messages = w.system, w.messages
+	p.choose(req, c)
+	p.think(req, c, e.maxOutputTokens)
+	p.sample(req, c)
+	if p.cached {
+		p.markCached()
+	}
+	return p, nil
+}
+
+// choose decides which tool the model must call, or whether it may.
+func (p *plan) choose(req *model.Request, c concessions) {
+	insists := p.report != nil && (len(req.Tools) == 0 || req.ToolChoice.Mode == model.ToolsNone)
+	choice := &p.params.ToolChoice
+	switch {
+	case insists && !c.unforced:
+		choice.OfTool = &sdk.ToolChoiceToolParam{Name: p.report.name, DisableParallelToolUse: sdk.Bool(true)}
+	case insists:
+		// A model that cannot be made to call the report is left no other tool.
+		p.tools = nil
+	case req.ToolChoice.Mode == model.ToolsNone && p.tools != nil:
+		none := sdk.NewToolChoiceNoneParam()
+		choice.OfNone = &none
+	case req.ToolChoice.Mode == model.ToolsRequired && !c.unforced:
+		choice.OfAny = &sdk.ToolChoiceAnyParam{}
+	case req.ToolChoice.Mode == model.ToolsNamed && !c.unforced:
+		choice.OfTool = &sdk.ToolChoiceToolParam{Name: req.ToolChoice.Name}
+	}
+	p.forced = choice.OfTool != nil || choice.OfAny != nil
+	if p.report != nil && !p.forced {
+		p.params.System = append(p.params.System, sdk.TextBlockParam{Text: p.report.instruction()})
+	}
+}
+
+// leastTopP is the smallest top_p that goes along with thinking, which allows
+// no temperature at all.
+const leastTopP = 0.95
+
+// sample sets what the model may be told of how it chooses its words.
+func (p *plan) sample(req *model.Request, c concessions) {
+	if c.noSampling {
+		return
+	}
+	thinks := p.thinks()
+	if req.Temperature != nil && !thinks {
+		p.params.Temperature = sdk.Float(*req.Temperature)
+	}
+	if req.TopP != nil && (!thinks || *req.TopP >= leastTopP) && (!c.oneSampling || !p.params.Temperature.Valid()) {
+		p.params.TopP = sdk.Float(*req.TopP)
+	}
+}
+
+func (p *plan) thinks() bool {
+	return p.params.Thinking.OfEnabled != nil || p.params.Thinking.OfAdaptive != nil
+}
+
+// markCached marks the last of the tools, of the instructions and of the latest
+// two messages from the user: what lies ahead of a mark is kept. The mark before
+// the last is where the request before this one ended, so that it is found even
+// when a step added more than the vendor looks back for.
+func (p *plan) markCached() {
+	if n := len(p.params.System); n > 0 {
+		p.params.System[n-1].CacheControl = sdk.NewCacheControlEphemeralParam()
+	}
+	left := 2
+	for i := len(p.params.Messages) - 1; i >= 0 && left > 0; i-- {
+		m := &p.params.Messages[i]
+		if m.Role != sdk.MessageParamRoleUser {
+			continue
+		}
+		if mark := m.Content[len(m.Content)-1].GetCacheControl(); mark != nil {
+			*mark = sdk.NewCacheControlEphemeralParam()
+			left--
+		}
+	}
+}
+
+// encode returns the body of the request. The tools are added as the bytes they
+// were once encoded to.
+func (p *plan) encode() ([]byte, error) {
+	body, err := p.params.MarshalJSON()
+	if err != nil {
+		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+	}
+	body = append(bytes.TrimSuffix(body, []byte("}")), `,"stream":true`...)
+	if p.tools != nil || p.report != nil {
+		body = append(body, `,"tools":[`...)
+		body = p.appendTools(body)
+		body = append(body, ']')
+	}
+	return append(body, '}'), nil
+}
+
+const cacheMark = `,"cache_control":{"type":"ephemeral"}}`
+
+// appendTools appends the declarations of all tools. Both arrays they are taken
+// from hold objects that have a field.
+func (p *plan) appendTools(body []byte) []byte {
+	if p.tools != nil {
+		body = append(body, p.tools[1:len(p.tools)-1]...)
+	}
+	if p.report != nil {
+		if p.tools != nil {
+			body = append(body, ',')
+		}
+		body = append(body, p.report.declaration[1:len(p.report.declaration)-1]...)
+	}
+	if p.cached {
+		body = append(body[:len(body)-1], cacheMark...)
+	}
+	return body
+}

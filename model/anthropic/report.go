@@ -1,0 +1,156 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// report is the tool through which the model gives an answer that must have a
+// form: the arguments of its call are the answer. The runtime knows nothing of
+// it, and it appears in no event.
+type report struct {
+	name string
+	// wrapped tells that the answer is the property reportProperty of the
+	// arguments, which are always an object.
+	wrapped bool
+	// declaration is the tool as a JSON array of one.
+	declaration []byte
+}
+
+const (
+	reportName     = "final_report"
+	reportProperty = "value"
+)
+
+// newReport returns the report to offer with a request, nil when it wants none:
+// a request that makes the model call one of its tools is not answered yet.
+func newReport(req *model.Request) (*report, error) {
+	if req.Output == nil || req.ToolChoice.Mode == model.ToolsRequired || req.ToolChoice.Mode == model.ToolsNamed {
+		return nil, nil
+	}
+	schema, wrapped, err := reportSchema(req.Output.Schema)
+	if err != nil {
+		return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema is no JSON object", Err: err}
+	}
+	r := &report{name: unusedName(req.Tools), wrapped: wrapped}
+	description := "Gives the final answer. Call it once, by itself, when the answer is complete."
+	if req.Output.Name != "" {
+		description += fmt.Sprintf(" The form of the answer is called %s.", req.Output.Name)
+	}
+	r.declaration, err = encodeDeclarations([]declaration{{Name: r.name, Description: description, InputSchema: schema}})
+	return r, err
+}
+
+// unusedName returns a name for the report that no tool has.
+func unusedName(tools []model.Tool) string {
+	name := reportName
+	for n := 2; slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == name }); n++ {
+		name = fmt.Sprintf("%s_%d", reportName, n)
+	}
+	return name
+}
+
+// instruction tells the model to use the report, where it is not made to.
+func (r *report) instruction() string {
+	return fmt.Sprintf("When you are done, give your final answer by calling the tool %s, and in no other way.", r.name)
+}
+
+// reportSchema returns the schema of the report's arguments. The API takes only
+// that of an object, and none that is a choice of several; any other is wrapped.
+func reportSchema(schema json.RawMessage) (_ json.RawMessage, wrapped bool, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &fields); err != nil {
+		return nil, false, err
+	}
+	if isObjectSchema(fields) {
+		return schema, false, nil
+	}
+	outer := map[string]any{
+		"type":       "object",
+		"properties": map[string]json.RawMessage{reportProperty: schema},
+		"required":   []string{reportProperty},
+	}
+	for _, definitions := range []string{"$defs", "definitions"} { // references start from the root
+		if fields[definitions] != nil {
+			outer[definitions] = fields[definitions]
+		}
+	}
+	encoded, err := json.Marshal(outer)
+	return encoded, true, err
+}
+
+func isObjectSchema(fields map[string]json.RawMessage) bool {
+	for _, choice := range []string{"oneOf", "anyOf", "allOf", "$ref"} {
+		if fields[choice] != nil {
+			return false
+		}
+	}
+	return textOf(fields["type"]) == "object"
+}
+
+// unwrap returns the answer that the whole arguments hold. Arguments that broke
+// off are returned as they are.
+func unwrap(arguments []byte) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &fields) == nil && fields[reportProperty] != nil {
+		return string(fields[reportProperty])
+	}
+	return string(arguments)
+}
+
+// reporting follows the report through one answer.
+type reporting struct {
+	*report
+	// call is the report's call, nil until it comes. Any further one is ignored.
+	call *block
+	// held is text of which it is not known yet whether it is the answer.
+	held []byte
+	// arguments are those of a wrapped report.
+	arguments []byte
+}
+
+func (r *reporting) begin(call *block) {
+	if r.call == nil {
+		r.call = call
+	}
+}
+
+// hold keeps back a piece of text.
+func (r *reporting) hold(piece string) { r.held = append(r.held, piece...) }
+
+// release tells the text that was held back: an answer that calls tools is not
+// the final one.
+func (r *reporting) release(a *answer) {
+	if r.call == nil {
+		a.addDelta(model.EventText, string(r.held))
+		r.held = nil
+	}
+}
+
+func (r *reporting) addArguments(a *answer, call *block, piece string) {
+	switch {
+	case call != r.call:
+	case r.wrapped:
+		r.arguments = append(r.arguments, piece...)
+	default:
+		a.addDelta(model.EventText, piece)
+	}
+}
+
+// finish tells what was held back. A model that answered without the report has
+// given its answer as text. What it said beside the report is not part of the
+// answer, and is told as a thought; it comes last, so that it is not taken for
+// part of a thought that the vendor vouches for.
+func (r *reporting) finish(a *answer) {
+	if r.call == nil {
+		r.release(a)
+		return
+	}
+	if r.wrapped {
+		a.addDelta(model.EventText, unwrap(r.arguments))
+	}
+	a.addDelta(model.EventReasoning, string(r.held))
+}

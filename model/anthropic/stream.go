@@ -1,0 +1,82 @@
+package anthropic
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
+)
+
+// attempt is one call of a model: its request and the stream of its answer.
+type attempt struct {
+	executor *Executor
+	// caller is the context of the one who asked; ctx is below it and also
+	// ends when the attempt does.
+	caller, ctx context.Context
+	cancel      context.CancelFunc
+	response    *http.Response
+}
+
+// open sends the request and waits for the answer to begin. A model that
+// refuses the request for something that can be conceded is asked again.
+func (a *attempt) open(req *model.Request) (*answer, error) {
+	e := a.executor
+	granted := e.concessionsOf(req.Model)
+	for {
+		p, err := e.plan(req, granted)
+		if err != nil {
+			return nil, e.failures.Named(err)
+		}
+		body, err := p.encode()
+		if err != nil {
+			return nil, e.failures.Named(err)
+		}
+		if err = e.client.Post(a.ctx, messagesPath, body, &a.response); err == nil {
+			return newAnswer(p.report), nil
+		}
+		failure := e.failures.OfRequest(a.caller, err)
+		more, ok := granted.after(failure, p)
+		if !ok {
+			return nil, failure
+		}
+		granted = more
+		e.remember(req.Model, granted)
+	}
+}
+
+// read hands on the events of the answer until it is complete, it fails or the
+// consumer has had enough.
+func (a *attempt) read(answer *answer, yield func(model.Event, error) bool) {
+	decoder := ssestream.NewDecoder(a.response)
+	for done := false; !done; {
+		var err error
+		answer.events = answer.events[:0]
+		if a.caller.Err() == nil && decoder.Next() {
+			done, err = answer.translate(decoder.Event())
+		} else {
+			err = a.broken(decoder.Err())
+		}
+		for i := range answer.events {
+			if !yield(answer.events[i], nil) {
+				return
+			}
+		}
+		if err != nil {
+			failure := a.executor.failures.Named(err)
+			failure.Usage = answer.spent()
+			yield(model.Event{}, failure)
+			return
+		}
+	}
+	vendorhttp.Drain(a.response.Body, a.cancel)
+}
+
+// broken returns the error for a stream that ended ahead of its answer.
+func (a *attempt) broken(cause error) error {
+	if cause == nil && a.caller.Err() == nil {
+		return vendorhttp.EndedEarly()
+	}
+	return a.executor.failures.OfStream(a.caller, cause)
+}

@@ -1,0 +1,132 @@
+package anthropic
+
+import (
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	sdk "github.com/anthropics/anthropic-sdk-go"
+)
+
+// The token budgets that the levels of reasoning effort stand for. The API
+// takes none below the lowest.
+const (
+	lowBudget    = 1 << 10
+	mediumBudget = 4000
+	highBudget   = 8000
+	maxBudget    = 32000
+)
+
+// budget returns how many tokens a model may think for; a share is one of the
+// high effort.
+func budget(e spec.Effort) int {
+	if e.Percent > 0 {
+		return max(lowBudget, highBudget*e.Percent/100)
+	}
+	switch e.Standard() {
+	case "low":
+		return lowBudget
+	case "medium":
+		return mediumBudget
+	case "high":
+		return highBudget
+	case "max":
+		return maxBudget
+	default:
+		return max(lowBudget, e.Budget)
+	}
+}
+
+// effort returns the vendor's level for an effort.
+func effort(e spec.Effort, c concessions) sdk.OutputConfigEffort {
+	level := e.Standard()
+	if level == "" {
+		switch {
+		case e.Budget <= (lowBudget+mediumBudget)/2:
+			level = "low"
+		case e.Budget <= (mediumBudget+highBudget)/2:
+			level = "medium"
+		default:
+			level = "high"
+		}
+	}
+	if level == "max" {
+		return highestEfforts[c.effortSteps]
+	}
+	return sdk.OutputConfigEffort(level)
+}
+
+// highestEfforts are the levels that stand for the highest effort, the highest
+// first.
+var highestEfforts = []sdk.OutputConfigEffort{
+	sdk.OutputConfigEffortMax, sdk.OutputConfigEffortXhigh, sdk.OutputConfigEffortHigh,
+}
+
+// think decides whether and how much the model thinks, and how long its answer
+// may be. A limit set by the request, or by the model, holds for both together,
+// and the budget gives way to it; else the budget comes on top of the usual
+// limit.
+func (p *plan) think(req *model.Request, c concessions, usualLimit int) {
+	p.limited = req.MaxOutputTokens > 0
+	limit := c.outputLimit
+	if p.limited {
+		limit = req.MaxOutputTokens
+	}
+	e := req.ReasoningEffort
+	tokens := 0
+	switch {
+	case e != nil && e.Standard() == "off" || p.forced && c.thinksUnasked:
+		p.dontThink(c)
+	case e == nil || p.forced || c.neverThinks || c.pauseThinking:
+		// A model that is made to call a tool cannot think first.
+	case c.adaptive:
+		tokens = budget(*e)
+		p.params.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
+		if !c.noEffort {
+			p.params.OutputConfig.Effort = effort(*e, c)
+		}
+	case !calledWithoutThinking(p.params.Messages):
+		tokens = budget(*e)
+		if limit > 0 && tokens >= limit {
+			tokens = limit / 2
+		}
+		if tokens < lowBudget {
+			tokens = 0
+			break
+		}
+		p.params.Thinking = sdk.ThinkingConfigParamOfEnabled(int64(tokens))
+	}
+	if !p.limited {
+		usualLimit += tokens
+		if limit == 0 || usualLimit < limit {
+			limit = usualLimit
+		}
+	}
+	p.params.MaxTokens = int64(limit)
+}
+
+func (p *plan) dontThink(c concessions) {
+	if !c.alwaysThinks && !c.neverThinks {
+		disabled := sdk.NewThinkingConfigDisabledParam()
+		p.params.Thinking.OfDisabled = &disabled
+	}
+}
+
+// calledWithoutThinking reports whether the model called the tools whose results
+// it is about to read without having thought. Thinking cannot begin then: the
+// API wants the calls of an answer to follow the thoughts that led to them.
+func calledWithoutThinking(messages []sdk.MessageParam) bool {
+	calls := false
+	for i := len(messages) - 1; i >= 0; i-- {
+		content := messages[i].Content
+		if messages[i].Role == sdk.MessageParamRoleUser {
+			if content[0].OfToolResult == nil {
+				break
+			}
+			continue
+		}
+		if content[0].OfThinking != nil || content[0].OfRedactedThinking != nil {
+			return false
+		}
+		calls = true
+	}
+	return calls
+}

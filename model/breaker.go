@@ -1,0 +1,167 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrCircuitOpen is the cause of the error with which a Breaker refuses a call.
+var ErrCircuitOpen = errors.New("the circuit breaker is open")
+
+// The numbers of circuit breakers.
+const (
+	breakerThreshold = 5
+	breakerCooldown  = 30 * time.Second
+	// probePatience is when a call may be tried again that is refused because
+	// another one is finding out whether the model is back.
+	probePatience = time.Second
+)
+
+// Breaker keeps calls from a model that does not work. Five failed calls in a
+// row open it: calls are refused for 30 s. Then one call is let through to
+// probe; it closes the breaker when it succeeds, and opens it for another 30 s
+// when it fails. Only failures count that say something about the model's
+// health: those of class Provider, RateLimited, Overloaded, Timeout and
+// StreamInterrupted. A call that was cancelled, or refused for what it asked,
+// counts neither way.
+//
+// A breaker belongs to one model and lives as long as the revision; all that
+// call the model share it. It is safe for use from many goroutines.
+type Breaker struct {
+	model string
+
+	mu sync.Mutex
+	// failures counts those in a row while the breaker is closed.
+	failures int
+	// until is when an open breaker lets a probe through; zero while it is
+	// closed.
+	until   time.Time
+	probing bool
+	// turns counts how often the breaker opened or closed. An attempt that began
+	// before the latest of these says nothing any more.
+	turns int
+}
+
+// NewBreaker returns a closed breaker of the model with an id.
+func NewBreaker(modelID string) *Breaker { return &Breaker{model: modelID} }
+
+// Refusal returns the error with which a call would be refused now, or nil. A
+// nil breaker refuses none.
+func (b *Breaker) Refusal() *Error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.refusal()
+}
+
+// refusal returns why a call is refused now, or nil.
+func (b *Breaker) refusal() *Error {
+	if b.until.IsZero() {
+		return nil
+	}
+	refused := &Error{Class: Provider, Err: ErrCircuitOpen}
+	switch left := time.Until(b.until); {
+	case left > 0:
+		refused.RetryAfter = left
+		refused.Message = fmt.Sprintf("model %s failed too often; it is tried again in %s", b.model, roundUp(left))
+	case b.probing:
+		refused.RetryAfter = probePatience
+		refused.Message = fmt.Sprintf("model %s failed too often; it is being tried again", b.model)
+	default:
+		return nil
+	}
+	return refused
+}
+
+// roundUp returns a wait in whole seconds, so that nobody is told to come back
+// too early.
+func roundUp(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// begin asks for leave to call the model. Unless it is refused, the attempt must
+// be ended. A nil breaker gives leave.
+func (b *Breaker) begin() (attempt, error) {
+	if b == nil {
+		return attempt{}, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if refused := b.refusal(); refused != nil {
+		return attempt{}, refused
+	}
+	b.probing = !b.until.IsZero()
+	return attempt{breaker: b, turn: b.turns, probe: b.probing}, nil
+}
+
+// attempt is one call that a breaker let through. What becomes of it is tied to
+// it: an attempt that is abandoned or late cannot be taken for another.
+type attempt struct {
+	breaker *Breaker
+	turn    int
+	probe   bool
+	outcome outcome
+}
+
+// outcome is what an attempt says about its model.
+type outcome uint8
+
+const (
+	// saidNothing is an attempt that does not count: it was cancelled, or given
+	// up before the model said anything.
+	saidNothing outcome = iota
+	succeeded
+	failed
+)
+
+// note takes in one event of the attempt's stream, or its error. An attempt that
+// its consumer gives up counts by what was seen until then.
+func (a *attempt) note(ctx context.Context, typ EventType, err error) {
+	switch {
+	case a.breaker == nil:
+	case err == nil && typ <= EventFinish: // the model's own, not a wrapper's
+		a.outcome = succeeded
+	case err == nil:
+	case ctx.Err() == nil && AsError(err).Class.Retryable() && !errors.Is(err, ErrCircuitOpen):
+		a.outcome = failed
+	default:
+		a.outcome = saidNothing
+	}
+}
+
+// end counts the attempt.
+func (a *attempt) end() {
+	b := a.breaker
+	if b == nil {
+		return
+	}
+	a.breaker = nil // an attempt counts once
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if a.turn != b.turns {
+		return
+	}
+	if a.probe {
+		b.probing = false
+	}
+	switch a.outcome {
+	case succeeded:
+		b.failures = 0
+		if a.probe {
+			b.until = time.Time{}
+			b.turns++
+		}
+	case failed:
+		b.failures++
+		if a.probe || b.failures >= breakerThreshold {
+			b.failures, b.until = 0, time.Now().Add(breakerCooldown)
+			b.turns++
+		}
+	default: // it says nothing
+	}
+}

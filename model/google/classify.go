@@ -1,0 +1,101 @@
+package google
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// statusOverloaded is the status some gateways answer with when they are too
+// busy.
+const statusOverloaded = 529
+
+// statusCodes are the HTTP statuses of the vendor's status names, for errors
+// inside a stream that tell only these.
+var statusCodes = map[string]int{
+	"INVALID_ARGUMENT":    http.StatusBadRequest,
+	"FAILED_PRECONDITION": http.StatusBadRequest,
+	"OUT_OF_RANGE":        http.StatusBadRequest,
+	"UNAUTHENTICATED":     http.StatusUnauthorized,
+	"PERMISSION_DENIED":   http.StatusForbidden,
+	"NOT_FOUND":           http.StatusNotFound,
+	"RESOURCE_EXHAUSTED":  http.StatusTooManyRequests,
+	"INTERNAL":            http.StatusInternalServerError,
+	"UNKNOWN":             http.StatusInternalServerError,
+	"DATA_LOSS":           http.StatusInternalServerError,
+	"UNAVAILABLE":         http.StatusServiceUnavailable,
+	"DEADLINE_EXCEEDED":   http.StatusGatewayTimeout,
+}
+
+// class returns the class of the refusal.
+func (r *refusal) class() model.ErrorClass {
+	status := r.effectiveStatus()
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.Unauthorized
+	case http.StatusTooManyRequests:
+		return model.RateLimited
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return model.Timeout
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return model.Overloaded
+	case http.StatusNotFound:
+		// A request names nothing but a model; without an error in the
+		// vendor's form, it is the path that is wrong.
+		if r.detailed {
+			return model.ModelNotFound
+		}
+		return model.InvalidRequest
+	case 0:
+		return model.Provider
+	}
+	switch {
+	case status >= http.StatusInternalServerError || status == statusCancelled:
+		return model.Provider
+	case r.blamesKey():
+		return model.Unauthorized
+	case r.saysContextOverflow():
+		return model.ContextOverflow
+	default:
+		return model.InvalidRequest
+	}
+}
+
+// statusCancelled is how the vendor says that it gave up a request.
+const statusCancelled = 499
+
+// effectiveStatus returns the HTTP status, or the one that an error tells
+// which came with success.
+func (r *refusal) effectiveStatus() int {
+	switch {
+	case r.status >= http.StatusMultipleChoices:
+		return r.status
+	case r.api.Code >= http.StatusBadRequest && r.api.Code < 600:
+		return r.api.Code
+	default:
+		return statusCodes[r.api.Status]
+	}
+}
+
+// blamesKey reports whether the key is at fault, which the vendor counts among
+// invalid arguments.
+func (r *refusal) blamesKey() bool {
+	return strings.HasPrefix(r.reason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
+}
+
+// overflowPhrases are how the vendor says that a request does not fit into the
+// model's window, for which it has no code.
+var overflowPhrases = []string{
+	"input token count", "maximum number of tokens", "input context is too long", "context length",
+}
+
+func (r *refusal) saysContextOverflow() bool {
+	message := strings.ToLower(r.api.Message)
+	for _, phrase := range overflowPhrases {
+		if strings.Contains(message, phrase) {
+			return true
+		}
+	}
+	return false
+}

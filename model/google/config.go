@@ -1,0 +1,74 @@
+package google
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+)
+
+// DefaultBaseURL is where the vendor's own API is.
+const DefaultBaseURL = "https://generativelanguage.googleapis.com"
+
+// DefaultAPIVersion is the version of the API that knows all that is asked for.
+const DefaultAPIVersion = "v1beta"
+
+// Config is a provider of type google, as it is written in a configuration.
+type Config struct {
+	APIKey     string            `json:"api_key,omitempty" secret:"true" doc:"The key; sent in the header x-goog-api-key. Leave it out for a gateway that asks for none."`
+	BaseURL    string            `json:"base_url,omitempty" default:"https://generativelanguage.googleapis.com" doc:"Where the API is: an http or https URL without the version."`
+	APIVersion string            `json:"api_version,omitempty" default:"v1beta" pattern:"^v[0-9]+([a-z]+[0-9]*)?$" doc:"The version of the API, as it stands in its URLs."`
+	Headers    map[string]string `json:"headers,omitempty" secret:"true" doc:"Further headers of every request, as a gateway may want them."`
+}
+
+// MarshalJSON writes the configuration without its secrets: the key and the
+// values of the headers.
+func (c Config) MarshalJSON() ([]byte, error) {
+	type plain Config
+	shown := plain(c)
+	if shown.APIKey != "" {
+		shown.APIKey = vendorhttp.Redacted
+	}
+	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
+	return json.Marshal(shown)
+}
+
+var apiVersion = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]*)?$`)
+
+// Validate checks the record by itself. Paths are relative to the provider. No
+// message repeats a value that may hold a secret.
+func (c *Config) Validate() diag.List {
+	var list diag.List
+	list = append(list, vendorhttp.CheckBaseURL(c.BaseURL)...)
+	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
+	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
+		list = append(list, diag.New(diag.InvalidValue, "api_version",
+			"api_version is %q; it is written as in v1 or v1beta", c.APIVersion))
+	}
+	if strings.HasSuffix(strings.TrimRight(c.BaseURL, "/"), "/"+c.apiVersion()) {
+		list = append(list, diag.New(diag.InvalidValue, "base_url",
+			"base_url ends with the version %s, which is added to it", c.apiVersion()).
+			WithHint("leave it out, or set api_version"))
+	}
+	taken := ""
+	if c.APIKey != "" {
+		taken = keyHeader
+	}
+	return append(list, vendorhttp.CheckHeaders(c.Headers, taken)...)
+}
+
+func (c *Config) baseURL() string {
+	if c.BaseURL == "" {
+		return DefaultBaseURL
+	}
+	return c.BaseURL
+}
+
+func (c *Config) apiVersion() string {
+	if c.APIVersion == "" {
+		return DefaultAPIVersion
+	}
+	return c.APIVersion
+}

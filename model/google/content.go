@@ -1,0 +1,213 @@
+package google
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"google.golang.org/genai"
+)
+
+// contentWriter writes a conversation as the contents the API knows: those of
+// the user, which the results of calls are among, and those of the model.
+type contentWriter struct {
+	// modern is set for a model that checks signatures and reads images within
+	// the results of calls.
+	modern   bool
+	contents []*genai.Content
+	system   []*genai.Part
+	// results is the last content when it holds results: those of one answer
+	// belong into one content.
+	results *genai.Content
+	// names are the names of the calls by id, for results that do not tell it.
+	names map[string]string
+}
+
+func (w *contentWriter) message(m *model.Message) {
+	if m.Role == model.RoleTool {
+		w.addResults(m)
+		return
+	}
+	w.results = nil
+	switch m.Role {
+	case model.RoleSystem:
+		w.addSystem(m)
+	case model.RoleUser:
+		w.add(genai.RoleUser, userParts(m.Parts))
+	case model.RoleAssistant:
+		w.add(genai.RoleModel, w.answerParts(m))
+	}
+}
+
+func (w *contentWriter) add(role genai.Role, parts []*genai.Part) {
+	if len(parts) > 0 {
+		w.contents = append(w.contents, genai.NewContentFromParts(parts, role))
+	}
+}
+
+// addSystem writes instructions. The API has a place for them ahead of the
+// conversation only; those within it go to the user's side, where they stand.
+func (w *contentWriter) addSystem(m *model.Message) {
+	text := m.Text()
+	switch {
+	case text == "":
+	case len(w.contents) == 0:
+		w.system = append(w.system, &genai.Part{Text: text})
+	default:
+		w.add(genai.RoleUser, []*genai.Part{{Text: text}})
+	}
+}
+
+func userParts(list []model.Part) []*genai.Part {
+	parts := make([]*genai.Part, 0, len(list))
+	for i := range list {
+		p := &list[i]
+		switch {
+		case p.Type == model.PartText && p.Text != "":
+			parts = append(parts, &genai.Part{Text: p.Text})
+		case isBlob(p):
+			parts = append(parts, blobPart(p.Blob))
+		}
+	}
+	return parts
+}
+
+func isBlob(p *model.Part) bool {
+	return (p.Type == model.PartImage || p.Type == model.PartFile) && p.Blob != nil
+}
+
+func blobPart(b *model.Blob) *genai.Part {
+	if len(b.Data) > 0 {
+		return &genai.Part{InlineData: &genai.Blob{MIMEType: vendorhttp.MediaType(b), Data: b.Data}}
+	}
+	return &genai.Part{FileData: &genai.FileData{MIMEType: vendorhttp.MediaType(b), FileURI: b.URI}}
+}
+
+// answerParts writes an answer of the model. Its readable thoughts are left
+// out: of what it thought the vendor reads only the signatures.
+func (w *contentWriter) answerParts(m *model.Message) []*genai.Part {
+	parts := make([]*genai.Part, 0, len(m.Parts))
+	var text *genai.Part // the text just written
+	var forCall []byte   // the signature of the call to come
+	called := false
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		switch {
+		case p.Type == model.PartText && p.Text != "":
+			text = &genai.Part{Text: p.Text}
+			parts, forCall = append(parts, text), nil
+		case p.Type == model.PartReasoning && p.Reasoning != nil:
+			sig, of := parseSignature(p.Reasoning.Encrypted)
+			if of == ofText && text != nil {
+				text.ThoughtSignature = sig
+			} else if of == ofCall {
+				forCall = sig
+			}
+		case p.Type == model.PartToolCall && p.ToolCall != nil:
+			if forCall == nil && !called && w.modern {
+				forCall = []byte(unsigned)
+			}
+			parts = append(parts, w.callPart(p.ToolCall, forCall))
+			text, forCall, called = nil, nil, true
+		}
+	}
+	return parts
+}
+
+func (w *contentWriter) callPart(c *model.ToolCall, sig []byte) *genai.Part {
+	if w.names == nil {
+		w.names = make(map[string]string)
+	}
+	w.names[c.ID] = c.Name
+	return &genai.Part{
+		FunctionCall:     &genai.FunctionCall{ID: c.ID, Name: c.Name, Args: callArguments(c.Arguments)},
+		ThoughtSignature: sig,
+	}
+}
+
+// callArguments returns the arguments of a call, whose values stay as they
+// were written: a float64 could not hold every number. Arguments that are no
+// object are shown to the model as the text they are.
+func callArguments(raw json.RawMessage) map[string]any {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return map[string]any{"arguments": string(raw)}
+	}
+	args := make(map[string]any, len(fields))
+	for name, value := range fields {
+		args[name] = value
+	}
+	return args
+}
+
+// addResults writes the results of the calls of one answer. What has no place
+// in them comes behind them, as something the user shows.
+func (w *contentWriter) addResults(m *model.Message) {
+	var shown []*genai.Part
+	for i := range m.Parts {
+		r := m.Parts[i].ToolResult
+		if r == nil {
+			continue
+		}
+		if w.results == nil {
+			w.results = &genai.Content{Role: genai.RoleUser}
+			w.contents = append(w.contents, w.results)
+		}
+		response := &genai.FunctionResponse{ID: r.CallID, Name: r.Name, Response: resultValue(r)}
+		if response.Name == "" {
+			response.Name = w.names[r.CallID]
+		}
+		shown = w.addBlobs(response, r.Content, shown)
+		w.results.Parts = append(w.results.Parts, &genai.Part{FunctionResponse: response})
+	}
+	if len(shown) > 0 {
+		w.add(genai.RoleUser, shown)
+		w.results = nil
+	}
+}
+
+// resultValue returns what a call resulted in, under the names that tell the
+// model whether it failed.
+func resultValue(r *model.ToolResult) map[string]any {
+	text := model.PartsText(r.Content)
+	if !r.IsError {
+		return map[string]any{"output": jsonOrText(text)}
+	}
+	if text == "" {
+		text = "the call failed"
+	}
+	return map[string]any{"error": text}
+}
+
+// jsonOrText returns a text that holds a JSON object or list as such: so the
+// result has the form that the tool's declaration tells of.
+func jsonOrText(text string) any {
+	trimmed := bytes.TrimSpace([]byte(text))
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
+		return json.RawMessage(trimmed)
+	}
+	return text
+}
+
+// addBlobs adds the images and files of a result to it or, where the model
+// does not read them there, to what is shown.
+func (w *contentWriter) addBlobs(r *genai.FunctionResponse, content []model.Part, shown []*genai.Part) []*genai.Part {
+	for i := range content {
+		if !isBlob(&content[i]) {
+			continue
+		}
+		b := content[i].Blob
+		if !w.modern || len(b.Data) == 0 {
+			shown = append(shown, blobPart(b))
+			continue
+		}
+		r.Parts = append(r.Parts, &genai.FunctionResponsePart{
+			InlineData: &genai.FunctionResponseBlob{MIMEType: vendorhttp.MediaType(b), Data: b.Data},
+		})
+	}
+	return shown
+}

@@ -1,0 +1,145 @@
+package google
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"google.golang.org/genai"
+)
+
+// generation is what the name of a model says of it. Models are not described
+// in a form a program could read.
+type generation struct {
+	// major is the number of the generation. A name that tells none counts as
+	// one of the newest: such names are aliases, or models of the future.
+	major int
+	// first is set for the models that opened their generation, as
+	// gemini-3-pro, whose name has no second number or a 0.
+	first bool
+	// pro is set for the largest models, which cannot but think.
+	pro bool
+}
+
+const (
+	// newest is the generation of models whose name tells none.
+	newest = math.MaxInt
+	// levelsSince is the generation that is told levels of thinking instead of
+	// budgets, checks signatures, takes a form for the answer along with tools,
+	// and reads images in the results of calls.
+	levelsSince = 3
+	// numbersUpTo keeps dates in a name from being taken for a generation.
+	numbersUpTo = 99
+)
+
+// generationPattern finds the first number of a name, as in
+// models/gemini-2.5-pro and gemini-robotics-er-1.5-preview.
+var generationPattern = regexp.MustCompile(`gemini(?:-[a-z]+)*-(\d+)(?:\.(\d+))?(?:[-@:]|$)`)
+
+func generationOf(name string) generation {
+	name = strings.ToLower(name)
+	g := generation{major: newest, pro: hasWord(name, "pro")}
+	found := generationPattern.FindStringSubmatch(name)
+	if found == nil {
+		return g
+	}
+	if n, err := strconv.Atoi(found[1]); err == nil && n <= numbersUpTo {
+		g.major = n
+		g.first = found[2] == "" || found[2] == "0"
+	}
+	return g
+}
+
+// hasWord reports whether word is one of the parts of a model's name.
+func hasWord(name, word string) bool {
+	for part := range strings.SplitSeq(name, "-") {
+		if part == word {
+			return true
+		}
+	}
+	return false
+}
+
+// modern reports whether the model is of the generations since levelsSince.
+func (g generation) modern() bool { return g.major >= levelsSince }
+
+// The token budgets that the levels of reasoning effort are commonly held to
+// stand for.
+const (
+	lowBudget    = 1 << 10
+	mediumBudget = 8 << 10
+	highBudget   = 24 << 10
+	// dynamicBudget leaves the budget to the model.
+	dynamicBudget = -1
+	// smallestBudget is what every model takes that takes a budget.
+	smallestBudget = 512
+	// smallestProBudget is the least for models that cannot but think, which is
+	// as near to none as they get.
+	smallestProBudget = 128
+)
+
+// thinking returns how much the model is asked to think, nil to leave it to
+// the vendor.
+func (g generation) thinking(effort *spec.Effort) *genai.ThinkingConfig {
+	if effort == nil || *effort == (spec.Effort{}) {
+		return nil
+	}
+	config := &genai.ThinkingConfig{IncludeThoughts: effort.Standard() != "off"}
+	if g.modern() {
+		config.ThinkingLevel = g.level(*effort)
+	} else {
+		budget := g.budget(*effort)
+		config.ThinkingBudget = &budget
+	}
+	return config
+}
+
+// level returns the level of thinking. There is none that turns it off, and
+// not every model has them all: then it is the nearest.
+func (g generation) level(effort spec.Effort) genai.ThinkingLevel {
+	level := effort.Standard()
+	if level == "" {
+		switch {
+		case effort.Budget < (lowBudget+mediumBudget)/2:
+			level = "low"
+		case effort.Budget < (mediumBudget+highBudget)/2:
+			level = "medium"
+		}
+	}
+	switch {
+	case level == "off" && !g.pro:
+		return genai.ThinkingLevelMinimal
+	case level == "off" || level == "low":
+		return genai.ThinkingLevelLow
+	case level == "medium" && (!g.pro || !g.first):
+		return genai.ThinkingLevelMedium
+	default:
+		return genai.ThinkingLevelHigh
+	}
+}
+
+// budget returns the number of tokens that the model may think for.
+func (g generation) budget(effort spec.Effort) int32 {
+	switch effort.Standard() {
+	case "":
+		return int32(min(effort.Budget, math.MaxInt32))
+	case "off":
+		if g.pro {
+			return smallestProBudget
+		}
+		return 0
+	case "max":
+		return dynamicBudget
+	}
+	switch effort.Level {
+	case "low":
+		return lowBudget
+	case "medium":
+		return mediumBudget
+	case "high":
+		return highBudget
+	}
+	return int32(max(highBudget*effort.Percent/100, smallestBudget))
+}

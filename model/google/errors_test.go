@@ -1,0 +1,210 @@
+package google
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+func TestClassify(t *testing.T) {
+	body := func(code int, status, message, details string) string {
+		return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"status":%q,"details":[%s]}}`, code, message, status, details)
+	}
+	reason := func(reason string) string {
+		return `{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"` + reason + `","domain":"googleapis.com"}`
+	}
+	for _, tt := range []struct {
+		status int
+		body   string
+		class  model.ErrorClass
+		text   string
+	}{
+		{400, body(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", reason("API_KEY_INVALID")), model.Unauthorized, "not valid"},
+		{400, body(400, "INVALID_ARGUMENT", "API key expired. Please renew the API key.", ""), model.Unauthorized, "expired"},
+		{400, body(400, "INVALID_ARGUMENT", "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", ""), model.ContextOverflow, "1200000"},
+		{400, body(400, "INVALID_ARGUMENT", "Unable to submit request because the input token count is 2000000.", ""), model.ContextOverflow, "2000000"},
+		{400, body(400, "INVALID_ARGUMENT", "* GenerateContentRequest.contents: contents is not specified", ""), model.InvalidRequest, "contents"},
+		{400, body(400, "FAILED_PRECONDITION", "User location is not supported for the API use.", ""), model.InvalidRequest, "location"},
+		{400, `[` + body(400, "INVALID_ARGUMENT", "in a list", "") + `]`, model.InvalidRequest, "in a list"},
+		{400, `{"error":{"code":"400","message":"odd types","status":7}}`, model.InvalidRequest, "odd types"},
+		{400, ``, model.InvalidRequest, "Bad Request"},
+		{401, body(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", ""), model.Unauthorized, "invalid"},
+		{403, body(403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers.", ""), model.Unauthorized, "unregistered"},
+		{404, body(404, "NOT_FOUND", "models/gemini-9 is not found for API version v1beta", ""), model.ModelNotFound, "gemini-9"},
+		{404, body(404, "NOT_FOUND", "Requested entity was not found.", ""), model.ModelNotFound, "entity"},
+		{404, `<html>404</html>`, model.InvalidRequest, "Not Found"},
+		{408, ``, model.Timeout, "Timeout"},
+		{409, body(409, "ABORTED", "conflict", ""), model.InvalidRequest, "conflict"},
+		{413, ``, model.InvalidRequest, "Too Large"},
+		{429, body(429, "RESOURCE_EXHAUSTED", "You exceeded your current quota.", ""), model.RateLimited, "quota"},
+		{499, body(499, "CANCELLED", "The operation was cancelled.", ""), model.Provider, "cancelled"},
+		{500, body(500, "INTERNAL", "An internal error has occurred.", ""), model.Provider, "internal"},
+		{502, `<html><body>Bad gateway ` + testKey + `</body></html>`, model.Provider, "Bad Gateway"},
+		{503, body(503, "UNAVAILABLE", "The model is overloaded.", ""), model.Overloaded, "overloaded"},
+		{504, body(504, "DEADLINE_EXCEEDED", "The request timed out.", ""), model.Timeout, "timed out"},
+		{529, `{"error":"busy"}`, model.Overloaded, "busy"},
+		{599, `{"error":{"message":{"nested":1},"code":{}}}`, model.Provider, "does not say why"},
+		{400, `{"error":{"status":"INVALID_ARGUMENT"}}`, model.InvalidRequest, "INVALID_ARGUMENT"},
+		{200, body(400, "INVALID_ARGUMENT", "bad", ""), model.InvalidRequest, "bad"},
+		{200, `[{"candidates":[]}]`, model.Provider, "something else than a stream"},
+	} {
+		t.Run(fmt.Sprintf("%d %.60s", tt.status, tt.body), func(t *testing.T) {
+			e := serve(t, refuseWith(tt.status, tt.body))
+			events, failure := collect(context.Background(), t, e, hello())
+			if failure == nil || len(events) > 0 {
+				t.Fatalf("%d events, no error", len(events))
+			}
+			wantStatus := tt.status
+			if wantStatus == 200 && tt.text == "bad" {
+				wantStatus = 0
+			}
+			if failure.Class != tt.class || failure.Status != wantStatus || !strings.Contains(failure.Message, tt.text) {
+				t.Errorf("the error is %v, want %s: %s", failure, tt.class, tt.text)
+			}
+			if said := fmt.Sprintf("%v %+v %v", failure, failure, failure.Err); strings.Contains(said, testKey) {
+				t.Errorf("the error tells the key: %s", said)
+			}
+		})
+	}
+}
+
+// TestStreamErrors classifies errors that come inside a stream, by their code
+// or by the name of their status alone.
+func TestStreamErrors(t *testing.T) {
+	for value, want := range map[string]model.ErrorClass{
+		`{"code":400,"message":"The input token count (9) exceeds"}`: model.ContextOverflow,
+		`{"code":401}`:                    model.Unauthorized,
+		`{"code":504}`:                    model.Timeout,
+		`{"status":"INVALID_ARGUMENT"}`:   model.InvalidRequest,
+		`{"status":"UNAUTHENTICATED"}`:    model.Unauthorized,
+		`{"status":"PERMISSION_DENIED"}`:  model.Unauthorized,
+		`{"status":"NOT_FOUND"}`:          model.ModelNotFound,
+		`{"status":"RESOURCE_EXHAUSTED"}`: model.RateLimited,
+		`{"status":"INTERNAL"}`:           model.Provider,
+		`{"status":"UNAVAILABLE"}`:        model.Overloaded,
+		`{"status":"DEADLINE_EXCEEDED"}`:  model.Timeout,
+		`{"status":"SOMETHING_NEW"}`:      model.Provider,
+		`"gave up"`:                       model.Provider,
+		`{}`:                              model.Provider,
+	} {
+		e := replaying(t, strings.NewReader(`data: {"error":`+value+"}\n\n"))
+		events, failure := collect(context.Background(), t, e, hello())
+		if failure == nil || failure.Class != want || failure.Message == "" || len(events) > 0 {
+			t.Errorf("%s becomes %v, want the class %s", value, failure, want)
+		}
+	}
+}
+
+// TestSecretsAreKept checks that a server which repeats what it was sent does
+// not get it into a message.
+func TestSecretsAreKept(t *testing.T) {
+	header := "gateway-secret-1"
+	config := Config{APIKey: "plain-secret-0", Headers: map[string]string{"X-Gateway": header, "X-Other": "Token other-secret-2", "X-Short": "v1"}}
+	echo := `bad key plain-secret-0 and AIza****************abcd via ` + header + ` with other-secret-2 at v1`
+	want := `bad key *** and *** via *** with *** at v1`
+	for name, answer := range map[string]http.HandlerFunc{
+		"refusal": refuseWith(401, `{"error":{"message":"`+echo+`"}}`),
+		"stream":  answerWith([]byte(`data: {"error":{"code":401,"message":"` + echo + `"}}` + "\n\n")),
+		"finish":  answerWith([]byte(`data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"` + echo + `"}]}` + "\n\n")),
+	} {
+		e, _ := serveAt(t, config, answer)
+		if _, failure := collect(context.Background(), t, e, hello()); failure == nil || !strings.HasSuffix(failure.Message, want) {
+			t.Errorf("%s: the error is %v", name, failure)
+		}
+	}
+}
+
+// endless is a reader that never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// TestEndlessBodies checks that neither a refusal nor an event without end is
+// kept in memory.
+func TestEndlessBodies(t *testing.T) {
+	e := offline(t, Config{}, func(r *http.Request) (*http.Response, error) {
+		res := streamResponse(r, io.NopCloser(io.MultiReader(strings.NewReader(`{"error":"`), endless{})))
+		res.StatusCode = http.StatusInternalServerError
+		return res, nil
+	})
+	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider {
+		t.Errorf("the error is %v", failure)
+	}
+	e = replaying(t, io.MultiReader(strings.NewReader("data: "), endless{}))
+	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
+		t.Errorf("the error is %v", failure)
+	}
+}
+
+// TestTransportErrors checks errors from below HTTP.
+func TestTransportErrors(t *testing.T) {
+	for _, tt := range []struct {
+		err   error
+		class model.ErrorClass
+	}{
+		{os.ErrDeadlineExceeded, model.Timeout},
+		{&url.Error{Op: "Post", URL: "http://x?key=" + testKey, Err: io.ErrUnexpectedEOF}, model.Provider},
+		{errors.New("proxy says " + testKey), model.Provider},
+	} {
+		e := offline(t, Config{}, func(*http.Request) (*http.Response, error) { return nil, tt.err })
+		_, failure := collect(context.Background(), t, e, hello())
+		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), testKey) {
+			t.Errorf("%v becomes %v", tt.err, failure)
+		}
+	}
+	e := replaying(t, io.MultiReader(bytes.NewReader(fixture(t, "unfinished")), failing{}))
+	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.StreamInterrupted {
+		t.Errorf("a read that fails becomes %v", failure)
+	}
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+// TestRetryAfter checks where the vendor tells how long to wait: in the details
+// of its error, else in the header.
+func TestRetryAfter(t *testing.T) {
+	info := func(delay string) string {
+		return `{"error":{"code":429,"message":"x","details":[{"@type":"type.googleapis.com/google.rpc.Help"},` +
+			`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":` + delay + `}]}}`
+	}
+	for _, tt := range []struct {
+		header, body string
+		want         time.Duration
+	}{
+		{"", `{}`, 0},
+		{"12", `{}`, 12 * time.Second},
+		{"", info(`"39s"`), 39 * time.Second},
+		{"12", info(`"39.957s"`), 39957 * time.Millisecond},
+		{"12", info(`"soon"`), 12 * time.Second},
+		{"12", info(`39`), 12 * time.Second},
+		{"12", info(`"-5s"`), 12 * time.Second},
+		{"", info(`"9999999s"`), longestDelay},
+	} {
+		e := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if tt.header != "" {
+				w.Header().Set("Retry-After", tt.header)
+			}
+			refuseWith(429, tt.body)(w, r)
+		})
+		if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.RetryAfter != tt.want {
+			t.Errorf("header %q and body %s: the error is %v with a wait of %s, want %s", tt.header, tt.body, failure, failure.RetryAfter, tt.want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+// Package google asks models through the Gemini API, in the vocabulary of the
+// vendor's SDK.
+//
+// Requests, answers and errors are the SDK's types. Sending and reading is not
+// left to its client: that reads every number as a float64, so that a call
+// loses the digits of a large id; it keeps an event of any size, prints faults
+// of a stream to the standard log, and looks into the environment.
+package google
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"regexp"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Executor asks the models of one provider. It is safe for use from many
+// goroutines.
+type Executor struct {
+	endpoint endpoint
+	client   *http.Client
+	failures vendorhttp.Failures
+	tools    *vendorhttp.ToolCache[[]byte]
+}
+
+var _ model.Executor = (*Executor)(nil)
+
+// vendorKey matches the vendor's keys, also where only their ends are shown.
+var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}`)
+
+// Kind returns the provider type google.
+func Kind() model.ProviderKind {
+	return spec.NewKind("google", "Google's Gemini API.",
+		func(settings model.Settings, c *Config) (model.Executor, error) {
+			e, err := New(settings, c)
+			if err != nil {
+				return nil, err
+			}
+			return e, nil
+		})
+}
+
+// New returns an executor. It does not reach out; a configuration without a
+// key is fine until the server asks for one.
+func New(settings model.Settings, c *Config) (*Executor, error) {
+	return newExecutor(settings, c, vendorhttp.SharedTransport())
+}
+
+func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
+	if c == nil {
+		c = new(Config)
+	}
+	if err := c.Validate().Err(); err != nil {
+		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	}
+	endpoint, err := newEndpoint(c)
+	if err != nil {
+		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	}
+	return &Executor{
+		endpoint: endpoint,
+		client:   vendorhttp.NewClient(transport),
+		failures: vendorhttp.Failures{
+			Provider: settings.ID,
+			Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
+		},
+		tools: vendorhttp.NewToolCache(encodeTools),
+	}, nil
+}
+
+// Stream asks the model and returns its answer as it comes.
+func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		a := &attempt{executor: e, caller: ctx, form: formOf(req)}
+		a.ctx, a.cancel = context.WithCancel(ctx)
+		defer a.close()
+		if err := a.open(req); err != nil {
+			yield(model.Event{}, err)
+			return
+		}
+		a.read(yield)
+	}
+}

@@ -1,0 +1,127 @@
+package google
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+	"google.golang.org/genai"
+)
+
+// form is how the form of an answer is asked for. Up to its second generation
+// Gemini takes a form or tools, not both: there the model calls a function of
+// ours with its answer, which nobody else gets to see.
+type form struct {
+	// native asks for the form itself.
+	native bool
+	// function is the name of the function of ours, if it is needed.
+	function string
+	// wrapped is set when the answer is not the function's arguments but one of
+	// them.
+	wrapped bool
+	// withoutTools leaves the tools out, which may not be called anyway.
+	withoutTools bool
+}
+
+// outputFunction is what the function is called, unless a tool is called so.
+const outputFunction = "set_model_response"
+
+func formOf(req *model.Request) form {
+	switch {
+	case req.Output == nil:
+		return form{}
+	case len(req.Tools) == 0 || generationOf(req.Model).modern():
+		return form{native: true}
+	}
+	switch req.ToolChoice.Mode {
+	case model.ToolsNone:
+		return form{native: true, withoutTools: true}
+	case model.ToolsRequired, model.ToolsNamed:
+		return form{} // what is asked for is a call, not the answer
+	default:
+		return form{function: freeName(req.Tools), wrapped: !isObjectSchema(req.Output.Schema)}
+	}
+}
+
+// freeName returns a name for the function that no tool has.
+func freeName(tools []model.Tool) string {
+	taken := make(map[string]bool, len(tools))
+	for i := range tools {
+		taken[tools[i].Name] = true
+	}
+	name := outputFunction
+	for n := 2; taken[name]; n++ {
+		name = outputFunction + "_" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// instruction tells the model of the function.
+func (f *form) instruction() string {
+	return "When you have the final answer, call the function " + f.function +
+		" with it, once and by itself. Do not write the answer as text. " +
+		"Call other functions first if you need them."
+}
+
+// answerField holds an answer that is no object, as the arguments of a
+// function have to be.
+const answerField = "answer"
+
+// declaration returns the declaration of the function.
+func (f *form) declaration(output *spec.OutputSchema) ([]byte, error) {
+	parameters := output.Schema
+	if f.wrapped {
+		var err error
+		if parameters, err = wrapSchema(parameters); err != nil {
+			return nil, &model.Error{Class: model.InvalidRequest, Message: "the output schema cannot be encoded", Err: err}
+		}
+	}
+	return encodeJSON(&genai.FunctionDeclaration{
+		Name:                 f.function,
+		Description:          "Gives the final answer (" + output.DisplayName() + ") and ends the work.",
+		ParametersJsonSchema: parameters,
+	})
+}
+
+// isObjectSchema reports whether a schema is that of an object, which it is
+// taken for unless it says something else.
+func isObjectSchema(schema json.RawMessage) bool {
+	var fields struct {
+		Type any `json:"type"`
+	}
+	_ = json.Unmarshal(schema, &fields) // what is no object says nothing
+	return fields.Type == nil || fields.Type == "object"
+}
+
+// wrapSchema returns the schema of an object that holds an answer. Definitions
+// stay at the top, where references look for them.
+func wrapSchema(schema json.RawMessage) (json.RawMessage, error) {
+	var inner map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &inner); err != nil {
+		return nil, err
+	}
+	outer := map[string]any{"type": "object", "required": []string{answerField}}
+	for _, name := range []string{"$defs", "definitions"} {
+		if definitions, ok := inner[name]; ok {
+			outer[name] = definitions
+			delete(inner, name)
+		}
+	}
+	outer["properties"] = map[string]any{answerField: inner}
+	return encodeJSON(outer)
+}
+
+// text returns the answer that the function was called with.
+func (f *form) text(arguments json.RawMessage) string {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		return "{}"
+	}
+	if f.wrapped {
+		var outer map[string]json.RawMessage
+		if json.Unmarshal(arguments, &outer) == nil && outer[answerField] != nil {
+			return string(outer[answerField])
+		}
+	}
+	return string(arguments)
+}

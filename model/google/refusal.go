@@ -1,0 +1,123 @@
+package google
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"google.golang.org/genai"
+)
+
+// refusal is what the vendor said when it refused a request or gave up an
+// answer, as the cause of a model.Error.
+type refusal struct {
+	// status is the HTTP status, 0 for an error inside a stream.
+	status int
+	api    genai.APIError
+	// detailed tells that there was an error in the vendor's form.
+	detailed bool
+}
+
+// Error returns the vendor's own names for what happened. The message is left
+// to the model.Error, which knows what must not appear in it.
+func (r *refusal) Error() string {
+	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.reason())
+}
+
+// refused returns the error for an answer that is no stream.
+func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
+	r := parseRefusal(body)
+	r.status = res.StatusCode
+	failure := r.broken()
+	failure.Status = r.status
+	if failure.RetryAfter == 0 {
+		failure.RetryAfter = vendorhttp.RetryAfter(res.Header, time.Now())
+	}
+	switch {
+	case r.status < http.StatusMultipleChoices && !r.detailed:
+		// A page of a gateway, or an answer that was not streamed.
+		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
+	case r.status < http.StatusMultipleChoices:
+		failure.Status = 0
+	case r.status < http.StatusBadRequest:
+		failure.Message = "the server redirects; redirects are not followed, check base_url"
+	}
+	return e.failures.Named(failure)
+}
+
+// broken returns the error that the refusal amounts to.
+func (r *refusal) broken() *model.Error {
+	return &model.Error{Class: r.class(), Message: r.text(), RetryAfter: r.retryDelay(), Err: r}
+}
+
+// parseRefusal reads the body of a refusal, {"error": {…}}, or a list of that.
+func parseRefusal(data []byte) *refusal {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
+	}
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(data, &outer) != nil || len(outer.Error) == 0 {
+		return &refusal{}
+	}
+	return parseErrorValue(outer.Error)
+}
+
+// parseErrorValue reads the value of an error field: an object, or a text.
+func parseErrorValue(data json.RawMessage) *refusal {
+	r := &refusal{detailed: true}
+	if json.Unmarshal(data, &r.api.Message) == nil {
+		return r
+	}
+	// A field of another type than it should have leaves the others readable.
+	_ = json.Unmarshal(data, &r.api)
+	return r
+}
+
+// detail returns the text of a field of the details of a type, empty when
+// there is none.
+func (r *refusal) detail(typeName, field string) string {
+	for _, d := range r.api.Details {
+		name, _ := d["@type"].(string)
+		if value, ok := d[field].(string); ok && strings.HasSuffix(name, typeName) {
+			return value
+		}
+	}
+	return ""
+}
+
+func (r *refusal) reason() string { return r.detail("google.rpc.ErrorInfo", "reason") }
+
+// longestDelay bounds what a server may ask for. Whether to wait that long is
+// the runtime's business.
+const longestDelay = 24 * time.Hour
+
+// retryDelay returns how long the error itself asks to wait, 0 when it does
+// not say.
+func (r *refusal) retryDelay() time.Duration {
+	delay, err := time.ParseDuration(r.detail("google.rpc.RetryInfo", "retryDelay"))
+	if err != nil {
+		return 0
+	}
+	return min(max(delay, 0), longestDelay)
+}
+
+// text returns the message for people.
+func (r *refusal) text() string {
+	switch {
+	case r.api.Message != "":
+		return strings.TrimSpace(r.api.Message)
+	case r.api.Status != "":
+		return "the server gives the status " + r.api.Status
+	case http.StatusText(r.status) != "":
+		return "the server says: " + http.StatusText(r.status)
+	default:
+		return "the server does not say why"
+	}
+}

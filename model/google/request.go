@@ -1,0 +1,121 @@
+package google
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+
+	"github.com/agentruntime/agentruntime/model"
+	"google.golang.org/genai"
+)
+
+// body is a request on the wire, without its tools.
+type body struct {
+	Contents          []*genai.Content        `json:"contents"`
+	SystemInstruction *genai.Content          `json:"systemInstruction,omitempty"`
+	ToolConfig        *genai.ToolConfig       `json:"toolConfig,omitempty"`
+	GenerationConfig  *genai.GenerationConfig `json:"generationConfig,omitempty"`
+}
+
+// encode returns the whole body of a request. The tools are added as the bytes
+// they were once encoded to: a conversation asks many times with the same.
+func (e *Executor) encode(req *model.Request, f form) ([]byte, error) {
+	g := generationOf(req.Model)
+	w := contentWriter{modern: g.modern(), contents: make([]*genai.Content, 0, len(req.Messages))}
+	for i := range req.Messages {
+		w.message(&req.Messages[i])
+	}
+	if f.function != "" {
+		w.system = append(w.system, &genai.Part{Text: f.instruction()})
+	}
+	b := body{Contents: w.contents, GenerationConfig: generationConfig(req, g, f)}
+	if len(w.system) > 0 {
+		b.SystemInstruction = &genai.Content{Parts: w.system}
+	}
+	tools := req.Tools
+	if f.withoutTools {
+		tools = nil
+	}
+	if len(tools) > 0 {
+		b.ToolConfig = toolConfig(req.ToolChoice)
+	}
+	encoded, err := encodeJSON(b)
+	if err != nil {
+		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}
+	}
+	return e.appendTools(encoded, tools, req, f)
+}
+
+// appendTools adds the declarations of the tools to an encoded body.
+func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Request, f form) ([]byte, error) {
+	declarations, err := e.tools.Encoded(tools)
+	if err != nil || declarations == nil {
+		return encoded, err
+	}
+	encoded = append(encoded[:len(encoded)-1], `,"tools":[{"functionDeclarations":`...)
+	encoded = append(encoded, declarations...)
+	if f.function != "" {
+		own, err := f.declaration(req.Output)
+		if err != nil {
+			return nil, err
+		}
+		encoded = append(encoded[:len(encoded)-1], ',')
+		encoded = append(encoded, own...)
+		encoded = append(encoded, ']')
+	}
+	return append(encoded, `}]}`...), nil
+}
+
+// generationConfig returns the settings of a request, nil when there are none.
+func generationConfig(req *model.Request, g generation, f form) *genai.GenerationConfig {
+	c := genai.GenerationConfig{
+		MaxOutputTokens: int32(min(max(req.MaxOutputTokens, 0), math.MaxInt32)),
+		Temperature:     float(req.Temperature),
+		TopP:            float(req.TopP),
+		ThinkingConfig:  g.thinking(req.ReasoningEffort),
+	}
+	if f.native {
+		c.ResponseMIMEType, c.ResponseJsonSchema = "application/json", req.Output.Schema
+	}
+	if c.MaxOutputTokens == 0 && c.Temperature == nil && c.TopP == nil && c.ThinkingConfig == nil && !f.native {
+		return nil
+	}
+	return &c
+}
+
+func float(v *float64) *float32 {
+	if v == nil {
+		return nil
+	}
+	return new(float32(*v))
+}
+
+// toolConfig says which tools may or must be called, nil to leave it to the
+// model.
+func toolConfig(choice model.ToolChoice) *genai.ToolConfig {
+	var c genai.FunctionCallingConfig
+	switch choice.Mode {
+	case model.ToolsNone:
+		c.Mode = genai.FunctionCallingConfigModeNone
+	case model.ToolsRequired:
+		c.Mode = genai.FunctionCallingConfigModeAny
+	case model.ToolsNamed:
+		c.Mode = genai.FunctionCallingConfigModeAny
+		c.AllowedFunctionNames = []string{choice.Name}
+	default:
+		return nil
+	}
+	return &genai.ToolConfig{FunctionCallingConfig: &c}
+}
+
+// encodeJSON encodes v as one line. The model reads texts as they were
+// written, without escapes for HTML.
+func encodeJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,64 @@
+package google
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// TestDeclarations checks what is told of a tool.
+func TestDeclarations(t *testing.T) {
+	for _, tt := range []struct {
+		tool model.Tool
+		want string
+	}{
+		{model.Tool{Name: "a"}, `{"name":"a"}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`null`)}, `{"name":"a"}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)}, `{"name":"a"}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"type":"object","additionalProperties":{"type":"string"}}`)},
+			`{"name":"a","parametersJsonSchema":{"type":"object","additionalProperties":{"type":"string"}}}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"$ref":"#/$defs/x"}`)}, `{"name":"a","parametersJsonSchema":{"$ref":"#/$defs/x"}}`},
+		{model.Tool{Name: "a", Parameters: json.RawMessage(`{"properties":{"b":{},"a":{"const":"<"}}}`)},
+			`{"name":"a","parametersJsonSchema":{"properties":{"b":{},"a":{"const":"<"}}}}`},
+		{model.Tool{Name: "a", Description: "b", Output: json.RawMessage(`{"type":"string"}`)},
+			`{"description":"b","name":"a","responseJsonSchema":{"type":"string"}}`},
+	} {
+		got, err := encodeTools([]model.Tool{tt.tool})
+		if err != nil || string(got) != `[`+tt.want+`]` {
+			t.Errorf("the tool is declared as %s (%v), want %s", got, err, tt.want)
+		}
+	}
+	for _, tool := range []model.Tool{
+		{Name: "broken", Parameters: json.RawMessage(`[]`)}, {Name: "broken", Parameters: json.RawMessage(`{`)},
+		{Name: "broken", Parameters: json.RawMessage(`true`)}, {Name: "broken", Output: json.RawMessage(`{`)},
+	} {
+		req := hello()
+		req.Tools = []model.Tool{tool}
+		_, err := offline(t, Config{}, nil).encode(req, form{})
+		if failure := model.AsError(err); failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "broken") {
+			t.Errorf("the tool %s gives %v", mustJSON(t, string(tool.Parameters)), err)
+		}
+	}
+}
+
+// TestToolsAreEncodedOnce checks that requests share what was made of a set.
+func TestToolsAreEncodedOnce(t *testing.T) {
+	e, req := offline(t, Config{}, nil), formed()
+	first, err := e.tools.Encoded(req.Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(first)
+	for range 2 {
+		if _, err := e.encode(req, formOf(req)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := e.tools.Encoded(req.Tools)
+	if err != nil || unsafe.SliceData(again) != unsafe.SliceData(first) || string(again) != before {
+		t.Errorf("the set is encoded again as %s (%v)", again, err)
+	}
+}

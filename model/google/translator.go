@@ -1,0 +1,201 @@
+package google
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
+	"google.golang.org/genai"
+)
+
+// chunk is a piece of an answer: of the SDK's GenerateContentResponse what is
+// needed, with the arguments of calls as they were written.
+type chunk struct {
+	Candidates     []candidate                                  `json:"candidates"`
+	PromptFeedback *genai.GenerateContentResponsePromptFeedback `json:"promptFeedback"`
+	UsageMetadata  *genai.GenerateContentResponseUsageMetadata  `json:"usageMetadata"`
+	Error          json.RawMessage                              `json:"error"`
+}
+
+type candidate struct {
+	Index         int                `json:"index"`
+	FinishReason  genai.FinishReason `json:"finishReason"`
+	FinishMessage string             `json:"finishMessage"`
+	Content       struct {
+		Parts []part `json:"parts"`
+	} `json:"content"`
+}
+
+type part struct {
+	Text             string        `json:"text"`
+	Thought          bool          `json:"thought"`
+	ThoughtSignature string        `json:"thoughtSignature"`
+	FunctionCall     *functionCall `json:"functionCall"`
+}
+
+type functionCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// translator turns the chunks of one answer into events.
+type translator struct {
+	form form
+	// out are the events of the last chunk.
+	out []model.Event
+	// calls counts the calls that the consumer knows of.
+	calls int
+	usage *model.Usage
+	// reason and message tell why the answer ended; empty as long as it did not.
+	reason  genai.FinishReason
+	message string
+	// held is text that waits while the answer may yet come as a call of our
+	// function, and answered is set once it did.
+	held     strings.Builder
+	answered bool
+}
+
+func newTranslator(f form) *translator {
+	return &translator{form: f, out: make([]model.Event, 0, 4)}
+}
+
+// blocked stands for the reason of an answer to a prompt that was refused.
+const blocked = genai.FinishReasonSafety
+
+func (t *translator) translate(data []byte) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return vendorhttp.Malformed("an event cannot be read", err)
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		return parseErrorValue(c.Error).broken()
+	}
+	if c.UsageMetadata != nil {
+		t.usage = usageOf(c.UsageMetadata)
+	}
+	if f := c.PromptFeedback; f != nil && f.BlockReason != "" && f.BlockReason != genai.BlockedReasonUnspecified {
+		t.reason = blocked
+	}
+	for i := range c.Candidates {
+		// Only one answer is ever asked for.
+		if c.Candidates[i].Index != 0 {
+			continue
+		}
+		if err := t.candidate(&c.Candidates[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *translator) candidate(c *candidate) error {
+	for i := range c.Content.Parts {
+		if err := t.part(&c.Content.Parts[i]); err != nil {
+			return err
+		}
+	}
+	if c.FinishReason != "" && c.FinishReason != genai.FinishReasonUnspecified {
+		t.reason, t.message = c.FinishReason, c.FinishMessage
+	}
+	return nil
+}
+
+func (t *translator) part(p *part) error {
+	switch {
+	case p.FunctionCall != nil:
+		return t.call(p)
+	case p.Thought:
+		t.addDelta(model.EventReasoning, p.Text)
+	default:
+		t.text(p)
+	}
+	return nil
+}
+
+func (t *translator) add(ev model.Event) { t.out = append(t.out, ev) }
+
+func (t *translator) addDelta(typ model.EventType, delta string) {
+	if delta != "" {
+		t.add(model.Event{Type: typ, Delta: delta})
+	}
+}
+
+func (t *translator) addSignature(of, sig string) {
+	if sig != "" {
+		t.add(model.Event{Type: model.EventReasoningEncrypted, Delta: of + sig})
+	}
+}
+
+// text hands on a piece of text. Where the answer is expected as a call, it
+// waits: the text ahead of that call is not part of the answer.
+func (t *translator) text(p *part) {
+	if t.form.function != "" {
+		t.held.WriteString(p.Text)
+		return
+	}
+	t.addDelta(model.EventText, p.Text)
+	t.addSignature(ofText, p.ThoughtSignature)
+}
+
+// release hands on the text that waited, unless the answer came otherwise.
+func (t *translator) release() {
+	if !t.answered {
+		t.addDelta(model.EventText, t.held.String())
+	}
+	t.held.Reset()
+}
+
+func (t *translator) call(p *part) error {
+	c := p.FunctionCall
+	switch c.Name {
+	case "":
+		return vendorhttp.Malformed("a tool call has no name", nil)
+	case t.form.function:
+		t.answer(c)
+		return nil
+	}
+	t.release()
+	t.addSignature(ofCall, p.ThoughtSignature)
+	t.add(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
+	if len(c.Args) > 0 && string(c.Args) != "null" {
+		t.add(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
+	}
+	t.add(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
+	t.calls++
+	return nil
+}
+
+// answer hands on the answer that our function was called with. A second one
+// would make the text no answer at all.
+func (t *translator) answer(c *functionCall) {
+	if !t.answered {
+		t.answered = true
+		t.addDelta(model.EventText, t.form.text(c.Args))
+	}
+}
+
+// finish ends the answer.
+func (t *translator) finish() error {
+	reason, err := finishReason(t.reason, t.message)
+	if err != nil {
+		return err
+	}
+	t.release()
+	if reason == model.FinishStop && t.calls > 0 {
+		reason = model.FinishToolCalls
+	}
+	t.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: t.usage})
+	return nil
+}
+
+// usageOf returns the usage as the runtime counts.
+func usageOf(u *genai.GenerateContentResponseUsageMetadata) *model.Usage {
+	return &model.Usage{
+		Input:     int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),
+		Output:    int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount),
+		CacheRead: int(u.CachedContentTokenCount),
+		Reasoning: int(u.ThoughtsTokenCount),
+	}
+}

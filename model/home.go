@@ -1,0 +1,128 @@
+package model
+
+import (
+	"hash/fnv"
+	"math"
+)
+
+// Home says how the member of a pool that serves a session is chosen.
+type Home string
+
+// The ways to choose a home.
+const (
+	// HomeDeterministic picks by a weighted hash of the session, so that every
+	// process picks the same.
+	HomeDeterministic Home = "deterministic"
+	// HomeRoundRobin picks in turn, by weight.
+	HomeRoundRobin Home = "round_robin"
+	// HomeFirstHealthy picks the first that works.
+	HomeFirstHealthy Home = "first_healthy"
+)
+
+// choose returns the home of a session that has none yet: by the policy, among
+// the members that may be one and are known of nothing that keeps them from
+// serving; if there is no such member, among all that may be one.
+func (p *Pool) choose(key string, unread []*Error) int {
+	fit := func(i int) bool { return p.objection(i, unread) == nil }
+	i := p.best(key, fit)
+	if i < 0 {
+		i = p.best(key, func(int) bool { return true })
+	}
+	if p.policy.Home == HomeRoundRobin {
+		p.served[i]++
+	}
+	return i
+}
+
+// best returns the fit member that the policy prefers, or -1.
+func (p *Pool) best(key string, fit func(i int) bool) int {
+	best, top := -1, math.Inf(-1)
+	for i := range p.members {
+		if p.members[i].FailoverOnly || !fit(i) {
+			continue
+		}
+		if score := p.score(key, i); score > top {
+			best, top = i, score
+		}
+	}
+	return best
+}
+
+func (p *Pool) score(key string, i int) float64 {
+	m := &p.members[i]
+	switch p.policy.Home {
+	case HomeFirstHealthy:
+		return -float64(i)
+	case HomeRoundRobin:
+		return -p.served[i] / m.Weight
+	default:
+		return rendezvous(key, m.ID, m.Weight)
+	}
+}
+
+// rendezvous scores a member for a session so that each member wins a share of
+// sessions in proportion to its weight, and only the sessions of a member that
+// goes away move.
+func rendezvous(session, member string, weight float64) float64 {
+	h := fnv.New64a()
+	h.Write([]byte(session))
+	h.Write([]byte{0})
+	h.Write([]byte(member))
+	// The top 52 bits and a half fit a float exactly, so u lies between 0 and 1
+	// and is neither.
+	u := (float64(mix(h.Sum64())>>12) + 0.5) / (1 << 52)
+	return weight / -math.Log(u)
+}
+
+// mix spreads the bits of a hash: FNV's upper bits change little between texts
+// that differ in their last bytes only.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return x
+}
+
+// maxSeats bounds how many sessions a pool remembers.
+const maxSeats = 4096
+
+// seat is where a session is served.
+type seat struct {
+	home int
+	// moves counts how often the session changed its home.
+	moves int
+}
+
+// seats are those of the latest sessions, by what sessions are told apart by.
+// The empty key is that of a call outside of any session, of which nothing is
+// remembered.
+type seats struct {
+	byKey map[string]seat
+	// ring holds the keys in the order in which they came; next is where the
+	// following one goes once the ring is full.
+	ring []string
+	next int
+}
+
+func newSeats() *seats { return &seats{byKey: make(map[string]seat)} }
+
+func (s *seats) get(key string) (seat, bool) {
+	found, ok := s.byKey[key]
+	return found, ok
+}
+
+func (s *seats) put(key string, to seat) {
+	if key == "" {
+		return
+	}
+	if _, known := s.byKey[key]; !known {
+		if len(s.ring) < maxSeats {
+			s.ring = append(s.ring, key)
+		} else {
+			delete(s.byKey, s.ring[s.next])
+			s.ring[s.next] = key
+			s.next = (s.next + 1) % maxSeats
+		}
+	}
+	s.byKey[key] = to
+}

@@ -1,0 +1,74 @@
+package vendorhttp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// Failures turns what goes wrong with the requests of one provider into the
+// errors that its callers see.
+type Failures struct {
+	// Provider is the provider's id.
+	Provider string
+	Redactor Redactor
+}
+
+// Named returns err as an *model.Error with the provider's id and without
+// secrets.
+func (f *Failures) Named(err error) *model.Error {
+	failure := model.AsError(err)
+	failure.Provider = f.Provider
+	failure.Message = f.Redactor.Clean(failure.Message)
+	return failure
+}
+
+// OfRequest returns the error for a request that got no answer. ctx is the
+// caller's: when it ended, that is the reason.
+func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
+	timeout, ok := errors.AsType[net.Error](err)
+	if ok && timeout.Timeout() {
+		return f.failed(ctx, err, model.Timeout, "no answer in time: ")
+	}
+	return f.failed(ctx, err, model.Provider, "no answer: ")
+}
+
+// OfStream returns the error for an answer that broke off. ctx is the caller's:
+// when it ended, that is the reason.
+func (f *Failures) OfStream(ctx context.Context, err error) *model.Error {
+	for _, tooLarge := range []error{bufio.ErrTooLong, ErrEventTooLarge, ErrStreamTooLarge} {
+		if errors.Is(err, tooLarge) {
+			return f.failed(ctx, err, model.Provider, "the stream is too large: ")
+		}
+	}
+	return f.failed(ctx, err, model.StreamInterrupted, "the connection broke off: ")
+}
+
+func (f *Failures) failed(ctx context.Context, err error, class model.ErrorClass, what string) *model.Error {
+	if ctx.Err() != nil {
+		return f.Named(ctx.Err())
+	}
+	if failure, ok := errors.AsType[*model.Error](err); ok {
+		return failure
+	}
+	// The URL is left out: it says nothing new, and may have been the answer's.
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	return f.Named(&model.Error{Class: class, Message: what + err.Error(), Err: err})
+}
+
+// Malformed returns the error for a stream that is not as it should be. err is
+// the cause, or nil.
+func Malformed(what string, err error) *model.Error {
+	return &model.Error{Class: model.Provider, Message: "the stream is malformed: " + what, Err: err}
+}
+
+// EndedEarly returns the error for a stream that ended ahead of its answer.
+func EndedEarly() *model.Error {
+	return &model.Error{Class: model.StreamInterrupted, Message: "the stream ended before the answer did"}
+}

@@ -1,0 +1,119 @@
+package vendorhttp
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// RedactHeaders returns headers with their values hidden.
+func RedactHeaders(headers map[string]string) map[string]string {
+	shown := maps.Clone(headers)
+	for name := range shown {
+		shown[name] = Redacted
+	}
+	return shown
+}
+
+// CheckBaseURL checks where an API is, the setting base_url; empty is fine. An
+// SDK drops a query and would send a user and password in place of the key, so
+// neither is allowed.
+func CheckBaseURL(raw string) diag.List {
+	if raw == "" {
+		return nil
+	}
+	fault := func(what string) diag.List {
+		return diag.List{diag.New(diag.InvalidValue, "base_url", "base_url %s", what)}
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return fault("does not parse as a URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fault("must start with http:// or https://")
+	case u.Hostname() == "":
+		return fault("names no host")
+	case u.User != nil:
+		list := fault("must not contain a user or password")
+		list[0] = list[0].WithHint("use api_key or headers")
+		return list
+	case u.RawQuery != "" || u.ForceQuery:
+		return fault("must not have a query")
+	case u.Fragment != "":
+		return fault("must not have a fragment")
+	}
+	return nil
+}
+
+// CheckSecret checks the setting at path, a value that goes into a header and
+// may not be shown. The findings call it name.
+func CheckSecret(path, name, value string) diag.List {
+	switch {
+	case value == Redacted:
+		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder that stands for a hidden one", name)}
+	case !validHeaderValue(value):
+		return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", name)}
+	}
+	return nil
+}
+
+// CheckHeaders checks the further headers of a provider, the setting headers.
+// keyHeader is the header that carries the setting api_key, when that is set,
+// else empty; a second one would contradict it.
+func CheckHeaders(headers map[string]string, keyHeader string) diag.List {
+	var list diag.List
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		list = append(list, checkHeader(name, headers[name], keyHeader)...)
+	}
+	return list
+}
+
+func checkHeader(name, value, keyHeader string) diag.List {
+	path := diag.Key("headers", name)
+	if !validHeaderName(name) {
+		return diag.List{diag.New(diag.InvalidValue, path, "%q is no name of a header", name)}
+	}
+	switch canonical := http.CanonicalHeaderKey(name); {
+	case canonical == http.CanonicalHeaderKey(keyHeader):
+		return diag.List{diag.New(diag.InvalidValue, path, "the header %s contradicts api_key", canonical).
+			WithHint("give one of the two")}
+	case slices.Contains(ownHeaders, canonical):
+		return diag.List{diag.New(diag.InvalidValue, path, "the header %s is the runtime's to set", canonical)}
+	}
+	return CheckSecret(path, "the header "+name, value)
+}
+
+// ownHeaders must fit the body and the connection, which a configuration knows
+// nothing of.
+var ownHeaders = []string{
+	"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length",
+	"Content-Type", "Host", "Transfer-Encoding",
+}
+
+// validHeaderName reports whether name is a token of RFC 9110.
+func validHeaderName(name string) bool {
+	if name == "" {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+func validHeaderValue(value string) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package vendorhttp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// checkFindings checks that there is one finding at path, or none for an empty
+// path, and that it tells no secret.
+func checkFindings(t *testing.T, what any, list diag.List, path, text string) {
+	t.Helper()
+	switch {
+	case path == "" && len(list) == 0:
+	case len(list) != 1 || list[0].Path != path || !strings.Contains(list[0].Message, text) || list[0].Severity != diag.Error:
+		t.Errorf("%v: the findings are %v, want one at %q that says %q", what, list, path, text)
+	case strings.Contains(list[0].Error(), "secret"):
+		t.Errorf("%v: the finding tells a secret: %v", what, list[0])
+	}
+}
+
+func TestCheckBaseURL(t *testing.T) {
+	for raw, text := range map[string]string{
+		"":                    "",
+		"http://[::1]:80/v1":  "",
+		"https://example.com": "",
+		"api.example.com/v1":  "http://",
+		"ftp://x":             "http://",
+		"http://":             "names no host",
+		"http://:80":          "names no host",
+		"http://u:secret@x":   "user or password",
+		"http://x?secret=1":   "query",
+		"http://x?":           "query",
+		"http://x#secret":     "fragment",
+		"http://x/%zzsecret":  "does not parse",
+	} {
+		path := ""
+		if text != "" {
+			path = "base_url"
+		}
+		checkFindings(t, raw, CheckBaseURL(raw), path, text)
+	}
+}
+
+func TestCheckHeaders(t *testing.T) {
+	for _, tt := range []struct{ name, value, path, text string }{
+		{"X-A", "b c\td", "", ""},
+		{"Authorization", "Bearer x", "", ""},
+		{"X-A", "secret\r\nX-B: c", "headers.X-A", "line break"},
+		{"X-A", "secret\x7f", "headers.X-A", "control character"},
+		{"X-A", Redacted, "headers.X-A", "placeholder"},
+		{"", "secret", `headers[""]`, "no name"},
+		{"X A", "secret", `headers["X A"]`, "no name"},
+		{"X-Ä", "secret", `headers["X-Ä"]`, "no name"},
+		{"host", "secret", "headers.host", "runtime's"},
+		{"content-type", "secret", "headers.content-type", "runtime's"},
+		{"x-api-key", "secret", "headers.x-api-key", "contradicts"},
+	} {
+		checkFindings(t, tt.name, CheckHeaders(map[string]string{tt.name: tt.value}, "X-Api-Key"), tt.path, tt.text)
+	}
+	if list := CheckHeaders(map[string]string{"X-Api-Key": "k"}, ""); len(list) != 0 {
+		t.Errorf("a key in a header alone gives %v", list)
+	}
+}
+
+func TestCheckSecret(t *testing.T) {
+	checkFindings(t, "a key", CheckSecret("api_key", "api_key", "k"), "", "")
+	checkFindings(t, "no key", CheckSecret("api_key", "api_key", ""), "", "")
+	checkFindings(t, "a line", CheckSecret("api_key", "api_key", "secret\n"), "api_key", "line break")
+	checkFindings(t, "hidden", CheckSecret("api_key", "api_key", Redacted), "api_key", "placeholder")
+}
+
+func TestRedactHeadersLeavesTheOriginal(t *testing.T) {
+	headers := map[string]string{"X-A": "secret"}
+	if shown := RedactHeaders(headers); shown["X-A"] != Redacted || headers["X-A"] != "secret" {
+		t.Errorf("%v is shown as %v", headers, shown)
+	}
+	if RedactHeaders(nil) != nil {
+		t.Error("no headers are shown as some")
+	}
+}

@@ -1,0 +1,92 @@
+package vendorhttp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// The limits of a stream, in bytes. The longest answer of today's models takes
+// some 30 MiB as a stream.
+const (
+	eventLimit  = 16 << 20
+	streamLimit = 512 << 20
+)
+
+// ErrEventTooLarge and ErrStreamTooLarge are what reading a body fails with
+// that LimitStream limits.
+var (
+	ErrEventTooLarge  = errors.New("an event of the stream is larger than 16 MiB")
+	ErrStreamTooLarge = errors.New("the stream is larger than 512 MiB")
+)
+
+// LimitStream returns the body of a stream of server-sent events so that
+// reading fails when a single event, or the whole, is too large to be an
+// answer. The decoders of the SDKs gather the lines of an event without limit.
+func LimitStream(body io.ReadCloser) io.ReadCloser { return &limitedStream{body: body} }
+
+type limitedStream struct {
+	body io.ReadCloser
+	// event counts the bytes since the last empty line, line those of the line
+	// being read, without its end; total counts all.
+	event, line, total int64
+	// onlyCR is set while the line being read is a carriage return.
+	onlyCR bool
+}
+
+// Close closes the body.
+func (l *limitedStream) Close() error { return l.body.Close() }
+
+// Read reads the body.
+func (l *limitedStream) Read(p []byte) (int, error) {
+	n, err := l.body.Read(p)
+	l.total += int64(n)
+	l.count(p[:n])
+	switch {
+	case l.event > eventLimit:
+		return n, ErrEventTooLarge
+	case l.total > streamLimit:
+		return n, ErrStreamTooLarge
+	}
+	return n, err
+}
+
+// count moves on behind the lines of p.
+func (l *limitedStream) count(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			l.extendLine(p)
+			return
+		}
+		l.extendLine(p[:end])
+		l.event++
+		if l.line == 0 || l.onlyCR {
+			l.event = 0
+		}
+		l.line, l.onlyCR = 0, false
+		p = p[end+1:]
+	}
+}
+
+func (l *limitedStream) extendLine(piece []byte) {
+	l.onlyCR = l.line == 0 && string(piece) == "\r" || l.onlyCR && len(piece) == 0
+	l.line += int64(len(piece))
+	l.event += int64(len(piece))
+}
+
+const (
+	drainPatience = 100 * time.Millisecond
+	drainLimit    = 16 << 10
+)
+
+// Drain reads what follows a complete answer, so that the connection can be
+// used again. A server that keeps the stream open is not waited for: cancel,
+// which must end the request, is called after 100 ms.
+func Drain(body io.Reader, cancel context.CancelFunc) {
+	timer := time.AfterFunc(drainPatience, cancel)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, drainLimit)
+}

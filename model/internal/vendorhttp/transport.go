@@ -1,0 +1,57 @@
+// Package vendorhttp holds what every executor that asks its vendor over HTTP
+// does alike, whatever the vendor's API: the transport, the checks of its
+// settings, the limits on what a server may send, how failures are told, and
+// the tools that are encoded once.
+package vendorhttp
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	dialTimeout      = 10 * time.Second
+	handshakeTimeout = 10 * time.Second
+	// headerTimeout is how long a server may take to begin its answer. Local
+	// servers read the whole prompt first.
+	headerTimeout = 5 * time.Minute
+	idleTimeout   = 90 * time.Second
+	// pingAfter and pingTimeout find HTTP/2 connections that died silently.
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
+)
+
+// SharedTransport returns the transport of every executor. A reload makes new
+// executors; one transport lets them keep the connections that are open.
+var SharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
+
+// NewTransport returns a transport for streams: there is no limit on how long
+// an answer takes, which is the context's to decide.
+func NewTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		HTTP2:                 &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		TLSHandshakeTimeout:   handshakeTimeout,
+		ResponseHeaderTimeout: headerTimeout,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       idleTimeout,
+		MaxIdleConns:          256,
+		MaxIdleConnsPerHost:   64,
+		// Compressing a stream of small events only delays them.
+		DisableCompression: true,
+	}
+}
+
+// NewClient returns a client that follows no redirect: it would carry the key
+// to wherever the answer points.
+func NewClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}

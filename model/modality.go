@@ -1,0 +1,207 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Modality returns the kind of content that a part holds, by its media type. It
+// is empty for a file of another kind, of which nobody can declare that a model
+// reads it.
+func (p *Part) Modality() spec.Modality {
+	switch p.Type {
+	case PartImage, PartFile:
+	default:
+		return spec.ModalityText
+	}
+	mediaType := ""
+	if p.Blob != nil {
+		mediaType, _, _ = strings.Cut(strings.ToLower(p.Blob.MediaType), ";")
+	}
+	family, _, _ := strings.Cut(strings.TrimSpace(mediaType), "/")
+	switch {
+	case strings.TrimSpace(mediaType) == "application/pdf":
+		return spec.ModalityPDF
+	case family == "image", p.Type == PartImage:
+		return spec.ModalityImage
+	case family == "audio":
+		return spec.ModalityAudio
+	case family == "video":
+		return spec.ModalityVideo
+	case family == "text":
+		return spec.ModalityText
+	default:
+		return ""
+	}
+}
+
+// canRead reports whether a model reads a part. Text is read by every model, and
+// of a file of no known kind the vendor must say whether it is.
+func canRead(input []spec.Modality, p *Part) bool {
+	if len(input) == 0 {
+		return true
+	}
+	m := p.Modality()
+	return m == "" || m == spec.ModalityText || slices.Contains(input, m)
+}
+
+// Limited wraps the executor of a model that reads some modalities only. A
+// request whose latest user message has a part that the model cannot read is
+// refused with class InvalidRequest before anything is sent. Elsewhere in the
+// conversation, in older messages and in tool results, a note takes the place of
+// such a part.
+type Limited struct {
+	Executor Executor
+	// ModelID is the model's id.
+	ModelID string
+	// Input are the modalities that the model reads.
+	Input []spec.Modality
+}
+
+var _ Executor = (*Limited)(nil)
+
+// Stream asks the wrapped executor.
+func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	if unread := unreadable(latest(req.Messages), l.Input); len(unread) > 0 {
+		err := cannotRead(l.ModelID, unread, l.Input)
+		return func(yield func(Event, error) bool) { yield(Event{}, err) }
+	}
+	messages := readable(req.Messages, l.Input)
+	if len(messages) == 0 || &messages[0] == &req.Messages[0] {
+		return l.Executor.Stream(ctx, req)
+	}
+	own := *req
+	own.Messages = messages
+	return l.Executor.Stream(ctx, &own)
+}
+
+// readers tells, per member, why it cannot read the request; nil when all can.
+// Members that read every message of the user are preferred to those that read
+// the latest only. When nobody does, the error says so.
+func (p *Pool) readers(req *Request) ([]*Error, error) {
+	limited := func(m Member) bool { return len(m.Input) > 0 }
+	if !slices.ContainsFunc(p.members, limited) {
+		return nil, nil
+	}
+	for _, messages := range [][]Message{req.Messages, latest(req.Messages)} {
+		reasons, able := make([]*Error, len(p.members)), 0
+		for i := range p.members {
+			m := &p.members[i]
+			if unread := unreadable(messages, m.Input); len(unread) > 0 {
+				reasons[i] = cannotRead(m.ID, unread, m.Input)
+			} else {
+				able++
+			}
+		}
+		switch able {
+		case len(p.members):
+			return nil, nil
+		case 0:
+		default:
+			return reasons, nil
+		}
+	}
+	asked := unreadable(latest(req.Messages), []spec.Modality{spec.ModalityText})
+	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, words(asked))}
+}
+
+// latest returns what the user said last: the user's messages that follow each
+// other nearest to the end.
+func latest(messages []Message) []Message {
+	end := len(messages)
+	for end > 0 && messages[end-1].Role != RoleUser {
+		end--
+	}
+	begin := end
+	for begin > 0 && messages[begin-1].Role == RoleUser {
+		begin--
+	}
+	return messages[begin:end]
+}
+
+// unreadable returns the modalities of the user's messages that are not among
+// the input.
+func unreadable(messages []Message, input []spec.Modality) []spec.Modality {
+	var out []spec.Modality
+	for i := range messages {
+		if messages[i].Role != RoleUser {
+			continue
+		}
+		for j := range messages[i].Parts {
+			if p := &messages[i].Parts[j]; !canRead(input, p) && !slices.Contains(out, p.Modality()) {
+				out = append(out, p.Modality())
+			}
+		}
+	}
+	return out
+}
+
+// cannotRead is the error of a request that needs modalities which a model does
+// not read.
+func cannotRead(modelID string, unread, input []spec.Modality) *Error {
+	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, words(unread), words(input))}
+}
+
+func words(list []spec.Modality) string {
+	text := make([]string, len(list))
+	for i, m := range list {
+		text[i] = string(m)
+	}
+	return strings.Join(text, ", ")
+}
+
+// readable returns the conversation with a note in the place of each part that
+// is not read. A conversation without such parts is returned as it is.
+func readable(messages []Message, input []spec.Modality) []Message {
+	out, copied := messages, false
+	for i := range messages {
+		parts := readableParts(messages[i].Parts, input)
+		if len(parts) == 0 || &parts[0] == &messages[i].Parts[0] {
+			continue
+		}
+		if !copied {
+			out, copied = slices.Clone(messages), true
+		}
+		out[i].Parts = parts
+	}
+	return out
+}
+
+func readableParts(parts []Part, input []spec.Modality) []Part {
+	out, copied := parts, false
+	replace := func(i int, p Part) {
+		if !copied {
+			out, copied = slices.Clone(parts), true
+		}
+		out[i] = p
+	}
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.Type == PartToolResult && p.ToolResult != nil:
+			content := readableParts(p.ToolResult.Content, input)
+			if len(content) > 0 && &content[0] != &p.ToolResult.Content[0] {
+				result := *p.ToolResult
+				result.Content = content
+				replace(i, Part{Type: PartToolResult, ToolResult: &result})
+			}
+		case !canRead(input, p):
+			replace(i, Text(leftOut(p)))
+		}
+	}
+	return out
+}
+
+// leftOut is the note that takes the place of a part.
+func leftOut(p *Part) string {
+	name := ""
+	if p.Blob != nil && p.Blob.Name != "" {
+		name = " " + p.Blob.Name
+	}
+	return fmt.Sprintf("[%s%s left out: this model does not read it]", p.Modality(), name)
+}

@@ -1,0 +1,90 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+)
+
+// readEvents returns the events of a stream, each as name and data, and how it
+// broke off.
+func readEvents(r io.Reader) (events []string, err error) {
+	s := newSSEReader(r)
+	for s.next() {
+		events = append(events, string(s.event.name)+"="+string(s.event.data))
+	}
+	return events, s.err
+}
+
+// TestServerEvents checks what counts as an event.
+func TestServerEvents(t *testing.T) {
+	long := strings.Repeat("x", 3*readSize)
+	for name, tt := range map[string]struct {
+		stream string
+		want   []string
+	}{
+		"plain":                  {"data: 1\n\n", []string{"=1"}},
+		"no space, CRLF":         {"event:a\r\ndata:1\r\n\r\n", []string{"a=1"}},
+		"one space is dropped":   {"data:  1\n\n", []string{"= 1"}},
+		"several lines":          {"data: 1\ndata:\ndata: 2\n\n", []string{"=1\n\n2"}},
+		"comments, other fields": {": hi\nid: 7\nretry: 1\ndata: 1\n:\n\n", []string{"=1"}},
+		"blank lines":            {"\n\n\ndata: 1\n\n\n\ndata: 2\n\n", []string{"=1", "=2"}},
+		"no data":                {"event: a\n\ndata: 1\n\n", []string{"=1"}},
+		"empty data":             {"event: a\ndata:\n\n", []string{"a="}},
+		"the last name counts":   {"event: a\nevent: b\ndata: 1\n\n", []string{"b=1"}},
+		"an error field":         {"error: {\"code\":500}\n\n", []string{`error={"code":500}`}},
+		"long lines":             {"data: " + long + "\n\ndata: 1\n\n", []string{"=" + long, "=1"}},
+		"no blank line at last":  {"data: {\"a\":1}\n", []string{`={"a":1}`}},
+		"no end of line at last": {"data: {\"a\":1}", []string{`={"a":1}`}},
+		"the mark at last":       {"data: [DONE]", []string{"=[DONE]"}},
+		"half an event":          {"data: 1\n\ndata: {\"a\":", []string{"=1"}},
+		"nothing":                {"", nil},
+	} {
+		got, err := readEvents(strings.NewReader(tt.stream))
+		if !slices.Equal(got, tt.want) || err != nil {
+			t.Errorf("%s: got %.200q, %v; want %.200q", name, got, err, tt.want)
+		}
+	}
+}
+
+// TestABrokenReadIsNoEvent checks that what was read of an event is not taken
+// for one when the connection breaks, although it may look like one.
+func TestABrokenReadIsNoEvent(t *testing.T) {
+	broken := errors.New("broken")
+	events, err := readEvents(io.MultiReader(strings.NewReader("data: 1\n\ndata: 2\n"), iotest.ErrReader(broken)))
+	if !slices.Equal(events, []string{"=1"}) || !errors.Is(err, broken) {
+		t.Errorf("got %q, %v", events, err)
+	}
+}
+
+// TestServerEventsInPieces checks that any events are read as they were
+// written, however the network cuts them.
+func TestServerEventsInPieces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.StringMatching(`[a-z:{}" ]{1,40}|(abcdefgh){600}`)
+		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
+		var stream strings.Builder
+		var want []string
+		for range rapid.IntRange(0, 8).Draw(t, "events") {
+			name := rapid.SampledFrom([]string{"", "a", "error"}).Draw(t, "name")
+			data := rapid.SliceOfN(line, 1, 3).Draw(t, "data")
+			if name != "" {
+				stream.WriteString("event: " + name + end)
+			}
+			for _, d := range data {
+				stream.WriteString("data: " + d + end + ": comment" + end)
+			}
+			stream.WriteString(end)
+			want = append(want, name+"="+strings.Join(data, "\n"))
+		}
+		got, err := readEvents(iotest.OneByteReader(strings.NewReader(stream.String())))
+		if !slices.Equal(got, want) || err != nil {
+			t.Fatalf("got %q, %v; want %q", got, err, want)
+		}
+	})
+}

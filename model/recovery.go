@@ -1,0 +1,88 @@
+package model
+
+import "bytes"
+
+// continueNote asks a model to go on. It is a message of the user's, because
+// some vendors refuse a request that ends with the model's own words.
+const continueNote = "Your last message was cut off by a technical fault. Continue exactly where it broke off: " +
+	"repeat nothing of it, and do not mention the interruption."
+
+// plan says how the answer goes on, by what of it was shown.
+func (c *call) plan() RecoveryPlan {
+	complete, incomplete := c.answer.standing()
+	switch {
+	case len(c.answer.parts) == 0:
+		return "" // nothing was shown
+	case complete > 0:
+		return KeepToolCalls
+	case !c.answer.hasText() || c.req.Output != nil:
+		// What has a form to keep to, such as JSON, a model cannot be trusted to
+		// take up in the middle.
+		return Restart
+	case incomplete > 0:
+		return DropToolCall
+	default:
+		return ContinueText
+	}
+}
+
+// carryOut takes back what the next attempt does not build on, and reports
+// whether there is one.
+func (c *call) carryOut(plan RecoveryPlan) bool {
+	const reason = "the answer broke off"
+	switch plan {
+	case Restart:
+		return c.emit(Event{Type: EventReset, Delta: reason})
+	case KeepToolCalls, DropToolCall:
+		for i := range c.answer.calls {
+			if !c.answer.started(i).done && !c.emit(Event{Type: EventToolCallCancel, Index: i, Delta: reason}) {
+				return false
+			}
+		}
+	default:
+	}
+	if plan == KeepToolCalls {
+		return c.emit(Event{Type: EventFinish, Reason: FinishToolCalls, Usage: c.total(nil)})
+	}
+	return true
+}
+
+// request returns what the next attempt asks: the request as it came, or, when a
+// text was shown, that text with the wish to go on. The reasoning behind it is
+// left out: it may be incomplete, and a pool may have moved to another vendor.
+func (c *call) request() *Request {
+	if len(c.answer.parts) == 0 {
+		return c.req
+	}
+	next := *c.req
+	next.Messages = make([]Message, 0, len(c.req.Messages)+2)
+	next.Messages = append(next.Messages, c.req.Messages...)
+	next.Messages = append(next.Messages, Assistant(c.answer.Text()), User(continueNote))
+	return &next
+}
+
+// standing counts the calls that were not taken back, by whether they are
+// complete.
+func (a *Answer) standing() (complete, incomplete int) {
+	for i := range a.calls {
+		switch p := a.started(i); {
+		case p.cancelled:
+		case p.done:
+			complete++
+		default:
+			incomplete++
+		}
+	}
+	return complete, incomplete
+}
+
+// hasText reports whether the answer has any text but white space, which no
+// vendor takes for a message.
+func (a *Answer) hasText() bool {
+	for i := range a.parts {
+		if p := &a.parts[i]; p.typ == PartText && len(bytes.TrimSpace(p.data)) > 0 {
+			return true
+		}
+	}
+	return false
+}

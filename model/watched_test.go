@@ -1,0 +1,177 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// paced is a model that lets a time pass before each of its events.
+type paced []time.Duration
+
+func (p paced) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for i, wait := range p {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				yield(model.Event{}, model.AsError(ctx.Err()))
+				return
+			}
+			ev := model.Event{Type: model.EventText, Delta: "x"}
+			if i == len(p)-1 {
+				ev = finish
+			}
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestASilentStreamIsCancelled(t *testing.T) {
+	level := func(text string) model.Params { return model.Params{ReasoningEffort: &spec.Effort{Level: text}} }
+	const limit = 60 * time.Second
+	for name, tt := range map[string]struct {
+		req   model.Request
+		waits paced
+		after time.Duration
+		text  string
+	}{
+		"from the beginning":    {model.Request{}, paced{time.Hour}, limit, "the stream was silent for 60s"},
+		"after some events":     {model.Request{}, paced{50 * time.Second, 59 * time.Second, time.Hour}, 169 * time.Second, "the stream was silent for 60s"},
+		"thinks, by its name":   {model.Request{Model: "Kimi-Thinking"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
+		"reasons, by its name":  {model.Request{Model: "grok-4-reasoning"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
+		"a family that thinks":  {model.Request{Model: "openai/o3-mini"}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
+		"no family that thinks": {model.Request{Model: "foo1"}, paced{time.Hour}, limit, "the stream was silent for 60s"},
+		"told to think":         {model.Request{Params: level("low")}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
+		"told to think so long": {model.Request{Params: model.Params{ReasoningEffort: &spec.Effort{Budget: 9}}}, paced{time.Hour}, 2 * limit, "the stream was silent for 120s"},
+		"told not to think":     {model.Request{Params: level("none")}, paced{time.Hour}, limit, "the stream was silent for 60s"},
+		"never silent for long": {model.Request{}, paced{59 * time.Second, 59 * time.Second, 59 * time.Second}, 177 * time.Second, ""},
+		"an answer at once":     {model.Request{}, paced{0}, 0, ""},
+		"silent as it may be":   {model.Request{Model: "o1"}, paced{119 * time.Second, 119 * time.Second}, 238 * time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				_, err := ask(t.Context(), watched(tt.waits, limit), &tt.req)
+				if took := time.Since(begun); took != tt.after {
+					t.Errorf("it ended after %s, want %s", took, tt.after)
+				}
+				if tt.text == "" {
+					if err != nil {
+						t.Errorf("the error is %v", err)
+					}
+					return
+				}
+				if e := model.AsError(err); e.Class != model.Timeout || e.Message != tt.text {
+					t.Errorf("the error is %v", err)
+				}
+			})
+		})
+	}
+}
+
+func watched(e model.Executor, idle time.Duration) *model.Watched {
+	return &model.Watched{Executor: e, Idle: idle}
+}
+
+func TestTheTimeOfTheConsumerDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		for _, err := range watched(paced{time.Second, time.Second, 59 * time.Second}, time.Minute).Stream(t.Context(), &model.Request{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			time.Sleep(time.Hour) // the bubble's clock: no time passes
+		}
+		if n != 3 {
+			t.Errorf("there were %d events", n)
+		}
+	})
+}
+
+func TestAStreamMayBeSilentForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := ask(t.Context(), watched(paced{24 * time.Hour, time.Hour}, 0), &model.Request{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestACallThatIsCancelledIsNotTakenForSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := ask(ctx, watched(paced{time.Hour}, time.Minute), &model.Request{})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestAStreamWithoutAnEnd(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		ctx  context.Context
+		play play
+		want model.ErrorClass
+	}{
+		"nothing":   {t.Context(), play{}, model.StreamInterrupted},
+		"half":      {t.Context(), play{events: []model.Event{says("half")}}, model.StreamInterrupted},
+		"cancelled": {cancelled, play{}, model.Cancelled},
+	} {
+		for idle := range time.Duration(2) {
+			_, err := ask(tt.ctx, watched(&played{plays: []play{tt.play}}, idle*time.Minute), &model.Request{})
+			if model.AsError(err).Class != tt.want {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+		}
+	}
+}
+
+// stubborn is an executor that goes on whatever it is told.
+type stubborn struct{}
+
+func (stubborn) Stream(context.Context, *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		yield(says("a"), nil)
+		yield(finish, nil)
+		yield(says("late"), nil)
+		yield(model.Event{}, errors.New("late"))
+	}
+}
+
+func TestWhatFollowsTheEndIsDropped(t *testing.T) {
+	text, err := ask(t.Context(), watched(stubborn{}, time.Minute), &model.Request{})
+	if text != "a" || err != nil {
+		t.Errorf("the answer is %q, %v", text, err)
+	}
+	for range watched(stubborn{}, time.Minute).Stream(t.Context(), &model.Request{}) {
+		break
+	}
+}
+
+// mute is an executor that ends with its context, and does not say so.
+type mute struct{}
+
+func (mute) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.Event, error] {
+	return func(func(model.Event, error) bool) { <-ctx.Done() }
+}
+
+func TestAStreamThatEndsWithoutAWordWhenItIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, err := ask(t.Context(), watched(mute{}, time.Minute), &model.Request{})
+		if e := model.AsError(err); e.Class != model.Timeout || e.Message != "the stream was silent for 60s" {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+var (
+	// lasting are the messages that later requests have, too, by key.
+	lasting = plugins.NewKey[map[string]plugins.ContextMessage]("runtime.context_messages", plugins.ScopeRun)
+	// sent is when messages with a cooldown were sent last, by key.
+	sent = plugins.NewKey[map[string]sending]("runtime.context_throttle", plugins.ScopeRun)
+)
+
+// sending is the last time that a message with a cooldown was sent.
+type sending struct {
+	Step     int    `json:"step"`
+	Cooldown int    `json:"cooldown"`
+	Digest   string `json:"digest"`
+}
+
+// cools reports whether a message with the same text must wait. In the step in
+// which it was sent it need not: it takes its own place there.
+func (s *sending) cools(step int) bool { return step > s.Step && step-s.Step <= s.Cooldown }
+
+// addLasting adds the messages that last. It runs ahead of the actions, which
+// may replace or remove them.
+func addLasting(_ context.Context, p *plugins.PhaseContext) error {
+	kept := lasting.Get(p)
+	if len(kept) == 0 {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(kept)) {
+		send(p, kept[key])
+	}
+	return nil
+}
+
+func addContext(_ context.Context, p *plugins.PhaseContext, m plugins.ContextMessage) error {
+	if err := checkContext(&m); err != nil {
+		return err
+	}
+	forget(p, m.Key)
+	if m.Persistent || m.ConsumeAfterEmit {
+		lasting.Update(p, with(m.Key, m))
+	}
+	send(p, m)
+	return nil
+}
+
+// checkContext refuses a message that could not be sent, or not be found again.
+func checkContext(m *plugins.ContextMessage) error {
+	switch m.Role {
+	case "", model.RoleSystem, model.RoleUser, model.RoleAssistant:
+	default:
+		return fmt.Errorf("a context message cannot have the role %q", m.Role)
+	}
+	switch m.Target {
+	case "", plugins.TargetSystem, plugins.TargetSession, plugins.TargetConversation, plugins.TargetSuffix:
+	default:
+		return fmt.Errorf("a context message cannot have the target %q", m.Target)
+	}
+	if m.Key == "" && (m.Persistent || m.ConsumeAfterEmit || m.CooldownTurns > 0) {
+		return errors.New("a context message that is kept or has a cooldown needs a key")
+	}
+	return nil
+}
+
+func removeContext(_ context.Context, p *plugins.PhaseContext, key string) error {
+	forget(p, key)
+	return nil
+}
+
+// forget takes a message out of the next request and those behind it.
+func forget(p *plugins.PhaseContext, key string) {
+	p.Request().RemoveContext(key)
+	if _, kept := lasting.Get(p)[key]; kept {
+		lasting.Update(p, without[plugins.ContextMessage](key))
+	}
+}
+
+// send adds a message to the next request, unless it cools down.
+func send(p *plugins.PhaseContext, m plugins.ContextMessage) {
+	if m.CooldownTurns > 0 && !ready(p, &m) {
+		return
+	}
+	p.Request().AddContext(m)
+	if m.ConsumeAfterEmit {
+		lasting.Update(p, without[plugins.ContextMessage](m.Key))
+	}
+}
+
+// ready reports whether a message with a cooldown may be sent now, and notes that
+// it is.
+func ready(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
+	step, now := p.Stats.Steps, digest(m.Text)
+	all := sent.Get(p)
+	if last, ok := all[m.Key]; ok && last.Digest == now && last.cools(step) {
+		return false
+	}
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(_ string, s sending) bool { return step-s.Step > s.Cooldown })
+	if all == nil {
+		all = make(map[string]sending, 1)
+	}
+	all[m.Key] = sending{Step: step, Cooldown: m.CooldownTurns, Digest: now}
+	sent.Set(p, all)
+	return true
+}
+
+// with and without return what changes one entry of a map, which itself stays as
+// it is.
+func with[V any](key string, v V) func(map[string]V) map[string]V {
+	return func(m map[string]V) map[string]V {
+		m = maps.Clone(m)
+		if m == nil {
+			m = make(map[string]V, 1)
+		}
+		m[key] = v
+		return m
+	}
+}
+
+func without[V any](key string) func(map[string]V) map[string]V {
+	return func(m map[string]V) map[string]V {
+		m = maps.Clone(m)
+		delete(m, key)
+		return m
+	}
+}

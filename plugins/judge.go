@@ -1,0 +1,74 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Gate asks every gate about the call in the context, and the ceiling, and
+// returns the decision that counts. A gate that fails blocks the call.
+func (e *Engine) Gate(ctx context.Context) Decision {
+	var strictest Decision
+	e.Context.Phase, e.Context.Now = ToolGate, time.Now()
+	e.noteAnswer()
+	for i := range e.env.gates {
+		g := &e.env.gates[i]
+		if d := e.ask(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
+			strictest = d
+		}
+	}
+	for _, g := range e.ceiling {
+		if d := e.ask(ctx, "of a delegating agent", g.Ceiling); d.Kind > strictest.Kind {
+			strictest = d
+		}
+	}
+	return strictest
+}
+
+// ask asks one gate. What the gate staged is dropped: it may only decide.
+func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decision) {
+	defer func() {
+		err := e.staged.err
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+		e.staged = staged{}
+		if err != nil {
+			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", owner, err)}
+		}
+		d.Plugin = owner
+	}()
+	d, err := gate(ctx, &e.Context)
+	if err == nil && d.Kind > Block {
+		err = fmt.Errorf("it decides the unknown kind %d", d.Kind)
+	}
+	if err != nil {
+		e.staged.fail(err)
+	}
+	return d
+}
+
+// Answered is an answer that a call of the current step was given.
+type Answered struct {
+	Step       int        `json:"step"`
+	Ticket     Ticket     `json:"ticket"`
+	Resolution Resolution `json:"resolution"`
+}
+
+// noteAnswer keeps the answer that the call in the context goes on with. It
+// counts as long as the step lasts: when another gate has the call wait again,
+// the one that was answered must not ask twice.
+func (e *Engine) noteAnswer() {
+	p := &e.Context
+	if p.Resolution == nil || p.Ticket == nil || p.Call == nil {
+		return
+	}
+	e.answers = slices.DeleteFunc(slices.Clone(e.answers), func(a Answered) bool {
+		return a.Step != p.step() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
+	})
+	a := Answered{Step: p.step(), Ticket: *p.Ticket, Resolution: *p.Resolution}
+	a.Ticket.CallID = p.Call.ID
+	e.answers = append(e.answers, a)
+}

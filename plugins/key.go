@@ -1,0 +1,140 @@
+package plugins
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Scope says how long a value of the state lives.
+type Scope string
+
+// The scopes of state.
+const (
+	// ScopeRun lives as long as the turn, however often it is suspended.
+	ScopeRun Scope = "run"
+	// ScopeSession lives as long as the session.
+	ScopeSession Scope = "session"
+)
+
+// StateKey is a key of the state, whatever the type of its values. NewKey makes
+// the only ones.
+type StateKey interface {
+	// ID names the key; it is the same in every process.
+	ID() string
+	// Scope says how long the value lives.
+	Scope() Scope
+
+	// decode reads a value's JSON form.
+	decode(raw json.RawMessage) (any, error)
+	// merge returns what becomes of a value that others committed meanwhile, and
+	// whether the key merges at all.
+	merge(committed, own any) (any, bool)
+}
+
+// Key is a typed key of the state. Make one with NewKey at package level, and
+// declare it in Register.
+//
+// Values are kept as JSON between two activations of a turn, and between two
+// turns of a session: a T must come back from its JSON form as it was.
+type Key[T any] struct {
+	id     string
+	scope  Scope
+	merges func(committed, own T) T
+}
+
+var _ StateKey = (*Key[int])(nil)
+
+// KeyOption is an option of NewKey.
+type KeyOption[T any] func(*Key[T])
+
+// Merge lets two turns of a session that overlap both write a key: the later one
+// to end merges its own value into what the other committed. The function must
+// not care for the order or for doing it twice, as the union of two sets or the
+// greater of two numbers. Without it the key is exclusive: the later turn's value
+// takes the place of the other's.
+func Merge[T any](merge func(committed, own T) T) KeyOption[T] {
+	return func(k *Key[T]) { k.merges = merge }
+}
+
+// NewKey returns a key. Its id should begin with the name of the plugin that
+// owns it, as in "permission.grants".
+func NewKey[T any](id string, scope Scope, options ...KeyOption[T]) *Key[T] {
+	k := &Key[T]{id: id, scope: scope}
+	for _, option := range options {
+		option(k)
+	}
+	return k
+}
+
+// ID returns the key's name.
+func (k *Key[T]) ID() string { return k.id }
+
+// Scope returns how long the key's value lives.
+func (k *Key[T]) Scope() Scope { return k.scope }
+
+// Get returns the key's value: what this phase wrote, else what was committed,
+// else the zero value. Do not modify what it refers to; Set a new value.
+func (k *Key[T]) Get(p *PhaseContext) T {
+	v, ok := p.engine.staged.state[k]
+	if !ok {
+		v = p.engine.state[k]
+	}
+	set, _ := v.value.(T) // not v.value.(T) alone: an interface may be set to nil
+	return set
+}
+
+// Set gives the key a value. It is seen by later hooks of the phase at once
+// and committed with the phase. Setting a key that no plugin declared, or a
+// value that has no JSON form, fails the hook.
+func (k *Key[T]) Set(p *PhaseContext, v T) {
+	e := p.engine
+	if !e.env.declares(k) {
+		e.staged.fail(&UnknownKeyError{Key: k.id})
+		return
+	}
+	if e.staged.state == nil {
+		e.staged.state = make(map[StateKey]entry, 4)
+	}
+	e.staged.state[k] = entry{value: v}
+}
+
+// Update sets the key to what change makes of its value.
+func (k *Key[T]) Update(p *PhaseContext, change func(T) T) { k.Set(p, change(k.Get(p))) }
+
+func (k *Key[T]) decode(raw json.RawMessage) (any, error) {
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (k *Key[T]) merge(committed, own any) (any, bool) {
+	if k.merges == nil {
+		return own, false
+	}
+	theirs, _ := committed.(T)
+	ours, _ := own.(T)
+	return k.merges(theirs, ours), true
+}
+
+// UnknownKeyError says that a hook wrote a key that no plugin declared.
+type UnknownKeyError struct{ Key string }
+
+// Error names the key.
+func (e *UnknownKeyError) Error() string {
+	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
+}
+
+// StateError says that the value of a key is not what its type can hold: it has
+// no JSON form, or what was kept does not decode.
+type StateError struct {
+	Key string
+	Err error
+}
+
+// Error names the key and the cause.
+func (e *StateError) Error() string { return fmt.Sprintf("state key %q: %v", e.Key, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StateError) Unwrap() error { return e.Err }

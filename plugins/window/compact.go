@@ -1,0 +1,170 @@
+package window
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// smallestFold is the estimate of the least that is worth a summary.
+const smallestFold = 1024
+
+// summary is what a session keeps of its latest summary.
+type summary struct {
+	// Through is the beginning of the conversation that the text stands for.
+	Through mark   `json:"through"`
+	Text    string `json:"text,omitempty"`
+	// RetryAt is the estimate from which on the next summary is tried.
+	RetryAt int `json:"retry_at,omitempty"`
+}
+
+// summaryKey is the session's summary.
+var summaryKey = plugins.NewKey[summary]("runtime.summary", plugins.ScopeSession)
+
+// standing is a summary as the requests of a turn have it.
+type standing struct {
+	summary
+	// covers is how many messages of the conversation it stands for, leading
+	// system messages included, though these are sent all the same.
+	covers int
+	// message takes their place.
+	message model.Message
+}
+
+// stand returns a summary with the message that is sent. It comes from the
+// user: what it repeats was said by users and tools, and must not gain the
+// weight of instructions.
+func stand(s summary, covers int) standing {
+	if s.Text == "" {
+		return standing{summary: s}
+	}
+	return standing{summary: s, covers: covers, message: model.User(element(s.Text))}
+}
+
+// compact has the earlier part of the conversation summarised when a request
+// has become as long as the policy says. A summary that fails, or saves too
+// little, is shown and changes nothing; the next one is tried when the
+// conversation has grown. The error is that of a ctx that ended.
+func (t *turn) compact(ctx context.Context, p *plugins.PhaseContext) error {
+	if t.policy.CompactAt == 0 || t.plugin.summariser.Executor == nil {
+		return nil
+	}
+	costs := t.estimate(p)
+	if costs.all < max(t.policy.CompactAt, t.summary.RetryAt) {
+		return nil
+	}
+	from := max(t.leading, t.summary.covers)
+	to := frontier(t.conversation, from, t.policy)
+	folded := costs.of(from, to)
+	if folded < smallestFold {
+		return nil
+	}
+	before := folded
+	if t.summary.Text != "" {
+		before += Estimate(&t.summary.message)
+	}
+	shown := &event.ContextCompacted{Messages: to - t.leading, Before: before, Model: t.plugin.summariser.Upstream}
+	text, err := t.summarise(ctx, p, t.conversation[from:to], shown)
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	next := stand(summary{Through: markOf(t.conversation, to), Text: text}, to)
+	switch after := Estimate(&next.message); {
+	case err != nil:
+		shown.Outcome, shown.Reason = event.CompactionFailed, err.Error()
+	case float64(before-after) < t.policy.MinSavings*float64(before):
+		shown.Outcome, shown.After = event.CompactionSkipped, after
+		shown.Reason = fmt.Sprintf("the summary would save %d of %d tokens", before-after, before)
+	default:
+		shown.Outcome, shown.After = event.CompactionDone, after
+		costs.all -= before - after
+		t.summary = next
+	}
+	t.summary.RetryAt = costs.all + max(smallestFold, costs.all/5)
+	summaryKey.Set(p, t.summary.summary)
+	p.Emit(shown)
+	return nil
+}
+
+// estimated is what a request costs.
+type estimated struct {
+	// all is the whole request, as far as it is known ahead of it: the prompt,
+	// the tools, the summary, and the messages behind it.
+	all int
+	// messages are those of the conversation; one that the summary covers costs
+	// nothing.
+	messages []int
+}
+
+func (e *estimated) of(from, to int) int {
+	n := 0
+	for _, c := range e.messages[from:max(from, to)] {
+		n += c
+	}
+	return n
+}
+
+// estimate returns what the next request costs before anything is left out.
+func (t *turn) estimate(p *plugins.PhaseContext) estimated {
+	latest := latestStep(t.conversation)
+	e := estimated{all: tokens(weight(string(p.Agent.SystemPrompt))), messages: t.trimmer.costs[:0]}
+	for i := range t.conversation {
+		cost := 0
+		if i < t.leading || i >= t.summary.covers {
+			m := t.trimmer.measures.of(&t.conversation[i])
+			if cost = m.tokens; m.preview != nil && i < latest {
+				cost = m.preview.tokens
+			}
+		}
+		e.messages = append(e.messages, cost)
+		e.all += cost
+	}
+	t.trimmer.costs = e.messages // the memory is used again
+	if t.summary.Text != "" {
+		e.all += Estimate(&t.summary.message)
+	}
+	if tools := t.plugin.tools.Load(); tools != nil {
+		e.all += tools.tokens
+	}
+	return e
+}
+
+// frontier returns how many messages a summary may cover that begins at from.
+// Tool calls stay together with their results, and what the model has not
+// answered yet stays as it is.
+func frontier(conversation []model.Message, from int, policy *Policy) int {
+	to := len(conversation)
+	if !policy.SafeFrontier {
+		to -= policy.RawSuffixMessages
+		to = min(to, lastOf(conversation, model.RoleUser))
+	}
+	to = min(to, latestGroup(conversation))
+	for to > from && to < len(conversation) && conversation[to].Role == model.RoleTool {
+		to--
+	}
+	return max(from, to)
+}
+
+// latestGroup returns where the latest answer begins, if it calls tools, and
+// else what follows it.
+func latestGroup(conversation []model.Message) int {
+	at := latestStep(conversation)
+	if at > 0 && calls(&conversation[at-1]) {
+		return at - 1
+	}
+	return at
+}
+
+// lastOf returns where the last message of a role stands; behind all of them
+// when there is none.
+func lastOf(conversation []model.Message, role model.Role) int {
+	for i := len(conversation) - 1; i >= 0; i-- {
+		if conversation[i].Role == role {
+			return i
+		}
+	}
+	return len(conversation)
+}

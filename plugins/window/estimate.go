@@ -1,0 +1,101 @@
+package window
+
+import (
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// What an estimate adds to the text that is sent, in tokens.
+const (
+	// messageTokens frame a message, callTokens a tool call or result with its
+	// id, and declarationTokens the declaration of a tool.
+	messageTokens     = 4
+	callTokens        = 8
+	declarationTokens = 8
+	// imageTokens is what vendors count for an image at their usual full size,
+	// and fileTokens stands for a file of a page or two. What a file really
+	// costs is known only to the vendor.
+	imageTokens = 1600
+	fileTokens  = 2500
+)
+
+// Estimate returns about how many tokens a message costs. It counts everything
+// that is sent: texts, reasoning, the names and arguments of tool calls, the
+// content of their results, and a fixed price for each image and file. A text
+// file costs what its text does.
+func Estimate(m *model.Message) int {
+	return tokens(4*messageTokens + partsWeight(m.Parts))
+}
+
+// EstimateTools returns about how many tokens the declarations of tools cost.
+func EstimateTools(tools []model.Tool) int {
+	w := 0
+	for i := range tools {
+		t := &tools[i]
+		w += 4*declarationTokens + weight(t.Name) + weight(t.Description) + weight(t.Parameters)
+	}
+	return tokens(w)
+}
+
+// tokens turns a weight into tokens. A weight counts quarters of tokens, so
+// that many small pieces do not add up to many roundings.
+func tokens(weight int) int { return (weight + 3) / 4 }
+
+// weight returns what a text weighs. Four bytes make a token, but a character
+// from U+2E80 on, which is where the scripts of East Asia begin, is one by
+// itself: it has three or four bytes, so one more for those of three does it.
+func weight[T string | ~[]byte](text T) int {
+	const (
+		last2E80, next2E80 = 0xE2, 0xBA // U+2E80 is E2 BA 80
+		lead4              = 0xF0
+	)
+	w := len(text)
+	for i := range len(text) {
+		c := text[i]
+		if c < last2E80 || c >= lead4 {
+			continue
+		}
+		if c > last2E80 || i+1 < len(text) && text[i+1] >= next2E80 {
+			w++
+		}
+	}
+	return w
+}
+
+func partsWeight(parts []model.Part) int {
+	w := 0
+	for i := range parts {
+		w += partWeight(&parts[i])
+	}
+	return w
+}
+
+func partWeight(p *model.Part) int {
+	switch {
+	case p.ToolCall != nil:
+		return 4*callTokens + weight(p.ToolCall.Name) + weight(p.ToolCall.Arguments)
+	case p.ToolResult != nil:
+		return 4*callTokens + weight(p.ToolResult.Name) + partsWeight(p.ToolResult.Content)
+	case p.Reasoning != nil:
+		// The opaque form holds the same thoughts; vendors are sent either.
+		return max(weight(p.Reasoning.Text), weight(p.Reasoning.Encrypted))
+	case p.Blob != nil:
+		return blobWeight(p)
+	default:
+		return weight(p.Text)
+	}
+}
+
+func blobWeight(p *model.Part) int {
+	switch p.Modality() {
+	case spec.ModalityText:
+		if len(p.Blob.Data) > 0 {
+			return weight(p.Blob.Name) + weight(p.Blob.Data)
+		}
+		return 4 * fileTokens
+	case spec.ModalityImage:
+		return 4 * imageTokens
+	default:
+		return 4 * fileTokens
+	}
+}

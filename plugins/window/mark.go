@@ -1,0 +1,100 @@
+package window
+
+import (
+	"bufio"
+	"encoding/binary"
+	"hash/crc32"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// mark names a beginning of a conversation, so that a later turn finds it again.
+// The zero value names none.
+type mark struct {
+	// Messages is how many messages it has.
+	Messages int `json:"messages"`
+	// LastID is the id of the last of them, where it has one.
+	LastID string `json:"last_id,omitempty"`
+	// Sum is a checksum of what they say.
+	Sum uint32 `json:"sum"`
+}
+
+// markOf returns the mark of the first n messages.
+func markOf(conversation []model.Message, n int) mark {
+	if n == 0 {
+		return mark{}
+	}
+	return mark{Messages: n, LastID: conversation[n-1].ID, Sum: checksum(conversation[:n])}
+}
+
+// find returns how many messages of a conversation the marked beginning has. It
+// is 0 when the conversation does not begin so: it was edited, or is another one.
+// When only its first messages were taken away, the last marked one still tells
+// where the beginning ends.
+func (m *mark) find(conversation []model.Message) int {
+	if m.Messages <= 0 {
+		return 0
+	}
+	if m.Messages <= len(conversation) && checksum(conversation[:m.Messages]) == m.Sum {
+		return m.Messages
+	}
+	if m.LastID == "" {
+		return 0
+	}
+	n := 1 + slices.IndexFunc(conversation, func(c model.Message) bool { return c.ID == m.LastID })
+	if n >= m.Messages || n < len(conversation) && conversation[n].Role == model.RoleTool {
+		return 0
+	}
+	return n
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum returns a checksum of what messages say, which is to notice edits.
+// Ids may be given to messages when they are stored, and the arguments of calls
+// written in another way, so neither is part of it.
+func checksum(messages []model.Message) uint32 {
+	hash := crc32.New(castagnoli)
+	w := checksumWriter{bufio.NewWriter(hash)}
+	for i := range messages {
+		w.text(string(messages[i].Role))
+		w.parts(messages[i].Parts)
+	}
+	w.Flush()
+	return hash.Sum32()
+}
+
+type checksumWriter struct{ *bufio.Writer }
+
+func (w checksumWriter) number(n int) {
+	var room [binary.MaxVarintLen64]byte
+	w.Write(binary.AppendVarint(room[:0], int64(n))) //nolint:errcheck // a hash takes everything
+}
+
+func (w checksumWriter) text(s string) {
+	w.number(len(s))
+	w.WriteString(s) //nolint:errcheck // a hash takes everything
+}
+
+func (w checksumWriter) parts(parts []model.Part) {
+	w.number(len(parts))
+	for i := range parts {
+		p := &parts[i]
+		w.text(string(p.Type))
+		switch {
+		case p.ToolCall != nil:
+			w.text(p.ToolCall.ID)
+			w.text(p.ToolCall.Name)
+		case p.ToolResult != nil:
+			w.text(p.ToolResult.CallID)
+			w.parts(p.ToolResult.Content)
+		case p.Blob != nil:
+			w.text(p.Blob.URI)
+			w.number(len(p.Blob.Data))
+			w.Write(p.Blob.Data) //nolint:errcheck // a hash takes everything
+		case p.Reasoning == nil:
+			w.text(p.Text)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package window
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// identity tells messages apart by the memory of their parts: messages are
+// never changed, and copies of one share its parts.
+type identity struct {
+	first *model.Part
+	parts int
+}
+
+func identityOf(m *model.Message) identity {
+	if len(m.Parts) == 0 {
+		return identity{}
+	}
+	return identity{&m.Parts[0], len(m.Parts)}
+}
+
+// measure is what is known of a message.
+type measure struct {
+	tokens int
+	// preview is what the message becomes when it is no longer of the latest
+	// step; nil when it stays as it is.
+	preview *preview
+}
+
+// preview is a message of shortened tool results.
+type preview struct {
+	parts  []model.Part
+	tokens int
+	// results counts those that were shortened.
+	results int
+}
+
+// measures remembers what is known of messages, so that each is looked at once
+// in a turn.
+type measures struct {
+	policy *Preview
+	known  map[identity]measure
+}
+
+// of returns what is known of a message.
+func (s *measures) of(m *model.Message) measure {
+	id := identityOf(m)
+	if id.first == nil {
+		return measure{tokens: messageTokens}
+	}
+	if known, ok := s.known[id]; ok {
+		return known
+	}
+	fresh := s.take(m)
+	if s.known == nil {
+		s.known = make(map[identity]measure)
+	}
+	s.known[id] = fresh
+	return fresh
+}
+
+// take measures a message.
+func (s *measures) take(m *model.Message) measure {
+	all := 4 * messageTokens
+	saved, results := 0, 0
+	var parts []model.Part
+	for i := range m.Parts {
+		w := partWeight(&m.Parts[i])
+		all += w
+		if m.Role != model.RoleTool || tokens(w) < s.policy.MinTokens {
+			continue
+		}
+		short := s.policy.result(&m.Parts[i], w)
+		if short == nil {
+			continue
+		}
+		if parts == nil {
+			parts = slices.Clone(m.Parts)
+		}
+		parts[i].ToolResult = short
+		saved += w - partWeight(&parts[i])
+		results++
+	}
+	if parts == nil {
+		return measure{tokens: tokens(all)}
+	}
+	return measure{tokens: tokens(all), preview: &preview{parts: parts, tokens: tokens(all - saved), results: results}}
+}
+
+// prune forgets the messages that stood in one request only, when they are more
+// than those of the conversation.
+func (s *measures) prune(conversation int) {
+	const slack = 64
+	if s.known == nil || len(s.known) > 2*conversation+slack {
+		s.known = make(map[identity]measure, conversation+slack)
+	}
+}

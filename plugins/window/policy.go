@@ -1,0 +1,112 @@
+package window
+
+import "github.com/agentruntime/agentruntime/spec"
+
+// The numbers of a policy that says nothing, as the fields of
+// spec.ContextPolicy document them.
+const (
+	defaultContextTokens = 200_000
+	defaultOutputTokens  = 16_384
+	defaultRecent        = 10
+	defaultRawSuffix     = 2
+	defaultSummaryTokens = 1024
+	defaultSavings       = 0.3
+	defaultPreviewTokens = 2048
+	defaultPreviewChars  = 1600
+	defaultPreviewLines  = 24
+)
+
+// safeFrontier is the compaction mode that folds all that can be folded.
+const safeFrontier = "compact_to_safe_frontier"
+
+// Policy is a context policy with all its numbers known.
+type Policy struct {
+	// ContextTokens is how many tokens a request may have, answer included.
+	ContextTokens int
+	// OutputTokens are kept free for the answer: at most three quarters of
+	// ContextTokens, so that something is left for the conversation.
+	OutputTokens int
+	// MinRecentMessages is how many of the latest messages are kept whatever
+	// they cost.
+	MinRecentMessages int
+	// CompactAt is the estimate of a request from which on the conversation is
+	// summarised; 0 never does it.
+	CompactAt int
+	// SafeFrontier makes a summary cover all but the latest step. Without, it
+	// leaves everything since the last user message, and RawSuffixMessages at
+	// least.
+	SafeFrontier bool
+	// RawSuffixMessages is how many messages behind a summary stay as they are.
+	RawSuffixMessages int
+	// SummaryTokens is how long a summary may be.
+	SummaryTokens int
+	// MinSavings is the share of the summarised tokens, 0 to 1, that a summary
+	// must save to be used.
+	MinSavings float64
+	// Preview says how long tool results of earlier steps are shortened.
+	Preview Preview
+}
+
+// Preview says which tool results are shortened, and to what.
+type Preview struct {
+	// MinTokens is the estimate from which on a result is shortened.
+	MinTokens int
+	// MaxChars and MaxLines limit what is kept of its text, half of it from the
+	// beginning and half from the end. The note of what was left out comes on
+	// top.
+	MaxChars, MaxLines int
+}
+
+// Resolve returns the numbers of a policy, which may be nil, for a model that
+// reads contextWindow tokens, answer included, and writes at most maxOutput; 0
+// stands for an unknown limit. A limit of the model that is smaller than the
+// policy's takes its place, and compaction begins before anything would have to
+// be left out.
+func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
+	if policy == nil {
+		policy = &spec.ContextPolicy{}
+	}
+	preview := policy.ToolResultPreview
+	if preview == nil {
+		preview = &spec.ToolResultPreview{}
+	}
+	p := Policy{
+		ContextTokens:     atMost(or(policy.MaxContextTokens, defaultContextTokens), contextWindow),
+		OutputTokens:      atMost(or(policy.MaxOutputTokens, defaultOutputTokens), maxOutput),
+		MinRecentMessages: or(policy.MinRecentMessages, defaultRecent),
+		CompactAt:         or(policy.AutocompactThreshold, 0),
+		SafeFrontier:      policy.CompactionMode == safeFrontier,
+		RawSuffixMessages: or(policy.CompactionRawSuffixMessages, defaultRawSuffix),
+		SummaryTokens:     or(policy.SummaryMaxTokens, defaultSummaryTokens),
+		MinSavings:        or(policy.MinSavingsRatio, defaultSavings),
+		Preview: Preview{
+			MinTokens: or(preview.MinTokens, defaultPreviewTokens),
+			MaxChars:  or(preview.MaxChars, defaultPreviewChars),
+			MaxLines:  or(preview.MaxLines, defaultPreviewLines),
+		},
+	}
+	p.OutputTokens = min(p.OutputTokens, threeQuarters(p.ContextTokens))
+	p.CompactAt = min(p.CompactAt, p.limit())
+	return p
+}
+
+// limit is how many tokens a request may have, without the answer.
+func (p *Policy) limit() int { return p.ContextTokens - p.OutputTokens }
+
+func or[T any](set *T, absent T) T {
+	if set == nil {
+		return absent
+	}
+	return *set
+}
+
+// atMost returns n, or the limit if that is known and smaller.
+func atMost(n, limit int) int {
+	if limit > 0 {
+		return min(n, limit)
+	}
+	return n
+}
+
+// threeQuarters rounds down, and has no number that is too large.
+func threeQuarters(n int) int { return n/4*3 + n%4*3/4 }

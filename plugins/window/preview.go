@@ -1,0 +1,106 @@
+package window
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// result returns the tool result of a part shortened, or nil when it stays as it
+// is. The same part, of a known weight, always comes to the same bytes.
+func (p *Preview) result(part *model.Part, partWeight int) *model.ToolResult {
+	r := part.ToolResult
+	if r == nil {
+		return nil
+	}
+	content := partWeight - 4*callTokens - weight(r.Name)
+	if tokens(content) < p.MinTokens {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString(shorten(model.PartsText(r.Content), p.MaxChars, p.MaxLines))
+	for i := range r.Content {
+		if r.Content[i].Blob != nil {
+			b.WriteString(blobNote(&r.Content[i]))
+		}
+	}
+	text := b.String()
+	if weight(text) >= content {
+		return nil
+	}
+	return &model.ToolResult{CallID: r.CallID, Name: r.Name, IsError: r.IsError, Content: []model.Part{model.Text(text)}}
+}
+
+// blobNote stands for an image or file.
+func blobNote(p *model.Part) string {
+	what := string(p.Type)
+	if p.Blob.MediaType != "" {
+		what += " " + p.Blob.MediaType
+	}
+	if p.Blob.Name != "" {
+		what += " " + p.Blob.Name
+	}
+	return "\n[" + what + " left out]"
+}
+
+// shorten returns the beginning and the end of a text, at most so many
+// characters and lines of it, with a note of what is missing between them. A
+// text that is no longer than that stays as it is.
+func shorten(text string, maxChars, maxLines int) string {
+	headChars, headLines := (maxChars+1)/2, (maxLines+1)/2
+	head := headEnd(text, headChars, headLines)
+	tail := tailStart(text, maxChars-headChars, maxLines-headLines)
+	if head >= tail {
+		return text
+	}
+	missing := text[head:tail]
+	note := "[… " + strconv.Itoa(len(missing)) + " bytes"
+	if lines := strings.Count(missing, "\n"); lines > 1 {
+		note += " in " + strconv.Itoa(lines) + " lines"
+	}
+	note += " left out …]"
+	var b strings.Builder
+	b.Grow(head + len(note) + 2 + len(text) - tail)
+	b.WriteString(text[:head])
+	if head > 0 && text[head-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	b.WriteString(note)
+	if tail < len(text) {
+		b.WriteByte('\n')
+		b.WriteString(text[tail:])
+	}
+	return b.String()
+}
+
+// headEnd returns where the first characters and lines of a text end.
+func headEnd(text string, chars, lines int) int {
+	i := 0
+	for ; i < len(text) && chars > 0 && lines > 0; chars-- {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == '\n' {
+			lines--
+		}
+		i += size
+	}
+	return i
+}
+
+// tailStart returns where the last characters and lines of a text begin. The
+// line break at the very end begins no line.
+func tailStart(text string, chars, lines int) int {
+	i := len(text)
+	for i > 0 && chars > 0 && lines > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:i])
+		if r == '\n' && i < len(text) {
+			if lines--; lines == 0 {
+				break
+			}
+		}
+		i -= size
+		chars--
+	}
+	return i
+}

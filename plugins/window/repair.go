@@ -1,0 +1,110 @@
+package window
+
+import "github.com/agentruntime/agentruntime/model"
+
+// interrupted is the result of a call that has none.
+const interrupted = "[Tool execution was interrupted]"
+
+// groupEnd returns where the group ends that begins at i: an answer with tool
+// calls and the messages of results right behind it, or a single message. A
+// group is sent as a whole or not at all.
+func groupEnd(messages []model.Message, i int) int {
+	end := i + 1
+	if !calls(&messages[i]) {
+		return end
+	}
+	for end < len(messages) && messages[end].Role == model.RoleTool {
+		end++
+	}
+	return end
+}
+
+// calls reports whether a message is an answer that calls tools.
+func calls(m *model.Message) bool { return m.Role == model.RoleAssistant && m.HasToolCalls() }
+
+// complete reports whether each call of a group has its result, in order, and
+// each result its call. Vendors refuse a conversation in which one is missing.
+func complete(group []model.Message) bool {
+	if group[0].Role == model.RoleTool {
+		return false // an answer would be ahead of it
+	}
+	if !calls(&group[0]) {
+		return true
+	}
+	next := results{in: group[1:]}
+	for i := range group[0].Parts {
+		call := group[0].Parts[i].ToolCall
+		if call == nil {
+			continue
+		}
+		if result := next.take(); result == nil || result.ToolResult.CallID != call.ID {
+			return false
+		}
+	}
+	return next.take() == nil
+}
+
+// results goes through the tool results of messages.
+type results struct {
+	in   []model.Message
+	part int
+}
+
+// take returns the next result, or nil.
+func (r *results) take() *model.Part {
+	for len(r.in) > 0 {
+		parts := r.in[0].Parts
+		for r.part < len(parts) {
+			p := &parts[r.part]
+			r.part++
+			if p.ToolResult != nil {
+				return p
+			}
+		}
+		r.in, r.part = r.in[1:], 0
+	}
+	return nil
+}
+
+// repaired returns what a group becomes that is not complete: its answer and one
+// message with a result for each call, in order. Results without a call go.
+func repaired(group []model.Message) []model.Message {
+	if group[0].Role == model.RoleTool {
+		return nil
+	}
+	var found []*model.Part
+	for r := (results{in: group[1:]}); ; {
+		p := r.take()
+		if p == nil {
+			break
+		}
+		found = append(found, p)
+	}
+	answers := model.Message{Role: model.RoleTool}
+	if len(group) > 1 {
+		answers.ID = group[1].ID
+	}
+	for i := range group[0].Parts {
+		if call := group[0].Parts[i].ToolCall; call != nil {
+			answers.Parts = append(answers.Parts, resultOf(call, found))
+		}
+	}
+	if len(answers.Parts) == 0 {
+		return []model.Message{group[0]}
+	}
+	return []model.Message{group[0], answers}
+}
+
+// resultOf returns the first result of a call, which it takes out of those that
+// were found, or a note that there is none.
+func resultOf(call *model.ToolCall, found []*model.Part) model.Part {
+	for i, p := range found {
+		if p != nil && p.ToolResult.CallID == call.ID {
+			found[i] = nil
+			return *p
+		}
+	}
+	return model.Part{Type: model.PartToolResult, ToolResult: &model.ToolResult{
+		CallID: call.ID, Name: call.Name, IsError: true, Content: []model.Part{model.Text(interrupted)},
+	}}
+}

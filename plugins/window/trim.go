@@ -1,0 +1,225 @@
+package window
+
+import (
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// leftOut stands for the messages that a request leaves out. Besides telling the
+// model, it lets the conversation begin with a message of the user, which some
+// vendors insist on.
+var leftOut = model.User("[Earlier messages of this conversation were left out to fit the context window.]")
+
+var leftOutTokens = Estimate(&leftOut)
+
+// trimmer makes requests of a turn fit, one at a time. It leaves the messages as
+// they are and makes new ones.
+type trimmer struct {
+	policy   *Policy
+	measures measures
+
+	// messages are those of the request, of which so many at the beginning are
+	// pinned: they are sent in any case.
+	messages []model.Message
+	pinned   int
+	// costs are the tokens of the messages as they will be sent; those of a
+	// group that was mended are all at its first message.
+	costs  []int
+	mended []mended
+	// latest is where the results of the latest step begin. They are sent whole,
+	// unless allShort is set.
+	latest   int
+	allShort bool
+	// short counts the messages that are shortened.
+	short int
+}
+
+// mended is an incomplete group, and what becomes of it.
+type mended struct {
+	start, end int
+	messages   []model.Message
+	// shortened counts the results that are not whole.
+	shortened int
+}
+
+// trimmed is what became of a request.
+type trimmed struct {
+	messages []model.Message
+	// cut is where the messages begin that are sent behind the pinned ones; the
+	// number of those when none is left out.
+	cut int
+	// shortened counts the tool results that are not whole.
+	shortened int
+	// before and after estimate the messages.
+	before, after int
+}
+
+// trim returns what is sent of a request that may have a number of tokens.
+//
+// Vendors cache the beginning of a request, so it should seldom change. The cut
+// of the request before stands as long as the request fits with it, and a new
+// one leaves a quarter of the budget free for the steps to come. For the same
+// reason results are shortened as soon as they are not the latest, and not when
+// space runs out.
+func (t *trimmer) trim(messages []model.Message, pinned, previous, budget int) trimmed {
+	t.messages, t.pinned = messages, pinned
+	t.latest, t.allShort = latestStep(messages), false
+	before := t.measure()
+	latest := max(pinned, t.groupStart(t.latest))
+	if t.cost(0, pinned)+t.cost(latest, len(messages)) > budget {
+		t.allShort = true
+		t.measure()
+	}
+	out := t.send(t.cut(previous, budget))
+	out.before = before
+	return out
+}
+
+// latestStep returns where the messages behind the last answer begin.
+func latestStep(messages []model.Message) int {
+	i := len(messages)
+	for i > 0 && messages[i-1].Role != model.RoleAssistant {
+		i--
+	}
+	return i
+}
+
+// measure finds out what each message costs, and returns what all would cost as
+// they are.
+func (t *trimmer) measure() (asTheyAre int) {
+	t.costs, t.mended, t.short = t.costs[:0], t.mended[:0], 0
+	for i := range t.pinned {
+		t.costs = append(t.costs, t.measures.of(&t.messages[i]).tokens)
+		asTheyAre += t.costs[i]
+	}
+	for i := t.pinned; i < len(t.messages); {
+		end := groupEnd(t.messages, i)
+		if group := t.messages[i:end]; !complete(group) {
+			t.mend(i, end)
+		}
+		for k := i; k < end; k++ {
+			m := t.measures.of(&t.messages[k])
+			asTheyAre += m.tokens
+			if len(t.costs) > k {
+				continue // it is part of a mended group
+			}
+			if m.preview != nil && t.shortens(k) {
+				m.tokens = m.preview.tokens
+				t.short++
+			}
+			t.costs = append(t.costs, m.tokens)
+		}
+		i = end
+	}
+	return asTheyAre
+}
+
+// mend completes a group. Its parts are made anew for each request, so they are
+// not remembered.
+func (t *trimmer) mend(start, end int) {
+	group, cost := mended{start: start, end: end, messages: repaired(t.messages[start:end])}, 0
+	for i := range group.messages {
+		m := t.measures.take(&group.messages[i])
+		if m.preview != nil && t.shortens(start+1) {
+			group.messages[i].Parts, m.tokens = m.preview.parts, m.preview.tokens
+			group.shortened += m.preview.results
+		}
+		cost += m.tokens
+	}
+	t.mended = append(t.mended, group)
+	t.costs = append(t.costs, cost)
+	for range end - start - 1 {
+		t.costs = append(t.costs, 0)
+	}
+}
+
+// shortens reports whether the results in a message are shortened.
+func (t *trimmer) shortens(i int) bool { return i < t.latest || t.allShort }
+
+// cost returns what the messages from start to end cost.
+func (t *trimmer) cost(start, end int) int {
+	n := 0
+	for _, c := range t.costs[start:end] {
+		n += c
+	}
+	return n
+}
+
+// groupStart returns where the group begins that the message i belongs to.
+func (t *trimmer) groupStart(i int) int {
+	for i > t.pinned && i < len(t.messages) && t.messages[i].Role == model.RoleTool {
+		i--
+	}
+	return i
+}
+
+// cut returns where the messages begin that are sent behind the pinned ones.
+func (t *trimmer) cut(previous, budget int) int {
+	n, target := len(t.messages), threeQuarters(budget)
+	pinned := t.cost(0, t.pinned)
+	all := pinned + t.cost(t.pinned, n)
+	if all <= target || previous <= t.pinned && all <= budget {
+		return t.pinned
+	}
+	pinned += leftOutTokens
+	cut := t.recent()
+	if previous = t.groupStart(min(previous, cut)); previous > t.pinned && pinned+t.cost(previous, n) <= budget {
+		return previous
+	}
+	for kept := pinned + t.cost(cut, n); cut > t.pinned; {
+		start := t.groupStart(cut - 1)
+		if kept += t.cost(start, cut); kept > target {
+			break
+		}
+		cut = start
+	}
+	return cut
+}
+
+// recent returns where the messages begin that are sent whatever they cost: the
+// latest ones, and what the model has not answered yet.
+func (t *trimmer) recent() int {
+	n := len(t.messages)
+	heard := n - 1
+	for i := heard; i >= t.pinned; i-- {
+		if role := t.messages[i].Role; role == model.RoleUser || role == model.RoleTool {
+			heard = i
+			break
+		}
+	}
+	return t.groupStart(max(t.pinned, min(heard, n-t.policy.MinRecentMessages)))
+}
+
+// send puts together what is sent from the cut on.
+func (t *trimmer) send(cut int) trimmed {
+	out := trimmed{messages: t.messages, cut: cut, after: t.cost(0, t.pinned) + t.cost(cut, len(t.messages))}
+	if cut == t.pinned && len(t.mended) == 0 && t.short == 0 {
+		return out
+	}
+	out.messages = make([]model.Message, 0, t.pinned+1+len(t.messages)-cut+len(t.mended))
+	out.messages = append(out.messages, t.messages[:t.pinned]...)
+	if cut > t.pinned {
+		out.messages = append(out.messages, leftOut)
+		out.after += leftOutTokens
+	}
+	mended := t.mended
+	for i := cut; i < len(t.messages); i++ {
+		for len(mended) > 0 && mended[0].start < i {
+			mended = mended[1:]
+		}
+		if len(mended) > 0 && mended[0].start == i {
+			out.messages = append(out.messages, mended[0].messages...)
+			out.shortened += mended[0].shortened
+			i = mended[0].end - 1
+			continue
+		}
+		m := t.messages[i]
+		if m.Role == model.RoleTool && t.shortens(i) {
+			if short := t.measures.of(&m).preview; short != nil {
+				m.Parts = short.parts
+				out.shortened += short.results
+			}
+		}
+		out.messages = append(out.messages, m)
+	}
+	return out
+}

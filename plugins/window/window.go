@@ -1,0 +1,211 @@
+// Package window keeps a conversation inside the context window of a model. It
+// shortens old tool results, has the earlier part of a long conversation
+// summarised, and leaves out what does not fit. All of this concerns requests
+// alone: the conversation itself keeps everything.
+package window
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/core"
+)
+
+// ID is the plugin's id.
+const ID = core.Prefix + "context"
+
+// Plugin keeps the requests of an agent inside a window. It is made once per
+// agent and revision with New.
+type Plugin struct {
+	policy     Policy
+	summariser Summariser
+	tools      atomic.Pointer[toolsEstimate]
+}
+
+var _ plugins.Plugin = (*Plugin)(nil)
+
+// toolsEstimate is the estimate of tools that are offered together.
+type toolsEstimate struct {
+	first  *model.Tool
+	count  int
+	tokens int
+}
+
+// New returns the plugin for a policy. Without an executor the summariser is
+// never asked, whatever the policy says.
+func New(policy Policy, summariser Summariser) *Plugin {
+	return &Plugin{policy: policy, summariser: summariser}
+}
+
+// cutKey is where the messages begin that are sent. It outlives the turn, so
+// that the next one does not choose another cut, with which nothing of its
+// request would be in the vendor's cache.
+var cutKey = plugins.NewKey[mark]("runtime.context_cut", plugins.ScopeSession)
+
+// Descriptor describes the plugin.
+func (*Plugin) Descriptor() plugins.Descriptor {
+	return plugins.Descriptor{Summary: "Keeps requests inside the model's context window."}
+}
+
+// Register adds the plugin's hooks and the transform of requests.
+func (p *Plugin) Register(r *plugins.Registrar) error {
+	t := &turn{plugin: p, policy: &p.policy}
+	t.trimmer = trimmer{policy: t.policy, measures: measures{policy: &p.policy.Preview}}
+	r.StateKey(cutKey)
+	r.StateKey(summaryKey)
+	r.Hook(plugins.BeforeInference, t.prepare)
+	r.RequestTransform(t.transform)
+	r.Hook(plugins.AfterInference, t.keep)
+	r.Hook(plugins.RunEnd, t.keep)
+	return nil
+}
+
+// toolTokens estimates the tools of a request. They are the same slice for most
+// requests of a revision.
+func (p *Plugin) toolTokens(offered []model.Tool) int {
+	if len(offered) == 0 {
+		return 0
+	}
+	if e := p.tools.Load(); e != nil && e.first == &offered[0] && e.count == len(offered) {
+		return e.tokens
+	}
+	e := &toolsEstimate{first: &offered[0], count: len(offered), tokens: EstimateTools(offered)}
+	p.tools.Store(e)
+	return e.tokens
+}
+
+// turn is one turn of an agent. It belongs to one goroutine.
+type turn struct {
+	plugin  *Plugin
+	policy  *Policy
+	trimmer trimmer
+
+	// conversation is what the hooks saw last, and leading how many system
+	// messages it begins with.
+	conversation []model.Message
+	leading      int
+	// restored tells that summary and cut are those of the session.
+	restored bool
+	summary  standing
+	// cut is the first message of the conversation that is sent; cutMoved tells
+	// that the session has another one.
+	cut      int
+	cutMoved bool
+	// effect is what was left out of the latest request, shown what the turn's
+	// reader knows.
+	effect, shown event.ContextTrimmed
+}
+
+// prepare gets ready for a request: it looks at the conversation, and has it
+// summarised when it has become long.
+func (t *turn) prepare(ctx context.Context, p *plugins.PhaseContext) error {
+	t.look(p)
+	t.trimmer.measures.prune(len(t.conversation))
+	if !t.restored {
+		t.restored = true
+		t.restore(p)
+	}
+	return t.compact(ctx, p)
+}
+
+// look takes in the conversation, to which the turn only ever adds.
+func (t *turn) look(p *plugins.PhaseContext) {
+	t.conversation, t.leading = p.Messages, 0
+	for t.leading < len(p.Messages) && p.Messages[t.leading].Role == model.RoleSystem {
+		t.leading++
+	}
+}
+
+// restore takes up what earlier turns of the session left, as far as it belongs
+// to this conversation.
+func (t *turn) restore(p *plugins.PhaseContext) {
+	if kept := cutKey.Get(p); kept != (mark{}) {
+		t.cut = kept.find(t.conversation)
+		t.cutMoved = t.cut == 0
+	}
+	if kept := summaryKey.Get(p); kept != (summary{}) {
+		covers := kept.Through.find(t.conversation)
+		if covers <= t.leading && kept.Text != "" {
+			kept = summary{}
+			summaryKey.Set(p, kept)
+		}
+		t.summary = stand(kept, covers)
+	}
+}
+
+// transform makes a request fit.
+func (t *turn) transform(messages []model.Message, offered []model.Tool) []model.Message {
+	tools := t.plugin.toolTokens(offered)
+	start, found := t.locate(messages)
+	pinned, shift := start, t.leading-start
+	if !found {
+		pinned = systemMessages(messages)
+	} else if covered := t.summary.covers - t.leading; t.summary.covers > t.leading {
+		messages = replaced(messages, start, covered, t.summary.message)
+		pinned, shift = start+1, t.summary.covers-start-1
+	}
+	previous := 0
+	if found {
+		previous = t.cut - shift
+	}
+	out := t.trimmer.trim(messages, pinned, previous, max(0, t.policy.limit()-tools))
+	t.effect = event.ContextTrimmed{
+		Dropped: out.cut - pinned, Previews: out.shortened,
+		Before: out.before + tools, After: out.after + tools, Limit: t.policy.limit(),
+	}
+	if found && out.cut > pinned && out.cut+shift != t.cut {
+		t.cut, t.cutMoved = out.cut+shift, true
+	}
+	return out.messages
+}
+
+// locate returns where the conversation behind its leading system messages
+// begins in a request, which adds messages ahead of it and behind.
+func (t *turn) locate(request []model.Message) (start int, found bool) {
+	rest := t.conversation[t.leading:]
+	if len(rest) == 0 {
+		return 0, false
+	}
+	first, last := identityOf(&rest[0]), identityOf(&rest[len(rest)-1])
+	for i := 0; i+len(rest) <= len(request); i++ {
+		if identityOf(&request[i]) == first && identityOf(&request[i+len(rest)-1]) == last {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func systemMessages(messages []model.Message) int {
+	n := 0
+	for n < len(messages) && messages[n].Role == model.RoleSystem {
+		n++
+	}
+	return n
+}
+
+// replaced returns messages with one in place of several.
+func replaced(messages []model.Message, start, count int, by model.Message) []model.Message {
+	out := make([]model.Message, 0, len(messages)-count+1)
+	out = append(out, messages[:start]...)
+	out = append(out, by)
+	return append(out, messages[start+count:]...)
+}
+
+// keep shows what was left out of the request, if that changed, and keeps the
+// cut for the requests to come. It runs when the model has answered and, for a
+// request that failed, at the end of the turn.
+func (t *turn) keep(_ context.Context, p *plugins.PhaseContext) error {
+	if t.cutMoved && t.cut <= len(p.Messages) {
+		cutKey.Set(p, markOf(p.Messages, t.cut))
+		t.cutMoved = false
+	}
+	if t.effect.Dropped != t.shown.Dropped || t.effect.Previews != t.shown.Previews {
+		t.shown = t.effect
+		shown := t.effect
+		p.Emit(&shown)
+	}
+	return nil
+}

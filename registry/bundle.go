@@ -1,0 +1,100 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Bundle is an entry that stands for many tools, and what it said of them when
+// they were put into the set. It is immutable.
+type Bundle struct {
+	Source tools.Bundle
+	// Found is what is to be said of the tools, with paths below the entry.
+	Found diag.List
+}
+
+// AddTool adds a tool, or, for a tools.Bundle, all its members. A
+// *DuplicateError says that an id is taken; the members with other ids are
+// added all the same.
+func (s *Set) AddTool(id string, tool tools.Tool) error {
+	bundle, ok := tool.(tools.Bundle)
+	if !ok {
+		return s.Tools.Add(id, tool)
+	}
+	if err := s.Bundles.Add(id, &Bundle{Source: bundle}); err != nil {
+		return err
+	}
+	return s.RefreshBundle(id)
+}
+
+// RefreshBundle puts the members that a bundle has now in the place of those it
+// had. A *DuplicateError says that an id is taken by a tool of somebody else,
+// which stays.
+func (s *Set) RefreshBundle(id string) error {
+	known, ok := s.Bundles.Get(id)
+	if !ok {
+		return fmt.Errorf("there is no bundle %q", id)
+	}
+	members, found := membersOf(known.Source)
+	s.Bundles.Put(id, &Bundle{Source: known.Source, Found: found})
+	return exchange(s.Tools, id, members)
+}
+
+// Expected reports whether a reference to a tool, which may be a pattern, can
+// mean a member of a bundle that has none, so that nobody can tell whether it is
+// a mistake.
+func (s *Set) Expected(reference string) bool {
+	fixed := reference
+	if i := strings.IndexAny(reference, `*?[{\`); i >= 0 {
+		fixed = reference[:i]
+	}
+	for id, bundle := range s.Bundles.All() {
+		prefix := bundle.Source.Prefix()
+		possible := strings.HasPrefix(fixed, prefix) || fixed != reference && strings.HasPrefix(prefix, fixed)
+		if possible && len(s.Tools.owned(id)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// membersOf asks a bundle for its members. A panic is an error at the bundle.
+func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
+	defer func() {
+		if v := recover(); v != nil {
+			members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "the bundle panics when it is asked for its tools: %v", v)}
+		}
+	}()
+	return bundle.Members()
+}
+
+// exchange puts members in the place of the tools that an owner has, or at the
+// end when it has none.
+func exchange(r *Registry[tools.Tool], owner string, members []tools.Member) error {
+	old := r.owned(owner)
+	at := len(r.ids)
+	if len(old) > 0 {
+		at = slices.Index(r.ids, old[0])
+	}
+	for _, id := range old {
+		r.Remove(id)
+	}
+	behind := slices.Clone(r.ids[at:])
+	r.ids = slices.Clip(r.ids[:at])
+	var errs []error
+	for _, m := range members {
+		if _, taken := r.entries[m.ID]; taken {
+			errs = append(errs, &DuplicateError{Kind: r.kind, ID: m.ID, path: diag.Key(r.section, owner)})
+			continue
+		}
+		r.Put(m.ID, m.Tool)
+		r.owners[m.ID] = owner
+	}
+	r.ids = append(r.ids, behind...)
+	return errors.Join(errs...)
+}

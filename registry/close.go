@@ -1,0 +1,65 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"sync"
+)
+
+// Close closes the components that hold something open: every tool, bundle,
+// plugin and provider that is an io.Closer, each once and all at the same time.
+// It returns when all have ended, with what went wrong, joined.
+func (s *Set) Close() error {
+	closers := s.closers()
+	errs := make([]error, len(closers))
+	var running sync.WaitGroup
+	for i, c := range closers {
+		running.Go(func() { errs[i] = closeOne(c) })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// closers returns the components to close, without repetitions.
+func (s *Set) closers() []io.Closer {
+	var list []io.Closer
+	seen := make(map[io.Closer]bool)
+	add := func(component any) {
+		c, ok := component.(io.Closer)
+		if !ok {
+			return
+		}
+		if reflect.ValueOf(c).Comparable() {
+			if seen[c] {
+				return
+			}
+			seen[c] = true
+		}
+		list = append(list, c)
+	}
+	for _, b := range s.Bundles.All() {
+		add(b.Source)
+	}
+	for _, t := range s.Tools.All() {
+		add(t)
+	}
+	for _, p := range s.Plugins.All() {
+		add(p)
+	}
+	for _, p := range s.Providers.All() {
+		add(p)
+	}
+	return list
+}
+
+// closeOne closes a component. A panic is an error.
+func closeOne(c io.Closer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("close a %T: panic: %v", c, v)
+		}
+	}()
+	return c.Close()
+}

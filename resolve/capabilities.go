@@ -1,0 +1,39 @@
+package resolve
+
+import "github.com/agentruntime/agentruntime/spec"
+
+// capabilities are what is known of the model that an agent runs on, or of all
+// members of its pool together.
+type capabilities struct {
+	// ContextWindow is how many tokens fit into one request, answer included;
+	// of a pool the smallest. 0 when no model says.
+	ContextWindow int
+	// MaxOutput is how many tokens one answer may have; of a pool the fewest. 0
+	// when no model says.
+	MaxOutput int
+	// Pricing is what each model costs whose price is known, by its id.
+	Pricing map[string]*spec.Pricing
+}
+
+func capabilitiesOf(models ...*spec.Model) capabilities {
+	var c capabilities
+	for _, m := range models {
+		c.ContextWindow = least(c.ContextWindow, m.ContextWindow)
+		c.MaxOutput = least(c.MaxOutput, m.MaxOutputTokens)
+		if m.Pricing != nil {
+			if c.Pricing == nil {
+				c.Pricing = make(map[string]*spec.Pricing)
+			}
+			c.Pricing[m.ID] = m.Pricing
+		}
+	}
+	return c
+}
+
+// least returns the smaller of a limit, 0 for none, and one that may be unknown.
+func least(limit int, declared *int) int {
+	if declared == nil || limit > 0 && limit <= *declared {
+		return limit
+	}
+	return *declared
+}

@@ -1,0 +1,97 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Overrides take the place of an agent's own limits, and of the form of its
+// answer, for one turn. A nil field leaves what the agent says.
+type Overrides struct {
+	MaxRounds     *int
+	Budgets       *spec.Budgets
+	LoopDetection *spec.LoopDetection
+	// ToolBudgets, when not nil, are all there are.
+	ToolBudgets map[string]spec.ToolBudget
+	Output      *spec.OutputSchema
+}
+
+// Empty reports whether the agent stays as it is.
+func (o *Overrides) Empty() bool {
+	return o.MaxRounds == nil && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil
+}
+
+// apply returns the agent as it is for the turn.
+func (o *Overrides) apply(agent *spec.Agent) *spec.Agent {
+	a := *agent
+	if o.MaxRounds != nil {
+		a.MaxRounds = o.MaxRounds
+	}
+	if o.Budgets != nil {
+		a.Budgets = o.Budgets
+	}
+	if o.LoopDetection != nil {
+		a.LoopDetection = o.LoopDetection
+	}
+	if o.ToolBudgets != nil {
+		a.ToolBudgets = o.ToolBudgets
+	}
+	if o.Output != nil {
+		a.OutputSchema = o.Output
+	}
+	return &a
+}
+
+// variant is what of a template a turn runs with: the agent, its plugins, and
+// the form of its answer.
+type variant struct {
+	agent  *spec.Agent
+	loaded []plugins.Loaded
+	form   *backend.OutputForm
+}
+
+// variant returns the template's own, or one with overrides, which are checked
+// as if the agent said so.
+func (t *template) variant(o *Overrides) (variant, error) {
+	if o.Empty() {
+		return variant{t.agent, t.loaded, t.form}, nil
+	}
+	v := variant{agent: o.apply(t.agent), form: t.form}
+	e := &Error{Agent: t.agent.ID}
+	for _, d := range v.agent.Validate() {
+		e.Errs = append(e.Errs, d.ForAgent(t.agent.ID))
+	}
+	if len(e.Errs) == 0 && o.Output != nil {
+		form, err := backend.NewOutputForm(o.Output)
+		if err != nil {
+			e.Errs = append(e.Errs, diag.New(diag.InvalidSchema, "output_schema.schema",
+				"the form of the answer is no valid JSON Schema: %v", err).ForAgent(t.agent.ID))
+		}
+		v.form = form
+	}
+	if len(e.Errs) > 0 {
+		return variant{}, e
+	}
+	own := slices.DeleteFunc(slices.Clone(t.loaded), func(l plugins.Loaded) bool { return l.Core })
+	v.loaded = append(own, t.ownPlugins(v.agent, nil)...)
+	return v, nil
+}
+
+// compileOutput compiles the form of the agent's answer.
+func (t *template) compileOutput() {
+	output := t.agent.OutputSchema
+	if output == nil || output.Validate().HasErrors() {
+		return // the record's own validation reports it
+	}
+	form, err := backend.NewOutputForm(output)
+	if err != nil {
+		t.fail(diag.New(diag.InvalidSchema, t.path("output_schema.schema"),
+			"the form of the answer of agent %s is no valid JSON Schema: %v", t.agent.ID, err).ForAgent(t.agent.ID))
+		return
+	}
+	t.form = form
+}

@@ -1,0 +1,49 @@
+package resolve
+
+import (
+	"github.com/agentruntime/agentruntime/plugins/window"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// policyOf returns the agent's context policy, clamped to what its model can do.
+func (t *template) policyOf(agent *spec.Agent) window.Policy {
+	return window.Resolve(agent.ContextPolicy, t.capabilities.ContextWindow, t.capabilities.MaxOutput)
+}
+
+// window returns the plugin that keeps the agent's conversation inside the
+// window of its model.
+func (t *template) window(agent *spec.Agent) *window.Plugin {
+	by, id := t.served, t.agent.ModelID
+	if t.summary.executor != nil {
+		by, id = t.summary, agent.ContextPolicy.SummaryModelID
+	}
+	summariser := window.Summariser{Executor: by.executor, ModelID: id, ContextTokens: by.capabilities.ContextWindow}
+	if by.pool == nil {
+		summariser.Upstream = by.upstream
+	}
+	return window.New(t.policyOf(agent), summariser)
+}
+
+// maxOutput returns how many tokens an answer of the agent may have; 0 leaves it
+// to the model.
+func (t *template) maxOutput(agent *spec.Agent) int {
+	if agent.ContextPolicy == nil {
+		return 0
+	}
+	p := t.policyOf(agent)
+	return p.OutputTokens
+}
+
+// pricing returns what the models cost that the agent may ask, by id.
+func (t *template) pricing() map[string]*spec.Pricing {
+	if t.summary.capabilities.Pricing == nil {
+		return t.capabilities.Pricing
+	}
+	all := make(map[string]*spec.Pricing)
+	for _, known := range []map[string]*spec.Pricing{t.capabilities.Pricing, t.summary.capabilities.Pricing} {
+		for id, p := range known {
+			all[id] = p
+		}
+	}
+	return all
+}

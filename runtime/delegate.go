@@ -1,0 +1,145 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// DelegationError says that a delegate was not started.
+type DelegationError struct {
+	// Agent is the agent that was to be called.
+	Agent string
+	// Chain are the agents whose turns led there, the root first.
+	Chain []string
+	// Depth is the limit that was reached; 0 when the agent already is part of
+	// the chain.
+	Depth int
+}
+
+// Error names the agent and the chain.
+func (e *DelegationError) Error() string {
+	chain := strings.Join(e.Chain, " → ")
+	if e.Depth > 0 {
+		return fmt.Sprintf("agent %s was not called: delegates may be nested %d deep (%s)", e.Agent, e.Depth, chain)
+	}
+	return fmt.Sprintf("agent %s was not called: it is waiting for this call itself (%s → %s)", e.Agent, chain, e.Agent)
+}
+
+// suspendedDelegate is what a call needs to go on with a delegate that waits.
+type suspendedDelegate struct {
+	TurnID    string         `json:"turn_id"`
+	SessionID string         `json:"session_id"`
+	State     *backend.State `json:"state"`
+}
+
+// actionDelegate is what the ticket of a delegate asks for when the delegate's
+// own ticket does not say.
+const actionDelegate = "agent_delegate:suspended"
+
+// Delegate runs a turn of another agent as part of this one: in the same
+// revision, under the same context, within what this turn may still use, and
+// under whatever this turn's own agent is held to. One that waits is resumed
+// with the answers.
+func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
+	next, err := h.descend(&req)
+	if err != nil {
+		return nil, err
+	}
+	turn := Request{AgentID: req.AgentID, Input: []model.Message{model.User(req.Prompt)}}
+	if err := resumeDelegate(&turn, req.Resumed); err != nil {
+		return nil, err
+	}
+	child, err := h.runtime.prepare(ctx, h.revision, &turn, nil, next)
+	if err != nil {
+		return nil, err
+	}
+	result, err := child.run(ctx)
+	if result == nil {
+		return nil, err
+	}
+	out := &tools.DelegateResult{
+		TurnID: result.TurnID, Status: result.Status, Termination: result.Termination,
+		Response: result.Response, Steps: result.Steps, Usage: result.Usage, Cost: result.Cost,
+	}
+	if result.State != nil {
+		err = suspendDelegate(out, result)
+		return out, err
+	}
+	return out, nil
+}
+
+// resumeDelegate makes a request go on with a turn that waited.
+func resumeDelegate(req *Request, resumed *tools.Resumed) error {
+	if resumed == nil {
+		return nil
+	}
+	var waiting suspendedDelegate
+	if err := json.Unmarshal(resumed.State, &waiting); err != nil || waiting.State == nil {
+		return fmt.Errorf("go on with agent %s: its state cannot be read: %w", req.AgentID, err)
+	}
+	req.TurnID, req.SessionID, req.State = waiting.TurnID, waiting.SessionID, waiting.State
+	for _, a := range resumed.Answers {
+		action := plugins.ActionResume
+		if a.Cancelled {
+			action = plugins.ActionCancel
+		}
+		req.Resolutions = append(req.Resolutions, plugins.Resolution{Target: a.ID, Action: action, Result: a.Result, Reason: a.Reason})
+	}
+	return nil
+}
+
+// suspendDelegate passes on what a delegate waits for.
+func suspendDelegate(out *tools.DelegateResult, result *Result) error {
+	state, err := json.Marshal(suspendedDelegate{TurnID: result.TurnID, SessionID: result.SessionID, State: result.State})
+	if err != nil {
+		return fmt.Errorf("keep the state of agent %s: %w", result.Agent, err)
+	}
+	out.State = state
+	for _, ticket := range result.Tickets {
+		q := tools.Question{
+			ID: ticket.ID, Action: ticket.Action, Message: ticket.Message,
+			Parameters: ticket.Parameters, ResponseSchema: ticket.ResponseSchema,
+		}
+		if q.Action == "" {
+			q.Action = actionDelegate
+		}
+		if q.Parameters == nil {
+			q.Parameters, _ = json.Marshal(map[string]any{"agent": result.Agent, "tool": ticket.Tool, "arguments": ticket.Arguments})
+		}
+		out.Questions = append(out.Questions, q)
+	}
+	return nil
+}
+
+// descend checks that another agent may be called from here, and returns where
+// its turn will come from.
+func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
+	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter}
+	if h.parent != nil {
+		next.chain = h.parent.chain
+		next.ceiling = slices.Clone(h.parent.ceiling)
+	}
+	next.chain = append(slices.Clone(next.chain), h.agent)
+	if h.env != nil {
+		next.ceiling = append(next.ceiling, h.env.Ceiling()...)
+	}
+	target := req.AgentID
+	if agent, ok := h.revision.Set().Agent(target); ok {
+		target = agent.ID
+	}
+	if slices.Contains(next.chain, target) {
+		return nil, &DelegationError{Agent: target, Chain: next.chain}
+	}
+	if len(next.chain) > h.runtime.depth {
+		return nil, &DelegationError{Agent: target, Chain: next.chain, Depth: h.runtime.depth}
+	}
+	return next, nil
+}

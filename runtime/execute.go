@@ -1,0 +1,82 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+)
+
+// patience is how long a turn whose context has ended has to return before it
+// is given up. Its goroutine ends when what it waits for does.
+const patience = 10 * time.Second
+
+// outcome is what a backend returned.
+type outcome struct {
+	result *backend.Result
+	err    error
+}
+
+// execute runs the job on a goroutine of its own: a plugin or executor that
+// ignores its context must not keep the caller for ever.
+func (h *host) execute(ctx context.Context) (*backend.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	h.job.Abort = end
+	done := make(chan outcome, 1)
+	go func() {
+		// What ends the goroutine behind its back must not keep the caller.
+		o := outcome{err: errors.New("the turn ended without a result")}
+		defer func() { done <- o }()
+		o = h.attempt(ctx)
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-timer.C:
+		h.gate.Store(gateShut)
+		return nil, &AbandonedError{TurnID: h.turnID, Err: backend.Ended(ctx)}
+	}
+}
+
+// attempt runs the job and turns a panic of the backend, or of the sink behind
+// it, into an error.
+func (h *host) attempt(ctx context.Context) (o outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			o = outcome{err: backend.Panicked(v)}
+		}
+	}()
+	h.start()
+	o.result, o.err = h.where.Execute(ctx, h.job, h)
+	if o.err != nil {
+		_ = o.err.Error() // a nil pointer in an error panics here, and not behind the turn's back
+	}
+	return o
+}
+
+// AbandonedError says that a turn was given up because something in it did not
+// end with its context.
+type AbandonedError struct {
+	TurnID string
+	// Err is why the context ended.
+	Err error
+}
+
+// Error names the turn and why its context ended.
+func (e *AbandonedError) Error() string {
+	return fmt.Sprintf("turn %s did not end within %s: %v", e.TurnID, patience, e.Err)
+}
+
+// Unwrap returns why the context ended.
+func (e *AbandonedError) Unwrap() error { return e.Err }
+

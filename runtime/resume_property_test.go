@@ -1,0 +1,145 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// drawScript draws what a model answers.
+func drawScript(t *rapid.T) []answer {
+	names := rapid.SampledFrom([]string{"good", "bad", "risky", "waits", "unknown", "bounded"})
+	args := rapid.SampledFrom([]string{`{}`, `{"a":1}`, `{"a":`})
+	var script []answer
+	for range rapid.IntRange(1, 6).Draw(t, "answers") {
+		a := answer{text: rapid.SampledFrom([]string{"", "hm"}).Draw(t, "text")}
+		for range rapid.IntRange(0, 3).Draw(t, "calls") {
+			a.calls = append(a.calls, model.ToolCall{Name: names.Draw(t, "tool"), Arguments: []byte(args.Draw(t, "args"))})
+		}
+		script = append(script, a)
+	}
+	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
+		script = append(script, answer{text: "half", err: &model.Error{Class: model.Unauthorized}})
+	}
+	return script
+}
+
+// counting is a plugin whose state decides what it does.
+var counted = plugins.NewKey[int]("test.counted", plugins.ScopeRun)
+
+var counting = plugin(func(r *plugins.Registrar) {
+	r.StateKey(counted)
+	r.Hook(plugins.StepEnd, func(_ context.Context, p *plugins.PhaseContext) error {
+		counted.Set(p, counted.Get(p)+1)
+		if counted.Get(p) == 5 {
+			p.Stop(event.Termination{Type: event.BehaviorRequested, Code: "counted"})
+		}
+		return nil
+	})
+})
+
+// waits asks once, and answers with what it is told.
+var waits = toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	if c.Resumed == nil {
+		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}}, State: json.RawMessage(`7`)}}, nil
+	}
+	return tools.TextResult(string(c.Resumed.State) + string(c.Resumed.Answers[0].Result)), nil
+})
+
+// driven runs a turn to its end, answering everything with yes; with stops it
+// stops between any two steps and goes on from the state's JSON.
+func driven(t *rapid.T, agent spec.Agent, script []answer, stops bool) (*runtime.Result, error) {
+	rt, err := withAgents(scripts(map[string][]answer{"a": script}), agent).
+		WithPlugin("cautious", cautious).WithPlugin("counting", counting).
+		WithTool("risky", risky).WithTool("waits", waits).WithTool("bounded", risky).WithTool("good", risky).
+		WithTool("bad", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
+		Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := runtime.Prompt("a", "go")
+	req.TurnID = "turn"
+	if stops {
+		req.Checkpoint = func(context.Context, *backend.State) error { return backend.ErrYield }
+	}
+	finishes := 0
+	sink := event.SinkFunc(func(ev event.Event) {
+		if ev.Terminal() && ev.Data.(*event.RunFinish).Status != event.StatusWaiting {
+			finishes++
+		}
+	})
+	for range 100 {
+		got, err := rt.Run(context.Background(), req, sink)
+		if got == nil {
+			t.Fatal(err)
+		}
+		if got.State == nil {
+			if finishes != 1 {
+				t.Errorf("%d events end the turn", finishes)
+			}
+			return got, err
+		}
+		req.State, req.Resolutions = kept(t, got.State), nil
+		for _, ticket := range got.Tickets {
+			req.Resolutions = append(req.Resolutions, yes(ticket.ID))
+		}
+	}
+	t.Fatal("the turn does not end")
+	return nil, nil
+}
+
+// outcome is what must not depend on where a turn was stopped.
+func outcome(t *rapid.T, r *runtime.Result, err error) string {
+	for i := range r.Journal {
+		r.Journal[i].Began, r.Journal[i].Duration = time.Time{}, 0
+	}
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	data, jsonErr := json.MarshalIndent(map[string]any{
+		"termination": r.Termination, "response": r.Response, "messages": r.Messages, "steps": r.Steps,
+		"usage": r.Usage, "journal": r.Journal, "session": r.Session, "error": text, "reason": r.FinishReason,
+	}, "", " ")
+	if jsonErr != nil {
+		t.Fatal(jsonErr)
+	}
+	return string(data)
+}
+
+func TestATurnComesToTheSameWhereverItIsStopped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		script := drawScript(t)
+		agent := spec.Agent{
+			ID: "a", PluginIDs: []string{"cautious", "counting"},
+			MaxRounds:     new(rapid.IntRange(0, 5).Draw(t, "rounds")),
+			ToolExecution: rapid.SampledFrom([]spec.ToolExecution{spec.Parallel, spec.Sequential}).Draw(t, "mode"),
+			ToolBudgets:   map[string]spec.ToolBudget{"bounded": {MaxCalls: rapid.IntRange(0, 2).Draw(t, "tool budget")}},
+			LoopDetection: &spec.LoopDetection{ConsecutiveThreshold: new(2), HardCutoffThreshold: new(3)},
+		}
+		if rapid.Bool().Draw(t, "budgets") {
+			agent.Budgets = &spec.Budgets{
+				MaxModelCalls: new(rapid.IntRange(1, 6).Draw(t, "model calls")), MaxToolCalls: new(rapid.IntRange(0, 6).Draw(t, "tool calls")),
+			}
+		}
+		whole, err := driven(t, agent, script, false)
+		want := outcome(t, whole, err)
+		checkMessages(t, whole.Messages)
+		pieces, err := driven(t, agent, script, true)
+		if diff := cmp.Diff(want, outcome(t, pieces, err)); diff != "" {
+			t.Errorf("stopped at every step it comes to something else (-whole +pieces):\n%s", diff)
+		}
+	})
+}

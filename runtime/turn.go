@@ -1,0 +1,150 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// Turn is a turn that runs in the background. It is safe for concurrent use.
+type Turn struct {
+	host   *host
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	result *Result
+	err    error
+
+	mu sync.Mutex
+	// asked has everything that the turn asked for so far, and its answers.
+	asked backend.State
+	// answered is signalled when an answer came.
+	answered chan struct{}
+}
+
+// Start begins a turn and returns at once. Unlike Run it does not end when it
+// has to wait: it goes on once Resolve gave it the answers. The turn ends when
+// ctx does. The errors are those of a request that cannot begin.
+func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) (*Turn, error) {
+	h, err := r.prepare(ctx, r.registry.Current(), &req, sink, nil)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	t := &Turn{host: h, cancel: cancel, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	h.watch = t.ask
+	h.job.Answered = true
+	if state := h.job.State; state != nil {
+		t.asked.Calls, t.asked.Resolved = state.Clone().Calls, state.Clone().Resolved
+	}
+	go t.run(ctx)
+	return t, nil
+}
+
+// ID returns the turn's id.
+func (t *Turn) ID() string { return t.host.turnID }
+
+// Done returns a channel that is closed when the turn is over.
+func (t *Turn) Done() <-chan struct{} { return t.done }
+
+// Wait returns what the turn came to, as Run does, once it is over. When ctx
+// ends first it returns why; the turn goes on.
+func (t *Turn) Wait(ctx context.Context) (*Result, error) {
+	select {
+	case <-t.done:
+		return t.result, t.err
+	case <-ctx.Done():
+		return nil, backend.Ended(ctx)
+	}
+}
+
+// Cancel ends the turn. The reason, which may be nil, appears in its
+// termination. Cancelling a turn that is over does nothing.
+func (t *Turn) Cancel(reason error) { t.cancel(reason) }
+
+// Tickets returns what the turn waits for now.
+func (t *Turn) Tickets() []*plugins.Ticket {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.asked.Tickets()
+}
+
+// Resolve answers something that the turn waits for, by the id of the ticket or
+// of the call. An answer may come as soon as the ticket was shown, and the same
+// one may come again. The errors are a *backend.UnknownTicketError and a
+// *backend.ResolutionError; with either nothing changed.
+func (t *Turn) Resolve(r plugins.Resolution) error {
+	t.mu.Lock()
+	err := t.asked.Resolve(r)
+	t.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case t.answered <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// ask notes what the turn asks for.
+func (t *Turn) ask(q *event.InteractionRequest) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked.Calls = append(t.asked.Calls, backend.CallState{
+		ID: q.CallID, Outcome: event.CallSuspended,
+		Tickets: []*plugins.Ticket{{
+			ID: q.ID, CallID: q.CallID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action,
+			Message: q.Message, ResponseSchema: q.ResponseSchema, Mode: plugins.ResumeMode(q.Mode),
+		}},
+	})
+}
+
+// run runs the turn from one wait to the next.
+func (t *Turn) run(ctx context.Context) {
+	defer t.cancel(nil)
+	defer close(t.done)
+	begun := time.Now()
+	for {
+		res, err := t.host.execute(ctx)
+		switch {
+		case errors.Is(err, backend.ErrYield) && res != nil && res.State != nil:
+			t.result, t.err = t.host.result(res), backend.ErrYield
+			return
+		case err != nil || res == nil || res.Termination.Type != event.Suspended || res.State == nil:
+			t.result, t.err = t.host.finish(res, err, begun)
+			return
+		}
+		t.host.suspended(res.State)
+		t.await(ctx, res.State)
+	}
+}
+
+// await waits until one of the tickets of a state has an answer, or ctx ends,
+// with which the turn then does.
+func (t *Turn) await(ctx context.Context, state *backend.State) {
+	for !t.take(state) {
+		select {
+		case <-t.answered:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take hands the answers that came to the state, and reports whether there are
+// any.
+func (t *Turn) take(state *backend.State) (any bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, ticket := range state.Tickets() {
+		if r, ok := t.asked.Resolved[ticket.ID]; ok && state.Resolve(r) == nil {
+			any = true
+		}
+	}
+	return any
+}

@@ -1,0 +1,129 @@
+package telemetry
+
+import (
+	"github.com/agentruntime/agentruntime/model"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The attributes that the conventions have no name for.
+const (
+	keyTurnID       = attribute.Key("agentruntime.turn.id")
+	keyParentTurnID = attribute.Key("agentruntime.turn.parent_id")
+	keyResumed      = attribute.Key("agentruntime.turn.resumed")
+	keyTurnStatus   = attribute.Key("agentruntime.turn.status")
+	keyTermination  = attribute.Key("agentruntime.turn.termination.type")
+	keyCode         = attribute.Key("agentruntime.turn.termination.code")
+	keySteps        = attribute.Key("agentruntime.turn.steps")
+	keyRevision     = attribute.Key("agentruntime.revision")
+	keyStep         = attribute.Key("agentruntime.step")
+	keyModelID      = attribute.Key("agentruntime.model.id")
+	keyRetries      = attribute.Key("agentruntime.model.retries")
+	keyRetryClass   = attribute.Key("agentruntime.retry.class")
+	keyRetryPlan    = attribute.Key("agentruntime.retry.plan")
+	keyRetryAttempt = attribute.Key("agentruntime.retry.attempt")
+	keyRetryWait    = attribute.Key("agentruntime.retry.wait")
+	keyCost         = attribute.Key("agentruntime.usage.cost")
+	keyCurrency     = attribute.Key("agentruntime.usage.currency")
+	keyToolEffect   = attribute.Key("agentruntime.tool.effect")
+	keyToolSource   = attribute.Key("agentruntime.tool.source")
+	keyToolOutcome  = attribute.Key("agentruntime.tool.outcome")
+	keyContentCut   = attribute.Key("agentruntime.content.truncated")
+	eventRetry      = "agentruntime.retry"
+	eventReset      = "agentruntime.stream_reset"
+	eventHandOff    = "agentruntime.hand_off"
+	stepSpan        = "step"
+	errorCancelled  = "cancelled"
+	errorTool       = "tool_error"
+	defaultToolType = "function"
+	toolSpanPrefix  = "execute_tool "
+	turnSpanPrefix  = "invoke_agent "
+	modelSpanPrefix = "chat "
+)
+
+// starts are the options that spans of the same agent, model or tool begin
+// with. They hold what samplers decide by.
+type starts struct {
+	turns  cache[turnStart, start]
+	steps  cache[string, start]
+	models cache[modelStart, start]
+	tools  cache[toolStart, start]
+}
+
+// start is how a span begins.
+type start struct {
+	name    string
+	options []trace.SpanStartOption
+}
+
+type turnStart struct {
+	agent, description, provider, model string
+}
+
+type modelStart struct {
+	agent, provider, model, modelID string
+}
+
+type toolStart struct {
+	agent, name, kind, effect, source string
+}
+
+func newStart(name string, kind trace.SpanKind, attributes ...attribute.KeyValue) *start {
+	attributes = dropEmpty(attributes)
+	return &start{name: name, options: []trace.SpanStartOption{
+		trace.WithSpanKind(kind), trace.WithAttributes(attributes...),
+	}}
+}
+
+func newTurnStart(k turnStart) *start {
+	return newStart(turnSpanPrefix+k.agent, trace.SpanKindInternal,
+		semconv.GenAIOperationNameInvokeAgent, semconv.GenAIAgentID(k.agent), semconv.GenAIAgentName(k.agent),
+		semconv.GenAIAgentDescription(k.description), providerName(k.provider), semconv.GenAIRequestModel(k.model))
+}
+
+func newStepStart(agent string) *start {
+	return newStart(stepSpan, trace.SpanKindInternal, semconv.GenAIAgentID(agent), semconv.GenAIAgentName(agent))
+}
+
+func newModelStart(k modelStart) *start {
+	return newStart(modelSpanPrefix+k.model, trace.SpanKindClient,
+		semconv.GenAIOperationNameChat, providerName(k.provider), semconv.GenAIRequestModel(k.model),
+		semconv.GenAIAgentID(k.agent), semconv.GenAIAgentName(k.agent),
+		semconv.GenAIRequestStream(true), keyModelID.String(k.modelID))
+}
+
+func newToolStart(k toolStart) *start {
+	return newStart(toolSpanPrefix+k.name, trace.SpanKindInternal,
+		semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(k.name), semconv.GenAIToolType(k.kind),
+		semconv.GenAIAgentID(k.agent), semconv.GenAIAgentName(k.agent),
+		keyToolEffect.String(k.effect), keyToolSource.String(k.source))
+}
+
+// dropEmpty returns the attributes without those whose text is empty.
+func dropEmpty(attributes []attribute.KeyValue) []attribute.KeyValue {
+	kept := attributes[:0]
+	for _, a := range attributes {
+		if a.Value.Type() != attribute.STRING || a.Value.AsString() != "" {
+			kept = append(kept, a)
+		}
+	}
+	return kept
+}
+
+// providerName returns the conventions' name of a provider: their own word for
+// vendors that they know under another one.
+func providerName(provider string) attribute.KeyValue {
+	if provider == "google" {
+		return semconv.GenAIProviderNameGCPGemini
+	}
+	return semconv.GenAIProviderNameKey.String(provider)
+}
+
+// The reasons for which an answer ends, in the words of the conventions.
+var finishReasons = map[model.FinishReason]attribute.KeyValue{
+	model.FinishStop:          semconv.GenAIResponseFinishReasons("stop"),
+	model.FinishToolCalls:     semconv.GenAIResponseFinishReasons("tool_call"),
+	model.FinishMaxTokens:     semconv.GenAIResponseFinishReasons("length"),
+	model.FinishContentFilter: semconv.GenAIResponseFinishReasons("content_filter"),
+}

@@ -1,0 +1,247 @@
+package telemetry
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/model"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+)
+
+// content writes what was said as the conventions have it: as JSON, in the form
+// of their schemas of messages.
+type content struct {
+	redact func(string) string
+	limit  int
+}
+
+func newContent(redact func(string) string, limit int) *content {
+	if redact == nil {
+		redact = func(text string) string { return text }
+	}
+	if limit <= 0 {
+		limit = DefaultMaxContent
+	}
+	return &content{redact, limit}
+}
+
+// message and part are the conventions' form of a message.
+type message struct {
+	Role         string `json:"role"`
+	Parts        []part `json:"parts"`
+	FinishReason string `json:"finish_reason,omitempty"`
+}
+
+type part struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Content   *string         `json:"content,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Response  *string         `json:"response,omitempty"`
+	Modality  string          `json:"modality,omitempty"`
+	MimeType  string          `json:"mime_type,omitempty"`
+	URI       string          `json:"uri,omitempty"`
+}
+
+// appendRequest adds the instructions and the conversation.
+func (c *content) appendRequest(attributes []attribute.KeyValue, messages []model.Message) []attribute.KeyValue {
+	w := writer{content: c, left: c.limit}
+	var instructions []part
+	for i := range messages {
+		if messages[i].Role == model.RoleSystem {
+			instructions = append(instructions, w.parts(messages[i].Parts)...)
+		}
+	}
+	cut := w.cut
+	w = writer{content: c, left: c.limit}
+	var talk []message
+	for _, m := range slices.Backward(messages) {
+		if m.Role == model.RoleSystem {
+			continue
+		}
+		if w.left <= 0 {
+			w.cut = true
+			break
+		}
+		talk = append(talk, message{Role: string(m.Role), Parts: w.parts(m.Parts)})
+	}
+	slices.Reverse(talk)
+	if len(instructions) > 0 {
+		attributes = append(attributes, semconv.GenAISystemInstructionsKey.String(encode(instructions)))
+	}
+	attributes = append(attributes, semconv.GenAIInputMessagesKey.String(encode(talk)))
+	return note(attributes, cut || w.cut)
+}
+
+// appendAnswer adds the model's answer.
+func (c *content) appendAnswer(attributes []attribute.KeyValue, m *model.Message, reason model.FinishReason) []attribute.KeyValue {
+	w := writer{content: c, left: c.limit}
+	answer := message{Role: string(model.RoleAssistant), Parts: w.parts(m.Parts), FinishReason: "error"}
+	if known, ok := finishReasons[reason]; ok {
+		answer.FinishReason = known.Value.AsStringSlice()[0]
+	}
+	attributes = append(attributes, semconv.GenAIOutputMessagesKey.String(encode([]message{answer})))
+	return note(attributes, w.cut)
+}
+
+// appendArguments adds the arguments of a tool call.
+func (c *content) appendArguments(attributes []attribute.KeyValue, arguments json.RawMessage) []attribute.KeyValue {
+	w := writer{content: c, left: c.limit}
+	attributes = append(attributes, semconv.GenAIToolCallArgumentsKey.String(string(w.json(arguments))))
+	return note(attributes, w.cut)
+}
+
+// appendResult adds what a tool call came to, as the text that the model reads.
+func (c *content) appendResult(attributes []attribute.KeyValue, parts []model.Part) []attribute.KeyValue {
+	w := writer{content: c, left: c.limit}
+	attributes = append(attributes, semconv.GenAIToolCallResultKey.String(w.text(model.PartsText(parts))))
+	return note(attributes, w.cut)
+}
+
+// text returns a text alone, redacted and cut.
+func (c *content) text(text string) string {
+	w := writer{content: c, left: c.limit}
+	return w.text(text)
+}
+
+func note(attributes []attribute.KeyValue, cut bool) []attribute.KeyValue {
+	if cut {
+		return append(attributes, keyContentCut.Bool(true))
+	}
+	return attributes
+}
+
+// writer writes one attribute.
+type writer struct {
+	*content
+	// left is how much text still fits in, in bytes, without what makes it JSON.
+	left int
+	cut  bool
+}
+
+// text redacts a text, and then cuts it: half a secret would not be known for
+// one.
+func (w *writer) text(text string) string {
+	text = w.redact(text)
+	if len(text) > w.left {
+		text, w.cut = strings.ToValidUTF8(text[:max(w.left, 0)], ""), true
+	}
+	w.left -= len(text)
+	return text
+}
+
+func (w *writer) parts(parts []model.Part) []part {
+	written := make([]part, 0, len(parts))
+	for i := range parts {
+		written = append(written, w.part(&parts[i]))
+	}
+	return written
+}
+
+func (w *writer) part(p *model.Part) part {
+	out := part{Type: string(p.Type)}
+	text := func(s string) *string {
+		s = w.text(s)
+		return &s
+	}
+	switch {
+	case p.Type == model.PartText:
+		out.Content = text(p.Text)
+	case p.Type == model.PartReasoning && p.Reasoning != nil:
+		out.Content = text(p.Reasoning.Text)
+	case p.Type == model.PartToolCall && p.ToolCall != nil:
+		out.ID, out.Name, out.Arguments = p.ToolCall.ID, p.ToolCall.Name, w.json(p.ToolCall.Arguments)
+	case p.Type == model.PartToolResult && p.ToolResult != nil:
+		out.Type, out.ID = "tool_call_response", p.ToolResult.CallID
+		out.Response = text(model.PartsText(p.ToolResult.Content))
+	case p.Blob != nil:
+		w.blob(&out, p.Blob)
+	}
+	return out
+}
+
+// blob tells that there was an image or file, and where; its bytes are not
+// kept.
+func (w *writer) blob(out *part, b *model.Blob) {
+	out.MimeType, out.Modality = b.MediaType, "document"
+	if kind, _, _ := strings.Cut(b.MediaType, "/"); kind == "image" || kind == "audio" || kind == "video" {
+		out.Modality = kind
+	}
+	if b.URI != "" {
+		out.Type, out.URI = "uri", w.text(b.URI)
+		return
+	}
+	none := ""
+	out.Type, out.Content = "blob", &none
+}
+
+// json redacts and cuts the texts in JSON one by one, so that it stays JSON. What
+// is no JSON becomes a text.
+func (w *writer) json(data json.RawMessage) json.RawMessage {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if !json.Valid(data) || dec.Decode(&v) != nil {
+		return json.RawMessage(encode(w.text(string(data))))
+	}
+	return json.RawMessage(encode(w.value(v)))
+}
+
+func (w *writer) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return w.text(v)
+	case json.Number:
+		if number := w.redact(v.String()); number != v.String() || len(number) > w.left {
+			return w.text(v.String())
+		}
+		w.left -= len(v)
+		return v
+	case []any:
+		for i := range v {
+			if w.left <= 0 {
+				w.cut = true
+				return v[:i]
+			}
+			v[i] = w.value(v[i])
+		}
+		return v
+	case map[string]any:
+		return w.object(v)
+	default:
+		return v
+	}
+}
+
+func (w *writer) object(v map[string]any) map[string]any {
+	out := make(map[string]any, len(v))
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names) // what is cut must not depend on the order of a map
+	for _, name := range names {
+		if w.left <= 0 {
+			w.cut = true
+			break
+		}
+		value := v[name]
+		out[w.text(name)] = w.value(value)
+	}
+	return out
+}
+
+// encode writes a value as JSON. The values are made here, of what JSON has.
+func encode(v any) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "null"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,57 @@
+package telemetry
+
+import (
+	"context"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+)
+
+// identity says which turn a context belongs to.
+type identity struct {
+	turn string
+	// step is the step that the turn is in, 0 before the first.
+	step atomic.Int64
+	// of is the turn itself; nil when it is not observed.
+	of *TurnSpan
+}
+
+type identityKey struct{}
+
+// WithTurn returns a context by which Fields knows the turn, for turns that no
+// Telemetry observes; StartTurn does the same.
+func WithTurn(ctx context.Context, turnID string) context.Context {
+	return context.WithValue(ctx, identityKey{}, &identity{turn: turnID})
+}
+
+// Fields returns what a log line needs to be found from a turn or trace, and
+// the other way round: turn_id, step, trace_id and span_id, as far as ctx has
+// them. It is nil when ctx has none.
+func Fields(ctx context.Context) []zap.Field {
+	id, _ := ctx.Value(identityKey{}).(*identity)
+	span := trace.SpanContextFromContext(ctx)
+	if id == nil && !span.IsValid() {
+		return nil
+	}
+	fields := make([]zap.Field, 0, 4)
+	if id != nil {
+		fields = append(fields, zap.String("turn_id", id.turn))
+		if step := id.step.Load(); step > 0 {
+			fields = append(fields, zap.Int64("step", step))
+		}
+	}
+	if span.IsValid() {
+		fields = append(fields, zap.Stringer("trace_id", span.TraceID()), zap.Stringer("span_id", span.SpanID()))
+	}
+	return fields
+}
+
+// Logger returns a logger that adds the Fields of ctx to all it logs: base
+// itself when there are none.
+func Logger(ctx context.Context, base *zap.Logger) *zap.Logger {
+	if fields := Fields(ctx); fields != nil {
+		return base.With(fields...)
+	}
+	return base
+}

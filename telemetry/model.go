@@ -1,0 +1,229 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Inference is what is known of a model call when it begins.
+type Inference struct {
+	// Provider is the type of the provider, as in openai, or its id where the
+	// type is not known.
+	Provider string
+	// ModelID is the id of the model or pool that is asked.
+	ModelID string
+	// AgentID is the agent that asks; empty is that of the turn.
+	AgentID string
+	// Request is what is asked. It is not kept, and its messages are read only
+	// when content is captured.
+	Request *model.Request
+}
+
+// ModelOutcome is what a model call came to.
+type ModelOutcome struct {
+	// Served is the vendor's name of the model that answered; empty is the one
+	// that EventServed named, or else the one that was asked.
+	Served string
+	// Reason is why the answer ended; empty when it did not.
+	Reason model.FinishReason
+	// Usage is what the call used, failed attempts included.
+	Usage model.Usage
+	// Cost is what it cost, in Currency; without a currency it is not told.
+	Cost     float64
+	Currency string
+	// Answer is read only when content is captured; it may be nil.
+	Answer *model.Message
+	// Err is why the call failed. Its class becomes error.type; its text is
+	// content.
+	Err error
+}
+
+// ModelSpan is the span of a model call, its repetitions included. The zero
+// value does nothing. It belongs to one goroutine.
+type ModelSpan struct {
+	turn    *TurnSpan
+	span    trace.Span
+	key     modelKey
+	agent   string
+	modelID string
+	begun   time.Time
+	first   time.Time
+	retries int
+}
+
+// StartModel begins the span of a model call. The context it returns is the one
+// to make the call with.
+func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Context, ModelSpan) {
+	if s == nil || call.Request == nil {
+		return ctx, ModelSpan{}
+	}
+	if call.AgentID == "" {
+		call.AgentID = s.agent
+	}
+	m := ModelSpan{
+		turn: s, key: modelKey{provider: call.Provider, model: call.Request.Model},
+		agent: call.AgentID, modelID: call.ModelID, begun: time.Now(),
+	}
+	if s.span != nil {
+		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model, m.modelID}, newModelStart)
+		if ctx, m.span = s.telemetry.begin(ctx, begin); m.span != nil {
+			s.telemetry.ask(m.span, call.Request)
+		}
+	}
+	return ctx, m
+}
+
+// ask tells what a model is asked.
+func (t *Telemetry) ask(span trace.Span, r *model.Request) {
+	var list [8]attribute.KeyValue
+	attributes := list[:0]
+	if r.SessionID != "" {
+		attributes = append(attributes, semconv.GenAIConversationID(r.SessionID))
+	}
+	if r.MaxOutputTokens != 0 {
+		attributes = append(attributes, semconv.GenAIRequestMaxTokens(r.MaxOutputTokens))
+	}
+	if r.Temperature != nil {
+		attributes = append(attributes, semconv.GenAIRequestTemperature(*r.Temperature))
+	}
+	if r.TopP != nil {
+		attributes = append(attributes, semconv.GenAIRequestTopP(*r.TopP))
+	}
+	if r.Output != nil {
+		attributes = append(attributes, semconv.GenAIOutputTypeJSON)
+	}
+	if t.content != nil {
+		attributes = t.content.appendRequest(attributes, r.Messages)
+	}
+	span.SetAttributes(attributes...)
+}
+
+// Observe takes in an event of the answer: the first one that carries something
+// of it, the model that serves, and repetitions. It keeps nothing of the event.
+func (m *ModelSpan) Observe(ev *model.Event) {
+	if m.turn == nil {
+		return
+	}
+	switch ev.Type {
+	case model.EventText, model.EventReasoning, model.EventReasoningEncrypted, model.EventToolCallStart:
+		if m.first.IsZero() {
+			m.first = time.Now()
+		}
+	case model.EventServed:
+		m.key.served = ev.Name
+		if ev.ID != "" {
+			m.modelID = ev.ID
+		}
+	case model.EventRetry:
+		if ev.Retry != nil {
+			m.retry(ev.Retry)
+		}
+	case model.EventReset:
+		if m.span != nil {
+			m.span.AddEvent(eventReset)
+		}
+	default:
+	}
+}
+
+func (m *ModelSpan) retry(r *model.Retry) {
+	m.retries++
+	metrics := m.turn.telemetry.metrics
+	key := retryKey{m.key.provider, m.key.model, string(r.Class), string(r.Plan)}
+	metrics.retries.Add(context.Background(), 1, metrics.again.get(key, newRetryMeasured).add...)
+	if m.span == nil {
+		return
+	}
+	attributes := dropEmpty([]attribute.KeyValue{
+		keyRetryClass.String(string(r.Class)), keyRetryPlan.String(string(r.Plan)),
+		keyRetryAttempt.Int(r.Attempt), keyRetryWait.Float64(r.Wait.Seconds()),
+	})
+	m.span.AddEvent(eventRetry, trace.WithAttributes(attributes...))
+}
+
+// End ends the span. The cost is counted here, and nowhere else, so that no
+// model call is counted twice.
+func (m *ModelSpan) End(o ModelOutcome) {
+	if m.turn == nil {
+		return
+	}
+	m.key.failure = errorType(o.Err)
+	if o.Served != "" {
+		m.key.served = o.Served
+	}
+	if m.key.served == "" && o.Err == nil {
+		m.key.served = m.key.model
+	}
+	if m.span != nil {
+		m.conclude(&o)
+		m.span.End()
+	}
+	m.measure(&o)
+	m.turn = nil
+}
+
+func (m *ModelSpan) conclude(o *ModelOutcome) {
+	var list [16]attribute.KeyValue
+	attributes := appendUsage(list[:0], &o.Usage)
+	if m.key.served != "" {
+		attributes = append(attributes, semconv.GenAIResponseModel(m.key.served), keyModelID.String(m.modelID))
+	}
+	if reason, ok := finishReasons[o.Reason]; ok {
+		attributes = append(attributes, reason)
+	}
+	if !m.first.IsZero() {
+		attributes = append(attributes, semconv.GenAIResponseTimeToFirstChunk(m.first.Sub(m.begun).Seconds()))
+	}
+	if m.retries > 0 {
+		attributes = append(attributes, keyRetries.Int(m.retries))
+	}
+	if o.Currency != "" {
+		attributes = append(attributes, keyCost.Float64(o.Cost), keyCurrency.String(o.Currency))
+	}
+	t := m.turn.telemetry
+	if t.content != nil && o.Answer != nil {
+		attributes = t.content.appendAnswer(attributes, o.Answer, o.Reason)
+	}
+	m.span.SetAttributes(t.fail(m.span, attributes, m.key.failure, o.Err)...)
+}
+
+func (m *ModelSpan) measure(o *ModelOutcome) {
+	ctx, metrics := context.Background(), m.turn.telemetry.metrics
+	by := metrics.models.get(m.key, newModelMeasured)
+	metrics.modelDuration.Record(ctx, time.Since(m.begun).Seconds(), by.call.record...)
+	if !m.first.IsZero() {
+		metrics.firstChunk.Record(ctx, m.first.Sub(m.begun).Seconds(), by.call.record...)
+	}
+	if o.Usage.Total() > 0 {
+		metrics.tokens.Record(ctx, int64(o.Usage.Input), by.input.record...)
+		metrics.tokens.Record(ctx, int64(o.Usage.Output), by.output.record...)
+	}
+	if o.Currency != "" && o.Cost > 0 {
+		key := costKey{m.agent, m.modelID, o.Currency}
+		metrics.cost.Add(ctx, o.Cost, metrics.costs.get(key, newCostMeasured).add...)
+	}
+}
+
+// errorType returns the class of an error, as error.type has it.
+func errorType(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*model.Error](err); ok && e != nil {
+		return string(e.Class)
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errorCancelled
+	case errors.Is(err, context.DeadlineExceeded):
+		return string(model.Timeout)
+	default:
+		return "_OTHER" // the conventions' word for what has no class
+	}
+}

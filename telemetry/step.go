@@ -1,0 +1,44 @@
+package telemetry
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// StepSpan is the span of a step. The zero value does nothing.
+type StepSpan struct {
+	turn *TurnSpan
+	span trace.Span
+}
+
+// StartStep begins the span of a step, with its number from 1 and the agent that
+// has the conversation. The model and tool calls of the step belong into the
+// context it returns. From then on Fields gives the number to what is logged in
+// the turn. The steps of a turn come one after another.
+func (s *TurnSpan) StartStep(ctx context.Context, number int, agentID string) (context.Context, StepSpan) {
+	if s == nil {
+		return ctx, StepSpan{}
+	}
+	s.step.Store(int64(number))
+	if s.span == nil {
+		return ctx, StepSpan{}
+	}
+	ctx, span := s.telemetry.begin(ctx, s.telemetry.starts.steps.get(agentID, newStepStart))
+	if span != nil {
+		span.SetAttributes(keyStep.Int(number))
+	}
+	return ctx, StepSpan{s, span}
+}
+
+// End ends the span. With an error it has the status Error, and the error's
+// class in error.type.
+func (s StepSpan) End(err error) {
+	if s.span == nil {
+		return
+	}
+	if failure := errorType(err); failure != "" {
+		s.span.SetAttributes(s.turn.telemetry.fail(s.span, nil, failure, err)...)
+	}
+	s.span.End()
+}

@@ -1,0 +1,88 @@
+// Package telemetry shows what agents do in OpenTelemetry's terms: a span per
+// turn, step, model call and tool call, and metrics of the same. Names and
+// attributes follow the semantic conventions for generative AI; what they have
+// no name for begins with agentruntime.
+//
+// A nil *Telemetry, a nil *TurnSpan and the zero values of the other spans are
+// valid and do nothing: code that is observed need not ask whether it is.
+package telemetry
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/otel/metric"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+	nooptrace "go.opentelemetry.io/otel/trace/noop"
+)
+
+// scopeName is the instrumentation scope of all spans and metrics.
+const scopeName = "github.com/agentruntime/agentruntime/telemetry"
+
+// DefaultMaxContent is how much text one attribute may hold when Settings do
+// not say, in bytes.
+const DefaultMaxContent = 16 << 10
+
+// Settings say where telemetry goes and how much it tells.
+type Settings struct {
+	// TracerProvider takes the spans; nil for none.
+	TracerProvider trace.TracerProvider
+	// MeterProvider takes the metrics; nil for none.
+	MeterProvider metric.MeterProvider
+	// CaptureContent puts into the spans what was said: the messages, the
+	// arguments and results of tools, the texts of errors. Without it spans hold
+	// names, numbers and ids only. Content can be personal and secret: whoever
+	// can read the traces can read it.
+	CaptureContent bool
+	// Redact is applied to every text before it is cut and kept; nil keeps it as
+	// it is. It is called from many goroutines at once.
+	Redact func(string) string
+	// MaxContent is how much text one attribute may hold, in bytes; 0 or less is
+	// DefaultMaxContent. Of a conversation the latest messages are kept.
+	MaxContent int
+
+	_ struct{} // keyed literals only
+}
+
+// Telemetry makes the spans and metrics of turns. It is safe for concurrent
+// use.
+type Telemetry struct {
+	// tracer is nil when nobody takes the spans.
+	tracer  trace.Tracer
+	metrics *metrics
+	content *content
+	starts  starts
+}
+
+// New returns what makes the spans and metrics. It is nil, which is valid and
+// costs nothing, when there is no provider that does anything. The error says
+// that the meter provider refused an instrument. The providers stay the
+// caller's, who shuts them down when the last turn is over.
+func New(s Settings) (*Telemetry, error) {
+	spans, numbers := s.TracerProvider, s.MeterProvider
+	if _, idle := spans.(nooptrace.TracerProvider); idle {
+		spans = nil
+	}
+	if _, idle := numbers.(noopmetric.MeterProvider); idle {
+		numbers = nil
+	}
+	if spans == nil && numbers == nil {
+		return nil, nil //nolint:nilnil // nil is a Telemetry that does nothing
+	}
+	t := &Telemetry{}
+	if spans != nil {
+		t.tracer = spans.Tracer(scopeName, trace.WithSchemaURL(semconv.SchemaURL))
+	}
+	if numbers == nil {
+		numbers = noopmetric.NewMeterProvider()
+	}
+	var err error
+	if t.metrics, err = newMetrics(numbers.Meter(scopeName, metric.WithSchemaURL(semconv.SchemaURL))); err != nil {
+		return nil, fmt.Errorf("make the instruments: %w", err)
+	}
+	if s.CaptureContent {
+		t.content = newContent(s.Redact, s.MaxContent)
+	}
+	return t, nil
+}

@@ -1,0 +1,232 @@
+package telemetry
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Turn is what is known of a turn when it begins. Empty fields are left out.
+type Turn struct {
+	// AgentID is the agent that works on the turn; it is its name too.
+	AgentID string
+	// Description is what the agent is for.
+	Description string
+	// Provider is the type of the provider of the agent's model, as in openai,
+	// or its id where the type is not known.
+	Provider string
+	// Model is the vendor's name of the agent's model; empty for a pool.
+	Model string
+
+	TurnID    string
+	SessionID string
+	// Revision is the number of the revision that the turn resolved in.
+	Revision uint64
+	// ParentTurnID is the turn that delegated this one.
+	ParentTurnID string
+	// Resumed tells that the turn goes on where it was stopped or suspended.
+	Resumed bool
+}
+
+// TurnOutcome is what a turn came to.
+type TurnOutcome struct {
+	Status      event.Status
+	Termination event.Termination
+	Steps       int
+	Usage       model.Usage
+	// Cost is nil when no model has a price.
+	Cost         *event.Cost
+	FinishReason model.FinishReason
+	// Err is why the turn failed; its text is content.
+	Err error
+}
+
+// TurnSpan is the span of a running turn. It is safe for concurrent use, and a
+// nil one does nothing.
+type TurnSpan struct {
+	identity
+	telemetry *Telemetry
+	// span is nil when nobody takes the spans, or the turn is not sampled.
+	span  trace.Span
+	agent string
+	begun time.Time
+	ended atomic.Bool
+}
+
+// StartTurn begins the span of a turn, as a child of the span in ctx: that of a
+// tool call makes the turn its delegate. The context it returns carries the
+// span, and the TurnSpan for TurnFromContext; both are for everything that
+// happens in the turn. Each TurnSpan has to be ended.
+func (t *Telemetry) StartTurn(ctx context.Context, turn Turn) (context.Context, *TurnSpan) {
+	if t == nil {
+		return ctx, nil
+	}
+	s := &TurnSpan{telemetry: t, agent: turn.AgentID, begun: time.Now()}
+	s.turn, s.of = turn.TurnID, s
+	if t.tracer != nil {
+		begin := t.starts.turns.get(turnStart{turn.AgentID, turn.Description, turn.Provider, turn.Model}, newTurnStart)
+		ctx, s.span = t.begin(ctx, begin)
+		s.describe(&turn)
+	}
+	t.metrics.active.Add(ctx, 1, t.metrics.agents.get(s.agent, newAgentMeasured).add...)
+	return context.WithValue(ctx, identityKey{}, &s.identity), s
+}
+
+// begin begins a span. The span is nil when it records nothing; its children
+// are not sampled then either.
+func (t *Telemetry) begin(ctx context.Context, begin *start) (context.Context, trace.Span) {
+	ctx, span := t.tracer.Start(ctx, begin.name, begin.options...)
+	if !span.IsRecording() {
+		return ctx, nil
+	}
+	return ctx, span
+}
+
+func (s *TurnSpan) describe(turn *Turn) {
+	if s.span == nil {
+		return
+	}
+	// The largest number of attributes that are set here.
+	var list [5]attribute.KeyValue
+	attributes := append(list[:0], keyTurnID.String(turn.TurnID))
+	if turn.SessionID != "" {
+		attributes = append(attributes, semconv.GenAIConversationID(turn.SessionID))
+	}
+	if turn.Revision != 0 {
+		attributes = append(attributes, keyRevision.Int64(int64(turn.Revision)))
+	}
+	if turn.ParentTurnID != "" {
+		attributes = append(attributes, keyParentTurnID.String(turn.ParentTurnID))
+	}
+	if turn.Resumed {
+		attributes = append(attributes, keyResumed.Bool(true))
+	}
+	s.span.SetAttributes(attributes...)
+}
+
+// TurnFromContext returns the turn that ctx belongs to; nil, which is valid,
+// when it belongs to none or the turn is not observed.
+func TurnFromContext(ctx context.Context) *TurnSpan {
+	if id, ok := ctx.Value(identityKey{}).(*identity); ok {
+		return id.of
+	}
+	return nil
+}
+
+// HandOff tells that another agent has the conversation from now on.
+func (s *TurnSpan) HandOff(agentID string) {
+	if s != nil && s.span != nil {
+		s.span.AddEvent(eventHandOff, trace.WithAttributes(semconv.GenAIAgentID(agentID)))
+	}
+}
+
+// End ends the span. A turn ends once: what comes later changes nothing. Turns
+// that failed have the status Error, with the code of their termination in
+// error.type, or its type where it has no code; those that were cancelled have
+// error.type cancelled, and no status.
+func (s *TurnSpan) End(o TurnOutcome) {
+	if s == nil || s.ended.Swap(true) {
+		return
+	}
+	failure := turnFailure(o.Status, &o.Termination)
+	if s.span != nil {
+		s.conclude(&o, failure)
+		s.span.End()
+	}
+	m, ctx := s.telemetry.metrics, context.Background()
+	agent := m.agents.get(s.agent, newAgentMeasured)
+	m.active.Add(ctx, -1, agent.add...)
+	m.steps.Record(ctx, int64(o.Steps), agent.record...)
+	m.turnDuration.Record(ctx, time.Since(s.begun).Seconds(),
+		m.turns.get(turnKey{s.agent, string(o.Status), failure}, newTurnMeasured).record...)
+}
+
+func (s *TurnSpan) conclude(o *TurnOutcome, failure string) {
+	var list [16]attribute.KeyValue
+	attributes := append(list[:0], keyTurnStatus.String(string(o.Status)), keySteps.Int(o.Steps))
+	if o.Termination.Type != "" {
+		attributes = append(attributes, keyTermination.String(string(o.Termination.Type)))
+	}
+	if o.Termination.Code != "" {
+		attributes = append(attributes, keyCode.String(o.Termination.Code))
+	}
+	attributes = appendUsage(attributes, &o.Usage)
+	if o.Cost != nil {
+		attributes = append(attributes, keyCost.Float64(o.Cost.Amount), keyCurrency.String(o.Cost.Currency))
+	}
+	if reason, ok := finishReasons[o.FinishReason]; ok {
+		attributes = append(attributes, reason)
+	}
+	s.span.SetAttributes(s.telemetry.fail(s.span, attributes, failure, o.Err)...)
+}
+
+// turnFailure returns the error.type of a turn, "" for one that ended well.
+func turnFailure(status event.Status, end *event.Termination) string {
+	switch {
+	case status == event.StatusCanceled:
+		return errorCancelled
+	case status != event.StatusFailed:
+		return ""
+	case end.Type == event.Failed && end.Code != "":
+		return end.Code
+	case end.Type != "":
+		return string(end.Type)
+	default:
+		return string(event.Failed)
+	}
+}
+
+// fail gives a span the status of its failure, and returns the attributes with
+// its error.type. The text of the error is content, so that without content the
+// status says the type only.
+func (t *Telemetry) fail(span trace.Span, attributes []attribute.KeyValue, failure string, err error) []attribute.KeyValue {
+	if failure == "" {
+		return attributes
+	}
+	if failure != errorCancelled {
+		text := failure
+		if err != nil && t.content != nil {
+			text = t.content.text(err.Error())
+		}
+		span.SetStatus(codes.Error, text)
+	}
+	return append(attributes, semconv.ErrorTypeKey.String(failure))
+}
+
+func appendUsage(attributes []attribute.KeyValue, u *model.Usage) []attribute.KeyValue {
+	if *u == (model.Usage{}) {
+		return attributes
+	}
+	attributes = append(attributes, semconv.GenAIUsageInputTokens(u.Input), semconv.GenAIUsageOutputTokens(u.Output))
+	if u.CacheRead != 0 {
+		attributes = append(attributes, semconv.GenAIUsageCacheReadInputTokens(u.CacheRead))
+	}
+	if u.CacheWrite != 0 {
+		attributes = append(attributes, semconv.GenAIUsageCacheCreationInputTokens(u.CacheWrite))
+	}
+	if u.Reasoning != 0 {
+		attributes = append(attributes, semconv.GenAIUsageReasoningOutputTokens(u.Reasoning))
+	}
+	return attributes
+}
+
+// Resolved measures how long it took to resolve an agent. A failure is a word
+// for what was wrong, "" for a success; an agent that could not be resolved is
+// not named, because whoever asks may call it anything.
+func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Duration, failure string) {
+	if t == nil {
+		return
+	}
+	if failure != "" {
+		agentID = ""
+	}
+	m := t.metrics
+	m.resolve.Record(ctx, took.Seconds(), m.plans.get(resolveKey{agentID, failure}, newResolveMeasured).record...)
+}

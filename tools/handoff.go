@@ -1,0 +1,45 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// HandOffPrefix begins the id of every tool that hands the conversation to
+// another agent.
+const HandOffPrefix = "hand_off_to_"
+
+// HandOffID returns the id of the tool that hands the conversation to an agent.
+// It is made as DelegateID makes one.
+func HandOffID(agentID string) string {
+	return HandOffPrefix + DelegateID(agentID)[len(DelegatePrefix):]
+}
+
+// HandOff is the tool that hands the conversation to another agent.
+type HandOff struct {
+	// AgentID is the agent that takes over.
+	AgentID string
+	// Description tells the calling model what the agent is for.
+	Description string
+}
+
+var _ Tool = (*HandOff)(nil)
+
+var handOffParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
+
+// Descriptor describes the agent to the calling model.
+func (h *HandOff) Descriptor() Descriptor {
+	return Descriptor{
+		Description: "Hands the whole conversation to another agent, which answers from here on: " + h.Description,
+		Parameters:  handOffParameters,
+		Effect:      Idempotent,
+	}
+}
+
+// Call asks for the hand-off, which happens when the step is over.
+func (h *HandOff) Call(ctx context.Context, call *Call) (Result, error) {
+	if err := call.Host.HandOff(ctx, h.AgentID); err != nil {
+		return Result{}, err
+	}
+	return TextResult("The conversation goes to agent " + h.AgentID + "."), nil
+}

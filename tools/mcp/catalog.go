@@ -1,0 +1,187 @@
+package mcptool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+const (
+	// catalogVersion is the version of the format of catalogues.
+	catalogVersion = 1
+	// maxCatalog bounds a list of tools, in bytes.
+	maxCatalog = 5 << 20
+	// maxTools bounds how many tools a server may have.
+	maxTools = 512
+	// maxDescription bounds what a server says of one tool, in bytes.
+	maxDescription = 4096
+	// maxName bounds the names that a server gives, in bytes.
+	maxName = 256
+)
+
+// catalog is what a server says of its tools. It is immutable.
+type catalog struct {
+	// Version is the version of the format.
+	Version int `json:"version"`
+	// Fingerprint names the settings under which the server was asked.
+	Fingerprint string     `json:"fingerprint"`
+	Server      serverInfo `json:"server"`
+	// Tools are sorted by name.
+	Tools []toolInfo `json:"tools"`
+}
+
+// serverInfo is what a server calls itself.
+type serverInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// toolInfo is what a server says of a tool.
+type toolInfo struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  annotations     `json:"annotations,omitzero"`
+}
+
+// annotations are the hints that the runtime makes use of.
+type annotations struct {
+	ReadOnly   bool `json:"readOnlyHint,omitempty"`
+	Idempotent bool `json:"idempotentHint,omitempty"`
+}
+
+// effect returns the class of a tool's effect.
+func (a annotations) effect() tools.Effect {
+	switch {
+	case a.ReadOnly:
+		return tools.Read
+	case a.Idempotent:
+		return tools.Idempotent
+	default:
+		return tools.Once
+	}
+}
+
+// newCatalog returns the catalogue of what a server said, cleaned and sorted.
+func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog {
+	c := &catalog{Version: catalogVersion, Fingerprint: fingerprint, Server: server, Tools: slices.Clone(list)}
+	c.clean()
+	return c
+}
+
+// clean bounds the texts and sorts the tools. Cleaning twice changes nothing.
+func (c *catalog) clean() {
+	c.Server.Name, c.Server.Version = cleanText(c.Server.Name, maxName), cleanText(c.Server.Version, maxName)
+	for i := range c.Tools {
+		t := &c.Tools[i]
+		t.Description = cleanText(t.Description, maxDescription)
+		t.InputSchema, t.OutputSchema = compact(t.InputSchema), compact(t.OutputSchema)
+	}
+	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// compact returns a schema without insignificant space, so that one from a file
+// compares with one from a server; nil for null.
+func compact(raw json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil || out.String() == "null" {
+		return nil // what came out of a decoder is JSON
+	}
+	return out.Bytes()
+}
+
+// cleanText takes control characters out of a text, and characters that change
+// the direction of what stands around them, and bounds it to limit bytes.
+func cleanText(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}
+
+// encode returns the catalogue as its file holds it.
+func (c *catalog) encode() ([]byte, error) {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	data = append(data, '\n')
+	if len(data) > maxCatalog {
+		return nil, fmt.Errorf("the list of tools has %d bytes; at most %d are allowed", len(data), maxCatalog)
+	}
+	return data, nil
+}
+
+// decodeCatalog reads what encode wrote. The file may have been changed since:
+// it is checked like what a server says.
+func decodeCatalog(data []byte) (*catalog, error) {
+	if len(data) > maxCatalog {
+		return nil, fmt.Errorf("it has more than %d bytes", maxCatalog)
+	}
+	var head struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, errors.New("it is no JSON object of a catalogue")
+	}
+	if head.Version == nil || *head.Version != catalogVersion {
+		return nil, errors.New("it is of another version of the format")
+	}
+	c := new(catalog)
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, errors.New("it is no catalogue: a field has a value of another type")
+	}
+	if len(c.Tools) > maxTools {
+		return nil, fmt.Errorf("it lists %d tools; at most %d are allowed", len(c.Tools), maxTools)
+	}
+	c.clean()
+	return c, nil
+}
+
+// fingerprint names what decides which server an entry means. Secrets do not
+// enter it, and neither does anything that leaves the server the same.
+func (c *Config) fingerprint(s *tools.Settings) string {
+	dir := c.Dir
+	if relative, err := filepath.Rel(s.Dir, c.Dir); err == nil && c.Dir != "" {
+		dir = filepath.ToSlash(relative) // where the runtime was started does not count
+	}
+	auth := ""
+	if c.Auth != nil {
+		auth = c.Auth.Type + " " + c.Auth.ClientID + " " + strings.Join(c.Auth.Scopes, " ")
+	}
+	data, err := json.Marshal([]any{
+		c.Command, dir, slices.Sorted(maps.Keys(c.Env)),
+		c.URL, slices.Sorted(maps.Keys(c.Headers)), auth,
+	})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,252 @@
+package mcptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/go-cmp/cmp"
+)
+
+// known makes a server whose catalogue file lists tools.
+func known(t *testing.T, c Config, list ...toolInfo) *server {
+	t.Helper()
+	c.Command = []string{"server"}
+	c.Catalog = filepath.Join(t.TempDir(), "c.json")
+	if err := writeCatalog(c.Catalog, newCatalog(c.fingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, list)); err != nil {
+		t.Fatal(err)
+	}
+	made, err := create(tools.Settings{ID: "fake"}, &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.(*server)
+}
+
+func info(name string) toolInfo { return toolInfo{Name: name, InputSchema: object} }
+
+func memberIDs(s *server) string {
+	members, _ := s.Members()
+	ids := make([]string, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestTheToolsOfACatalogue(t *testing.T) {
+	t.Parallel()
+	none, own := "", "own_"
+	loop := toolInfo{Name: "b", InputSchema: json.RawMessage(`{"$ref":"https://elsewhere.example/schema"}`)}
+	for name, tt := range map[string]struct {
+		config Config
+		list   []toolInfo
+		want   string
+		found  string
+	}{
+		"all":                     {Config{}, []toolInfo{info("b"), info("a")}, "mcp__fake__a mcp__fake__b", ""},
+		"none":                    {Config{}, nil, "", ""},
+		"no prefix":               {Config{Prefix: &none}, []toolInfo{info("a")}, "a", ""},
+		"another prefix":          {Config{Prefix: &own}, []toolInfo{info("a")}, "own_a", ""},
+		"allowed":                 {Config{Filter: &Filter{Allow: []string{"a*", "c"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a mcp__fake__ab", ""},
+		"denied":                  {Config{Filter: &Filter{Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a", ""},
+		"allowed and denied":      {Config{Filter: &Filter{Allow: []string{"a*"}, Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab")}, "mcp__fake__a", ""},
+		"nothing is allowed":      {Config{Filter: &Filter{Allow: []string{}}}, []toolInfo{info("a")}, "", ""},
+		"without parameters":      {Config{}, []toolInfo{{Name: "a"}}, "mcp__fake__a", ""},
+		"twice":                   {Config{}, []toolInfo{info("a"), info("a")}, "mcp__fake__a", "warning[duplicate-id]"},
+		"no name":                 {Config{}, []toolInfo{info(""), info("a")}, "mcp__fake__a", "warning[invalid-id]"},
+		"a name without end":      {Config{}, []toolInfo{info(strings.Repeat("a", 300))}, "", "warning[invalid-id]"},
+		"names that look alike":   {Config{}, []toolInfo{info("a.b"), info("a/b")}, "mcp__fake__a_b_4b2c6838 mcp__fake__a_b_c9f915d0", ""},
+		"one id for two names":    {Config{Prefix: &none}, []toolInfo{info("a.b"), info(toolID("", "a.b"))}, toolID("", "a.b"), "error[tool-id-conflict]"},
+		"no schema of arguments":  {Config{}, []toolInfo{info("a"), {Name: "b", InputSchema: json.RawMessage(`{"type":7}`)}}, "mcp__fake__a", "warning[invalid-schema]"},
+		"arguments as a list":     {Config{}, []toolInfo{{Name: "b", InputSchema: json.RawMessage(`{"type":"array"}`)}}, "", "warning[invalid-schema]"},
+		"a schema from elsewhere": {Config{}, []toolInfo{info("a"), loop}, "mcp__fake__a", "warning[invalid-schema]"},
+		"no schema of results":    {Config{}, []toolInfo{{Name: "b", OutputSchema: json.RawMessage(`"x"`)}}, "", "warning[invalid-schema]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := known(t, tt.config, tt.list...)
+			_, found := s.Members()
+			if got := memberIDs(s); got != tt.want || codes(found) != tt.found {
+				t.Errorf("the tools are %s with %v, want %s with %s", got, found, tt.want, tt.found)
+			}
+		})
+	}
+}
+
+func TestASettingGoesBeforeWhatTheServerSays(t *testing.T) {
+	t.Parallel()
+	s := known(t, Config{Effect: tools.Once, Timeout: duration(3 * time.Second), Serial: true}, toolInfo{Name: "a", Annotations: annotations{ReadOnly: true}})
+	d := entries(t, s)["mcp__fake__a"].Descriptor
+	if d.Effect != tools.Once || d.Timeout != 3*time.Second || !d.Serial {
+		t.Errorf("the tool is %+v", d)
+	}
+}
+
+func TestWhyThereIsNoCatalogue(t *testing.T) {
+	t.Parallel()
+	c := Config{Command: []string{"server"}, Catalog: filepath.Join(t.TempDir(), "c.json")}
+	sound, err := newCatalog(c.fingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, []toolInfo{info("a")}).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for content, want := range map[string]string{
+		"\x00absent":                           "there is no catalogue",
+		"":                                     "it is no JSON object of a catalogue",
+		"[]":                                   "it is no JSON object of a catalogue",
+		"{}":                                   "it is of another version of the format",
+		`{"version":2}`:                        "it is of another version of the format",
+		`{"version":1,"tools":{}}`:             "a field has a value of another type",
+		`{"version":1}`:                        "it was made for other settings of the entry",
+		string(sound[:len(sound)/2]):           "it is no JSON object of a catalogue",
+		strings.Repeat(" ", maxCatalog) + "{}": "it has more than 5242880 bytes",
+		`{"version":1,"tools":[` + strings.Repeat(`{"name":"x"},`, maxTools) + `{"name":"x"}]}`: "it lists 513 tools",
+	} {
+		_ = os.Remove(c.Catalog)
+		if content != "\x00absent" {
+			if err := os.WriteFile(c.Catalog, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made, err := create(tools.Settings{ID: "fake"}, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		members, found := made.(tools.Bundle).Members()
+		if members != nil || len(found) != 1 || found[0].Code != diag.NoCatalog || found[0].Severity != diag.Warning || !strings.Contains(found[0].Message, want) {
+			t.Errorf("%.60q: %v, want %s", content, found, want)
+		}
+	}
+}
+
+func TestWhatAServerSaysIsBoundedAndCleaned(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"two\nlines\tand more":    "two\nlines\tand more",
+		"a\x00b\x1b[31mred\r":     "ab[31mred",
+		"left\u202Eright\u2066":   "leftright",
+		"bad \xff byte":           "bad \uFFFD byte",
+		strings.Repeat("é", 3000): strings.Repeat("é", 2046) + "…",
+		strings.Repeat("x", 4096): strings.Repeat("x", 4096),
+	} {
+		if got := cleanText(text, maxDescription); got != want {
+			t.Errorf("%.40q becomes %.40q (%d bytes)", text, got, len(got))
+		}
+	}
+}
+
+func TestACatalogueIsTheSameInItsFile(t *testing.T) {
+	t.Parallel()
+	list := []toolInfo{
+		{Name: "b", Description: "<b> & c", InputSchema: json.RawMessage(`{"type": "object",  "properties": {"x": {"const": 12345678901234567890}}}`)},
+		{Name: "a", Annotations: annotations{ReadOnly: true}, OutputSchema: json.RawMessage(`null`)},
+	}
+	name := filepath.Join(t.TempDir(), "deep", "er", "c.json")
+	c := newCatalog("print", serverInfo{Name: "s", Version: "1"}, list)
+	if err := writeCatalog(name, c); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readCatalog(name, "print")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, read); diff != "" || !same(c, read) {
+		t.Error(diff)
+	}
+	before, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeCatalog(name, read); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(name); err != nil || !os.SameFile(before, after) {
+		t.Error("a file that says the same was written again")
+	}
+	if left, err := os.ReadDir(filepath.Dir(name)); err != nil || len(left) != 1 {
+		t.Errorf("the directory has %v (%v)", left, err)
+	}
+}
+
+func TestWhatTheFingerprintTellsApart(t *testing.T) {
+	t.Parallel()
+	base := func() Config {
+		return Config{Command: []string{"a"}, Dir: "/etc/x/srv", Env: map[string]string{"KEY": "1"}}
+	}
+	here := &tools.Settings{ID: "a", Dir: "/etc/x"}
+	first := base()
+	want := first.fingerprint(here)
+	for name, change := range map[string]func(*Config) *tools.Settings{
+		"a secret": func(c *Config) *tools.Settings { c.Env["KEY"] = "2"; return here },
+		"what is shown": func(c *Config) *tools.Settings {
+			c.MaxOutput = 300
+			c.Filter = &Filter{Deny: []string{"x"}}
+			return here
+		},
+		"where it stands": func(c *Config) *tools.Settings { c.Dir = "../x/srv"; return &tools.Settings{ID: "a", Dir: "../x"} },
+	} {
+		c := base()
+		if s := change(&c); c.fingerprint(s) != want {
+			t.Errorf("%s changes the fingerprint", name)
+		}
+	}
+	for name, change := range map[string]func(*Config){
+		"the command": func(c *Config) { c.Command = []string{"a", "b"} },
+		"the dir":     func(c *Config) { c.Dir = "/srv" },
+		"a variable":  func(c *Config) { c.Env["MORE"] = "1" },
+		"the url":     func(c *Config) { c.URL = "https://x.example" },
+		"the client":  func(c *Config) { c.Auth = &Auth{Type: authClientCredentials, ClientID: "me"} },
+	} {
+		c := base()
+		if change(&c); c.fingerprint(here) == want {
+			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+}
+
+func FuzzDecodeCatalog(f *testing.F) {
+	sound, err := newCatalog("print", serverInfo{Name: "s"}, []toolInfo{info("a"), {Name: "b.c", Description: "d\x00"}}).encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sound)
+	f.Add([]byte(`{"version":1,"tools":[{"name":"a","inputSchema":{"$ref":"#"}},null]}`))
+	f.Add([]byte(`{"version":1,"tools":[{"inputSchema":[1,{}]}]}`))
+	s := &server{id: "fake", filter: &filter{all: true}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := decodeCatalog(data)
+		if err != nil {
+			return
+		}
+		for i := range c.Tools {
+			if d := c.Tools[i].Description; len(d) > maxDescription || !utf8.ValidString(d) {
+				t.Errorf("the description is %q", d)
+			}
+		}
+		members, _ := s.expand(c)
+		for _, m := range members {
+			if entry, list := tools.Compile(m.ID, m.Tool, tools.Source{}); entry == nil {
+				t.Errorf("the tool %q is unsound: %v", m.ID, list)
+			}
+		}
+		again, err := c.encode()
+		if err != nil {
+			return // it has grown too large by its indentation
+		}
+		read, err := decodeCatalog(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		third, err := read.encode()
+		if err != nil || !bytes.Equal(again, third) {
+			t.Errorf("%s becomes %s (%v)", again, third, err)
+		}
+	})
+}

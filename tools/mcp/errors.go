@@ -1,0 +1,102 @@
+package mcptool
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Error says that a server could not be reached, or that it did not keep to the
+// protocol.
+type Error struct {
+	// Server is the id of the entry.
+	Server string
+	Err    error
+}
+
+// Error names the server and the cause.
+func (e *Error) Error() string { return fmt.Sprintf("mcp server %s: %v", e.Server, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrClosed is the cause when the runtime has closed the connection.
+var ErrClosed = errors.New("the connection is closed")
+
+// pausedError says that a server which keeps failing is left alone for a while.
+type pausedError struct {
+	pause time.Duration
+	last  error
+}
+
+// Error says for how long, and what happened last.
+func (e *pausedError) Error() string {
+	return fmt.Sprintf("it keeps failing and is not tried again for %s: %v", e.pause.Round(time.Second/10), e.last)
+}
+
+// Unwrap returns what happened last.
+func (e *pausedError) Unwrap() error { return e.last }
+
+// shortestSecret is the length from which a configured value is looked for in
+// texts. Shorter ones would be found in any.
+const shortestSecret = 8
+
+// secrets returns the configured values that must not appear in errors, longest
+// first.
+func (c *Config) secrets() []string {
+	var texts []string
+	add := func(value string) {
+		// The scheme before a credential is no secret: "Bearer …".
+		for _, text := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
+			if len(text) >= shortestSecret {
+				texts = append(texts, text, url.QueryEscape(text))
+			}
+		}
+	}
+	for _, values := range []map[string]string{c.Env, c.Headers} {
+		for _, value := range values {
+			add(value)
+		}
+	}
+	if c.Auth != nil {
+		add(c.Auth.Token)
+		add(c.Auth.ClientSecret)
+	}
+	if u, err := url.Parse(c.URL); err == nil {
+		for _, values := range u.Query() {
+			for _, value := range values {
+				add(value)
+			}
+		}
+	}
+	slices.SortFunc(texts, func(a, b string) int { return len(b) - len(a) })
+	return slices.Compact(texts)
+}
+
+// hiddenError is an error whose text is shown without secrets.
+type hiddenError struct {
+	text string
+	err  error
+}
+
+// Error returns the text without secrets.
+func (e *hiddenError) Error() string { return e.text }
+
+// Unwrap returns the error itself.
+func (e *hiddenError) Unwrap() error { return e.err }
+
+// maxError bounds the text of an error, much of which a server may have
+// written, in bytes.
+const maxError = 4 << 10
+
+// hidden returns an error whose text has no secrets and is of moderate length.
+func (s *server) hidden(err error) error {
+	text := err.Error()
+	for _, secret := range s.secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return &hiddenError{cleanText(text, maxError), err}
+}

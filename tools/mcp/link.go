@@ -1,0 +1,112 @@
+package mcptool
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// link keeps the one session that all calls share. It is opened when somebody
+// asks for it, and opened anew when it has ended and somebody asks again.
+type link struct {
+	// open connects; it is called by one goroutine at a time. The session's
+	// goroutines belong to running, and end with ctx.
+	open func(ctx context.Context, running *sync.WaitGroup) (*session, error)
+
+	// ctx ends when the link is closed. running are all goroutines that serve
+	// it.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	current *session
+	opening *opening
+	backoff backoff
+	// last is why the latest session ended, or could not be opened.
+	last   error
+	closed bool
+}
+
+// opening is an attempt to open a session.
+type opening struct {
+	// done is closed when session or err is set.
+	done    chan struct{}
+	session *session
+	err     error
+}
+
+func newLink(open func(context.Context, *sync.WaitGroup) (*session, error)) *link {
+	l := &link{open: open}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// get returns the session; fresh tells that it was opened for this call. The
+// attempt goes on when ctx ends, for whoever asks next.
+func (l *link) get(ctx context.Context) (s *session, fresh bool, err error) {
+	attempt, s, err := l.attempt()
+	if s != nil || err != nil {
+		return s, false, err
+	}
+	select {
+	case <-attempt.done:
+		return attempt.session, true, attempt.err
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
+// attempt returns the session there is, or else the attempt under way.
+func (l *link) attempt() (*opening, *session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed:
+		return nil, nil, ErrClosed
+	case l.current != nil && !l.current.ended():
+		return nil, l.current, nil
+	case l.opening != nil:
+		return l.opening, nil, nil
+	}
+	if l.current != nil {
+		l.lost(l.current)
+	}
+	if pause := l.backoff.pause(time.Now()); pause > 0 {
+		return nil, nil, &pausedError{pause, l.last}
+	}
+	o := &opening{done: make(chan struct{})}
+	l.opening = o
+	l.running.Go(func() { l.run(o) })
+	return o, nil, nil
+}
+
+// lost counts the end of a session. The lock is held.
+func (l *link) lost(s *session) {
+	l.current, l.last = nil, s.cause
+	l.backoff.failed(time.Now(), s.lived)
+}
+
+// run makes an attempt.
+func (l *link) run(o *opening) {
+	s, err := l.open(l.ctx, &l.running)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opening, l.current = nil, s
+	o.session, o.err = s, err
+	if err != nil {
+		l.last = err
+		l.backoff.failed(time.Now(), 0)
+	}
+	close(o.done)
+}
+
+// close ends the session and waits for all goroutines. It may be called more
+// than once.
+func (l *link) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.cancel()
+	l.running.Wait()
+}

@@ -1,0 +1,23 @@
+package mcptool
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// serveVariable makes the test binary a server: its value says which one.
+const serveVariable = "MCPTOOL_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if behaviour := os.Getenv(serveVariable); behaviour != "" {
+		if err := serve(behaviour); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}

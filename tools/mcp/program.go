@@ -1,0 +1,164 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// writeTime is how long a program may leave its input unread before it
+	// counts as dead.
+	writeTime = 10 * time.Second
+	// askTime and killTime are how long after its input was closed a program is
+	// asked to end, and is ended.
+	askTime  = 500 * time.Millisecond
+	killTime = 2 * time.Second
+	// pipeDelay is how long the error output is waited for when the program has
+	// ended but something that it started still holds it.
+	pipeDelay = time.Second
+	// errorLimit is how much of the error output is kept, in bytes.
+	errorLimit = 2 << 10
+)
+
+// program carries a session over the standard input and output of a program.
+type program struct {
+	config *Config
+
+	mu sync.Mutex
+	// cmd is nil until the program was started; stopped keeps it from being
+	// started any more.
+	cmd     *exec.Cmd
+	stopped bool
+	input   *os.File
+	stderr  process.Tail
+	// exited is closed when the program and all that it started are gone; err
+	// is how it ended then.
+	exited chan struct{}
+	err    error
+}
+
+// Connect starts the program.
+func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
+	output, err := p.start()
+	if err != nil {
+		return nil, err
+	}
+	transport := mcp.IOTransport{Reader: output, Writer: &input{p.input}, MaxLineLength: maxMessage}
+	return transport.Connect(ctx)
+}
+
+// start starts the program and returns its output.
+func (p *program) start() (io.ReadCloser, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return nil, ErrClosed
+	}
+	path, err := process.Find(p.config.Command[0], p.config.Dir, p.config.Env)
+	if err != nil {
+		return nil, err
+	}
+	theirIn, ourIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ourOut, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, theirIn.Close(), ourIn.Close())
+	}
+	cmd := exec.Command(path, p.config.Command[1:]...) //nolint:gosec // the configuration says what runs
+	cmd.Args[0] = p.config.Command[0]
+	cmd.Dir = p.config.Dir
+	cmd.Env = process.Environment(p.config.Env)
+	p.stderr.Limit = errorLimit
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, &p.stderr
+	cmd.WaitDelay = pipeDelay
+	process.Separate(cmd)
+	err = cmd.Start()
+	_, _ = theirIn.Close(), theirOut.Close()
+	if err != nil {
+		_, _ = ourIn.Close(), ourOut.Close()
+		return nil, process.Refused(p.config.Command[0], p.config.Dir, err)
+	}
+	p.cmd, p.input, p.exited = cmd, ourIn, make(chan struct{})
+	go p.reap()
+	return ourOut, nil
+}
+
+// reap waits for the program's end, which stop brings about at the latest, and
+// ends what it has left behind: that holds the output open.
+func (p *program) reap() {
+	err := p.cmd.Wait()
+	_ = process.Kill(p.cmd)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	p.err = err
+	close(p.exited)
+}
+
+// stop ends the program: by the end of its input, which servers understand, or
+// else by force.
+func (p *program) stop() {
+	p.mu.Lock()
+	p.stopped = true
+	cmd := p.cmd
+	p.mu.Unlock()
+	if cmd == nil {
+		return
+	}
+	_ = p.input.Close()
+	ask := time.AfterFunc(askTime, func() { _ = process.Terminate(cmd) })
+	defer ask.Stop()
+	end := time.AfterFunc(killTime, func() { _ = process.Kill(cmd) })
+	defer end.Stop()
+	<-p.exited
+}
+
+// explain adds how the program ended, and what it said last.
+func (p *program) explain(err error) error {
+	p.mu.Lock()
+	started := p.cmd != nil
+	p.mu.Unlock()
+	if !started {
+		return err
+	}
+	said := p.stderr.Text()
+	if said != "" {
+		said = "; it said: " + said
+	}
+	select {
+	case <-p.exited:
+	default:
+		return fmt.Errorf("%w%s", err, said)
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok && !errors.Is(err, ErrClosed) {
+		return fmt.Errorf("%w; the program ended: %s%s", err, exit.ProcessState, said)
+	}
+	return fmt.Errorf("%w%s", err, said)
+}
+
+// input is the input of a program. A program that does not read it makes
+// writing fail rather than wait for ever.
+type input struct{ *os.File }
+
+// Write writes a message.
+func (w *input) Write(data []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return 0, err
+	}
+	n, err := w.File.Write(data)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errors.New("the program does not read its input")
+	}
+	return n, err
+}

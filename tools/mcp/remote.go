@@ -1,0 +1,163 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// remote carries a session over HTTP.
+type remote struct {
+	endpoint string
+	headers  map[string]string
+	tokens   tokenSource
+	base     *http.Transport
+	// ctx ends all requests.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu         sync.Mutex
+	connection mcp.Connection
+}
+
+func newRemote(ctx context.Context, c *Config) *remote {
+	base := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
+	r := &remote{endpoint: c.URL, headers: c.Headers, base: base}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	r.tokens = newTokenSource(c.Auth, base)
+	return r
+}
+
+// Connect returns a connection; the first request is made later.
+func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
+	transport := mcp.StreamableClientTransport{
+		Endpoint: r.endpoint, MaxEventSize: maxMessage, MaxRetries: 3,
+		HTTPClient: &http.Client{
+			Transport: r,
+			// A redirect would take the credentials somewhere else.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	connection, err := transport.Connect(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.connection = connection
+	return connection, err
+}
+
+// stop ends all requests.
+func (r *remote) stop() {
+	r.cancel()
+	r.mu.Lock()
+	connection := r.connection
+	r.mu.Unlock()
+	if connection != nil {
+		_ = connection.Close()
+	}
+	r.base.CloseIdleConnections()
+}
+
+// explain adds nothing: what is wrong stands in the error.
+func (r *remote) explain(err error) error { return err }
+
+// RoundTrip makes a request with the configured headers and credentials. A
+// token that is refused is replaced once.
+func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(r.ctx, cancel)
+	release := func() {
+		stop()
+		cancel()
+	}
+	resp, err := r.try(req.WithContext(ctx))
+	if err != nil {
+		release()
+		return nil, err
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: bodyLimit(resp), release: release}
+	return resp, nil
+}
+
+func (r *remote) try(req *http.Request) (*http.Response, error) {
+	token, err := r.tokens.token(req.Context())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := r.base.RoundTrip(r.dress(req, token))
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !r.tokens.renew(token) {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	if token, err = r.tokens.token(req.Context()); err != nil {
+		return nil, err
+	}
+	again := r.dress(req, token)
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, fmt.Errorf("repeat the request: %w", err)
+		}
+	}
+	return r.base.RoundTrip(again)
+}
+
+// dress returns a copy of a request with headers and credentials.
+func (r *remote) dress(req *http.Request, token string) *http.Request {
+	dressed := req.Clone(req.Context())
+	for name, value := range r.headers {
+		dressed.Header.Set(name, value)
+	}
+	if token != "" {
+		dressed.Header.Set("Authorization", "Bearer "+token)
+	}
+	return dressed
+}
+
+// errTooLarge says that an answer is larger than any should be.
+var errTooLarge = errors.New("the answer is larger than 16 MiB")
+
+// bodyLimit returns how large the body of a response may be. A stream may be
+// endless; its events are bounded each.
+func bodyLimit(resp *http.Response) int64 {
+	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" {
+		return -1
+	}
+	return maxMessage
+}
+
+// body is the body of a response: bounded, and released when it is closed.
+type body struct {
+	io.ReadCloser
+	// left is how much may still be read; less than 0 is no bound.
+	left    int64
+	release func()
+}
+
+// Read reads until the bound is passed, which is an error.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return b.ReadCloser.Read(p)
+	}
+	if b.left == 0 {
+		var more [1]byte
+		n, err := b.ReadCloser.Read(more[:])
+		if n > 0 {
+			return 0, errTooLarge
+		}
+		return 0, err
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// Close closes the body.
+func (b *body) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,126 @@
+package mcptool
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// convert returns what a server answered as a result. An answer that is not
+// what the tool's declaration promises is an error for the model.
+func (t *tool) convert(r *mcp.CallToolResult) tools.Result {
+	if len(r.InputRequests) > 0 {
+		return tools.ErrorResult(fmt.Sprintf("tool %s asks for input in the middle of a call, which is not supported", t.name))
+	}
+	result := tools.Result{IsError: r.IsError, Content: parts(r.Content)}
+	if r.StructuredContent != nil {
+		data, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is no JSON", t.name))
+		}
+		result.Data = data
+	}
+	if problem := t.mismatch(&result); problem != "" {
+		return tools.ErrorResult(fmt.Sprintf("tool %s returned a result that does not fit its output schema: %s", t.name, problem))
+	}
+	if len(result.Content) == 0 && len(result.Data) == 0 {
+		result.Content = []model.Part{model.Text("[no output]")}
+	}
+	return result
+}
+
+// mismatch says where a result does not fit the output schema, or nothing. An
+// error need not fit it.
+func (t *tool) mismatch(r *tools.Result) string {
+	if t.output == nil || r.IsError {
+		return ""
+	}
+	if r.Data == nil {
+		return "it has no structured content"
+	}
+	found, err := t.output.ValidateJSON(r.Data)
+	if err != nil {
+		return err.Error()
+	}
+	return violationText(found)
+}
+
+// violationText lists the first few violations.
+func violationText(found []schema.Violation) string {
+	const shown = 3
+	texts := make([]string, 0, shown+1)
+	for i, v := range found {
+		if i == shown {
+			texts = append(texts, "…")
+			break
+		}
+		texts = append(texts, cleanText(v.Error(), maxName))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// parts returns the content of a result as parts of a message.
+func parts(content []mcp.Content) []model.Part {
+	out := make([]model.Part, 0, len(content))
+	for _, c := range content {
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			out = append(out, model.Text(c.Text))
+		case *mcp.ImageContent:
+			out = append(out, blob(c.MIMEType, c.Data, ""))
+		case *mcp.AudioContent:
+			out = append(out, blob(c.MIMEType, c.Data, ""))
+		case *mcp.ResourceLink:
+			out = append(out, model.Text(linkText(c)))
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil {
+				out = append(out, resource(c.Resource))
+			}
+		default:
+			out = append(out, model.Text("[content of a kind that is not supported]"))
+		}
+	}
+	return out
+}
+
+// blob returns bytes as an image, or as a file where they are none.
+func blob(mediaType string, data []byte, name string) model.Part {
+	if mediaType == "" {
+		mediaType = "application/octet-stream"
+	}
+	part := model.Part{Type: model.PartFile, Blob: &model.Blob{MediaType: mediaType, Data: data, Name: name}}
+	if strings.HasPrefix(mediaType, "image/") {
+		part.Type = model.PartImage
+	}
+	return part
+}
+
+func resource(r *mcp.ResourceContents) model.Part {
+	if len(r.Blob) > 0 {
+		return blob(r.MIMEType, r.Blob, path.Base(r.URI))
+	}
+	return model.Text(r.Text)
+}
+
+// linkText tells of a resource that was not sent. It is a text and no file: the
+// vendor of a model could not fetch it.
+func linkText(l *mcp.ResourceLink) string {
+	text := "[resource " + l.URI
+	if l.Name != "" {
+		text += ", " + l.Name
+	}
+	if l.MIMEType != "" {
+		text += ", " + l.MIMEType
+	}
+	text += "]"
+	if l.Description != "" {
+		text += " " + l.Description
+	}
+	return text
+}

@@ -1,0 +1,274 @@
+package mcptool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+// Kind returns the tool kind mcp.
+func Kind() tools.Kind {
+	return spec.NewKind("mcp", "The tools of a server that speaks the Model Context Protocol.", create)
+}
+
+// server is the entry of a configuration: the tools of one server, and the
+// connection that all of them share.
+type server struct {
+	id          string
+	config      Config
+	logger      *zap.Logger
+	file        string
+	fingerprint string
+	filter      *filter
+	secrets     []string
+	link        *link
+
+	mu sync.Mutex
+	// catalog is nil while the tools are not known, and unknown says why.
+	catalog *catalog
+	unknown error
+	members []tools.Member
+	found   diag.List
+	changed func(ctx context.Context)
+}
+
+var (
+	_ tools.LiveBundle           = (*server)(nil)
+	_ interface{ Close() error } = (*server)(nil)
+)
+
+// create makes the tools that a configuration describes. It reads the
+// catalogue; it reaches no server.
+func create(s tools.Settings, c *Config) (tools.Tool, error) {
+	if err := c.Validate().Err(); err != nil {
+		return nil, err
+	}
+	v := &server{
+		id: s.ID, config: c.clone(), logger: s.Logger,
+		file: c.catalogFile(&s), fingerprint: c.fingerprint(&s), secrets: c.secrets(),
+	}
+	if v.logger == nil {
+		v.logger = zap.NewNop()
+	}
+	v.filter, _ = c.Filter.compile()
+	v.link = newLink(v.open)
+	known, err := readCatalog(v.file, v.fingerprint)
+	if err != nil {
+		v.unknown = err
+		return v, nil
+	}
+	v.use(known)
+	return v, nil
+}
+
+func (c *Config) clone() Config {
+	own := *c
+	own.Command = slices.Clone(c.Command)
+	own.Env, own.Headers = maps.Clone(c.Env), maps.Clone(c.Headers)
+	if c.Auth != nil {
+		auth := *c.Auth
+		auth.Scopes = slices.Clone(auth.Scopes)
+		own.Auth = &auth
+	}
+	return own
+}
+
+// Descriptor describes nothing: agents get the members.
+func (s *server) Descriptor() tools.Descriptor { return tools.Descriptor{} }
+
+// Call fails: agents get the members.
+func (s *server) Call(context.Context, *tools.Call) (tools.Result, error) {
+	return tools.Result{}, fmt.Errorf("%s is a server and no tool", s.id)
+}
+
+// Prefix returns what the ids of the tools begin with.
+func (s *server) Prefix() string { return s.config.prefix(s.id) }
+
+// Known reports whether there is a catalogue.
+func (s *server) Known() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.catalog != nil
+}
+
+// OnChange sets what is called when the server has said that its tools changed.
+func (s *server) OnChange(changed func(ctx context.Context)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = changed
+}
+
+// Members returns the tools of the catalogue. What cannot be used is reported:
+// a schema that is none as a warning, since the server is not the
+// configuration's business, two names for one id as an error.
+func (s *server) Members() ([]tools.Member, diag.List) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.catalog != nil {
+		return s.members, s.found
+	}
+	d := diag.New(diag.NoCatalog, "", "the tools of %q are not known: the catalogue %s cannot be used: %v", s.id, s.file, s.unknown)
+	if errors.Is(s.unknown, errNoCatalog) {
+		d = diag.New(diag.NoCatalog, "", "the tools of %q are not known: there is no catalogue %s", s.id, s.file)
+	}
+	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalogue")}
+}
+
+// use makes a catalogue the current one and reports whether the tools differ
+// from those before.
+func (s *server) use(c *catalog) (differs bool) {
+	members, found := s.expand(c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	differs = s.catalog == nil || !same(s.catalog, c)
+	if differs {
+		s.catalog, s.members, s.found, s.unknown = c, members, found, nil
+	}
+	return differs
+}
+
+// same reports whether two catalogues list the same tools.
+func same(a, b *catalog) bool {
+	return slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
+		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations &&
+			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
+	})
+}
+
+// expand makes the tools of a catalogue.
+func (s *server) expand(c *catalog) ([]tools.Member, diag.List) {
+	var found diag.List
+	warn := func(code diag.Code, format string, args ...any) {
+		d := diag.New(code, "", format, args...).AtKey()
+		d.Severity = diag.Warning
+		found = append(found, d)
+	}
+	members := make([]tools.Member, 0, len(c.Tools))
+	names := make(map[string]string, len(c.Tools))
+	for i := range c.Tools {
+		info := &c.Tools[i]
+		if !s.filter.passes(info.Name) {
+			continue
+		}
+		if info.Name == "" || len(info.Name) > maxName {
+			warn(diag.InvalidID, "a tool of %q is left out: its name has %d bytes", s.id, len(info.Name))
+			continue
+		}
+		id := toolID(s.Prefix(), info.Name)
+		if other, taken := names[id]; taken {
+			if other == info.Name {
+				warn(diag.DuplicateID, "%q lists the tool %q twice; the first one counts", s.id, cleanText(info.Name, maxName))
+				continue
+			}
+			found = append(found, diag.New(diag.ToolIDConflict, "", "the tools %q and %q of %q get one id, %s",
+				cleanText(other, maxName), cleanText(info.Name, maxName), s.id, id).WithHint("leave one of them out with filter").AtKey())
+			continue
+		}
+		made, err := s.member(id, info)
+		if err != nil {
+			warn(diag.InvalidSchema, "the tool %q of %q is left out: %v", cleanText(info.Name, maxName), s.id, err)
+			continue
+		}
+		names[id] = info.Name
+		members = append(members, tools.Member{ID: id, Tool: made})
+	}
+	slices.SortFunc(members, func(a, b tools.Member) int { return strings.Compare(a.ID, b.ID) })
+	return members, found
+}
+
+// member makes a tool. The error says which of its schemas is none.
+func (s *server) member(id string, info *toolInfo) (*tool, error) {
+	t := &tool{server: s, name: info.Name, descriptor: tools.Descriptor{
+		Description: info.Description,
+		Parameters:  info.InputSchema,
+		Output:      info.OutputSchema,
+		Effect:      s.config.Effect,
+		Timeout:     s.config.timeout(),
+		Serial:      s.config.Serial,
+	}}
+	if t.descriptor.Effect == "" {
+		t.descriptor.Effect = info.Annotations.effect()
+	}
+	if info.OutputSchema != nil {
+		compiled, err := schema.Compile(info.OutputSchema)
+		if err != nil {
+			return nil, fmt.Errorf("its output schema is no valid JSON Schema: %w", err)
+		}
+		t.output = compiled
+	}
+	if _, list := tools.Compile(id, t, tools.Source{Kind: tools.SourceGlobal, Name: s.id}); list.HasErrors() {
+		return nil, errors.New(list[0].Message)
+	}
+	return t, nil
+}
+
+// Refresh asks the server for its tools and keeps the answer, also in the file
+// of the catalogue.
+func (s *server) Refresh(ctx context.Context) error {
+	session, fresh, err := s.link.get(ctx)
+	if err != nil {
+		return err
+	}
+	if fresh { // it has just listed its tools
+		return session.listed
+	}
+	_, err = s.list(ctx, session)
+	return err
+}
+
+// list asks for the tools within the time that connecting may take, and keeps
+// them. It reports whether they differ from those before.
+func (s *server) list(ctx context.Context, session *session) (differs bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.connectTimeout())
+	defer cancel()
+	c, err := session.catalog(ctx, s.fingerprint)
+	if err != nil {
+		return false, &Error{Server: s.id, Err: s.hidden(err)}
+	}
+	if err := writeCatalog(s.file, c); err != nil {
+		s.logger.Warn("the catalogue cannot be written", zap.String("file", s.file), zap.Error(err))
+	}
+	return s.use(c), nil
+}
+
+// relist asks for the tools anew, because the server said that they changed,
+// and tells whoever wants to know.
+func (s *server) relist(ctx context.Context, session *session) {
+	differs, err := s.list(ctx, session)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.logger.Warn("the tools have changed and cannot be listed", zap.Error(err))
+		}
+		return
+	}
+	if differs {
+		s.tell(ctx)
+	}
+}
+
+// tell calls the function that OnChange set.
+func (s *server) tell(ctx context.Context) {
+	s.mu.Lock()
+	changed := s.changed
+	s.mu.Unlock()
+	if changed != nil {
+		changed(ctx)
+	}
+}
+
+// Close ends the connection and the program, and waits until nothing of them is
+// left. Calls that are under way fail.
+func (s *server) Close() error {
+	s.link.close()
+	return nil
+}

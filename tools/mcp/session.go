@@ -1,0 +1,305 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxMessage bounds one message of a server, in bytes.
+	maxMessage = 16 << 20
+	// maxPages bounds the pages of a list of tools.
+	maxPages = 100
+	// partingTime is how long a server may take over the end of a session.
+	partingTime = 2 * time.Second
+	// settleTime is how much later than a call a session may learn that its
+	// connection is broken.
+	settleTime = time.Second
+)
+
+// session is one connection to a server, from the handshake to its end.
+type session struct {
+	client  *mcp.ClientSession
+	carrier carrier
+	// listed is what went wrong when the tools were listed at the beginning.
+	listed error
+
+	// ctx ends with the session. done is closed when nothing is left of it;
+	// cause and lived are set then.
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+	cause  error
+	lived  time.Duration
+
+	// changes has an element when the tools may have changed.
+	changes chan struct{}
+
+	mu sync.Mutex
+	// progress are the calls under way, by their progress tokens.
+	progress map[string]func(text string)
+	calls    uint64
+}
+
+// carrier is what carries the messages of a session.
+type carrier interface {
+	mcp.Transport
+	// stop ends whatever still goes on, and returns when that is done.
+	stop()
+	// explain adds to an error what the carrier knows about its cause.
+	explain(err error) error
+}
+
+// open connects to the server and lists its tools.
+func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, error) {
+	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	if s.config.URL != "" {
+		c.carrier = newRemote(c.ctx, &s.config)
+	} else {
+		c.carrier = &program{config: &s.config}
+	}
+	began := time.Now()
+	if err := c.connect(s.config.connectTimeout()); err != nil {
+		c.cancel()
+		c.carrier.stop()
+		return nil, &Error{Server: s.id, Err: s.hidden(c.carrier.explain(err))}
+	}
+	running.Go(func() { c.wait(s, began) })
+	differs, err := s.list(c.ctx, c)
+	c.listed = err
+	running.Go(func() { c.follow(s, differs) })
+	return c, nil
+}
+
+// connect shakes hands. A server that does not answer in time is given up.
+func (c *session) connect(limit time.Duration) error {
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: version()}, &mcp.ClientOptions{
+		Capabilities:                &mcp.ClientCapabilities{},
+		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.change() },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.report(r.Params) },
+	})
+	ctx, cancel := context.WithTimeout(c.ctx, limit)
+	defer cancel()
+	// Some of what connecting waits for does not end with its context.
+	late := context.AfterFunc(ctx, c.carrier.stop)
+	connected, err := client.Connect(ctx, c.carrier, nil)
+	if !late() && ctx.Err() != nil {
+		if connected != nil {
+			_ = connected.Close()
+		}
+		if c.ctx.Err() != nil {
+			return ErrClosed
+		}
+		return fmt.Errorf("connecting was not done within %s", limit)
+	}
+	c.client = connected
+	return err
+}
+
+// version returns the version of the program, which servers are told.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// wait waits for the end of the session, which the server, the carrier or the
+// runtime brings about, and sees to it that nothing is left.
+func (c *session) wait(s *server, began time.Time) {
+	ended := make(chan error, 1)
+	go func() { ended <- c.client.Wait() }() // ends when part has returned
+	var err error
+	select {
+	case err = <-ended:
+	case <-c.ctx.Done():
+		err = ErrClosed
+	}
+	c.cancel()
+	c.part()
+	c.carrier.stop()
+	if err == nil {
+		err = errors.New("the server ended the connection")
+	}
+	c.cause = &Error{Server: s.id, Err: s.hidden(c.carrier.explain(err))}
+	c.lived = time.Since(began)
+	close(c.done)
+}
+
+// part takes leave of the server, and does not wait long for that.
+func (c *session) part() {
+	late := time.AfterFunc(partingTime, c.carrier.stop)
+	_ = c.client.Close()
+	late.Stop()
+}
+
+// ended reports whether the session is over.
+func (c *session) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// ends reports whether the session is about to end, and waits for that. A call
+// may learn of a broken connection before the session does.
+func (c *session) ends() bool {
+	late := time.NewTimer(settleTime)
+	defer late.Stop()
+	select {
+	case <-c.ctx.Done():
+		<-c.done
+		return true
+	case <-late.C:
+		return false
+	}
+}
+
+// change notes that the tools may have changed.
+func (c *session) change() {
+	select {
+	case c.changes <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// follow lists the tools whenever they may have changed, until the session
+// ends. The beginning differs when the first list did.
+func (c *session) follow(s *server, differs bool) {
+	if differs {
+		s.tell(c.ctx)
+	}
+	for {
+		select {
+		case <-c.changes:
+			s.relist(c.ctx, c)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// catalog asks for the tools.
+func (c *session) catalog(ctx context.Context, fingerprint string) (*catalog, error) {
+	var list []toolInfo
+	size := 0
+	params := new(mcp.ListToolsParams)
+	for range maxPages {
+		page, err := c.client.ListTools(ctx, params)
+		if err != nil {
+			return nil, fmt.Errorf("list the tools: %w", err)
+		}
+		for _, t := range page.Tools {
+			info, err := newToolInfo(t)
+			if err != nil {
+				return nil, fmt.Errorf("list the tools: %w", err)
+			}
+			size += len(info.Description) + len(info.InputSchema) + len(info.OutputSchema)
+			list = append(list, info)
+		}
+		if len(list) > maxTools {
+			return nil, fmt.Errorf("it lists more than %d tools", maxTools)
+		}
+		if size > maxCatalog {
+			return nil, fmt.Errorf("its list of tools has more than %d bytes", maxCatalog)
+		}
+		if page.NextCursor == "" {
+			return newCatalog(fingerprint, c.server(), list), nil
+		}
+		params.Cursor = page.NextCursor
+	}
+	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
+}
+
+// server returns what the server calls itself.
+func (c *session) server() serverInfo {
+	if r := c.client.InitializeResult(); r != nil && r.ServerInfo != nil {
+		return serverInfo{Name: r.ServerInfo.Name, Version: r.ServerInfo.Version}
+	}
+	return serverInfo{}
+}
+
+func newToolInfo(t *mcp.Tool) (toolInfo, error) {
+	info := toolInfo{Name: t.Name, Description: t.Description}
+	if info.Description == "" {
+		info.Description = t.Title
+	}
+	var err error
+	if info.InputSchema, err = json.Marshal(t.InputSchema); err != nil {
+		return info, err
+	}
+	if info.OutputSchema, err = json.Marshal(t.OutputSchema); err != nil {
+		return info, err
+	}
+	if a := t.Annotations; a != nil {
+		info.Annotations = annotations{ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint}
+	}
+	return info, nil
+}
+
+// call calls a tool. It ends when the session does.
+func (c *session) call(ctx context.Context, name string, arguments json.RawMessage, progress func(string)) (*mcp.CallToolResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(c.ctx, cancel)
+	defer stop()
+	params := &mcp.CallToolParams{Name: name, Arguments: arguments}
+	token, forget := c.watch(progress)
+	defer forget()
+	params.SetProgressToken(token)
+	return c.client.CallTool(ctx, params)
+}
+
+// watch hands what is reported under a token to progress, until forget is
+// called.
+func (c *session) watch(progress func(string)) (token string, forget func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	token = strconv.FormatUint(c.calls, 10)
+	c.progress[token] = progress
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.progress, token)
+	}
+}
+
+// report hands progress to the call that it belongs to.
+func (c *session) report(p *mcp.ProgressNotificationParams) {
+	token, ok := p.ProgressToken.(string)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	progress := c.progress[token]
+	c.mu.Unlock()
+	if progress != nil {
+		progress(progressText(p))
+	}
+}
+
+// progressText returns progress as a line of text.
+func progressText(p *mcp.ProgressNotificationParams) string {
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	text := number(p.Progress)
+	if p.Total > 0 {
+		text += "/" + number(p.Total)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	return cleanText(text, maxDescription) + "\n"
+}

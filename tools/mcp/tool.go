@@ -1,0 +1,81 @@
+package mcptool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// tool is a tool of a server. It never changes: another catalogue has others.
+type tool struct {
+	server *server
+	// name is what the server calls it.
+	name       string
+	descriptor tools.Descriptor
+	// output is what structured results must fit; nil where the server does not
+	// say.
+	output *schema.Schema
+}
+
+var _ tools.Tool = (*tool)(nil)
+
+// Descriptor describes the tool as the server does.
+func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
+
+// Call calls the tool. A session that turns out to have ended before the call
+// was sent is opened anew, once; a call that may have arrived is not repeated.
+func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	for again := false; ; again = true {
+		session, _, err := t.server.link.get(ctx)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		result, err := session.call(ctx, t.name, arguments(call), call.Host.Progress)
+		if err == nil {
+			return t.convert(result).Within(t.server.config.maxOutput()), nil
+		}
+		if ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+		if unsent(err) && !again {
+			session.cancel()
+			<-session.done
+			continue
+		}
+		return tools.Result{}, t.failure(session, err)
+	}
+}
+
+func arguments(call *tools.Call) json.RawMessage {
+	if len(call.Arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	return call.Arguments
+}
+
+// unsent reports whether a call failed because the session had ended before.
+func unsent(err error) bool {
+	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
+}
+
+// notDelivered is the code with which the carrier says that a request did not
+// get through; the rest of the error says why.
+const notDelivered = -32005
+
+// failure returns what the model is told of a call without a result.
+func (t *tool) failure(session *session, err error) error {
+	refused, ok := errors.AsType[*jsonrpc.Error](err)
+	switch {
+	case ok && refused.Code != notDelivered:
+		err = fmt.Errorf("it refuses the call of %s: %s (code %d)", t.name, refused.Message, refused.Code)
+	case !ok && session.ends():
+		return fmt.Errorf("the call of %s got no answer: %w", t.name, session.cause)
+	}
+	return &Error{Server: t.server.id, Err: t.server.hidden(err)}
+}

@@ -1,0 +1,202 @@
+package mcptool
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Validate checks the record by itself, without reaching the server. Paths are
+// relative to the entry.
+func (c *Config) Validate() diag.List {
+	var list diag.List
+	switch local, remote := len(c.Command) > 0, c.URL != ""; {
+	case local && remote:
+		list = append(list, diag.New(diag.InvalidValue, "url", "command and url exclude each other"))
+	case local:
+		list = append(list, c.checkProgram()...)
+	case remote:
+		list = append(list, c.checkAddress()...)
+	default:
+		list = append(list, diag.New(diag.MissingField, "command", "command is missing, and so is url").
+			WithHint("name the server's program, as in [npx, -y, some-server], or its address as url"))
+	}
+	list = append(list, c.checkFilter()...)
+	if strings.Contains(c.Catalog, "\x00") {
+		list = append(list, diag.New(diag.InvalidValue, "catalog", "catalog has a NUL character"))
+	}
+	if c.Prefix != nil && !prefixGrammar.MatchString(*c.Prefix) {
+		list = append(list, diag.New(diag.InvalidValue, "prefix", "prefix must be at most 40 letters, digits, '_' or '-'"))
+	}
+	if c.ConnectTimeout != nil && *c.ConnectTimeout <= 0 {
+		list = append(list, diag.New(diag.InvalidValue, "connect_timeout", "connect_timeout is %s; it must be more than 0", c.ConnectTimeout))
+	}
+	effect := c.Effect
+	if effect == "" {
+		effect = tools.Once
+	}
+	return append(list, tools.CheckSettings(effect, c.Timeout, c.maxOutput())...)
+}
+
+var prefixGrammar = regexp.MustCompile(`^[A-Za-z0-9_-]{0,40}$`)
+
+// checkProgram checks what is said of a program that is started. The messages
+// do not repeat arguments and values: they may hold a secret.
+func (c *Config) checkProgram() diag.List {
+	var list diag.List
+	if strings.TrimSpace(c.Command[0]) == "" {
+		list = append(list, diag.New(diag.InvalidValue, "command[0]", "the name of the program is empty"))
+	}
+	for i, word := range c.Command {
+		if strings.Contains(word, "\x00") {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("command", i), "a command must not have NUL characters"))
+		}
+	}
+	if strings.Contains(c.Dir, "\x00") {
+		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the name is no name of an environment variable"))
+		case strings.Contains(c.Env[name], "\x00"):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
+		}
+	}
+	list = append(list, misplaced("headers", len(c.Headers) > 0, "url")...)
+	return append(list, misplaced("auth", c.Auth != nil, "url")...)
+}
+
+// misplaced reports a field that belongs to the other way of reaching a server.
+func misplaced(field string, set bool, with string) diag.List {
+	if !set {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, field, "%s goes with %s only", field, with)}
+}
+
+// ownHeaders are the headers that the protocol sets.
+var ownHeaders = []string{"accept", "content-type", "content-length", "host", "last-event-id", "mcp-session-id", "mcp-protocol-version"}
+
+// checkAddress checks what is said of a server that is reached over HTTP.
+func (c *Config) checkAddress() diag.List {
+	list := checkURL("url", c.URL)
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		path := diag.Key("headers", name)
+		switch {
+		case !headerName.MatchString(name):
+			list = append(list, diag.New(diag.InvalidValue, path, "the name is no name of a header"))
+		case slices.Contains(ownHeaders, strings.ToLower(name)):
+			list = append(list, diag.New(diag.InvalidValue, path, "the protocol sets this header itself"))
+		case strings.EqualFold(name, "authorization") && c.Auth != nil:
+			list = append(list, diag.New(diag.InvalidValue, path, "auth sets this header"))
+		case strings.ContainsFunc(c.Headers[name], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			list = append(list, diag.New(diag.InvalidValue, path, "the value has a control character"))
+		}
+	}
+	list = append(list, misplaced("dir", c.Dir != "", "command")...)
+	list = append(list, misplaced("env", len(c.Env) > 0, "command")...)
+	if c.Auth != nil {
+		for _, d := range c.Auth.check() {
+			d.Path = diag.Join("auth", d.Path)
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// checkURL checks an address. The messages do not repeat it.
+func checkURL(path, address string) diag.List {
+	refuse := func(format string, args ...any) diag.List {
+		return diag.List{diag.New(diag.InvalidValue, path, format, args...)}
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return refuse("it is no URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refuse("it must start with http:// or https://")
+	case u.Host == "" || u.Hostname() == "":
+		return refuse("it names no host")
+	case u.User != nil:
+		return refuse("credentials do not belong into a URL, which is shown; use headers or auth")
+	case u.Fragment != "":
+		return refuse("a fragment, which begins with #, is never sent")
+	}
+	return nil
+}
+
+// check checks that what the type needs is there. Paths are below auth.
+func (a *Auth) check() diag.List {
+	var list diag.List
+	need := func(field, value string) {
+		if value == "" {
+			list = append(list, diag.New(diag.MissingField, field, "%s is missing; auth of type %s needs it", field, a.Type))
+		}
+	}
+	switch a.Type {
+	case authBearer:
+		need("token", a.Token)
+		if strings.ContainsFunc(a.Token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			list = append(list, diag.New(diag.InvalidValue, "token", "the token has a character that tokens cannot have"))
+		}
+	case authClientCredentials:
+		need("token_url", a.TokenURL)
+		need("client_id", a.ClientID)
+		need("client_secret", a.ClientSecret)
+		if a.TokenURL != "" {
+			list = append(list, checkURL("token_url", a.TokenURL)...)
+		}
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "type", "type is %q; allowed are bearer and oauth_client_credentials", a.Type))
+	}
+	return list
+}
+
+func (c *Config) checkFilter() diag.List {
+	_, list := c.Filter.compile()
+	return list
+}
+
+// filter is a compiled Filter.
+type filter struct {
+	// all tells that nothing but deny restricts.
+	all         bool
+	allow, deny []pattern.Pattern
+}
+
+// compile compiles a filter; nil allows everything. Paths are below the entry.
+func (f *Filter) compile() (*filter, diag.List) {
+	if f == nil {
+		return &filter{all: true}, nil
+	}
+	var list diag.List
+	compile := func(field string, sources []string) []pattern.Pattern {
+		var out []pattern.Pattern
+		for i, source := range sources {
+			p, err := pattern.Compile(source)
+			if err != nil {
+				path := diag.Index(diag.Join("filter", field), i)
+				list = append(list, diag.New(diag.InvalidPattern, path, "pattern %q: %v", source, err))
+				continue
+			}
+			out = append(out, p)
+		}
+		return out
+	}
+	return &filter{all: f.Allow == nil, allow: compile("allow", f.Allow), deny: compile("deny", f.Deny)}, list
+}
+
+// passes reports whether there is a tool with a name.
+func (f *filter) passes(name string) bool {
+	matches := func(p pattern.Pattern) bool { return p.Match(name) }
+	return (f.all || slices.ContainsFunc(f.allow, matches)) && !slices.ContainsFunc(f.deny, matches)
+}
