@@ -117,8 +117,10 @@ type Environment struct {
 	// Offered are the tools the model is told of, a part of Tools: those that
 	// no gate denies whatever their arguments.
 	Offered []model.Tool
-	// ModelID is the id of the model, or of the pool.
-	ModelID string
+	// ModelID is the id of the model, or of the pool, and Provider that of the
+	// model's provider.
+	ModelID  string
+	Provider string
 	// Pricing is what models cost, by id.
 	Pricing map[string]*spec.Pricing
 	// MaxOutput is how many tokens an answer may have; 0 leaves it to the model.

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
@@ -31,6 +32,7 @@ type AgentRuntimeBuilder struct {
 	errs, discovery, refresh []error
 	sources                  int
 	logger                   *zap.Logger
+	observer                 *telemetry.Telemetry
 	newID                    func() string
 	depth                    int
 }
@@ -155,6 +157,12 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 	return b
 }
 
+// WithTelemetry sets what observes the turns; nil, the default, does not.
+func (b *AgentRuntimeBuilder) WithTelemetry(t *telemetry.Telemetry) *AgentRuntimeBuilder {
+	b.observer = t
+	return b
+}
+
 // WithDelegationDepth sets how deep delegates may be nested; the default is
 // resolve.DefaultDepth.
 func (b *AgentRuntimeBuilder) WithDelegationDepth(depth int) *AgentRuntimeBuilder {
@@ -238,7 +246,7 @@ func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (
 		return nil, &BuildError{Diagnostics: found.Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{
-		Registry: store, Local: local.Backend{}, Logger: b.logger, NewID: b.newID, Depth: b.depth,
+		Registry: store, Local: local.Backend{}, Logger: b.logger, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
 	})
 	b.watch(rt)
 	return rt, nil

@@ -437,6 +437,11 @@ func rows() []row {
 			want: found(diag.NoTools, "a", "agents.a", `the catalog leaves agent "a" with no tool; registered: 1`, ""),
 		},
 		{
+			name:  "no-catalog",
+			wrong: func(b *builder.AgentRuntimeBuilder) { b.WithTool("x", &live{}).WithAgentSpec(agent()) },
+			want:  found(diag.NoCatalog, "", "tools.x", "nobody knows", ""),
+		},
+		{
 			name: "unused-definition",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModel(spec.Model{ID: "spare", ProviderID: "p", UpstreamModel: "up"}).WithAgentSpec(agent())

@@ -125,6 +125,11 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		field{"reasoning_effort", jsonText(a.ReasoningEffort)},
 		field{"tool_execution", string(a.ToolExecution)},
 		field{"context_policy", jsonText(a.ContextPolicy)},
+		field{"budgets", jsonText(a.Budgets)},
+		field{"loop_detection", jsonText(a.LoopDetection)},
+		field{"tool_budgets", jsonText(a.ToolBudgets)},
+		field{"output_schema", jsonText(a.OutputSchema)},
+		field{"max_handoffs", strconv.Itoa(a.HandoffLimit())},
 		field{"active_hook_filter", strings.Join(a.ActiveHookFilter, ", ")},
 	)
 	for i, p := range e.Plugins {

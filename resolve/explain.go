@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // Explanation says how an agent resolves, or why it does not.
@@ -33,6 +34,10 @@ type Explanation struct {
 	Trace *Trace
 	// Diagnostics are the errors and warnings found.
 	Diagnostics diag.List
+
+	// env and seen are what the agent's calls are judged by.
+	env  *plugins.ExecutionEnv
+	seen []*tools.Entry
 }
 
 // Explain resolves an agent afresh and records every choice. An agent that does
@@ -49,12 +54,17 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 	trace := &Trace{}
 	t := x.resolve(agentID, trace)
 	err := t.err()
-	return &Explanation{
+	e := &Explanation{
 		Agent: t.agent, Origin: t.origin, Path: t.base,
 		Model: t.model, Pool: t.pool, Retried: t.wrapped,
 		Plugins: t.loaded, Tools: t.choices, Trace: trace,
 		Diagnostics: append(diag.FromError(errors.Join(t.errs...)), t.warnings...),
-	}, err
+		env:         t.env,
+	}
+	if t.seen != nil {
+		e.seen = t.seen.entries
+	}
+	return e, err
 }
 
 // Tool returns what became of a tool, or nil when no source offers it.

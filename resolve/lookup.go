@@ -101,6 +101,14 @@ func (t *template) decodePipeline() {
 	}
 }
 
+// provides returns the provider of the one model; a pool has several.
+func (s *served) provides() string {
+	if s.model == nil {
+		return ""
+	}
+	return s.model.ProviderID
+}
+
 // serve finds the model or pool that is named at a path.
 func (t *template) serve(id, path string) (s served) {
 	set := t.index.set

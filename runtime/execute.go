@@ -79,4 +79,3 @@ func (e *AbandonedError) Error() string {
 
 // Unwrap returns why the context ended.
 func (e *AbandonedError) Unwrap() error { return e.Err }
-

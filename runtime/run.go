@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 )
 
@@ -154,7 +155,7 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	if state != nil {
 		agentID = state.Agent
 	}
-	plan, err := resolve.Resolve(ctx, rev, agentID, resolve.Options{Overrides: req.Overrides})
+	plan, err := r.resolve(ctx, rev, agentID, req)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +167,22 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	h.where = where
 	h.job = h.newJob(plan, req, state)
 	return h, nil
+}
+
+// resolve resolves the agent, and measures how long that takes.
+func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
+	opts := resolve.Options{Overrides: req.Overrides}
+	if r.observer == nil {
+		return resolve.Resolve(ctx, rev, agentID, opts)
+	}
+	begun := time.Now()
+	plan, err := resolve.Resolve(ctx, rev, agentID, opts)
+	failure := ""
+	if err != nil {
+		failure = "unresolved"
+	}
+	r.observer.Resolved(ctx, agentID, time.Since(begun), failure)
+	return plan, err
 }
 
 // goOn returns the state that a turn goes on from, with the answers taken in;
@@ -217,16 +234,59 @@ func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Ba
 
 // run opens the turn, runs it, and ends it.
 func (h *host) run(ctx context.Context) (*Result, error) {
+	ctx, span := h.observe(ctx)
 	begun := time.Now()
 	res, err := h.execute(ctx)
-	if errors.Is(err, backend.ErrYield) && res != nil && res.State != nil {
-		return h.result(res), backend.ErrYield
+	if yielded(res, err) {
+		out := h.result(res)
+		observed(span, out, nil)
+		return out, backend.ErrYield
 	}
-	return h.finish(res, err, begun)
+	out, err := h.finish(ctx, res, err, begun)
+	observed(span, out, err)
+	return out, err
+}
+
+// yielded reports whether a turn was stopped between two steps.
+func yielded(res *backend.Result, err error) bool {
+	return errors.Is(err, backend.ErrYield) && res != nil && res.State != nil
+}
+
+// observe begins to observe the turn.
+func (h *host) observe(ctx context.Context) (context.Context, *telemetry.TurnSpan) {
+	if h.runtime.observer == nil {
+		return telemetry.WithTurn(ctx, h.turnID), nil
+	}
+	turn := telemetry.Turn{
+		AgentID: h.agent, Description: h.job.Agent.Description, TurnID: h.turnID, SessionID: h.sessionID,
+		Revision: h.revision.Number(), Resumed: h.job.State != nil,
+	}
+	if h.parent != nil {
+		turn.ParentTurnID = h.parent.turnID
+	}
+	if env := h.job.Local; env != nil {
+		turn.Provider = env.Provider
+		if !env.Pool {
+			turn.Model = env.Upstream
+		}
+	}
+	return h.runtime.observer.StartTurn(ctx, turn)
+}
+
+// observed ends the observation of a turn.
+func observed(span *telemetry.TurnSpan, r *Result, err error) {
+	o := telemetry.TurnOutcome{
+		Status: r.Status, Termination: r.Termination, Steps: r.Steps, Usage: r.Usage,
+		Cost: r.Cost, FinishReason: r.FinishReason, Err: err,
+	}
+	if r.Termination.Type == "" { // it was stopped between two steps
+		o.Status = event.StatusWaiting
+	}
+	span.End(o)
 }
 
 // finish emits the one terminal event and returns what the turn came to.
-func (h *host) finish(res *backend.Result, err error, begun time.Time) (*Result, error) {
+func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun time.Time) (*Result, error) {
 	if res == nil {
 		res = &backend.Result{}
 	}
@@ -246,7 +306,7 @@ func (h *host) finish(res *backend.Result, err error, begun time.Time) (*Result,
 	if sinkErr := h.last(done); err == nil {
 		err = sinkErr
 	}
-	h.log(res, status, err, begun)
+	h.log(ctx, res, status, err, begun)
 	out := h.result(res)
 	if err != nil || status == event.StatusFailed {
 		return out, &TurnError{TurnID: h.turnID, Agent: out.Agent, Termination: res.Termination, Err: err}
@@ -269,10 +329,10 @@ func (h *host) result(res *backend.Result) *Result {
 	return out
 }
 
-func (h *host) log(res *backend.Result, status event.Status, err error, begun time.Time) {
+func (h *host) log(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
 		l := &res.DeadLetters[i]
-		h.runtime.logger.Warn("a plugin did not do what it was asked for", zap.String("turn_id", h.turnID),
+		telemetry.Logger(ctx, h.runtime.logger).Warn("a plugin did not do what it was asked for", zap.String("session_id", h.sessionID),
 			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
 	}
 	level := zap.DebugLevel
@@ -283,12 +343,12 @@ func (h *host) log(res *backend.Result, status event.Status, err error, begun ti
 	if entry == nil {
 		return
 	}
-	fields := []zap.Field{
-		zap.String("turn_id", h.turnID), zap.String("session_id", h.sessionID), zap.String("agent", h.agent),
+	fields := append(telemetry.Fields(ctx),
+		zap.String("session_id", h.sessionID), zap.String("agent", h.agent),
 		zap.String("status", string(status)), zap.String("termination", string(res.Termination.Type)),
 		zap.Int("steps", res.Steps), zap.Int("tokens", res.Usage.Total()),
 		zap.Duration("duration", time.Since(begun)),
-	}
+	)
 	if panicked, ok := errors.AsType[*backend.PanicError](err); ok {
 		fields = append(fields, zap.ByteString("stack", panicked.Stack))
 	}

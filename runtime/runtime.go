@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 )
@@ -22,6 +23,8 @@ type Settings struct {
 	Local backend.Backend
 	// Logger takes in the runtime's log; nil drops it.
 	Logger *zap.Logger
+	// Telemetry observes the turns; nil does not.
+	Telemetry *telemetry.Telemetry
 	// NewID makes the ids of turns; nil makes UUIDs of version 7.
 	NewID func() string
 	// Depth is how deep delegates may be nested; 0 means resolve.DefaultDepth.
@@ -35,13 +38,14 @@ type AgentRuntime struct {
 	registry *registry.Store
 	local    backend.Backend
 	logger   *zap.Logger
+	observer *telemetry.Telemetry
 	newID    func() string
 	depth    int
 }
 
 // New returns a runtime. Package builder is the usual way to make one.
 func New(s Settings) *AgentRuntime {
-	r := &AgentRuntime{registry: s.Registry, local: s.Local, logger: s.Logger, newID: s.NewID, depth: s.Depth}
+	r := &AgentRuntime{registry: s.Registry, local: s.Local, logger: s.Logger, observer: s.Telemetry, newID: s.NewID, depth: s.Depth}
 	if r.logger == nil {
 		r.logger = zap.NewNop()
 	}

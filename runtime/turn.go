@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -108,15 +107,18 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 func (t *Turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	defer close(t.done)
+	ctx, span := t.host.observe(ctx)
 	begun := time.Now()
 	for {
 		res, err := t.host.execute(ctx)
 		switch {
-		case errors.Is(err, backend.ErrYield) && res != nil && res.State != nil:
+		case yielded(res, err):
 			t.result, t.err = t.host.result(res), backend.ErrYield
+			observed(span, t.result, nil)
 			return
 		case err != nil || res == nil || res.Termination.Type != event.Suspended || res.State == nil:
-			t.result, t.err = t.host.finish(res, err, begun)
+			t.result, t.err = t.host.finish(ctx, res, err, begun)
+			observed(span, t.result, t.err)
 			return
 		}
 		t.host.suspended(res.State)

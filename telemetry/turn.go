@@ -230,3 +230,9 @@ func (t *Telemetry) Resolved(ctx context.Context, agentID string, took time.Dura
 	m := t.metrics
 	m.resolve.Record(ctx, took.Seconds(), m.plans.get(resolveKey{agentID, failure}, newResolveMeasured).record...)
 }
+
+// CapturesContent reports whether what is said in the turn is kept, for callers
+// that would have to put it together first.
+func (s *TurnSpan) CapturesContent() bool {
+	return s != nil && s.span != nil && s.telemetry.content != nil
+}

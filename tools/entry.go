@@ -145,7 +145,7 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 			result = ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, v)).Readable()
 		}
 	}()
-	if problem := e.checkArguments(call.Arguments); problem != "" {
+	if problem := e.CheckArguments(call.Arguments); problem != "" {
 		return ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
 	result, err := e.Tool.Call(WithCall(ctx, call), call)
@@ -155,7 +155,8 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 	return result.Readable()
 }
 
-func (e *Entry) checkArguments(arguments json.RawMessage) string {
+// CheckArguments returns how arguments violate the tool's schema, or "".
+func (e *Entry) CheckArguments(arguments json.RawMessage) string {
 	found, err := e.schema.ValidateJSON(arguments)
 	if err != nil {
 		return fmt.Sprintf("the arguments are no JSON object: %v", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -77,6 +78,10 @@ func (b *batch) start(ctx context.Context, i int) error {
 	} else {
 		ctx, c.cancel = context.WithCancel(ctx)
 	}
+	ctx, c.span = b.span.StartTool(ctx, telemetry.ToolCall{
+		ID: c.ID, Name: c.Name, Effect: string(c.entry.Descriptor.EffectClass()), Source: string(c.entry.Source.Kind),
+		AgentID: b.agent.ID, Arguments: c.Arguments,
+	})
 	h := &callHost{batch: b, index: i, ctx: ctx, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
@@ -151,6 +156,7 @@ func (b *batch) leave(c *call, result tools.Result) error {
 	case result.IsError:
 		outcome = event.CallFailed
 	}
+	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Result: result.Content})
 	entry := &b.journal[c.journal]
 	entry.Outcome, entry.Duration = outcome, time.Since(c.begun)
 	if outcome == event.CallSuspended {

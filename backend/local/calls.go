@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -30,6 +31,8 @@ type call struct {
 	begun   time.Time
 	// cancel ends the context of a call that is executed.
 	cancel context.CancelFunc
+	// span observes the call.
+	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
 

@@ -62,6 +62,7 @@ func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
 	t.stats.Handoffs++
 	t.look()
 	t.replacePrompt()
+	t.span.HandOff(agent.ID)
 	t.host.Emit(&event.HandOff{From: from, To: agent.ID, Count: t.stats.Handoffs})
 	return nil, nil //nolint:nilnil // the turn goes on
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // infer asks the model for the answer of a step. An answer that the output
@@ -57,20 +58,37 @@ func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceCom
 	t.failure, t.over = nil, ctx.Done()
 	// The stream is called with a function made once per turn instead of being
 	// ranged over, which would put the loop's variables on the heap each time.
+	ctx, t.call = t.span.StartModel(ctx, telemetry.Inference{
+		Provider: t.env.Provider, ModelID: t.env.ModelID, AgentID: t.agent.ID, Request: req,
+	})
 	t.env.Model.Stream(ctx, req)(t.takeIn)
-	t.engine.Context.AddUsage(t.answer.Usage, t.servedBy())
-	switch {
-	case t.failure != nil:
+	if t.failure == nil && !t.answer.Finished {
+		t.failure = &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"}
+	}
+	t.count()
+	if t.failure != nil {
 		t.keepPartial()
 		return nil, t.modelError(ctx, t.failure)
-	case !t.answer.Finished:
-		t.keepPartial()
-		return nil, t.modelError(ctx, &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"})
 	}
 	return &event.InferenceComplete{
 		Model: t.servedName(req), FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
 		DurationMS: time.Since(begun).Milliseconds(),
 	}, nil
+}
+
+// count counts what a model call used and cost, whether it failed or not.
+func (t *turn) count() {
+	usage, id := t.answer.Usage, t.servedBy()
+	t.engine.Context.AddUsage(usage, id)
+	outcome := telemetry.ModelOutcome{Reason: t.answer.Reason, Usage: usage, Err: t.failure}
+	if price := t.env.Pricing[id]; price != nil {
+		outcome.Cost, outcome.Currency = backend.Price(price, usage), price.CurrencyCode()
+	}
+	if t.span.CapturesContent() {
+		answer := t.answer.Message()
+		outcome.Answer = &answer
+	}
+	t.call.End(outcome)
 }
 
 // keepPartial takes what was shown of an answer that broke off for the turn's
@@ -114,6 +132,7 @@ func (t *turn) take(ev model.Event, err error) bool {
 		t.failure = err
 		return false
 	}
+	t.call.Observe(&ev)
 	t.show(&ev)
 	return true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // Backend runs turns on the local loop. The zero value is ready to use.
@@ -42,6 +43,7 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	}
 	ctx, cancel := t.limited(ctx)
 	defer cancel()
+	t.span = telemetry.TurnFromContext(ctx)
 	termination, err := t.run(ctx)
 	if errors.Is(err, backend.ErrYield) {
 		return t.result(event.Termination{}, err)
@@ -86,12 +88,16 @@ type turn struct {
 	takeIn  func(model.Event, error) bool
 	failure error
 	over    <-chan struct{}
+	// call observes the model call.
+	call telemetry.ModelSpan
 	// plan is what the plugins made of the step's request.
 	plan plugins.RequestPlan
 	// calls are those of the step's answer until their results are kept.
 	calls []call
 	// stop is the end that a plugin asked for outside of AfterInference.
 	stop *event.Termination
+	// span observes the turn; nil when nobody does.
+	span *telemetry.TurnSpan
 	// watch ends the turn when a plugin takes too long.
 	watch watch
 

@@ -16,7 +16,9 @@ func (t *turn) step(ctx context.Context) (ended *event.Termination, err error) {
 	t.stats.Steps++
 	id := t.messageID("m")
 	t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: id})
+	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
 	ended, err = t.work(ctx, id)
+	span.End(err)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result = nil, nil, nil
 	if err != nil || ended == nil || ended.Type != event.Suspended {

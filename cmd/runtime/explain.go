@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -11,30 +12,44 @@ import (
 )
 
 func newExplain(p *program) *cobra.Command {
-	var tool string
+	var tool, call string
 	cmd := &cobra.Command{
 		Use:   "explain FILE AGENT",
 		Short: "Show how an agent resolves, and why",
 		Long: `explain resolves one agent and shows, stage by stage, what was looked up,
 wrapped, injected, added and dropped, by which rule, and how long it took.
-With --tool it answers why the agent has, or does not have, a tool.
+With --tool it answers why the agent has, or does not have, a tool, and with
+--call what becomes of a call: allow, ask, deny, terminate or unavailable, and by
+which rule.
 
-Exit codes: 0 done, 1 the agent does not resolve, 2 usage or a file that cannot
-be read.`,
+Exit codes: 0 done, 1 the agent does not resolve, or no source offers the tool of
+--call, 2 usage or a file that cannot be read.`,
 		Args: arguments(2, 2),
 	}
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
+	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
+	cmd.MarkFlagsMutuallyExclusive("tool", "call")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if tool != "" && format.value == "mermaid" {
-			return usagef(cmd, "--tool is answered as text or json, not as mermaid")
+		if (tool != "" || call != "") && format.value == "mermaid" {
+			return usagef(cmd, "--tool and --call are answered as text or json, not as mermaid")
+		}
+		var asked *toolCall
+		if cmd.Flags().Changed("call") {
+			var err error
+			if asked, err = parseCall(cmd, call); err != nil {
+				return err
+			}
 		}
 		l, err := p.load(args[:1], false, unheard())
 		if err != nil {
 			return err
 		}
+		if asked != nil {
+			return explainTool(cmd.Context(), p, l, args[1], asked.tool, format.value, asked)
+		}
 		if tool != "" {
-			return explainTool(cmd.Context(), p, l, args[1], tool, format.value)
+			return explainTool(cmd.Context(), p, l, args[1], tool, format.value, nil)
 		}
 		return explain(cmd.Context(), p, l, args[1], format.value)
 	}
@@ -67,8 +82,9 @@ func explain(ctx context.Context, p *program, l *loaded, agent, format string) e
 	return err
 }
 
-// explainTool says why an agent has a tool, or has it not.
-func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format string) error {
+// explainTool says why an agent has a tool, or has it not, or what becomes of a
+// call of it.
+func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format string, call *toolCall) error {
 	rev, list, err := l.check(ctx)
 	if err != nil {
 		return err
@@ -80,12 +96,19 @@ func explainTool(ctx context.Context, p *program, l *loaded, agent, tool, format
 	if own.HasErrors() {
 		return notResolved(p, l, &toolAnswer{Agent: agent, Tool: tool, Reason: "unresolved", Diagnostics: own}, format)
 	}
-	a := newToolAnswer(l, e, tool)
-	if format == "json" {
-		return writeRedacted(p.out, a, l.file.Redact)
+	var a interface{ text() string } = newToolAnswer(l, e, tool)
+	var end error
+	if call != nil && e.Tool(tool) == nil {
+		end = exit{exitFailed}
+	} else if call != nil {
+		a = newCallAnswer(l, e, call)
 	}
-	_, err = io.WriteString(p.out, l.file.Redact(a.text()))
-	return err
+	if format == "json" {
+		err = writeRedacted(p.out, a, l.file.Redact)
+	} else {
+		_, err = io.WriteString(p.out, l.file.Redact(a.text()))
+	}
+	return cmp.Or(err, end)
 }
 
 // notResolved shows why nothing can be said about a tool.

@@ -60,13 +60,19 @@ func newToolAnswer(l *loaded, e *resolve.Explanation, id string) *toolAnswer {
 	}
 	if c.Verdict.Rule != "" {
 		a.Access = c.Verdict.Access.String()
-		a.Gate = fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule)
-		if c.Verdict.Path != "" {
-			a.GatePath = e.Origin.Path(e.Path, c.Verdict.Path)
-			a.GatePlace = l.where(diag.InvalidPattern, a.GatePath)
-		}
+		a.gate(l, e, &c.Verdict)
 	}
 	return a
+}
+
+// gate says by what a gate decides, and where that stands.
+func (a *toolAnswer) gate(l *loaded, e *resolve.Explanation, v *plugins.Verdict) {
+	a.Gate = fmt.Sprintf("plugin %s: %s", v.Plugin, v.Rule)
+	a.GatePath, a.GatePlace = "", ""
+	if v.Path != "" {
+		a.GatePath = e.Origin.Path(e.Path, v.Path)
+		a.GatePlace = l.where(diag.InvalidPattern, a.GatePath)
+	}
 }
 
 func reason(c *resolve.ToolChoice) string {
@@ -123,23 +129,30 @@ func (a *toolAnswer) text() string {
 	} else {
 		fmt.Fprintf(&b, "agent %s does not have tool %s: %s\n", a.Agent, a.Tool, a.because())
 	}
-	row := func(name, value, path, place string) {
-		if value == "" {
-			return
-		}
-		fmt.Fprintf(&b, "  %-8s %s\n", name, value)
-		switch {
-		case place != "":
-			fmt.Fprintf(&b, "           at %s (%s)\n", place, path)
-		case path != "":
-			fmt.Fprintf(&b, "           at %s\n", path)
-		}
-	}
-	row("source", a.Source, a.SourcePath, a.SourcePlace)
-	row("catalog", a.Rule, a.RulePath, a.RulePlace)
-	row("gate", a.Gate, a.GatePath, a.GatePlace)
-	row("hint", a.Hint, "", "")
+	a.rows(&b)
+	writeRow(&b, "hint", a.Hint, "", "")
 	return b.String()
+}
+
+// rows writes what the answer rests on.
+func (a *toolAnswer) rows(b *strings.Builder) {
+	writeRow(b, "source", a.Source, a.SourcePath, a.SourcePlace)
+	writeRow(b, "catalog", a.Rule, a.RulePath, a.RulePlace)
+	writeRow(b, "gate", a.Gate, a.GatePath, a.GatePlace)
+}
+
+// writeRow writes something, unless it is empty, and where it stands.
+func writeRow(b *strings.Builder, name, value, path, place string) {
+	if value == "" {
+		return
+	}
+	fmt.Fprintf(b, "  %-8s %s\n", name, value)
+	switch {
+	case place != "":
+		fmt.Fprintf(b, "           at %s (%s)\n", place, path)
+	case path != "":
+		fmt.Fprintf(b, "           at %s\n", path)
+	}
 }
 
 // however says in words what holds the agent back from using the tool.

@@ -28,7 +28,7 @@ func writeRedacted(w io.Writer, v any, redact func(string) string) error {
 // fixed are the members whose values are words of the runtime itself or made by
 // it, never of a configuration, so that they need no redacting.
 var fixed = map[string]bool{
-	"access": true, "action": true, "code": true, "event_type": true, "field": true, "finish_reason": true,
+	"access": true, "action": true, "code": true, "decision": true, "event_type": true, "field": true, "finish_reason": true,
 	"kind": true, "message_id": true, "outcome": true, "reason": true, "session_id": true, "severity": true,
 	"status": true, "time": true, "turn_id": true, "type": true,
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // program is what a configuration compiles to: everything that does not depend
@@ -165,6 +167,7 @@ func (p *program) build(ctx context.Context, call *tools.Call) (*http.Request, e
 		return nil, err
 	}
 	p.setOwnHeaders(req, call)
+	setTrace(ctx, req.Header)
 	return req, nil
 }
 
@@ -183,6 +186,16 @@ func (p *program) setOwnHeaders(req *http.Request, call *tools.Call) {
 	if p.effect == tools.Once {
 		forbidReplay(req.Header)
 	}
+}
+
+// setTrace makes the request part of the trace that ctx belongs to, unless the
+// configuration says which it is part of. Baggage stays here: it holds whatever
+// callers put there, and the server may be anybody's.
+func setTrace(ctx context.Context, h http.Header) {
+	if !trace.SpanContextFromContext(ctx).IsValid() || h["Traceparent"] != nil || h["Tracestate"] != nil {
+		return
+	}
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(h))
 }
 
 // forbidReplay keeps the HTTP client from sending a request again on its own.

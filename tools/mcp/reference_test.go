@@ -58,7 +58,7 @@ func TestTheReferenceServer(t *testing.T) {
 	if got := succeed(t, s, "echo", `{"message":"hello"}`); got != "Echo: hello" {
 		t.Errorf("echo says %q", got)
 	}
-	fails(t, s, "echo", "tool_input_invalid: message is missing")
+	fails(t, s, "echo", `tool_input_invalid: "message" is missing`)
 	r := call(t.Context(), t, s, "get-structured-content", `{"location":"Chicago"}`)
 	if r.IsError || !strings.Contains(string(r.Data), `"temperature"`) {
 		t.Errorf("the structured content is %s", r.Data)

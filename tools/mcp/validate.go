@@ -115,8 +115,8 @@ var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // checkURL checks an address. The messages do not repeat it.
 func checkURL(path, address string) diag.List {
-	refuse := func(format string, args ...any) diag.List {
-		return diag.List{diag.New(diag.InvalidValue, path, format, args...)}
+	refuse := func(why string) diag.List {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s", why)}
 	}
 	u, err := url.Parse(address)
 	switch {

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/spf13/cobra"
+)
+
+// toolCall is the call that explain is asked about.
+type toolCall struct {
+	tool      string
+	arguments json.RawMessage
+}
+
+// parseCall reads a tool's id and, behind a blank, the arguments as JSON; without
+// any they are an empty object.
+func parseCall(cmd *cobra.Command, text string) (*toolCall, error) {
+	trimmed := strings.TrimSpace(text)
+	tool, arguments := trimmed, ""
+	if i := strings.IndexFunc(trimmed, unicode.IsSpace); i >= 0 {
+		tool, arguments = trimmed[:i], strings.TrimSpace(trimmed[i:])
+	}
+	if tool == "" || strings.ContainsAny(tool, `{}"`) {
+		return nil, usagef(cmd, `--call is a tool and its arguments as JSON, as in --call 'wc {"text":"x"}'; it is %q`, text)
+	}
+	if arguments == "" {
+		arguments = "{}"
+	}
+	var v any
+	if err := json.Unmarshal([]byte(arguments), &v); err != nil {
+		at := strings.LastIndex(text, arguments)
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			at += max(0, int(syntax.Offset)-1)
+		}
+		return nil, usagef(cmd, "--call: the arguments are no JSON: character %d: %w", utf8.RuneCountInString(text[:at])+1, err)
+	}
+	return &toolCall{tool: tool, arguments: json.RawMessage(arguments)}, nil
+}
+
+// decisionUnavailable is that on a call of a tool that the agent does not have.
+const decisionUnavailable = "unavailable"
+
+// callAnswer says what would become of a call.
+type callAnswer struct {
+	toolAnswer
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Decision is one of: allow, ask, deny, terminate, unavailable.
+	Decision string `json:"decision,omitempty"`
+	// Problem is how the arguments violate the tool's schema.
+	Problem string `json:"arguments_problem,omitempty"`
+	// Undecided are the plugins whose gates decide only when a call is made.
+	Undecided []string `json:"undecided_plugins,omitempty"`
+}
+
+func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswer {
+	a := &callAnswer{toolAnswer: *newToolAnswer(l, e, call.tool), Arguments: call.arguments}
+	choice := e.Tool(call.tool)
+	if choice == nil {
+		return a
+	}
+	v := e.Call(call.tool, call.arguments)
+	a.Problem, a.Undecided = v.Problem, v.Silent
+	a.Gate, a.GatePath, a.GatePlace, a.Access = "", "", "", v.Gate.Access.String()
+	if v.Gate.Rule != "" {
+		a.gate(l, e, &v.Gate)
+	}
+	switch {
+	case !choice.Rule.Visible:
+		a.Decision = decisionUnavailable
+	case v.Gate.Terminate:
+		a.Decision = "terminate"
+	default:
+		a.Decision = a.Access
+	}
+	return a
+}
+
+// text returns the answer for people.
+func (a *callAnswer) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", a.Decision, a.sentence())
+	a.rows(&b)
+	switch {
+	case a.Decision == decisionUnavailable:
+	case a.Problem == "":
+		writeRow(&b, "schema", "the arguments fit", "", "")
+	default:
+		writeRow(&b, "schema", "the call is not executed: "+a.Problem, "", "")
+	}
+	if len(a.Undecided) > 0 {
+		writeRow(&b, "besides", "the gates of "+strings.Join(a.Undecided, ", ")+" decide when the call is made", "", "")
+	}
+	return b.String()
+}
+
+// sentence says the decision in words.
+func (a *callAnswer) sentence() string {
+	subject := "agent " + a.Agent
+	switch a.Decision {
+	case decisionUnavailable:
+		return subject + " does not have tool " + a.Tool + ": " + a.because()
+	case plugins.AccessAllow.String():
+		return subject + " may call tool " + a.Tool + " like this"
+	case plugins.AccessAsk.String():
+		return subject + " may call tool " + a.Tool + " like this when a person approves it"
+	case plugins.AccessDeny.String():
+		return subject + " may not call tool " + a.Tool + " like this; the model is told so"
+	default:
+		return subject + " may not call tool " + a.Tool + " like this; the attempt ends the turn"
+	}
+}

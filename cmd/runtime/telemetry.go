@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/zap"
+)
+
+// flushLimit is how long sending the last spans and metrics may hold up the end
+// of the program.
+const flushLimit = 5 * time.Second
+
+// envCapture is the variable by which what was said gets into the spans.
+const envCapture = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+
+// observed is where the spans and metrics of this program go. The zero value
+// sends none.
+type observed struct {
+	// telemetry is nil when nothing is sent.
+	telemetry *telemetry.Telemetry
+	shutdowns []func(context.Context) error
+}
+
+// observe prepares what OpenTelemetry's environment variables ask for. Spans and
+// metrics are sent by OTLP over HTTP when an endpoint is named for them, or
+// their exporter is otlp; with neither, nothing is made and nothing runs. What
+// cannot be sent later is logged. The error says that a variable is wrong; then
+// nothing is sent either, which need not keep anybody from working.
+func observe(ctx context.Context, logger *zap.Logger, redact func(string) string) (*observed, error) {
+	o := &observed{}
+	traces, err := wanted("TRACES")
+	if err != nil {
+		return o, err
+	}
+	metrics, err := wanted("METRICS")
+	if err != nil || !traces && !metrics {
+		return o, err
+	}
+	logger = logger.Named("telemetry")
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry was not sent", zap.Error(err)) }))
+	if err := o.connect(ctx, traces, metrics, redact); err != nil {
+		return &observed{}, errors.Join(err, o.shutdown(ctx))
+	}
+	return o, nil
+}
+
+// wanted reports whether a signal, TRACES or METRICS, is to be sent.
+func wanted(signal string) (bool, error) {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
+		return false, nil
+	}
+	variable := "OTEL_" + signal + "_EXPORTER"
+	switch exporter := os.Getenv(variable); exporter {
+	case "none":
+		return false, nil
+	case "otlp":
+		return true, nil
+	case "":
+		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
+	default:
+		return false, fmt.Errorf("%s is %q, and only otlp and none are known", variable, exporter)
+	}
+}
+
+// connect makes the exporters, which reach out when there is something to send.
+// They and the samplers and batches read their own variables.
+func (o *observed) connect(ctx context.Context, traces, metrics bool, redact func(string) string) error {
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version())),
+		resource.WithFromEnv())
+	if err != nil {
+		return fmt.Errorf("describe this program to OpenTelemetry: %w", err)
+	}
+	settings := telemetry.Settings{
+		CaptureContent: captured(os.Getenv(envCapture)),
+		// Short values are redacted where they stand in quotes.
+		Redact: func(text string) string {
+			return strings.TrimSuffix(strings.TrimPrefix(redact(`"`+text+`"`), `"`), `"`)
+		},
+	}
+	if traces {
+		if settings.TracerProvider, err = o.traces(ctx, about); err != nil {
+			return err
+		}
+	}
+	if metrics {
+		if settings.MeterProvider, err = o.metrics(ctx, about); err != nil {
+			return err
+		}
+	}
+	o.telemetry, err = telemetry.New(settings)
+	return err
+}
+
+func (o *observed) traces(ctx context.Context, about *resource.Resource) (trace.TracerProvider, error) {
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("make the exporter of traces: %w", err)
+	}
+	p := sdktrace.NewTracerProvider(sdktrace.WithResource(about), sdktrace.WithBatcher(exporter))
+	o.shutdowns = append(o.shutdowns, p.Shutdown)
+	return p, nil
+}
+
+func (o *observed) metrics(ctx context.Context, about *resource.Resource) (metric.MeterProvider, error) {
+	exporter, err := otlpmetrichttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("make the exporter of metrics: %w", err)
+	}
+	p := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
+	o.shutdowns = append(o.shutdowns, p.Shutdown)
+	return p, nil
+}
+
+// captured reports whether a value of envCapture asks for content in spans.
+func captured(value string) bool {
+	switch strings.ToLower(value) {
+	case "true", "span_only", "span_and_event":
+		return true
+	default:
+		return false
+	}
+}
+
+// shutdown sends what is left and ends what runs in the background, also when
+// ctx has ended. It takes at most flushLimit; what could not be sent by then is
+// lost. The error says so.
+func (o *observed) shutdown(ctx context.Context) error {
+	if len(o.shutdowns) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
+	defer cancel()
+	errs := make([]error, len(o.shutdowns))
+	var all sync.WaitGroup
+	for i, shutdown := range o.shutdowns {
+		all.Go(func() { errs[i] = shutdown(ctx) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("send the last telemetry: %w", err)
+	}
+	return nil
+}
+
+// withCaller returns ctx as part of the trace that this program was called from:
+// the one in TRACEPARENT, TRACESTATE and BAGGAGE, which is how OpenTelemetry
+// hands a trace to a process.
+func withCaller(ctx context.Context) context.Context {
+	header := http.Header{}
+	for _, name := range []string{"traceparent", "tracestate", "baggage"} {
+		if value := os.Getenv(strings.ToUpper(name)); value != "" {
+			header.Set(name, value)
+		}
+	}
+	if len(header) == 0 {
+		return ctx
+	}
+	return telemetry.Extract(ctx, header)
+}
