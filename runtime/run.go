@@ -332,7 +332,7 @@ func (h *host) result(res *backend.Result) *Result {
 func (h *host) log(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
 		l := &res.DeadLetters[i]
-		telemetry.Logger(ctx, h.runtime.logger).Warn("a plugin did not do what it was asked for", zap.String("session_id", h.sessionID),
+		telemetry.Logger(ctx, h.runtime.logger).Warn("a plugin did not do what it was asked for",
 			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
 	}
 	level := zap.DebugLevel

@@ -55,10 +55,10 @@ func TestTheToolsOfACatalogue(t *testing.T) {
 		"none":                    {Config{}, nil, "", ""},
 		"no prefix":               {Config{Prefix: &none}, []toolInfo{info("a")}, "a", ""},
 		"another prefix":          {Config{Prefix: &own}, []toolInfo{info("a")}, "own_a", ""},
-		"allowed":                 {Config{Filter: &Filter{Allow: []string{"a*", "c"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a mcp__fake__ab", ""},
-		"denied":                  {Config{Filter: &Filter{Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a", ""},
-		"allowed and denied":      {Config{Filter: &Filter{Allow: []string{"a*"}, Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab")}, "mcp__fake__a", ""},
-		"nothing is allowed":      {Config{Filter: &Filter{Allow: []string{}}}, []toolInfo{info("a")}, "", ""},
+		"allowed":                 {Config{Filter: &ToolFilter{Allow: []string{"a*", "c"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a mcp__fake__ab", ""},
+		"denied":                  {Config{Filter: &ToolFilter{Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab"), info("b")}, "mcp__fake__a", ""},
+		"allowed and denied":      {Config{Filter: &ToolFilter{Allow: []string{"a*"}, Deny: []string{"*b"}}}, []toolInfo{info("a"), info("ab")}, "mcp__fake__a", ""},
+		"nothing is allowed":      {Config{Filter: &ToolFilter{Allow: []string{}}}, []toolInfo{info("a")}, "", ""},
 		"without parameters":      {Config{}, []toolInfo{{Name: "a"}}, "mcp__fake__a", ""},
 		"twice":                   {Config{}, []toolInfo{info("a"), info("a")}, "mcp__fake__a", "warning[duplicate-id]"},
 		"no name":                 {Config{}, []toolInfo{info(""), info("a")}, "mcp__fake__a", "warning[invalid-id]"},
@@ -187,7 +187,7 @@ func TestWhatTheFingerprintTellsApart(t *testing.T) {
 		"a secret": func(c *Config) *tools.Settings { c.Env["KEY"] = "2"; return here },
 		"what is shown": func(c *Config) *tools.Settings {
 			c.MaxOutput = 300
-			c.Filter = &Filter{Deny: []string{"x"}}
+			c.Filter = &ToolFilter{Deny: []string{"x"}}
 			return here
 		},
 		"where it stands": func(c *Config) *tools.Settings { c.Dir = "../x/srv"; return &tools.Settings{ID: "a", Dir: "../x"} },
@@ -202,7 +202,7 @@ func TestWhatTheFingerprintTellsApart(t *testing.T) {
 		"the dir":     func(c *Config) { c.Dir = "/srv" },
 		"a variable":  func(c *Config) { c.Env["MORE"] = "1" },
 		"the url":     func(c *Config) { c.URL = "https://x.example" },
-		"the client":  func(c *Config) { c.Auth = &Auth{Type: authClientCredentials, ClientID: "me"} },
+		"the client":  func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials, ClientID: "me"} },
 	} {
 		c := base()
 		if change(&c); c.fingerprint(here) == want {

@@ -30,10 +30,10 @@ type Config struct {
 
 	URL     string            `json:"url,omitempty" doc:"Where the server is reached over streamable HTTP: an http or https URL. Redirects are not followed. Either this or command."`
 	Headers map[string]string `json:"headers,omitempty" secret:"true" doc:"Headers of every request to the url."`
-	Auth    *Auth             `json:"auth,omitempty" doc:"How the runtime shows the server who it is."`
+	Auth    *ServerAuth       `json:"auth,omitempty" doc:"How the runtime shows the server who it is."`
 
-	Filter *Filter `json:"filter,omitempty" doc:"Which of the server's tools there are, by the names that the server gives them. All by default."`
-	Prefix *string `json:"prefix,omitempty" pattern:"^[A-Za-z0-9_-]{0,40}$" doc:"What the ids of the tools begin with. Defaults to mcp__, the id of the entry, and two more underscores."`
+	Filter *ToolFilter `json:"filter,omitempty" doc:"Which of the server's tools there are, by the names that the server gives them. All by default."`
+	Prefix *string     `json:"prefix,omitempty" pattern:"^[A-Za-z0-9_-]{0,40}$" doc:"What the ids of the tools begin with. Defaults to mcp__, the id of the entry, and two more underscores."`
 
 	Catalog        string         `json:"catalog,omitempty" path:"true" doc:"The file that keeps what tools the server has, so that it need not be asked at every start. Defaults to .runtime/mcp/<id>.json beside the configuration file."`
 	ConnectTimeout *spec.Duration `json:"connect_timeout,omitempty" alias:"connect_timeout_ms:ms" default:"30s" doc:"How long it may take to reach the server and to learn its tools."`
@@ -44,14 +44,14 @@ type Config struct {
 	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }
 
-// The types of Auth.
+// The types of ServerAuth.
 const (
 	authBearer            = "bearer"
 	authClientCredentials = "oauth_client_credentials"
 )
 
-// Auth says how the runtime shows a server who it is.
-type Auth struct {
+// ServerAuth says how the runtime shows a server who it is.
+type ServerAuth struct {
 	Type         string   `json:"type" required:"true" enum:"bearer|oauth_client_credentials" doc:"How: with a fixed token, or with tokens that an authorization server gives for a client's id and secret."`
 	Token        string   `json:"token,omitempty" secret:"true" of:"bearer" doc:"The token. Required."`
 	TokenURL     string   `json:"token_url,omitempty" of:"oauth_client_credentials" doc:"Where the authorization server gives tokens: an http or https URL. Required."`
@@ -60,8 +60,8 @@ type Auth struct {
 	Scopes       []string `json:"scopes,omitempty" of:"oauth_client_credentials" doc:"What the tokens are to permit."`
 }
 
-// Filter says which of a server's tools there are.
-type Filter struct {
+// ToolFilter says which of a server's tools there are.
+type ToolFilter struct {
 	Allow []string `json:"allow,omitempty" doc:"Globs; a tool must match one of them. Absent allows every tool."`
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
 }

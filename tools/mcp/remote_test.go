@@ -105,7 +105,7 @@ func TestHeadersAndTokensReachTheServer(t *testing.T) {
 	})
 	c := p.config(t)
 	c.Headers = map[string]string{"X-Team": "blue"}
-	c.Auth = &Auth{Type: authBearer, Token: "s3cr3t-token"}
+	c.Auth = &ServerAuth{Type: authBearer, Token: "s3cr3t-token"}
 	if got := succeed(t, ready(t, c), "echo", `{"text":"hello"}`); got != "hello" {
 		t.Errorf("echo says %q", got)
 	}
@@ -152,7 +152,7 @@ func TestTokensForAClient(t *testing.T) {
 	t.Cleanup(as.Close)
 	p := newPeer(t, bearer(a.token))
 	c := p.config(t)
-	c.Auth = &Auth{Type: authClientCredentials, TokenURL: as.URL, ClientID: "me", ClientSecret: "s3cr3t-client", Scopes: []string{"read", "write"}}
+	c.Auth = &ServerAuth{Type: authClientCredentials, TokenURL: as.URL, ClientID: "me", ClientSecret: "s3cr3t-client", Scopes: []string{"read", "write"}}
 	s := ready(t, c)
 	succeed(t, s, "echo", `{"text":"a"}`)
 	if a.token() != "token-1" {

@@ -23,7 +23,7 @@ type tokenSource interface {
 
 // newTokenSource returns the source that a configuration describes. What it
 // asks goes through base.
-func newTokenSource(a *Auth, base http.RoundTripper) tokenSource {
+func newTokenSource(a *ServerAuth, base http.RoundTripper) tokenSource {
 	switch {
 	case a == nil:
 		return fixedToken("")

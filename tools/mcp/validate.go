@@ -135,7 +135,7 @@ func checkURL(path, address string) diag.List {
 }
 
 // check checks that what the type needs is there. Paths are below auth.
-func (a *Auth) check() diag.List {
+func (a *ServerAuth) check() diag.List {
 	var list diag.List
 	need := func(field, value string) {
 		if value == "" {
@@ -166,7 +166,7 @@ func (c *Config) checkFilter() diag.List {
 	return list
 }
 
-// filter is a compiled Filter.
+// filter is a compiled ToolFilter.
 type filter struct {
 	// all tells that nothing but deny restricts.
 	all         bool
@@ -174,7 +174,7 @@ type filter struct {
 }
 
 // compile compiles a filter; nil allows everything. Paths are below the entry.
-func (f *Filter) compile() (*filter, diag.List) {
+func (f *ToolFilter) compile() (*filter, diag.List) {
 	if f == nil {
 		return &filter{all: true}, nil
 	}

@@ -33,7 +33,7 @@ func TestWhatIsWrongWithAnEntry(t *testing.T) {
 		"an empty program":     {Config{Command: []string{" "}}, "command[0] invalid-value"},
 		"NUL":                  {run(func(c *Config) { c.Command[1], c.Dir, c.Catalog = "\x00", "\x00", "\x00" }), "command[1] invalid-value, dir invalid-value, catalog invalid-value"},
 		"variables":            {run(func(c *Config) { c.Env = map[string]string{"A=": "", "B": "\x00"} }), "env.A= invalid-value, env.B invalid-value"},
-		"headers of a program": {run(func(c *Config) { c.Headers, c.Auth = map[string]string{"a": "b"}, &Auth{} }), "headers invalid-value, auth invalid-value"},
+		"headers of a program": {run(func(c *Config) { c.Headers, c.Auth = map[string]string{"a": "b"}, &ServerAuth{} }), "headers invalid-value, auth invalid-value"},
 		"a dir of an address":  {at(func(c *Config) { c.Dir, c.Env = "/", map[string]string{"A": "b"} }), "dir invalid-value, env invalid-value"},
 		"no URL":               {Config{URL: "http://a b"}, "url invalid-value"},
 		"another scheme":       {Config{URL: "ftp://x.example"}, "url invalid-value"},
@@ -43,16 +43,16 @@ func TestWhatIsWrongWithAnEntry(t *testing.T) {
 		"headers":              {at(func(c *Config) { c.Headers = map[string]string{"a b": "", "Accept": "", "C": "\n"} }), "headers.Accept invalid-value, headers.C invalid-value, headers.a b invalid-value"},
 		"authorization twice": {at(func(c *Config) {
 			c.Headers = map[string]string{"authorization": "x"}
-			c.Auth = &Auth{Type: authBearer, Token: "t"}
+			c.Auth = &ServerAuth{Type: authBearer, Token: "t"}
 		}), "headers.authorization invalid-value"},
-		"no token":             {at(func(c *Config) { c.Auth = &Auth{Type: authBearer} }), "auth.token missing-field"},
-		"a token with a space": {at(func(c *Config) { c.Auth = &Auth{Type: authBearer, Token: "a b"} }), "auth.token invalid-value"},
-		"no client":            {at(func(c *Config) { c.Auth = &Auth{Type: authClientCredentials} }), "auth.token_url missing-field, auth.client_id missing-field, auth.client_secret missing-field"},
+		"no token":             {at(func(c *Config) { c.Auth = &ServerAuth{Type: authBearer} }), "auth.token missing-field"},
+		"a token with a space": {at(func(c *Config) { c.Auth = &ServerAuth{Type: authBearer, Token: "a b"} }), "auth.token invalid-value"},
+		"no client":            {at(func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials} }), "auth.token_url missing-field, auth.client_id missing-field, auth.client_secret missing-field"},
 		"no token URL": {at(func(c *Config) {
-			c.Auth = &Auth{Type: authClientCredentials, ClientID: "a", ClientSecret: "b", TokenURL: "x"}
+			c.Auth = &ServerAuth{Type: authClientCredentials, ClientID: "a", ClientSecret: "b", TokenURL: "x"}
 		}), "auth.token_url invalid-value"},
-		"another kind of auth": {at(func(c *Config) { c.Auth = &Auth{Type: "basic"} }), "auth.type invalid-value"},
-		"patterns":             {run(func(c *Config) { c.Filter = &Filter{Allow: []string{"a", "["}, Deny: []string{""}} }), "filter.allow[1] invalid-pattern, filter.deny[0] invalid-pattern"},
+		"another kind of auth": {at(func(c *Config) { c.Auth = &ServerAuth{Type: "basic"} }), "auth.type invalid-value"},
+		"patterns":             {run(func(c *Config) { c.Filter = &ToolFilter{Allow: []string{"a", "["}, Deny: []string{""}} }), "filter.allow[1] invalid-pattern, filter.deny[0] invalid-pattern"},
 		"prefix":               {run(func(c *Config) { c.Prefix = &long }), "prefix invalid-value"},
 		"times and sizes":      {run(func(c *Config) { c.ConnectTimeout, c.Timeout, c.MaxOutput, c.Effect = &zero, &zero, 1, "x" }), "connect_timeout invalid-value, effect invalid-value, timeout invalid-value, max_output invalid-value"},
 	} {
@@ -73,7 +73,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	t.Parallel()
 	c := Config{
 		Env: map[string]string{"KEY": "s3cr3t"}, Headers: map[string]string{"X-Key": "s3cr3t"},
-		Auth: &Auth{Type: authBearer, Token: "s3cr3t", ClientSecret: "s3cr3t", ClientID: "me"},
+		Auth: &ServerAuth{Type: authBearer, Token: "s3cr3t", ClientSecret: "s3cr3t", ClientID: "me"},
 	}
 	data, err := json.Marshal(c)
 	if err != nil || strings.Contains(string(data), "s3cr3t") || !strings.Contains(string(data), `"me"`) {
