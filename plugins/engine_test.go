@@ -2,7 +2,6 @@ package plugins_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -314,23 +313,6 @@ func TestAGateSeesTheStateButCannotWriteIt(t *testing.T) {
 	run(t, e, plugins.StepEnd)
 	if got := string(e.Snapshot()["test.count"]); got != "3" {
 		t.Errorf("the count is %s", got)
-	}
-}
-
-func TestAValueWithoutJSONIsLeftOutOfTheSnapshot(t *testing.T) {
-	ch := plugins.NewKey[chan int]("test.chan", plugins.ScopeRun)
-	e := engine(t, func(r *plugins.Registrar) {
-		r.StateKey(count)
-		r.StateKey(ch)
-		r.Hook(plugins.StepStart, sets(1))
-		r.Hook(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error {
-			ch.Set(p, make(chan int))
-			return nil
-		})
-	})
-	run(t, e, plugins.StepStart)
-	if diff := cmp.Diff(map[string]json.RawMessage{"test.count": json.RawMessage("1")}, e.Snapshot()); diff != "" {
-		t.Error(diff)
 	}
 }
 

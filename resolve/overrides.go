@@ -76,8 +76,8 @@ func (t *template) variant(o *Overrides) (variant, error) {
 	if len(e.Errs) > 0 {
 		return variant{}, e
 	}
-	own := slices.DeleteFunc(slices.Clone(t.loaded), func(l plugins.Loaded) bool { return l.Core })
-	v.loaded = append(own, t.ownPlugins(v.agent, nil)...)
+	v.loaded = slices.DeleteFunc(slices.Clone(t.loaded), func(l plugins.Loaded) bool { return l.Core })
+	v.loaded = append(v.loaded, t.ownPlugins(v.agent, nil)...)
 	return v, nil
 }
 

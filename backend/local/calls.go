@@ -69,7 +69,18 @@ func (t *turn) runCalls(ctx context.Context) (*event.Termination, error) {
 	if err := t.judgeBatch(ctx); err != nil {
 		return nil, err
 	}
+	t.refuseWithheld()
 	return t.workCalls(ctx)
+}
+
+// refuseWithheld settles the calls of tools that the plugins kept out of the
+// request.
+func (t *turn) refuseWithheld() {
+	for i := range t.calls {
+		if c := &t.calls[i]; !c.settled && !t.plan.Offers(c.Name) {
+			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", c.Name)), event.CallFailed)
+		}
+	}
 }
 
 // judgeBatch lets the guards look at all calls of an answer at once. Those that
@@ -202,13 +213,8 @@ func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) 
 	if done := t.takeUp(c); done {
 		return nil, nil //nolint:nilnil // the turn goes on
 	}
-	c.entry = t.env.Tools.Get(c.Name)
-	switch {
-	case c.entry == nil:
+	if c.entry = t.env.Tools.Get(c.Name); c.entry == nil {
 		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
-		return nil, nil //nolint:nilnil // the turn goes on
-	case !t.plan.Offers(c.Name):
-		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", c.Name)), event.CallFailed)
 		return nil, nil //nolint:nilnil // the turn goes on
 	}
 	return t.gate(ctx, c)

@@ -32,6 +32,7 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 		t.continuations++
 		t.host.Emit(complete)
 		if complete, err = t.ask(ctx, continued(req, &answer, note)); err != nil {
+			t.response = answer.Text() + t.answer.Text()
 			return nil, err
 		}
 		answer = join(answer, t.answer.Message())

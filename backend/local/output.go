@@ -15,7 +15,11 @@ func (t *turn) conclude() (*event.Termination, error) {
 	if t.form == nil {
 		return &event.Termination{Type: event.NaturalEnd}, nil
 	}
-	value, problem := t.form.Check(t.lastAnswer().Text())
+	answer := t.lastAnswer()
+	value, problem := t.form.Check(answer.Text())
+	if answer.HasToolCalls() {
+		problem = "it calls tools, which is not possible any more"
+	}
 	switch {
 	case problem == "":
 		t.response = value

@@ -70,7 +70,7 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termin
 		return t.stop, nil
 	case len(t.calls) > 0 && t.withoutTools:
 		t.keepResults() // the model was told that it must not call any
-		return &event.Termination{Type: event.NaturalEnd}, nil
+		return t.conclude()
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)
 	case t.answer.Reason == model.FinishContentFilter:

@@ -2,8 +2,12 @@ package core_test
 
 import (
 	"context"
+	"encoding/json"
+	"testing"
 
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // planner is a plugin that is only its registration.
@@ -16,4 +20,53 @@ func (p planner) Register(r *plugins.Registrar) error { p(r); return nil }
 // schedule returns a hook that schedules an action.
 func schedule(key string, payload any) plugins.Hook {
 	return func(_ context.Context, c *plugins.PhaseContext) error { c.Schedule(key, payload); return nil }
+}
+
+// engine returns an engine over the runtime's own plugins for an agent, and more.
+func engine(t testing.TB, agent *spec.Agent, more ...plugins.Plugin) *plugins.Engine {
+	t.Helper()
+	var loaded []plugins.Loaded
+	for _, p := range more {
+		loaded = append(loaded, plugins.Loaded{ID: "p", Plugin: p})
+	}
+	env, errs := plugins.Build(agent, append(loaded,
+		plugins.Loaded{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
+		plugins.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
+		plugins.Loaded{ID: core.StopConditionsID, Plugin: core.NewStopConditions(agent.StopConditions), Core: true},
+		plugins.Loaded{ID: core.LoopDetectionID, Plugin: core.NewLoopDetection(agent.LoopDetection), Core: true},
+		plugins.Loaded{ID: core.ToolBudgetsID, Plugin: core.NewToolBudgets(agent.ToolBudgets), Core: true},
+	), nil)
+	if errs != nil {
+		t.Fatal(errs)
+	}
+	e := plugins.NewEngine(env, nil)
+	e.Context.Stats = &plugins.Stats{}
+	return e
+}
+
+// resumed returns an engine for the same agent that goes on where e is.
+func resumed(t testing.TB, e *plugins.Engine, agent *spec.Agent, more ...plugins.Plugin) *plugins.Engine {
+	t.Helper()
+	s, err := e.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := struct {
+		State plugins.State
+		Stats plugins.Stats
+	}{s, *e.Context.Stats}
+	data, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.State, kept.Stats = plugins.State{}, plugins.Stats{}
+	if err := json.Unmarshal(data, &kept); err != nil {
+		t.Fatal(err)
+	}
+	next := engine(t, agent, more...)
+	if err := next.Restore(kept.State); err != nil {
+		t.Fatal(err)
+	}
+	next.Context.Stats = &kept.Stats
+	return next
 }

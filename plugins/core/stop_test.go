@@ -12,22 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// engine returns an engine over the runtime's own plugins for an agent.
-func engine(t *testing.T, agent *spec.Agent) *plugins.Engine {
-	t.Helper()
-	env, errs := plugins.Build(agent, []plugins.Loaded{
-		{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
-		{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
-		{ID: core.StopConditionsID, Plugin: core.NewStopConditions(agent.StopConditions), Core: true},
-	}, nil)
-	if errs != nil {
-		t.Fatal(errs)
-	}
-	e := plugins.NewEngine(env, nil)
-	e.Context.Stats = &plugins.Stats{}
-	return e
-}
-
 // after returns how a turn ends after an answer.
 func after(t *testing.T, e *plugins.Engine, answer model.Message) *event.Termination {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 )
 
 const (
@@ -75,7 +76,9 @@ func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, e
 	}
 	running.Go(func() { c.wait(s, began) })
 	differs, err := s.list(c.ctx, c)
-	c.listed = err
+	if c.listed = err; err != nil && s.Known() { // else whoever asked says so
+		s.logger.Warn("the tools cannot be listed; those that are known stay", zap.Error(err))
+	}
 	running.Go(func() { c.follow(s, differs) })
 	return c, nil
 }
@@ -93,7 +96,7 @@ func (c *session) connect(limit time.Duration) error {
 	// Some of what connecting waits for does not end with its context.
 	late := context.AfterFunc(ctx, c.carrier.stop)
 	connected, err := client.Connect(ctx, c.carrier, nil)
-	if !late() && ctx.Err() != nil {
+	if stopped := !late(); stopped || err != nil && ctx.Err() != nil {
 		if connected != nil {
 			_ = connected.Close()
 		}
