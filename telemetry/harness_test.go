@@ -58,7 +58,7 @@ func attributesOf(s tracetest.SpanStub) map[string]string { return texts(s.Attri
 func texts(attributes []attribute.KeyValue) map[string]string {
 	m := make(map[string]string, len(attributes))
 	for _, a := range attributes {
-		m[string(a.Key)] = a.Value.Emit()
+		m[string(a.Key)] = a.Value.String()
 	}
 	return m
 }

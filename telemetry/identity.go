@@ -41,10 +41,17 @@ func Fields(ctx context.Context) []zap.Field {
 			fields = append(fields, zap.Int64("step", step))
 		}
 	}
-	if span.IsValid() {
-		fields = append(fields, zap.Stringer("trace_id", span.TraceID()), zap.Stringer("span_id", span.SpanID()))
+	return append(fields, TraceFields(ctx)...)
+}
+
+// TraceFields returns trace_id and span_id, for log lines that tell the turn
+// themselves. It is nil when ctx belongs to no trace.
+func TraceFields(ctx context.Context) []zap.Field {
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsValid() {
+		return nil
 	}
-	return fields
+	return []zap.Field{zap.Stringer("trace_id", span.TraceID()), zap.Stringer("span_id", span.SpanID())}
 }
 
 // Logger returns a logger that adds the Fields of ctx to all it logs: base

@@ -121,7 +121,7 @@ func TestACacheKeepsNoMoreThanItsLimit(t *testing.T) {
 	if n := len(*c.kept.Load()); n != maxCached {
 		t.Errorf("%d keys are kept", n)
 	}
-	if c.get("0", made) != c.get("0", made) {
+	if first, second := c.get("0", made), c.get("0", made); first != second {
 		t.Error("what is kept is made again")
 	}
 }

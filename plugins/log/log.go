@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -92,28 +93,29 @@ type turn struct {
 	called map[string]time.Time
 }
 
-func (t *turn) write(p *plugins.PhaseContext, message string, fields ...zap.Field) {
+func (t *turn) write(ctx context.Context, p *plugins.PhaseContext, message string, fields ...zap.Field) {
 	if t.logger == nil {
 		t.logger = t.Plugin.logger.With(
 			zap.String("turn_id", p.TurnID), zap.String("session_id", p.SessionID), zap.String("agent", p.Agent.ID))
 	}
 	if entry := t.logger.Check(t.level, message); entry != nil {
-		entry.Write(append(fields, zap.Int("step", p.Stats.Steps))...)
+		fields = append(fields, zap.Int("step", p.Stats.Steps))
+		entry.Write(append(fields, telemetry.TraceFields(ctx)...)...)
 	}
 }
 
-func (t *turn) start(_ context.Context, p *plugins.PhaseContext) error {
-	t.write(p, "turn started", zap.Int("messages", len(p.Messages)))
+func (t *turn) start(ctx context.Context, p *plugins.PhaseContext) error {
+	t.write(ctx, p, "turn started", zap.Int("messages", len(p.Messages)))
 	return nil
 }
 
-func (t *turn) step(_ context.Context, p *plugins.PhaseContext) error {
-	t.write(p, "step started")
+func (t *turn) step(ctx context.Context, p *plugins.PhaseContext) error {
+	t.write(ctx, p, "step started")
 	return nil
 }
 
-func (t *turn) answer(_ context.Context, p *plugins.PhaseContext) error {
-	t.write(p, "model answered",
+func (t *turn) answer(ctx context.Context, p *plugins.PhaseContext) error {
+	t.write(ctx, p, "model answered",
 		zap.Int("tool_calls", len(p.Answer.ToolCalls())), zap.Int("characters", len(p.Answer.Text())),
 		zap.Int("input_tokens", p.Stats.Usage.Input), zap.Int("output_tokens", p.Stats.Usage.Output))
 	return nil
@@ -127,18 +129,18 @@ func (t *turn) call(_ context.Context, p *plugins.PhaseContext) error {
 	return nil
 }
 
-func (t *turn) result(_ context.Context, p *plugins.PhaseContext) error {
+func (t *turn) result(ctx context.Context, p *plugins.PhaseContext) error {
 	outcome := "succeeded"
 	if p.Result.IsError {
 		outcome = "failed"
 	}
-	t.write(p, "tool called", zap.String("call_id", p.Call.ID), zap.String("tool", p.Call.Name),
+	t.write(ctx, p, "tool called", zap.String("call_id", p.Call.ID), zap.String("tool", p.Call.Name),
 		zap.String("outcome", outcome), zap.Duration("duration", p.Now.Sub(t.called[p.Call.ID])))
 	return nil
 }
 
-func (t *turn) end(_ context.Context, p *plugins.PhaseContext) error {
-	t.write(p, "turn ended", zap.String("termination", string(p.Termination.Type)),
+func (t *turn) end(ctx context.Context, p *plugins.PhaseContext) error {
+	t.write(ctx, p, "turn ended", zap.String("termination", string(p.Termination.Type)),
 		zap.String("code", p.Termination.Code), zap.Int("tokens", p.Stats.Usage.Total()))
 	return nil
 }

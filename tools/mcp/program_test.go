@@ -183,6 +183,30 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	}
 }
 
+func TestAnswersThatAreNone(t *testing.T) {
+	t.Parallel()
+	const list = `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`
+	for answer, want := range map[string]string{
+		`{"content":[{"type":"hologram"}]}`:           "mcp server fake: ",
+		`{"content":"text"}`:                          "mcp server fake: ",
+		`"text"`:                                      "mcp server fake: ",
+		`7}{`:                                         "the call of x got no answer: mcp server fake: ",
+		`{"isError":true,"content":[]}`:               "[no output]",
+		`{"content":[{"type":"resource"}]}`:           "",
+		`{"inputRequests":{"a":{"method":"x"}}}`:      "",
+		`{"content":[{"type":"image","data":"%%%"}]}`: "mcp server fake: ",
+	} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			s := ready(t, local(t, list+"\ntools/call "+answer))
+			r := call(t.Context(), t, s, "x", `{}`)
+			if text := model.PartsText(r.Content); !strings.Contains(text, want) || want != "" && !r.IsError {
+				t.Errorf("the result is %q (error: %t), want %q in it", text, r.IsError, want)
+			}
+		})
+	}
+}
+
 func TestAProgramThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c := Config{Command: []string{"no-such-server"}, Catalog: t.TempDir() + "/c.json"}
