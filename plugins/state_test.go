@@ -90,7 +90,7 @@ func TestPropertyARestoredEngineBehavesLikeTheOneBefore(t *testing.T) {
 			})
 		}
 		whole, parts := engine(t, world), engine(t, world)
-		for i := range len(script) {
+		for i := range script {
 			at = i
 			run(t, whole, phases[i%len(phases)])
 			run(t, parts, phases[i%len(phases)])

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -292,16 +293,32 @@ func TestNoTelemetryCostsNothing(t *testing.T) {
 	var none *Telemetry
 	ctx := context.Background()
 	allocated := testing.AllocsPerRun(100, func() {
-		goThroughATurn(ctx, none)
+		bareTurn(ctx, none)
 		none.Resolved(ctx, "helper", time.Second, "")
 		TurnFromContext(ctx).HandOff("expert")
 	})
-	// goThroughATurn itself makes an answer for each of its two model calls, the
-	// cost of its turn, and what it observes.
-	if allocated > 7 {
+	if allocated != 0 {
 		t.Errorf("%v allocations", allocated)
 	}
-	if allocated := testing.AllocsPerRun(100, func() { bareTurn(ctx, none) }); allocated != 0 {
-		t.Errorf("%v allocations", allocated)
+}
+
+func TestToolsOfAStepMayBeCalledAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, Settings{})
+	ctx, turn := w.StartTurn(t.Context(), aTurn)
+	ctx, step := turn.StartStep(ctx, 1, "helper")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			ctx, call := TurnFromContext(ctx).StartTool(ctx, aToolCall)
+			TurnFromContext(ctx).HandOff("expert")
+			call.End(ToolOutcome{Outcome: event.CallSucceeded})
+		})
+	}
+	all.Wait()
+	step.End(nil)
+	turn.End(TurnOutcome{})
+	if points, _ := w.metric(metricToolDuration); len(points) != 1 || points[0].count != 8 {
+		t.Errorf("the tool calls are %v", points)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -71,12 +72,40 @@ func wanted(signal string) (bool, error) {
 	case "none":
 		return false, nil
 	case "otlp":
-		return true, nil
+		return true, reachable(signal)
 	case "":
-		return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "", nil
+		_, endpoint := otlpSetting(signal, "ENDPOINT")
+		return endpoint != "", reachable(signal)
 	default:
 		return false, fmt.Errorf("%s is %q, and only otlp and none are known", variable, exporter)
 	}
+}
+
+// otlpSetting returns a setting of the exporter of a signal, and the name of the
+// variable that it stands in: that of the signal, or else of all signals.
+func otlpSetting(signal, setting string) (variable, value string) {
+	for _, variable := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_" + setting, "OTEL_EXPORTER_OTLP_" + setting} {
+		if value := os.Getenv(variable); value != "" {
+			return variable, value
+		}
+	}
+	return "", ""
+}
+
+// reachable says what is wrong with where a signal is to be sent. The exporters
+// would send it to the local machine instead. The error does not repeat the
+// endpoint, which may hold a password.
+func reachable(signal string) error {
+	if variable, endpoint := otlpSetting(signal, "ENDPOINT"); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("%s is no URL of an HTTP server", variable)
+		}
+	}
+	if variable, protocol := otlpSetting(signal, "PROTOCOL"); protocol != "" && !strings.HasPrefix(protocol, "http/") {
+		return fmt.Errorf("%s is %q, and only http/protobuf and http/json are known", variable, protocol)
+	}
+	return nil
 }
 
 // connect makes the exporters, which reach out when there is something to send.

@@ -181,23 +181,42 @@ func TestWithoutASettingNothingIsSent(t *testing.T) {
 		{endpoint, "OTEL_SDK_DISABLED=TRUE"},
 		{endpoint, "OTEL_TRACES_EXPORTER=none", "OTEL_METRICS_EXPORTER=none"},
 	} {
-		setEnv(t, append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=", "OTEL_SDK_DISABLED=", "OTEL_TRACES_EXPORTER="}, env...)...)
-		o, err := observe(t.Context(), zap.NewNop(), plain)
-		if err != nil || o.telemetry != nil || len(o.shutdowns) != 0 {
-			t.Errorf("%v: %+v, %v", env, o, err)
-		}
-		sayHello(t.Context(), o)
-		if err := o.shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		t.Run(strings.Join(env, " "), func(t *testing.T) {
+			setEnv(t, env...)
+			o, err := observe(t.Context(), zap.NewNop(), plain)
+			if err != nil || o.telemetry != nil || len(o.shutdowns) != 0 {
+				t.Errorf("%+v, %v", o, err)
+			}
+			sayHello(t.Context(), o)
+			if err := o.shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
-func TestAnExporterThatIsNotKnownIsSaidToBe(t *testing.T) {
-	setEnv(t, "OTEL_TRACES_EXPORTER=zipkin")
-	o, err := observe(t.Context(), zap.NewNop(), plain)
-	if err == nil || o == nil || o.telemetry != nil || err.Error() != `OTEL_TRACES_EXPORTER is "zipkin", and only otlp and none are known` {
-		t.Errorf("%+v, %v", o, err)
+func TestAWrongVariableIsSaidToBe(t *testing.T) {
+	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1"
+	for _, tt := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"OTEL_TRACES_EXPORTER=zipkin"}, `OTEL_TRACES_EXPORTER is "zipkin", and only otlp and none are known`},
+		{[]string{endpoint, "OTEL_METRICS_EXPORTER=prometheus"}, `OTEL_METRICS_EXPORTER is "prometheus", and only otlp and none are known`},
+		{[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=user:pw@host"}, "OTEL_EXPORTER_OTLP_ENDPOINT is no URL of an HTTP server"},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=:4318"}, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is no URL of an HTTP server"},
+		{[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc", and only http/protobuf and http/json are known`},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			setEnv(t, tt.env...)
+			o, err := observe(t.Context(), zap.NewNop(), plain)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("the error is %v", err)
+			}
+			if o == nil || o.telemetry != nil || o.shutdown(t.Context()) != nil {
+				t.Errorf("something would be sent: %+v", o)
+			}
+		})
 	}
 }
 

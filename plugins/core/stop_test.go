@@ -121,3 +121,88 @@ func TestActionsWithAWrongPayloadAreDeadLetters(t *testing.T) {
 		}
 	}
 }
+
+// behind runs the phase that ends a step.
+func behind(t *testing.T, e *plugins.Engine) *event.Termination {
+	t.Helper()
+	stop, err := e.Run(t.Context(), plugins.StepEnd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stop
+}
+
+func TestATurnWhoseAnswerIsFinalEndsByItself(t *testing.T) {
+	t.Parallel()
+	final := model.Assistant("hm")
+	for _, tt := range []struct {
+		when spec.StopCondition
+		ends bool
+	}{
+		{spec.StopCondition{Type: spec.StopMaxRounds, Rounds: 3}, false},
+		{spec.StopCondition{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}, false},
+		{spec.StopCondition{Type: spec.StopTokenBudget, MaxTotal: 99}, false},
+		{spec.StopCondition{Type: spec.StopConsecutiveErrors, Max: 2}, false},
+		{spec.StopCondition{Type: spec.StopContentMatch, Pattern: "h."}, true},
+		{spec.StopCondition{Type: spec.StopLoopDetection, Window: 2}, true},
+	} {
+		e := engine(t, &spec.Agent{StopConditions: []spec.StopCondition{tt.when}})
+		*e.Context.Stats = plugins.Stats{
+			Steps: 3, Usage: model.Usage{Input: 60, Output: 40}, FailedSteps: 2, Started: time.Now().Add(-time.Hour),
+		}
+		after(t, e, final)
+		if stop := after(t, e, final); (stop != nil) != tt.ends {
+			t.Errorf("%s: the turn ends by %+v", tt.when.Type, stop)
+		}
+		if stop := behind(t, e); stop != nil {
+			t.Errorf("%s: the step ends by %+v", tt.when.Type, stop)
+		}
+	}
+}
+
+func TestFailuresInARowEndTheTurnWithTheStepThatIsTheLast(t *testing.T) {
+	t.Parallel()
+	e := engine(t, &spec.Agent{StopConditions: []spec.StopCondition{{Type: spec.StopConsecutiveErrors, Max: 2}}})
+	for failed, want := range []bool{false, false, true} {
+		e.Context.Stats.FailedSteps = failed
+		e.Context.Answer = &asking
+		if stop := behind(t, e); (stop != nil) != want {
+			t.Errorf("after %d failed steps the turn ends by %+v", failed, stop)
+		}
+	}
+	e.Context.Answer = nil // a step that somebody else's loop ended
+	if stop := behind(t, e); stop != nil {
+		t.Errorf("without an answer the turn ends by %+v", stop)
+	}
+}
+
+// TestStopConditionsCountOverStops proves that a turn that is stopped and goes
+// on does not get its limits anew.
+func TestStopConditionsCountOverStops(t *testing.T) {
+	t.Parallel()
+	for _, when := range []spec.StopCondition{
+		{Type: spec.StopMaxRounds, Rounds: 3},
+		{Type: spec.StopTimeout, Timeout: new(spec.Duration(90 * time.Second))}, // the time of two steps
+		{Type: spec.StopTokenBudget, MaxTotal: 25},
+		{Type: spec.StopConsecutiveErrors, Max: 3},
+		{Type: spec.StopLoopDetection, Window: 3},
+	} {
+		agent := &spec.Agent{MaxRounds: new(0), StopConditions: []spec.StopCondition{when}}
+		e := engine(t, agent)
+		steps, ended := 0, false
+		for !ended && steps < 6 {
+			steps++
+			stats := e.Context.Stats
+			stats.Started = time.Now()
+			stats.Steps++
+			stats.FailedSteps++
+			e.Context.AddUsage(model.Usage{Input: 6, Output: 4}, "m")
+			ended = after(t, e, asking) != nil || behind(t, e) != nil
+			stats.Elapsed += time.Minute // the time that the step took
+			e = resumed(t, e, agent)
+		}
+		if steps != 3 {
+			t.Errorf("%s: the turn ended with step %d", when.Type, steps)
+		}
+	}
+}

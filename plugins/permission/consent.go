@@ -52,12 +52,8 @@ type subject struct {
 	Scopes []Scope `json:"scopes"`
 }
 
-// question is the decision that makes a call wait for a person. One whose
-// arguments cannot be read is not worth a question.
+// question is the decision that makes a call wait for a person.
 func (g *gate) question(call *model.ToolCall, o outcome, scopes []Scope) plugins.Decision {
-	if _, err := decodeArguments(call.Arguments); err != nil {
-		return block("permission denied: %v, so nobody can be asked about this call", err)
-	}
 	message := fmt.Sprintf("Agent %s wants to call tool %s. No rule speaks of it, so it needs your approval.", g.agent, call.Name)
 	if o.entry != nil {
 		message = fmt.Sprintf("Agent %s wants to call tool %s. By the rule %q that needs your approval.", g.agent, call.Name, o.entry.text)

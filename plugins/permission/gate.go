@@ -50,7 +50,7 @@ func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.verdict(
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {
 	o := g.policy.decide(toolID, arguments)
 	if o.fault != nil {
-		return plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("%v, so the rules cannot be checked", o.fault)}
+		return plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("%v, so the call cannot be judged", o.fault)}
 	}
 	return plugins.Verdict{
 		Access: o.behavior.access(), Rule: g.policy.name(o.entry), Path: g.policy.path(o.entry), Terminate: o.behavior == Terminate,
@@ -60,7 +60,7 @@ func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict
 func (g *gate) decision(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	switch {
 	case o.fault != nil:
-		return block("permission denied: %v, so the rules for this tool cannot be checked", o.fault)
+		return block("permission denied: %v, so this call cannot be judged", o.fault)
 	case o.behavior == Allow:
 		return plugins.Decision{Kind: plugins.Allow}
 	case o.behavior == Ask:

@@ -302,11 +302,11 @@ func TestReasons(t *testing.T) {
 		{"wc", `{}`, `permission denied: the rule "wc" forbids this call`},
 		{"bash", `{"command":"rm x"}`, `permission denied: the rule "bash(rm *)" forbids this call`},
 		{"bash", `{"command":"ls"}`, ""},
-		{"bash", `{"command":`, "permission denied: the arguments are no JSON, so the rules for this tool cannot be checked"},
-		{"bash", `[]`, "permission denied: the arguments are no JSON object, so the rules for this tool cannot be checked"},
-		{"bash", `{"a":1,"a":2}`, `permission denied: the arguments have the key "a" twice, so the rules for this tool cannot be checked`},
+		{"bash", `{"command":`, "permission denied: the arguments are no JSON, so this call cannot be judged"},
+		{"bash", `[]`, "permission denied: the arguments are no JSON object, so this call cannot be judged"},
+		{"bash", `{"a":1,"a":2}`, `permission denied: the arguments have the key "a" twice, so this call cannot be judged`},
 		{"weather", `{}`, `Agent a wants to call tool weather. By the rule "weather" that needs your approval.`},
-		{"weather", `{`, "permission denied: the arguments are no JSON, so nobody can be asked about this call"},
+		{"weather", `{`, "permission denied: the arguments are no JSON, so this call cannot be judged"},
 		{"other", `{}`, `permission denied: no rule allows this call of tool "other"`},
 	} {
 		if d := check(t, gate, tt.tool, tt.args); d.Reason != tt.want {

@@ -94,8 +94,19 @@ func (p *policy) outcome(best *entry) outcome {
 }
 
 // decide judges a call. Its arguments are looked at only when a rule for the
-// tool does.
+// tool does, and when a person would have to.
 func (p *policy) decide(tool string, raw json.RawMessage) outcome {
+	o := p.match(tool, raw)
+	if o.behavior == Ask {
+		if _, err := decodeArguments(raw); err != nil {
+			return outcome{behavior: Deny, fault: err}
+		}
+	}
+	return o
+}
+
+// match returns what the rule that counts for a call says.
+func (p *policy) match(tool string, raw json.RawMessage) outcome {
 	best, conditional := p.unconditional(tool)
 	if !conditional || best != nil && best.behavior == Terminate {
 		return p.outcome(best)

@@ -90,7 +90,7 @@ func (r *remote) try(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := r.base.RoundTrip(r.dress(req, token))
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || !r.tokens.renew(token) {
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !r.tokens.renew(req.Context(), token) {
 		return resp, err
 	}
 	_ = resp.Body.Close()

@@ -18,7 +18,7 @@ type tokenSource interface {
 	token(ctx context.Context) (string, error)
 	// renew drops a token that the server has refused, and reports whether
 	// another one can be had.
-	renew(refused string) bool
+	renew(ctx context.Context, refused string) bool
 }
 
 // newTokenSource returns the source that a configuration describes. What it
@@ -45,7 +45,7 @@ type fixedToken string
 
 func (t fixedToken) token(context.Context) (string, error) { return string(t), nil }
 
-func (fixedToken) renew(string) bool { return false }
+func (fixedToken) renew(context.Context, string) bool { return false }
 
 // credentials gets tokens for a client's id and secret, and keeps each as long
 // as it is valid.
@@ -75,8 +75,12 @@ func (c *credentials) token(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-func (c *credentials) renew(refused string) bool {
-	c.turn <- struct{}{}
+func (c *credentials) renew(ctx context.Context, refused string) bool {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
 	defer func() { <-c.turn }()
 	if c.current != nil && c.current.AccessToken == refused {
 		c.current = nil
