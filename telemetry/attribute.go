@@ -46,7 +46,7 @@ const (
 // with. They hold what samplers decide by.
 type starts struct {
 	turns  cache[turnStart, start]
-	steps  cache[string, start]
+	steps  cache[stepStart, start]
 	models cache[modelStart, start]
 	tools  cache[toolStart, start]
 }
@@ -61,8 +61,13 @@ type turnStart struct {
 	agent, description, provider, model string
 }
 
+type stepStart struct {
+	agent  string
+	number int
+}
+
 type modelStart struct {
-	agent, provider, model, modelID string
+	agent, provider, model string
 }
 
 type toolStart struct {
@@ -82,15 +87,16 @@ func newTurnStart(k turnStart) *start {
 		semconv.GenAIAgentDescription(k.description), providerName(k.provider), semconv.GenAIRequestModel(k.model))
 }
 
-func newStepStart(agent string) *start {
-	return newStart(stepSpan, trace.SpanKindInternal, semconv.GenAIAgentID(agent), semconv.GenAIAgentName(agent))
+func newStepStart(k stepStart) *start {
+	return newStart(stepSpan, trace.SpanKindInternal,
+		keyStep.Int(k.number), semconv.GenAIAgentID(k.agent), semconv.GenAIAgentName(k.agent))
 }
 
 func newModelStart(k modelStart) *start {
 	return newStart(modelSpanPrefix+k.model, trace.SpanKindClient,
 		semconv.GenAIOperationNameChat, providerName(k.provider), semconv.GenAIRequestModel(k.model),
 		semconv.GenAIAgentID(k.agent), semconv.GenAIAgentName(k.agent),
-		semconv.GenAIRequestStream(true), keyModelID.String(k.modelID))
+		semconv.GenAIRequestStream(true))
 }
 
 func newToolStart(k toolStart) *start {

@@ -20,8 +20,8 @@ type Inference struct {
 	ModelID string
 	// AgentID is the agent that asks; empty is that of the turn.
 	AgentID string
-	// Request is what is asked. It is not kept, and its messages are read only
-	// when content is captured.
+	// Request is what is asked. It must not change before the span ends, when it
+	// is read; its messages are read only when content is captured.
 	Request *model.Request
 }
 
@@ -49,6 +49,7 @@ type ModelOutcome struct {
 type ModelSpan struct {
 	turn    *TurnSpan
 	span    trace.Span
+	request *model.Request
 	key     modelKey
 	agent   string
 	modelID string
@@ -67,22 +68,18 @@ func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Cont
 		call.AgentID = s.agent
 	}
 	m := ModelSpan{
-		turn: s, key: modelKey{provider: call.Provider, model: call.Request.Model},
+		turn: s, request: call.Request, key: modelKey{provider: call.Provider, model: call.Request.Model},
 		agent: call.AgentID, modelID: call.ModelID, begun: time.Now(),
 	}
 	if s.span != nil {
-		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model, m.modelID}, newModelStart)
-		if ctx, m.span = s.telemetry.begin(ctx, begin); m.span != nil {
-			s.telemetry.ask(m.span, call.Request)
-		}
+		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model}, newModelStart)
+		ctx, m.span = s.telemetry.begin(ctx, begin)
 	}
 	return ctx, m
 }
 
-// ask tells what a model is asked.
-func (t *Telemetry) ask(span trace.Span, r *model.Request) {
-	var list [8]attribute.KeyValue
-	attributes := list[:0]
+// appendRequest adds what a model is asked.
+func (t *Telemetry) appendRequest(attributes []attribute.KeyValue, r *model.Request) []attribute.KeyValue {
 	if r.SessionID != "" {
 		attributes = append(attributes, semconv.GenAIConversationID(r.SessionID))
 	}
@@ -101,7 +98,7 @@ func (t *Telemetry) ask(span trace.Span, r *model.Request) {
 	if t.content != nil {
 		attributes = t.content.appendRequest(attributes, r.Messages)
 	}
-	span.SetAttributes(attributes...)
+	return attributes
 }
 
 // Observe takes in an event of the answer: the first one that carries something
@@ -168,11 +165,17 @@ func (m *ModelSpan) End(o ModelOutcome) {
 	m.turn = nil
 }
 
+// conclude tells of the call all at once: each time that attributes are set, a
+// span copies those it has.
 func (m *ModelSpan) conclude(o *ModelOutcome) {
-	var list [16]attribute.KeyValue
-	attributes := appendUsage(list[:0], &o.Usage)
+	t := m.turn.telemetry
+	attributes := make([]attribute.KeyValue, 0, 16) // which is seldom more
+	attributes = appendUsage(t.appendRequest(attributes, m.request), &o.Usage)
 	if m.key.served != "" {
-		attributes = append(attributes, semconv.GenAIResponseModel(m.key.served), keyModelID.String(m.modelID))
+		attributes = append(attributes, semconv.GenAIResponseModel(m.key.served))
+	}
+	if m.modelID != "" {
+		attributes = append(attributes, keyModelID.String(m.modelID))
 	}
 	if reason, ok := finishReasons[o.Reason]; ok {
 		attributes = append(attributes, reason)
@@ -186,7 +189,6 @@ func (m *ModelSpan) conclude(o *ModelOutcome) {
 	if o.Currency != "" {
 		attributes = append(attributes, keyCost.Float64(o.Cost), keyCurrency.String(o.Currency))
 	}
-	t := m.turn.telemetry
 	if t.content != nil && o.Answer != nil {
 		attributes = t.content.appendAnswer(attributes, o.Answer, o.Reason)
 	}

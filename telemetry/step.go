@@ -24,10 +24,7 @@ func (s *TurnSpan) StartStep(ctx context.Context, number int, agentID string) (c
 	if s.span == nil {
 		return ctx, StepSpan{}
 	}
-	ctx, span := s.telemetry.begin(ctx, s.telemetry.starts.steps.get(agentID, newStepStart))
-	if span != nil {
-		span.SetAttributes(keyStep.Int(number))
-	}
+	ctx, span := s.telemetry.begin(ctx, s.telemetry.starts.steps.get(stepStart{agentID, number}, newStepStart))
 	return ctx, StepSpan{s, span}
 }
 

@@ -25,7 +25,8 @@ type ToolCall struct {
 	Source string
 	// AgentID is the agent that calls; empty is that of the turn.
 	AgentID string
-	// Arguments are read only when content is captured.
+	// Arguments must not change before the span ends, when they are read if
+	// content is captured.
 	Arguments json.RawMessage
 }
 
@@ -39,12 +40,15 @@ type ToolOutcome struct {
 	Result []model.Part
 }
 
-// ToolSpan is the span of a tool call. The zero value does nothing.
+// ToolSpan is the span of a tool call, which is ended once. The zero value does
+// nothing.
 type ToolSpan struct {
-	turn  *TurnSpan
-	span  trace.Span
-	key   toolKey
-	begun time.Time
+	turn      *TurnSpan
+	span      trace.Span
+	id        string
+	arguments json.RawMessage
+	key       toolKey
+	begun     time.Time
 }
 
 // StartTool begins the span of a tool call. The context it returns is the one to
@@ -60,24 +64,15 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 	if call.Type == "" {
 		call.Type = defaultToolType
 	}
-	c := ToolSpan{turn: s, key: toolKey{agent: call.AgentID, name: call.Name, kind: call.Type}, begun: time.Now()}
+	c := ToolSpan{
+		turn: s, id: call.ID, arguments: call.Arguments,
+		key: toolKey{agent: call.AgentID, name: call.Name, kind: call.Type}, begun: time.Now(),
+	}
 	if s.span != nil {
 		begin := s.telemetry.starts.tools.get(toolStart{call.AgentID, call.Name, call.Type, call.Effect, call.Source}, newToolStart)
-		if ctx, c.span = s.telemetry.begin(ctx, begin); c.span != nil {
-			s.telemetry.call(c.span, &call)
-		}
+		ctx, c.span = s.telemetry.begin(ctx, begin)
 	}
 	return ctx, c
-}
-
-// call tells of the call what the tool does not say.
-func (t *Telemetry) call(span trace.Span, c *ToolCall) {
-	var list [3]attribute.KeyValue
-	attributes := append(list[:0], semconv.GenAIToolCallID(c.ID))
-	if t.content != nil {
-		attributes = t.content.appendArguments(attributes, c.Arguments)
-	}
-	span.SetAttributes(attributes...)
 }
 
 // End ends the span. A call that failed has the status Error; one that waits for
@@ -95,14 +90,18 @@ func (c ToolSpan) End(o ToolOutcome) {
 	}
 	t := c.turn.telemetry
 	if c.span != nil {
-		var list [4]attribute.KeyValue
-		attributes := append(list[:0], keyToolOutcome.String(string(o.Outcome)))
-		if t.content != nil {
-			attributes = t.content.appendResult(attributes, o.Result)
-		}
-		c.span.SetAttributes(t.fail(c.span, attributes, c.key.failure, nil)...)
+		c.conclude(t, &o)
 		c.span.End()
 	}
 	m := t.metrics
 	m.toolDuration.Record(context.Background(), time.Since(c.begun).Seconds(), m.tools.get(c.key, newToolMeasured).record...)
+}
+
+func (c *ToolSpan) conclude(t *Telemetry, o *ToolOutcome) {
+	attributes := make([]attribute.KeyValue, 0, 6)
+	attributes = append(attributes, semconv.GenAIToolCallID(c.id), keyToolOutcome.String(string(o.Outcome)))
+	if t.content != nil {
+		attributes = t.content.appendResult(t.content.appendArguments(attributes, c.arguments), o.Result)
+	}
+	c.span.SetAttributes(t.fail(c.span, attributes, c.key.failure, nil)...)
 }

@@ -93,9 +93,8 @@ func (s *TurnSpan) describe(turn *Turn) {
 	if s.span == nil {
 		return
 	}
-	// The largest number of attributes that are set here.
-	var list [5]attribute.KeyValue
-	attributes := append(list[:0], keyTurnID.String(turn.TurnID))
+	attributes := make([]attribute.KeyValue, 0, 5)
+	attributes = append(attributes, keyTurnID.String(turn.TurnID))
 	if turn.SessionID != "" {
 		attributes = append(attributes, semconv.GenAIConversationID(turn.SessionID))
 	}
@@ -149,8 +148,8 @@ func (s *TurnSpan) End(o TurnOutcome) {
 }
 
 func (s *TurnSpan) conclude(o *TurnOutcome, failure string) {
-	var list [16]attribute.KeyValue
-	attributes := append(list[:0], keyTurnStatus.String(string(o.Status)), keySteps.Int(o.Steps))
+	attributes := make([]attribute.KeyValue, 0, 12)
+	attributes = append(attributes, keyTurnStatus.String(string(o.Status)), keySteps.Int(o.Steps))
 	if o.Termination.Type != "" {
 		attributes = append(attributes, keyTermination.String(string(o.Termination.Type)))
 	}

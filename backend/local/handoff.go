@@ -59,6 +59,9 @@ func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
 	}
 	from := t.agent.ID
 	t.agent, t.env, t.engine = agent, env, engine
+	if t.form == nil { // the caller of the turn asked for none
+		t.form = env.Output
+	}
 	t.stats.Handoffs++
 	t.look()
 	t.replacePrompt()

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"golang.org/x/term"
 )
 
 // The values of --approve.
@@ -33,8 +34,7 @@ func interactive(approve string, promptRead bool, in io.Reader) bool {
 	if !ok || promptRead {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return term.IsTerminal(int(f.Fd()))
 }
 
 // answerer answers what a turn waits for: by asking on standard input, or alike

@@ -35,11 +35,11 @@ func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decisi
 // affair. What a person grants for a session is granted to the agent, not to its
 // delegates.
 func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
+	o := g.policy.match(p.Call.Name, p.Call.Arguments)
 	if o.entry == nil && o.fault == nil && o.behavior == Ask {
 		return plugins.Decision{}, nil
 	}
-	return g.decision(p, o, onlyOnce), nil
+	return g.decision(p, o.readable(p.Call.Arguments), onlyOnce), nil
 }
 
 // Verdict tells what will be decided about a tool, as far as it does not depend

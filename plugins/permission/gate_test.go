@@ -339,6 +339,9 @@ func TestCeiling(t *testing.T) {
 			t.Errorf("%s, tool %s: got %s, %v, want %s", tt.section, tt.tool, got, err, tt.want)
 		}
 	}
+	if d, err := gateOf(t, "").Ceiling(t.Context(), phase("t", "{")); err != nil || d.Kind != plugins.Allow {
+		t.Errorf("a broken call that no rule speaks of: got %+v, %v", d, err)
+	}
 }
 
 func TestVerdict(t *testing.T) {

@@ -66,7 +66,7 @@ type outcome struct {
 }
 
 // rule returns the text of the rule that counts, "" for the default.
-func (o *outcome) rule() string {
+func (o outcome) rule() string {
 	if o.entry == nil {
 		return ""
 	}
@@ -74,7 +74,7 @@ func (o *outcome) rule() string {
 }
 
 // scopes returns what a person who is asked may grant.
-func (o *outcome) scopes() []Scope {
+func (o outcome) scopes() []Scope {
 	if o.entry != nil && o.entry.scope == Once {
 		return onlyOnce
 	}
@@ -96,11 +96,16 @@ func (p *policy) outcome(best *entry) outcome {
 // decide judges a call. Its arguments are looked at only when a rule for the
 // tool does, and when a person would have to.
 func (p *policy) decide(tool string, raw json.RawMessage) outcome {
-	o := p.match(tool, raw)
-	if o.behavior == Ask {
-		if _, err := decodeArguments(raw); err != nil {
-			return outcome{behavior: Deny, fault: err}
-		}
+	return p.match(tool, raw).readable(raw)
+}
+
+// readable refuses what a person is to be asked about and could not read.
+func (o outcome) readable(raw json.RawMessage) outcome {
+	if o.behavior != Ask {
+		return o
+	}
+	if _, err := decodeArguments(raw); err != nil {
+		return outcome{behavior: Deny, fault: err}
 	}
 	return o
 }
