@@ -117,8 +117,8 @@ type Environment struct {
 	// Offered are the tools the model is told of, a part of Tools: those that
 	// no gate denies whatever their arguments.
 	Offered []model.Tool
-	// ModelID is the id of the model, or of the pool, and Provider that of the
-	// model's provider.
+	// ModelID is the id of the model, or of the pool, and Provider the model's
+	// vendor, or the id of its provider where that is not known.
 	ModelID  string
 	Provider string
 	// Pricing is what models cost, by id.

@@ -20,6 +20,12 @@ type Executor interface {
 	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
+// Vendor is implemented by executors that know whose models they ask, by the
+// name that observers know: openai, anthropic, google.
+type Vendor interface {
+	Vendor() string
+}
+
 // Settings is what the runtime gives a provider when it makes one.
 type Settings struct {
 	// ID is the provider's id.

@@ -87,7 +87,7 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[string]any) (*Execut
 	env := &ExecutionEnv{
 		plugins: loaded,
 		hooks:   make([]taggedHook, 0, 2*len(loaded)),
-		actions: make([]actionHandler, 0, 4),
+		actions: make([]actionHandler, 0, 8),
 	}
 	var errs []error
 	r := Registrar{env: env, agent: agent, sections: sections}

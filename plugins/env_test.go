@@ -226,3 +226,66 @@ func TestTheNamesOfPhases(t *testing.T) {
 		t.Errorf("an unknown phase is called %q", got)
 	}
 }
+
+type judges struct {
+	plugins.GateFunc
+	explain func(string, json.RawMessage) plugins.Verdict
+}
+
+func (j judges) Explain(id string, arguments json.RawMessage) plugins.Verdict {
+	return j.explain(id, arguments)
+}
+
+func TestTheStrictestVerdictOnACallCounts(t *testing.T) {
+	says := func(v plugins.Verdict) plugin {
+		return func(r *plugins.Registrar) {
+			r.ToolGate(judges{noGate, func(string, json.RawMessage) plugins.Verdict { return v }})
+		}
+	}
+	mute := func(r *plugins.Registrar) { r.ToolGate(noGate) }
+	breaks := func(r *plugins.Registrar) {
+		r.ToolGate(judges{noGate, func(string, json.RawMessage) plugins.Verdict { panic("oops") }})
+	}
+	for _, tt := range []struct {
+		gates  []plugin
+		want   plugins.Verdict
+		silent []string
+	}{
+		{nil, plugins.Verdict{}, nil},
+		{[]plugin{mute}, plugins.Verdict{}, []string{"p0"}},
+		{[]plugin{mute, says(plugins.Verdict{Rule: "allow"})}, plugins.Verdict{Rule: "allow", Plugin: "p1"}, []string{"p0"}},
+		{
+			[]plugin{says(plugins.Verdict{Access: plugins.AccessAsk}), says(plugins.Verdict{Access: plugins.AccessDeny, Terminate: true})},
+			plugins.Verdict{Access: plugins.AccessDeny, Terminate: true, Plugin: "p1"}, nil,
+		},
+		{[]plugin{says(plugins.Verdict{}), breaks}, plugins.Verdict{Access: plugins.AccessDeny, Rule: "the gate panics: oops", Plugin: "p1"}, nil},
+	} {
+		env, errs := plugins.Build(&spec.Agent{}, load(tt.gates...), nil)
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		got, silent := env.CallVerdict("x", json.RawMessage("{}"))
+		if diff := cmp.Diff(tt.want, got) + cmp.Diff(tt.silent, silent); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestAFilterKeepsBatchGatesOutButNotThoseOfTheRuntime(t *testing.T) {
+	gate := func(context.Context, *plugins.PhaseContext, []*model.ToolCall) (plugins.BatchDecision, error) {
+		return plugins.BatchDecision{}, nil
+	}
+	adds := plugin(func(r *plugins.Registrar) { r.BatchGate(gate) })
+	for _, core := range []bool{false, true} {
+		env, errs := plugins.Build(&spec.Agent{ActiveHookFilter: []string{"other"}}, []plugins.Loaded{{ID: "p", Plugin: adds, Core: core}}, nil)
+		if errs != nil {
+			t.Fatal(errs)
+		}
+		if got := plugins.NewEngine(env, nil).JudgesBatches(); got != core {
+			t.Errorf("core %t: it judges batches: %t", core, got)
+		}
+	}
+	if _, errs := plugins.Build(&spec.Agent{}, load(func(r *plugins.Registrar) { r.BatchGate(nil) }), nil); len(errs) != 1 {
+		t.Errorf("a batch gate that is nil comes to %v", errs)
+	}
+}

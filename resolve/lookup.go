@@ -101,12 +101,17 @@ func (t *template) decodePipeline() {
 	}
 }
 
-// provides returns the provider of the one model; a pool has several.
-func (s *served) provides() string {
-	if s.model == nil {
+// provides returns who serves the one model, as observers are told: the vendor,
+// or the provider's id where that is not known. A pool has several.
+func (t *template) provides() string {
+	if t.model == nil {
 		return ""
 	}
-	return s.model.ProviderID
+	exec, _ := t.index.set.Providers.Get(t.model.ProviderID)
+	if v, ok := exec.(model.Vendor); ok {
+		return v.Vendor()
+	}
+	return t.model.ProviderID
 }
 
 // serve finds the model or pool that is named at a path.

@@ -47,6 +47,21 @@ func TestSpansHoldNoContentUnlessAskedTo(t *testing.T) {
 	}
 }
 
+func TestATurnSaysWhetherContentIsCaptured(t *testing.T) {
+	t.Parallel()
+	for _, capture := range []bool{true, false} {
+		_, turn := newWatch(t, Settings{CaptureContent: capture}).StartTurn(t.Context(), aTurn)
+		if got := turn.CapturesContent(); got != capture {
+			t.Errorf("capture %v: %v", capture, got)
+		}
+		turn.End(TurnOutcome{})
+	}
+	var none *TurnSpan
+	if none.CapturesContent() {
+		t.Error("a turn that is not observed captures content")
+	}
+}
+
 func TestCapturedContentHasTheConventionsForm(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, Settings{CaptureContent: true})

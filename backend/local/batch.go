@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -137,17 +138,17 @@ func (b *batch) wait() (err error) {
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
-			err = errors.Join(err, b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended))))
+			err = errors.Join(err, b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended))
 		default:
-			err = errors.Join(err, b.leave(c, *n.result))
+			err = errors.Join(err, b.leave(c, *n.result, nil))
 		}
 	}
 	return err
 }
 
-// leave takes in what a call came to, and records its outcome. A call that
-// waits has none yet.
-func (b *batch) leave(c *call, result tools.Result) error {
+// leave takes in what a call came to, and records its outcome; ended says why a
+// call was given up. A call that waits has no outcome yet.
+func (b *batch) leave(c *call, result tools.Result, ended error) error {
 	b.running--
 	outcome := event.CallSucceeded
 	switch {
@@ -156,7 +157,7 @@ func (b *batch) leave(c *call, result tools.Result) error {
 	case result.IsError:
 		outcome = event.CallFailed
 	}
-	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Result: result.Content})
+	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Failure: failureOf(ended), Result: result.Content})
 	entry := &b.journal[c.journal]
 	entry.Outcome, entry.Duration = outcome, time.Since(c.begun)
 	if outcome == event.CallSuspended {
@@ -169,6 +170,18 @@ func (b *batch) leave(c *call, result tools.Result) error {
 		return j.Journal(entry)
 	}
 	return nil
+}
+
+// failureOf is what an observer is told of a call that was given up.
+func failureOf(ended error) string {
+	switch {
+	case ended == nil:
+		return ""
+	case errors.Is(ended, context.DeadlineExceeded):
+		return string(model.Timeout)
+	default:
+		return string(model.Cancelled)
+	}
 }
 
 // addDelegate adds what a delegate used and cost. Its own calls were counted

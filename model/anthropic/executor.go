@@ -33,7 +33,13 @@ type Executor struct {
 	known sync.Map
 }
 
-var _ model.Executor = (*Executor)(nil)
+var (
+	_ model.Executor = (*Executor)(nil)
+	_ model.Vendor   = (*Executor)(nil)
+)
+
+// Vendor returns anthropic.
+func (*Executor) Vendor() string { return "anthropic" }
 
 // vendorKey matches the vendor's keys, also where only their ends are shown.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)

@@ -28,7 +28,13 @@ type Executor struct {
 	tools    *vendorhttp.ToolCache[[]byte]
 }
 
-var _ model.Executor = (*Executor)(nil)
+var (
+	_ model.Executor = (*Executor)(nil)
+	_ model.Vendor   = (*Executor)(nil)
+)
+
+// Vendor returns google.
+func (*Executor) Vendor() string { return "google" }
 
 // vendorKey matches the vendor's keys, also where only their ends are shown.
 var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}`)

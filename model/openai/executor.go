@@ -34,7 +34,13 @@ type Executor struct {
 	known sync.Map
 }
 
-var _ model.Executor = (*Executor)(nil)
+var (
+	_ model.Executor = (*Executor)(nil)
+	_ model.Vendor   = (*Executor)(nil)
+)
+
+// Vendor returns openai.
+func (*Executor) Vendor() string { return "openai" }
 
 // dialect is what differs between the two APIs.
 type dialect struct {

@@ -386,3 +386,28 @@ func TestPropertyApprovalLetsThroughOnlyWhatIsAsked(t *testing.T) {
 		}
 	})
 }
+
+// FuzzAnswer gives arbitrary answers: only one that says so approves.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{`{"approved":true}`, `{"approved":false}`, `{"Approved":true}`, `{"approved":true,"scope":"session"}`, `true`, `[]`, `{"approved":true}x`, ``} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, answer string) {
+		u := begin(t, "", nil)
+		u.call("bash", "{}")
+		if u.answer(plugins.Resolution{Result: json.RawMessage(answer)}).Kind != plugins.Allow {
+			return
+		}
+		var said map[string]any
+		if err := json.Unmarshal([]byte(answer), &said); err != nil {
+			t.Fatalf("%q approves: %v", answer, err)
+		}
+		approves := false
+		for key, v := range said {
+			approves = approves || strings.EqualFold(key, "approved") && v == true
+		}
+		if !approves {
+			t.Fatalf("%q approves", answer)
+		}
+	})
+}
