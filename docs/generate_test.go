@@ -13,6 +13,8 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/anthropic"
+	"github.com/agentruntime/agentruntime/model/google"
 	"github.com/agentruntime/agentruntime/model/openai"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -22,14 +24,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/command"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
+	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
 )
 
 // kinds is what cmd/runtime/components.go lists. TestSchema finds out when the
 // two lists differ: the schema is made from one, the command has the other.
 func kinds() config.Kinds {
 	return config.Kinds{
-		Providers: []model.ProviderKind{scripted.Kind(), openai.Kind()},
-		Tools:     []tools.Kind{httptool.Kind(), command.Kind()},
+		Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
+		Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind()},
 		Plugins:   []plugins.Kind{log.Kind()},
 		Sections:  slices.Concat(resolve.Sections(), permission.New().Descriptor().Sections),
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // BatchGate judges all tool calls of an answer at once, before the gates are
-// asked about each. Unlike a Gate it may write state. An error, or a panic,
-// fails the turn.
+// asked about each. Unlike a Gate it may write state; the turn it ends with
+// Finalize, not with Stop. An error, or a panic, fails the turn.
 type BatchGate func(ctx context.Context, p *PhaseContext, calls []*model.ToolCall) (BatchDecision, error)
 
 // BatchDecision is what a batch gate makes of the calls. The zero value leaves

@@ -91,7 +91,7 @@ type Verdict struct {
 	Rule string `json:"rule,omitempty"`
 	// Path is where the rule stands, below the agent.
 	Path string `json:"path,omitempty"`
-	// Terminate tells that a call that is denied ends the turn.
+	// Terminate tells of a call that it is denied and ends the turn.
 	Terminate bool `json:"terminate,omitempty"`
 	// Plugin is the plugin whose gate decides.
 	Plugin string `json:"plugin,omitempty"`

@@ -171,32 +171,6 @@ func (p *PhaseContext) AddUsage(usage model.Usage, modelID string) {
 	}
 }
 
-// Answered returns the latest answer that the call concerned was given to a
-// ticket with an action, and the ticket. A call may have had to wait several
-// times, for several gates.
-func (p *PhaseContext) Answered(action string) (*Ticket, *Resolution) {
-	if p.Ticket != nil && p.Resolution != nil && p.Ticket.Action == action {
-		return p.Ticket, p.Resolution
-	}
-	if p.Call == nil {
-		return nil, nil
-	}
-	for i := len(p.engine.answers) - 1; i >= 0; i-- {
-		a := &p.engine.answers[i]
-		if a.Step == p.step() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
-			return &a.Ticket, &a.Resolution
-		}
-	}
-	return nil, nil
-}
-
-func (p *PhaseContext) step() int {
-	if p.Stats == nil {
-		return 0
-	}
-	return p.Stats.Steps
-}
-
 // Request returns what the plugins have made of the next request, for handlers
 // that shape it.
 func (p *PhaseContext) Request() *RequestPlan { return &p.engine.Request }

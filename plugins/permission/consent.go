@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -77,27 +76,37 @@ type consent struct {
 
 // consentOf reads an answer. What does not say plainly that the call is approved
 // is an error or a refusal.
-func consentOf(r *plugins.Resolution) (consent, error) {
+func consentOf(r *plugins.Resolution) (c consent, err error) {
 	if r.Action != plugins.ActionResume {
 		return consent{Reason: r.Reason}, nil
 	}
-	var said struct {
-		Approved *bool  `json:"approved"`
-		Scope    Scope  `json:"scope"`
-		Reason   string `json:"reason"`
+	said, err := decodeArguments(r.Result)
+	if err != nil {
+		return c, errors.New("it is no JSON object that says each thing once")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(r.Result))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&said); err != nil {
-		return consent{}, err
+	c.Reason = r.Reason
+	approved := false
+	for key, v := range said.object {
+		ok := false
+		switch key {
+		case "approved":
+			c.Approved, ok = v.(bool)
+			approved = ok
+		case "scope":
+			var scope string
+			scope, ok = v.(string)
+			c.Scope = Scope(scope)
+		case "reason":
+			c.Reason, ok = v.(string)
+		}
+		if !ok {
+			return consent{}, fmt.Errorf("it has the key %q, or a value there, that it may not have", key)
+		}
 	}
-	if said.Approved == nil {
+	if !approved {
 		return consent{}, errors.New("it does not say whether the call is approved")
 	}
-	if said.Reason == "" {
-		said.Reason = r.Reason
-	}
-	return consent{Approved: *said.Approved, Scope: said.Scope, Reason: said.Reason}, nil
+	return c, nil
 }
 
 // concerns reports whether an answer is about the call as it is now: a person who
@@ -119,60 +128,4 @@ func concerns(ticket *plugins.Ticket, r *plugins.Resolution, call *model.ToolCal
 	}
 	b, err := decodeArguments(call.Arguments)
 	return err == nil && textOf(a.object) == textOf(b.object)
-}
-
-// grant is what a person allowed for the rest of a session.
-type grant struct {
-	Agent string `json:"agent"`
-	Tool  string `json:"tool"`
-	// Rule is the rule that asked; a grant has no effect where another one, or
-	// none, asks.
-	Rule string `json:"rule,omitempty"`
-}
-
-// maxGrants bounds the grants of a session. The oldest give way: a person is
-// asked again.
-const maxGrants = 64
-
-var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(union))
-
-// union returns all grants, those of the second list behind.
-func union(committed, own []grant) []grant {
-	all := slices.Clone(committed)
-	for _, g := range own {
-		if !slices.Contains(all, g) {
-			all = append(all, g)
-		}
-	}
-	return all[max(0, len(all)-maxGrants):]
-}
-
-// granted reports whether a person granted what is asked about.
-func (g *gate) granted(p *plugins.PhaseContext, o outcome) bool {
-	return slices.Contains(o.scopes(), Session) &&
-		slices.Contains(grantsKey.Get(p), grant{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()})
-}
-
-// record keeps what a person granted for the session, once the call is let
-// through: only what this agent's rules still ask about, by the rule that the
-// person was shown.
-func (g *gate) record(p *plugins.PhaseContext) error {
-	ticket, answer := p.Answered(Action)
-	if answer == nil || !concerns(ticket, answer, p.Call) {
-		return nil
-	}
-	c, err := consentOf(answer)
-	if err != nil || !c.Approved || c.Scope != Session {
-		return nil //nolint:nilerr // the gate has refused the call
-	}
-	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
-	var shown subject
-	if err := json.Unmarshal(ticket.Parameters, &shown); err != nil {
-		return nil //nolint:nilerr // without its parameters a ticket grants the one call
-	}
-	fits := o.behavior == Ask && slices.Contains(o.scopes(), Session) && shown.Agent == g.agent && shown.Rule == o.rule()
-	if fits && !g.granted(p, o) {
-		grantsKey.Set(p, union(grantsKey.Get(p), []grant{{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()}}))
-	}
-	return nil
 }

@@ -152,9 +152,9 @@ func TestACallIsMadeAsThePersonSays(t *testing.T) {
 		"refused, with a reason": {plugins.Resolution{Result: json.RawMessage(`{"approved":false,"reason":"not on Fridays"}`)}, plugins.Block, "permission denied: a person refused this call: not on Fridays"},
 		"refused, and said why":  {plugins.Resolution{Result: json.RawMessage(`{"approved":false}`), Reason: "too risky"}, plugins.Block, "permission denied: a person refused this call: too risky"},
 		"cancelled":              {plugins.Resolution{Action: plugins.ActionCancel, Result: json.RawMessage(`{"approved":true}`), Reason: "gone home"}, plugins.Block, "permission denied: a person refused this call: gone home"},
-		"no answer":              {plugins.Resolution{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: EOF"},
+		"no answer":              {plugins.Resolution{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
 		"not said":               {plugins.Resolution{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
-		"something else":         {plugins.Resolution{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: json: unknown field "arguments"`},
+		"something else":         {plugins.Resolution{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: it has the key "arguments", or a value there, that it may not have`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -404,7 +404,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		approves := false
 		for key, v := range said {
-			approves = approves || strings.EqualFold(key, "approved") && v == true
+			approves = approves || key == "approved" && v == true
 		}
 		if !approves {
 			t.Fatalf("%q approves", answer)

@@ -146,3 +146,25 @@ func TestPropertyRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// TestPropertyWhatIsExplainedIsDecided proves that what is told about a call is
+// what becomes of it.
+func TestPropertyWhatIsExplainedIsDecided(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		list := rules().Draw(rt, "rules")
+		tool, args := call(rt)
+		gate := gateFor(t, rapid.SampledFrom(strictness[:3]).Draw(rt, "default"), list)
+		v := gate.(plugins.CallGate).Explain(tool, json.RawMessage(args))
+		told := permission.Behavior(v.Access.String())
+		if v.Terminate {
+			told = permission.Terminate
+		}
+		if got := behaviorOf(check(t, gate, tool, args)); got != told {
+			rt.Fatalf("%v: %s %s is told to be %s, by %s, but is %s", list, tool, args, told, v.Rule, got)
+		}
+		if v.Rule == "" {
+			rt.Fatalf("%v: %s %s is %s for no reason", list, tool, args, told)
+		}
+	})
+}

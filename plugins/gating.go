@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -48,27 +47,4 @@ func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decisi
 		e.staged.fail(err)
 	}
 	return d
-}
-
-// Answered is an answer that a call of the current step was given.
-type Answered struct {
-	Step       int        `json:"step"`
-	Ticket     Ticket     `json:"ticket"`
-	Resolution Resolution `json:"resolution"`
-}
-
-// noteAnswer keeps the answer that the call in the context goes on with. It
-// counts as long as the step lasts: when another gate has the call wait again,
-// the one that was answered must not ask twice.
-func (e *Engine) noteAnswer() {
-	p := &e.Context
-	if p.Resolution == nil || p.Ticket == nil || p.Call == nil {
-		return
-	}
-	e.answers = slices.DeleteFunc(slices.Clone(e.answers), func(a Answered) bool {
-		return a.Step != p.step() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
-	})
-	a := Answered{Step: p.step(), Ticket: *p.Ticket, Resolution: *p.Resolution}
-	a.Ticket.CallID = p.Call.ID
-	e.answers = append(e.answers, a)
 }

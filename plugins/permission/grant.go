@@ -1,0 +1,64 @@
+package permission
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// grant is what a person allowed for the rest of a session.
+type grant struct {
+	Agent string `json:"agent"`
+	Tool  string `json:"tool"`
+	// Rule is the rule that asked; a grant has no effect where another one, or
+	// none, asks.
+	Rule string `json:"rule,omitempty"`
+}
+
+// maxGrants bounds the grants of a session. The oldest give way: a person is
+// asked again.
+const maxGrants = 64
+
+var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(union))
+
+// union returns all grants, those of the second list behind.
+func union(committed, own []grant) []grant {
+	all := slices.Clone(committed)
+	for _, g := range own {
+		if !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all[max(0, len(all)-maxGrants):]
+}
+
+// granted reports whether a person granted what is asked about.
+func (g *gate) granted(p *plugins.PhaseContext, o outcome) bool {
+	return slices.Contains(o.scopes(), Session) &&
+		slices.Contains(grantsKey.Get(p), grant{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()})
+}
+
+// record keeps what a person granted for the session, once the call is let
+// through: only what this agent's rules still ask about, by the rule that the
+// person was shown.
+func (g *gate) record(p *plugins.PhaseContext) error {
+	ticket, answer := p.Answered(Action)
+	if answer == nil || !concerns(ticket, answer, p.Call) {
+		return nil
+	}
+	c, err := consentOf(answer)
+	if err != nil || !c.Approved || c.Scope != Session {
+		return nil //nolint:nilerr // the gate has refused the call
+	}
+	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
+	var shown subject
+	if err := json.Unmarshal(ticket.Parameters, &shown); err != nil {
+		return nil //nolint:nilerr // without its parameters a ticket grants the one call
+	}
+	fits := o.behavior == Ask && slices.Contains(o.scopes(), Session) && shown.Agent == g.agent && shown.Rule == o.rule()
+	if fits && !g.granted(p, o) {
+		grantsKey.Set(p, union(grantsKey.Get(p), []grant{{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()}}))
+	}
+	return nil
+}
