@@ -64,6 +64,11 @@ type CallState struct {
 	// Outcome is empty for a call that was not begun, and suspended for one that
 	// waits.
 	Outcome event.CallOutcome `json:"outcome,omitempty"`
+	// Skipped tells that a guard answered the call, so that it counts neither as
+	// a success nor as a failure.
+	Skipped bool `json:"skipped,omitempty"`
+	// Arguments are what a person changed those of the call to.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Result is what the call came to, once it has.
 	Result *model.ToolResult `json:"result,omitempty"`
 	// Tickets are what a suspended call waits for.

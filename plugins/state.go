@@ -77,7 +77,7 @@ func (e *Engine) encode() error {
 }
 
 // Export returns what the plugins remember. It is called between two phases.
-func (e *Engine) Export() (State, error) {
+func (e *Engine) Export() State {
 	s := State{
 		Run: maps.Clone(e.unknown.run), Session: maps.Clone(e.unknown.session), Written: slices.Clone(e.unknown.written),
 		HandOff: e.handOff, Answers: slices.Clone(e.answers),
@@ -101,7 +101,7 @@ func (e *Engine) Export() (State, error) {
 		plan := e.Request
 		s.Request = &plan
 	}
-	return s, nil
+	return s
 }
 
 func put(values *map[string]json.RawMessage, id string, raw json.RawMessage) {

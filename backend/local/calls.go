@@ -27,6 +27,8 @@ type call struct {
 	// decided tells that the gates let the call through.
 	decided bool
 	outcome event.CallOutcome
+	// skipped tells that a guard answered the call.
+	skipped bool
 	result  tools.Result
 	begun   time.Time
 	// cancel ends the context of a call that is executed.
@@ -101,6 +103,7 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 	}
 	for i := range t.calls {
 		if result, ok := d.Results[t.calls[i].ID]; ok {
+			t.calls[i].skipped = true
 			t.settleCall(&t.calls[i], result.Readable(), event.CallFailed)
 		}
 	}
@@ -310,24 +313,36 @@ func (t *turn) keepResults() {
 	}
 	results := make([]model.ToolResult, len(t.calls))
 	parts := make([]model.Part, len(t.calls))
-	failed := 0
 	for i := range t.calls {
 		c := &t.calls[i]
 		if !c.settled {
 			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
 		}
-		if c.outcome == event.CallFailed {
-			failed++
-		}
 		results[i] = c.message()
 		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
-	t.stats.FailedSteps++
-	if failed < len(t.calls) {
-		t.stats.FailedSteps = 0
-	}
+	t.countFailures()
 	t.transcript = append(t.transcript, model.Message{ID: t.messageID("t"), Role: model.RoleTool, Parts: parts})
 	t.calls = nil
+}
+
+// countFailures counts the step among those in a row in which every call
+// failed. What a guard answered is neither a success nor a failure.
+func (t *turn) countFailures() {
+	failed := false
+	for i := range t.calls {
+		switch c := &t.calls[i]; {
+		case c.skipped:
+		case c.outcome != event.CallFailed:
+			t.stats.FailedSteps = 0
+			return
+		default:
+			failed = true
+		}
+	}
+	if failed {
+		t.stats.FailedSteps++
+	}
 }
 
 // message returns the call's result as the conversation keeps it.

@@ -49,12 +49,8 @@ func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
 	if err != nil {
 		return handOffFailed(err), nil
 	}
-	left, err := t.engine.Export()
-	if err != nil {
-		return nil, err
-	}
 	engine := plugins.NewEngine(env.Env, t.job.Ceiling)
-	if err := engine.Restore(left); err != nil {
+	if err := engine.Restore(t.engine.Export()); err != nil {
 		return nil, err
 	}
 	from := t.agent.ID

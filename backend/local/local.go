@@ -46,13 +46,13 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	t.span = telemetry.TurnFromContext(ctx)
 	termination, err := t.run(ctx)
 	if errors.Is(err, backend.ErrYield) {
-		return t.result(event.Termination{}, err)
+		return t.result(event.Termination{}), err
 	}
 	if err != nil {
 		termination = backend.TerminationOf(err)
 	}
 	if termination.Type == event.Suspended && job.Answered {
-		return t.result(termination, nil)
+		return t.result(termination), nil
 	}
 	if termination.Type != event.Suspended {
 		t.keepResults() // a suspended step may be given up
@@ -60,7 +60,7 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
 		termination, err = backend.TerminationOf(endErr), endErr
 	}
-	return t.result(termination, err)
+	return t.result(termination), err
 }
 
 // turn is one turn on the loop. It belongs to the goroutine that runs Execute.
@@ -136,6 +136,9 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		if err := t.restore(job.State); err != nil {
 			return nil, err
 		}
+		if err := t.engine.MergeSession(job.Session); err != nil {
+			return nil, err
+		}
 	} else if job.Session != nil {
 		if err := t.engine.Restore(plugins.State{Session: job.Session}); err != nil {
 			return nil, err
@@ -180,9 +183,8 @@ func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { timer.Stop(); stop() }
 }
 
-// result returns what the turn came to, or how far it came. A turn whose state
-// cannot be kept has failed.
-func (t *turn) result(termination event.Termination, err error) (*backend.Result, error) {
+// result returns what the turn came to, or how far it came.
+func (t *turn) result(termination event.Termination) *backend.Result {
 	r := &backend.Result{
 		Termination:  termination,
 		Response:     t.response,
@@ -199,16 +201,13 @@ func (t *turn) result(termination event.Termination, err error) (*backend.Result
 	if t.stats.Currency != "" {
 		r.Cost = &event.Cost{Amount: t.stats.Cost, Currency: t.stats.Currency}
 	}
-	left, kept := t.engine.Export()
-	r.Session = left.Session
 	if termination.Type == event.Suspended || termination.Type == "" {
-		r.Tickets = t.tickets()
-		r.State, kept = t.state()
+		r.Tickets, r.State = t.tickets(), t.state()
+		r.Session = r.State.Plugins.Session
+	} else {
+		r.Session = t.engine.Export().Session
 	}
-	if kept != nil && (err == nil || errors.Is(err, backend.ErrYield)) {
-		r.Termination, err = backend.TerminationOf(kept), kept
-	}
-	return r, err
+	return r
 }
 
 // run goes through the steps until one ends the turn.
@@ -255,11 +254,7 @@ func (t *turn) checkpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
 		return nil
 	}
-	state, err := t.state()
-	if err != nil {
-		return err
-	}
-	return t.job.Checkpoint(ctx, state)
+	return t.job.Checkpoint(ctx, t.state())
 }
 
 // end runs the last phase, whatever the turn ended by. Its hooks get a context

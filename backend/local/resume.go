@@ -93,9 +93,7 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	first := &c.resolutions[0]
 	ticket := c.ticket(first.Target)
 	if len(first.Arguments) > 0 {
-		edited := *c.ToolCall
-		edited.Arguments = first.Arguments
-		c.ToolCall, c.edited = &edited, true
+		c.edit(first.Arguments)
 	}
 	switch {
 	case ticket == nil: // a state that no loop wrote
@@ -113,6 +111,14 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	default:
 		return false
 	}
+}
+
+// edit gives the call other arguments than the model asked for, which the
+// conversation keeps.
+func (c *call) edit(arguments json.RawMessage) {
+	edited := *c.ToolCall
+	edited.Arguments = arguments
+	c.ToolCall, c.edited = &edited, true
 }
 
 func refusal(reason string) string {

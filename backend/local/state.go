@@ -14,17 +14,13 @@ import (
 )
 
 // state returns the turn as it is between two steps.
-func (t *turn) state() (*backend.State, error) {
-	left, err := t.engine.Export()
-	if err != nil {
-		return nil, err
-	}
+func (t *turn) state() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
 	s := &backend.State{
 		Version: backend.StateVersion, Agent: t.agent.ID, Stats: stats, Budgets: t.meter.Budgets(), Spent: t.meter.Spent(),
 		Response: t.response, FinishReason: t.reason,
-		Messages: slices.Clip(t.transcript[t.first:]), Plugins: left,
+		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
 		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
 		HandOff: t.handOff, Journal: slices.Clip(t.journal), Resolved: maps.Clone(t.resolved),
 	}
@@ -34,7 +30,7 @@ func (t *turn) state() (*backend.State, error) {
 	for i := range t.calls {
 		s.Calls = append(s.Calls, t.calls[i].state())
 	}
-	return s, nil
+	return s
 }
 
 // restore takes a turn up where a state left it.
@@ -83,7 +79,10 @@ func (t *turn) lastAnswer() *model.Message {
 
 // state returns a call of a step that is not over.
 func (c *call) state() backend.CallState {
-	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Tickets: c.tickets, Resume: c.resume}
+	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
+	if c.edited {
+		s.Arguments = c.Arguments
+	}
 	if c.outcome == event.CallSucceeded || c.outcome == event.CallFailed {
 		result := c.message()
 		s.Result = &result
@@ -92,7 +91,10 @@ func (c *call) state() backend.CallState {
 }
 
 func (c *call) restore(s *backend.CallState) {
-	c.outcome, c.tickets, c.resume, c.resolutions = s.Outcome, s.Tickets, s.Resume, s.Resolutions
+	c.outcome, c.skipped, c.tickets, c.resume, c.resolutions = s.Outcome, s.Skipped, s.Tickets, s.Resume, s.Resolutions
+	if len(s.Arguments) > 0 {
+		c.edit(s.Arguments)
+	}
 	if s.Result != nil {
 		c.settled = true
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
