@@ -79,8 +79,8 @@ func (b *callBudget) Register(r *plugins.Registrar) error {
 		})
 		return nil
 	})
-	r.EffectHandler(reportEffect, func(_ context.Context, payload any) error {
-		b.report(payload.(int))
+	plugins.HandleEffect(r, reportEffect, func(_ context.Context, calls int) error {
+		b.report(calls)
 		return nil
 	})
 	r.Hook(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,16 +26,10 @@ const (
 	approveAuto = "auto"
 )
 
-// interactive reports whether questions can be asked on standard input.
-func interactive(approve string, promptRead bool, in io.Reader) bool {
-	if approve != approveAuto {
-		return true
-	}
+// terminal reports whether somebody may sit in front of in.
+func terminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
-	if !ok || promptRead {
-		return false
-	}
-	return term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // answerer answers what a turn waits for: by asking on standard input, or alike
@@ -48,8 +43,17 @@ type answerer struct {
 	asked chan struct{}
 }
 
-func newAnswerer(s streams, approve string, redact func(string) string) *answerer {
-	return &answerer{streams: s, approve: approve, redact: redact, asked: make(chan struct{}, 1)}
+// newAnswerer returns what answers by a value of --approve; nil when that is
+// nobody. Who is asked needs the standard input, so promptRead, that the prompt
+// came from there, is an error then.
+func newAnswerer(s streams, approve string, promptRead bool, redact func(string) string) (*answerer, error) {
+	switch {
+	case approve == approveAsk && promptRead:
+		return nil, errors.New("--approve ask reads the answers from standard input: give the prompt as the last argument")
+	case approve == approveAuto && (promptRead || !terminal(s.in)):
+		return nil, nil //nolint:nilnil // nobody answers
+	}
+	return &answerer{streams: s, approve: approve, redact: redact, asked: make(chan struct{}, 1)}, nil
 }
 
 // Emit takes note of a question.
@@ -88,19 +92,23 @@ func (a *answerer) run(ctx context.Context, turn *runtime.Turn) {
 // first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.Ticket) (r plugins.Resolution, ok bool) {
 	permission := q.Action == permissionAction
+	fmt.Fprintf(a.err, "? %s\n", oneLine(a.redact(question(q))))
 	switch {
 	case a.approve == approveYes && permission:
+		fmt.Fprintln(a.err, "  yes")
 		return approval(q, true, "once"), true
 	case a.approve == approveYes || a.approve == approveNo:
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody was there to answer"}, true
-	}
-	fmt.Fprintf(a.err, "? %s\n", a.redact(question(q)))
-	if permission {
+		fmt.Fprintln(a.err, "  no")
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "by --approve " + a.approve}, true
+	case permission:
 		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
-	} else {
+	default:
 		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
 	}
 	line, ok := a.line(ctx, over)
+	if !terminal(a.in) { // which would show what is typed
+		fmt.Fprintln(a.err, oneLine(line))
+	}
 	switch {
 	case !ok:
 		return r, false

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,13 +26,14 @@ var update = flag.Bool("update", false, "write the golden output in the scripts 
 
 // TestMain makes the commands of the scripts: the program itself, the program
 // with components that misbehave, a server of tools, and what shows the places
-// of diagnostics.
+// of diagnostics and the events of a turn.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"runtime":   main,
 		"broken":    func() { os.Exit(runBroken()) },
 		"mcpserver": mcpServer,
 		"places":    func() { os.Exit(places(os.Stdin, os.Stdout)) },
+		"story":     func() { os.Exit(story(os.Stdin, os.Stdout, os.Args[1:])) },
 	})
 }
 
@@ -95,6 +98,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`"time":"[^"]*"`), `"time":"TIME"`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
 	{regexp.MustCompile(`\(\d+ ms\)`), "(0 ms)"},
+	{regexp.MustCompile(`(?m) in [\d.]+m?s$`), " in 0s"},
 }
 
 // mask replaces times and ids in a file, or in stdout or stderr, by fixed ones:
@@ -146,6 +150,36 @@ func checkEvents(log string) (status string, err error) {
 		status = ev.Status
 	}
 	return status, nil
+}
+
+// story reads a log of events and writes a line for each: its type, and what it
+// says, without ids and times. Given TYPE…, it writes only those.
+func story(in io.Reader, out io.Writer, types []string) int {
+	for lines := json.NewDecoder(in); lines.More(); {
+		var ev map[string]any
+		if err := lines.Decode(&ev); err != nil {
+			fmt.Fprintln(os.Stderr, "story:", err)
+			return 1
+		}
+		typ, _ := ev["event_type"].(string)
+		if len(types) > 0 && !slices.Contains(types, typ) {
+			continue
+		}
+		for _, name := range []string{
+			"event_type", "seq", "time", "turn_id", "session_id", "message_id", "parent_turn_id", "duration_ms", "wait_ms", "revision",
+		} {
+			delete(ev, name)
+		}
+		line := bytes.NewBufferString(typ + " ")
+		enc := json.NewEncoder(line)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(ev); err != nil {
+			fmt.Fprintln(os.Stderr, "story:", err)
+			return 1
+		}
+		fmt.Fprint(out, line)
+	}
+	return 0
 }
 
 // absent checks that the last command wrote none of the texts.

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// show writes a turn in one of the formats as it goes on. What the model writes
+// is shown as it is; in everything else hidden values are redacted.
+type show struct {
+	streams
+	format string
+	redact func(string) string
+	// line tells that text was written and its line is not ended yet.
+	line bool
+	err  error
+}
+
+// Emit shows one event.
+func (o *show) Emit(ev event.Event) {
+	switch o.format {
+	case "events":
+		o.event(ev)
+	case "text":
+		o.text(ev.Data)
+	}
+}
+
+func (o *show) event(ev event.Event) {
+	redact := o.redact
+	switch d := ev.Data.(type) {
+	case *event.TextDelta, *event.ReasoningDelta, *event.ReasoningEncrypted, *event.ToolCallDelta, *event.ToolCallReady:
+		redact = nil
+	case *event.RunFinish:
+		clean := *d
+		clean.Termination.Detail = redact(d.Termination.Detail)
+		ev.Data, redact = &clean, nil
+	}
+	data, err := json.Marshal(ev)
+	if err != nil {
+		o.keep(err)
+		return
+	}
+	if redact != nil {
+		data = redactJSON(data, redact)
+	}
+	o.write(string(data) + "\n")
+}
+
+func (o *show) text(data event.Data) {
+	switch d := data.(type) {
+	case *event.TextDelta:
+		o.write(d.Delta)
+		o.line = !strings.HasSuffix(d.Delta, "\n")
+	case *event.StepEnd:
+		o.endLine()
+	case *event.ToolCallReady:
+		o.endLine()
+		o.progress("→ %s %s", d.Name, o.clip(string(d.Arguments)))
+	case *event.ToolCallStreamDelta:
+		o.progress("  %s: %s", d.Name, o.clip(d.Delta))
+	case *event.ToolCallDone:
+		o.progress("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
+	default:
+		if note := o.note(data); note != "" {
+			o.endLine()
+			o.progress("! %s", note)
+		}
+	}
+}
+
+// note says in a line what happened besides answers and calls; empty for what
+// a person need not know.
+func (o *show) note(data event.Data) string {
+	switch d := data.(type) {
+	case *event.ModelRetry:
+		return retryNote(d)
+	case *event.StreamReset:
+		return "the answer shown so far does not count: " + o.clip(d.Reason)
+	case *event.ToolCallCancel:
+		return fmt.Sprintf("the call of %s is taken back: %s", d.Name, o.clip(d.Reason))
+	case *event.HandOff:
+		return fmt.Sprintf("agent %s hands the conversation to agent %s", d.From, d.To)
+	case *event.LoopDetected:
+		return loopNote(d)
+	case *event.ToolBudgetExceeded:
+		return fmt.Sprintf("call %d of %s is not executed: a turn may have %d", d.Call, d.Tool, d.MaxCalls)
+	case *event.ContextTrimmed:
+		return fmt.Sprintf("the request was cut from %d to %d tokens of %d: %s left out, %s shortened", d.Before, d.After, d.Limit,
+			count(d.Dropped, "message", "messages"), count(d.Previews, "result", "results"))
+	case *event.ContextCompacted:
+		if d.Outcome == event.CompactionDone {
+			return fmt.Sprintf("%s summarised: %d tokens became %d", count(d.Messages, "message is", "messages are"), d.Before, d.After)
+		}
+		return fmt.Sprintf("%s not summarised (%s): %s", count(d.Messages, "message is", "messages are"), d.Outcome, o.clip(d.Reason))
+	default:
+		return ""
+	}
+}
+
+func retryNote(d *event.ModelRetry) string {
+	wait := ""
+	if d.WaitMS > 0 {
+		wait = fmt.Sprintf(" in %s", time.Duration(d.WaitMS)*time.Millisecond)
+	}
+	if d.Plan == "" {
+		return fmt.Sprintf("the model call failed (%s); attempt %d follows%s", d.Class, d.Attempt+1, wait)
+	}
+	return fmt.Sprintf("the answer broke off (%s); %s%s", d.Class, strings.ReplaceAll(d.Plan, "_", " "), wait)
+}
+
+func loopNote(d *event.LoopDetected) string {
+	next := "they are not executed"
+	if d.HardCutoff {
+		next = "the model has to answer without tools"
+	}
+	return fmt.Sprintf("the same calls came %d times in a row (%s): %s", d.Count, strings.Join(d.Tools, ", "), next)
+}
+
+// progress writes a line to standard error.
+func (o *show) progress(format string, args ...any) {
+	fmt.Fprintln(o.streams.err, oneLine(fmt.Sprintf(format, args...)))
+}
+
+func (o *show) endLine() {
+	if o.line {
+		o.write("\n")
+		o.line = false
+	}
+}
+
+func (o *show) write(text string) {
+	_, err := io.WriteString(o.out, text)
+	o.keep(err)
+}
+
+func (o *show) keep(err error) {
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// outcome is the JSON form of a turn.
+type outcome struct {
+	TurnID      string            `json:"turn_id"`
+	Agent       string            `json:"agent"`
+	Status      event.Status      `json:"status"`
+	Termination event.Termination `json:"termination"`
+	Response    string            `json:"response"`
+	Steps       int               `json:"steps"`
+	Usage       model.Usage       `json:"usage"`
+	// Cost is left out when no model has a price.
+	Cost *event.Cost `json:"cost,omitempty"`
+	// FinishReason says why the last answer ended.
+	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
+	// Artifacts counts the results that were too large for the conversation.
+	Artifacts int `json:"artifacts,omitempty"`
+	// Tickets are what a turn waits for that did not end.
+	Tickets json.RawMessage `json:"tickets,omitempty"`
+}
+
+// close ends what was shown. The error says that showing failed.
+func (o *show) close(result *runtime.Result) error {
+	o.endLine()
+	if o.format == "json" && result != nil {
+		o.keep(writeJSON(o.out, o.outcome(result)))
+	}
+	if o.err != nil {
+		return fmt.Errorf("write the output: %w", o.err)
+	}
+	return nil
+}
+
+func (o *show) outcome(r *runtime.Result) outcome {
+	out := outcome{
+		TurnID: r.TurnID, Agent: r.Agent, Status: r.Status, Termination: r.Termination,
+		Response: r.Response, Steps: r.Steps, Usage: r.Usage,
+		Cost: r.Cost, FinishReason: r.FinishReason, Artifacts: len(r.Artifacts),
+	}
+	out.Termination.Detail = o.redact(out.Termination.Detail)
+	if len(r.Tickets) > 0 {
+		tickets, err := json.Marshal(r.Tickets)
+		o.keep(err)
+		out.Tickets = redactJSON(tickets, o.redact)
+	}
+	return out
+}
+
+// clip redacts text and shortens it to one line for progress.
+func (o *show) clip(text string) string {
+	const limit = 120
+	text = strings.Join(strings.Fields(oneLine(o.redact(text))), " ")
+	if runes := []rune(text); len(runes) > limit {
+		text = string(runes[:limit]) + "…"
+	}
+	return text
+}
+
+// oneLine returns text with a space for each line end and for all that steers a
+// terminal, invisible characters included: models and tools have a part in what
+// is shown, and must not be able to forge it.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
