@@ -114,8 +114,9 @@ func mask(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }
 
-// events checks a log of events: every line is an object, seq has no gaps, and
-// the one run_finish is the last. Given STATUS, that is how it ended.
+// events checks a log of events: every line is an object, seq has no gaps, the
+// first is the run_start that resumes nothing, and the one run_finish is the
+// last. Given STATUS, that is how it ended.
 func events(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 || len(args) > 2 {
 		ts.Fatalf("usage: events FILE [STATUS]")
@@ -134,6 +135,7 @@ func checkEvents(log string) (status string, err error) {
 		var ev struct {
 			Seq       int
 			EventType string `json:"event_type"`
+			Resumed   bool
 			Status    string
 		}
 		if err := json.Unmarshal([]byte(line), &ev); err != nil {
@@ -142,7 +144,7 @@ func checkEvents(log string) (status string, err error) {
 		switch {
 		case ev.Seq != i+1:
 			return "", fmt.Errorf("line %d has seq %d", i+1, ev.Seq)
-		case (i == 0) != (ev.EventType == "run_start"):
+		case (i == 0) != (ev.EventType == "run_start" && !ev.Resumed):
 			return "", fmt.Errorf("line %d is %s", i+1, ev.EventType)
 		case (i == len(lines)-1) != (ev.EventType == "run_finish"):
 			return "", fmt.Errorf("line %d of %d is %s", i+1, len(lines), ev.EventType)
