@@ -16,7 +16,7 @@ func (f *File) Complete(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	list := slices.Clone(load)
 	for _, d := range build {
-		if !f.Partial && !causes.explain(d) {
+		if !f.Partial && !causes.explain(d) && !(d.Code == diag.MissingField && f.meant[d.Path]) {
 			list = append(list, d)
 		}
 	}
@@ -169,7 +169,7 @@ func (d *decoder) checked(start int, p *place, n *node, list diag.List) {
 	base := p.path()
 	for _, one := range list {
 		one.Path = diag.Join(base, one.Path)
-		if d.meant[one.Path] && one.Code == diag.MissingField || follows(one, before, base) {
+		if d.file.meant[one.Path] && one.Code == diag.MissingField || follows(one, before, base) {
 			continue
 		}
 		d.addAt(one, n)

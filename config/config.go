@@ -112,8 +112,11 @@ type File struct {
 	documents []*document
 	root      *node
 	redactor  redactor
-	spellings map[string][]string // other spellings in files, by field name
 	index     map[*node]map[string]int
+	spellings map[string][]string // other spellings in files, by field name
+	// meant are the paths of fields that seem to be there under a misspelled
+	// name, so that they are not reported missing as well.
+	meant map[string]bool
 }
 
 // names returns the names of the files in the order in which they were given.

@@ -16,9 +16,6 @@ type decoder struct {
 	expander expander
 	strict   bool // a variable that is not set is an error
 	found    diag.List
-	// meant are the paths of fields that seem to be there under a misspelled
-	// name, so that they are not reported missing as well.
-	meant map[string]bool
 }
 
 // report adds a diagnostic about the value n, or the key of the place p when
@@ -197,10 +194,10 @@ func (d *decoder) unknown(r *record, key, value *node, p *place, variant, also s
 }
 
 func (d *decoder) mean(p *place) {
-	if d.meant == nil {
-		d.meant = map[string]bool{}
+	if d.file.meant == nil {
+		d.file.meant = map[string]bool{}
 	}
-	d.meant[p.path()] = true
+	d.file.meant[p.path()] = true
 }
 
 // missing reports the required fields that are not there.
@@ -216,7 +213,7 @@ func (d *decoder) missing(r *record, n *node, seen map[*field]*node, p *place) {
 // absent reports a field that is not there, at the key of its record.
 func (d *decoder) absent(name string, n *node, p *place, hint string) {
 	at := p.field(name, nil)
-	if d.meant[at.path()] {
+	if d.file.meant[at.path()] {
 		return
 	}
 	if p != nil && p.node != nil {

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -62,12 +61,17 @@ func (d *decoder) effort(f *field, n *node, v reflect.Value, p *place) {
 		d.record(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
 		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
 	case intNode, floatNode:
-		percent, err := strconv.Atoi(n.text)
-		if err != nil || percent < 0 || percent > 100 {
+		number, err := parseNumber(n.text)
+		if err != nil {
+			d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			return
+		}
+		percent, whole := number.int()
+		if !whole || percent < 0 || percent > 100 {
 			d.report(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.text))
 			return
 		}
-		v.Set(reflect.ValueOf(spec.EffortPercent(percent)))
+		v.Set(reflect.ValueOf(spec.EffortPercent(int(percent))))
 	default:
 		d.mismatch(f, n, p, "one of "+strings.Join(spec.EffortLevels(), ", ")+", a number from 0 to 100, or {budget: tokens}")
 	}

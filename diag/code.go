@@ -55,7 +55,7 @@ const (
 	EnvBuild Code = "env-build"
 	// UnmatchedPattern warns of a catalog pattern that matches no tool.
 	UnmatchedPattern Code = "unmatched-pattern"
-	// UnmatchedTool warns of a catalog literal that names no tool.
+	// UnmatchedTool warns of a catalog literal, or a tool budget, that names no tool.
 	UnmatchedTool Code = "unmatched-tool"
 	// PermissionShapedEntry warns of a catalog entry with (…).
 	PermissionShapedEntry Code = "permission-shaped-entry"
@@ -95,7 +95,7 @@ var codes = []Info{
 	{DuplicateID, Error, "Two entries of a registry have one id."},
 	{InvalidID, Error, "An id does not fit the grammar of ids."},
 	{UnsetVariable, Warning, "A ${NAME} has neither a value nor a default."},
-	{AgentNotFound, Error, "A delegate, or the asked-for agent, does not exist."},
+	{AgentNotFound, Error, "A delegate, a hand-off or the asked-for agent does not exist."},
 	{ModelNotFound, Error, "A reference names a model or pool that does not exist."},
 	{ProviderNotFound, Error, "A reference names a provider that does not exist."},
 	{PluginNotFound, Error, "A reference names a plugin that does not exist."},
@@ -103,13 +103,13 @@ var codes = []Info{
 	{InvalidPluginConfig, Error, "A section violates the schema of the plugin that claims it."},
 	{UnsupportedBackend, Error, "No registered backend can reach an endpoint-backed agent."},
 	{InvalidEndpoint, Error, "An endpoint is misconfigured."},
-	{RemoteNotLocal, Error, "A local resolve was asked of an endpoint-backed agent."},
+	{RemoteNotLocal, Error, "A local resolve, or a hand-off, was asked of an endpoint-backed agent."},
 	{ToolIDConflict, Error, "Two sources give one tool id."},
 	{InvalidPattern, Error, "A glob does not compile."},
-	{InvalidSchema, Error, "A tool's parameters or a plugin's section schema is no valid JSON Schema."},
+	{InvalidSchema, Error, "A tool's parameters, a plugin's section schema or the form of an answer is no valid JSON Schema."},
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
-	{UnmatchedTool, Warning, "A catalog literal names no registered tool."},
+	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section."},

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ func (m *merger) warn(catalog *tools.Catalog) {
 	t, ids := m.template, m.ids()
 	if !t.broken {
 		t.warnUnmatched(ids, catalog)
+		t.warnToolBudgets(ids)
 	}
 	t.warnPermissionShaped()
 	t.warnPermissionRules(ids, catalog)
@@ -63,6 +65,20 @@ func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) {
 		if strings.ContainsAny(d.Entry, "*?[{") {
 			w = w.WithHint("%s holds literal ids; patterns belong in %s", d.Field, patternField(d.Field))
 		} else if near := t.nearestTool(d.Entry, ids); near != "" {
+			w = w.WithHint("did you mean %q?", near)
+		}
+		t.warning(w)
+	}
+}
+
+// warnToolBudgets warns of budgets of tools that there are not.
+func (t *template) warnToolBudgets(ids []string) {
+	for _, name := range slices.Sorted(maps.Keys(t.agent.ToolBudgets)) {
+		if _, ok := slices.BinarySearch(ids, name); ok || t.index.set.Expected(name) {
+			continue
+		}
+		w := diag.New(diag.UnmatchedTool, t.path(diag.Key("tool_budgets", name)), "%q names no registered tool", name)
+		if near := t.nearestTool(name, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
 		}
 		t.warning(w)

@@ -70,6 +70,15 @@ func TestUnmatchedEntries(t *testing.T) {
 				`unmatched-tool: agents.a.excluded_tools[0]: "zzz" names no registered tool`,
 			},
 		},
+		"budgets of tools": {
+			[]draft{tool("weather"), agent("b"), agent("a", func(a *spec.Agent) {
+				a.Delegates, a.Handoffs, a.ExcludedTools = []string{"b"}, []string{"b"}, spec.Names{"weather"}
+				a.ToolBudgets = map[string]spec.ToolBudget{"weather": {}, "agent_run_b": {}, "hand_off_to_b": {}, "wether": {}, "w*": {}}
+			})}, []string{
+				`unmatched-tool: agents.a.tool_budgets["w*"]: "w*" names no registered tool`,
+				`unmatched-tool: agents.a.tool_budgets.wether: "wether" names no registered tool (did you mean "weather"?)`,
+			},
+		},
 		"a pattern among the literals": {
 			[]draft{tool("weather"), agent("a", func(a *spec.Agent) {
 				a.AllowedTools, a.ExcludedTools = spec.Names{"weather", "w*"}, spec.Names{"[x]"}

@@ -33,12 +33,19 @@ func TestAgentValidate(t *testing.T) {
 		"parts": {
 			spec.Agent{
 				ModelID: "m", StopConditions: []spec.StopCondition{{Type: spec.StopOnTool}, {}}, ReasoningEffort: &spec.Effort{},
-				ContextPolicy: &spec.ContextPolicy{MaxContextTokens: new(0)}, Sections: spec.Sections{"b": []byte(`{`), "a.b": nil, "c": []byte(`null`)},
+				ContextPolicy: &spec.ContextPolicy{MaxContextTokens: new(0)}, MaxHandoffs: new(-1), Budgets: &spec.Budgets{MaxTokens: new(0)},
+				LoopDetection: &spec.LoopDetection{ConsecutiveThreshold: new(1)}, ToolBudgets: map[string]spec.ToolBudget{"a.b": {MaxCalls: -1}},
+				OutputSchema: &spec.OutputSchema{}, Sections: spec.Sections{"b": []byte(`{`), "a.b": nil, "c": []byte(`null`)},
 			},
 			[]string{
 				"missing-field stop_conditions[1].type: type is missing",
 				"invalid-value reasoning_effort.budget: budget is 0; it must be a positive number of tokens",
 				"invalid-value context_policy.max_context_tokens: max_context_tokens is 0; it must be 1 or more",
+				"invalid-value max_handoffs: max_handoffs is -1; it must be 0 or more",
+				"invalid-value budgets.max_tokens: max_tokens is 0; it must be 1 or more",
+				"invalid-value loop_detection.consecutive_threshold: consecutive_threshold is 1; it must lie between 2 and 100",
+				`invalid-value tool_budgets["a.b"].max_calls: max_calls is -1; it must lie between 0 and 1000`,
+				"missing-field output_schema.schema: schema is missing",
 				`invalid-value sections["a.b"]: section "a.b" is no valid JSON`,
 				`invalid-value sections.b: section "b" is no valid JSON`,
 			},
@@ -51,35 +58,6 @@ func TestAgentValidate(t *testing.T) {
 	}
 }
 
-func TestContextPolicyValidate(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		policy spec.ContextPolicy
-		want   []string
-	}{
-		"nothing set": {spec.ContextPolicy{}, nil},
-		"sound":       {spec.ContextPolicy{MaxContextTokens: new(100), MaxOutputTokens: new(99), MinRecentMessages: new(0), CompactionMode: "compact_to_safe_frontier"}, nil},
-		"no room for the conversation": {spec.ContextPolicy{MaxContextTokens: new(100), MaxOutputTokens: new(100)}, []string{
-			"invalid-value max_output_tokens: max_output_tokens is 100, which leaves nothing of max_context_tokens 100 for the conversation",
-		}},
-		"all wrong": {
-			spec.ContextPolicy{MaxOutputTokens: new(0), AutocompactThreshold: new(-1), MinRecentMessages: new(-1), CompactionRawSuffixMessages: new(-1), CompactionMode: "x"},
-			[]string{
-				"invalid-value max_output_tokens: max_output_tokens is 0; it must be 1 or more",
-				"invalid-value autocompact_threshold: autocompact_threshold is -1; it must be 1 or more",
-				"invalid-value min_recent_messages: min_recent_messages is -1; it must be 0 or more",
-				"invalid-value compaction_raw_suffix_messages: compaction_raw_suffix_messages is -1; it must be 0 or more",
-				`invalid-value compaction_mode: "x" is not allowed here; choose one of [keep_recent_raw_suffix compact_to_safe_frontier]`,
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			expect(t, tt.policy.Validate(), tt.want...)
-		})
-	}
-}
-
 // whole returns an agent with every field set.
 func whole() *spec.Agent {
 	return &spec.Agent{
@@ -88,11 +66,19 @@ func whole() *spec.Agent {
 		StopConditions:  []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
 		ReasoningEffort: &spec.Effort{Budget: 5}, ToolExecution: spec.Sequential,
 		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
-		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{},
-		Delegates: []string{"b"},
+		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{"w"},
+		Budgets: &spec.Budgets{
+			MaxTokens: new(1), MaxCost: new(0.5), MaxDuration: new(spec.Duration(time.Minute)), MaxModelCalls: new(2), MaxToolCalls: new(3),
+		},
+		LoopDetection: &spec.LoopDetection{Enabled: new(true), ConsecutiveThreshold: new(4), HardCutoffThreshold: new(5)},
+		ToolBudgets:   map[string]spec.ToolBudget{"x": {MaxCalls: 2}},
+		OutputSchema:  &spec.OutputSchema{Name: "mood", Schema: []byte(`{"type":"object"}`)},
+		Delegates:     []string{"b"}, Handoffs: []string{"c"}, MaxHandoffs: new(1),
 		ContextPolicy: &spec.ContextPolicy{
 			MaxContextTokens: new(9), MaxOutputTokens: new(8), MinRecentMessages: new(1), EnablePromptCache: new(false),
 			AutocompactThreshold: new(7), CompactionMode: "keep_recent_raw_suffix", CompactionRawSuffixMessages: new(2),
+			SummaryModelID: "s", SummaryMaxTokens: new(6), MinSavingsRatio: new(0.5),
+			ToolResultPreview: &spec.ToolResultPreview{MinTokens: new(1), MaxChars: new(2), MaxLines: new(3)},
 		},
 		Sections: spec.Sections{"retry": []byte(`{"max_retries":1}`)},
 		Endpoint: &spec.Endpoint{
@@ -101,6 +87,49 @@ func whole() *spec.Agent {
 		},
 		Registry: "cloud",
 	}
+}
+
+// The tests on a whole agent look at every field that there is.
+func TestAWholeAgentHasEverything(t *testing.T) {
+	t.Parallel()
+	if path := missing(reflect.ValueOf(whole()).Elem(), "agent"); path != "" {
+		t.Errorf("whole does not set %s", path)
+	}
+}
+
+// missing returns the first field that is not set. Of a stop condition and an
+// effort only some can be.
+func missing(v reflect.Value, path string) string {
+	switch v.Type() {
+	case reflect.TypeFor[spec.StopCondition](), reflect.TypeFor[spec.Effort]():
+		return ""
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return path
+		}
+		return missing(v.Elem(), path)
+	case reflect.Slice, reflect.Map:
+		if v.Len() == 0 {
+			return path
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Name == "_" {
+				continue
+			}
+			if found := missing(v.Field(i), path+"."+v.Type().Field(i).Name); found != "" {
+				return found
+			}
+		}
+	case reflect.String:
+		if v.Len() == 0 {
+			return path
+		}
+	default:
+	}
+	return ""
 }
 
 func TestAgentsSurviveJSON(t *testing.T) {
@@ -218,11 +247,11 @@ func TestHowAnAgentIsPresented(t *testing.T) {
 func TestTheLimitsOfAnAgentHaveDefaults(t *testing.T) {
 	t.Parallel()
 	var a spec.Agent
-	if a.Rounds() != 16 || a.ContinuationRetries() != 2 || !a.Local() {
-		t.Errorf("rounds %d, continuation retries %d, local %v", a.Rounds(), a.ContinuationRetries(), a.Local())
+	if a.Rounds() != 16 || a.ContinuationRetries() != 2 || a.HandoffLimit() != 8 || !a.Local() {
+		t.Errorf("rounds %d, continuation retries %d, hand-offs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
 	}
-	a = spec.Agent{MaxRounds: new(0), MaxContinuationRetries: new(0), Endpoint: &spec.Endpoint{}}
-	if a.Rounds() != 0 || a.ContinuationRetries() != 0 || a.Local() {
-		t.Errorf("rounds %d, continuation retries %d, local %v", a.Rounds(), a.ContinuationRetries(), a.Local())
+	a = spec.Agent{MaxRounds: new(0), MaxContinuationRetries: new(0), MaxHandoffs: new(0), Endpoint: &spec.Endpoint{}}
+	if a.Rounds() != 0 || a.ContinuationRetries() != 0 || a.HandoffLimit() != 0 || a.Local() {
+		t.Errorf("rounds %d, continuation retries %d, hand-offs %d, local %v", a.Rounds(), a.ContinuationRetries(), a.HandoffLimit(), a.Local())
 	}
 }

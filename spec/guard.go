@@ -29,11 +29,11 @@ const (
 // Budgets are what one turn may use, its delegates included. An absent field is
 // no limit. A turn that needs more ends as budget_exceeded.
 type Budgets struct {
-	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" doc:"Input and output tokens of all model calls."`
-	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" doc:"Money, by the pricing of the models, in its currency; models without pricing cost nothing."`
+	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" max:"1000000000" doc:"Input and output tokens of all model calls."`
+	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models, in its currency; models without pricing cost nothing."`
 	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
-	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" doc:"Calls of a model, retries not counted."`
-	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" doc:"Tool calls that are executed."`
+	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" max:"1000000" doc:"Calls of a model, retries not counted."`
+	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" max:"1000000" doc:"Tool calls that are executed."`
 }
 
 func (b *Budgets) clone() *Budgets {

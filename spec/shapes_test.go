@@ -77,6 +77,8 @@ func TestEffortIsALevelOrABudget(t *testing.T) {
 		{`50`, spec.Effort{Percent: 50}, "50", ""},
 		{`0`, spec.Effort{Level: "off"}, "off", ""},
 		{`101`, spec.Effort{Percent: 101}, "101", "invalid-value : reasoning_effort is 101; as a number it must lie between 0 and 100"},
+		{`-1`, spec.Effort{Percent: -1}, "-1", "invalid-value : reasoning_effort is -1; as a number it must lie between 0 and 100"},
+		{`100`, spec.Effort{Percent: 100}, "100", ""},
 		{`{"budget":2048}`, spec.Effort{Budget: 2048}, "budget 2048", ""},
 		{`"hgih"`, spec.Effort{Level: "hgih"}, "hgih", `invalid-value : reasoning_effort is "hgih"; allowed are off, low, medium, high, max, a number from 0 to 100 and {budget: tokens}`},
 		{`{"budget":-1}`, spec.Effort{Budget: -1}, "budget -1", "invalid-value budget: budget is -1; it must be a positive number of tokens"},
@@ -104,6 +106,36 @@ func TestEffortIsALevelOrABudget(t *testing.T) {
 	for _, level := range spec.EffortLevels() {
 		if list := (spec.Effort{Level: level}).Validate(); list != nil {
 			t.Errorf("level %s: %v", level, list)
+		}
+	}
+}
+
+func TestEffortHasALevelAndAShare(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		effort   spec.Effort
+		standard string
+		share    int
+		known    bool
+	}{
+		{spec.Effort{Level: "off"}, "off", 0, true},
+		{spec.Effort{Level: "none"}, "off", 0, true},
+		{spec.EffortPercent(0), "off", 0, true},
+		{spec.Effort{Level: "low"}, "low", 30, true},
+		{spec.Effort{Level: "medium"}, "medium", 50, true},
+		{spec.Effort{Level: "high"}, "high", 80, true},
+		{spec.Effort{Level: "max"}, "max", 100, true},
+		{spec.EffortPercent(1), "low", 1, true},
+		{spec.EffortPercent(35), "low", 35, true},
+		{spec.EffortPercent(36), "medium", 36, true},
+		{spec.EffortPercent(65), "medium", 65, true},
+		{spec.EffortPercent(66), "high", 66, true},
+		{spec.EffortPercent(100), "high", 100, true},
+		{spec.Effort{Budget: 2048}, "", 0, false},
+	} {
+		share, known := tt.effort.Share()
+		if got := tt.effort.Standard(); got != tt.standard || share != tt.share || known != tt.known {
+			t.Errorf("%s is %q, %d %% (%v), want %q, %d %% (%v)", tt.effort, got, share, known, tt.standard, tt.share, tt.known)
 		}
 	}
 }

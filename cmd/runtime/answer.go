@@ -99,7 +99,7 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 		return approval(q, true, "once"), true
 	case a.approve == approveYes || a.approve == approveNo:
 		fmt.Fprintln(a.err, "  no")
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "by --approve " + a.approve}, true
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}, true
 	case permission:
 		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
 	default:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,9 +20,10 @@ type show struct {
 	streams
 	format string
 	redact func(string) string
-	// line tells that text was written and its line is not ended yet.
-	line bool
-	err  error
+	// line tells that text was written and its line is not ended yet, broken that
+	// what a person sees of it is.
+	line, broken bool
+	err          error
 }
 
 // Emit shows one event.
@@ -59,7 +61,7 @@ func (o *show) text(data event.Data) {
 	switch d := data.(type) {
 	case *event.TextDelta:
 		o.write(d.Delta)
-		o.line = !strings.HasSuffix(d.Delta, "\n")
+		o.line, o.broken = !strings.HasSuffix(d.Delta, "\n"), false
 	case *event.StepEnd:
 		o.endLine()
 	case *event.ToolCallReady:
@@ -69,10 +71,12 @@ func (o *show) text(data event.Data) {
 		o.progress("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
 		o.progress("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
+	case *event.StreamReset:
+		o.endLine()
+		o.progress("! what was shown of this answer does not count: %s", o.clip(d.Reason))
 	default:
 		if note := o.note(data); note != "" {
-			o.endLine()
-			o.progress("! %s", note)
+			o.aside("! %s", note)
 		}
 	}
 }
@@ -83,8 +87,6 @@ func (o *show) note(data event.Data) string {
 	switch d := data.(type) {
 	case *event.ModelRetry:
 		return retryNote(d)
-	case *event.StreamReset:
-		return "the answer shown so far does not count: " + o.clip(d.Reason)
 	case *event.ToolCallCancel:
 		return fmt.Sprintf("the call of %s is taken back: %s", d.Name, o.clip(d.Reason))
 	case *event.HandOff:
@@ -114,7 +116,13 @@ func retryNote(d *event.ModelRetry) string {
 	if d.Plan == "" {
 		return fmt.Sprintf("the model call failed (%s); attempt %d follows%s", d.Class, d.Attempt+1, wait)
 	}
-	return fmt.Sprintf("the answer broke off (%s); %s%s", d.Class, strings.ReplaceAll(d.Plan, "_", " "), wait)
+	next := map[model.RecoveryPlan]string{
+		model.ContinueText:  "it goes on where it was",
+		model.KeepToolCalls: "the calls that are complete are made",
+		model.DropToolCall:  "it goes on without the call that is incomplete",
+		model.Restart:       "it begins anew",
+	}[model.RecoveryPlan(d.Plan)]
+	return fmt.Sprintf("the answer broke off (%s): %s%s", d.Class, cmp.Or(next, d.Plan), wait)
 }
 
 func loopNote(d *event.LoopDetected) string {
@@ -128,6 +136,16 @@ func loopNote(d *event.LoopDetected) string {
 // progress writes a line to standard error.
 func (o *show) progress(format string, args ...any) {
 	fmt.Fprintln(o.streams.err, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// aside writes a line to standard error that must not end the line of an answer
+// that goes on.
+func (o *show) aside(format string, args ...any) {
+	if o.line && !o.broken {
+		fmt.Fprintln(o.streams.err)
+		o.broken = true
+	}
+	o.progress(format, args...)
 }
 
 func (o *show) endLine() {
@@ -170,8 +188,14 @@ type outcome struct {
 // close ends what was shown. The error says that showing failed.
 func (o *show) close(result *runtime.Result) error {
 	o.endLine()
-	if o.format == "json" && result != nil {
+	switch {
+	case result == nil:
+	case o.format == "json":
 		o.keep(writeJSON(o.out, o.outcome(result)))
+	case o.format == "text" && result.FinishReason == model.FinishMaxTokens:
+		o.progress("! the answer is incomplete: the output limit cut it off")
+	case o.format == "text" && result.FinishReason == model.FinishContentFilter:
+		o.progress("! the answer is incomplete: the vendor's content filter cut it off")
 	}
 	if o.err != nil {
 		return fmt.Errorf("write the output: %w", o.err)

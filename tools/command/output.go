@@ -38,37 +38,3 @@ func (h *head) text() string {
 	}
 	return text[:end] + note
 }
-
-// tail is a writer that keeps the end of what is written to it: the last lines
-// of an error output say what went wrong.
-type tail struct {
-	limit int
-	kept  []byte
-	cut   bool
-}
-
-// Write keeps the end. It never fails.
-func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	if over := len(t.kept) + n - t.limit; over > 0 {
-		t.cut = true
-		dropped := min(over, len(t.kept))
-		t.kept = append(t.kept[:0], t.kept[dropped:]...)
-		p = p[over-dropped:]
-	}
-	t.kept = append(t.kept, p...)
-	return n, nil
-}
-
-// text returns what was kept, without space around it.
-func (t *tail) text() string {
-	kept := t.kept
-	for t.cut && len(kept) > 0 && !utf8.RuneStart(kept[0]) {
-		kept = kept[1:]
-	}
-	text := strings.TrimSpace(strings.ToValidUTF8(string(kept), "\uFFFD"))
-	if t.cut {
-		return "[…] " + text
-	}
-	return text
-}

@@ -3,8 +3,6 @@ package command
 import (
 	"strings"
 	"testing"
-	"testing/quick"
-	"unicode/utf8"
 )
 
 func TestHeadKeepsTheBeginning(t *testing.T) {
@@ -29,29 +27,5 @@ func TestHeadKeepsTheBeginning(t *testing.T) {
 		if got := h.text(); got != tt.want || len(got) > 64 {
 			t.Errorf("%q: text is %q, want %q", tt.writes, got, tt.want)
 		}
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	t.Parallel()
-	check := func(chunks [][]byte) bool {
-		const limit = 16
-		w := tail{limit: limit}
-		var all []byte
-		for _, chunk := range chunks {
-			if n, err := w.Write(chunk); n != len(chunk) || err != nil {
-				return false
-			}
-			all = append(all, chunk...)
-		}
-		return string(w.kept) == string(all[max(len(all)-limit, 0):]) && w.cut == (len(all) > limit) && utf8.ValidString(w.text())
-	}
-	if err := quick.Check(check, nil); err != nil {
-		t.Error(err)
-	}
-	w := tail{limit: 6}
-	_, _ = w.Write([]byte("aéé é\n"))
-	if got, want := w.text(), "[…] é é"; got != want {
-		t.Errorf("text is %q, want %q", got, want)
 	}
 }

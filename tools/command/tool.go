@@ -6,15 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/process"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -72,7 +71,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	if err == nil {
 		err = r.wait(ctx)
 	}
-	if start, ok := errors.AsType[*startError](err); ok {
+	if start, ok := errors.AsType[*process.StartError](err); ok {
 		return tools.ErrorResult(start.Error()), nil
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -104,44 +103,38 @@ type run struct {
 	input  []byte
 	cmd    *exec.Cmd
 	stdout head
-	stderr tail
+	stderr process.Tail
 }
 
 func (t *tool) newRun(input []byte) *run {
 	return &run{
 		config: &t.config, input: input,
-		stdout: head{limit: t.config.limit()}, stderr: tail{limit: errorLimit},
+		stdout: head{limit: t.config.limit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
 
-// start starts the program. The error is a *startError when the machine is not
+// start starts the program. The error is a *process.StartError when the machine is not
 // as the configuration expects it.
 func (r *run) start(ctx context.Context) error {
-	path, err := r.config.find()
+	path, err := process.Find(r.config.Command[0], r.config.Dir, r.config.Env)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, path, r.config.Command[1:]...) //nolint:gosec // the configuration says what runs
 	cmd.Args[0] = r.config.Command[0]
 	cmd.Dir = r.config.Dir
-	cmd.Env = environment(r.config.Env)
+	cmd.Env = process.Environment(r.config.Env)
 	cmd.Stdin = bytes.NewReader(r.input)
 	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
-	cmd.Cancel = func() error { return kill(cmd) }
+	cmd.Cancel = func() error { return process.Kill(cmd) }
 	cmd.WaitDelay = pipeDelay
-	separate(cmd)
+	process.Separate(cmd)
 	r.cmd = cmd
 	err = cmd.Start()
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	if info, statErr := os.Stat(cmd.Dir); cmd.Dir != "" && (statErr != nil || !info.IsDir()) {
-		return &startError{"the directory that the command is to run in does not exist"}
-	}
-	if _, ok := errors.AsType[*fs.PathError](err); ok {
-		return &startError{fmt.Sprintf("command %q cannot be run: %v", r.config.Command[0], reason(err))}
-	}
-	return err
+	return process.Refused(r.config.Command[0], r.config.Dir, err)
 }
 
 // wait waits for the program's end. A context that ended it is the error.
@@ -152,7 +145,7 @@ func (r *run) wait(ctx context.Context) error {
 	}
 	// Nothing stays behind of a run that did not end well. One that did may
 	// leave something running, but not with its output held open.
-	_ = kill(r.cmd)
+	_ = process.Kill(r.cmd)
 	switch {
 	case errors.Is(err, exec.ErrWaitDelay):
 		return nil
@@ -184,12 +177,12 @@ func (r *run) failure(exit *exec.ExitError) tools.Result {
 	if exit.ExitCode() < 0 {
 		text = fmt.Sprintf("command %s was ended: %s", r.config.Command[0], exit.ProcessState)
 	}
-	said := r.stderr.text()
+	said := r.stderr.Text()
 	if said == "" {
 		// Some programs say what is wrong where their results go.
-		last := tail{limit: errorLimit}
+		last := process.Tail{Limit: errorLimit}
 		_, _ = last.Write(r.stdout.kept)
-		said = last.text()
+		said = last.Text()
 	}
 	if said = strings.ReplaceAll(said, "\x00", ""); said != "" {
 		text += ": " + said
