@@ -1,7 +1,8 @@
 package event
 
-// StreamReset takes back everything that the step's answer has shown so far: it
-// is asked for again from the beginning.
+// StreamReset takes back everything that was shown of the answer since the step
+// began, or since the latest inference_complete: it is asked for again from the
+// beginning.
 type StreamReset struct {
 	Reason string `json:"reason"`
 }

@@ -90,7 +90,7 @@ func (t *template) compileOutput() {
 	form, err := backend.NewOutputForm(output)
 	if err != nil {
 		t.fail(diag.New(diag.InvalidSchema, t.path("output_schema.schema"),
-			"the form of the answer of agent %s is no valid JSON Schema: %v", t.agent.ID, err).ForAgent(t.agent.ID))
+			"the form of the answer is no valid JSON Schema: %v", err).ForAgent(t.agent.ID))
 		return
 	}
 	t.form = form

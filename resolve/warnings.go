@@ -77,7 +77,7 @@ func (t *template) warnToolBudgets(ids []string) {
 		if _, ok := slices.BinarySearch(ids, name); ok || t.index.set.Expected(name) {
 			continue
 		}
-		w := diag.New(diag.UnmatchedTool, t.path(diag.Key("tool_budgets", name)), "%q names no registered tool", name)
+		w := diag.New(diag.UnmatchedTool, t.path(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
 		if near := t.nearestTool(name, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
 		}

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -10,7 +11,7 @@ import (
 // maxArtifacts bounds what the artifacts of one turn may come to, in bytes.
 const maxArtifacts = 64 << 20
 
-// artifacts are those of one turn.
+// artifacts are those of one turn and its delegates.
 type artifacts struct {
 	mu   sync.Mutex
 	kept []*backend.Artifact
@@ -26,4 +27,11 @@ func (s *artifacts) keep(a *backend.Artifact) error {
 	s.size += len(a.Data)
 	s.kept = append(s.kept, a)
 	return nil
+}
+
+// all returns what is kept so far.
+func (s *artifacts) all() []*backend.Artifact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.kept)
 }

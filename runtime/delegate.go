@@ -91,7 +91,7 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 		if a.Cancelled {
 			action = plugins.ActionCancel
 		}
-		req.Resolutions = append(req.Resolutions, plugins.Resolution{Target: a.ID, Action: action, Result: a.Result, Reason: a.Reason})
+		req.Resolutions = append(req.Resolutions, plugins.Resolution{Target: a.ID, Action: action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason})
 	}
 	return nil
 }
@@ -105,14 +105,11 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	out.State = state
 	for _, ticket := range result.Tickets {
 		q := tools.Question{
-			ID: ticket.ID, Action: ticket.Action, Message: ticket.Message,
+			ID: ticket.ID, Tool: ticket.Tool, Arguments: ticket.Arguments, Action: ticket.Action, Message: ticket.Message,
 			Parameters: ticket.Parameters, ResponseSchema: ticket.ResponseSchema,
 		}
 		if q.Action == "" {
 			q.Action = actionDelegate
-		}
-		if q.Parameters == nil {
-			q.Parameters, _ = json.Marshal(map[string]any{"agent": result.Agent, "tool": ticket.Tool, "arguments": ticket.Arguments})
 		}
 		out.Questions = append(out.Questions, q)
 	}
@@ -122,7 +119,7 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 // descend checks that another agent may be called from here, and returns where
 // its turn will come from.
 func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
-	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter}
+	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, artifacts: h.artifacts}
 	if h.parent != nil {
 		next.chain = h.parent.chain
 		next.ceiling = slices.Clone(h.parent.ceiling)

@@ -27,7 +27,7 @@ type host struct {
 	env       *plugins.ExecutionEnv
 	parent    *ancestry
 	active    activeAgent
-	artifacts artifacts
+	artifacts *artifacts
 	// watch is told of what the turn waits for; nil when nobody answers.
 	watch func(*event.InteractionRequest)
 
@@ -59,6 +59,11 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, sink event.Sink
 	}
 	if h.sink == nil {
 		h.sink = event.Discard
+	}
+	if parent == nil {
+		h.artifacts = new(artifacts)
+	} else {
+		h.artifacts = parent.artifacts
 	}
 	if h.turnID == "" {
 		h.turnID = r.newID()

@@ -140,6 +140,9 @@ type ancestry struct {
 	chain   []string
 	ceiling []plugins.CeilingGate
 	meter   *backend.Meter
+	// artifacts are those of the root turn, which what a delegate makes belongs
+	// to.
+	artifacts *artifacts
 }
 
 // prepare resolves what a turn needs, or says why it cannot begin.
@@ -321,7 +324,7 @@ func (h *host) result(res *backend.Result) *Result {
 		Status: res.Termination.Status(), Termination: res.Termination, Response: res.Response,
 		FinishReason: res.FinishReason, Messages: res.Messages, Steps: res.Steps, Usage: res.Usage, Cost: res.Cost,
 		Tickets: res.Tickets, State: res.State, Session: res.Session,
-		Journal: res.Journal, Artifacts: h.artifacts.kept, DeadLetters: res.DeadLetters,
+		Journal: res.Journal, Artifacts: h.artifacts.all(), DeadLetters: res.DeadLetters,
 	}
 	if out.State != nil {
 		out.State.Seq = h.seq

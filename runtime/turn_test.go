@@ -291,3 +291,37 @@ type fataler interface {
 	Helper()
 	Fatal(args ...any)
 }
+
+func TestWhoAnswersForADelegateSeesAndChangesItsCall(t *testing.T) {
+	exec := scripts(map[string][]answer{
+		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
+		"clerk": {calls("r", "risky", `{"amount":100}`), {text: "did it"}},
+	})
+	var amount string
+	pays := toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+		amount = string(c.Arguments)
+		return tools.TextResult("paid"), nil
+	})
+	rt := build(t, withAgents(exec,
+		spec.Agent{ID: "boss", Delegates: []string{"clerk"}, Budgets: &spec.Budgets{MaxToolCalls: new(2)}},
+		spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}},
+	).WithTool("risky", pays).WithPlugin("cautious", cautious))
+	first, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
+	if err != nil || len(first.Tickets) != 1 {
+		t.Fatalf("%d tickets, %v", len(first.Tickets), err)
+	}
+	if ticket := first.Tickets[0]; ticket.Tool != "risky" || string(ticket.Arguments) != `{"amount":100}` || ticket.CallID != "d" {
+		t.Errorf("the ticket shows %+v", ticket)
+	}
+	req := runtime.Prompt("boss", "go")
+	answer := yes("d")
+	answer.Arguments = json.RawMessage(`{"amount":1}`)
+	req.TurnID, req.State, req.Resolutions = first.TurnID, kept(t, first.State), []plugins.Resolution{answer}
+	got, err := rt.Run(t.Context(), req, nil)
+	if err != nil || got.Response != "it is done" || amount != `{"amount":1}` {
+		t.Errorf("it came to %q with %s, %v", got.Response, amount, err)
+	}
+	if len(got.Journal) != 1 || got.Journal[0].Outcome != event.CallSucceeded {
+		t.Errorf("the journal has %+v", got.Journal)
+	}
+}

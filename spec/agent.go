@@ -52,7 +52,7 @@ type Agent struct {
 	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint."`
 	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}."`
 
-	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Model calls allowed in one turn; 0 means unlimited."`
+	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited."`
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued."`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit."`
 	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}."`

@@ -6,10 +6,11 @@ import (
 )
 
 // Wait says what a call waits for: a person's answer, the result of something
-// that runs elsewhere. The turn is suspended until every question is answered;
-// a step's other calls are not held up.
+// that runs elsewhere. The turn is suspended until there is an answer; a step's
+// other calls are not held up.
 type Wait struct {
-	// Questions are what is asked; at least one.
+	// Questions are what is asked; at least one. The call goes on with the first
+	// answers that come, and asks again for those that it still needs.
 	Questions []Question
 	// AnswerIsResult makes the answer to the one question the result of the
 	// call. Otherwise the tool is called again, with Call.Resumed set.
@@ -23,6 +24,10 @@ type Wait struct {
 type Question struct {
 	// ID identifies the question within the turn; empty makes it the call's id.
 	ID string `json:"id"`
+	// Tool and Arguments are what is asked about; empty makes them those of the
+	// call. A delegate asks about a call of its own.
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Action says what is asked for, as in agent_delegate:suspended.
 	Action string `json:"action,omitempty"`
 	// Message is what a person is shown.
@@ -47,6 +52,8 @@ type Answer struct {
 	ID string `json:"id"`
 	// Result is what was answered.
 	Result json.RawMessage `json:"result,omitempty"`
+	// Arguments, when set, are to take the place of the Question's.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Cancelled says that whoever was asked refused, for the Reason.
 	Cancelled bool   `json:"cancelled,omitempty"`
 	Reason    string `json:"reason,omitempty"`

@@ -15,7 +15,7 @@ func (t *turn) keepWhole(c *call, result *tools.Result) string {
 		return ""
 	}
 	a := &backend.Artifact{
-		ID:        fmt.Sprintf("%d/%s", t.stats.Steps, c.ID),
+		ID:        t.messageID("a") + "/" + c.ID,
 		Name:      c.Name + ".txt",
 		MediaType: "text/plain; charset=utf-8",
 		Data:      []byte(result.Whole),

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -64,15 +65,17 @@ func (b *batch) tell(n note) {
 // call may run.
 func (b *batch) start(ctx context.Context, i int) error {
 	c := &b.calls[i]
-	if err := b.meter.BeginToolCall(); err != nil {
-		return err
+	if c.resumed == nil { // one that waited was counted when it began
+		if err := b.meter.BeginToolCall(); err != nil {
+			return err
+		}
+		b.stats.ToolCalls++
 	}
 	key := b.job.TurnID + "/" + strconv.Itoa(b.stats.Steps) + "/" + c.ID
 	if err := b.enter(c, key); err != nil {
 		return err
 	}
 	c.executed = true
-	b.stats.ToolCalls++
 	b.running++
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
 		ctx, c.cancel = context.WithTimeout(ctx, limit)
@@ -109,14 +112,19 @@ func (b *batch) start(ctx context.Context, i int) error {
 	return nil
 }
 
-// enter records that a call begins.
+// enter records that a call begins, or that one goes on that waited.
 func (b *batch) enter(c *call, key string) error {
 	c.begun = time.Now()
-	c.journal = len(b.journal)
-	b.journal = append(b.journal, backend.JournalEntry{
+	begins := backend.JournalEntry{
 		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
 		IdempotencyKey: key, Began: c.begun,
-	})
+	}
+	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
+	if c.resumed == nil || c.journal < 0 {
+		c.journal = len(b.journal)
+		b.journal = append(b.journal, begins)
+	}
+	b.journal[c.journal] = begins
 	if j, ok := b.host.(backend.Journaler); ok {
 		return j.Journal(&b.journal[c.journal])
 	}

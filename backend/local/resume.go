@@ -20,10 +20,13 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 	c.outcome, c.tickets, c.resolutions, c.decided, c.executed = event.CallSuspended, tickets, nil, false, false
 	for _, ticket := range tickets {
 		ticket.ID = t.freeTicket(c, ticket)
-		ticket.CallID, ticket.Tool, ticket.Arguments = c.ID, c.Name, rawjson.Encode(c.Arguments)
+		ticket.CallID = c.ID
+		if ticket.Tool == "" {
+			ticket.Tool, ticket.Arguments = c.Name, rawjson.Encode(c.Arguments)
+		}
 		ticket.Mode = cmp.Or(ticket.Mode, plugins.ReplayToolCall)
 		t.host.Emit(&event.InteractionRequest{
-			ID: ticket.ID, CallID: c.ID, Tool: c.Name, Arguments: ticket.Arguments, Action: ticket.Action,
+			ID: ticket.ID, CallID: c.ID, Tool: ticket.Tool, Arguments: ticket.Arguments, Action: ticket.Action,
 			Message: ticket.Message, ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
 		})
 	}
@@ -92,8 +95,8 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	c.outcome = ""
 	first := &c.resolutions[0]
 	ticket := c.ticket(first.Target)
-	if len(first.Arguments) > 0 {
-		c.edit(first.Arguments)
+	if ticket != nil && ticket.Question == "" && len(first.Arguments) > 0 {
+		c.edit(first.Arguments) // what a tool asks about itself is for the tool to change
 	}
 	switch {
 	case ticket == nil: // a state that no loop wrote
@@ -146,7 +149,7 @@ func (c *call) answers() []tools.Answer {
 		if ticket := c.ticket(r.Target); ticket != nil {
 			id = ticket.Question
 		}
-		list = append(list, tools.Answer{ID: id, Result: r.Result, Cancelled: r.Action == plugins.ActionCancel, Reason: r.Reason})
+		list = append(list, tools.Answer{ID: id, Result: r.Result, Arguments: r.Arguments, Cancelled: r.Action == plugins.ActionCancel, Reason: r.Reason})
 	}
 	return list
 }
@@ -160,7 +163,7 @@ func ticketsOf(wait *tools.Wait) []*plugins.Ticket {
 	tickets := make([]*plugins.Ticket, len(wait.Questions))
 	for i, q := range wait.Questions {
 		tickets[i] = &plugins.Ticket{
-			ID: q.ID, Question: q.ID, Action: q.Action, Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: mode,
+			ID: q.ID, Question: q.ID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action, Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: mode,
 		}
 	}
 	return tickets
