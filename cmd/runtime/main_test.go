@@ -98,7 +98,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`"time":"[^"]*"`), `"time":"TIME"`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
 	{regexp.MustCompile(`\(\d+ ms\)`), "(0 ms)"},
-	{regexp.MustCompile(`(?m)^(! .*) in [\d.]+m?s$`), "$1"},
+	{regexp.MustCompile(`(?m)^(! .*) \(after [\d.]+m?s\)$`), "$1"},
 }
 
 // mask replaces times and ids in a file, or in stdout or stderr, by fixed ones:

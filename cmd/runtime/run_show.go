@@ -111,7 +111,7 @@ func (o *show) note(data event.Data) string {
 func retryNote(d *event.ModelRetry) string {
 	wait := ""
 	if d.WaitMS > 0 {
-		wait = fmt.Sprintf(" in %s", time.Duration(d.WaitMS)*time.Millisecond)
+		wait = fmt.Sprintf(" (after %s)", time.Duration(d.WaitMS)*time.Millisecond)
 	}
 	if d.Plan == "" {
 		return fmt.Sprintf("the model call failed (%s); attempt %d follows%s", d.Class, d.Attempt+1, wait)
