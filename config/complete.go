@@ -14,9 +14,10 @@ import (
 // the texts.
 func (f *File) Complete(load, build diag.List) diag.List {
 	causes := newCauses(load)
+	causes.meant = f.meant
 	list := slices.Clone(load)
 	for _, d := range build {
-		if !f.Partial && !causes.explain(d) && !(d.Code == diag.MissingField && f.meant[d.Path]) {
+		if !f.Partial && !causes.explain(d) {
 			list = append(list, d)
 		}
 	}
@@ -85,6 +86,8 @@ type causes struct {
 	// inside are the fields that contain such a place, and entries of
 	// registries of components with a variable that is not set.
 	inside map[string]bool
+	// meant are the fields that are there under a misspelled name.
+	meant map[string]bool
 }
 
 func newCauses(load diag.List) *causes {
@@ -141,7 +144,7 @@ func (c *causes) explain(d diag.Diagnostic) bool {
 	if d.Path == "" {
 		return false
 	}
-	if c.at[d.Path] || c.inside[d.Path] {
+	if c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
 		return true
 	}
 	if len(c.below) == 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,6 +70,8 @@ func (o *show) text(data event.Data) {
 		o.progress("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
 		o.progress("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
+	case *event.HandOff:
+		o.progress("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
 	case *event.StreamReset:
 		o.endLine()
 		o.progress("! what was shown of this answer does not count: %s", o.clip(d.Reason))
@@ -89,8 +90,6 @@ func (o *show) note(data event.Data) string {
 		return retryNote(d)
 	case *event.ToolCallCancel:
 		return fmt.Sprintf("the call of %s is taken back: %s", d.Name, o.clip(d.Reason))
-	case *event.HandOff:
-		return fmt.Sprintf("agent %s hands the conversation to agent %s", d.From, d.To)
 	case *event.LoopDetected:
 		return loopNote(d)
 	case *event.ToolBudgetExceeded:
@@ -109,20 +108,19 @@ func (o *show) note(data event.Data) string {
 }
 
 func retryNote(d *event.ModelRetry) string {
-	wait := ""
-	if d.WaitMS > 0 {
-		wait = fmt.Sprintf(" (after %s)", time.Duration(d.WaitMS)*time.Millisecond)
+	wait := time.Duration(d.WaitMS) * time.Millisecond
+	switch model.RecoveryPlan(d.Plan) {
+	case "":
+		return fmt.Sprintf("the model call failed (%s); attempt %d follows (after %s)", d.Class, d.Attempt+1, wait)
+	case model.KeepToolCalls:
+		return fmt.Sprintf("the answer broke off (%s): the calls that are complete are made", d.Class)
+	case model.ContinueText:
+		return fmt.Sprintf("the answer broke off (%s): it goes on where it was (after %s)", d.Class, wait)
+	case model.DropToolCall:
+		return fmt.Sprintf("the answer broke off (%s): it goes on without the call that is incomplete (after %s)", d.Class, wait)
+	default:
+		return fmt.Sprintf("the answer broke off (%s): it begins anew (after %s)", d.Class, wait)
 	}
-	if d.Plan == "" {
-		return fmt.Sprintf("the model call failed (%s); attempt %d follows%s", d.Class, d.Attempt+1, wait)
-	}
-	next := map[model.RecoveryPlan]string{
-		model.ContinueText:  "it goes on where it was",
-		model.KeepToolCalls: "the calls that are complete are made",
-		model.DropToolCall:  "it goes on without the call that is incomplete",
-		model.Restart:       "it begins anew",
-	}[model.RecoveryPlan(d.Plan)]
-	return fmt.Sprintf("the answer broke off (%s): %s%s", d.Class, cmp.Or(next, d.Plan), wait)
 }
 
 func loopNote(d *event.LoopDetected) string {

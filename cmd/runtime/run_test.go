@@ -68,17 +68,17 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 	t.Parallel()
 	for want, data := range map[string]event.Data{
 		"! the model call failed (overloaded); attempt 3 follows (after 1.5s)": &event.ModelRetry{Attempt: 2, Class: "overloaded", WaitMS: 1500},
-		"! the answer broke off (timeout): it goes on where it was":       &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.ContinueText)},
+		"! the answer broke off (timeout): it goes on where it was (after 0s)": &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.ContinueText)},
 		"! the answer broke off (timeout): the calls that are complete are made": &event.ModelRetry{
 			Attempt: 1, Class: "timeout", Plan: string(model.KeepToolCalls),
 		},
 		"! the answer broke off (timeout): it goes on without the call that is incomplete (after 2s)": &event.ModelRetry{
 			Attempt: 1, Class: "timeout", Plan: string(model.DropToolCall), WaitMS: 2000,
 		},
-		"! the answer broke off (timeout): it begins anew":                           &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.Restart)},
+		"! the answer broke off (timeout): it begins anew (after 0s)":                &event.ModelRetry{Attempt: 1, Class: "timeout", Plan: string(model.Restart)},
 		"! what was shown of this answer does not count: the answer broke off":       &event.StreamReset{Reason: "the answer broke off"},
 		"! the call of look is taken back: the answer broke off":                     &event.ToolCallCancel{Name: "look", Reason: "the answer broke off"},
-		"! agent a hands the conversation to agent b":                                &event.HandOff{From: "a", To: "b", Count: 1},
+		"⇒ agent a hands the conversation to agent b":                                &event.HandOff{From: "a", To: "b", Count: 1},
 		"! the same calls came 2 times in a row (look, read): they are not executed": &event.LoopDetected{Count: 2, Tools: []string{"look", "read"}},
 		"! the same calls came 3 times in a row (look): the model has to answer without tools": &event.LoopDetected{
 			Count: 3, HardCutoff: true, Tools: []string{"look"},
@@ -123,11 +123,11 @@ func TestNotesDoNotBreakAnAnswer(t *testing.T) {
 		events    []event.Data
 		out, errs string
 	}{
-		{[]event.Data{text, retry, text}, "One, One, \n", "\n! the answer broke off (timeout): it goes on where it was\n"},
-		{[]event.Data{text, retry, retry, text, retry}, "One, One, \n", "\n" + strings.Repeat("! the answer broke off (timeout): it goes on where it was\n", 2) +
-			"\n! the answer broke off (timeout): it goes on where it was\n"},
+		{[]event.Data{text, retry, text}, "One, One, \n", "\n! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
+		{[]event.Data{text, retry, retry, text, retry}, "One, One, \n", "\n" + strings.Repeat("! the answer broke off (timeout): it goes on where it was (after 0s)\n", 2) +
+			"\n! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
 		{[]event.Data{text, &event.StreamReset{Reason: "it broke off"}, text}, "One, \nOne, \n", "! what was shown of this answer does not count: it broke off\n"},
-		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it goes on where it was\n"},
+		{[]event.Data{text, &event.StepEnd{}, retry}, "One, \n", "! the answer broke off (timeout): it goes on where it was (after 0s)\n"},
 	} {
 		var out, errs bytes.Buffer
 		o := &show{streams: streams{out: &out, err: &errs}, format: "text", redact: plain}

@@ -40,6 +40,9 @@ trap 'rm -rf "$copy"' EXIT
 cp config.yaml replies.yaml handbook.md "$copy"
 cd "$copy"
 
+note "A turn that changes hands, waits for a person's consent, and ends with an answer of a given form:"
+show 0 run config.yaml editor "Note that the checks were done today." --approve yes
+
 note "A change that lets the assistant call what it could not call before does not get past CI:"
 sed -e 's/excluded_tool_patterns: .*/excluded_tool_patterns: []/' config.yaml >wider.yaml
 show 1 diff --fail-on widened config.yaml wider.yaml

@@ -113,8 +113,8 @@ func (t *tool) newRun(input []byte) *run {
 	}
 }
 
-// start starts the program. The error is a *process.StartError when the machine is not
-// as the configuration expects it.
+// start starts the program. The error is a *process.StartError when the machine
+// is not as the configuration expects it.
 func (r *run) start(ctx context.Context) error {
 	path, err := process.Find(r.config.Command[0], r.config.Dir, r.config.Env)
 	if err != nil {

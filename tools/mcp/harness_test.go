@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,11 @@ type city struct {
 	Degrees int    `json:"degrees"`
 }
 
+// ticket has a number that is no float.
+type ticket struct {
+	Number int64 `json:"number"`
+}
+
 // newFake returns a server with a tool for everything that tests look at.
 func newFake() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1.2.3"}, nil)
@@ -46,6 +52,13 @@ func newFake() *mcp.Server {
 		func(_ context.Context, _ *mcp.CallToolRequest, in echoed) (*mcp.CallToolResult, city, error) {
 			return nil, city{in.Text, 21}, nil
 		})
+	mcp.AddTool(s, &mcp.Tool{Name: "ticket", Description: "Opens a ticket."},
+		func(context.Context, *mcp.CallToolRequest, echoed) (*mcp.CallToolResult, ticket, error) {
+			return nil, ticket{math.MaxInt64}, nil
+		})
+	plainTool(s, "metadata", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: r.Params.Meta}, nil
+	})
 	plainTool(s, "environment", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return textResult(strings.Join(os.Environ(), "\n")), nil
 	})
@@ -179,7 +192,8 @@ func serve(behaviour string) error {
 }
 
 // scripted is a server that shakes hands and answers other requests with a
-// fixed result: METHOD RESULT, one a line. A result of "-" is none.
+// fixed result: METHOD RESULT, one a line. A result of "-" is none, after one of
+// "stop" it reads no more.
 func scripted(script string) error {
 	answers := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"scripted","version":"1"}}`,
@@ -203,6 +217,8 @@ func scripted(script string) error {
 			continue
 		}
 		switch result, ok := answers[request.Method]; {
+		case result == "stop":
+			select {}
 		case !ok:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`+"\n", request.ID)
 		case result != "-":

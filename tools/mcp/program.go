@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// writeTime is how long a program may leave its input unread before it
-	// counts as dead.
-	writeTime = 10 * time.Second
+	// defaultWriteTime is how long a program may leave its input unread before
+	// it counts as dead.
+	defaultWriteTime = 10 * time.Second
 	// askTime and killTime are how long after its input was closed a program is
 	// asked to end, and is ended.
 	askTime  = 500 * time.Millisecond
@@ -32,6 +32,8 @@ const (
 // program carries a session over the standard input and output of a program.
 type program struct {
 	config *Config
+	// writeTime is how long the program may leave its input unread.
+	writeTime time.Duration
 
 	mu sync.Mutex
 	// cmd is nil until the program was started; stopped keeps it from being
@@ -52,7 +54,7 @@ func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport := mcp.IOTransport{Reader: output, Writer: &input{p.input}, MaxLineLength: maxMessage}
+	transport := mcp.IOTransport{Reader: output, Writer: &input{p.input, p.writeTime}, MaxLineLength: maxMessage}
 	return transport.Connect(ctx)
 }
 
@@ -149,11 +151,15 @@ func (p *program) explain(err error) error {
 
 // input is the input of a program. A program that does not read it makes
 // writing fail rather than wait for ever.
-type input struct{ *os.File }
+type input struct {
+	*os.File
+	// limit is how long writing one message may take.
+	limit time.Duration
+}
 
 // Write writes a message.
 func (w *input) Write(data []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+	if err := w.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
 		return 0, err
 	}
 	n, err := w.File.Write(data)

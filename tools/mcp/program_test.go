@@ -207,6 +207,31 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
+// More than a pipe holds is never written to a program that does not read.
+func TestAProgramThatStopsReading(t *testing.T) {
+	t.Parallel()
+	c := local(t, `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`+"\ntools/call stop")
+	s := start(t, c)
+	s.writeTime = 100 * time.Millisecond
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+	var running sync.WaitGroup
+	for range 2 { // the program reads the first call, whichever it is
+		running.Go(func() {
+			r := call(t.Context(), t, s, "x", large)
+			if text := model.PartsText(r.Content); !r.IsError || !strings.Contains(text, "the program does not read its input") {
+				t.Errorf("x says %q", text)
+			}
+		})
+	}
+	running.Wait()
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Errorf("afterwards, it cannot be started anew: %v", err)
+	}
+}
+
 func TestAProgramThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	c := Config{Command: []string{"no-such-server"}, Catalog: t.TempDir() + "/c.json"}

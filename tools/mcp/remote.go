@@ -106,9 +106,11 @@ func (r *remote) try(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(again)
 }
 
-// dress returns a copy of a request with headers and credentials.
+// dress returns a copy of a request with the trace of its call, headers and
+// credentials.
 func (r *remote) dress(req *http.Request, token string) *http.Request {
 	dressed := req.Clone(req.Context())
+	r.setTrace(dressed)
 	for name, value := range r.headers {
 		dressed.Header.Set(name, value)
 	}

@@ -1,7 +1,6 @@
 package mcptool
 
 import (
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
@@ -20,7 +19,7 @@ func (t *tool) convert(r *mcp.CallToolResult) tools.Result {
 	}
 	result := tools.Result{IsError: r.IsError, Content: parts(r.Content)}
 	if r.StructuredContent != nil {
-		data, err := json.Marshal(r.StructuredContent)
+		data, err := structured(r)
 		if err != nil {
 			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is no JSON", t.name))
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -32,6 +33,8 @@ type server struct {
 	filter      *filter
 	secrets     []string
 	link        *link
+	// writeTime is how long a program may leave its input unread.
+	writeTime time.Duration
 
 	mu sync.Mutex
 	// catalog is nil while the tools are not known, and unknown says why.
@@ -56,6 +59,7 @@ func create(s tools.Settings, c *Config) (tools.Tool, error) {
 	v := &server{
 		id: s.ID, config: c.clone(), logger: s.Logger,
 		file: c.catalogFile(&s), fingerprint: c.fingerprint(&s), secrets: c.secrets(),
+		writeTime: defaultWriteTime,
 	}
 	if v.logger == nil {
 		v.logger = zap.NewNop()

@@ -66,7 +66,7 @@ func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, e
 	if s.config.URL != "" {
 		c.carrier = newRemote(c.ctx, &s.config)
 	} else {
-		c.carrier = &program{config: &s.config}
+		c.carrier = &program{config: &s.config, writeTime: s.writeTime}
 	}
 	began := time.Now()
 	if err := c.connect(s.config.connectTimeout()); err != nil {
@@ -258,7 +258,7 @@ func (c *session) call(ctx context.Context, name string, arguments json.RawMessa
 	defer cancel()
 	stop := context.AfterFunc(c.ctx, cancel)
 	defer stop()
-	params := &mcp.CallToolParams{Name: name, Arguments: arguments}
+	params := &mcp.CallToolParams{Meta: traceMeta(ctx), Name: name, Arguments: arguments}
 	token, forget := c.watch(progress)
 	defer forget()
 	params.SetProgressToken(token)

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/google/go-cmp/cmp"
+)
+
+// Only standard input that is a terminal, or --approve, gives an answerer; the
+// prompt and the answers cannot both come from standard input.
+func TestWhoAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		approve       string
+		promptRead    bool
+		answers, fail bool
+	}{
+		{approve: approveAuto},
+		{approve: approveAuto, promptRead: true},
+		{approve: approveAsk, answers: true},
+		{approve: approveAsk, promptRead: true, fail: true},
+		{approve: approveYes, promptRead: true, answers: true},
+		{approve: approveNo, answers: true},
+	} {
+		a, err := newAnswerer(streams{in: strings.NewReader("")}, tt.approve, tt.promptRead, plain)
+		if (a != nil) != tt.answers || (err != nil) != tt.fail {
+			t.Errorf("%+v: %v, %v", tt, a, err)
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	permission := &plugins.Ticket{ID: "t", Action: permissionAction, Message: "May it?", Tool: "pay", Arguments: []byte(`{"key":"s3cret"}`)}
+	other := &plugins.Ticket{ID: "t", Action: "tool:Ask", Tool: "ask", Arguments: []byte("{}\u202e\x1b[2J")}
+	resume := func(result string) plugins.Resolution {
+		return plugins.Resolution{Target: "t", Action: plugins.ActionResume, Result: json.RawMessage(result)}
+	}
+	cancel := func(reason string) plugins.Resolution {
+		return plugins.Resolution{Target: "t", Action: plugins.ActionCancel, Reason: reason}
+	}
+	for name, tt := range map[string]struct {
+		approve string
+		ticket  *plugins.Ticket
+		typed   string
+		want    plugins.Resolution
+		shown   string
+	}{
+		"yes":                        {approveYes, permission, "", resume(`{"approved":true,"scope":"once"}`), "? May it? (pay {\"key\":\"***\"})\n  yes\n"},
+		"yes is no answer to others": {approveYes, other, "", cancel("--approve yes was given"), "? tool:Ask (ask {}  [2J)\n  no\n"},
+		"no":                         {approveNo, permission, "", cancel("--approve no was given"), "? May it? (pay {\"key\":\"***\"})\n  no\n"},
+		"once": {
+			approveAsk, permission, " Yes \n", resume(`{"approved":true,"scope":"once"}`),
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses:  Yes \n",
+		},
+		"for the session": {
+			approveAsk, permission, "s\n", resume(`{"approved":true,"scope":"session"}`),
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: s\n",
+		},
+		"anything else": {
+			approveAsk, permission, "yo\n", resume(`{"approved":false}`),
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: yo\n",
+		},
+		"nothing": {
+			approveAsk, permission, "", resume(`{"approved":false}`),
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: \n",
+		},
+		"text": {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
+		"JSON": {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var shown bytes.Buffer
+			a, err := newAnswerer(streams{in: strings.NewReader(tt.typed), err: &shown}, tt.approve, false,
+				func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") })
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := a.answer(t.Context(), nil, tt.ticket)
+			if diff := cmp.Diff(tt.want, got); diff != "" || !ok {
+				t.Errorf("the answer (%v, -want +got):\n%s", ok, diff)
+			}
+			if shown.String() != tt.shown {
+				t.Errorf("shown is %q, want %q", shown.String(), tt.shown)
+			}
+		})
+	}
+}
+
+// A turn that is over, or cancelled, needs no answer any more.
+func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
+	t.Parallel()
+	in, typed := io.Pipe()
+	t.Cleanup(func() { _ = typed.Close() })
+	over := make(chan struct{})
+	close(over)
+	a, err := newAnswerer(streams{in: in, err: &bytes.Buffer{}}, approveAsk, false, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, ok := a.answer(t.Context(), over, &plugins.Ticket{ID: "t", Action: permissionAction}); ok {
+		t.Errorf("the answer is %+v", got)
+	}
+}
+
+// What programs are told of a turn hides what the configuration hides, but for
+// the answer of the model.
+func TestTheOutcomeIsRedacted(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	o := &show{
+		streams: streams{out: &out}, format: "json",
+		redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
+	}
+	err := o.close(&runtime.Result{
+		TurnID: "id", Agent: "a", Status: event.StatusWaiting, Response: "the s3cret of the model", FinishReason: "stop",
+		Termination: event.Termination{Type: event.Failed, Detail: "s3cret"}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"},
+		Tickets: []*plugins.Ticket{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+  "turn_id": "id",
+  "agent": "a",
+  "status": "waiting",
+  "termination": {
+    "type": "error",
+    "detail": "***"
+  },
+  "response": "the s3cret of the model",
+  "steps": 0,
+  "usage": {
+    "input_tokens": 0,
+    "output_tokens": 0
+  },
+  "cost": {
+    "amount": 0.25,
+    "currency": "EUR"
+  },
+  "finish_reason": "stop",
+  "tickets": [
+    {
+      "id": "t",
+      "arguments": {
+        "key": "***"
+      },
+      "message": "the ***"
+    }
+  ]
+}
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("the outcome (-want +got):\n%s", diff)
+	}
+}
