@@ -14,13 +14,15 @@ func TestAllocations(t *testing.T) {
 		run           func(*testing.B)
 		allocs, bytes int64
 	}{
-		{"resolve, 10 tools, 2 plugins", func(b *testing.B) { benchmarkResolve(b, size{tools: 10, plugins: 2}) }, 40, 4 << 10},
+		{"resolve, 10 tools, 2 plugins", func(b *testing.B) { benchmarkResolve(b, size{tools: 10, plugins: 2}) }, 18, 2 << 10},
 		{"resolve, 500 tools, 20 patterns, 5 plugins", func(b *testing.B) {
 			benchmarkResolve(b, size{tools: 500, patterns: 20, plugins: 5})
-		}, 60, 8 << 10},
-		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 150, 16 << 10},
-		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 205, 20 << 10},
-		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 150, 32 << 10},
+		}, 28, 4 << 10},
+		{"turn, one delta", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0) }, 140, 14 << 10},
+		{"turn, 50 deltas", func(b *testing.B) { benchmarkTurn(b, script(b, 50), 0) }, 195, 16 << 10},
+		{"turn, 200 messages of history", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 200) }, 140, 26 << 10},
+		{"turn, traced", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, traced(b)) }, 195, 36 << 10},
+		{"turn, guarded", func(b *testing.B) { benchmarkTurn(b, script(b, 1), 0, guarded(b)) }, 195, 24 << 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := testing.Benchmark(tt.run)

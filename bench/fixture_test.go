@@ -72,8 +72,11 @@ func (counting) Register(r *plugins.Registrar) error {
 // size says how large a runtime to build.
 type size struct{ tools, patterns, plugins int }
 
+// option changes what a runtime is built from.
+type option func(*builder.AgentRuntimeBuilder, *spec.Agent)
+
 // newRuntime returns a runtime with one agent, "assistant".
-func newRuntime(tb testing.TB, exec model.Executor, n size) *runtime.AgentRuntime {
+func newRuntime(tb testing.TB, exec model.Executor, n size, options ...option) *runtime.AgentRuntime {
 	tb.Helper()
 	b := builder.New().
 		WithProvider("demo", exec).
@@ -91,6 +94,9 @@ func newRuntime(tb testing.TB, exec model.Executor, n size) *runtime.AgentRuntim
 	}
 	for i := range n.patterns {
 		agent.AllowedToolPatterns = append(agent.AllowedToolPatterns, fmt.Sprintf("tool_*%d", i%10))
+	}
+	for _, change := range options {
+		change(b, &agent)
 	}
 	rt, err := b.WithAgentSpec(agent).Build()
 	if err != nil {

@@ -41,8 +41,8 @@ func BenchmarkTurn(b *testing.B) {
 	b.Run("history=200/encoded", func(b *testing.B) { benchmarkTurn(b, encoding{script(b, 1)}, 200) })
 }
 
-func benchmarkTurn(b *testing.B, exec model.Executor, past int) {
-	rt := newRuntime(b, exec, size{tools: 10})
+func benchmarkTurn(b *testing.B, exec model.Executor, past int, options ...option) {
+	rt := newRuntime(b, exec, size{tools: 10}, options...)
 	req := runtime.Prompt("assistant", question)
 	req.History = history(past)
 	ctx := b.Context()

@@ -7,6 +7,18 @@ import (
 	"slices"
 )
 
+// MaxAnswer is how large an answer may be, in bytes: its text, reasoning and
+// arguments, ids and names, and 1 KiB for each part on top. An event that adds
+// nothing counts for a byte, so that a stream cannot go on for ever.
+const MaxAnswer = 16 << 20
+
+const (
+	partSize = 1 << 10
+	// maxCallID is how long the id of a call may be, in bytes. Vendors take
+	// fewer.
+	maxCallID = 256
+)
+
 // Answer is a model's answer put together from its events. The zero value is
 // ready to use.
 type Answer struct {
@@ -22,6 +34,8 @@ type Answer struct {
 	Retries int
 
 	number int
+	// size is what counts towards MaxAnswer.
+	size int
 	// parts are the pieces of the answer in the order in which they began, and
 	// calls the positions of those that are tool calls.
 	parts []partial
@@ -52,9 +66,14 @@ type partial struct {
 // Add takes in the next event. It returns an *Error of class Provider for an
 // event that breaks the order: a piece of a call that never started, is complete
 // or was taken back, a call started out of order, or anything behind the finish.
+// The error of an answer that is larger than MaxAnswer is of class Truncated,
+// because asking again would not help.
 func (a *Answer) Add(ev *Event) error {
 	if a.Finished {
 		return protocolError("an event follows the end of the answer")
+	}
+	if a.size += max(1, len(ev.Delta)+len(ev.ID)+len(ev.Name)); a.size > MaxAnswer {
+		return &Error{Class: Truncated, Message: fmt.Sprintf("the answer is larger than %d MiB", MaxAnswer>>20)}
 	}
 	switch ev.Type {
 	case EventText:
@@ -100,7 +119,7 @@ func (a *Answer) Add(ev *Event) error {
 	case EventRetry:
 		a.Retries++
 	case EventReset:
-		a.parts, a.calls = a.parts[:0], a.calls[:0]
+		a.parts, a.calls, a.size = a.parts[:0], a.calls[:0], 0
 	default:
 		return protocolError(fmt.Sprintf("an event has the unknown type %d", ev.Type))
 	}
@@ -130,6 +149,7 @@ func (a *Answer) started(index int) *partial {
 
 // begin adds a part, in the memory of one from an earlier answer if there is.
 func (a *Answer) begin(typ PartType) *partial {
+	a.size += partSize
 	var data []byte
 	if n := len(a.parts); n < cap(a.parts) {
 		data = a.parts[:n+1][n].data[:0]
@@ -139,9 +159,9 @@ func (a *Answer) begin(typ PartType) *partial {
 }
 
 // callID returns the id of a call that starts: what the model gave, unless that
-// is missing, or taken by another call of the answer.
+// is missing, too long, or taken by another call of the answer.
 func (a *Answer) callID(id string) string {
-	for n := len(a.calls); id == "" || a.taken(id); n++ {
+	for n := len(a.calls); id == "" || len(id) > maxCallID || a.taken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
 	}
 	return id

@@ -36,7 +36,7 @@ const (
 	// AllModelsUnavailable is a pool none of whose members could serve.
 	AllModelsUnavailable ErrorClass = "all_models_unavailable"
 	// Truncated is an answer cut off by the output limit that cannot be used as
-	// it is.
+	// it is, or one larger than MaxAnswer.
 	Truncated ErrorClass = "truncation"
 	// InvalidOutput is an answer that does not have the form asked for.
 	InvalidOutput ErrorClass = "invalid_output"

@@ -88,6 +88,7 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[string]any) (*Execut
 		plugins: loaded,
 		hooks:   make([]taggedHook, 0, 2*len(loaded)),
 		actions: make([]actionHandler, 0, 8),
+		keys:    make([]keyRegistration, 0, 4),
 	}
 	var errs []error
 	r := Registrar{env: env, agent: agent, sections: sections}

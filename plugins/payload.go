@@ -10,17 +10,22 @@ import (
 // one when the turn was suspended while the action waited. An action with
 // another payload is a DeadLetter.
 func HandleAction[T any](r *Registrar, key string, phase Phase, handler func(ctx context.Context, p *PhaseContext, payload T) error) {
+	r.ActionHandler(key, phase, HandlerOf(handler))
+}
+
+// HandlerOf returns a handler as HandleAction adds it, for a plugin that makes
+// its handlers once instead of at every Register. That of nil is nil.
+func HandlerOf[T any](handler func(ctx context.Context, p *PhaseContext, payload T) error) ActionHandler {
 	if handler == nil {
-		r.ActionHandler(key, phase, nil)
-		return
+		return nil
 	}
-	r.ActionHandler(key, phase, func(ctx context.Context, p *PhaseContext, payload any) error {
+	return func(ctx context.Context, p *PhaseContext, payload any) error {
 		v, err := payloadOf[T](payload)
 		if err != nil {
 			return err
 		}
 		return handler(ctx, p, v)
-	})
+	}
 }
 
 // HandleEffect adds the handler of an effect whose payload is a T. An effect

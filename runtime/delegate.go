@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,11 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 		return nil
 	}
 	var waiting suspendedDelegate
-	if err := json.Unmarshal(resumed.State, &waiting); err != nil || waiting.State == nil {
+	err := json.Unmarshal(resumed.State, &waiting)
+	if err == nil && waiting.State == nil {
+		err = errors.New("there is none")
+	}
+	if err != nil {
 		return fmt.Errorf("go on with agent %s: its state cannot be read: %w", req.AgentID, err)
 	}
 	req.TurnID, req.SessionID, req.State = waiting.TurnID, waiting.SessionID, waiting.State

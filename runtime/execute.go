@@ -13,6 +13,9 @@ import (
 // is given up. Its goroutine ends when what it waits for does.
 const patience = 10 * time.Second
 
+// errNoOutcome is what comes of a turn whose goroutine ended behind its back.
+var errNoOutcome = errors.New("the turn ended without a result")
+
 // outcome is what a backend returned.
 type outcome struct {
 	result *backend.Result
@@ -28,7 +31,7 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 	done := make(chan outcome, 1)
 	go func() {
 		// What ends the goroutine behind its back must not keep the caller.
-		o := outcome{err: errors.New("the turn ended without a result")}
+		o := outcome{err: errNoOutcome}
 		defer func() { done <- o }()
 		o = h.attempt(ctx)
 	}()

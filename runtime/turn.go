@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ type Turn struct {
 	err    error
 
 	mu sync.Mutex
-	// asked has everything that the turn asked for so far, and its answers.
+	// asked has what the turn asked for since it went on last, and all answers.
 	asked backend.State
 	// answered is signalled when an answer came.
 	answered chan struct{}
@@ -90,10 +91,16 @@ func (t *Turn) Resolve(r plugins.Resolution) error {
 	return nil
 }
 
-// ask notes what the turn asks for.
+// ask notes what the turn asks for. A call that needs several answers asks again
+// for those that did not come.
 func (t *Turn) ask(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for i := range t.asked.Calls {
+		if slices.ContainsFunc(t.asked.Calls[i].Tickets, func(known *plugins.Ticket) bool { return known.ID == q.ID }) {
+			return
+		}
+	}
 	t.asked.Calls = append(t.asked.Calls, backend.CallState{
 		ID: q.CallID, Outcome: event.CallSuspended,
 		Tickets: []*plugins.Ticket{{
@@ -107,6 +114,7 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 func (t *Turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	defer close(t.done)
+	defer t.waitFor(nil)
 	ctx, span := t.host.observe(ctx)
 	begun := time.Now()
 	for {
@@ -138,8 +146,15 @@ func (t *Turn) await(ctx context.Context, state *backend.State) {
 	}
 }
 
+// waitFor notes the calls that the turn waits for, and no others.
+func (t *Turn) waitFor(calls []backend.CallState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked.Calls = calls
+}
+
 // take hands the answers that came to the state, and reports whether there are
-// any.
+// any. What was asked for and is not part of the state is over.
 func (t *Turn) take(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,5 +163,6 @@ func (t *Turn) take(state *backend.State) (any bool) {
 			any = true
 		}
 	}
+	t.asked.Calls = state.Clone().Calls
 	return any
 }

@@ -157,6 +157,9 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 
 // CheckArguments returns how arguments violate the tool's schema, or "".
 func (e *Entry) CheckArguments(arguments json.RawMessage) string {
+	if !utf8.Valid(arguments) {
+		return "the arguments are no JSON object: they are no UTF-8"
+	}
 	found, err := e.schema.ValidateJSON(arguments)
 	if err != nil {
 		return fmt.Sprintf("the arguments are no JSON object: %v", err)

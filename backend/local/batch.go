@@ -101,13 +101,18 @@ func (b *batch) start(ctx context.Context, i int) error {
 	entry, cancel := c.entry, c.cancel
 	go func() {
 		defer cancel()
-		result := tools.ErrorResult("tool " + entry.ID + " ended without a result")
+		var result tools.Result
+		returned := false
 		defer func() {
+			if !returned { // the tool ended the goroutine behind its back
+				result = tools.ErrorResult("tool " + entry.ID + " ended without a result")
+			}
 			inTime()
 			h.over.Store(true)
 			b.tell(note{index: i, result: &result})
 		}()
 		result = entry.Execute(ctx, &h.call)
+		returned = true
 	}()
 	return nil
 }
@@ -142,7 +147,7 @@ func (b *batch) wait() (err error) {
 			b.addDelegate(n.delegated)
 		case n.handOff != nil:
 			n.handOff.answer <- b.askHandOff(n.handOff.agent)
-		case c.settled: // what comes after the call was given up
+		case c.settled, !c.executed: // what comes after the call was given up, or waits
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
@@ -158,22 +163,19 @@ func (b *batch) wait() (err error) {
 // call was given up. A call that waits has no outcome yet.
 func (b *batch) leave(c *call, result tools.Result, ended error) error {
 	b.running--
-	outcome := event.CallSucceeded
+	took := time.Since(c.begun)
 	switch {
-	case result.Wait != nil && len(result.Wait.Questions) > 0:
-		outcome = event.CallSuspended
-	case result.IsError:
-		outcome = event.CallFailed
-	}
-	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Failure: failureOf(ended), Result: result.Content})
-	entry := &b.journal[c.journal]
-	entry.Outcome, entry.Duration = outcome, time.Since(c.begun)
-	if outcome == event.CallSuspended {
+	case result.Wait != nil:
 		c.resume = result.Wait.State
 		b.suspend(c, ticketsOf(result.Wait))
-	} else {
-		b.settleCall(c, result, outcome)
+	case result.IsError:
+		b.settleCall(c, result, event.CallFailed)
+	default:
+		b.settleCall(c, result, event.CallSucceeded)
 	}
+	c.span.End(telemetry.ToolOutcome{Outcome: c.outcome, Failure: failureOf(ended), Result: c.result.Content})
+	entry := &b.journal[c.journal]
+	entry.Outcome, entry.Duration = c.outcome, took
 	if j, ok := b.host.(backend.Journaler); ok {
 		return j.Journal(entry)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -71,16 +72,24 @@ func (t *turn) runCalls(ctx context.Context) (*event.Termination, error) {
 	if err := t.judgeBatch(ctx); err != nil {
 		return nil, err
 	}
-	t.refuseWithheld()
+	t.refuse()
 	return t.workCalls(ctx)
 }
 
-// refuseWithheld settles the calls of tools that the plugins kept out of the
-// request.
-func (t *turn) refuseWithheld() {
+// maxCalls is how many calls of one answer are worked on. Each takes a goroutine
+// and has a result in the conversation.
+const maxCalls = 128
+
+// refuse settles the calls of tools that the plugins kept out of the request,
+// and those behind the first maxCalls.
+func (t *turn) refuse() {
 	for i := range t.calls {
-		if c := &t.calls[i]; !c.settled && !t.plan.Offers(c.Name) {
-			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", c.Name)), event.CallFailed)
+		switch c := &t.calls[i]; {
+		case c.settled:
+		case !t.plan.Offers(c.Name):
+			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
+		case i >= maxCalls:
+			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("not executed: one answer may call %d tools, this one calls %d", maxCalls, len(t.calls))), event.CallFailed)
 		}
 	}
 }
@@ -246,7 +255,7 @@ func (t *turn) gate(ctx context.Context, c *call) (*event.Termination, error) {
 		ticket := *d.Ticket // a gate may hand out the same one twice
 		t.suspend(c, []*plugins.Ticket{&ticket})
 	case plugins.Block:
-		t.settleCall(c, tools.ErrorResult(d.Reason), event.CallFailed)
+		t.settleCall(c, tools.ErrorResult(d.Reason).Readable(), event.CallFailed)
 		if d.Terminate {
 			return blocked(&d), nil
 		}
@@ -264,7 +273,7 @@ func (t *turn) see(c *call) {
 }
 
 func (t *turn) unknownTool(name string) string {
-	text := fmt.Sprintf("there is no tool %q", name)
+	text := fmt.Sprintf("there is no tool %q", clip.Text(name))
 	names := make([]string, 0, len(t.env.Offered))
 	for i := range t.env.Offered {
 		names = append(names, t.env.Offered[i].Name)
@@ -275,7 +284,7 @@ func (t *turn) unknownTool(name string) string {
 	return text
 }
 
-// settleCall gives a call its result and shows it.
+// settleCall gives a call its result, which is readable, and shows it.
 func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
 	artifact := t.keepWhole(c, &result)
 	c.settled, c.outcome, c.result = true, outcome, result

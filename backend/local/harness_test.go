@@ -35,8 +35,9 @@ type stage struct {
 	delegate func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
 	// handOff answers Host.HandOff.
 	handOff func(ctx context.Context, agentID string) (*spec.Agent, *backend.Environment, error)
-	// sees is told of every event as it is emitted.
-	sees func(event.Data)
+	// sees is told of every event as it is emitted; unheard keeps none.
+	sees    func(event.Data)
+	unheard bool
 	// job changes the job before it runs.
 	job func(*backend.Job)
 }
@@ -107,7 +108,9 @@ type host struct {
 }
 
 func (h *host) Emit(data event.Data) {
-	*h.events = append(*h.events, data)
+	if !h.stage.unheard {
+		*h.events = append(*h.events, data)
+	}
 	if h.stage.sees != nil {
 		h.stage.sees(data)
 	}

@@ -37,8 +37,10 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 		}
 		answer = join(answer, t.answer.Message())
 	}
-	for _, call := range answer.ToolCalls() {
-		t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	for i := range answer.Parts {
+		if call := answer.Parts[i].ToolCall; answer.Parts[i].Type == model.PartToolCall {
+			t.host.Emit(&event.ToolCallReady{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		}
 	}
 	t.host.Emit(complete)
 	return &answer, nil

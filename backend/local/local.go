@@ -43,6 +43,7 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	}
 	ctx, cancel := t.limited(ctx)
 	defer cancel()
+	defer t.watch.stop()
 	t.span = telemetry.TurnFromContext(ctx)
 	termination, err := t.run(ctx)
 	if errors.Is(err, backend.ErrYield) {
@@ -169,10 +170,10 @@ func (t *turn) look() {
 // limited returns a context that ends when the turn's time is up, or a plugin
 // takes too long.
 func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	end, stop := t.job.Abort, t.watch.stop
+	end, stop := t.job.Abort, func() {}
 	if end == nil {
 		ctx, end = context.WithCancelCause(ctx)
-		stop = func() { t.watch.stop(); end(nil) }
+		stop = func() { end(nil) }
 	}
 	t.watch.end = end
 	left, ok := t.meter.Remaining()

@@ -29,7 +29,9 @@ func (t *turn) request() (*model.Request, error) {
 		req.Messages = append(slices.Clip(req.Messages), t.notes...)
 		t.notes = nil
 	}
+	t.watch.begin(plugins.BeforeInference)
 	messages, err := t.engine.Transform(req.Messages, req.Tools)
+	t.watch.stop()
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,24 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// suspend makes a call wait for its tickets, and shows them.
+// suspend makes a call wait for its tickets, and shows them. A call that could
+// not be answered, or not be kept, has failed instead.
 func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
-	c.outcome, c.tickets, c.resolutions, c.decided, c.executed = event.CallSuspended, tickets, nil, false, false
+	if problem := unanswerable(tickets, c.resume); problem != "" {
+		c.resume = nil
+		t.settleCall(c, tools.ErrorResult("the call cannot wait: "+problem), event.CallFailed)
+		return
+	}
+	c.outcome, c.tickets, c.resolutions, c.decided, c.executed = event.CallSuspended, nil, nil, false, false
 	for _, ticket := range tickets {
 		ticket.ID = t.freeTicket(c, ticket)
+		c.tickets = append(c.tickets, ticket)
 		ticket.CallID = c.ID
 		if ticket.Tool == "" {
 			ticket.Tool, ticket.Arguments = c.Name, rawjson.Encode(c.Arguments)
@@ -32,23 +40,47 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 	}
 }
 
+// unanswerable returns why a call cannot wait for tickets, and keep what its
+// tool needs to go on, or "".
+func unanswerable(tickets []*plugins.Ticket, resume json.RawMessage) string {
+	malformed := func(raw json.RawMessage) bool { return len(raw) > 0 && !json.Valid(raw) }
+	if len(tickets) == 0 {
+		return "it asks nothing"
+	}
+	if malformed(resume) {
+		return "the state it would go on from is no JSON"
+	}
+	for _, ticket := range tickets {
+		if malformed(ticket.Parameters) || malformed(ticket.Arguments) {
+			return "the parameters or arguments of its question are no JSON"
+		}
+		if len(ticket.ResponseSchema) == 0 {
+			continue
+		}
+		if _, err := schema.Compile(ticket.ResponseSchema); err != nil {
+			return fmt.Sprintf("the form of its answer is no valid JSON Schema: %v", err)
+		}
+	}
+	return ""
+}
+
 // freeTicket returns the id of a ticket: the one it has, or that of its call,
 // unless the turn had such a ticket already. A late answer to the earlier one
 // must not be taken for an answer to this one.
 func (t *turn) freeTicket(c *call, ticket *plugins.Ticket) string {
 	id := cmp.Or(ticket.ID, c.ID)
-	for n := 2; t.knowsTicket(ticket, id); n++ {
+	for n := 2; t.knowsTicket(id); n++ {
 		id = cmp.Or(ticket.ID, c.ID) + "#" + strconv.Itoa(n)
 	}
 	return id
 }
 
-func (t *turn) knowsTicket(ticket *plugins.Ticket, id string) bool {
+func (t *turn) knowsTicket(id string) bool {
 	if _, answered := t.resolved[id]; answered {
 		return true
 	}
 	for i := range t.calls {
-		if slices.ContainsFunc(t.calls[i].tickets, func(other *plugins.Ticket) bool { return other != ticket && other.ID == id }) {
+		if slices.ContainsFunc(t.calls[i].tickets, func(other *plugins.Ticket) bool { return other.ID == id }) {
 			return true
 		}
 	}
@@ -106,7 +138,7 @@ func (t *turn) takeUp(c *call) (settled bool) {
 		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
 		return false
 	case first.Action == plugins.ActionCancel:
-		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)), event.CallFailed)
+		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)).Readable(), event.CallFailed)
 		return true
 	case ticket.Mode == plugins.UseDecisionAsToolResult:
 		t.settleCall(c, answered(first.Result), event.CallSucceeded)
@@ -136,7 +168,7 @@ func refusal(reason string) string {
 func answered(result json.RawMessage) tools.Result {
 	var text string
 	if json.Unmarshal(result, &text) == nil {
-		return tools.Result{Content: []model.Part{model.Text(text)}, Data: result}
+		return tools.Result{Content: []model.Part{model.Text(text)}, Data: result}.Readable()
 	}
 	return tools.Result{Data: result}.Readable()
 }

@@ -54,7 +54,7 @@ func (t *turn) restore(s *backend.State) error {
 	}
 	t.transcript = append(t.transcript, s.Messages...)
 	t.kept = kept{
-		response: s.Response, reason: s.FinishReason, notes: s.Notes, withoutTools: s.WithoutTools,
+		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
 		continuations: s.Continuations, repairs: s.Repairs, handOff: s.HandOff,
 		journal: slices.Clone(s.Journal), resolved: maps.Clone(s.Resolved),
 	}
@@ -80,6 +80,9 @@ func (t *turn) lastAnswer() *model.Message {
 // state returns a call of a step that is not over.
 func (c *call) state() backend.CallState {
 	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
+	if c.outcome == event.CallSuspended {
+		s.Resolutions = c.resolutions // a sequence may not have come to it
+	}
 	if c.edited {
 		s.Arguments = c.Arguments
 	}
@@ -95,7 +98,7 @@ func (c *call) restore(s *backend.CallState) {
 	if len(s.Arguments) > 0 {
 		c.edit(s.Arguments)
 	}
-	if s.Result != nil {
+	if s.Result != nil && s.Outcome != event.CallSuspended {
 		c.settled = true
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
 	}

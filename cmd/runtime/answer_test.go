@@ -149,6 +149,8 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
   "tickets": [
     {
       "id": "t",
+      "call_id": "",
+      "tool": "",
       "arguments": {
         "key": "***"
       },

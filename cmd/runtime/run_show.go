@@ -61,6 +61,10 @@ func (o *show) text(data event.Data) {
 	case *event.TextDelta:
 		o.write(d.Delta)
 		o.line, o.broken = !strings.HasSuffix(d.Delta, "\n"), false
+	case *event.InferenceComplete:
+		if d.FinishReason != string(model.FinishMaxTokens) { // else it is continued
+			o.endLine()
+		}
 	case *event.StepEnd:
 		o.endLine()
 	case *event.ToolCallReady:
@@ -95,8 +99,7 @@ func (o *show) note(data event.Data) string {
 	case *event.ToolBudgetExceeded:
 		return fmt.Sprintf("call %d of %s is not executed: a turn may have %d", d.Call, d.Tool, d.MaxCalls)
 	case *event.ContextTrimmed:
-		return fmt.Sprintf("the request was cut from %d to %d tokens of %d: %s left out, %s shortened", d.Before, d.After, d.Limit,
-			count(d.Dropped, "message", "messages"), count(d.Previews, "result", "results"))
+		return trimNote(d)
 	case *event.ContextCompacted:
 		if d.Outcome == event.CompactionDone {
 			return fmt.Sprintf("%s summarised: %d tokens became %d", count(d.Messages, "message is", "messages are"), d.Before, d.After)
@@ -121,6 +124,17 @@ func retryNote(d *event.ModelRetry) string {
 	default:
 		return fmt.Sprintf("the answer broke off (%s): it begins anew (after %s)", d.Class, wait)
 	}
+}
+
+func trimNote(d *event.ContextTrimmed) string {
+	var parts []string
+	if d.Dropped > 0 {
+		parts = append(parts, count(d.Dropped, "message", "messages")+" left out")
+	}
+	if d.Previews > 0 {
+		parts = append(parts, count(d.Previews, "result", "results")+" shortened")
+	}
+	return fmt.Sprintf("the request was cut from %d to %d tokens of %d: %s", d.Before, d.After, d.Limit, strings.Join(parts, ", "))
 }
 
 func loopNote(d *event.LoopDetected) string {

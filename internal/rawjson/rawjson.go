@@ -5,13 +5,18 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
+// maxDepth is how many levels JSON may have to be encoded as it is. Decoders
+// refuse what is deeper than some thousands, and what contains it is deeper.
+const maxDepth = 1000
+
 // Encode returns raw itself when it is valid JSON, else the JSON string of its
-// bytes, so that what contains it can always be encoded. A JSON string is
-// encoded once more: it could not be told from the other case.
+// bytes, so that what contains it can always be encoded, and decoded again. A
+// JSON string is encoded once more: it could not be told from the other case.
 func Encode(raw json.RawMessage) json.RawMessage {
-	if json.Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
+	if json.Valid(raw) && utf8.Valid(raw) && depth(raw) <= maxDepth && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
 	}
 	text, err := json.Marshal(string(raw))
@@ -21,7 +26,28 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// Decode returns what Encode was given.
+// depth returns how many levels valid JSON has.
+func depth(raw []byte) (most int) {
+	level, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{', c == '[':
+			level++
+			most = max(most, level)
+		case c == '}', c == ']':
+			level--
+		}
+	}
+	return most
+}
+
+// Decode returns what Encode was given, with a mark for each byte of it that is
+// no UTF-8.
 func Decode(encoded json.RawMessage) (json.RawMessage, error) {
 	if len(encoded) == 0 || encoded[0] != '"' {
 		return encoded, nil

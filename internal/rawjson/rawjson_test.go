@@ -2,10 +2,13 @@ package rawjson_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
+
+func levels(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
 func TestWhatIsEncodedDecodesToItself(t *testing.T) {
 	t.Parallel()
@@ -16,6 +19,9 @@ func TestWhatIsEncodedDecodesToItself(t *testing.T) {
 		`"{\"a\": 1}"`:  `"\"{\\\"a\\\": 1}\""`,
 		` "with space"`: `" \"with space\""`,
 		`null`:          `null`,
+		`{"[\"[":[{}]}`: `{"[\"[":[{}]}`,
+		levels(1000):    levels(1000),
+		levels(1001):    `"` + levels(1001) + `"`,
 	} {
 		got := rawjson.Encode(json.RawMessage(raw))
 		if string(got) != encoded {
@@ -25,5 +31,12 @@ func TestWhatIsEncodedDecodesToItself(t *testing.T) {
 		if err != nil || string(back) != raw {
 			t.Errorf("Decode(%s) = %s, %v; want %s", got, back, err, raw)
 		}
+	}
+}
+
+func TestWhatIsNoUTF8IsEncodedAsAString(t *testing.T) {
+	t.Parallel()
+	if got := rawjson.Encode(json.RawMessage("{\"a\":\"\xff\"}")); string(got) != `"{\"a\":\"\ufffd\"}"` {
+		t.Errorf("it is encoded as %s", got)
 	}
 }

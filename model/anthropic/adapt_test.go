@@ -1,13 +1,13 @@
 package anthropic
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"pgregory.net/rapid"
 )
@@ -140,13 +140,13 @@ func TestConcessions(t *testing.T) {
 				if why := tt.refuse(checkBody(t, readBody(t, r))); why != "" {
 					return refusalResponse(r, why), nil
 				}
-				return streamResponse(r, streamOf(t, "text")), nil
+				return vendortest.StreamResponse(r, streamOf(t, "text")), nil
 			})
 			for i, want := range []int{tt.first, tt.later} {
 				asked = 0
 				req := hello()
 				tt.change(req)
-				_, failure := collect(context.Background(), t, e, req)
+				_, failure := vendortest.Ask(t, e, req)
 				if want < 0 {
 					if failure == nil || failure.Class != model.ContextOverflow || asked != -want {
 						t.Errorf("call %d: asked %d times, then %v", i, asked, failure)
@@ -180,7 +180,7 @@ func TestConcessionsComeToAnEnd(t *testing.T) {
 		req := conversation()
 		req.ReasoningEffort, req.MaxOutputTokens = &spec.Effort{Level: "max"}, 0
 		req.ToolChoice.Mode = rapid.SampledFrom([]model.ToolMode{model.ToolsAuto, model.ToolsRequired}).Draw(r, "mode")
-		if _, failure := collect(context.Background(), t, e, req); failure == nil || asked > 16 {
+		if _, failure := vendortest.Ask(t, e, req); failure == nil || asked > 16 {
 			r.Fatalf("asked %d times, then %v", asked, failure)
 		}
 	})

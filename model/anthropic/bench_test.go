@@ -1,16 +1,12 @@
 package anthropic
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -31,71 +27,15 @@ func benchmarkStream() []byte {
 	return []byte(b.String())
 }
 
-func drainStream(b *testing.B, e *Executor, req *model.Request) {
-	b.Helper()
-	texts := 0
-	for ev, err := range e.Stream(context.Background(), req) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		if ev.Type == model.EventText {
-			texts++
-		}
-	}
-	if texts != deltas {
-		b.Fatalf("%d deltas arrive, want %d", texts, deltas)
-	}
-}
-
-// perDelta reports the time of one piece of text.
-func perDelta(b *testing.B) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*deltas), "ns/delta")
-}
-
-// BenchmarkLoopback streams an answer of 50 deltas over loopback.
-func BenchmarkLoopback(b *testing.B) {
-	answer := answerWith(bytes.SplitAfter(benchmarkStream(), []byte("\n\n"))...)
-	e := serveAt(b, Config{APIKey: testKey}, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		answer(w, r)
-	})
-	req := hello()
-	b.ReportAllocs()
-	for b.Loop() {
-		drainStream(b, e, req)
-	}
-	perDelta(b)
-}
-
-// BenchmarkStream is the same without a network: what is left is ours and the
-// SDK's.
-func BenchmarkStream(b *testing.B) {
-	stream := benchmarkStream()
-	e := offline(b, Config{}, func(r *http.Request) (*http.Response, error) {
-		return streamResponse(r, io.NopCloser(bytes.NewReader(stream))), nil
-	})
-	req := hello()
-	b.ReportAllocs()
-	for b.Loop() {
-		drainStream(b, e, req)
-	}
-	perDelta(b)
-}
+// BenchmarkStream streams an answer of 50 deltas.
+func BenchmarkStream(b *testing.B) { vendor.Benchmark(b, benchmarkStream(), deltas) }
 
 // BenchmarkEncode encodes a conversation of 101 messages with 20 tools that are
 // known and an answer of a given form.
 func BenchmarkEncode(b *testing.B) {
 	e := offline(b, Config{}, nil)
-	req := &model.Request{Model: "claude-opus-5-5", Cache: true, Messages: []model.Message{model.System("Be brief.")}}
-	for range 50 {
-		req.Messages = append(req.Messages, model.User(strings.Repeat("hello ", 80)), model.Assistant(strings.Repeat("well ", 80)))
-	}
-	for i := range 20 {
-		req.Tools = append(req.Tools, model.Tool{
-			Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("what it does ", 10),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("x", 500) + `"}}}`),
-		})
-	}
+	req := vendortest.LongConversation(testModel)
+	req.Cache = true
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -2,13 +2,11 @@ package anthropic
 
 import (
 	"bytes"
-	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -18,19 +16,11 @@ import (
 // -fuzzminimizetime 1x: the HTTP client below covers its code a little
 // differently each time, which keeps the minimizer busy for nothing.
 func FuzzStream(f *testing.F) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.sse"))
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no recordings: %v", err)
-	}
-	for _, file := range files {
-		stream, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for i, schema := range []string{"", citySchema, listSchema} {
-			if i == 0 || strings.Contains(file, "report") {
-				f.Add(schema, stream)
-			}
+	for name, stream := range vendor.AllRecorded(f) {
+		f.Add("", stream)
+		if strings.Contains(name, "report") {
+			f.Add(citySchema, stream)
+			f.Add(listSchema, stream)
 		}
 	}
 	f.Fuzz(func(t *testing.T, schema string, stream []byte) {
@@ -38,31 +28,11 @@ func FuzzStream(f *testing.F) {
 		if _, _, err := reportSchema([]byte(schema)); err == nil {
 			req.Output = &spec.OutputSchema{Schema: []byte(schema)}
 		}
-		answer := model.Answer{}
-		failed := false
-		for ev, err := range replaying(t, bytes.NewReader(stream)).Stream(context.Background(), req) {
-			if failed {
-				t.Fatal("something follows an error")
+		events, _ := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(stream)), req)
+		for _, ev := range events {
+			if ev.Type == model.EventToolCallStart && (ev.ID == "" || req.Output != nil && ev.Name == reportName) {
+				t.Errorf("call %d starts as %+v", ev.Index, ev)
 			}
-			if err != nil {
-				if _, ok := err.(*model.Error); !ok { //nolint:errorlint // the contract wants the type itself
-					t.Fatalf("the error is a %T", err)
-				}
-				failed = true
-				continue
-			}
-			if err := answer.Add(&ev); err != nil {
-				t.Fatal(err)
-			}
-			if ev.Type == model.EventToolCallStart && (ev.ID == "" || ev.Name == "" || req.Output != nil && ev.Name == reportName) {
-				t.Fatalf("call %d starts as %+v", ev.Index, ev)
-			}
-			if u := ev.Usage; u != nil && (u.CacheRead+u.CacheWrite > u.Input || u.Reasoning > u.Output) {
-				t.Fatalf("the usage %+v does not add up", *u)
-			}
-		}
-		if answer.Finished == failed {
-			t.Fatalf("finished is %v, failed is %v", answer.Finished, failed)
 		}
 	})
 }

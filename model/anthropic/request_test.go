@@ -1,13 +1,12 @@
 package anthropic
 
 import (
-	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -15,15 +14,11 @@ import (
 var png = []byte("\x89PNG\r\n\x1a\n1234")
 
 func reasoning(text, encrypted string) model.Part {
-	return model.Part{Type: model.PartReasoning, Reasoning: &model.Reasoning{Text: text, Encrypted: encrypted}}
-}
-
-func toolCall(id, name, arguments string) model.Part {
-	return model.Part{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)}}
+	return vendortest.Reasoning(text, encrypted, "")
 }
 
 func toolResultPart(id string, failed bool, content ...model.Part) model.Part {
-	return model.Part{Type: model.PartToolResult, ToolResult: &model.ToolResult{CallID: id, Name: "look", Content: content, IsError: failed}}
+	return vendortest.ToolResult(id, "look", failed, content...)
 }
 
 func imagePart(b *model.Blob) model.Part { return model.Part{Type: model.PartImage, Blob: b} }
@@ -48,7 +43,7 @@ func conversation() *model.Request {
 			{Role: model.RoleAssistant, Parts: []model.Part{
 				reasoning("Think.", thinkingMark+"sig-1"), reasoning("", redactedMark+"blob-1"), reasoning("Other vendor's.", "gAAA"),
 				model.Text("Let me see."),
-				toolCall("toolu_1", "look", `{"x":1}`), toolCall("toolu_2", "look", ``), toolCall("call/3", "look", `{"broken`),
+				vendortest.ToolCall("toolu_1", "look", `{"x":1}`), vendortest.ToolCall("toolu_2", "look", ``), vendortest.ToolCall("call/3", "look", `{"broken`),
 			}},
 			model.System("Hurry."),
 			{Role: model.RoleTool, Parts: []model.Part{
@@ -105,21 +100,7 @@ func TestRequestBody(t *testing.T) {
 		"tools":[
 			{"name":"look","description":"Looks <at> it","input_schema":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}},
 			{"name":"now","input_schema":{"type":"object"},` + mark + `}]}`
-	compareJSON(t, want, string(sentBody(t, conversation())))
-}
-
-// sentBody asks a vendor on loopback and returns the body that reached it.
-func sentBody(t *testing.T, req *model.Request) []byte {
-	t.Helper()
-	bodies := make(chan []byte, 1)
-	e := serveAt(t, Config{APIKey: testKey}, func(w http.ResponseWriter, r *http.Request) {
-		bodies <- checkRequest(t, r)
-		answerWith(fixture(t, "text"))(w, r)
-	})
-	if _, failure := collect(context.Background(), t, e, req); failure != nil {
-		t.Fatal(failure)
-	}
-	return <-bodies
+	compareJSON(t, want, vendor.Sent(t, conversation()))
 }
 
 func compareJSON(t *testing.T, want, got string) {
@@ -253,7 +234,7 @@ func TestFilesTheAPIDoesNotRead(t *testing.T) {
 		req := hello()
 		req.Messages[0].Parts = parts
 		e := offline(t, Config{}, nil)
-		if _, failure := collect(context.Background(), t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "file of type") {
+		if _, failure := vendortest.Ask(t, e, req); failure == nil || failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "file of type") {
 			t.Errorf("the error is %v", failure)
 		}
 	}

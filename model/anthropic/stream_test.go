@@ -2,32 +2,15 @@ package anthropic
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
-
-// recording is a recorded stream and what it amounts to.
-type recording struct {
-	name string
-	// output is the schema of the answer that was asked for, empty for none.
-	output string
-	parts  []model.Part
-	reason model.FinishReason
-	usage  *model.Usage
-	// class and message are those of the error the stream ends with.
-	class   model.ErrorClass
-	message string
-}
 
 const (
 	paris = `{"city":"Paris"}`
@@ -39,176 +22,61 @@ const (
 
 var usual = &model.Usage{Input: 36, Output: 11}
 
-var recordings = []recording{
-	{name: "text", reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text("Grüß Gott, \"Welt\"\n👋")}},
-	{name: "nameless", reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text("Grüß Gott, \"Welt\"\n👋")}},
-	{name: "tools", reason: model.FinishToolCalls,
-		usage: &model.Usage{Input: 330, Output: 80, CacheRead: 200, CacheWrite: 100, Reasoning: 12},
-		parts: []model.Part{reasoning("Two cities.", thinkingMark+"EqQBCgIY=="), model.Text("Looking it up."),
-			toolCall("toolu_paris", "weather", paris), toolCall("toolu_oslo", "weather", oslo), toolCall("toolu_now", "now", `{}`)}},
-	{name: "redacted", reason: model.FinishStop, usage: usual, parts: []model.Part{
+var recordings = []vendortest.Recording{
+	{Name: "text", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text("Grüß Gott, \"Welt\"\n👋")}},
+	{Name: "nameless", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text("Grüß Gott, \"Welt\"\n👋")}},
+	{Name: "tools", Reason: model.FinishToolCalls,
+		Usage: &model.Usage{Input: 330, Output: 80, CacheRead: 200, CacheWrite: 100, Reasoning: 12},
+		Parts: []model.Part{reasoning("Two cities.", thinkingMark+"EqQBCgIY=="), model.Text("Looking it up."),
+			vendortest.ToolCall("toolu_paris", "weather", paris), vendortest.ToolCall("toolu_oslo", "weather", oslo), vendortest.ToolCall("toolu_now", "now", `{}`)}},
+	{Name: "redacted", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{
 		reasoning("", redactedMark+"EmwKAhgB=="), reasoning("Hm.", thinkingMark+"c2ln"), reasoning("", thinkingMark+"b21pdHRlZA=="), model.Text("Yes.")}},
-	{name: "interleaved", reason: model.FinishToolCalls, usage: usual, parts: []model.Part{
-		reasoning("One.", thinkingMark+"c2lnMQ=="), toolCall("toolu_a", "weather", paris),
-		reasoning("Two.", thinkingMark+"c2lnMg=="), toolCall("toolu_b", "now", `{}`)}},
-	{name: "initial", reason: model.FinishToolCalls, usage: usual, parts: []model.Part{
-		reasoning("Hm.", thinkingMark+"c2ln"), toolCall("toolu_a", "weather", `{"city": "Paris"}`)}},
-	{name: "refusal", reason: model.FinishContentFilter, usage: usual, parts: []model.Part{model.Text("Well")}},
-	{name: "max_tokens", reason: model.FinishMaxTokens, usage: &model.Usage{Input: 36, Output: 16},
-		parts: []model.Part{model.Text("Once upon"), toolCall("toolu_a", "weather", `{"ci`)}},
-	{name: "window", reason: model.FinishMaxTokens, usage: usual, parts: []model.Part{model.Text("Once upon")}},
-	{name: "stop_sequence", reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text("Stop")}},
-	{name: "pause", reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text("Wait")}},
-	{name: "empty", reason: model.FinishStop, usage: &model.Usage{Input: 36, Output: 2}},
-	{name: "unknown", reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text("Hi!")}},
-	{name: "no_usage", reason: model.FinishStop, parts: []model.Part{model.Text("Hi")}},
+	{Name: "interleaved", Reason: model.FinishToolCalls, Usage: usual, Parts: []model.Part{
+		reasoning("One.", thinkingMark+"c2lnMQ=="), vendortest.ToolCall("toolu_a", "weather", paris),
+		reasoning("Two.", thinkingMark+"c2lnMg=="), vendortest.ToolCall("toolu_b", "now", `{}`)}},
+	{Name: "initial", Reason: model.FinishToolCalls, Usage: usual, Parts: []model.Part{
+		reasoning("Hm.", thinkingMark+"c2ln"), vendortest.ToolCall("toolu_a", "weather", `{"city": "Paris"}`)}},
+	{Name: "refusal", Reason: model.FinishContentFilter, Usage: usual, Parts: []model.Part{model.Text("Well")}},
+	{Name: "max_tokens", Reason: model.FinishMaxTokens, Usage: &model.Usage{Input: 36, Output: 16},
+		Parts: []model.Part{model.Text("Once upon"), vendortest.ToolCall("toolu_a", "weather", `{"ci`)}},
+	{Name: "window", Reason: model.FinishMaxTokens, Usage: usual, Parts: []model.Part{model.Text("Once upon")}},
+	{Name: "stop_sequence", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text("Stop")}},
+	{Name: "pause", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text("Wait")}},
+	{Name: "empty", Reason: model.FinishStop, Usage: &model.Usage{Input: 36, Output: 2}},
+	{Name: "unknown", Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text("Hi!")}},
+	{Name: "no_usage", Reason: model.FinishStop, Parts: []model.Part{model.Text("Hi")}},
 
-	{name: "overloaded", class: model.Overloaded, message: "Overloaded", parts: []model.Part{model.Text("Half")}},
-	{name: "rate", class: model.RateLimited, message: "Number of requests"},
-	{name: "api_error", class: model.Provider, message: "Internal server error", parts: []model.Part{model.Text("Half")}},
-	{name: "open_block", class: model.Provider, message: "does not end", parts: []model.Part{model.Text("Hi")}},
-	{name: "no_reason", class: model.Provider, message: "why the answer ended", parts: []model.Part{model.Text("Hi")}},
-	{name: "stray", class: model.Provider, message: "not open"},
-	{name: "twice", class: model.Provider, message: "twice"},
-	{name: "unnamed_call", class: model.Provider, message: "no id"},
-	{name: "malformed", class: model.Provider, message: "malformed", parts: []model.Part{model.Text("Half")}},
+	{Name: "overloaded", Class: model.Overloaded, Message: "Overloaded", Parts: []model.Part{model.Text("Half")}},
+	{Name: "rate", Class: model.RateLimited, Message: "Number of requests"},
+	{Name: "api_error", Class: model.Provider, Message: "Internal server error", Parts: []model.Part{model.Text("Half")}},
+	{Name: "open_block", Class: model.Provider, Message: "does not end", Parts: []model.Part{model.Text("Hi")}},
+	{Name: "no_reason", Class: model.Provider, Message: "why the answer ended", Parts: []model.Part{model.Text("Hi")}},
+	{Name: "stray", Class: model.Provider, Message: "not open"},
+	{Name: "twice", Class: model.Provider, Message: "twice"},
+	{Name: "unnamed_call", Class: model.Provider, Message: "no id"},
+	{Name: "malformed", Class: model.Provider, Message: "malformed", Parts: []model.Part{model.Text("Half")}},
 
-	{name: "report", output: citySchema, reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text(`{"city":"Oslo"}`)}},
-	{name: "report_spoken", output: citySchema, reason: model.FinishStop, usage: usual, parts: []model.Part{
+	{Name: "report", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text(`{"city":"Oslo"}`)}},
+	{Name: "report_spoken", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{
 		reasoning("Hm.", thinkingMark+"c2ln"), model.Text(`{"city":"Oslo"}`), reasoning("Here it is.", "")}},
-	{name: "report_with_call", output: citySchema, reason: model.FinishToolCalls, usage: usual, parts: []model.Part{
-		model.Text("First."), toolCall("toolu_n", "now", `{}`), model.Text(`{"city":"Oslo"}`)}},
-	{name: "report_wrapped", output: listSchema, reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text(`[1, 2]`)}},
-	{name: "report_cut", output: listSchema, reason: model.FinishMaxTokens, usage: usual, parts: []model.Part{model.Text(`{"value":[1, `)}},
-	{name: "report_none", output: citySchema, reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text(`{"city":"Oslo"}`)}},
-	{name: "report_empty", output: citySchema, reason: model.FinishStop, usage: usual, parts: []model.Part{model.Text(`{}`)}},
-	{name: "tools", output: citySchema, reason: model.FinishToolCalls,
-		usage: &model.Usage{Input: 330, Output: 80, CacheRead: 200, CacheWrite: 100, Reasoning: 12},
-		parts: []model.Part{reasoning("Two cities.", thinkingMark+"EqQBCgIY=="), model.Text("Looking it up."),
-			toolCall("toolu_paris", "weather", paris), toolCall("toolu_oslo", "weather", oslo), toolCall("toolu_now", "now", `{}`)}},
+	{Name: "report_with_call", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishToolCalls, Usage: usual, Parts: []model.Part{
+		model.Text("First."), vendortest.ToolCall("toolu_n", "now", `{}`), model.Text(`{"city":"Oslo"}`)}},
+	{Name: "report_wrapped", Hidden: reportName, Request: asking(listSchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text(`[1, 2]`)}},
+	{Name: "report_cut", Hidden: reportName, Request: asking(listSchema), Reason: model.FinishMaxTokens, Usage: usual, Parts: []model.Part{model.Text(`{"value":[1, `)}},
+	{Name: "report_none", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text(`{"city":"Oslo"}`)}},
+	{Name: "report_empty", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishStop, Usage: usual, Parts: []model.Part{model.Text(`{}`)}},
+	{Name: "tools", Hidden: reportName, Request: asking(citySchema), Reason: model.FinishToolCalls,
+		Usage: &model.Usage{Input: 330, Output: 80, CacheRead: 200, CacheWrite: 100, Reasoning: 12},
+		Parts: []model.Part{reasoning("Two cities.", thinkingMark+"EqQBCgIY=="), model.Text("Looking it up."),
+			vendortest.ToolCall("toolu_paris", "weather", paris), vendortest.ToolCall("toolu_oslo", "weather", oslo), vendortest.ToolCall("toolu_now", "now", `{}`)}},
 }
 
-// request returns the request that the recording answers.
-func (r *recording) request() *model.Request {
-	req := hello()
-	if r.output != "" {
-		req.Output = &spec.OutputSchema{Schema: []byte(r.output)}
-	}
-	return req
-}
-
-func TestRecordings(t *testing.T) {
-	for _, r := range recordings {
-		t.Run(r.name, func(t *testing.T) {
-			e := serve(t, answerWith(fixture(t, r.name)))
-			events, failure := collect(context.Background(), t, e, r.request())
-			got := assemble(t, events).Message()
-			if diff := cmp.Diff(model.Message{Role: model.RoleAssistant, Parts: r.parts}, got, emptyIsNil); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
-			}
-			checkEnd(t, r, events, failure)
-			for _, ev := range events {
-				if strings.Contains(fmt.Sprint(ev), reportName) {
-					t.Errorf("an event names the report: %+v", ev)
-				}
-			}
-		})
-	}
-}
-
-var emptyIsNil = cmp.Transformer("emptyIsNil", func(parts []model.Part) []model.Part { return slices.Clip(append([]model.Part{}, parts...)) })
-
-// checkEnd checks that the answer ended once, and as it should.
-func checkEnd(t *testing.T, r recording, events []model.Event, failure *model.Error) {
-	t.Helper()
-	finishes := 0
-	for _, ev := range events {
-		if ev.Type == model.EventFinish {
-			finishes++
-		}
-	}
-	if r.class != "" {
-		if failure == nil || failure.Class != r.class || !strings.Contains(failure.Message, r.message) || finishes != 0 {
-			t.Errorf("the stream ends with %v and %d finishes, want an error of class %s that says %q", failure, finishes, r.class, r.message)
-		}
-		return
-	}
-	if failure != nil || finishes != 1 {
-		t.Fatalf("the stream ends with %v and %d finishes", failure, finishes)
-	}
-	last := events[len(events)-1]
-	if last.Reason != r.reason {
-		t.Errorf("the reason is %s, want %s", last.Reason, r.reason)
-	}
-	if diff := cmp.Diff(r.usage, last.Usage); diff != "" {
-		t.Errorf("usage (-want +got):\n%s", diff)
-	}
-	if u := last.Usage; u != nil && (u.CacheRead+u.CacheWrite > u.Input || u.Reasoning > u.Output) {
-		t.Errorf("the usage %+v does not add up", *u)
-	}
-}
-
-// newReplay returns a function that has a stream answered and returns the
-// events of it.
-func newReplay(t *testing.T, req *model.Request) func(io.Reader) ([]model.Event, *model.Error) {
-	var body io.Reader
-	e := offline(t, Config{}, func(r *http.Request) (*http.Response, error) {
-		return streamResponse(r, io.NopCloser(body)), nil
-	})
-	return func(stream io.Reader) ([]model.Event, *model.Error) {
-		body = stream
-		return collect(context.Background(), t, e, req)
-	}
-}
-
-// TestSplitAnywhere replays every recording cut in two at every byte: where the
-// network cuts a stream must not be seen.
-func TestSplitAnywhere(t *testing.T) {
-	for _, r := range recordings {
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			stream := fixture(t, r.name)
-			replay := newReplay(t, r.request())
-			want, wantFailure := replay(bytes.NewReader(stream))
-			for at := range len(stream) + 1 {
-				got, failure := replay(io.MultiReader(bytes.NewReader(stream[:at]), bytes.NewReader(stream[at:])))
-				if fmt.Sprint(failure) != fmt.Sprint(wantFailure) {
-					t.Fatalf("cut at %d: the failure is %v, want %v", at, failure, wantFailure)
-				}
-				if !slices.EqualFunc(want, got, equalEvents) {
-					t.Fatalf("cut at %d: events (-want +got):\n%s", at, cmp.Diff(want, got))
-				}
-			}
-		})
-	}
-}
-
-func equalEvents(a, b model.Event) bool {
-	if (a.Usage == nil) != (b.Usage == nil) || a.Usage != nil && *a.Usage != *b.Usage {
-		return false
-	}
-	a.Usage, b.Usage = nil, nil
-	return a == b
-}
-
-// TestATruncatedStreamIsInterrupted ends every recording at every byte: only the
-// whole stream is an answer.
-func TestATruncatedStreamIsInterrupted(t *testing.T) {
-	for _, r := range recordings {
-		if r.class != "" {
-			continue
-		}
-		t.Run(r.name, func(t *testing.T) {
-			t.Parallel()
-			stream := fixture(t, r.name)
-			replay := newReplay(t, r.request())
-			for at := range stream {
-				events, failure := replay(bytes.NewReader(stream[:at]))
-				if failure == nil || failure.Class != model.StreamInterrupted || assemble(t, events).Finished {
-					t.Fatalf("cut at %d: the failure is %v", at, failure)
-				}
-			}
-		})
+// asking returns a request for an answer of a form.
+func asking(schema string) func() *model.Request {
+	return func() *model.Request {
+		req := hello()
+		req.Output = &spec.OutputSchema{Schema: []byte(schema)}
+		return req
 	}
 }
 
@@ -238,7 +106,7 @@ func TestCallEvents(t *testing.T) {
 			{Type: model.EventFinish, Reason: model.FinishMaxTokens, Usage: &model.Usage{Input: 36, Output: 16}},
 		},
 	} {
-		events, failure := collect(context.Background(), t, replaying(t, bytes.NewReader(fixture(t, name))), hello())
+		events, failure := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(vendor.Recorded(t, name))), hello())
 		if failure != nil {
 			t.Fatal(failure)
 		}
@@ -259,11 +127,11 @@ func TestReasoningGoesBackUnchanged(t *testing.T) {
 		"redacted": `[{"type":"redacted_thinking","data":"EmwKAhgB=="},{"type":"thinking","thinking":"Hm.","signature":"c2ln"},
 			{"type":"thinking","thinking":"","signature":"b21pdHRlZA=="},{"type":"text","text":"Yes."}]`,
 	} {
-		events, failure := collect(context.Background(), t, replaying(t, bytes.NewReader(fixture(t, name))), hello())
+		events, failure := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(vendor.Recorded(t, name))), hello())
 		if failure != nil {
 			t.Fatal(failure)
 		}
-		answer := assemble(t, events).Message()
+		answer := vendortest.Assemble(t, events).Message()
 		results := model.Message{Role: model.RoleTool}
 		for _, c := range answer.ToolCalls() {
 			results.Parts = append(results.Parts, toolResultPart(c.ID, false, model.Text("fine")))
@@ -289,12 +157,12 @@ func TestABrokenAnswerTellsWhatItCost(t *testing.T) {
 		"overloaded": {Input: 36, Output: 1},
 		"rate":       {Input: 36, Output: 1},
 	} {
-		_, failure := collect(context.Background(), t, replaying(t, bytes.NewReader(fixture(t, name))), hello())
+		_, failure := vendortest.Ask(t, vendor.Replay(t, bytes.NewReader(vendor.Recorded(t, name))), hello())
 		if diff := cmp.Diff(want, failure.Usage); diff != "" {
 			t.Errorf("%s: usage (-want +got):\n%s", name, diff)
 		}
 	}
-	_, failure := collect(context.Background(), t, replaying(t, strings.NewReader("")), hello())
+	_, failure := vendortest.Ask(t, vendor.Replay(t, strings.NewReader("")), hello())
 	if failure.Class != model.StreamInterrupted || failure.Usage != nil {
 		t.Errorf("an empty stream gives %v with the usage %v", failure, failure.Usage)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"pgregory.net/rapid"
 )
@@ -114,9 +115,9 @@ func TestSampling(t *testing.T) {
 // TestThinkingDoesNotBeginBetweenCallsAndResults: the API wants the calls of an
 // answer to follow a thought once there is thinking.
 func TestThinkingDoesNotBeginBetweenCallsAndResults(t *testing.T) {
-	call := model.Message{Role: model.RoleAssistant, Parts: []model.Part{toolCall("a", "look", `{}`)}}
-	thought := model.Message{Role: model.RoleAssistant, Parts: []model.Part{reasoning("x", thinkingMark+"s"), toolCall("a", "look", `{}`)}}
-	redacted := model.Message{Role: model.RoleAssistant, Parts: []model.Part{reasoning("", redactedMark+"s"), toolCall("a", "look", `{}`)}}
+	call := model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("a", "look", `{}`)}}
+	thought := model.Message{Role: model.RoleAssistant, Parts: []model.Part{reasoning("x", thinkingMark+"s"), vendortest.ToolCall("a", "look", `{}`)}}
+	redacted := model.Message{Role: model.RoleAssistant, Parts: []model.Part{reasoning("", redactedMark+"s"), vendortest.ToolCall("a", "look", `{}`)}}
 	result := model.Message{Role: model.RoleTool, Parts: []model.Part{toolResultPart("a", false, model.Text("x"))}}
 	for _, tt := range []struct {
 		name     string

@@ -2,15 +2,11 @@ package google
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
 // chunks is the number of pieces of text in a benchmark's stream.
@@ -30,30 +26,8 @@ func benchmarkStream() []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkStream reads an answer of 50 chunks without a network.
-func BenchmarkStream(b *testing.B) {
-	stream := benchmarkStream()
-	e := offline(b, Config{}, func(r *http.Request) (*http.Response, error) {
-		return streamResponse(r, io.NopCloser(bytes.NewReader(stream))), nil
-	})
-	req := hello()
-	b.ReportAllocs()
-	b.SetBytes(int64(len(stream)))
-	for b.Loop() {
-		texts := 0
-		for ev, err := range e.Stream(context.Background(), req) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			if ev.Type == model.EventText {
-				texts++
-			}
-		}
-		if texts != chunks {
-			b.Fatalf("%d chunks arrive, want %d", texts, chunks)
-		}
-	}
-}
+// BenchmarkStream reads an answer of 50 chunks.
+func BenchmarkStream(b *testing.B) { vendor.Benchmark(b, benchmarkStream(), chunks) }
 
 // BenchmarkChunk translates one chunk.
 func BenchmarkChunk(b *testing.B) {
@@ -71,16 +45,7 @@ func BenchmarkChunk(b *testing.B) {
 
 // BenchmarkEncode encodes a long conversation with tools that are known.
 func BenchmarkEncode(b *testing.B) {
-	req := hello()
-	for range 50 {
-		req.Messages = append(req.Messages, model.User(strings.Repeat("hello ", 80)), model.Assistant(strings.Repeat("well ", 80)))
-	}
-	for i := range 20 {
-		req.Tools = append(req.Tools, model.Tool{
-			Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("what it does ", 10),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("x", 500) + `"}}}`),
-		})
-	}
+	req := vendortest.LongConversation(newModel)
 	e := offline(b, Config{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -3,6 +3,7 @@ package google
 import (
 	"testing"
 
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -77,7 +78,7 @@ func TestEffort(t *testing.T) {
 		} {
 			req := hello()
 			req.Model, req.ReasoningEffort, req.MaxOutputTokens = name, &tt.effort, 7
-			got := mustJSON(t, encoded(t, req).GenerationConfig)
+			got := vendortest.JSON(t, encoded(t, req).GenerationConfig)
 			if want = `{"maxOutputTokens":7` + want + `}`; got != want {
 				t.Errorf("the effort %s is told %s as %s, want %s", tt.effort, name, got, want)
 			}

@@ -1,19 +1,14 @@
 package google
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
 func TestClassify(t *testing.T) {
@@ -56,25 +51,9 @@ func TestClassify(t *testing.T) {
 		{599, `{"error":{"message":{"nested":1},"code":{}}}`, model.Provider, "does not say why"},
 		{400, `{"error":{"status":"INVALID_ARGUMENT"}}`, model.InvalidRequest, "INVALID_ARGUMENT"},
 		{200, body(400, "INVALID_ARGUMENT", "bad", ""), model.InvalidRequest, "bad"},
-		{200, `[{"candidates":[]}]`, model.Provider, "something else than a stream"},
+		{200, `[{"candidates":[]}]`, model.Provider, vendortest.NotAStream},
 	} {
-		t.Run(fmt.Sprintf("%d %.60s", tt.status, tt.body), func(t *testing.T) {
-			e := serve(t, refuseWith(tt.status, tt.body))
-			events, failure := collect(context.Background(), t, e, hello())
-			if failure == nil || len(events) > 0 {
-				t.Fatalf("%d events, no error", len(events))
-			}
-			wantStatus := tt.status
-			if wantStatus == 200 && tt.text == "bad" {
-				wantStatus = 0
-			}
-			if failure.Class != tt.class || failure.Status != wantStatus || !strings.Contains(failure.Message, tt.text) {
-				t.Errorf("the error is %v, want %s: %s", failure, tt.class, tt.text)
-			}
-			if said := fmt.Sprintf("%v %+v %v", failure, failure, failure.Err); strings.Contains(said, testKey) {
-				t.Errorf("the error tells the key: %s", said)
-			}
-		})
+		vendor.CheckRefusal(t, tt.status, tt.body, tt.class, tt.text)
 	}
 }
 
@@ -97,85 +76,22 @@ func TestStreamErrors(t *testing.T) {
 		`"gave up"`:                       model.Provider,
 		`{}`:                              model.Provider,
 	} {
-		e := replaying(t, strings.NewReader(`data: {"error":`+value+"}\n\n"))
-		events, failure := collect(context.Background(), t, e, hello())
+		e := vendor.Replay(t, strings.NewReader(`data: {"error":`+value+"}\n\n"))
+		events, failure := vendortest.Ask(t, e, hello())
 		if failure == nil || failure.Class != want || failure.Message == "" || len(events) > 0 {
 			t.Errorf("%s becomes %v, want the class %s", value, failure, want)
 		}
 	}
 }
 
-// TestSecretsAreKept checks that a server which repeats what it was sent does
-// not get it into a message.
-func TestSecretsAreKept(t *testing.T) {
-	header := "gateway-secret-1"
-	config := Config{APIKey: "plain-secret-0", Headers: map[string]string{"X-Gateway": header, "X-Other": "Token other-secret-2", "X-Short": "v1"}}
-	echo := `bad key plain-secret-0 and AIza****************abcd via ` + header + ` with other-secret-2 at v1`
-	want := `bad key *** and *** via *** with *** at v1`
-	for name, answer := range map[string]http.HandlerFunc{
-		"refusal": refuseWith(401, `{"error":{"message":"`+echo+`"}}`),
-		"stream":  answerWith([]byte(`data: {"error":{"code":401,"message":"` + echo + `"}}` + "\n\n")),
-		"finish":  answerWith([]byte(`data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"` + echo + `"}]}` + "\n\n")),
-	} {
-		e, _ := serveAt(t, config, answer)
-		if _, failure := collect(context.Background(), t, e, hello()); failure == nil || !strings.HasSuffix(failure.Message, want) {
-			t.Errorf("%s: the error is %v", name, failure)
-		}
-	}
-}
-
-// endless is a reader that never ends.
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
-}
-
-// TestEndlessBodies checks that neither a refusal nor an event without end is
-// kept in memory.
-func TestEndlessBodies(t *testing.T) {
-	e := offline(t, Config{}, func(r *http.Request) (*http.Response, error) {
-		res := streamResponse(r, io.NopCloser(io.MultiReader(strings.NewReader(`{"error":"`), endless{})))
-		res.StatusCode = http.StatusInternalServerError
-		return res, nil
-	})
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider {
-		t.Errorf("the error is %v", failure)
-	}
-	e = replaying(t, io.MultiReader(strings.NewReader("data: "), endless{}))
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
+// TestSecretsAreKeptInAFinish checks that a server which repeats the key where
+// it says why the answer ended does not get it into a message.
+func TestSecretsAreKeptInAFinish(t *testing.T) {
+	e := vendor.Replay(t, strings.NewReader(`data: {"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"bad key `+testKey+`"}]}`+"\n\n"))
+	if _, failure := vendortest.Ask(t, e, hello()); failure == nil || !strings.HasSuffix(failure.Message, "bad key ***") {
 		t.Errorf("the error is %v", failure)
 	}
 }
-
-// TestTransportErrors checks errors from below HTTP.
-func TestTransportErrors(t *testing.T) {
-	for _, tt := range []struct {
-		err   error
-		class model.ErrorClass
-	}{
-		{os.ErrDeadlineExceeded, model.Timeout},
-		{&url.Error{Op: "Post", URL: "http://x?key=" + testKey, Err: io.ErrUnexpectedEOF}, model.Provider},
-		{errors.New("proxy says " + testKey), model.Provider},
-	} {
-		e := offline(t, Config{}, func(*http.Request) (*http.Response, error) { return nil, tt.err })
-		_, failure := collect(context.Background(), t, e, hello())
-		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), testKey) {
-			t.Errorf("%v becomes %v", tt.err, failure)
-		}
-	}
-	e := replaying(t, io.MultiReader(bytes.NewReader(fixture(t, "unfinished")), failing{}))
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.StreamInterrupted {
-		t.Errorf("a read that fails becomes %v", failure)
-	}
-}
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
 // TestRetryAfter checks where the vendor tells how long to wait: in the details
 // of its error, else in the header.
@@ -197,13 +113,13 @@ func TestRetryAfter(t *testing.T) {
 		{"12", info(`"-5s"`), 12 * time.Second},
 		{"", info(`"9999999s"`), longestDelay},
 	} {
-		e := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		e := vendor.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if tt.header != "" {
 				w.Header().Set("Retry-After", tt.header)
 			}
-			refuseWith(429, tt.body)(w, r)
+			vendortest.Refuse(429, tt.body)(w, r)
 		})
-		if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.RetryAfter != tt.want {
+		if _, failure := vendortest.Ask(t, e, hello()); failure == nil || failure.RetryAfter != tt.want {
 			t.Errorf("header %q and body %s: the error is %v with a wait of %s, want %s", tt.header, tt.body, failure, failure.RetryAfter, tt.want)
 		}
 	}

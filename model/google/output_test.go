@@ -1,13 +1,13 @@
 package google
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -56,15 +56,15 @@ func TestOutput(t *testing.T) {
 			}
 			// Calls of the past stay, whatever is declared.
 			req.Messages = append(req.Messages,
-				model.Message{Role: model.RoleAssistant, Parts: []model.Part{toolCall("c", "weather", `{}`)}},
-				model.Message{Role: model.RoleTool, Parts: []model.Part{result("c", "weather", false, text("wet"))}})
+				model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("c", "weather", `{}`)}},
+				model.Message{Role: model.RoleTool, Parts: []model.Part{vendortest.ToolResult("c", "weather", false, model.Text("wet"))}})
 			b := encoded(t, req)
 			if len(b.Contents) != 3 {
 				t.Errorf("the conversation has %d contents", len(b.Contents))
 			}
 			g := b.GenerationConfig
-			if native := g != nil && g.ResponseMIMEType == "application/json" && mustJSON(t, g.ResponseJsonSchema) == mustJSON(t, parse(t, outputSchema)); native != tt.native {
-				t.Errorf("the settings are %s", mustJSON(t, g))
+			if native := g != nil && g.ResponseMIMEType == "application/json" && vendortest.JSON(t, g.ResponseJsonSchema) == vendortest.JSON(t, parse(t, outputSchema)); native != tt.native {
+				t.Errorf("the settings are %s", vendortest.JSON(t, g))
 			}
 			var names []string
 			for _, tool := range b.Tools {
@@ -72,15 +72,15 @@ func TestOutput(t *testing.T) {
 					names = append(names, f.Name)
 				}
 			}
-			if got := strings.Join(names, " "); got != tt.declared || mustJSON(t, b.ToolConfig) != tt.config {
-				t.Errorf("told of %q with %s", got, mustJSON(t, b.ToolConfig))
+			if got := strings.Join(names, " "); got != tt.declared || vendortest.JSON(t, b.ToolConfig) != tt.config {
+				t.Errorf("told of %q with %s", got, vendortest.JSON(t, b.ToolConfig))
 			}
 			hidden := strings.Contains(tt.declared, outputFunction)
-			if told := strings.Contains(mustJSON(t, b.SystemInstruction), outputFunction); told != hidden {
-				t.Errorf("the instructions are %s", mustJSON(t, b.SystemInstruction))
+			if told := strings.Contains(vendortest.JSON(t, b.SystemInstruction), outputFunction); told != hidden {
+				t.Errorf("the instructions are %s", vendortest.JSON(t, b.SystemInstruction))
 			}
 			if hidden {
-				if got := mustJSON(t, b.Tools[0].FunctionDeclarations[1].ParametersJsonSchema); got != mustJSON(t, parse(t, outputSchema)) {
+				if got := vendortest.JSON(t, b.Tools[0].FunctionDeclarations[1].ParametersJsonSchema); got != vendortest.JSON(t, parse(t, outputSchema)) {
 					t.Errorf("the function takes %s", got)
 				}
 			}
@@ -93,15 +93,15 @@ func TestOutput(t *testing.T) {
 func TestOutputFunctionHasANameOfItsOwn(t *testing.T) {
 	req := formed()
 	req.Tools = append(req.Tools, model.Tool{Name: "set_model_response"}, model.Tool{Name: "set_model_response_2"})
-	e := serve(t, answerWith([]byte(`data: {"candidates":[{"finishReason":"STOP","content":{"parts":[`+
+	e := vendor.Serve(t, vendortest.Answer([]byte(`data: {"candidates":[{"finishReason":"STOP","content":{"parts":[`+
 		`{"functionCall":{"name":"set_model_response","args":{"a":1}}},`+
 		`{"functionCall":{"name":"set_model_response_3","args":{"city":"Rome"}}}]}}]}`+"\n\n")))
-	events, failure := collect(context.Background(), t, e, req)
+	events, failure := vendortest.Ask(t, e, req)
 	if failure != nil {
 		t.Fatal(failure)
 	}
-	answer := assemble(t, events)
-	want := []model.Part{toolCall("call_0_0", "set_model_response", `{"a":1}`), text(`{"city":"Rome"}`)}
+	answer := vendortest.Assemble(t, events)
+	want := []model.Part{vendortest.ToolCall("call_0_0", "set_model_response", `{"a":1}`), model.Text(`{"city":"Rome"}`)}
 	if diff := cmp.Diff(want, answer.Message().Parts); diff != "" || answer.Reason != model.FinishToolCalls {
 		t.Errorf("the answer ends with %s (-want +got):\n%s", answer.Reason, diff)
 	}
@@ -117,15 +117,15 @@ func TestOutputThatIsNoObject(t *testing.T) {
 		`{"other":1}`:                     `{"other":1}`,
 		`null`:                            `{}`,
 	} {
-		e := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			answerWith([]byte(`data: {"candidates":[{"finishReason":"STOP","content":{"parts":[{"functionCall":{"name":"set_model_response","args":`+args+`}}]}}]}`+"\n\n"))(w, r)
+		e := vendor.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+			vendortest.Answer([]byte(`data: {"candidates":[{"finishReason":"STOP","content":{"parts":[{"functionCall":{"name":"set_model_response","args":`+args+`}}]}}]}`+"\n\n"))(w, r)
 		})
-		events, failure := collect(context.Background(), t, e, req)
-		if failure != nil || assemble(t, events).Text() != want || events[len(events)-1].Reason != model.FinishStop {
+		events, failure := vendortest.Ask(t, e, req)
+		if failure != nil || vendortest.Assemble(t, events).Text() != want || events[len(events)-1].Reason != model.FinishStop {
 			t.Errorf("the arguments %s become %v, %v", args, events, failure)
 		}
 	}
-	got := mustJSON(t, encoded(t, req).Tools[0].FunctionDeclarations[1].ParametersJsonSchema)
+	got := vendortest.JSON(t, encoded(t, req).Tools[0].FunctionDeclarations[1].ParametersJsonSchema)
 	want := `{"$defs":{"n":{"type":"integer"}},"properties":{"answer":{"items":{"$ref":"#/$defs/n"},"type":"array"}},"required":["answer"],"type":"object"}`
 	if got != want {
 		t.Errorf("the function takes %s, want %s", got, want)

@@ -1,13 +1,12 @@
 package google
 
 import (
-	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -31,12 +30,12 @@ func conversation(name string) *model.Request {
 			{Role: model.RoleAssistant, Parts: []model.Part{
 				reasoning("Think.", ""), model.Text("Let me see."), reasoning("", "gemini:text:c2lnLXRleHQ="),
 				reasoning("Go.", "gemini:call:c2lnLWNhbGw="),
-				toolCall("call_0_0", "look", `{"x":9007199254740993,"y":"<b>"}`), toolCall("call_0_1", "look", ``), toolCall("call_0_2", "look", `{"broken`),
+				vendortest.ToolCall("call_0_0", "look", `{"x":9007199254740993,"y":"<b>"}`), vendortest.ToolCall("call_0_1", "look", ``), vendortest.ToolCall("call_0_2", "look", `{"broken`),
 			}},
 			{Role: model.RoleTool, Parts: []model.Part{
-				result("call_0_0", "look", false, model.Text("A "), model.Text("cat.")),
-				result("call_0_1", "", true, model.Text("no such file")),
-				result("call_0_2", "look", true),
+				vendortest.ToolResult("call_0_0", "look", false, model.Text("A "), model.Text("cat.")),
+				vendortest.ToolResult("call_0_1", "", true, model.Text("no such file")),
+				vendortest.ToolResult("call_0_2", "look", true),
 			}},
 			model.System("Time is short."),
 			{Role: model.RoleAssistant, Parts: []model.Part{reasoning("Cut off.", "")}},
@@ -57,20 +56,16 @@ func conversation(name string) *model.Request {
 	}
 }
 
-func result(id, name string, failed bool, content ...model.Part) model.Part {
-	return model.Part{Type: model.PartToolResult, ToolResult: &model.ToolResult{CallID: id, Name: name, Content: content, IsError: failed}}
-}
-
 // sent returns the body of a request, checked as the vendor would.
 func sent(t testing.TB, req *model.Request) string {
 	t.Helper()
-	before := mustJSON(t, req)
+	before := vendortest.JSON(t, req)
 	data, err := offline(t, Config{}, nil).encode(req, formOf(req))
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkBody(t, data)
-	if after := mustJSON(t, req); after != before {
+	if after := vendortest.JSON(t, req); after != before {
 		t.Errorf("the request was modified:\n%s\n%s", before, after)
 	}
 	return string(data)
@@ -117,17 +112,7 @@ func TestRequestBody(t *testing.T) {
 		newModel: `"thinkingLevel":"LOW"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			bodies := make(chan []byte, 1)
-			e, _ := serveAt(t, Config{APIKey: testKey}, func(w http.ResponseWriter, r *http.Request) {
-				body := checkRequest(t, r)
-				checkBody(t, body)
-				bodies <- body
-				answerWith(fixture(t, "text"))(w, r)
-			})
-			if _, failure := collect(context.Background(), t, e, conversation(name)); failure != nil {
-				t.Fatal(failure)
-			}
-			body := string(<-bodies)
+			body := vendor.Sent(t, conversation(name))
 			want := strings.Replace(wholeBody, "THINKING", thinking, 1)
 			if diff := cmp.Diff(parse(t, want), parse(t, body)); diff != "" {
 				t.Errorf("body (-want +got):\n%s", diff)
@@ -156,22 +141,22 @@ func TestSignatures(t *testing.T) {
 		parts    []model.Part
 		new, old string
 	}{
-		{"of a call", []model.Part{reasoning("x", "gemini:call:YQ=="), toolCall("c", "look", "")},
+		{"of a call", []model.Part{reasoning("x", "gemini:call:YQ=="), vendortest.ToolCall("c", "look", "")},
 			call + `,"thoughtSignature":"YQ=="}`, call + `,"thoughtSignature":"YQ=="}`},
-		{"of the second call", []model.Part{toolCall("c", "look", ""), reasoning("", "gemini:call:YQ=="), toolCall("c", "look", "")},
+		{"of the second call", []model.Part{vendortest.ToolCall("c", "look", ""), reasoning("", "gemini:call:YQ=="), vendortest.ToolCall("c", "look", "")},
 			call + skip + `,` + call + `,"thoughtSignature":"YQ=="}`, call + `},` + call + `,"thoughtSignature":"YQ=="}`},
-		{"of a text ahead of a call", []model.Part{text("a"), reasoning("", "gemini:text:YQ=="), toolCall("c", "look", "")},
+		{"of a text ahead of a call", []model.Part{model.Text("a"), reasoning("", "gemini:text:YQ=="), vendortest.ToolCall("c", "look", "")},
 			`{"text":"a","thoughtSignature":"YQ=="},` + call + skip, `{"text":"a","thoughtSignature":"YQ=="},` + call + `}`},
-		{"of one text of two", []model.Part{text("a"), reasoning("", "gemini:text:YQ=="), text("b")},
+		{"of one text of two", []model.Part{model.Text("a"), reasoning("", "gemini:text:YQ=="), model.Text("b")},
 			`{"text":"a","thoughtSignature":"YQ=="},{"text":"b"}`, `{"text":"a","thoughtSignature":"YQ=="},{"text":"b"}`},
-		{"of a call that is gone", []model.Part{reasoning("", "gemini:call:YQ=="), text("b"), toolCall("c", "look", "")},
+		{"of a call that is gone", []model.Part{reasoning("", "gemini:call:YQ=="), model.Text("b"), vendortest.ToolCall("c", "look", "")},
 			`{"text":"b"},` + call + skip, `{"text":"b"},` + call + `}`},
-		{"of a text that is gone", []model.Part{reasoning("", "gemini:text:YQ=="), text("b")}, `{"text":"b"}`, `{"text":"b"}`},
-		{"another vendor's", []model.Part{reasoning("x", "gAAAA"), text("b"), toolCall("c", "look", ""), toolCall("c", "look", "")},
+		{"of a text that is gone", []model.Part{reasoning("", "gemini:text:YQ=="), model.Text("b")}, `{"text":"b"}`, `{"text":"b"}`},
+		{"another vendor's", []model.Part{reasoning("x", "gAAAA"), model.Text("b"), vendortest.ToolCall("c", "look", ""), vendortest.ToolCall("c", "look", "")},
 			`{"text":"b"},` + call + skip + `,` + call + `}`, `{"text":"b"},` + call + `},` + call + `}`},
-		{"in another alphabet", []model.Part{reasoning("", "gemini:call:-_8"), toolCall("c", "look", "")},
+		{"in another alphabet", []model.Part{reasoning("", "gemini:call:-_8"), vendortest.ToolCall("c", "look", "")},
 			call + `,"thoughtSignature":"+/8="}`, call + `,"thoughtSignature":"+/8="}`},
-		{"damaged", []model.Part{reasoning("x", "gemini:call:%%"), toolCall("c", "look", "")}, call + skip, call + `}`},
+		{"damaged", []model.Part{reasoning("x", "gemini:call:%%"), vendortest.ToolCall("c", "look", "")}, call + skip, call + `}`},
 	} {
 		for name, want := range map[string]string{newModel: tt.new, oldModel: tt.old} {
 			req := hello()
@@ -188,12 +173,12 @@ func TestSignatures(t *testing.T) {
 // TestAnswersGoBackAsTheyCame checks that the parts of a streamed answer come
 // back to the vendor with their signatures and arguments, digit for digit.
 func TestAnswersGoBackAsTheyCame(t *testing.T) {
-	events, failure := collect(context.Background(), t, serve(t, answerWith(fixture(t, "calls"))), hello())
+	events, failure := vendortest.Ask(t, vendor.Serve(t, vendortest.Answer(vendor.Recorded(t, "calls"))), hello())
 	if failure != nil {
 		t.Fatal(failure)
 	}
 	req := hello()
-	req.Messages = append(req.Messages, assemble(t, events).Message())
+	req.Messages = append(req.Messages, vendortest.Assemble(t, events).Message())
 	got := parse(t, sent(t, req)).(map[string]any)["contents"].([]any)[1]
 	want := parse(t, `{"role":"model","parts":[{"text":"Looking."},
 		{"functionCall":{"id":"call_0_0","name":"weather","args":{"city":"Paris","station":9007199254740993}},"thoughtSignature":"c2lnLWNhbGw="},
@@ -227,17 +212,17 @@ func TestResults(t *testing.T) {
 		{oldModel, blobs, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":"a cat"}}}]},
 			{"role":"user","parts":[` + image + `,` + file + `]}]`},
 		{newModel, nil, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":""}}}]}]`},
-		{newModel, []model.Part{text(` {"a": 9007199254740993, "b": "<"}`)},
+		{newModel, []model.Part{model.Text(` {"a": 9007199254740993, "b": "<"}`)},
 			`[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":{"a":9007199254740993,"b":"<"}}}}]}]`},
-		{newModel, []model.Part{text(`[1]`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":[1]}}}]}]`},
-		{newModel, []model.Part{text(`{"a":`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":"{\"a\":"}}}]}]`},
-		{newModel, []model.Part{text(`17`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":"17"}}}]}]`},
+		{newModel, []model.Part{model.Text(`[1]`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":[1]}}}]}]`},
+		{newModel, []model.Part{model.Text(`{"a":`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":"{\"a\":"}}}]}]`},
+		{newModel, []model.Part{model.Text(`17`)}, `[{"role":"user","parts":[{"functionResponse":{"id":"c","name":"look","response":{"output":"17"}}}]}]`},
 	} {
 		req := hello()
 		req.Model = tt.model
 		req.Messages = append(req.Messages,
-			model.Message{Role: model.RoleAssistant, Parts: []model.Part{toolCall("c", "look", `{}`)}},
-			model.Message{Role: model.RoleTool, Parts: []model.Part{result("c", "look", false, tt.content...)}})
+			model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("c", "look", `{}`)}},
+			model.Message{Role: model.RoleTool, Parts: []model.Part{vendortest.ToolResult("c", "look", false, tt.content...)}})
 		got := parse(t, sent(t, req)).(map[string]any)["contents"].([]any)[2:]
 		if diff := cmp.Diff(parse(t, tt.want), any(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.model, diff)
@@ -250,13 +235,13 @@ func TestResults(t *testing.T) {
 func TestResultsOfOneAnswerGoTogether(t *testing.T) {
 	req := hello()
 	req.Messages = append(req.Messages,
-		model.Message{Role: model.RoleAssistant, Parts: []model.Part{toolCall("a", "look", `{}`), toolCall("b", "now", `{}`)}},
-		model.Message{Role: model.RoleTool, Parts: []model.Part{result("a", "look", false, text("1"))}},
-		model.Message{Role: model.RoleTool, Parts: []model.Part{result("b", "", false, text("2"))}},
+		model.Message{Role: model.RoleAssistant, Parts: []model.Part{vendortest.ToolCall("a", "look", `{}`), vendortest.ToolCall("b", "now", `{}`)}},
+		model.Message{Role: model.RoleTool, Parts: []model.Part{vendortest.ToolResult("a", "look", false, model.Text("1"))}},
+		model.Message{Role: model.RoleTool, Parts: []model.Part{vendortest.ToolResult("b", "", false, model.Text("2"))}},
 		model.User("Go on."))
 	contents := encoded(t, req).Contents
 	if len(contents) != 4 || len(contents[2].Parts) != 2 || contents[2].Parts[1].FunctionResponse.Name != "now" {
-		t.Errorf("the contents are %s", mustJSON(t, contents))
+		t.Errorf("the contents are %s", vendortest.JSON(t, contents))
 	}
 }
 
@@ -271,12 +256,12 @@ func TestToolChoice(t *testing.T) {
 		req := conversation(newModel)
 		req.ToolChoice = choice
 		b := encoded(t, req)
-		if got := mustJSON(t, b.ToolConfig); got != want || len(b.Tools) != 1 || len(b.Tools[0].FunctionDeclarations) != 2 {
-			t.Errorf("the choice %+v is told as %s with %s", choice, got, mustJSON(t, b.Tools))
+		if got := vendortest.JSON(t, b.ToolConfig); got != want || len(b.Tools) != 1 || len(b.Tools[0].FunctionDeclarations) != 2 {
+			t.Errorf("the choice %+v is told as %s with %s", choice, got, vendortest.JSON(t, b.Tools))
 		}
 		req.Tools = nil
 		if b := encoded(t, req); b.ToolConfig != nil || b.Tools != nil {
-			t.Errorf("the choice %+v without tools is told as %s", choice, mustJSON(t, b))
+			t.Errorf("the choice %+v without tools is told as %s", choice, vendortest.JSON(t, b))
 		}
 	}
 }

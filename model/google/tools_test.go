@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
 // TestDeclarations checks what is told of a tool.
@@ -39,26 +39,7 @@ func TestDeclarations(t *testing.T) {
 		req.Tools = []model.Tool{tool}
 		_, err := offline(t, Config{}, nil).encode(req, form{})
 		if failure := model.AsError(err); failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "broken") {
-			t.Errorf("the tool %s gives %v", mustJSON(t, string(tool.Parameters)), err)
+			t.Errorf("the tool %s gives %v", vendortest.JSON(t, string(tool.Parameters)), err)
 		}
-	}
-}
-
-// TestToolsAreEncodedOnce checks that requests share what was made of a set.
-func TestToolsAreEncodedOnce(t *testing.T) {
-	e, req := offline(t, Config{}, nil), formed()
-	first, err := e.tools.Encoded(req.Tools)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := string(first)
-	for range 2 {
-		if _, err := e.encode(req, formOf(req)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	again, err := e.tools.Encoded(req.Tools)
-	if err != nil || unsafe.SliceData(again) != unsafe.SliceData(first) || string(again) != before {
-		t.Errorf("the set is encoded again as %s (%v)", again, err)
 	}
 }

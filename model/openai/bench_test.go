@@ -1,16 +1,11 @@
 package openai
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
 // deltas is the number of pieces of text in a benchmark's stream.
@@ -41,77 +36,11 @@ func benchmarkStream(api API) []byte {
 	return []byte(b.String())
 }
 
-func drainStream(b *testing.B, e *Executor, req *model.Request) {
-	b.Helper()
-	texts := 0
-	for ev, err := range e.Stream(context.Background(), req) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		if ev.Type == model.EventText {
-			texts++
-		}
-	}
-	if texts != deltas {
-		b.Fatalf("%d deltas arrive, want %d", texts, deltas)
-	}
-}
-
-// BenchmarkLoopback streams an answer of 50 deltas over loopback.
-func BenchmarkLoopback(b *testing.B) {
-	for _, api := range []API{Responses, ChatCompletions} {
-		b.Run(string(api), func(b *testing.B) {
-			answer := answerWith(bytes.SplitAfter(benchmarkStream(api), []byte("\n\n"))...)
-			e, _ := serveAt(b, Config{APIKey: testKey, API: api}, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				answer(w, r)
-			})
-			req := hello()
-			b.ReportAllocs()
-			for b.Loop() {
-				drainStream(b, e, req)
-			}
-		})
-	}
-}
-
-// BenchmarkStream is the same without a network: what is left is ours and the
-// SDK's.
+// BenchmarkStream streams an answer of 50 deltas.
 func BenchmarkStream(b *testing.B) {
-	for _, api := range []API{Responses, ChatCompletions} {
-		b.Run(string(api), func(b *testing.B) {
-			stream := benchmarkStream(api)
-			e := offline(b, Config{API: api}, func(r *http.Request) (*http.Response, error) {
-				return streamResponse(r, io.NopCloser(bytes.NewReader(stream))), nil
-			})
-			req := hello()
-			b.ReportAllocs()
-			for b.Loop() {
-				drainStream(b, e, req)
-			}
-		})
+	for api, v := range vendors {
+		b.Run(string(api), func(b *testing.B) { v.Benchmark(b, benchmarkStream(api), deltas) })
 	}
-}
-
-// longConversation is a request of 101 messages.
-func longConversation() *model.Request {
-	req := &model.Request{Model: "gpt-6-astra", Messages: []model.Message{model.System("Be brief.")}}
-	for range 50 {
-		req.Messages = append(req.Messages, model.User(strings.Repeat("hello ", 80)), model.Assistant(strings.Repeat("well ", 80)))
-	}
-	return req
-}
-
-// manyTools are 20 tools with schemas of some size.
-func manyTools() []model.Tool {
-	list := make([]model.Tool, 20)
-	for i := range list {
-		list[i] = model.Tool{
-			Name: fmt.Sprintf("tool_%d", i), Description: strings.Repeat("what it does ", 10),
-			Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("x", 500) + `"}}}`),
-		}
-	}
-	return list
 }
 
 // BenchmarkEncode encodes a long conversation with tools that are known.
@@ -119,8 +48,7 @@ func BenchmarkEncode(b *testing.B) {
 	for _, api := range []API{Responses, ChatCompletions} {
 		b.Run(string(api), func(b *testing.B) {
 			e := offline(b, Config{API: api}, nil)
-			req := longConversation()
-			req.Tools = manyTools()
+			req := vendortest.LongConversation(testModel)
 			b.ReportAllocs()
 			for b.Loop() {
 				body, err := e.encode(req, concessions{})

@@ -1,83 +1,22 @@
 package openai
 
 import (
-	"encoding/json"
-	"errors"
-	"strings"
 	"testing"
-
-	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/model"
 )
 
+// TestValidate checks the settings that other vendors have not.
 func TestValidate(t *testing.T) {
-	headers := func(name, value string) Config { return Config{Headers: map[string]string{name: value}} }
 	for _, tt := range []struct {
-		config Config
-		path   string
-		text   string
+		config     Config
+		path, said string
 	}{
-		{Config{}, "", ""},
-		{Config{APIKey: "k", BaseURL: "http://[::1]:8080/v1", API: ChatCompletions, Headers: map[string]string{"X-A": "b c\td"}, ReasoningSummary: "concise"}, "", ""},
-		{headers("Authorization", "Bearer x"), "", ""},
-		{Config{BaseURL: "api.openai.com/v1"}, "base_url", "http://"},
-		{Config{BaseURL: "ftp://x"}, "base_url", "http://"},
-		{Config{BaseURL: "http://"}, "base_url", "names no host"},
-		{Config{BaseURL: "http://:80"}, "base_url", "names no host"},
-		{Config{BaseURL: "http://u:secret@x"}, "base_url", "user or password"},
-		{Config{BaseURL: "http://x?secret=1"}, "base_url", "query"},
-		{Config{BaseURL: "http://x?"}, "base_url", "query"},
-		{Config{BaseURL: "http://x#secret"}, "base_url", "fragment"},
-		{Config{BaseURL: "http://x/%zzsecret"}, "base_url", "does not parse"},
+		{Config{API: ChatCompletions, ReasoningSummary: "concise"}, "", ""},
+		{Config{API: Responses, Organization: "org-1", Project: "proj-1"}, "", ""},
 		{Config{API: "assistants"}, "api", `"assistants"`},
 		{Config{ReasoningSummary: "long"}, "reasoning_summary", `"long"`},
-		{Config{APIKey: "secret\n"}, "api_key", "line break"},
-		{Config{APIKey: "***"}, "api_key", "placeholder"},
 		{Config{Organization: "a\nb"}, "organization", "line break"},
 		{Config{Project: "a\x00b"}, "project", "line break"},
-		{headers("X-A", "secret\r\nX-B: c"), "headers.X-A", "line break"},
-		{headers("X-A", "***"), "headers.X-A", "placeholder"},
-		{headers("", "secret"), `headers[""]`, "no name"},
-		{headers("X A", "secret"), `headers["X A"]`, "no name"},
-		{headers("host", "secret"), "headers.host", "runtime's"},
-		{headers("content-type", "secret"), "headers.content-type", "runtime's"},
-		{Config{APIKey: "k", Headers: map[string]string{"authorization": "secret"}}, "headers.authorization", "contradicts"},
 	} {
-		list := tt.config.Validate()
-		switch {
-		case tt.path == "" && len(list) == 0:
-		case len(list) != 1 || list[0].Path != tt.path || !strings.Contains(list[0].Message, tt.text) || list[0].Severity != diag.Error:
-			t.Errorf("%+v: the findings are %v, want one at %s that says %q", tt.config, list, tt.path, tt.text)
-		case strings.Contains(list[0].Error(), "secret"):
-			t.Errorf("the finding tells a secret: %v", list[0])
-		}
-		_, err := New(model.Settings{ID: "p"}, &tt.config)
-		if (err != nil) != (tt.path != "") || len(diag.FromError(err)) != len(list) {
-			t.Errorf("%+v: New returns %v", tt.config, err)
-		}
-	}
-}
-
-// TestConfigIsShownWithoutSecrets checks the JSON form, as it is logged.
-func TestConfigIsShownWithoutSecrets(t *testing.T) {
-	c := Config{APIKey: "topsecret", BaseURL: "http://x", Headers: map[string]string{"X-A": "topsecret"}}
-	for _, v := range []any{c, &c, map[string]any{"p": c}} {
-		data, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(data), "topsecret") || !strings.Contains(string(data), `"X-A":"***"`) {
-			t.Errorf("the configuration is shown as %s", data)
-		}
-	}
-	if c.Headers["X-A"] != "topsecret" {
-		t.Error("showing the configuration changed it")
-	}
-	var empty Config
-	if data, err := json.Marshal(empty); err != nil || string(data) != "{}" {
-		t.Errorf("the empty configuration is shown as %s, %v", data, err)
-	}
-	if err := errors.Join(empty.Validate().Err()); err != nil {
-		t.Error(err)
+		vendors[Responses].CheckConfig(t, &tt.config, tt.path, tt.said)
 	}
 }

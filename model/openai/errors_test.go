@@ -1,20 +1,11 @@
 package openai
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
-	"net/url"
-	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendortest"
 )
 
 func TestClassify(t *testing.T) {
@@ -63,119 +54,10 @@ func TestClassify(t *testing.T) {
 		{529, `{"error":"busy"}`, model.Overloaded, "busy"},
 		{599, `{"error":{"message":{"nested":1},"code":{}}}`, model.Provider, "does not say why"},
 		{200, `{"error":{"message":"bad","code":"context_length_exceeded"}}`, model.ContextOverflow, "bad"},
-		{200, `{"id":"chatcmpl-1","object":"chat.completion"}`, model.Provider, "something else than a stream"},
+		{200, `{"id":"chatcmpl-1","object":"chat.completion"}`, model.Provider, vendortest.NotAStream},
 	} {
-		t.Run(fmt.Sprintf("%d %.40s", tt.status, tt.body), func(t *testing.T) {
-			for _, api := range []API{Responses, ChatCompletions} {
-				e := serve(t, api, refuseWith(tt.status, tt.body))
-				events, failure := collect(context.Background(), t, e, hello())
-				if failure == nil || len(events) > 0 {
-					t.Fatalf("%d events, no error", len(events))
-				}
-				wantStatus := tt.status
-				if wantStatus == 200 {
-					wantStatus = 0
-				}
-				if failure.Class != tt.class || failure.Status != wantStatus && tt.text != "something else than a stream" || !strings.Contains(failure.Message, tt.text) {
-					t.Errorf("the error is %v, want %s: %s", failure, tt.class, tt.text)
-				}
-				if said := fmt.Sprintf("%v %+v %v", failure, failure, failure.Err); strings.Contains(said, testKey) || strings.Contains(said, "sk-te") {
-					t.Errorf("the error tells the key: %s", said)
-				}
-			}
-		})
-	}
-}
-
-// TestSecretsAreKept checks that a server which repeats what it was sent does
-// not get it into a message.
-func TestSecretsAreKept(t *testing.T) {
-	header := "gateway-secret-1"
-	config := Config{APIKey: testKey, Headers: map[string]string{"X-Gateway": header, "X-Other": "Token other-secret-2", "X-Short": "v1"}}
-	echo := `bad key ` + testKey + ` and sk-proj-****************abcd via ` + header + ` with other-secret-2 at v1`
-	want := `bad key *** and *** via *** with *** at v1`
-	for name, answer := range map[string]http.HandlerFunc{
-		"refusal": refuseWith(401, `{"error":{"message":"`+echo+`"}}`),
-		"stream":  answerWith([]byte("event: error\ndata: {\"type\":\"error\",\"message\":\"" + echo + "\"}\n\n")),
-	} {
-		e, _ := serveAt(t, config, answer)
-		if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Message != want {
-			t.Errorf("%s: the error is %v", name, failure)
-		}
-	}
-}
-
-// TestLongRefusal checks that a refusal without end is cut.
-func TestLongRefusal(t *testing.T) {
-	e := offline(t, Config{}, func(r *http.Request) (*http.Response, error) {
-		res := streamResponse(r, io.NopCloser(io.MultiReader(strings.NewReader(`{"error":"`), endless{})))
-		res.StatusCode = http.StatusInternalServerError
-		return res, nil
-	})
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider {
-		t.Errorf("the error is %v", failure)
-	}
-}
-
-// endless is a reader that never ends.
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
-}
-
-// TestEventTooLarge checks that an event without end is not kept in memory.
-func TestEventTooLarge(t *testing.T) {
-	e := replaying(t, Responses, io.MultiReader(strings.NewReader("data: "), endless{}))
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
-		t.Errorf("the error is %v", failure)
-	}
-}
-
-// TestTransportErrors checks errors from below HTTP.
-func TestTransportErrors(t *testing.T) {
-	for _, tt := range []struct {
-		err   error
-		class model.ErrorClass
-	}{
-		{os.ErrDeadlineExceeded, model.Timeout},
-		{&url.Error{Op: "Post", URL: "http://x?key=" + testKey, Err: io.ErrUnexpectedEOF}, model.Provider},
-		{errors.New("proxy says " + testKey), model.Provider},
-	} {
-		e := offline(t, Config{}, func(*http.Request) (*http.Response, error) { return nil, tt.err })
-		_, failure := collect(context.Background(), t, e, hello())
-		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), testKey) {
-			t.Errorf("%v becomes %v", tt.err, failure)
-		}
-	}
-	stream := fixture(t, Responses, "text")
-	e := replaying(t, Responses, io.MultiReader(bytes.NewReader(stream[:len(stream)/2]), failing{}))
-	if _, failure := collect(context.Background(), t, e, hello()); failure == nil || failure.Class != model.StreamInterrupted {
-		t.Errorf("a read that fails becomes %v", failure)
-	}
-}
-
-type failing struct{}
-
-func (failing) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
-
-// TestRetryAfter checks that what a server asks to wait reaches the caller, in
-// both forms.
-func TestRetryAfter(t *testing.T) {
-	for name, header := range map[string]http.Header{
-		"seconds": {"Retry-After": {"12"}}, "milliseconds": {"Retry-After": {"1"}, "Retry-After-Ms": {"12000"}},
-		"date": {"Retry-After": {time.Now().Add(12500 * time.Millisecond).UTC().Format(http.TimeFormat)}},
-	} {
-		e := serve(t, ChatCompletions, func(w http.ResponseWriter, r *http.Request) {
-			maps.Copy(w.Header(), header)
-			refuseWith(429, `{}`)(w, r)
-		})
-		_, failure := collect(context.Background(), t, e, hello())
-		if failure == nil || failure.RetryAfter.Round(2*time.Second) != 12*time.Second {
-			t.Errorf("%s: the error is %v, wait %v", name, failure, failure.RetryAfter)
+		for _, v := range vendors {
+			v.CheckRefusal(t, tt.status, tt.body, tt.class, tt.text)
 		}
 	}
 }

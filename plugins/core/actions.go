@@ -57,13 +57,24 @@ func (LoopActions) Register(r *plugins.Registrar) error {
 	r.StateKey(lasting)
 	r.StateKey(sent)
 	r.Hook(plugins.BeforeInference, addLasting)
-	plugins.HandleAction(r, AddContextMessage, plugins.BeforeInference, addContext)
-	plugins.HandleAction(r, RemoveContextMessage, plugins.BeforeInference, removeContext)
-	plugins.HandleAction(r, SetInferenceOverride, plugins.BeforeInference, setOverride)
-	plugins.HandleAction(r, ExcludeTool, plugins.BeforeInference, excludeTool)
-	plugins.HandleAction(r, IncludeOnlyTools, plugins.BeforeInference, includeOnly)
-	plugins.HandleAction(r, HandOff, plugins.StepEnd, handOff)
+	for _, a := range loopActions {
+		r.ActionHandler(a.key, a.phase, a.handle)
+	}
 	return nil
+}
+
+// loopActions are the handlers, made once: every turn registers them.
+var loopActions = []struct {
+	key    string
+	phase  plugins.Phase
+	handle plugins.ActionHandler
+}{
+	{AddContextMessage, plugins.BeforeInference, plugins.HandlerOf(addContext)},
+	{RemoveContextMessage, plugins.BeforeInference, plugins.HandlerOf(removeContext)},
+	{SetInferenceOverride, plugins.BeforeInference, plugins.HandlerOf(setOverride)},
+	{ExcludeTool, plugins.BeforeInference, plugins.HandlerOf(excludeTool)},
+	{IncludeOnlyTools, plugins.BeforeInference, plugins.HandlerOf(includeOnly)},
+	{HandOff, plugins.StepEnd, plugins.HandlerOf(handOff)},
 }
 
 func setOverride(_ context.Context, p *plugins.PhaseContext, o Override) error {

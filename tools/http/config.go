@@ -6,6 +6,11 @@
 // place it was given (it is escaped for where it stands), the host is fixed,
 // redirects are not followed, and addresses of the runtime's own network are
 // refused unless the configuration allows them.
+//
+// A request says which trace it is part of (traceparent, tracestate), but never
+// carries baggage. One that is not for reading says which call it belongs to
+// (Idempotency-Key), so that a server can tell a call that is repeated after a
+// crash from another one. Headers that the configuration sets stay as they are.
 package httptool
 
 import (

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,11 +35,6 @@ type city struct {
 	Degrees int    `json:"degrees"`
 }
 
-// ticket has a number that is no float.
-type ticket struct {
-	Number int64 `json:"number"`
-}
-
 // newFake returns a server with a tool for everything that tests look at.
 func newFake() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1.2.3"}, nil)
@@ -52,10 +46,10 @@ func newFake() *mcp.Server {
 		func(_ context.Context, _ *mcp.CallToolRequest, in echoed) (*mcp.CallToolResult, city, error) {
 			return nil, city{in.Text, 21}, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "ticket", Description: "Opens a ticket."},
-		func(context.Context, *mcp.CallToolRequest, echoed) (*mcp.CallToolResult, ticket, error) {
-			return nil, ticket{math.MaxInt64}, nil
-		})
+	plainTool(s, "ticket", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		const number = `{"number":9223372036854775807}`
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: number}}, StructuredContent: json.RawMessage(number)}, nil
+	})
 	plainTool(s, "metadata", func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: r.Params.Meta}, nil
 	})

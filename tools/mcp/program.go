@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -29,6 +28,9 @@ const (
 	errorLimit = 2 << 10
 )
 
+// errUnread says that a program does not take what is written to it.
+var errUnread = errors.New("the program does not read its input")
+
 // program carries a session over the standard input and output of a program.
 type program struct {
 	config *Config
@@ -41,7 +43,10 @@ type program struct {
 	cmd     *exec.Cmd
 	stopped bool
 	input   *os.File
+	output  *os.File
 	stderr  process.Tail
+	// unread tells that the program has left its input unread for too long.
+	unread bool
 	// exited is closed when the program and all that it started are gone; err
 	// is how it ended then.
 	exited chan struct{}
@@ -50,32 +55,31 @@ type program struct {
 
 // Connect starts the program.
 func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
-	output, err := p.start()
-	if err != nil {
+	if err := p.start(); err != nil {
 		return nil, err
 	}
-	transport := mcp.IOTransport{Reader: output, Writer: &input{p.input, p.writeTime}, MaxLineLength: maxMessage}
+	transport := mcp.IOTransport{Reader: p.output, Writer: &input{p.input, p}, MaxLineLength: maxMessage}
 	return transport.Connect(ctx)
 }
 
-// start starts the program and returns its output.
-func (p *program) start() (io.ReadCloser, error) {
+// start starts the program.
+func (p *program) start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		return nil, ErrClosed
+		return ErrClosed
 	}
 	path, err := process.Find(p.config.Command[0], p.config.Dir, p.config.Env)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	theirIn, ourIn, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ourOut, theirOut, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, theirIn.Close(), ourIn.Close())
+		return errors.Join(err, theirIn.Close(), ourIn.Close())
 	}
 	cmd := exec.Command(path, p.config.Command[1:]...) //nolint:gosec // the configuration says what runs
 	cmd.Args[0] = p.config.Command[0]
@@ -89,11 +93,11 @@ func (p *program) start() (io.ReadCloser, error) {
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
 		_, _ = ourIn.Close(), ourOut.Close()
-		return nil, process.Refused(p.config.Command[0], p.config.Dir, err)
+		return process.Refused(p.config.Command[0], p.config.Dir, err)
 	}
-	p.cmd, p.input, p.exited = cmd, ourIn, make(chan struct{})
+	p.cmd, p.input, p.output, p.exited = cmd, ourIn, ourOut, make(chan struct{})
 	go p.reap()
-	return ourOut, nil
+	return nil
 }
 
 // reap waits for the program's end, which stop brings about at the latest, and
@@ -126,13 +130,26 @@ func (p *program) stop() {
 	<-p.exited
 }
 
+// giveUp ends the session with a program that does not read its input: part of a
+// message may have been written, so no other can follow. The session and the
+// calls that wait for answers learn of it by the end of the output.
+func (p *program) giveUp() {
+	p.mu.Lock()
+	p.unread = true
+	p.mu.Unlock()
+	_ = p.output.Close()
+}
+
 // explain adds how the program ended, and what it said last.
 func (p *program) explain(err error) error {
 	p.mu.Lock()
-	started := p.cmd != nil
+	started, unread := p.cmd != nil, p.unread
 	p.mu.Unlock()
 	if !started {
 		return err
+	}
+	if unread {
+		err = errUnread
 	}
 	said := p.stderr.Text()
 	if said != "" {
@@ -153,18 +170,18 @@ func (p *program) explain(err error) error {
 // writing fail rather than wait for ever.
 type input struct {
 	*os.File
-	// limit is how long writing one message may take.
-	limit time.Duration
+	program *program
 }
 
 // Write writes a message.
 func (w *input) Write(data []byte) (int, error) {
-	if err := w.SetWriteDeadline(time.Now().Add(w.limit)); err != nil {
+	if err := w.SetWriteDeadline(time.Now().Add(w.program.writeTime)); err != nil {
 		return 0, err
 	}
 	n, err := w.File.Write(data)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errors.New("the program does not read its input")
+		w.program.giveUp()
+		return n, errUnread
 	}
 	return n, err
 }

@@ -207,16 +207,17 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// More than a pipe holds is never written to a program that does not read.
+// Both calls end with the session: the one that cannot be written, and the one
+// that was read and gets no answer.
 func TestAProgramThatStopsReading(t *testing.T) {
 	t.Parallel()
 	c := local(t, `tools/list {"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`+"\ntools/call stop")
 	s := start(t, c)
-	s.writeTime = 100 * time.Millisecond
+	s.writeTime = 500 * time.Millisecond
 	if err := s.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	large := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+	large := `{"text":"` + strings.Repeat("x", 256<<10) + `"}`
 	var running sync.WaitGroup
 	for range 2 { // the program reads the first call, whichever it is
 		running.Go(func() {

@@ -1,0 +1,190 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// generator makes documents from a schema: mostly valid ones, each mistake
+// with a small probability.
+type generator struct {
+	t    *rapid.T
+	defs map[string]any
+}
+
+func (g *generator) odd() bool { return rapid.IntRange(0, 40).Draw(g.t, "odd") == 0 }
+
+func (g *generator) pick(list []any) any {
+	return list[rapid.IntRange(0, len(list)-1).Draw(g.t, "pick")]
+}
+
+// scalars are values of any type that a field may be given by mistake.
+var scalars = []any{nil, true, 3, -1, 1.5, "text", "${X}", "10s", "", []any{}, []any{"a"}, map[string]any{}, map[string]any{"bogus": 1}}
+
+func (g *generator) value(schema any, depth int) any {
+	s, ok := schema.(map[string]any)
+	if !ok || len(s) == 0 || g.odd() {
+		return g.pick(scalars)
+	}
+	if ref, ok := s["$ref"].(string); ok {
+		return g.value(g.defs[strings.TrimPrefix(ref, "#/$defs/")], depth)
+	}
+	if any, ok := s["anyOf"].([]any); ok {
+		return g.value(g.pick(any), depth)
+	}
+	if values, ok := s["enum"].([]any); ok {
+		return g.pick(values)
+	}
+	if v, ok := s["const"]; ok {
+		return v
+	}
+	switch typ := s["type"].(type) {
+	case []any:
+		return g.typed(g.pick(typ).(string), s, depth)
+	case string:
+		return g.typed(typ, s, depth)
+	}
+	return g.pick(scalars)
+}
+
+func (g *generator) typed(typ string, s map[string]any, depth int) any {
+	switch typ {
+	case "null":
+		return nil
+	case "boolean":
+		return rapid.Bool().Draw(g.t, "bool")
+	case "integer", "number":
+		v := rapid.IntRange(0, 300).Draw(g.t, "number")
+		if least, ok := s["minimum"].(float64); ok && !g.odd() {
+			v = max(v, int(math.Ceil(least)))
+		}
+		if most, ok := s["maximum"].(float64); ok && !g.odd() {
+			v = min(v, int(most))
+		}
+		return v
+	case "string":
+		pattern, _ := s["pattern"].(string)
+		for _, text := range []string{"10s", "http://x", "${X}"} {
+			if pattern != "" && regexp.MustCompile(pattern).MatchString(text) {
+				return text
+			}
+		}
+		return rapid.SampledFrom([]string{"a", "b c", "x: y", "[", "${X}", "$$", "é", "null", "1", "2024-10-01", " x ", "a\nb"}).Draw(g.t, "text")
+	case "array":
+		list := []any{}
+		for range rapid.IntRange(0, 2).Draw(g.t, "length") {
+			list = append(list, g.value(s["items"], depth+1))
+		}
+		if len(list) == 0 && s["minItems"] != nil && !g.odd() {
+			list = append(list, g.value(s["items"], depth+1))
+		}
+		return list
+	default:
+		return g.object(s, depth)
+	}
+}
+
+func (g *generator) object(s map[string]any, depth int) any {
+	if all, ok := s["allOf"].([]any); ok {
+		if first, ok := all[0].(map[string]any); ok && first["then"] != nil {
+			return g.value(g.pick(all).(map[string]any)["then"], depth)
+		}
+	}
+	out := map[string]any{}
+	properties, _ := s["properties"].(map[string]any)
+	var names []string
+	for name := range properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	required, _ := s["required"].([]any)
+	for _, name := range names {
+		if name == "file" || name == "retry" {
+			continue // a file would have to exist, a section is not the loader's
+		}
+		needed := slices.Contains(required, any(name)) && !g.odd()
+		if needed || rapid.IntRange(0, 3+depth).Draw(g.t, "present") == 0 {
+			out[name] = g.value(properties[name], depth+1)
+		}
+	}
+	if more, ok := s["additionalProperties"].(map[string]any); ok {
+		for _, id := range []string{"a", "b-1"}[:rapid.IntRange(0, 2).Draw(g.t, "entries")] {
+			out[id] = g.value(more, depth+1)
+		}
+	}
+	if g.odd() {
+		out["bogus"] = 1
+	}
+	return out
+}
+
+// Documents made from the schema are accepted or refused by both, apart from
+// what only records know about themselves.
+func TestSchemaAndLoaderAgreeOnGeneratedDocuments(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	var root map[string]any
+	if err := json.Unmarshal(config.Schema(testKinds()), &root); err != nil {
+		t.Fatal(err)
+	}
+	defs, _ := root["$defs"].(map[string]any)
+	valid, total := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{t: t, defs: defs}
+		doc := g.object(root, 0)
+		raw, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		invalid := schema.Validate(decoded)
+		_, list := config.Parse([]config.Source{{Name: "c", Data: raw}}, options(nil))
+		list = slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Severity != diag.Error || saysTheRecord(d) })
+		if total++; invalid == nil {
+			valid++
+		}
+		if (invalid == nil) != (len(list) == 0) {
+			var violation *jsonschema.ValidationError
+			errors.As(invalid, &violation)
+			t.Fatalf("the schema says %v, the loader\n%s\nof %s", invalid, shows(list), raw)
+		}
+	})
+	if share := 100 * valid / total; share < 20 || share > 95 {
+		t.Errorf("%d %% of %d documents were valid: little was compared", share, total)
+	}
+}
+
+// saysTheRecord reports whether a diagnostic is one that Validate of a record
+// gives, which a schema of shapes does not know.
+func saysTheRecord(d diag.Diagnostic) bool {
+	for _, text := range []string{
+		"a pool needs at least one member", "every member is", "is a member twice", "listed twice",
+		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
+		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
+		"must be more than", "JSON Schema written as an object",
+	} {
+		if strings.Contains(d.Message, text) {
+			return true
+		}
+	}
+	segments, _ := diag.ParsePath(d.Path)
+	if len(segments) == 3 && segments[0].Key == "agents" && segments[2].Key == "model_id" && d.Code == diag.MissingField {
+		return true // the defaults may name the model
+	}
+	return d.Code == diag.InvalidEndpoint || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
+}

@@ -1,0 +1,117 @@
+package vendortest
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// testKind makes an executor as the runtime does: of an empty configuration, of
+// none, and of one that is wrong.
+func (v *Vendor) testKind(t *testing.T) {
+	if v.Kind.Type == "" || v.Kind.Summary == "" {
+		t.Errorf("the kind is %q: %q", v.Kind.Type, v.Kind.Summary)
+	}
+	empty := v.Kind.NewConfig()
+	for _, c := range []any{empty, reflect.Zero(reflect.TypeOf(empty)).Interface()} {
+		e, err := v.Kind.Create(model.Settings{ID: Provider}, c)
+		if err != nil || e == nil {
+			t.Fatalf("create of %#v: %v", c, err)
+		}
+		if named, ok := e.(model.Vendor); !ok || named.Vendor() != v.Kind.Type {
+			t.Errorf("the executor is not one of %s", v.Kind.Type)
+		}
+	}
+	if e, err := v.Kind.Create(model.Settings{ID: Provider}, v.config(t, Access{BaseURL: "ftp://x"})); err == nil || e != nil {
+		t.Errorf("create with a bad base_url returns %v, %v", e, err)
+	}
+}
+
+// config returns a configuration of the vendor's.
+func (v *Vendor) config(t *testing.T, access Access) any {
+	t.Helper()
+	c := v.Kind.NewConfig()
+	if err := json.Unmarshal([]byte(JSON(t, access)), c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// testConfig checks what is found in the settings that all vendors have.
+func (v *Vendor) testConfig(t *testing.T) {
+	header := func(name, value string) Access { return Access{Headers: map[string]string{name: value}} }
+	for _, tt := range []struct {
+		access     Access
+		path, said string
+	}{
+		{Access{}, "", ""},
+		{Access{APIKey: "secret", BaseURL: "http://[::1]:8080/gateway", Headers: map[string]string{"X-A": "b c\td"}}, "", ""},
+		{Access{APIKey: "secret", BaseURL: "https://x/y"}, "", ""},
+		{header("Authorization", "Bearer secret"), "", ""},
+		{header(v.KeyHeader, "secret"), "", ""},
+		{Access{BaseURL: "api.example.com/v1"}, "base_url", "http://"},
+		{Access{BaseURL: "ftp://x"}, "base_url", "http://"},
+		{Access{BaseURL: "http://"}, "base_url", "names no host"},
+		{Access{BaseURL: "http://:80"}, "base_url", "names no host"},
+		{Access{BaseURL: "http://u:secret@x"}, "base_url", "user or password"},
+		{Access{BaseURL: "http://x?key=secret"}, "base_url", "query"},
+		{Access{BaseURL: "http://x?"}, "base_url", "query"},
+		{Access{BaseURL: "http://x#secret"}, "base_url", "fragment"},
+		{Access{BaseURL: "http://x/%zzsecret"}, "base_url", "does not parse"},
+		{Access{APIKey: "secret\n"}, "api_key", "line break"},
+		{Access{APIKey: "***"}, "api_key", "placeholder"},
+		{header("X-A", "secret\r\nX-B: c"), "headers.X-A", "line break"},
+		{header("X-A", "***"), "headers.X-A", "placeholder"},
+		{header("", "secret"), `headers[""]`, "no name"},
+		{header("X A", "secret"), `headers["X A"]`, "no name"},
+		{header("host", "secret"), "headers.host", "runtime's"},
+		{header("content-type", "secret"), "headers.content-type", "runtime's"},
+		{Access{APIKey: "k", Headers: map[string]string{strings.ToLower(v.KeyHeader): "secret"}}, "headers." + strings.ToLower(v.KeyHeader), "contradicts"},
+		{Access{APIKey: "k", Headers: map[string]string{strings.ToUpper(v.KeyHeader): "secret"}}, "headers." + strings.ToUpper(v.KeyHeader), "contradicts"},
+	} {
+		v.CheckConfig(t, v.config(t, tt.access), tt.path, tt.said)
+	}
+}
+
+// CheckConfig checks that one thing is wrong with a configuration, at path, and
+// that the finding contains said; or nothing, for no path. No finding may tell
+// a value that contains "secret", and no executor is made in spite of one.
+func (v *Vendor) CheckConfig(t *testing.T, config any, path, said string) {
+	t.Helper()
+	list := config.(interface{ Validate() diag.List }).Validate()
+	switch {
+	case path == "" && len(list) == 0:
+	case len(list) != 1 || list[0].Path != path || !strings.Contains(list[0].Message, said) || list[0].Severity != diag.Error:
+		t.Errorf("%+v: the findings are %v, want one at %s that says %q", config, list, path, said)
+	case strings.Contains(list[0].Error(), "secret"):
+		t.Errorf("the finding tells a secret: %v", list[0])
+	}
+	_, err := v.Kind.Create(model.Settings{ID: Provider}, config)
+	if (err != nil) != (path != "") || len(diag.FromError(err)) != len(list) {
+		t.Errorf("%+v: Create returns %v", config, err)
+	}
+}
+
+// testConfigIsShown checks the JSON form, as it is logged, of a record and of a
+// pointer to one.
+func (v *Vendor) testConfigIsShown(t *testing.T) {
+	c := v.config(t, Access{APIKey: "topsecret", BaseURL: "http://x", Headers: map[string]string{"X-A": "topsecret"}})
+	for _, shown := range []any{c, reflect.ValueOf(c).Elem().Interface(), map[string]any{"p": c}} {
+		said := JSON(t, shown)
+		for _, want := range []string{`"api_key":"***"`, `"base_url":"http://x"`, `"X-A":"***"`} {
+			if !strings.Contains(said, want) || strings.Contains(said, "topsecret") {
+				t.Errorf("the configuration is shown as %s", said)
+			}
+		}
+	}
+	if _, err := v.Kind.Create(model.Settings{ID: Provider}, c); err != nil {
+		t.Errorf("showing the configuration changed it: %v", err)
+	}
+	if said := JSON(t, v.Kind.NewConfig()); said != "{}" {
+		t.Errorf("the empty configuration is shown as %s", said)
+	}
+}

@@ -1,0 +1,190 @@
+package vendortest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/google/go-cmp/cmp"
+)
+
+// Recording is a recorded stream and what it amounts to.
+type Recording struct {
+	// Name is the name of its file, without .sse.
+	Name string
+	// Request returns the request it answers; nil for the shortest.
+	Request func() *model.Request
+	// Parts are those of the answer. The id of a call that ends in a question
+	// mark stands for one that the executor makes up.
+	Parts []model.Part
+	// Reason and Usage are those of the answer's end.
+	Reason model.FinishReason
+	Usage  *model.Usage
+	// Class and Message are instead those of the error the stream ends with.
+	Class   model.ErrorClass
+	Message string
+	// EndsAnywhere tells that each event of the stream says it is the last.
+	EndsAnywhere bool
+	// Hidden is a name that no event may show.
+	Hidden string
+}
+
+func (v *Vendor) requestOf(r *Recording) *model.Request {
+	if r.Request == nil {
+		return v.hello()
+	}
+	return r.Request()
+}
+
+// eachRecording runs a test of every recording, side by side.
+func (v *Vendor) eachRecording(t *testing.T, test func(t *testing.T, r *Recording, stream []byte)) {
+	for i := range v.Recordings {
+		r := &v.Recordings[i]
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, r, v.Recorded(t, r.Name))
+		})
+	}
+}
+
+// testRecordings answers over loopback and looks at what comes of it.
+func (v *Vendor) testRecordings(t *testing.T) {
+	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
+		events, failure := Ask(t, v.Serve(t, Answer(stream)), v.requestOf(r))
+		got := Assemble(t, events).Message()
+		maskIDs(t, r.Parts, got.Parts)
+		if diff := diffMessages(model.Message{Role: model.RoleAssistant, Parts: r.Parts}, got); diff != "" {
+			t.Errorf("answer (-want +got):\n%s", diff)
+		}
+		r.checkEnd(t, events, failure)
+		for _, ev := range events {
+			if r.Hidden != "" && strings.Contains(fmt.Sprint(ev), r.Hidden) {
+				t.Errorf("an event shows %s: %+v", r.Hidden, ev)
+			}
+		}
+	})
+}
+
+// maskIDs replaces the ids that were made up, where the test does not name
+// them, after checking that they are fit for a vendor and differ.
+func maskIDs(t *testing.T, want, got []model.Part) {
+	t.Helper()
+	seen := map[string]bool{}
+	for i := range got {
+		c := got[i].ToolCall
+		if c == nil || i >= len(want) || want[i].ToolCall == nil {
+			continue
+		}
+		if seen[c.ID] || c.ID == "" || len(c.ID) > 40 {
+			t.Errorf("the id %q of call %d is not fit to be one", c.ID, i)
+		}
+		seen[c.ID] = true
+		if strings.HasSuffix(want[i].ToolCall.ID, "?") && strings.HasPrefix(c.ID, "call_") {
+			c.ID = want[i].ToolCall.ID
+		}
+	}
+}
+
+// checkEnd checks that the answer ended once, and as it should.
+func (r *Recording) checkEnd(t *testing.T, events []model.Event, failure *model.Error) {
+	t.Helper()
+	finishes := 0
+	for _, ev := range events {
+		if ev.Type == model.EventFinish {
+			finishes++
+		}
+	}
+	if r.Class != "" {
+		if failure == nil || failure.Class != r.Class || !strings.Contains(failure.Message, r.Message) || finishes != 0 {
+			t.Errorf("the stream ends with %v and %d finishes, want an error of class %s that says %q", failure, finishes, r.Class, r.Message)
+		}
+		return
+	}
+	if failure != nil || finishes != 1 {
+		t.Fatalf("the stream ends with %v and %d finishes", failure, finishes)
+	}
+	last := events[len(events)-1]
+	if last.Reason != r.Reason {
+		t.Errorf("the reason is %s, want %s", last.Reason, r.Reason)
+	}
+	if diff := cmp.Diff(r.Usage, last.Usage); diff != "" {
+		t.Errorf("usage (-want +got):\n%s", diff)
+	}
+}
+
+// replayer returns a function that has a stream answered and returns what came
+// of it.
+func (v *Vendor) replayer(t testing.TB, req *model.Request) func(io.Reader) ([]model.Event, *model.Error) {
+	var next io.Reader
+	e := v.Offline(t, func(r *http.Request) (*http.Response, error) { return StreamResponse(r, next), nil })
+	return func(stream io.Reader) ([]model.Event, *model.Error) {
+		next = stream
+		return Ask(t, e, req)
+	}
+}
+
+// testSplitAnywhere replays every recording cut in two at every byte.
+func (v *Vendor) testSplitAnywhere(t *testing.T) {
+	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
+		replay := v.replayer(t, v.requestOf(r))
+		want, wantFailure := replay(bytes.NewReader(stream))
+		for at := range len(stream) + 1 {
+			got, failure := replay(io.MultiReader(bytes.NewReader(stream[:at]), bytes.NewReader(stream[at:])))
+			if fmt.Sprint(failure) != fmt.Sprint(wantFailure) {
+				t.Fatalf("cut at %d: the failure is %v, want %v", at, failure, wantFailure)
+			}
+			if !slices.EqualFunc(want, got, sameEvent) {
+				t.Fatalf("cut at %d: events (-want +got):\n%s", at, cmp.Diff(want, got))
+			}
+		}
+	})
+}
+
+func sameEvent(a, b model.Event) bool {
+	if (a.Usage == nil) != (b.Usage == nil) || a.Usage != nil && *a.Usage != *b.Usage {
+		return false
+	}
+	a.Usage, b.Usage = nil, nil
+	return a == b
+}
+
+// testTruncatedAnywhere breaks every recording off at every byte, by an end and
+// by a fault of the connection: the answer is whole, or it was interrupted.
+func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
+	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
+		if r.EndsAnywhere {
+			t.Skip("every part of it is an answer")
+		}
+		replay := v.replayer(t, v.requestOf(r))
+		events, _ := replay(bytes.NewReader(stream))
+		whole := Assemble(t, events)
+		for at := range stream {
+			for _, broken := range []io.Reader{bytes.NewReader(stream[:at]), io.MultiReader(bytes.NewReader(stream[:at]), failing{})} {
+				events, failure := replay(broken)
+				switch {
+				case r.Class != "":
+				case failure != nil && failure.Class != model.StreamInterrupted:
+					t.Fatalf("cut at %d: the error is %v", at, failure)
+				case failure == nil && v.EndIsMarked:
+					t.Fatalf("cut at %d: the answer counts as finished", at)
+				case failure == nil:
+					part := Assemble(t, events)
+					if part.Reason != whole.Reason || diffMessages(whole.Message(), part.Message()) != "" {
+						t.Fatalf("cut at %d: a partial answer counts as finished", at)
+					}
+				}
+			}
+		}
+	})
+}
+
+// failing is a reader that fails as a connection does.
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }

@@ -1,0 +1,142 @@
+// Package vendortest holds what every executor that asks its vendor over HTTP
+// must do, as one suite of tests, and what the vendors' own tests share: a
+// vendor on loopback, recorded streams, and checks of answers, failures and
+// configurations. Only tests import it.
+package vendortest
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"go.uber.org/goleak"
+)
+
+// Provider is the id of the provider whose executors are tested. Every error of
+// theirs must name it.
+const Provider = "vendor"
+
+// Access is what the configurations of all vendors have in common. Its JSON is
+// a configuration of each.
+type Access struct {
+	APIKey  string            `json:"api_key,omitempty"`
+	BaseURL string            `json:"base_url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// Vendor is what the suite must know of an implementation and its vendor.
+type Vendor struct {
+	// Kind is the provider type.
+	Kind model.ProviderKind
+	// New makes an executor of the provider Provider, as Kind does, but over a
+	// transport of the test's.
+	New func(Access, http.RoundTripper) (model.Executor, error)
+
+	// Key is a key as the vendor issues them, MaskedKey one as it shows them.
+	Key, MaskedKey string
+	// KeyHeader is the header that carries the key, behind KeyPrefix.
+	KeyHeader, KeyPrefix string
+	// Headers are further headers of every request.
+	Headers map[string]string
+	// Path is where a request goes, below the base URL: a pattern of path.Match.
+	// Query is what follows it.
+	Path, Query string
+	// URLs are where Hello is sent, by base_url.
+	URLs map[string]string
+	// CheckBody checks the body of a request against the vendor's API.
+	CheckBody func(testing.TB, []byte)
+	// Environment are variables that the vendor's SDK looks at. Their values say
+	// "environment", or else would change where a request goes.
+	Environment map[string]string
+
+	// Model is the model that Hello asks.
+	Model string
+	// Conversation returns a request that uses everything a request can have.
+	Conversation func() *model.Request
+	// Folder holds the recorded streams. The one called text says something,
+	// and the one that Calls names calls several tools.
+	Folder     string
+	Calls      string
+	Recordings []Recording
+	// EndIsMarked tells that no stream is an answer without the mark of its end.
+	EndIsMarked bool
+	// Patience is how long a whole answer may be held up by a server that leaves
+	// its stream open.
+	Patience time.Duration
+
+	// Refusal and StreamError are how the vendor reports an error, with a verb
+	// for its message: as the body of a response, and inside a stream.
+	Refusal, StreamError string
+}
+
+// Run tests an implementation.
+func Run(t *testing.T, v *Vendor) {
+	for name, test := range map[string]func(*Vendor, *testing.T){
+		"the kind makes executors":                      (*Vendor).testKind,
+		"the configuration is checked":                  (*Vendor).testConfig,
+		"the configuration is shown without secrets":    (*Vendor).testConfigIsShown,
+		"the configuration alone decides what is sent":  (*Vendor).testHeaders,
+		"base_url says where requests go":               (*Vendor).testURLs,
+		"tools are encoded once":                        (*Vendor).testToolsAreEncodedOnce,
+		"a connection is kept":                          (*Vendor).testConnectionIsKept,
+		"many ask at once":                              (*Vendor).testManyAtOnce,
+		"a redirect is not followed":                    (*Vendor).testRedirect,
+		"what fails is asked once":                      (*Vendor).testNoRetries,
+		"nobody is there":                               (*Vendor).testNobodyThere,
+		"a call can be cancelled":                       (*Vendor).testCancel,
+		"a deadline is no cancellation":                 (*Vendor).testDeadline,
+		"breaking off ends the request":                 (*Vendor).testBreak,
+		"the body is closed":                            (*Vendor).testBodyIsClosed,
+		"a server that does not close holds up nothing": (*Vendor).testPatience,
+		"a connection breaks":                           (*Vendor).testAbruptClose,
+		"the transport fails":                           (*Vendor).testTransportErrors,
+		"secrets are kept":                              (*Vendor).testSecretsAreKept,
+		"what never ends is cut":                        (*Vendor).testEndless,
+		"the wait that a server asks for is told":       (*Vendor).testRetryAfter,
+		"recordings are read":                           (*Vendor).testRecordings,
+		"where the network cuts a stream is not seen":   (*Vendor).testSplitAnywhere,
+		"a truncated stream is interrupted":             (*Vendor).testTruncatedAnywhere,
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			t.Cleanup(func() { goleak.VerifyNone(t, before) })
+			test(v, t)
+		})
+	}
+}
+
+// Hello returns the shortest request.
+func Hello(name string) *model.Request {
+	return &model.Request{Model: name, Messages: []model.Message{model.User("Hello")}}
+}
+
+func (v *Vendor) hello() *model.Request { return Hello(v.Model) }
+
+// Recorded returns a recorded stream.
+func (v *Vendor) Recorded(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(v.Folder, name+".sse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// AllRecorded returns the streams of all files of the folder, by their names.
+func (v *Vendor) AllRecorded(t testing.TB) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(v.Folder, "*.sse"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings in %s: %v", v.Folder, err)
+	}
+	streams := map[string][]byte{}
+	for _, file := range files {
+		name := filepath.Base(file)
+		name = name[:len(name)-len(".sse")]
+		streams[name] = v.Recorded(t, name)
+	}
+	return streams
+}
