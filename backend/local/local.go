@@ -203,8 +203,8 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 		r.Cost = &event.Cost{Amount: t.stats.Cost, Currency: t.stats.Currency}
 	}
 	if termination.Type == event.Suspended || termination.Type == "" {
-		r.Tickets, r.State = t.tickets(), t.state()
-		r.Session = r.State.Plugins.Session
+		r.State = t.state()
+		r.Tickets, r.Session = r.State.Tickets(), r.State.Plugins.Session
 	} else {
 		r.Session = t.engine.Export().Session
 	}

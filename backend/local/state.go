@@ -9,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -102,15 +101,4 @@ func (c *call) restore(s *backend.CallState) {
 		c.settled = true
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
 	}
-}
-
-// tickets returns what the step's calls wait for.
-func (t *turn) tickets() []*plugins.Ticket {
-	var all []*plugins.Ticket
-	for i := range t.calls {
-		if t.calls[i].outcome == event.CallSuspended {
-			all = append(all, t.calls[i].tickets...)
-		}
-	}
-	return all
 }

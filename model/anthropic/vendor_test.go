@@ -22,7 +22,7 @@ const (
 
 // vendor is Anthropic, as the suite of all vendors knows it.
 var vendor = &vendortest.Vendor{
-	Kind: Kind(),
+	Kind: Kind(), Type: "anthropic",
 	New: func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
 		return newExecutor(model.Settings{ID: vendortest.Provider},
 			&Config{APIKey: access.APIKey, BaseURL: access.BaseURL, Headers: access.Headers}, transport)

@@ -39,7 +39,7 @@ var vendors = map[API]*vendortest.Vendor{
 
 // newVendor completes what differs between the APIs.
 func newVendor(api API, v vendortest.Vendor) *vendortest.Vendor {
-	v.Kind = Kind()
+	v.Kind, v.Type = Kind(), "openai"
 	v.New = func(access vendortest.Access, transport http.RoundTripper) (model.Executor, error) {
 		return newExecutor(model.Settings{ID: vendortest.Provider},
 			&Config{APIKey: access.APIKey, BaseURL: access.BaseURL, Headers: access.Headers, API: api}, transport)

@@ -13,7 +13,7 @@ import (
 // testKind makes an executor as the runtime does: of an empty configuration, of
 // none, and of one that is wrong.
 func (v *Vendor) testKind(t *testing.T) {
-	if v.Kind.Type == "" || v.Kind.Summary == "" {
+	if v.Kind.Type != v.Type || v.Kind.Summary == "" {
 		t.Errorf("the kind is %q: %q", v.Kind.Type, v.Kind.Summary)
 	}
 	empty := v.Kind.NewConfig()
@@ -22,8 +22,8 @@ func (v *Vendor) testKind(t *testing.T) {
 		if err != nil || e == nil {
 			t.Fatalf("create of %#v: %v", c, err)
 		}
-		if named, ok := e.(model.Vendor); !ok || named.Vendor() != v.Kind.Type {
-			t.Errorf("the executor is not one of %s", v.Kind.Type)
+		if named, ok := e.(model.Vendor); !ok || named.Vendor() != v.Type {
+			t.Errorf("the executor is not one of %s", v.Type)
 		}
 	}
 	if e, err := v.Kind.Create(model.Settings{ID: Provider}, v.config(t, Access{BaseURL: "ftp://x"})); err == nil || e != nil {

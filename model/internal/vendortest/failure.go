@@ -21,7 +21,8 @@ const NotAStream = "something else than a stream"
 
 // CheckRefusal has a request answered with a status and a body, and checks the
 // error: its class, that its message contains said, and that nothing of it
-// tells the key. It has the status, unless the server reported success.
+// tells the key. Its status is the response's, or none for an error that came
+// with success.
 func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model.ErrorClass, said string) {
 	t.Run(fmt.Sprintf("%d %.60s", status, body), func(t *testing.T) {
 		events, failure := Ask(t, v.Serve(t, Refuse(status, body)), v.hello())
@@ -87,7 +88,7 @@ func (v *Vendor) testEndless(t *testing.T) {
 }
 
 // testTransportErrors checks errors from below HTTP: they tell neither the key
-// nor the URL.
+// nor where the request went.
 func (v *Vendor) testTransportErrors(t *testing.T) {
 	for _, tt := range []struct {
 		err   error
@@ -99,7 +100,7 @@ func (v *Vendor) testTransportErrors(t *testing.T) {
 	} {
 		e := v.Offline(t, func(*http.Request) (*http.Response, error) { return nil, tt.err })
 		_, failure := Ask(t, e, v.hello())
-		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), v.Key) || strings.Contains(failure.Message, "http") {
+		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), v.Key) || strings.Contains(failure.Message, "https:") {
 			t.Errorf("%v becomes %v", tt.err, failure)
 		}
 	}

@@ -29,8 +29,9 @@ type Access struct {
 
 // Vendor is what the suite must know of an implementation and its vendor.
 type Vendor struct {
-	// Kind is the provider type.
+	// Kind is the provider type, Type its name in a configuration.
 	Kind model.ProviderKind
+	Type string
 	// New makes an executor of the provider Provider, as Kind does, but over a
 	// transport of the test's.
 	New func(Access, http.RoundTripper) (model.Executor, error)
