@@ -114,6 +114,8 @@ func (s *State) Check() error {
 		return errors.New("the state of the turn names no agent")
 	case s.Stats.Steps < 0:
 		return fmt.Errorf("the state of the turn counts %d steps", s.Stats.Steps)
+	case !whole(s.Messages), !whole(s.Notes):
+		return errors.New("a message of the state of the turn has an empty part")
 	case len(s.Calls) == 0:
 		return nil
 	}
@@ -130,9 +132,31 @@ func (s *State) Check() error {
 			return fmt.Errorf("call %q of the turn waits for nothing", c.ID)
 		case (c.Outcome == event.CallSucceeded || c.Outcome == event.CallFailed) && c.Result == nil:
 			return fmt.Errorf("call %q of the turn has no result", c.ID)
+		case c.Result != nil && slices.ContainsFunc(c.Result.Content, hollow):
+			return fmt.Errorf("the result of call %q of the turn has an empty part", c.ID)
 		}
 	}
 	return nil
+}
+
+// whole reports whether each part of messages has what its type says.
+func whole(messages []model.Message) bool {
+	return !slices.ContainsFunc(messages, func(m model.Message) bool { return slices.ContainsFunc(m.Parts, hollow) })
+}
+
+func hollow(p model.Part) bool {
+	switch p.Type {
+	case model.PartToolCall:
+		return p.ToolCall == nil
+	case model.PartToolResult:
+		return p.ToolResult == nil || slices.ContainsFunc(p.ToolResult.Content, hollow)
+	case model.PartReasoning:
+		return p.Reasoning == nil
+	case model.PartImage, model.PartFile:
+		return p.Blob == nil
+	default:
+		return false
+	}
 }
 
 // asked returns the calls of the last answer.

@@ -170,3 +170,12 @@ func (u *Usage) Add(other Usage) {
 	u.CacheWrite += other.CacheWrite
 	u.Reasoning += other.Reasoning
 }
+
+// Sub takes other away from u.
+func (u *Usage) Sub(other Usage) {
+	u.Input -= other.Input
+	u.Output -= other.Output
+	u.CacheRead -= other.CacheRead
+	u.CacheWrite -= other.CacheWrite
+	u.Reasoning -= other.Reasoning
+}

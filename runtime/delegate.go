@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
@@ -70,6 +71,9 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 		TurnID: result.TurnID, Status: result.Status, Termination: result.Termination,
 		Response: result.Response, Steps: result.Steps, Usage: result.Usage, Cost: result.Cost,
 	}
+	if turn.State != nil {
+		countSince(out, &turn.State.Stats)
+	}
 	if result.State != nil {
 		err = suspendDelegate(out, result)
 		return out, err
@@ -99,6 +103,15 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 		req.Resolutions = append(req.Resolutions, plugins.Resolution{Target: a.ID, Action: action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason})
 	}
 	return nil
+}
+
+// countSince leaves out what a delegate had used when it went on: that was
+// counted when it began to wait.
+func countSince(out *tools.DelegateResult, before *plugins.Stats) {
+	out.Usage.Sub(before.Usage)
+	if out.Cost != nil {
+		out.Cost = &event.Cost{Amount: out.Cost.Amount - before.Cost, Currency: out.Cost.Currency}
+	}
 }
 
 // suspendDelegate passes on what a delegate waits for.

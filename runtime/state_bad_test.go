@@ -246,7 +246,11 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 			t.Errorf("version %d: %+v, %v", version, got, err)
 		}
 	}
-	for _, broken := range []string{``, `{}`, `null`, `[]`, `{"version":1}`, string(data[:len(data)/2]), `{"version":"1","agent":"clerk"}`} {
+	for _, broken := range []string{``, `{}`, `null`, `[]`, `{"version":1}`, string(data[:len(data)/2]), `{"version":"1","agent":"clerk"}`,
+		`{"version":1,"agent":"clerk","messages":[{"role":"assistant","parts":[{"type":"tool_call"}]}],"calls":[{"id":"x"}]}`,
+		`{"version":1,"agent":"clerk","messages":[{"role":"tool","parts":[{"type":"tool_result","tool_result":{"content":[{"type":"image"}]}}]}]}`,
+		`{"version":1,"agent":"clerk","notes":[{"role":"user","parts":[{"type":"reasoning"}]}]}`,
+	} {
 		if _, err := backend.DecodeState([]byte(broken)); err == nil {
 			t.Errorf("%.40q is taken for a state", broken)
 		}

@@ -45,8 +45,9 @@ type DelegateResult struct {
 	Termination event.Termination
 	Response    string
 	Steps       int
-	Usage       model.Usage
-	// Cost is what the turn's model calls cost; nil when none has a price.
+	// Usage counts the tokens of the turn; of one that went on, those since then.
+	Usage model.Usage
+	// Cost is what those model calls cost; nil when none has a price.
 	Cost *event.Cost
 	// Questions are what a turn waits for that did not end, and State is what it
 	// goes on from.
