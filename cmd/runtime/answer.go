@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -39,6 +40,8 @@ type answerer struct {
 	approve string
 	redact  func(string) string
 	lines   chan string
+	// ended tells that standard input has no more lines.
+	ended bool
 	// asked is signalled when the turn asked for something.
 	asked chan struct{}
 }
@@ -81,8 +84,10 @@ func (a *answerer) run(ctx context.Context, turn *runtime.Turn) {
 			}
 			if err := turn.Resolve(r); err != nil {
 				fmt.Fprintf(a.err, "runtime: %v\n", err)
-				turn.Cancel(err)
-				return
+				if a.ended || a.approve == approveYes || a.approve == approveNo {
+					turn.Cancel(err) // asking again would not help
+					return
+				}
 			}
 		}
 	}
@@ -96,12 +101,14 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 	switch {
 	case a.approve == approveYes && permission:
 		fmt.Fprintln(a.err, "  yes")
-		return approval(q, true, "once"), true
+		return approval(q, true, scopeOnce), true
 	case a.approve == approveYes || a.approve == approveNo:
 		fmt.Fprintln(a.err, "  no")
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}, true
-	case permission:
+	case permission && forSession(q):
 		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
+	case permission:
+		fmt.Fprint(a.err, "  [y] once, anything else refuses: ")
 	default:
 		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
 	}
@@ -112,18 +119,38 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 	switch {
 	case !ok:
 		return r, false
+	case !permission && a.ended:
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody answered"}, true
 	case !permission:
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: asJSON(line)}, true
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return approval(q, true, "once"), true
-	case "s", "session":
-		return approval(q, true, "session"), true
+		return approval(q, true, scopeOnce), true
+	case "s", scopeSession:
+		return approval(q, true, scopeSession), true
 	default:
-		return approval(q, false, "once"), true
+		return approval(q, false, scopeOnce), true
 	}
 }
+
+// forSession reports whether a permission may be given for the session.
+func forSession(q *plugins.Ticket) bool {
+	var form struct {
+		Properties struct {
+			Scope struct {
+				Enum []string `json:"enum"`
+			} `json:"scope"`
+		} `json:"properties"`
+	}
+	return json.Unmarshal(q.ResponseSchema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, scopeSession)
+}
+
+// The scopes of a permission.
+const (
+	scopeOnce    = "once"
+	scopeSession = "session"
+)
 
 // permissionAction is what the permission plugin asks for.
 const permissionAction = "tool:PermissionConfirm"
@@ -167,7 +194,8 @@ func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool
 		}(a.in, a.lines)
 	}
 	select {
-	case line := <-a.lines:
+	case line, more := <-a.lines:
+		a.ended = !more
 		return line, true
 	case <-over:
 		return "", false

@@ -38,7 +38,10 @@ func TestWhoAnswers(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	permission := &plugins.Ticket{ID: "t", Action: permissionAction, Message: "May it?", Tool: "pay", Arguments: []byte(`{"key":"s3cret"}`)}
+	permission := &plugins.Ticket{ID: "t", Action: permissionAction, Message: "May it?", Tool: "pay", Arguments: []byte(`{"key":"s3cret"}`),
+		ResponseSchema: []byte(`{"properties":{"scope":{"enum":["once","session"]}}}`)}
+	onceOnly := *permission
+	onceOnly.ResponseSchema = []byte(`{"properties":{"scope":{"enum":["once"]}}}`)
 	other := &plugins.Ticket{ID: "t", Action: "tool:Ask", Tool: "ask", Arguments: []byte("{}\u202e\x1b[2J")}
 	resume := func(result string) plugins.Resolution {
 		return plugins.Resolution{Target: "t", Action: plugins.ActionResume, Result: json.RawMessage(result)}
@@ -72,8 +75,13 @@ func TestAnswers(t *testing.T) {
 			approveAsk, permission, "", resume(`{"approved":false}`),
 			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: \n",
 		},
-		"text": {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
-		"JSON": {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
+		"only once": {
+			approveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, anything else refuses: y\n",
+		},
+		"nobody": {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: \n"},
+		"text":   {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},
+		"JSON":   {approveAsk, other, "{\"day\": 1}\n", resume(`{"day": 1}`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: {\"day\": 1}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
