@@ -169,7 +169,7 @@ func (c *course) some(l *life, open []*plugins.Ticket, turn int) []plugins.Resol
 }
 
 // activations plays the turn with Run, from one stop or wait to the next.
-func (l *life) activations(t *rapid.T, c course) (*runtime.Result, error, []event.Event) {
+func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event, error) {
 	rt := l.runtime(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -199,7 +199,7 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, error, []even
 			t.Fatal(err)
 		}
 		if got.State == nil {
-			return got, err, log.list
+			return got, log.list, err
 		}
 		req.State = kept(t, got.State)
 		req.Resolutions = c.some(l, req.State.Tickets(), turn)
@@ -209,7 +209,7 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, error, []even
 }
 
 // background plays the turn with Start, answering from other goroutines.
-func (l *life) background(t *rapid.T, c course) (*runtime.Result, error, []event.Event) {
+func (l *life) background(t *rapid.T, c course) (*runtime.Result, []event.Event, error) {
 	rt := l.runtime(t)
 	var log events
 	var turn *runtime.Turn
@@ -236,7 +236,7 @@ func (l *life) background(t *rapid.T, c course) (*runtime.Result, error, []event
 	if open := turn.Tickets(); len(open) != 0 {
 		t.Errorf("a turn that is over waits for %d answers", len(open))
 	}
-	return got, err, log.list
+	return got, log.list, err
 }
 
 // checkLife fails the test when events, of all activations, are not those of one
@@ -291,18 +291,18 @@ func came(t *rapid.T, r *runtime.Result, err error) string {
 func TestATurnComesToTheSameHoweverItIsAnsweredAndStopped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLife(t)
-		whole, err, log := l.activations(t, course{})
+		whole, log, err := l.activations(t, course{})
 		checkLife(t, log)
 		checkMessages(t, whole.Messages)
 		want := came(t, whole, err)
 
-		pieces, err, log := l.activations(t, drawCourse(t))
+		pieces, log, err := l.activations(t, drawCourse(t))
 		checkLife(t, log)
 		if diff := gocmp.Diff(want, came(t, pieces, err)); diff != "" {
 			t.Errorf("in pieces it comes to something else (-whole +pieces):\n%s", diff)
 		}
 
-		answered, err, log := l.background(t, course{})
+		answered, log, err := l.background(t, course{})
 		checkLife(t, log)
 		if diff := gocmp.Diff(want, came(t, answered, err)); diff != "" {
 			t.Errorf("in the background it comes to something else (-whole +background):\n%s", diff)
@@ -314,13 +314,13 @@ func TestATurnThatIsCancelledAnywhereEndsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, c := drawLife(t), drawCourse(t)
 		c.cancelAt = rapid.IntRange(1, 60).Draw(t, "cancelled at")
-		got, err, log := l.activations(t, c)
+		got, log, err := l.activations(t, c)
 		checkLife(t, log)
 		checkMessages(t, got.Messages)
 		if bad := got.Status == event.StatusFailed || got.Status == event.StatusCanceled; bad != (err != nil) {
 			t.Errorf("the turn ended %s with %v", got.Status, err)
 		}
-		got, _, log = l.background(t, c)
+		got, log, _ = l.background(t, c)
 		checkLife(t, log)
 		checkMessages(t, got.Messages)
 	})

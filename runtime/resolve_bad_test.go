@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	stdruntime "runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -302,4 +305,46 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 		t.Errorf("it came to %q, %v", last.Response, err)
 	}
 	checkMessages(t, last.Messages)
+}
+
+func TestASinkThatEndsItsGoroutineDoesNotHideTheEnd(t *testing.T) {
+	for _, at := range []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish} {
+		rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "done"}}}), spec.Agent{ID: "clerk"}))
+		turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), event.SinkFunc(func(ev event.Event) {
+			if ev.Data.Type() == at {
+				stdruntime.Goexit()
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turn.Wait(t.Context()); err == nil {
+			t.Errorf("%s: the turn ended without an error", at)
+		}
+	}
+}
+
+func TestADelegateThatWaitedIsPaidForOnce(t *testing.T) {
+	exec := scripts(map[string][]answer{
+		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
+		"clerk": {calls("r", "risky", `{}`), {text: "did it"}},
+	})
+	b := builder.New().WithProvider("fake", exec).WithTool("risky", risky).WithPlugin("cautious", cautious)
+	price := &spec.Pricing{InputPerMillion: 1e5, OutputPerMillion: 1e6}
+	for _, id := range []string{"boss", "clerk"} {
+		b.WithModel(spec.Model{ID: id, ProviderID: "fake", UpstreamModel: id, Pricing: price})
+	}
+	b.WithAgentSpec(spec.Agent{ID: "boss", ModelID: "boss", Delegates: []string{"clerk"}}).
+		WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "clerk", PluginIDs: []string{"cautious"}})
+	rt := build(t, b)
+	req := runtime.Prompt("boss", "go")
+	got, err := rt.Run(t.Context(), req, nil)
+	if err != nil || len(got.Tickets) != 1 {
+		t.Fatalf("%d tickets, %v", len(got.Tickets), err)
+	}
+	req.TurnID, req.State, req.Resolutions = got.TurnID, kept(t, got.State), []plugins.Resolution{yes("d")}
+	got, err = rt.Run(t.Context(), req, nil)
+	if err != nil || got.Usage.Total() != 44 || got.Cost == nil || math.Abs(got.Cost.Amount-8) > 1e-9 {
+		t.Errorf("four model calls used %+v and cost %+v, %v", got.Usage, got.Cost, err)
+	}
 }

@@ -114,7 +114,8 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 func (t *Turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	defer close(t.done)
-	defer t.waitFor(nil)
+	defer t.forget()
+	t.err = errNoOutcome // unless a sink ends the goroutine, something else comes of it
 	ctx, span := t.host.observe(ctx)
 	begun := time.Now()
 	for {
@@ -146,11 +147,11 @@ func (t *Turn) await(ctx context.Context, state *backend.State) {
 	}
 }
 
-// waitFor notes the calls that the turn waits for, and no others.
-func (t *Turn) waitFor(calls []backend.CallState) {
+// forget notes that the turn waits for nothing any more.
+func (t *Turn) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked.Calls = calls
+	t.asked.Calls = nil
 }
 
 // take hands the answers that came to the state, and reports whether there are

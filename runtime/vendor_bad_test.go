@@ -112,7 +112,7 @@ func TestWhatAVendorRefusesIsAskedAgainIfThatHelps(t *testing.T) {
 		}{
 			{http.StatusUnauthorized, "unauthorized", false},
 			{http.StatusForbidden, "unauthorized", false},
-			{http.StatusNotFound, "model_not_found", false},
+			{http.StatusNotFound, "invalid_request", false}, // the path may be wrong as well as the model
 			{http.StatusTooManyRequests, "rate_limited", true},
 			{http.StatusInternalServerError, "provider", true},
 			{http.StatusBadGateway, "provider", true},
