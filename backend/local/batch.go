@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -21,6 +22,40 @@ import (
 // patience is how long a tool whose time is up has to return before its call is
 // given up. The goroutine of a call that was given up ends when the tool does.
 const patience = 500 * time.Millisecond
+
+// execute runs the calls that were let through and have no result, all at the
+// same time, and then the hooks behind each, in the order of the calls.
+func (t *turn) execute(ctx context.Context, calls []call) error {
+	if err := backend.Ended(ctx); err != nil {
+		return err
+	}
+	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
+	var refused error
+	for i := range calls {
+		c := &calls[i]
+		if refused != nil || !c.decided || c.settled || c.executed {
+			continue
+		}
+		refused = b.start(ctx, i)
+	}
+	if err := errors.Join(refused, b.wait()); err != nil {
+		return err
+	}
+	for i := range calls {
+		c := &calls[i]
+		if !c.executed || !c.settled {
+			continue
+		}
+		t.see(c)
+		t.engine.Context.Result = &c.result
+		err := t.phase(ctx, plugins.AfterToolExecute)
+		t.engine.Context.Result = nil
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // batch is tool calls that run at the same time. Their goroutines report to the
 // turn's own, which alone emits events and touches the turn.

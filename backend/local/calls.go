@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -364,38 +363,4 @@ const interruptedText = "[Tool execution was interrupted]"
 // blocked is how a turn ends that a gate ended.
 func blocked(d *plugins.Decision) *event.Termination {
 	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
-}
-
-// execute runs the calls that were let through and have no result, all at the
-// same time, and then the hooks behind each, in the order of the calls.
-func (t *turn) execute(ctx context.Context, calls []call) error {
-	if err := backend.Ended(ctx); err != nil {
-		return err
-	}
-	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
-	var refused error
-	for i := range calls {
-		c := &calls[i]
-		if refused != nil || !c.decided || c.settled || c.executed {
-			continue
-		}
-		refused = b.start(ctx, i)
-	}
-	if err := errors.Join(refused, b.wait()); err != nil {
-		return err
-	}
-	for i := range calls {
-		c := &calls[i]
-		if !c.executed || !c.settled {
-			continue
-		}
-		t.see(c)
-		t.engine.Context.Result = &c.result
-		err := t.phase(ctx, plugins.AfterToolExecute)
-		t.engine.Context.Result = nil
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
