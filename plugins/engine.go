@@ -16,6 +16,10 @@ import (
 // schedule.
 const maxActionRounds = 16
 
+// maxActions is how many actions a phase carries out: rounds alone do not bound
+// actions that each schedule several.
+const maxActions = 4096
+
 // Action is something a hook asked for. The payload of an action that a turn was
 // suspended with is a json.RawMessage; HandleAction decodes it.
 type Action struct {
@@ -187,20 +191,28 @@ func (e *Engine) check() error {
 
 // carryOut runs the actions of the phase, round by round, until none is left.
 func (e *Engine) carryOut(ctx context.Context, phase Phase) error {
+	count := 0
 	for range maxActionRounds {
 		due := e.due(phase)
 		if len(due) == 0 {
 			return nil
+		}
+		if count += len(due); count > maxActions {
+			return e.actionLoop(phase, due, fmt.Sprintf("more than %d", maxActions))
 		}
 		for _, a := range due {
 			e.act(ctx, a)
 		}
 	}
 	if due := e.due(phase); len(due) > 0 {
-		owner := e.env.actions[e.env.action(due[0].Key)].owner
-		return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, for %d rounds", ErrActionLoop, maxActionRounds)}
+		return e.actionLoop(phase, due, fmt.Sprintf("for %d rounds", maxActionRounds))
 	}
 	return nil
+}
+
+func (e *Engine) actionLoop(phase Phase, due []pendingAction, how string) error {
+	owner := e.env.actions[e.env.action(due[0].Key)].owner
+	return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, %s", ErrActionLoop, how)}
 }
 
 // due takes out the actions that belong to the phase, those of earlier phases

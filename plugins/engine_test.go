@@ -332,3 +332,24 @@ func TestTheFirstEndAskedForCounts(t *testing.T) {
 		t.Errorf("the phase came to %v, %v", stop, err)
 	}
 }
+
+func TestActionsThatScheduleSeveralAreBounded(t *testing.T) {
+	carried := 0
+	multiplies := plugin(func(r *plugins.Registrar) {
+		r.Hook(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error { p.Schedule("more", nil); return nil })
+		r.ActionHandler("more", plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext, _ any) error {
+			carried++
+			for range 10 {
+				p.Schedule("more", nil)
+			}
+			return nil
+		})
+	})
+	e := engine(t, multiplies)
+	if _, err := e.Run(t.Context(), plugins.StepStart); !errors.Is(err, plugins.ErrActionLoop) {
+		t.Errorf("the phase ended with %v", err)
+	}
+	if carried > 4096 {
+		t.Errorf("%d actions were carried out", carried)
+	}
+}
