@@ -29,9 +29,9 @@ var _ tools.Tool = (*tool)(nil)
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 // Call calls the tool. A session that turns out to have ended before the call
-// was sent is opened anew, once; a call that may have arrived is not repeated.
+// was sent is opened anew; a call that may have arrived is not repeated.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	for again := false; ; again = true {
+	for attempt := 0; ; attempt++ {
 		session, _, err := t.server.link.get(ctx)
 		if err != nil {
 			return tools.Result{}, err
@@ -43,7 +43,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
 		}
-		if unsent(err) && !again {
+		if unsent(err) && attempt < reopened {
 			session.cancel()
 			<-session.done
 			continue
@@ -58,6 +58,10 @@ func arguments(call *tools.Call) json.RawMessage {
 	}
 	return call.Arguments
 }
+
+// reopened is how often a call is made again because its session had ended
+// before: a server that is started anew may forget the next one, too.
+const reopened = 2
 
 // unsent reports whether a call failed because the session had ended before.
 func unsent(err error) bool {
