@@ -80,6 +80,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		release()
 		return nil, err
 	}
+	if fate, ok := ctx.Value(deliveryKey{}).(*delivery); ok && resp.StatusCode == http.StatusNotFound {
+		fate.refused.Store(true)
+	}
 	resp.Body = &body{ReadCloser: resp.Body, left: bodyLimit(resp), release: release}
 	return resp, nil
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -252,18 +253,36 @@ func newToolInfo(t *mcp.Tool) (toolInfo, error) {
 	return info, nil
 }
 
-// call calls a tool. It ends when the session does.
+// call calls a tool. It ends when the session does. The error wraps
+// [mcp.ErrSessionMissing] when the server refused the call because it does not
+// know the session.
 func (c *session) call(ctx context.Context, name string, arguments json.RawMessage, progress func(string)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var fate delivery
+	ctx = context.WithValue(ctx, deliveryKey{}, &fate)
 	stop := context.AfterFunc(c.ctx, cancel)
 	defer stop()
 	params := &mcp.CallToolParams{Meta: traceMeta(ctx), Name: name, Arguments: arguments}
 	token, forget := c.watch(progress)
 	defer forget()
 	params.SetProgressToken(token)
-	return c.client.CallTool(ctx, params)
+	result, err := c.client.CallTool(ctx, params)
+	if err != nil && fate.refused.Load() && !errors.Is(err, mcp.ErrSessionMissing) {
+		// The session ended over it, and was faster than the answer.
+		err = fmt.Errorf("%w: %w", mcp.ErrSessionMissing, err)
+	}
+	return result, err
 }
+
+// delivery tells what became of the request that carried a call. The carrier
+// finds it in the context of the request.
+type delivery struct {
+	// refused is set when the server did not know the session.
+	refused atomic.Bool
+}
+
+type deliveryKey struct{}
 
 // watch hands what is reported under a token to progress, until forget is
 // called.
