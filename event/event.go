@@ -58,11 +58,13 @@ type header struct {
 	SessionID string    `json:"session_id,omitempty"`
 }
 
+var errNoData = errors.New("an event has no data")
+
 // MarshalJSON writes the event as one flat object: seq, time, event_type,
 // turn_id and session_id, then the fields of its data, which must not be nil.
 func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Data == nil {
-		return nil, errors.New("an event has no data")
+		return nil, errNoData
 	}
 	head, err := json.Marshal(header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID})
 	if err != nil {
@@ -72,9 +74,5 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(body) <= len(`{}`) || body[0] != '{' {
-		return head, nil // the data has no fields, or is a nil pointer
-	}
-	head[len(head)-1] = ','
-	return append(head, body[1:]...), nil
+	return join(head, body), nil
 }

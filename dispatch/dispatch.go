@@ -1,0 +1,46 @@
+// Package dispatch holds the contract of what brings turns to workers: a
+// Dispatcher says which turn is to be worked on and when, a Bell that something
+// happened to one. Neither keeps anything that the store does not: losing or
+// doubling a job is harmless, because the claim in the store decides, and a
+// bell that was not heard is made up for by looking.
+package dispatch
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Handler works on one turn and returns when that turn needs no worker any more:
+// it has ended, waits, was handed back, or could not be claimed. It does not
+// panic. Its context ends when the dispatcher is stopped the hard way.
+type Handler func(ctx context.Context, turnID string)
+
+// Dispatcher calls workers. It is a store.Queue: a store tells it of jobs.
+type Dispatcher interface {
+	store.Queue
+	// Start begins to call the handler for jobs that are due, each on a goroutine
+	// of its own, at most as many at the same time as the dispatcher was made
+	// for. It returns once that has begun. Jobs that were queued before Start
+	// are not lost. Start is called once.
+	Start(ctx context.Context, work Handler) error
+	// Drain stops taking jobs and returns when the handlers that are under way
+	// have returned, or ctx ends.
+	Drain(ctx context.Context) error
+	// Stop ends the contexts of the handlers, waits for them, and leaves nothing
+	// behind. It may be called without Start, and more than once.
+	Stop()
+}
+
+// Bell tells every process that uses a store that something happened to a turn:
+// it has new events, or was ended.
+type Bell interface {
+	// Ring says that something happened to a turn. It never waits; rings for one
+	// turn within a few milliseconds may be heard once.
+	Ring(turnID string)
+	// Listen calls heard with the ids of turns that somebody rang for, also in
+	// other processes, from one goroutine, until ctx ends. After an interruption
+	// in which rings may have been lost it calls heard with no ids. It returns
+	// why it ended.
+	Listen(ctx context.Context, heard func(turnIDs []string)) error
+}

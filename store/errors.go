@@ -1,0 +1,101 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotFound says that there is no such record, or that the caller does not
+// see it: nobody can tell which.
+var ErrNotFound = errors.New("not found")
+
+// ErrHeld says that a turn cannot be claimed now. It is queued again.
+var ErrHeld = errors.New("the turn is held back")
+
+// ExistsError says that an id is taken.
+type ExistsError struct {
+	// Kind is session or turn.
+	Kind string
+	ID   string
+}
+
+// Error names the record.
+func (e *ExistsError) Error() string { return fmt.Sprintf("%s %s exists already", e.Kind, e.ID) }
+
+// KeyConflictError says that a key was used for another request.
+type KeyConflictError struct {
+	Key string
+	// ID is what that request made.
+	ID string
+}
+
+// Error names the key.
+func (e *KeyConflictError) Error() string {
+	return fmt.Sprintf("the idempotency key %q was used for another request", e.Key)
+}
+
+// BusyError says that a session has a live turn.
+type BusyError struct {
+	SessionID string
+	// TurnID is that turn.
+	TurnID string
+}
+
+// Error names the session and the turn.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("session %s is busy with turn %s", e.SessionID, e.TurnID)
+}
+
+// StateError says that something cannot be done to a record in its state.
+type StateError struct {
+	// Kind is session, turn or interaction.
+	Kind string
+	ID   string
+	// State is the one it is in, and Want what was asked of it.
+	State string
+	Want  string
+}
+
+// Error names the record and its state.
+func (e *StateError) Error() string {
+	return fmt.Sprintf("%s %s is %s: it cannot be %s", e.Kind, e.ID, e.State, e.Want)
+}
+
+// ConflictError says that an interaction has another answer already.
+type ConflictError struct {
+	TurnID, ID string
+}
+
+// Error names the interaction.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, e.TurnID)
+}
+
+// FencedError says that a turn does not belong to the worker any more: it was
+// taken over, or has ended.
+type FencedError struct {
+	TurnID string
+	Fence  int64
+}
+
+// Error names the turn.
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("turn %s does not belong to this worker any more (fence %d)", e.TurnID, e.Fence)
+}
+
+// LockedError says that another process uses the store, which belongs to one
+// process at a time.
+type LockedError struct {
+	Path string
+	// PID is the other process, when it is known.
+	PID int
+}
+
+// Error says what to do about it.
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID > 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("%s is in use by %s: a SQLite file serves one process; to run several replicas, use PostgreSQL (store: {driver: postgres, dsn: …})", e.Path, who)
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// InteractionState is the state of an interaction.
+type InteractionState string
+
+// The states of an interaction: it is pending, and then one of the others.
+const (
+	InteractionPending  InteractionState = "pending"
+	InteractionResolved InteractionState = "resolved"
+	InteractionCanceled InteractionState = "canceled"
+)
+
+// Interaction is a wait for something outside.
+type Interaction struct {
+	// ID is unique within its turn.
+	ID        string
+	TurnID    string
+	SessionID string
+	Owner     Owner
+	State     InteractionState
+	// Action says what is asked for, Request is the whole question as JSON.
+	Action  string
+	Request json.RawMessage
+	// Resolution is the answer as JSON, and ResolvedBy the subject that gave it;
+	// empty for the runtime itself.
+	Resolution json.RawMessage
+	ResolvedBy string
+	// ExpiresAt is when the runtime gives up waiting; zero is never.
+	CreatedAt, ExpiresAt, ResolvedAt time.Time
+}
+
+// InteractionQuery asks for interactions.
+type InteractionQuery struct {
+	Scope Scope
+	// TurnID, SessionID and State restrict the interactions where they are set.
+	TurnID    string
+	SessionID string
+	State     InteractionState
+	// ExpiredBy restricts them to those that expire then or before.
+	ExpiredBy time.Time
+	// Limit is how many there may be; 0 means MaxPage.
+	Limit int
+}
+
+// Resolve answers an interaction.
+type Resolve struct {
+	Scope      Scope
+	TurnID     string
+	ID         string
+	Resolution json.RawMessage
+	By         string
+	Now        time.Time
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// DefaultPage is how many records a page has that does not say, and MaxPage
+	// how many it may have.
+	DefaultPage = 50
+	MaxPage     = 1000
+)
+
+// Page says which part of a list is wanted.
+type Page struct {
+	// After is the Next of the page before; empty begins at the beginning.
+	After string
+	// Limit is how many records the page may have: DefaultPage when 0, MaxPage
+	// when greater.
+	Limit int
+}
+
+// Size returns how many records the page may have.
+func (p Page) Size() int {
+	switch {
+	case p.Limit <= 0:
+		return DefaultPage
+	case p.Limit > MaxPage:
+		return MaxPage
+	default:
+		return p.Limit
+	}
+}
+
+// ErrCursor says that a cursor is none that the store gave out.
+var ErrCursor = errors.New("the cursor is not one that was given out")
+
+// Cursor is a place in a list that is ordered by time and then by id.
+type Cursor struct {
+	Time time.Time
+	ID   string
+}
+
+// String returns the cursor as callers see it.
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.Time.UnixMicro(), 36) + "." + c.ID))
+}
+
+// Cursor reads the place where the page begins; nil is the beginning. The error
+// is ErrCursor.
+func (p Page) Cursor() (*Cursor, error) {
+	if p.After == "" {
+		return nil, nil //nolint:nilnil // the beginning
+	}
+	text, err := base64.RawURLEncoding.DecodeString(p.After)
+	if err != nil {
+		return nil, ErrCursor
+	}
+	at, id, ok := strings.Cut(string(text), ".")
+	micros, err := strconv.ParseInt(at, 36, 64)
+	if !ok || err != nil || id == "" {
+		return nil, ErrCursor
+	}
+	return &Cursor{Time: time.UnixMicro(micros).UTC(), ID: id}, nil
+}

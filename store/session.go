@@ -1,0 +1,78 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// SessionState says whether a session takes new turns.
+type SessionState string
+
+// The states of a session. It goes from active to archived and back.
+const (
+	SessionActive   SessionState = "active"
+	SessionArchived SessionState = "archived"
+)
+
+// Session is a conversation.
+type Session struct {
+	ID      string
+	Owner   Owner
+	AgentID string
+	State   SessionState
+	// Labels are for finding the session again.
+	Labels map[string]string
+	// Metadata is a JSON object that the owner keeps with the session; nil when
+	// there is none.
+	Metadata json.RawMessage
+	// Tip is the id of the snapshot of the latest successful turn; empty before
+	// there is one.
+	Tip string
+	// ActiveAt is when the session was made or had a turn last: what listings are
+	// ordered by. LastTurnAt is zero before there was a turn.
+	CreatedAt, UpdatedAt, ActiveAt, LastTurnAt time.Time
+}
+
+// NewSession asks for a session.
+type NewSession struct {
+	Session Session
+	// Key is scoped to the owner.
+	Key Key
+	// Base is the chain that the session begins with, the oldest first, for one
+	// that was forked or imported. The last is the tip.
+	Base []NewSnapshot
+	// Artifacts are those that the snapshots of Base refer to.
+	Artifacts []*Artifact
+}
+
+// SessionPatch changes a session; nil fields leave it as it is.
+type SessionPatch struct {
+	State *SessionState
+	// Labels and Metadata replace all there are.
+	Labels   *map[string]string
+	Metadata *json.RawMessage
+	AgentID  *string
+	// Tip moves the session to another one of its snapshots; the error is a
+	// *BusyError while a turn of it has started, ErrNotFound for a snapshot that
+	// is not the session's.
+	Tip *string
+	Now time.Time
+}
+
+// SessionQuery asks for a page of sessions.
+type SessionQuery struct {
+	Scope Scope
+	// State, AgentID and Labels restrict the sessions where they are set; each
+	// of Labels must be there with its value.
+	State   SessionState
+	AgentID string
+	Labels  map[string]string
+	Page    Page
+}
+
+// SessionPage is a page of sessions.
+type SessionPage struct {
+	Sessions []*Session
+	// Next is where the next page begins; empty when there is none.
+	Next string
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Snapshot is the state of a session as a successful turn left it.
+type Snapshot struct {
+	ID        string
+	SessionID string
+	Owner     Owner
+	// ParentID is the snapshot that the turn went on from; empty for the first.
+	ParentID string
+	// TurnID is the turn; empty for the beginning of a session that was forked
+	// or imported.
+	TurnID string
+	// FinishReason is why the last answer of the turn ended.
+	FinishReason string
+	// Custom is the application's state, State that of the plugins, and
+	// Artifacts lists what the session holds, each as JSON; nil is nothing.
+	Custom    json.RawMessage
+	State     json.RawMessage
+	Artifacts json.RawMessage
+	CreatedAt time.Time
+}
+
+// NewSnapshot is a snapshot together with the messages it adds itself.
+type NewSnapshot struct {
+	Snapshot Snapshot
+	Messages [][]byte
+}
+
+// SnapshotQuery asks for a page of snapshots.
+type SnapshotQuery struct {
+	Scope     Scope
+	SessionID string
+	Page      Page
+}
+
+// SnapshotPage is a page of snapshots.
+type SnapshotPage struct {
+	Snapshots []*Snapshot
+	// Next is where the next page begins; empty when there is none.
+	Next string
+}
+
+// Artifact is something that a turn made and the session holds.
+type Artifact struct {
+	ID        string
+	SessionID string
+	TurnID    string
+	Owner     Owner
+	Name      string
+	MediaType string
+	// Size is how many bytes Data has.
+	Size      int
+	Data      []byte
+	Metadata  json.RawMessage
+	CreatedAt time.Time
+}
+
+// JournalRow is a tool call of a turn.
+type JournalRow struct {
+	// Key is the call's idempotency key, which no other call has.
+	Key string
+	// Entry says what was called and what came of it, as JSON, and Result has
+	// what the model sees of it, once there is something.
+	Entry  json.RawMessage
+	Result json.RawMessage
+}

@@ -1,0 +1,232 @@
+// Package store holds the contract of the places where sessions, turns, events,
+// interactions, snapshots, artifacts and journals are kept, and the records
+// that are kept there. Its sub-packages are the places: memory, sqlite and
+// postgres. Package storetest holds what each of them has to do.
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"go.uber.org/zap"
+)
+
+// Store keeps all records of a runtime. It is safe for concurrent use, by
+// several processes where the implementation says so.
+//
+// What a method returns is a copy: the caller may change it. A method whose
+// error is not nil changed nothing. Times are kept to the microsecond.
+//
+// # Admission
+//
+// A turn is made pending. A job for it is queued at once when its session has no
+// other live turn that was made before, and its tenant has fewer admitted turns
+// than Settings.TenantTurns. Otherwise it is held back, and admitted by the
+// change that makes room: the end of a turn, or a turn that begins to wait for
+// an interaction and thereby frees its tenant's room, though not its session.
+// Turns of a session are admitted in the order in which they were made. A turn
+// that was started keeps its session until it has ended.
+//
+// # Ownership
+//
+// A turn that runs belongs to the worker that claimed it, until its lease ends.
+// Each claim raises the fence of the turn, and a commit under an older fence is
+// refused with a *FencedError. So is one for a turn that has ended: whatever
+// comes late changes nothing.
+type Store interface {
+	Sessions
+	Turns
+	Work
+
+	// Snapshot returns a snapshot, and Snapshots those of a session, the newest
+	// first. The error is ErrNotFound for one that the scope does not see.
+	Snapshot(ctx context.Context, scope Scope, id string) (*Snapshot, error)
+	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
+	// Conversation returns the messages of the conversation up to and with a
+	// snapshot, the oldest first: for each snapshot of its chain what its turn
+	// was given and added.
+	Conversation(ctx context.Context, snapshotID string) ([][]byte, error)
+	// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
+	OwnMessages(ctx context.Context, ownerID string) ([][]byte, error)
+	// Artifact returns an artifact with its data, and Artifacts those that a
+	// turn made, in order, without.
+	Artifact(ctx context.Context, scope Scope, id string) (*Artifact, error)
+	Artifacts(ctx context.Context, scope Scope, turnID string) ([]*Artifact, error)
+
+	// Events returns up to limit events of a turn with a seq greater than after,
+	// in order; none when the turn has no such events, or is not known.
+	Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
+	// Journal returns the tool calls of a turn, in the order in which they began.
+	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
+
+	// Prune deletes what the retention says is too old, up to its limit.
+	Prune(ctx context.Context, r Retention) (Pruned, error)
+	// Attach sets who is told of jobs. It is called once, before anything that
+	// queues one.
+	Attach(q Queue)
+	// Ping reports whether the store can be used.
+	Ping(ctx context.Context) error
+	// Close waits for what is under way and closes the store.
+	Close() error
+}
+
+// Sessions is the part of a Store that keeps sessions.
+type Sessions interface {
+	// CreateSession stores a new session. With a key that was used before it
+	// returns the session that was made then; the error is a *KeyConflictError
+	// when the request was another one then, and a *ExistsError when the id is
+	// taken.
+	CreateSession(ctx context.Context, n *NewSession) (*Session, error)
+	// Session returns a session. The error is ErrNotFound for one that the scope
+	// does not see.
+	Session(ctx context.Context, scope Scope, id string) (*Session, error)
+	// Sessions returns a page of sessions, the one with the latest activity
+	// first.
+	Sessions(ctx context.Context, q SessionQuery) (SessionPage, error)
+	// UpdateSession changes what the patch names.
+	UpdateSession(ctx context.Context, scope Scope, id string, p SessionPatch) (*Session, error)
+	// DeleteSession deletes a session with everything that belongs to it. The
+	// error is a *BusyError as long as it has a live turn.
+	DeleteSession(ctx context.Context, scope Scope, id string) error
+}
+
+// Turns is the part of a Store that keeps turns and what they wait for.
+type Turns interface {
+	// CreateTurn stores a new turn and admits it if there is room. Its session
+	// must be one that the turn's owner sees. Besides the errors of
+	// CreateSession there are ErrNotFound for the session, a *StateError for one
+	// that is archived, and a *BusyError where the turn is not to wait.
+	CreateTurn(ctx context.Context, n *NewTurn) (*Turn, error)
+	// Turn returns a turn. The error is ErrNotFound for one that the scope does
+	// not see.
+	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
+	// Turns returns a page of turns, the newest first.
+	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)
+	// UpdateTurn changes what the patch names.
+	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
+	// EndTurn ends a live turn from outside, whoever runs it: it raises the
+	// fence, appends the terminal event behind the last one, cancels the pending
+	// interactions, and admits what the end makes room for. A turn that has ended
+	// is returned as it is.
+	EndTurn(ctx context.Context, e *EndTurn) (*Turn, error)
+
+	// Interaction returns an interaction. The error is ErrNotFound for one that
+	// the scope does not see.
+	Interaction(ctx context.Context, scope Scope, turnID, id string) (*Interaction, error)
+	// Interactions returns interactions, the oldest first.
+	Interactions(ctx context.Context, q InteractionQuery) ([]*Interaction, error)
+	// ResolveInteraction answers a pending interaction. A turn that waits becomes
+	// pending and is admitted when there is room. The same answer again returns
+	// the interaction as it is; a different one gives a *ConflictError, and an
+	// interaction that was cancelled a *StateError.
+	ResolveInteraction(ctx context.Context, r *Resolve) (*Interaction, error)
+}
+
+// Work is the part of a Store that workers use.
+type Work interface {
+	// Claim makes the worker the owner of a pending turn and returns all that is
+	// needed to run it. The errors are ErrNotFound, a *StateError for a turn that
+	// is not pending, and ErrHeld for one that is not admitted now: its session
+	// is busy, or it is not due. A held turn is queued again when it can be
+	// claimed.
+	Claim(ctx context.Context, c *Claim) (*Claimed, error)
+	// Heartbeat prolongs the leases of a worker's turns, and returns the ids of
+	// those that the worker does not own any more.
+	Heartbeat(ctx context.Context, worker string, lease time.Duration, held []Held) (lost []string, err error)
+	// Commit appends to a turn, and changes its state, in one transaction. It
+	// returns when that is durable. Commits of several turns may share a
+	// transaction.
+	Commit(ctx context.Context, c *Commit) error
+	// Reap makes the turns pending whose leases have ended, counts a strike
+	// against each, and queues what is due and has room. It returns how many
+	// turns were taken from their workers.
+	Reap(ctx context.Context, now time.Time) (int, error)
+	// Recover is called once before a process begins to work. A store that
+	// belongs to one process takes every running turn from its worker, which is
+	// dead, as Reap does; every store queues jobs for what is admitted.
+	Recover(ctx context.Context, now time.Time) (int, error)
+}
+
+// Queue is told which turns a worker may claim. A job carries ids only; losing
+// or doubling one is harmless, because the claim decides.
+type Queue interface {
+	// Enqueue queues jobs. A store on PostgreSQL calls it in the transaction
+	// that admits the turns, with its pgx.Tx; other stores call it behind their
+	// commit, with nil.
+	Enqueue(ctx context.Context, tx any, jobs []Job) error
+}
+
+// Job asks for a turn to be claimed.
+type Job struct {
+	TurnID string
+	// NotBefore is when the turn is due; zero means now.
+	NotBefore time.Time
+}
+
+// Settings is what a store is opened with.
+type Settings struct {
+	// DSN says where the records are: the path of a file for sqlite, a URL or
+	// key=value text for postgres; not used by memory.
+	DSN string
+	// TenantTurns is how many turns of one tenant may be admitted at the same
+	// time; 0 means any number.
+	TenantTurns int
+	// Logger takes in what the store has to say; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Owner says whose something is.
+type Owner struct {
+	// Tenant is a team or customer, Subject a person or program of it.
+	Tenant  string `json:"tenant"`
+	Subject string `json:"subject"`
+}
+
+// Scope is what a caller sees: what belongs to Owner, or everything.
+type Scope struct {
+	Owner Owner
+	// All sees everything; Owner is not used.
+	All bool
+}
+
+// Everything is the scope of the runtime itself and of its operators.
+var Everything = Scope{All: true}
+
+// Of returns the scope of an owner.
+func Of(o Owner) Scope { return Scope{Owner: o} }
+
+// Sees reports whether something of an owner is in the scope.
+func (s Scope) Sees(o Owner) bool { return s.All || s.Owner == o }
+
+// Key makes a request repeatable: with the same value in the same place it has
+// one outcome. The zero Key does not.
+type Key struct {
+	Value string
+	// Hash tells requests apart that have the same key.
+	Hash []byte
+}
+
+// Retention says what is too old to keep. Durations of 0 keep for ever.
+type Retention struct {
+	Now time.Time
+	// Sessions is how long a session without a live turn is kept after its
+	// latest activity.
+	Sessions time.Duration
+	// Events is how long the events and journal of a turn are kept after its
+	// end. Its messages, result and snapshot stay.
+	Events time.Duration
+	// Keys is how long the keys of requests are kept.
+	Keys time.Duration
+	// Limit is how many sessions, and how many turns, one call deletes from; 0
+	// means 1000.
+	Limit int
+}
+
+// Pruned counts what Prune deleted.
+type Pruned struct {
+	// Sessions were deleted, Turns lost their events, Keys were forgotten.
+	Sessions, Turns, Keys int
+}

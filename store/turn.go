@@ -1,0 +1,194 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// Status is the state of a turn.
+type Status string
+
+// The states of a turn. Pending, running and waiting turns are live. The
+// transitions are pending → running → (waiting → pending →) … and from each of
+// them to one of the others, in which a turn stays.
+const (
+	// Pending is a turn that nobody runs: it did not start, or goes on when
+	// somebody claims it.
+	Pending Status = "pending"
+	// Running is a turn that a worker owns.
+	Running Status = "running"
+	// Waiting is a turn that waits for an interaction.
+	Waiting Status = "waiting"
+	// Succeeded, Failed and Canceled are turns that have ended.
+	Succeeded Status = "succeeded"
+	Failed    Status = "failed"
+	Canceled  Status = "canceled"
+)
+
+// Live reports whether a turn in the state has not ended.
+func (s Status) Live() bool { return s == Pending || s == Running || s == Waiting }
+
+// Turn is one input worked on until it ends.
+type Turn struct {
+	ID        string
+	SessionID string
+	Owner     Owner
+	AgentID   string
+	Status    Status
+	// Request is what the turn was asked for, as JSON; the store does not look
+	// into it.
+	Request json.RawMessage
+	// Result is what it came to, as JSON; nil while it is live.
+	Result   json.RawMessage
+	Metadata json.RawMessage
+	// Background tells that nobody waits for the turn, so that it goes on
+	// whatever becomes of its caller.
+	Background bool
+	// SnapshotID is reserved for the snapshot of the turn, and ParentSnapshotID
+	// is the one that it goes on from: the tip of the session when it is claimed
+	// first, unless the turn was made with one. FromStart tells that it was made
+	// to go on from nothing.
+	SnapshotID       string
+	ParentSnapshotID string
+	FromStart        bool
+
+	// NotBefore is when the turn is due; zero is at once. StartedAt is zero
+	// before its first claim, FinishedAt while it is live.
+	CreatedAt, UpdatedAt, NotBefore, StartedAt, FinishedAt time.Time
+
+	// Worker owns the turn while it runs, until LeaseUntil. HeartbeatAt is when
+	// it gave a sign of life last.
+	Worker                  string
+	Fence                   int64
+	LeaseUntil, HeartbeatAt time.Time
+	// Admitted tells that the turn was queued and takes room of its tenant.
+	Admitted bool
+	// Strikes counts the workers that died over the turn since it got ahead.
+	Strikes int
+	// Seq is that of its latest event.
+	Seq uint64
+	// Steps is how many model calls it has behind it.
+	Steps int
+}
+
+// NewTurn asks for a turn. Of the turn it takes ID, SessionID, Owner, AgentID,
+// Request, Metadata, Background, SnapshotID, ParentSnapshotID, FromStart,
+// CreatedAt and NotBefore.
+type NewTurn struct {
+	Turn Turn
+	// Input are the messages that the turn is given: the first of its own.
+	Input [][]byte
+	// Key is scoped to the session.
+	Key Key
+	// Reject refuses the turn when its session has a live one.
+	Reject bool
+}
+
+// TurnPatch changes a turn; nil fields leave it as it is.
+type TurnPatch struct {
+	Background *bool
+	Now        time.Time
+}
+
+// TurnQuery asks for a page of turns.
+type TurnQuery struct {
+	Scope Scope
+	// SessionID, AgentID and Statuses restrict the turns where they are set.
+	SessionID string
+	AgentID   string
+	Statuses  []Status
+	Page      Page
+}
+
+// TurnPage is a page of turns.
+type TurnPage struct {
+	Turns []*Turn
+	// Next is where the next page begins; empty when there is none.
+	Next string
+}
+
+// EndTurn ends a turn from outside.
+type EndTurn struct {
+	Scope  Scope
+	TurnID string
+	// Status is the state it ends in, and Result what it came to.
+	Status Status
+	Result json.RawMessage
+	// Event is the terminal event; the store gives it its seq.
+	Event event.Record
+	Now   time.Time
+}
+
+// Claim asks for a turn to run.
+type Claim struct {
+	TurnID string
+	Worker string
+	// Lease is how long the turn is the worker's without a heartbeat.
+	Lease time.Duration
+	Now   time.Time
+}
+
+// Claimed is a turn with all that is needed to run it.
+type Claimed struct {
+	Turn    Turn
+	Session Session
+	// Snapshot is the one that the turn goes on from; nil when there is none.
+	Snapshot *Snapshot
+	// State is the latest that was committed; nil for a turn that begins.
+	State []byte
+	// Messages are the turn's own so far: its input, and what it added.
+	Messages [][]byte
+	// Journal has its tool calls, and Interactions what it waited for.
+	Journal      []JournalRow
+	Interactions []*Interaction
+}
+
+// Held is a turn that a worker believes to own.
+type Held struct {
+	TurnID string
+	Fence  int64
+}
+
+// Commit is a change of a turn by the worker that owns it.
+type Commit struct {
+	TurnID string
+	Fence  int64
+	Now    time.Time
+	// Events follow on the latest, with seqs without a gap.
+	Events []event.Record
+	// State replaces the turn's state, unless it is nil, and clears its strikes:
+	// the turn got ahead. Steps comes with it.
+	State []byte
+	Steps int
+	// Messages are added to the turn's own.
+	Messages [][]byte
+	// Journal has the calls that began or ended, by key.
+	Journal   []JournalRow
+	Artifacts []*Artifact
+
+	// At most one of these is set. Suspend makes the turn wait, Yield hands it
+	// back to be claimed again, and Finish ends it.
+	Suspend *Suspend
+	Yield   bool
+	Finish  *Finish
+}
+
+// Suspend makes a turn wait for interactions. One that has an answer already
+// makes the turn pending instead.
+type Suspend struct {
+	// Asked are the interactions that are new, and Open the ids of all that have
+	// no answer as far as the worker knows, with those.
+	Asked []*Interaction
+	Open  []string
+}
+
+// Finish ends a turn.
+type Finish struct {
+	Status Status
+	Result json.RawMessage
+	// Snapshot becomes the tip of the session; nil for a turn that did not
+	// succeed.
+	Snapshot *Snapshot
+}
