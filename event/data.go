@@ -36,6 +36,8 @@ const (
 	TypeLoopDetected        Type = "loop_detected"
 	TypeToolBudgetExceeded  Type = "tool_budget_exceeded"
 	TypeHandOff             Type = "hand_off"
+	TypeCustomPatch         Type = "custom_patch"
+	TypeArtifact            Type = "artifact"
 )
 
 // Usage counts tokens; the fields mean what those of model.Usage mean.
@@ -210,6 +212,9 @@ const (
 	CallSucceeded CallOutcome = "succeeded"
 	CallFailed    CallOutcome = "failed"
 	CallSuspended CallOutcome = "suspended"
+	// CallIndeterminate is a call that was under way when the runtime stopped:
+	// it may or may not have taken effect, and is not repeated.
+	CallIndeterminate CallOutcome = "indeterminate"
 )
 
 // ToolResult is what a call came to.

@@ -49,15 +49,6 @@ func (e *Event) Terminal() bool {
 	return finish
 }
 
-// header holds the fields that every event has in JSON.
-type header struct {
-	Seq       uint64    `json:"seq"`
-	Time      time.Time `json:"time"`
-	EventType Type      `json:"event_type"`
-	TurnID    string    `json:"turn_id"`
-	SessionID string    `json:"session_id,omitempty"`
-}
-
 var errNoData = errors.New("an event has no data")
 
 // MarshalJSON writes the event as one flat object: seq, time, event_type,
@@ -66,13 +57,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	if e.Data == nil {
 		return nil, errNoData
 	}
-	head, err := json.Marshal(header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID})
-	if err != nil {
-		return nil, err
-	}
 	body, err := json.Marshal(e.Data)
 	if err != nil {
 		return nil, err
 	}
-	return join(head, body), nil
+	head := header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID}
+	return head.join(body)
 }

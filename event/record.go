@@ -37,18 +37,16 @@ func (r *Record) Terminal() bool { return r.Type == TypeRunFinish }
 
 // MarshalJSON writes the event as Event.MarshalJSON does.
 func (r Record) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID})
-	if err != nil {
-		return nil, err
-	}
-	return join(head, r.Data), nil
+	head := header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID}
+	return head.join(r.Data)
 }
 
-// join adds the fields of an event's data to those that every event has.
-func join(head, body []byte) []byte {
-	if len(body) <= len(`{}`) || body[0] != '{' {
-		return head // the data has no fields, or is a nil pointer
+// Event returns the event with its data decoded. The error is an
+// *UnknownTypeError for a kind that this package does not have.
+func (r *Record) Event() (Event, error) {
+	data, err := decodeData(r.Type, r.Data)
+	if err != nil {
+		return Event{}, err
 	}
-	head[len(head)-1] = ','
-	return append(head, body[1:]...)
+	return Event{Seq: r.Seq, Time: r.Time, TurnID: r.TurnID, SessionID: r.SessionID, Data: data}, nil
 }

@@ -12,12 +12,12 @@ import (
 // Overrides take the place of an agent's own limits, and of the form of its
 // answer, for one turn. A nil field leaves what the agent says.
 type Overrides struct {
-	MaxRounds     *int
-	Budgets       *spec.Budgets
-	LoopDetection *spec.LoopDetection
+	MaxRounds     *int                `json:"max_rounds,omitempty"`
+	Budgets       *spec.Budgets       `json:"budgets,omitempty"`
+	LoopDetection *spec.LoopDetection `json:"loop_detection,omitempty"`
 	// ToolBudgets, when not nil, are all there are.
-	ToolBudgets map[string]spec.ToolBudget
-	Output      *spec.OutputSchema
+	ToolBudgets map[string]spec.ToolBudget `json:"tool_budgets,omitempty"`
+	Output      *spec.OutputSchema         `json:"output_schema,omitempty"`
 }
 
 // Empty reports whether the agent stays as it is.

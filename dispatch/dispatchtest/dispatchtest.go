@@ -1,0 +1,149 @@
+// Package dispatchtest holds what every dispatch.Dispatcher and dispatch.Bell
+// has to do, as tests that an implementation runs against itself.
+package dispatchtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// patience is how long a test waits for what has to happen. It is long, so that
+// only what never happens fails on a busy machine.
+const patience = 30 * time.Second
+
+// Open returns a new dispatcher with queues of its own. The test starts and
+// stops it; what it stands on is cleaned up behind that with t.Cleanup.
+type Open func(t *testing.T, concurrency int) dispatch.Dispatcher
+
+// Run runs all tests of dispatchers.
+func Run(t *testing.T, open Open) {
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, open Open)
+	}{
+		{"EachJobIsHandled", eachJobIsHandled},
+		{"JobsFromManyGoroutinesAreHandled", jobsFromManyGoroutinesAreHandled},
+		{"JobsFromBeforeStartAreHandled", jobsFromBeforeStartAreHandled},
+		{"ABurstIsHandledWhole", aBurstIsHandledWhole},
+		{"NoMoreHandlersThanAllowed", noMoreHandlersThanAllowed},
+		{"ABlockedHandlerHoldsUpNoOther", aBlockedHandlerHoldsUpNoOther},
+		{"ATurnQueuedWhileHandledIsHandledAgain", aTurnQueuedWhileHandledIsHandledAgain},
+		{"ATurnThatQueuesItselfIsHandledAgain", aTurnThatQueuesItselfIsHandledAgain},
+		{"ADelayedJobWaitsForItsTime", aDelayedJobWaitsForItsTime},
+		{"DelayedJobsAreAllHandled", delayedJobsAreAllHandled},
+		{"TheContextOfStartEndsNoHandler", theContextOfStartEndsNoHandler},
+		{"DrainWaitsAndTakesNothingNew", drainWaitsAndTakesNothingNew},
+		{"DrainOfNothingReturns", drainOfNothingReturns},
+		{"StopEndsTheContextsAndWaits", stopEndsTheContextsAndWaits},
+		{"StopEndsADrain", stopEndsADrain},
+		{"StopIsSafeAtAnyTime", stopIsSafeAtAnyTime},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+	}
+}
+
+// started opens a dispatcher and starts it with a handler.
+func started(t *testing.T, open Open, concurrency int, work dispatch.Handler) dispatch.Dispatcher {
+	t.Helper()
+	d := open(t, concurrency)
+	t.Cleanup(d.Stop)
+	start(t, d, work)
+	return d
+}
+
+func start(t *testing.T, d dispatch.Dispatcher, work dispatch.Handler) {
+	t.Helper()
+	if err := d.Start(t.Context(), work); err != nil {
+		t.Fatalf("start: %v", err)
+	}
+}
+
+// enqueue queues turns that are due at once.
+func enqueue(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
+	t.Helper()
+	jobs := make([]store.Job, len(turnIDs))
+	for i, id := range turnIDs {
+		jobs[i].TurnID = id
+	}
+	if err := d.Enqueue(t.Context(), nil, jobs); err != nil {
+		t.Errorf("enqueue %d jobs: %v", len(jobs), err)
+	}
+}
+
+// ids returns n turn ids.
+func ids(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s-%05d", prefix, i)
+	}
+	return all
+}
+
+// receive waits for a value.
+func receive[T any](t *testing.T, from <-chan T, what string) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		t.Fatalf("%s: it did not happen", what)
+		panic("not reached")
+	}
+}
+
+// log notes which turns were handled, and when.
+type log struct {
+	mu      sync.Mutex
+	at      map[string][]time.Time
+	changed chan struct{} // closed and replaced by each note
+}
+
+func newLog() *log {
+	return &log{at: make(map[string][]time.Time), changed: make(chan struct{})}
+}
+
+// handle is a handler that only notes.
+func (l *log) handle(_ context.Context, turnID string) { l.note(turnID) }
+
+func (l *log) note(turnID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at[turnID] = append(l.at[turnID], time.Now())
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// times returns when a turn was handled.
+func (l *log) times(turnID string) []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.at[turnID])
+}
+
+// wait waits until each turn was handled at least so many times.
+func (l *log) wait(t *testing.T, times int, turnIDs ...string) {
+	t.Helper()
+	late := time.After(patience)
+	missing := turnIDs
+	for {
+		l.mu.Lock()
+		missing = slices.DeleteFunc(slices.Clone(missing), func(id string) bool { return len(l.at[id]) >= times })
+		changed := l.changed
+		l.mu.Unlock()
+		if len(missing) == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			t.Fatalf("%d of %d turns were not handled %d times; the first is %s", len(missing), len(turnIDs), times, missing[0])
+		}
+	}
+}

@@ -1,0 +1,259 @@
+// Package local holds the Dispatcher and the Bell of a runtime that is one
+// process: queues in memory, which the store fills again after a restart.
+package local
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// DefaultConcurrency is how many handlers run at the same time unless the
+// settings say otherwise.
+const DefaultConcurrency = 64
+
+// Settings is what a Dispatcher is made with.
+type Settings struct {
+	// Concurrency is how many handlers run at the same time; 0 means
+	// DefaultConcurrency.
+	Concurrency int
+	// Logger is told what is left behind at the end; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Dispatcher calls handlers in its own process, in the order in which their
+// jobs became due. A job for a turn that is queued and not begun is merged with
+// the one before; one for a turn that is being handled is kept until its handler
+// has returned, since that handler may have looked before there was anything to
+// do. It is as long as the store admits turns, and has no limit of its own.
+type Dispatcher struct {
+	limit  int
+	log    *zap.Logger
+	cancel context.CancelFunc // ends ctx
+	idle   chan struct{}      // closed when closed is set and no handler runs
+
+	mu      sync.Mutex
+	ctx     context.Context //nolint:containedctx // that of all handlers, made by Start
+	work    dispatch.Handler
+	closed  bool
+	running int
+	turns   map[string]state
+	due     fifo
+	later   schedule
+	timer   *time.Timer // fires when the first job of later is due
+}
+
+var _ dispatch.Dispatcher = (*Dispatcher)(nil)
+
+// state says what there is of a turn in a Dispatcher.
+type state uint8
+
+const (
+	// queued is a turn with a job that has not begun: in due, or, while the turn
+	// is handled as well, to be put there when its handler returns.
+	queued state = 1 << iota
+	// handled is a turn whose handler is under way.
+	handled
+)
+
+var (
+	errStarted = errors.New("start dispatcher: it was started before")
+	errStopped = errors.New("start dispatcher: it was stopped before")
+)
+
+// New returns a Dispatcher. It queues jobs, and calls nobody before Start.
+func New(s Settings) *Dispatcher {
+	d := &Dispatcher{
+		limit: s.Concurrency, log: s.Logger,
+		cancel: func() {}, idle: make(chan struct{}),
+		turns: make(map[string]state), later: schedule{jobs: make(map[key]struct{})},
+	}
+	if d.limit <= 0 {
+		d.limit = DefaultConcurrency
+	}
+	if d.log == nil {
+		d.log = zap.NewNop()
+	}
+	return d
+}
+
+// Enqueue implements store.Queue. It never waits for a handler, does not use the
+// transaction, and has no errors. After Drain or Stop it drops the jobs.
+func (d *Dispatcher) Enqueue(_ context.Context, _ any, jobs []store.Job) error {
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	for _, job := range jobs {
+		if job.NotBefore.After(now) {
+			d.delay(job, now)
+		} else {
+			d.push(job.TurnID)
+		}
+	}
+	d.begin()
+	return nil
+}
+
+// Start implements dispatch.Dispatcher.
+func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return errStopped
+	case d.work != nil:
+		return errStarted
+	}
+	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	d.work = work
+	d.begin()
+	return nil
+}
+
+// Drain implements dispatch.Dispatcher.
+func (d *Dispatcher) Drain(ctx context.Context) error {
+	d.close()
+	select {
+	case <-d.idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Stop implements dispatch.Dispatcher.
+func (d *Dispatcher) Stop() {
+	d.close()()
+	<-d.idle
+}
+
+// close makes the dispatcher take no more jobs, and returns what ends the
+// contexts of its handlers.
+func (d *Dispatcher) close() context.CancelFunc {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return d.cancel
+	}
+	d.closed = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	if d.running == 0 {
+		close(d.idle)
+	}
+	if left := d.due.len() + d.later.Len(); left > 0 {
+		d.log.Info("jobs left for the next start", zap.Int("jobs", left))
+	}
+	return d.cancel
+}
+
+// push queues a turn that is due. It is called with the lock held, as are all
+// methods below but handle and tick.
+func (d *Dispatcher) push(turnID string) {
+	s := d.turns[turnID]
+	if s&queued != 0 {
+		return
+	}
+	d.turns[turnID] = s | queued
+	if s&handled == 0 {
+		d.due.push(turnID)
+	}
+}
+
+// delay queues a job for later and sets the timer to the first of those.
+func (d *Dispatcher) delay(job store.Job, now time.Time) {
+	if !d.later.add(job) {
+		return
+	}
+	if d.later.first().NotBefore.Equal(job.NotBefore) {
+		d.wake(job.NotBefore.Sub(now))
+	}
+}
+
+// wake sets the timer.
+func (d *Dispatcher) wake(in time.Duration) {
+	if d.timer == nil {
+		d.timer = time.AfterFunc(in, d.tick)
+		return
+	}
+	d.timer.Reset(in)
+}
+
+// tick queues the delayed jobs that are due now.
+func (d *Dispatcher) tick() {
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	for d.later.Len() > 0 {
+		job := d.later.first()
+		if job.NotBefore.After(now) {
+			d.wake(job.NotBefore.Sub(now))
+			break
+		}
+		heap.Pop(&d.later)
+		d.push(job.TurnID)
+	}
+	d.begin()
+}
+
+// begin gives jobs that are due to new goroutines while there may be more.
+func (d *Dispatcher) begin() {
+	if d.work == nil || d.closed {
+		return
+	}
+	for d.running < d.limit && d.due.len() > 0 {
+		d.running++
+		go d.handle(d.take())
+	}
+}
+
+// take removes the first job that is due.
+func (d *Dispatcher) take() string {
+	turnID := d.due.pop()
+	d.turns[turnID] = handled
+	return turnID
+}
+
+// handle handles a turn, and then others for as long as there are any: the
+// goroutine is ended by an empty queue, or by close.
+func (d *Dispatcher) handle(turnID string) {
+	for more := true; more; {
+		d.work(d.ctx, turnID)
+		turnID, more = d.next(turnID)
+	}
+}
+
+// next ends the handling of a turn and takes another one.
+func (d *Dispatcher) next(handledID string) (turnID string, more bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.turns[handledID]&queued != 0 {
+		d.turns[handledID] = queued
+		d.due.push(handledID)
+	} else {
+		delete(d.turns, handledID)
+	}
+	if !d.closed && d.due.len() > 0 {
+		return d.take(), true
+	}
+	d.running--
+	if d.closed && d.running == 0 {
+		close(d.idle)
+	}
+	return "", false
+}

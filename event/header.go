@@ -1,0 +1,61 @@
+package event
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// header holds the fields that every event has in JSON.
+type header struct {
+	Seq       uint64    `json:"seq"`
+	Time      time.Time `json:"time"`
+	EventType Type      `json:"event_type"`
+	TurnID    string    `json:"turn_id"`
+	SessionID string    `json:"session_id,omitempty"`
+}
+
+// headerSize is how much room the fields of most headers take, in bytes.
+const headerSize = 224
+
+// join returns the object of an event: the fields of its header, and those of
+// its data. It writes what json.Marshal makes of the header, without reflection:
+// this is done for every event, and for every reader of one.
+func (h *header) join(body []byte) (b []byte, err error) {
+	b = make([]byte, 0, headerSize+len(body))
+	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
+	b = append(b, `,"time":"`...)
+	if b, err = h.Time.AppendText(b); err != nil {
+		return nil, err
+	}
+	b = append(b, `","event_type":`...)
+	b = appendString(b, string(h.EventType))
+	b = append(b, `,"turn_id":`...)
+	b = appendString(b, h.TurnID)
+	if h.SessionID != "" {
+		b = append(b, `,"session_id":`...)
+		b = appendString(b, h.SessionID)
+	}
+	if len(body) <= len(`{}`) || body[0] != '{' {
+		return append(b, '}'), nil // the data has no fields, or is a nil pointer
+	}
+	b = append(b, ',')
+	return append(b, body[1:]...), nil
+}
+
+// appendString appends the JSON form of a text.
+func appendString(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			quoted, err := json.Marshal(text)
+			if err != nil { // a text always has a form
+				quoted = []byte(`""`)
+			}
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, text...)
+	return append(b, '"')
+}

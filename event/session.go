@@ -1,0 +1,37 @@
+package event
+
+import "encoding/json"
+
+// CustomPatch says how the application's own state of the session changed. The
+// first patch of a turn, and of each time it goes on, replaces the whole
+// document; those behind it are diffs to be applied in order.
+type CustomPatch struct {
+	// Patch has the operations add, remove and replace of RFC 6902.
+	Patch []PatchOperation `json:"patch"`
+}
+
+// PatchOperation changes one place of a JSON document.
+type PatchOperation struct {
+	// Op is add, remove or replace.
+	Op string `json:"op"`
+	// Path is a JSON Pointer; empty is the whole document.
+	Path string `json:"path"`
+	// Value is what comes there; nil for remove.
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Artifact says that the turn keeps something that is not part of the
+// conversation. One with a name takes the place of that which had it before.
+type Artifact struct {
+	ID        string `json:"id"`
+	Name      string `json:"name,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	// Size is in bytes.
+	Size int `json:"size"`
+}
+
+// Type returns TypeCustomPatch.
+func (*CustomPatch) Type() Type { return TypeCustomPatch }
+
+// Type returns TypeArtifact.
+func (*Artifact) Type() Type { return TypeArtifact }

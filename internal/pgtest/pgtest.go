@@ -1,0 +1,247 @@
+// Package pgtest starts a real PostgreSQL for tests and benchmarks. Nothing has
+// to be set up for it but the programs of PostgreSQL.
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// advice is what a test fails with where there is no PostgreSQL. It does not
+// skip: a suite that looks green and tested nothing is worse than a red one.
+const advice = "PostgreSQL is not installed here: apt-get install postgresql (or have initdb and pg_ctl in PATH)"
+
+// timeout bounds each step that a server takes.
+const timeout = time.Minute
+
+// Server is a PostgreSQL of the tests alone, reached by a socket in a directory
+// of its own. It writes to disk as one in production does (fsync on).
+type Server struct {
+	bin string
+	dir string
+	// keeper removes the server when the test program is gone, however it went.
+	keeper *exec.Cmd
+	leash  io.Closer
+	made   atomic.Int64
+}
+
+var shared = sync.OnceValues(launch)
+
+// Start returns the server that all tests of the test program share, and starts
+// it for the first of them. It ends with the program. A test that stops or
+// restarts a server takes one of its own, from New.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// New starts a server for one test and ends it with that test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s, err := launch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.end)
+	return s
+}
+
+// Database makes an empty database and returns its DSN, a URL. It is dropped
+// with the test.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("test%d", s.made.Add(1))
+	if err := s.exec("CREATE DATABASE " + name); err != nil {
+		t.Fatalf("make a database: %v", err)
+	}
+	t.Cleanup(func() {
+		// Whatever still uses it is cut off. A server that was stopped keeps it.
+		_ = s.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)")
+	})
+	return s.dsn(name)
+}
+
+// Stop stops the server as a power cut would: nothing is flushed or said to the
+// clients.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	if err := s.control("stop", "-m", "immediate"); err != nil {
+		t.Fatalf("stop PostgreSQL: %v", err)
+	}
+}
+
+// Start starts the server that was stopped, and returns when it answers. It
+// recovers first.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Restart is Stop and Start.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	s.Stop(t)
+	s.Start(t)
+}
+
+// Socket returns the path of the server's socket, for a proxy before it.
+func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL."+port) }
+
+// port names the socket; nothing listens on it.
+const port = "5432"
+
+// dsn returns the URL of a database.
+func (s *Server) dsn(database string) string {
+	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}, "port": {port}}.Encode()
+}
+
+// launch makes a directory with a new cluster and starts it.
+func launch() (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "pgtest")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for PostgreSQL: %w", err)
+	}
+	s := &Server{bin: bin, dir: dir}
+	if err := errors.Join(own(dir), s.keep()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.run("initdb", "-D", s.data(), "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"); err != nil {
+		s.end()
+		return nil, err
+	}
+	if err := s.start(); err != nil {
+		s.end()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+func (s *Server) start() error {
+	return s.control("start", "-l", filepath.Join(s.dir, "log"), "-o",
+		"-c listen_addresses= -c max_connections=300 -c unix_socket_directories="+s.dir+" -p "+port)
+}
+
+// control runs pg_ctl, which waits until the server has done as it was told.
+func (s *Server) control(verb string, args ...string) error {
+	return s.run("pg_ctl", append([]string{verb, "-s", "-w", "-D", s.data()}, args...)...)
+}
+
+// run runs a program of PostgreSQL. Its output goes to a file, because a server
+// that it starts would hold a pipe open.
+func (s *Server) run(program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	out, err := os.CreateTemp(s.dir, program+"-*.out")
+	if err != nil {
+		return fmt.Errorf("run %s: %w", program, err)
+	}
+	defer out.Close() //nolint:errcheck // it was only written
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
+	cmd.Dir = s.dir
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := become(cmd); err != nil {
+		return err
+	}
+	if err := cmd.Run(); err != nil {
+		said, _ := os.ReadFile(out.Name())
+		logged, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+		return fmt.Errorf("run %s: %w\n%s\n%s", program, err, said, logged)
+	}
+	return nil
+}
+
+// keep starts the keeper: a shell that reads what nobody writes. The pipe closes
+// when the test program ends, be it by a panic, a signal or a timeout; then it
+// stops the server and removes the directory.
+func (s *Server) keep() error {
+	const script = `trap '' INT TERM HUP
+cat
+"$1"/pg_ctl stop -s -w -m immediate -D "$2"/data
+rm -rf "$2"`
+	end, leash, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	defer end.Close() //nolint:errcheck // the keeper has a copy
+	cmd := exec.Command("sh", "-c", script, "pgtest-keeper", s.bin, s.dir)
+	cmd.Dir = "/"
+	cmd.Stdin = end
+	if err := become(cmd); err != nil {
+		return errors.Join(err, leash.Close())
+	}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the keeper of PostgreSQL: %w", err), leash.Close())
+	}
+	s.keeper, s.leash = cmd, leash
+	return nil
+}
+
+// end lets the keeper do its work and waits for it.
+func (s *Server) end() {
+	_ = s.leash.Close()
+	_ = s.keeper.Wait()
+	_ = os.RemoveAll(s.dir) // the parent directory may not be the account's
+}
+
+// exec runs one statement.
+func (s *Server) exec(statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// binaries returns the directory of the programs: that of the highest version
+// which Debian's packages brought, or the one in PATH.
+func binaries() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl")
+	if len(found) > 0 {
+		newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+		return filepath.Dir(newest), nil
+	}
+	path, err := exec.LookPath("pg_ctl")
+	if err != nil {
+		return "", errors.New(advice)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return "", fmt.Errorf("find PostgreSQL: %w", err)
+	}
+	return filepath.Dir(path), nil
+}
+
+// version reads the version out of /usr/lib/postgresql/<version>/bin/pg_ctl.
+func version(path string) int {
+	n, _ := strconv.Atoi(strings.Split(path, "/")[4])
+	return n
+}

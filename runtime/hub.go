@@ -1,0 +1,254 @@
+package runtime
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+const (
+	// tailLength is how many of the latest events of a turn are kept in memory
+	// for those who follow it; who is further behind reads the store.
+	tailLength = 512
+	// lookInterval is how often a followed turn is looked at without a reason.
+	lookInterval = 2 * time.Second
+	// eventPage is how many events are read from the store at a time.
+	eventPage = 1000
+)
+
+// hub hands the events of turns to those who follow them: from the worker when
+// it is in this process, else from the store, which is read once for all.
+type hub struct {
+	ctx    context.Context
+	store  store.Store
+	logger *zap.Logger
+
+	mu     sync.Mutex
+	topics map[string]*topic
+	closed bool
+	tasks  sync.WaitGroup
+}
+
+// topic is a turn that is followed.
+type topic struct {
+	turnID string
+	hub    *hub
+
+	mu sync.Mutex
+	// followers is how many there are; guarded by the hub.
+	followers int
+	// tail are the latest events, in order and without a gap.
+	tail []event.Record
+	// news is closed when there is something new, and replaced.
+	news chan struct{}
+	// looking tells that the store is being read, and again that it is to be
+	// read once more.
+	looking, again bool
+	// looks counts how often it was read: then the turn itself may have changed.
+	looks int
+}
+
+func newHub(ctx context.Context, s store.Store, logger *zap.Logger) *hub {
+	h := &hub{ctx: ctx, store: s, logger: logger, topics: make(map[string]*topic)}
+	h.tasks.Go(h.lookNowAndThen)
+	return h
+}
+
+// join begins to follow a turn; leave ends it.
+func (h *hub) join(turnID string) *topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t, ok := h.topics[turnID]
+	if !ok {
+		t = &topic{turnID: turnID, hub: h, news: make(chan struct{})}
+		h.topics[turnID] = t
+	}
+	t.followers++
+	return t
+}
+
+func (h *hub) leave(t *topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.followers--; t.followers == 0 {
+		delete(h.topics, t.turnID)
+	}
+}
+
+func (h *hub) topic(turnID string) *topic {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.topics[turnID]
+}
+
+// publish hands events that were committed to those who follow the turn.
+func (h *hub) publish(turnID string, records []event.Record) {
+	if t := h.topic(turnID); t != nil {
+		t.publish(records)
+	}
+}
+
+// look reads what is new in a turn, if somebody follows it. It does not wait.
+func (h *hub) look(turnID string) {
+	if t := h.topic(turnID); t != nil {
+		h.refresh(t)
+	}
+}
+
+// lookAll looks at all turns that somebody follows.
+func (h *hub) lookAll() {
+	h.mu.Lock()
+	followed := make([]*topic, 0, len(h.topics))
+	for _, t := range h.topics {
+		followed = append(followed, t)
+	}
+	h.mu.Unlock()
+	for _, t := range followed {
+		h.refresh(t)
+	}
+}
+
+func (h *hub) lookNowAndThen() {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			h.lookAll()
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
+
+// close waits for the goroutines of the hub, whose context has ended.
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.tasks.Wait()
+}
+
+// refresh reads the store for a topic, one goroutine at a time.
+func (h *hub) refresh(t *topic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.looking {
+		t.again = true
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	t.looking = true
+	h.tasks.Go(func() { h.read(t) })
+}
+
+// read takes over what is new in the store until nobody asked for more.
+func (h *hub) read(t *topic) {
+	for {
+		after, known := t.last()
+		if known {
+			records, err := h.store.Events(h.ctx, t.turnID, after, eventPage)
+			if err != nil && h.ctx.Err() == nil {
+				h.logger.Warn("the events of a turn cannot be read", zap.String("turn_id", t.turnID), zap.Error(err))
+			}
+			t.publish(records)
+			if len(records) == eventPage {
+				continue
+			}
+		}
+		t.wake()
+		t.mu.Lock()
+		if !t.again || h.ctx.Err() != nil {
+			t.looking = false
+			t.mu.Unlock()
+			return
+		}
+		t.again = false
+		t.mu.Unlock()
+	}
+}
+
+// changed returns a channel that is closed when there is something new. It is
+// asked for before one looks at what there is.
+func (t *topic) changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.news
+}
+
+// last returns the seq of the latest event in the tail, if there is one.
+func (t *topic) last() (uint64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.tail) == 0 {
+		return 0, false
+	}
+	return t.tail[len(t.tail)-1].Seq, true
+}
+
+// publish adds events to the tail. Those that are there already are left out; a
+// gap begins the tail anew.
+func (t *topic) publish(records []event.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.tail); n > 0 {
+		last := t.tail[n-1].Seq
+		for len(records) > 0 && records[0].Seq <= last {
+			records = records[1:]
+		}
+		if len(records) > 0 && records[0].Seq != last+1 {
+			t.tail = nil
+		}
+	}
+	if len(records) == 0 {
+		return
+	}
+	if len(t.tail)+len(records) > 2*tailLength {
+		// The elements are never overwritten: readers hold parts of the array.
+		t.tail = append(make([]event.Record, 0, 2*tailLength), t.tail[max(0, len(t.tail)-tailLength):]...)
+	}
+	t.tail = append(t.tail, records...)
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// wake tells the followers to look at the turn, though there may be nothing new.
+func (t *topic) wake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.looks++
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// after returns the events of the tail behind a seq, and how often the store was
+// read. It is false when the tail does not reach back that far.
+func (t *topic) after(seq uint64) (records []event.Record, looks int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.tail) == 0 || t.tail[0].Seq > seq+1 {
+		return nil, t.looks, false
+	}
+	skip := min(seq+1-t.tail[0].Seq, uint64(len(t.tail)))
+	return t.tail[skip:len(t.tail):len(t.tail)], t.looks, true
+}
+
+// wait waits for news, or for the end of either context.
+func wait(ctx, service context.Context, news <-chan struct{}) error {
+	select {
+	case <-news:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-service.Done():
+		return context.Cause(service)
+	}
+}

@@ -1,0 +1,431 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+const (
+	// deltaDelay is how long deltas of a text are gathered before they are stored
+	// and shown, and frameSize how many bytes one event of them may have.
+	deltaDelay = 50 * time.Millisecond
+	frameSize  = 4 << 10
+	// stateDelay is how long other events are gathered.
+	stateDelay = 5 * time.Millisecond
+	// maxBuffer is how many bytes of events may wait for the store; a turn that
+	// has more waits itself.
+	maxBuffer = 4 << 20
+	// commitTime bounds a commit.
+	commitTime = 15 * time.Second
+)
+
+// recorder keeps what happens in a turn: it gathers the events that the turn
+// emits, and commits them, in order and one commit at a time, together with the
+// turn's state where a step ends. What is committed is shown to those who follow
+// the turn, and nothing else.
+type recorder struct {
+	ctx     context.Context
+	service *Service
+	turn    *store.Turn
+	// lost is called when the turn does not belong to the worker any more.
+	lost func()
+	// keep is the session's state, once the turn has one. Used by the turn's
+	// goroutine.
+	keep *sessionState
+	// messages is how many messages of the turn are kept, behind its input.
+	messages int
+	// asked are the ids of the interactions that are kept.
+	asked map[string]bool
+	// commit is held by whoever commits.
+	commit chan struct{}
+
+	mu sync.Mutex
+	// pending are events that are not committed, seq the latest of the turn.
+	pending []event.Record
+	size    int
+	seq     uint64
+	// frame gathers the deltas that the last of pending will consist of.
+	frame frame
+	// journal are calls that began or ended since the last commit.
+	journal []store.JournalRow
+	timer   *time.Timer
+	due     time.Time
+	flushes sync.WaitGroup
+	closed  bool
+	err     error
+}
+
+func newRecorder(ctx context.Context, s *Service, t *store.Turn, lost func()) *recorder {
+	return &recorder{ctx: ctx, service: s, turn: t, lost: lost, seq: t.Seq, commit: make(chan struct{}, 1)}
+}
+
+var (
+	_ event.Sink        = (*recorder)(nil)
+	_ backend.Journaler = (*recorder)(nil)
+)
+
+// Emit takes in an event.
+func (r *recorder) Emit(ev event.Event) {
+	r.mu.Lock()
+	full := r.take(&ev)
+	r.mu.Unlock()
+	if full {
+		_ = r.flush(r.ctx) // broken says what went wrong
+	}
+}
+
+// take adds an event to those that wait, and reports whether there are too many.
+func (r *recorder) take(ev *event.Event) (full bool) {
+	if r.closed || r.err != nil {
+		return false
+	}
+	if start, ok := ev.Data.(*event.RunStart); ok && r.seq > 0 && !start.Resumed {
+		again := *start // what the worker before had done was not enough to go on from
+		again.Resumed = true
+		ev.Data = &again
+	}
+	if r.frame.add(ev) {
+		r.arm(deltaDelay)
+		return r.size+r.frame.size() > maxBuffer
+	}
+	r.endFrame()
+	if r.frame.begin(ev) {
+		r.arm(deltaDelay)
+		return false
+	}
+	r.add(ev)
+	r.arm(stateDelay)
+	return r.size > maxBuffer
+}
+
+// add encodes an event and gives it its seq.
+func (r *recorder) add(ev *event.Event) {
+	record, err := event.NewRecord(*ev)
+	if err != nil {
+		r.service.Logger.Error("an event cannot be kept: " + err.Error())
+		return
+	}
+	r.seq++
+	record.Seq, record.Time = r.seq, record.Time.UTC().Truncate(time.Microsecond)
+	record.TurnID, record.SessionID = r.turn.ID, r.turn.SessionID
+	r.pending = append(r.pending, record)
+	r.size += len(record.Data)
+}
+
+func (r *recorder) endFrame() {
+	if ev, ok := r.frame.end(); ok {
+		r.add(&ev)
+	}
+}
+
+// replaceLast makes data the terminal event, whatever was to be it.
+func (r *recorder) replaceLast(data *event.RunFinish) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endFrame()
+	if n := len(r.pending); n > 0 && r.pending[n-1].Terminal() {
+		r.pending, r.seq = r.pending[:n-1], r.seq-1
+	}
+	r.add(&event.Event{Time: r.service.now(), Data: data})
+}
+
+// arm sees to it that what waits is committed within a delay.
+func (r *recorder) arm(delay time.Duration) {
+	due := time.Now().Add(delay)
+	if r.timer != nil && !r.due.After(due) {
+		return
+	}
+	if r.timer == nil || r.timer.Stop() {
+		if r.timer == nil {
+			r.flushes.Add(1)
+		}
+		r.timer, r.due = time.AfterFunc(delay, r.fire), due
+	}
+}
+
+// fire commits what waits.
+func (r *recorder) fire() {
+	defer r.flushes.Done()
+	r.mu.Lock()
+	r.timer = nil
+	r.mu.Unlock()
+	_ = r.flush(r.ctx) // broken says what went wrong
+}
+
+// flush commits the events that wait, but for the terminal one, which comes with
+// the end of the turn.
+func (r *recorder) flush(ctx context.Context) error {
+	return r.write(ctx, func(c *store.Commit) bool {
+		if n := len(c.Events); n > 0 && c.Events[n-1].Terminal() {
+			return false
+		}
+		return len(c.Events) > 0 || len(c.Journal) > 0
+	})
+}
+
+// write commits what waits, with what fill adds to it; when fill is false it
+// leaves everything as it is.
+func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) error {
+	select {
+	case r.commit <- struct{}{}:
+		defer func() { <-r.commit }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c := &store.Commit{TurnID: r.turn.ID, Fence: r.turn.Fence, Now: r.service.now()}
+	r.mu.Lock()
+	if err := r.err; err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	r.endFrame()
+	c.Events, c.Journal = r.pending, r.journal
+	if !fill(c) {
+		r.mu.Unlock()
+		return nil
+	}
+	r.pending, r.journal, r.size = nil, nil, 0
+	if r.timer != nil && r.timer.Stop() {
+		r.timer = nil
+		r.flushes.Done()
+	}
+	r.mu.Unlock()
+	// A commit that began is not given up with the turn: what became of it would
+	// be unknown.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	if err := r.service.Store.Commit(ctx, c); err != nil {
+		return r.fault(err)
+	}
+	if len(c.Events) > 0 {
+		r.service.hub.publish(r.turn.ID, c.Events)
+		r.service.ring(r.turn.ID)
+	}
+	return nil
+}
+
+// fault notes that the turn cannot be kept any more, which ends the work on it.
+func (r *recorder) fault(err error) error {
+	r.mu.Lock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+	r.lost()
+	return err
+}
+
+// broken returns why the turn cannot be kept any more.
+func (r *recorder) broken() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Begin keeps the turn as it is before tools are called.
+func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
+	for i := range state.Journal {
+		if e := &state.Journal[i]; e.Outcome == "" {
+			if err := r.enter(e, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return r.step(ctx, state)
+}
+
+// Settle keeps what a call came to.
+func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
+	if err := r.enter(entry, result); err != nil {
+		_ = r.fault(err)
+	}
+}
+
+// enter adds a call to the journal that is to be committed.
+func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) (err error) {
+	row := store.JournalRow{Key: entry.IdempotencyKey}
+	if row.Entry, err = json.Marshal(entry); err != nil {
+		return fmt.Errorf("keep the call %s: %w", entry.CallID, err)
+	}
+	if result != nil {
+		if row.Result, err = json.Marshal(result); err != nil {
+			return fmt.Errorf("keep the result of call %s: %w", entry.CallID, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.err != nil {
+		return nil
+	}
+	r.journal = append(r.journal, row)
+	r.arm(stateDelay)
+	return nil
+}
+
+// step commits the turn's state together with all that waits.
+func (r *recorder) step(ctx context.Context, state *backend.State) error {
+	add, err := r.state(state)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, func(c *store.Commit) bool {
+		add(c)
+		return true
+	})
+}
+
+// state returns what adds a state to a commit. Messages and the journal are kept
+// apart, as they come, so that a commit does not grow with the turn.
+func (r *recorder) state(state *backend.State) (func(*store.Commit), error) {
+	slim := *state
+	slim.Messages, slim.Journal = nil, nil
+	data, err := json.Marshal(&slim)
+	if err != nil {
+		return nil, fmt.Errorf("keep the state of turn %s: %w", r.turn.ID, err)
+	}
+	added, err := r.added(state.Messages)
+	if err != nil {
+		return nil, err
+	}
+	artifacts := r.artifacts()
+	return func(c *store.Commit) {
+		c.State, c.Steps, c.Messages, c.Artifacts = data, state.Stats.Steps, added, artifacts
+	}, nil
+}
+
+// added returns the messages that are not kept yet.
+func (r *recorder) added(all []model.Message) ([][]byte, error) {
+	if len(all) < r.messages {
+		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
+	}
+	list, err := encodeMessages(all[r.messages:])
+	if err != nil {
+		return nil, fmt.Errorf("keep the messages of turn %s: %w", r.turn.ID, err)
+	}
+	r.messages = len(all)
+	return list, nil
+}
+
+// artifacts returns those that are not kept yet.
+func (r *recorder) artifacts() []*store.Artifact {
+	if r.keep == nil {
+		return nil
+	}
+	made := r.keep.takeMade()
+	list := make([]*store.Artifact, len(made))
+	for i, a := range made {
+		list[i] = &store.Artifact{
+			ID: a.ID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, Owner: r.turn.Owner, Name: a.Name, MediaType: a.MediaType,
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.service.now(),
+		}
+	}
+	return list
+}
+
+// ending is how the work on a turn ends.
+type ending struct {
+	// state is where the turn goes on: when it is handed back, or waits for
+	// tickets.
+	state   *backend.State
+	tickets []*plugins.Ticket
+	yield   bool
+	// status, result, messages, steps and snapshot are those of a turn that has
+	// ended.
+	status   store.Status
+	result   json.RawMessage
+	messages []model.Message
+	steps    int
+	snapshot *store.Snapshot
+}
+
+// end commits the last of the work on a turn. That must not fail because the
+// turn's context has ended.
+func (r *recorder) end(ctx context.Context, e ending) error {
+	fill, err := r.ending(&e)
+	if err != nil {
+		return err
+	}
+	return r.write(context.WithoutCancel(ctx), func(c *store.Commit) bool {
+		fill(c)
+		return true
+	})
+}
+
+func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
+	fill := func(*store.Commit) {}
+	if e.state != nil {
+		add, err := r.state(e.state)
+		if err != nil {
+			return nil, err
+		}
+		fill = add
+	}
+	switch {
+	case e.yield:
+		return func(c *store.Commit) { fill(c); c.Yield = true }, nil
+	case e.status == "":
+		suspend, err := r.suspend(e)
+		if err != nil {
+			return nil, err
+		}
+		return func(c *store.Commit) { fill(c); c.Suspend = suspend }, nil
+	}
+	var added [][]byte
+	if e.status == store.Succeeded || len(e.messages) >= r.messages {
+		var err error
+		if added, err = r.added(e.messages); err != nil {
+			return nil, err
+		}
+	}
+	artifacts := r.artifacts()
+	return func(c *store.Commit) {
+		c.Messages, c.Artifacts, c.Steps = added, artifacts, e.steps
+		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}
+	}, nil
+}
+
+// suspend returns what the turn waits for.
+func (r *recorder) suspend(e *ending) (*store.Suspend, error) {
+	suspend, now := new(store.Suspend), r.service.now()
+	for _, ticket := range e.tickets {
+		suspend.Open = append(suspend.Open, ticket.ID)
+		if r.asked[ticket.ID] {
+			continue
+		}
+		request, err := json.Marshal(ticket)
+		if err != nil {
+			return nil, fmt.Errorf("keep interaction %s of turn %s: %w", ticket.ID, r.turn.ID, err)
+		}
+		i := &store.Interaction{
+			ID: ticket.ID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, Owner: r.turn.Owner, State: store.InteractionPending,
+			Action: ticket.Action, Request: request, CreatedAt: now,
+		}
+		if limit := r.service.InteractionTimeout; limit > 0 {
+			i.ExpiresAt = now.Add(limit)
+		}
+		suspend.Asked = append(suspend.Asked, i)
+	}
+	return suspend, nil
+}
+
+// close waits until nothing commits any more. What was not committed is lost,
+// and whoever takes the turn up does it again.
+func (r *recorder) close() {
+	r.mu.Lock()
+	r.closed = true
+	if r.timer != nil && r.timer.Stop() {
+		r.timer = nil
+		r.flushes.Done()
+	}
+	r.mu.Unlock()
+	r.flushes.Wait()
+}

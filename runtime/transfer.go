@@ -1,0 +1,277 @@
+package runtime
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// ExportVersion is the version of the form in which sessions are exported.
+const ExportVersion = 1
+
+// SessionExport is a session in a form that can be kept in a file and imported
+// elsewhere: its description, the chain of snapshots from the first to the tip
+// with what each turn added, and the artifacts. Turns that left no snapshot, and
+// events, are not part of it.
+type SessionExport struct {
+	Version    int              `json:"version"`
+	ExportedAt time.Time        `json:"exported_at"`
+	Session    ExportedSession  `json:"session"`
+	Snapshots  []ExportedState  `json:"snapshots,omitempty"`
+	Artifacts  []tools.Artifact `json:"artifacts,omitempty"`
+}
+
+// ExportedSession describes an exported session.
+type ExportedSession struct {
+	ID        string             `json:"id"`
+	AgentID   string             `json:"agent_id,omitempty"`
+	State     store.SessionState `json:"state"`
+	Labels    map[string]string  `json:"labels,omitempty"`
+	Metadata  json.RawMessage    `json:"metadata,omitempty"`
+	CreatedAt time.Time          `json:"created_at"`
+}
+
+// ExportedState is a snapshot of an exported session.
+type ExportedState struct {
+	ID           string    `json:"id"`
+	FinishReason string    `json:"finish_reason,omitempty"`
+	CreatedAt    time.Time `json:"created_at"`
+	// Messages are those that the turn of the snapshot was given and added.
+	Messages  []json.RawMessage `json:"messages,omitempty"`
+	Custom    json.RawMessage   `json:"custom,omitempty"`
+	Plugins   json.RawMessage   `json:"plugins,omitempty"`
+	Artifacts json.RawMessage   `json:"artifacts,omitempty"`
+}
+
+// ExportSession returns a session with everything that its tip is made of.
+func (s *Service) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
+	return s.export(ctx, caller, id, "")
+}
+
+// ImportSession makes a session of the caller out of an export. Without an id in
+// the request it gets a new one, and so do its snapshots and artifacts. The
+// errors are those of CreateSession, and an *InvalidError for an export that
+// this runtime cannot read.
+func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
+	if export.Version != ExportVersion {
+		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
+	}
+	if req.AgentID == "" {
+		req.AgentID = export.Session.AgentID
+	}
+	if req.Labels == nil {
+		req.Labels = export.Session.Labels
+	}
+	if req.Metadata == nil {
+		req.Metadata = export.Session.Metadata
+	}
+	return s.found(ctx, caller, req, export, export)
+}
+
+// export returns a session up to a snapshot; empty is the tip.
+func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
+	scope, err := caller.scope()
+	if err != nil {
+		return nil, err
+	}
+	session, err := s.Store.Session(ctx, scope, id)
+	if err != nil {
+		return nil, named(err, "session", id)
+	}
+	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
+		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: session.Metadata, CreatedAt: session.CreatedAt,
+	}}
+	first := snapshotID
+	if first == "" {
+		first = session.Tip
+	}
+	for next := first; next != ""; {
+		kept, err := s.Store.Snapshot(ctx, scope, next)
+		if err == nil && kept.SessionID != session.ID {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return nil, named(err, "snapshot", next)
+		}
+		state, err := s.exported(ctx, kept)
+		if err != nil {
+			return nil, err
+		}
+		out.Snapshots = append(out.Snapshots, *state)
+		next = kept.ParentID
+	}
+	slices.Reverse(out.Snapshots)
+	return out, s.exportArtifacts(ctx, scope, out)
+}
+
+func (s *Service) exported(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
+	owner := kept.TurnID
+	if owner == "" {
+		owner = kept.ID
+	}
+	own, err := s.Store.OwnMessages(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	state := &ExportedState{
+		ID: kept.ID, FinishReason: kept.FinishReason, CreatedAt: kept.CreatedAt,
+		Custom: kept.Custom, Plugins: kept.State, Artifacts: kept.Artifacts,
+	}
+	for _, m := range own {
+		state.Messages = append(state.Messages, m)
+	}
+	return state, nil
+}
+
+// exportArtifacts adds the artifacts that the snapshots refer to.
+func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
+	seen := make(map[string]bool)
+	for i := range out.Snapshots {
+		list, err := out.Snapshots[i].list()
+		if err != nil {
+			return err
+		}
+		for _, a := range list {
+			if seen[a.ID] {
+				continue
+			}
+			seen[a.ID] = true
+			kept, err := s.Store.Artifact(ctx, scope, a.ID)
+			if err != nil {
+				return named(err, "artifact", a.ID)
+			}
+			a.Data = kept.Data
+			out.Artifacts = append(out.Artifacts, a)
+		}
+	}
+	return nil
+}
+
+// list returns the artifacts that the session held then.
+func (e *ExportedState) list() ([]tools.Artifact, error) {
+	var list []tools.Artifact
+	if len(e.Artifacts) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(e.Artifacts, &list); err != nil {
+		return nil, &InvalidError{"snapshots", fmt.Sprintf("the artifacts of snapshot %s: %v", e.ID, err)}
+	}
+	return list, nil
+}
+
+// flatten makes one snapshot of the chain: the last, with all messages.
+func (e *SessionExport) flatten() {
+	if len(e.Snapshots) < 2 {
+		return
+	}
+	var all []json.RawMessage
+	for i := range e.Snapshots {
+		all = append(all, e.Snapshots[i].Messages...)
+	}
+	last := e.Snapshots[len(e.Snapshots)-1]
+	last.Messages = all
+	e.Snapshots = []ExportedState{last}
+}
+
+// found makes a session that begins with an export; request is what its key
+// stands for.
+func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
+	if _, err := caller.scope(); err != nil {
+		return nil, err
+	}
+	if err := checkSession(&req); err != nil {
+		return nil, err
+	}
+	if req.AgentID != "" {
+		if err := s.knows(ctx, req.AgentID); err != nil {
+			return nil, err
+		}
+	}
+	key, err := keyOf(req.IdempotencyKey, request)
+	if err != nil {
+		return nil, err
+	}
+	id, now := req.ID, s.now()
+	if id == "" {
+		id = s.NewID()
+	}
+	n := &store.NewSession{Key: key, Session: store.Session{
+		ID: id, Owner: caller.owner(), AgentID: req.AgentID, State: store.SessionActive,
+		Labels: req.Labels, Metadata: req.Metadata, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
+	}}
+	if err := s.base(n, export); err != nil {
+		return nil, err
+	}
+	return s.Store.CreateSession(ctx, n)
+}
+
+// base gives a new session the chain of an export, under new ids.
+func (s *Service) base(n *store.NewSession, export *SessionExport) error {
+	renamed := make(map[string]string)
+	for i := range export.Artifacts {
+		a := &export.Artifacts[i]
+		renamed[a.ID] = s.NewID()
+		n.Artifacts = append(n.Artifacts, &store.Artifact{
+			ID: renamed[a.ID], SessionID: n.Session.ID, Owner: n.Session.Owner, Name: a.Name, MediaType: a.MediaType,
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: n.Session.CreatedAt,
+		})
+	}
+	parent := ""
+	for i := range export.Snapshots {
+		e := &export.Snapshots[i]
+		kept, err := s.imported(n, e, parent, renamed)
+		if err != nil {
+			return err
+		}
+		n.Base = append(n.Base, *kept)
+		parent = kept.Snapshot.ID
+	}
+	n.Session.Tip = parent
+	return nil
+}
+
+func (s *Service) imported(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
+	list, err := e.list()
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		id, ok := renamed[list[i].ID]
+		if !ok {
+			return nil, &InvalidError{"artifacts", fmt.Sprintf("snapshot %s refers to artifact %s, which is not part of the export", e.ID, list[i].ID)}
+		}
+		list[i].ID = id
+	}
+	manifest, err := manifestOf(list)
+	if err != nil {
+		return nil, err
+	}
+	own := make([][]byte, len(e.Messages))
+	for i, m := range e.Messages {
+		own[i] = bytes.Clone(m)
+	}
+	if _, err := decodeMessages(own); err != nil {
+		return nil, &InvalidError{"snapshots", fmt.Sprintf("snapshot %s: %v", e.ID, err)}
+	}
+	return &store.NewSnapshot{Messages: own, Snapshot: store.Snapshot{
+		ID: s.NewID(), SessionID: n.Session.ID, Owner: n.Session.Owner, ParentID: parent, FinishReason: e.FinishReason,
+		Custom: e.Custom, State: e.Plugins, Artifacts: manifest, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond),
+	}}, nil
+}
+
+// manifestOf returns the list of what a session holds, as it is kept.
+func manifestOf(list []tools.Artifact) (json.RawMessage, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	for i := range list {
+		list[i].Data = nil
+	}
+	return json.Marshal(list)
+}

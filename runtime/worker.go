@@ -1,0 +1,349 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/cenkalti/backoff/v4"
+	"go.uber.org/zap"
+)
+
+// worker works on one turn that this process claimed.
+type worker struct {
+	service *Service
+	turn    *store.Turn
+	claimed *store.Claimed
+	log     *recorder
+	// stop ends the context that the turn runs under.
+	stop context.CancelCauseFunc
+	// checking keeps check from asking the store more than once at a time, and
+	// more than twice a second.
+	checking sync.Mutex
+	checked  time.Time
+}
+
+// checkInterval is how often a worker asks for the state of its turn because
+// something happened to it.
+const checkInterval = time.Second / 2
+
+var (
+	// errLost ends the work on a turn that belongs to somebody else now, or has
+	// ended.
+	errLost = errors.New("the turn does not belong to this worker any more")
+	// errHandBack ends the work on a turn that somebody else goes on with.
+	errHandBack = errors.New("the worker is stopped; somebody else goes on with the turn")
+)
+
+// work claims a turn and works on it until it has ended, waits for a person, or
+// is handed back. It is the handler of the dispatcher.
+func (s *Service) work(ctx context.Context, turnID string) {
+	if s.draining.Load() {
+		// The job is for another process, or for this one when it is started again.
+		if err := s.Dispatcher.Enqueue(ctx, nil, []store.Job{{TurnID: turnID}}); err != nil {
+			s.complain(ctx, "a turn is not passed on", err, zap.String("turn_id", turnID))
+		}
+		return
+	}
+	claimed, err := s.claim(ctx, turnID)
+	if err != nil {
+		if !declined(err) {
+			s.complain(ctx, "a turn cannot be claimed", err, zap.String("turn_id", turnID))
+		}
+		return
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	w := &worker{service: s, turn: &claimed.Turn, claimed: claimed, stop: stop}
+	w.log = newRecorder(ctx, s, w.turn, w.lost)
+	s.running.Lock()
+	s.running.turns[turnID] = w
+	s.running.Unlock()
+	defer func() {
+		s.running.Lock()
+		if s.running.turns[turnID] == w { // it may have been claimed anew
+			delete(s.running.turns, turnID)
+		}
+		s.running.Unlock()
+	}()
+	defer w.log.close()
+	if err := w.run(ctx); err != nil && !errors.As(err, new(*store.FencedError)) {
+		s.complain(ctx, "the work on a turn broke off; it is taken up again", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
+	}
+}
+
+// declined reports whether a turn is simply not there to be claimed.
+func declined(err error) bool {
+	return errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrNotFound) || errors.As(err, new(*store.StateError))
+}
+
+// claim claims a turn. A store that cannot be reached is asked again: the job
+// would be lost otherwise.
+func (s *Service) claim(ctx context.Context, turnID string) (*store.Claimed, error) {
+	var claimed *store.Claimed
+	again := backoff.WithContext(backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
+	err := backoff.Retry(func() (err error) {
+		claimed, err = s.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: s.Worker, Lease: s.Lease, Now: s.now()})
+		if err != nil && declined(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}, again)
+	return claimed, err
+}
+
+// lost stops the work on a turn that belongs to somebody else now.
+func (w *worker) lost() { w.stop(errLost) }
+
+// check stops the work if the turn was ended, or taken over.
+func (w *worker) check() {
+	if !w.checking.TryLock() {
+		return
+	}
+	if time.Since(w.checked) < checkInterval { // the heartbeat will tell
+		w.checking.Unlock()
+		return
+	}
+	w.checked = time.Now()
+	w.service.tasks.Go(func() {
+		defer w.checking.Unlock()
+		t, err := w.service.Store.Turn(w.service.ctx, store.Everything, w.turn.ID)
+		if err == nil && (t.Fence != w.turn.Fence || t.Status != store.Running) {
+			w.lost()
+		}
+	})
+}
+
+// run works on the turn.
+func (w *worker) run(ctx context.Context) error {
+	if w.turn.Strikes >= w.service.Strikes {
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", w.turn.Strikes)})
+	}
+	req, err := w.request(ctx)
+	if err != nil {
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+	}
+	rt := w.service.Runtime
+	h, err := rt.prepare(ctx, rt.registry.Current(), req, w.log, nil)
+	if err != nil {
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
+	}
+	h.job.Answered = true
+	w.log.keep = h.session
+	ctx, span := h.observe(ctx)
+	begun := time.Now()
+	res, err := h.execute(ctx)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errLost) || w.log.broken() != nil:
+		observed(span, h.result(orEmpty(res)), cause)
+		return w.log.broken()
+	case yielded(res, err):
+		out := h.result(res)
+		observed(span, out, nil)
+		return w.log.end(ctx, ending{state: out.State, yield: true})
+	case err == nil && res != nil && res.Termination.Type == event.Suspended && res.State != nil:
+		out := h.result(res)
+		observed(span, out, nil)
+		return w.log.end(ctx, ending{state: out.State, tickets: out.Tickets})
+	case cause != nil && err != nil:
+		observed(span, h.result(orEmpty(res)), errHandBack)
+		return w.log.end(ctx, ending{yield: true})
+	}
+	out, err := h.finish(ctx, res, err, begun)
+	observed(span, out, err)
+	return w.finish(ctx, out)
+}
+
+func orEmpty(res *backend.Result) *backend.Result {
+	if res == nil {
+		return new(backend.Result)
+	}
+	return res
+}
+
+// request returns what the runtime is asked for: the turn from its beginning, or
+// from where its state says.
+func (w *worker) request(ctx context.Context) (*Request, error) {
+	s, c := w.service, w.claimed
+	var asked turnRequest
+	if err := json.Unmarshal(w.turn.Request, &asked); err != nil {
+		return nil, fmt.Errorf("read what the turn was asked for: %w", err)
+	}
+	own, err := decodeMessages(c.Messages)
+	if err != nil {
+		return nil, err
+	}
+	if asked.Input > len(own) {
+		return nil, fmt.Errorf("the turn has %d messages, but an input of %d", len(own), asked.Input)
+	}
+	req := &Request{
+		AgentID: w.turn.AgentID, TurnID: w.turn.ID, SessionID: w.turn.SessionID, Input: own[:asked.Input],
+		Params: asked.Params, Overrides: asked.Overrides, Checkpoint: w.checkpoint,
+		Journal: w.log, Indeterminate: s.Indeterminate,
+		SnapshotID: w.turn.SnapshotID, ParentSnapshotID: w.turn.ParentSnapshotID,
+	}
+	if err := w.history(ctx, req); err != nil {
+		return nil, err
+	}
+	w.log.messages = len(own) - asked.Input
+	w.log.asked = make(map[string]bool, len(c.Interactions))
+	for _, i := range c.Interactions {
+		w.log.asked[i.ID] = true
+	}
+	if len(c.State) == 0 {
+		return req, nil
+	}
+	if req.State, err = restored(c, own[asked.Input:]); err != nil {
+		return nil, err
+	}
+	req.Resolutions, err = answers(req.State, c.Interactions)
+	return req, err
+}
+
+// history gives the request what the session has come to.
+func (w *worker) history(ctx context.Context, req *Request) error {
+	kept := w.claimed.Snapshot
+	if kept == nil {
+		return nil
+	}
+	conversation, err := w.service.Store.Conversation(ctx, kept.ID)
+	if err != nil {
+		return err
+	}
+	if req.History, err = decodeMessages(conversation); err != nil {
+		return err
+	}
+	req.Custom = kept.Custom
+	if len(kept.State) > 0 {
+		if err := json.Unmarshal(kept.State, &req.Session); err != nil {
+			return fmt.Errorf("read the state of session %s: %w", w.turn.SessionID, err)
+		}
+	}
+	if len(kept.Artifacts) > 0 {
+		if err := json.Unmarshal(kept.Artifacts, &req.Artifacts); err != nil {
+			return fmt.Errorf("read the artifacts of session %s: %w", w.turn.SessionID, err)
+		}
+	}
+	return nil
+}
+
+// restored returns the state that was committed last, with what was recorded
+// since.
+func restored(c *store.Claimed, added []model.Message) (*backend.State, error) {
+	state := new(backend.State)
+	if err := json.Unmarshal(c.State, state); err != nil {
+		return nil, fmt.Errorf("read the state of the turn: %w", err)
+	}
+	state.Messages = added
+	entries := make([]backend.JournalEntry, len(c.Journal))
+	for i := range c.Journal {
+		if err := json.Unmarshal(c.Journal[i].Entry, &entries[i]); err != nil {
+			return nil, fmt.Errorf("read the journal of the turn: %w", err)
+		}
+	}
+	state.Journal = entries
+	for i := range c.Journal {
+		if len(c.Journal[i].Result) == 0 {
+			continue
+		}
+		result := new(model.ToolResult)
+		if err := json.Unmarshal(c.Journal[i].Result, result); err != nil {
+			return nil, fmt.Errorf("read the journal of the turn: %w", err)
+		}
+		state.Record(entries[i], result)
+	}
+	return state, nil
+}
+
+// answers returns the answers that the state does not have yet.
+func answers(state *backend.State, interactions []*store.Interaction) ([]plugins.Resolution, error) {
+	open := make(map[string]bool)
+	for _, t := range state.Tickets() {
+		open[t.ID] = true
+	}
+	var list []plugins.Resolution
+	for _, i := range interactions {
+		if !open[i.ID] || i.State != store.InteractionResolved {
+			continue
+		}
+		var r plugins.Resolution
+		if err := json.Unmarshal(i.Resolution, &r); err != nil {
+			return nil, fmt.Errorf("read the answer to interaction %s: %w", i.ID, err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// checkpoint keeps the turn as it is between two steps. A worker that is to stop
+// does so there.
+func (w *worker) checkpoint(ctx context.Context, state *backend.State) error {
+	if w.service.draining.Load() {
+		return backend.ErrYield
+	}
+	return w.log.step(ctx, state)
+}
+
+// finish keeps what the turn came to.
+func (w *worker) finish(ctx context.Context, out *Result) error {
+	outcome := TurnOutcome{
+		Agent: out.Agent, Revision: out.Revision, Termination: out.Termination, Response: out.Response,
+		FinishReason: out.FinishReason, Steps: out.Steps, Usage: event.Usage(out.Usage), Cost: out.Cost,
+	}
+	e := ending{status: statusOf(out.Termination), messages: out.Messages, steps: out.Steps}
+	if e.status == store.Succeeded {
+		snapshot, err := w.snapshot(out)
+		if err != nil {
+			return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+		}
+		e.snapshot, outcome.SnapshotID = snapshot, snapshot.ID
+	}
+	var err error
+	if e.result, err = json.Marshal(outcome); err != nil {
+		return err
+	}
+	return w.log.end(ctx, e)
+}
+
+// snapshot returns the state that the turn leaves the session in.
+func (w *worker) snapshot(out *Result) (*store.Snapshot, error) {
+	t := w.turn
+	kept := &store.Snapshot{
+		ID: t.SnapshotID, SessionID: t.SessionID, Owner: t.Owner, ParentID: t.ParentSnapshotID, TurnID: t.ID,
+		FinishReason: string(out.FinishReason), Custom: out.Custom, CreatedAt: w.service.now(),
+	}
+	var err error
+	if len(out.Session) > 0 {
+		if kept.State, err = json.Marshal(out.Session); err != nil {
+			return nil, fmt.Errorf("keep the state of the session: %w", err)
+		}
+	}
+	var list []tools.Artifact
+	if w.log.keep != nil {
+		list = w.log.keep.Artifacts()
+	}
+	kept.Artifacts, err = manifestOf(list)
+	return kept, err
+}
+
+// fail ends a turn that cannot be run.
+func (w *worker) fail(ctx context.Context, why event.Termination) error {
+	result, err := json.Marshal(TurnOutcome{Termination: why})
+	if err != nil {
+		return err
+	}
+	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
+	w.service.Logger.Warn("turn failed", zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID), zap.String("agent", w.turn.AgentID),
+		zap.String("code", why.Code), zap.String("detail", why.Detail))
+	return w.log.end(ctx, ending{status: store.Failed, result: result})
+}

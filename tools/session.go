@@ -1,0 +1,44 @@
+package tools
+
+import "encoding/json"
+
+// Session is what a tool or a hook sees of the session that its turn belongs
+// to, and how it changes it. What it changes is kept when the turn succeeds. It
+// is safe for concurrent use.
+type Session interface {
+	// SnapshotID is the id under which the turn's snapshot will be kept if the
+	// turn succeeds; it is reserved when the turn begins, so that things outside
+	// can be named after it. Empty when nothing is kept.
+	SnapshotID() string
+	// ParentSnapshotID is the snapshot that the turn goes on from; empty when
+	// there is none.
+	ParentSnapshotID() string
+	// Custom returns the application's own state of the session, a JSON value;
+	// nil when there is none. It is a copy.
+	Custom() json.RawMessage
+	// UpdateCustom changes the application's state. change is handed a copy and
+	// returns what is to take its place; it is called again when somebody else
+	// changed the state meanwhile, and no lock is held while it runs. Its error
+	// leaves the state as it is.
+	UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error
+	// KeepArtifact keeps something with the session and returns its id. One that
+	// has the name of another takes its place; those without a name are added. An
+	// error says that it is not kept.
+	KeepArtifact(a Artifact) (id string, err error)
+	// Artifacts returns what the session holds, in order, without the data.
+	Artifacts() []Artifact
+}
+
+// Artifact is something that a turn made and that does not belong into the
+// conversation, such as a file, or the whole of a tool result that was cut.
+type Artifact struct {
+	// ID identifies the artifact; empty makes a new one.
+	ID        string `json:"id"`
+	Name      string `json:"name,omitempty"`
+	MediaType string `json:"media_type,omitempty"`
+	// Size is how many bytes Data has.
+	Size int    `json:"size"`
+	Data []byte `json:"data,omitempty"`
+	// Metadata is a JSON value that is kept with it.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
