@@ -1,12 +1,13 @@
 # What the project is built, tested and measured with. "make test" is what CI
-# runs; it needs Go and a network that reaches the Go module proxy.
+# runs; it needs Go, PostgreSQL (which it installs where apt-get can), and a
+# network that reaches the Go module proxy.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 BIN := bin
 LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test vet lint unit race docs bench gate fuzz clean
+.PHONY: all build demo test postgres vet lint unit race docs bench gate fuzz clean
 
 all: build
 
@@ -16,7 +17,10 @@ build: ## build the runtime command
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
 
-test: vet lint race gate ## everything that CI checks
+test: postgres vet lint race gate ## everything that CI checks
+
+postgres: ## the server that the tests start, from the Debian package
+	@./.ci/postgres
 
 vet:
 	go vet ./...

@@ -58,9 +58,13 @@ type Host interface {
 	// HandOff resolves the agent that takes over the conversation, in the turn's
 	// revision. From then on the turn is that agent's.
 	HandOff(ctx context.Context, agentID string) (*spec.Agent, *Environment, error)
-	// KeepArtifact keeps something for as long as the turn's result is kept. An
-	// error says that it is not kept.
-	KeepArtifact(a *Artifact) error
+	// Session is the session that the turn belongs to, for its tools and hooks;
+	// never nil. It is safe for concurrent use.
+	Session() tools.Session
+	// FlushSession emits what became of the session since the last time. It is
+	// called from the goroutine that runs Execute only: after whatever may have
+	// changed the session, and before the turn's state is handed out.
+	FlushSession()
 }
 
 // ErrYield is returned by Job.Checkpoint to stop a turn between two steps, and
@@ -101,6 +105,9 @@ type Job struct {
 	// not end it. An error stops the turn: ErrYield between two steps, any other
 	// as a failure.
 	Checkpoint func(ctx context.Context, state *State) error
+	// Indeterminate says what becomes of a call that was under way when the
+	// runtime stopped and must not be repeated; empty means IndeterminateError.
+	Indeterminate Indeterminate
 }
 
 // Environment is what the local loop runs an agent with. Env belongs to one

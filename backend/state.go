@@ -13,13 +13,14 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // StateVersion is the version of the JSON form of a State.
 const StateVersion = 1
 
-// State is a turn between two steps: all that is needed to go on with it, in
-// another process and days later. The agent, the conversation ahead of the turn
+// State is a turn between two steps, or in the middle of one: all that is needed
+// to go on with it, in another process and days later. The agent, the conversation ahead of the turn
 // and its input are not part of it; whoever resumes gives them again.
 type State struct {
 	Version int `json:"version"`
@@ -40,8 +41,14 @@ type State struct {
 	Messages []model.Message `json:"messages,omitempty"`
 	Plugins  plugins.State   `json:"plugins,omitzero"`
 	// Calls are those of the last answer, in order, as long as one of them has
-	// no result.
+	// no result, or InStep.
 	Calls []CallState `json:"calls,omitempty"`
+	// InStep tells that the step of Calls is not over, so that the turn goes on
+	// with the rest of it. Otherwise it was suspended.
+	InStep bool `json:"in_step,omitempty"`
+	// Stop is the end that a plugin asked for and that comes when the step is
+	// over.
+	Stop *event.Termination `json:"stop,omitempty"`
 	// Notes are messages that the next request alone contains.
 	Notes []model.Message `json:"notes,omitempty"`
 	// WithoutTools says that the next answer must not call tools.
@@ -56,6 +63,21 @@ type State struct {
 	Journal []JournalEntry `json:"journal,omitempty"`
 	// Resolved are the answers that were taken in, by ticket.
 	Resolved map[string]plugins.Resolution `json:"resolved,omitempty"`
+
+	SessionState
+}
+
+// SessionState is what a turn has made of its session so far.
+type SessionState struct {
+	// Version counts the changes; 0 says that the session is as the turn found
+	// it, and the rest is empty.
+	Version uint64 `json:"session_version,omitempty"`
+	// Custom is the application's own state; nil when there is none.
+	Custom json.RawMessage `json:"custom,omitempty"`
+	// Artifacts are those that the session holds, in order and without their
+	// data, and ArtifactBytes is how much those of this turn have.
+	Artifacts     []tools.Artifact `json:"artifacts,omitempty"`
+	ArtifactBytes int              `json:"artifact_bytes,omitempty"`
 }
 
 // CallState is a tool call of a step that is not over.
@@ -64,6 +86,9 @@ type CallState struct {
 	// Outcome is empty for a call that was not begun, and suspended for one that
 	// waits.
 	Outcome event.CallOutcome `json:"outcome,omitempty"`
+	// Decided tells that the gates and hooks let the call through and that those
+	// behind it did not run yet.
+	Decided bool `json:"decided,omitempty"`
 	// Skipped tells that a guard answered the call, so that it counts neither as
 	// a success nor as a failure.
 	Skipped bool `json:"skipped,omitempty"`
@@ -94,13 +119,14 @@ func DecodeState(data []byte) (*State, error) {
 	return s, nil
 }
 
-// Clone returns a copy whose answers can be given without changing s.
+// Clone returns a copy that can take in answers and records without changing s.
 func (s *State) Clone() *State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
 	for i := range c.Calls {
 		c.Calls[i].Resolutions = slices.Clone(c.Calls[i].Resolutions)
 	}
+	c.Journal = slices.Clone(s.Journal)
 	c.Resolved = maps.Clone(s.Resolved)
 	return &c
 }
@@ -116,6 +142,8 @@ func (s *State) Check() error {
 		return fmt.Errorf("the state of the turn counts %d steps", s.Stats.Steps)
 	case !whole(s.Messages), !whole(s.Notes):
 		return errors.New("a message of the state of the turn has an empty part")
+	case s.InStep && len(s.Calls) == 0:
+		return errors.New("the state of the turn is in the middle of a step without calls")
 	case len(s.Calls) == 0:
 		return nil
 	}
@@ -130,7 +158,7 @@ func (s *State) Check() error {
 			return fmt.Errorf("the state of the turn has call %q where its last answer has %q", c.ID, asked[i].ID)
 		case c.Outcome == event.CallSuspended && (len(c.Tickets) == 0 || slices.Contains(c.Tickets, nil)):
 			return fmt.Errorf("call %q of the turn waits for nothing", c.ID)
-		case (c.Outcome == event.CallSucceeded || c.Outcome == event.CallFailed) && c.Result == nil:
+		case c.Outcome != "" && c.Outcome != event.CallSuspended && c.Result == nil:
 			return fmt.Errorf("call %q of the turn has no result", c.ID)
 		case c.Result != nil && slices.ContainsFunc(c.Result.Content, hollow):
 			return fmt.Errorf("the result of call %q of the turn has an empty part", c.ID)

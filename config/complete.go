@@ -108,7 +108,7 @@ func newCauses(load diag.List) *causes {
 }
 
 // contain notes the fields around a place. A field stands below an entry of a
-// registry, or directly below the defaults.
+// registry, or directly below the defaults and settings.
 func (c *causes) contain(path string, unset bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok {
@@ -116,7 +116,7 @@ func (c *causes) contain(path string, unset bool) {
 	}
 	from := 3
 	switch {
-	case segments[0].Key == "defaults":
+	case segments[0].Key == "defaults", settingNamed(segments[0].Key) != nil:
 		from = 2
 	case unset && (segments[0].Key == "providers" || segments[0].Key == "tools" || segments[0].Key == "plugins"):
 		from = 2 // making the component of an empty value may fail as a whole

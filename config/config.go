@@ -105,6 +105,13 @@ type File struct {
 	Agents       []*spec.Agent
 	// Defaults is nil when no file has defaults.
 	Defaults *spec.Defaults
+	// Store says where sessions and turns are kept. Its driver, and its paths as
+	// seen from the working directory, are filled in.
+	Store spec.Store
+	// Turns says how a process works on them.
+	Turns spec.Turns
+	// Schedules make turns when they are due.
+	Schedules []spec.Schedule
 	// Partial tells that a file, or a whole registry of one, could not be
 	// read. What refers to a missing entry then proves nothing.
 	Partial bool

@@ -17,7 +17,8 @@ import (
 // the file is nil.
 //
 // Of several files a later one overrides an earlier one: in a registry entry
-// by entry, in the defaults field by field. Remote agents add up.
+// by entry, in the defaults and in settings field by field. Remote agents add
+// up.
 func Load(paths []string, opts Options) (*File, diag.List, error) {
 	if len(paths) == 0 {
 		return nil, nil, errors.New("read configuration: no file is given")
@@ -65,6 +66,8 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	d.models()
 	d.remoteAgents()
 	d.agents()
+	d.settings()
+	d.schedules()
 	list := d.found
 	for _, doc := range f.documents {
 		list = append(list, doc.rest()...)
@@ -140,9 +143,9 @@ func (d *decoder) merge() *node {
 				if d.isMapping(key, value) {
 					m.registry(m.root, key, value)
 				}
-			case name == "defaults":
+			case name == "defaults" || settingNamed(name) != nil:
 				if d.isMapping(key, value) {
-					m.defaults(key, value)
+					m.fields(key, value)
 				}
 			case name == "remote_agents":
 				if value.kind == sequenceNode {
@@ -250,8 +253,11 @@ func (m *merger) appendList(key, value *node) {
 	into.children = append(into.children, value.children...)
 }
 
-// defaults merges field by field, and sections key by key.
-func (m *merger) defaults(key, value *node) {
+// byKey are the fields of records that are merged key by key.
+var byKey = []string{"sections", "retention"}
+
+// fields merges a record field by field, and some of its fields key by key.
+func (m *merger) fields(key, value *node) {
 	into := m.own(m.root, key.text)
 	if into == nil {
 		m.set(m.root, key, value)
@@ -259,7 +265,7 @@ func (m *merger) defaults(key, value *node) {
 	}
 	for k, v := range value.pairs {
 		_, have := into.get(k.text)
-		if k.text == "sections" && v.kind == mappingNode && have != nil && have.kind == mappingNode {
+		if contains(byKey, k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
 			m.registry(into, k, v)
 			continue
 		}

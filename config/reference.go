@@ -22,6 +22,9 @@ func Reference(kinds Kinds) string {
 	}
 	w.line("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
 	w.line("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
+	for _, s := range settings {
+		w.line("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
+	}
 	for _, r := range registries {
 		w.heading(2, r.name)
 		w.line("%s", r.doc)
@@ -38,12 +41,19 @@ func Reference(kinds Kinds) string {
 			w.table(recordOf(reflect.TypeFor[spec.Pool]()))
 		case "agents":
 			w.table(recordOf(reflect.TypeFor[spec.Agent]()))
+		case "schedules":
+			w.table(recordOf(reflect.TypeFor[spec.Schedule]()))
 		}
 	}
 	w.heading(2, "remote_agents")
 	w.table(recordOf(reflect.TypeFor[spec.RemoteSource]()))
 	w.heading(2, "defaults")
 	w.line("Every field of an agent but `endpoint`.")
+	for _, s := range settings {
+		w.heading(2, s.name)
+		w.line("%s", s.doc)
+		w.table(recordOf(s.typ))
+	}
 	w.listSections(kinds)
 	w.records()
 	return w.out.String()

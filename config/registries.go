@@ -22,6 +22,7 @@ var registries = []registry{
 	{"tools", "tool", "Tools that agents can use: id to tool."},
 	{"plugins", "plugin", "Plugins besides the built-in ones: id to plugin."},
 	{"agents", "agent", "Agents: id to agent."},
+	{"schedules", "schedule", "Turns that are made when they are due: id to schedule."},
 }
 
 func registryNamed(name string) *registry {
@@ -39,7 +40,11 @@ func topNames() []string {
 	for _, r := range registries {
 		names = append(names, r.name)
 	}
-	return append(names, "remote_agents", "defaults")
+	names = append(names, "remote_agents", "defaults")
+	for _, s := range settings {
+		names = append(names, s.name)
+	}
+	return names
 }
 
 // entries calls yield for each entry of a registry, after checking its id. sound

@@ -36,6 +36,9 @@ func Schema(kinds Kinds) json.RawMessage {
 	top = top.with("defaults", orNull(object{
 		{"description", "What agents inherit; what an agent says itself wins."},
 	}.with("$ref", w.ref(defaultsType)[0].value)))
+	for _, s := range settings {
+		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.ref(s.typ)[0].value)))
+	}
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
 		{"title", "Configuration of the agent runtime"},
@@ -76,6 +79,8 @@ func (w *schemaWriter) registry(r registry, kinds Kinds) object {
 		entry = w.ref(reflect.TypeFor[spec.Model]())
 	case "model_pools":
 		entry = w.ref(reflect.TypeFor[spec.Pool]())
+	case "schedules":
+		entry = w.ref(reflect.TypeFor[spec.Schedule]())
 	default:
 		entry = w.ref(reflect.TypeFor[spec.Agent]())
 	}

@@ -22,7 +22,8 @@ type Dispatcher interface {
 	// Start begins to call the handler for jobs that are due, each on a goroutine
 	// of its own, at most as many at the same time as the dispatcher was made
 	// for. It returns once that has begun. Jobs that were queued before Start
-	// are not lost. Start is called once.
+	// are not lost. Start is called once. The contexts of the handlers carry the
+	// values of ctx, and do not end with it.
 	Start(ctx context.Context, work Handler) error
 	// Drain stops taking jobs and returns when the handlers that are under way
 	// have returned, or ctx ends.

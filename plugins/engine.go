@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // maxActionRounds is how often a phase goes over the actions that its actions
@@ -92,7 +93,7 @@ func (s *staged) fail(err error) {
 // what the agents that delegated the turn may do.
 func NewEngine(env *ExecutionEnv, ceiling []CeilingGate) *Engine {
 	e := &Engine{env: env, ceiling: ceiling}
-	e.Context.engine = e
+	e.Context.engine, e.Context.Session = e, tools.NoSession
 	return e
 }
 

@@ -115,6 +115,10 @@ type PhaseContext struct {
 	Result *tools.Result
 	// Termination says why the turn ended, in RunEnd.
 	Termination *event.Termination
+	// Session is the session that the turn belongs to; never nil. Unlike the
+	// state of plugins, a change is made at once: a hook that fails later does
+	// not take it back.
+	Session tools.Session
 
 	engine *Engine
 }

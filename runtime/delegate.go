@@ -137,7 +137,7 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 // descend checks that another agent may be called from here, and returns where
 // its turn will come from.
 func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
-	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, artifacts: h.artifacts}
+	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, session: h.session.top()}
 	if h.parent != nil {
 		next.chain = h.parent.chain
 		next.ceiling = slices.Clone(h.parent.ceiling)

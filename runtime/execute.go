@@ -60,7 +60,7 @@ func (h *host) attempt(ctx context.Context) (o outcome) {
 		}
 	}()
 	h.start()
-	o.result, o.err = h.where.Execute(ctx, h.job, h)
+	o.result, o.err = h.where.Execute(ctx, h.job, h.serves())
 	if o.err != nil {
 		_ = o.err.Error() // a nil pointer in an error panics here, and not behind the turn's back
 	}

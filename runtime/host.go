@@ -7,10 +7,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // host serves one running turn.
@@ -23,11 +25,14 @@ type host struct {
 	turnID    string
 	sessionID string
 	// agent is the one that has the conversation, and env its plugins.
-	agent     string
-	env       *plugins.ExecutionEnv
-	parent    *ancestry
-	active    activeAgent
-	artifacts *artifacts
+	agent  string
+	env    *plugins.ExecutionEnv
+	parent *ancestry
+	active activeAgent
+	// session is what the turn sees of its session.
+	session *sessionState
+	// journal keeps what happens in the middle of a step; nil when nobody does.
+	journal backend.Journaler
 	// watch is told of what the turn waits for; nil when nobody answers.
 	watch func(*event.InteractionRequest)
 
@@ -52,18 +57,14 @@ const (
 
 var _ backend.Host = (*host)(nil)
 
-func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, sink event.Sink, parent *ancestry) *host {
+func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, revision: plan.Revision, sink: sink, parent: parent,
-		turnID: req.TurnID, sessionID: req.SessionID, agent: plan.Agent.ID,
+		runtime: r, revision: plan.Revision, sink: sink, parent: parent, journal: req.Journal,
+		session: newSessionState(req, state, parent, r.newID),
+		turnID:  req.TurnID, sessionID: req.SessionID, agent: plan.Agent.ID,
 	}
 	if h.sink == nil {
 		h.sink = event.Discard
-	}
-	if parent == nil {
-		h.artifacts = new(artifacts)
-	} else {
-		h.artifacts = parent.artifacts
 	}
 	if h.turnID == "" {
 		h.turnID = r.newID()
@@ -82,7 +83,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 	job := &backend.Job{
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
-		Session: req.Session, State: state,
+		Session: req.Session, State: state, Indeterminate: req.Indeterminate,
 	}
 	var above *backend.Meter
 	if h.parent != nil {
@@ -95,7 +96,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 	}
 	if keep := req.Checkpoint; keep != nil {
 		job.Checkpoint = func(ctx context.Context, state *backend.State) error {
-			state.Seq = h.seq
+			h.complete(state)
 			return keep(ctx, state)
 		}
 	}
@@ -103,6 +104,12 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		h.seq = state.Seq
 	}
 	return job
+}
+
+// complete adds to a state what the loop does not know.
+func (h *host) complete(state *backend.State) {
+	state.Seq = h.seq
+	state.SessionState = h.session.handOut()
 }
 
 // start emits the event that opens the turn, or says that it goes on.
@@ -116,7 +123,7 @@ func (h *host) start() {
 
 // suspended prepares the turn to go on from a state.
 func (h *host) suspended(state *backend.State) {
-	state.Seq = h.seq
+	h.complete(state)
 	h.job.State = state
 	h.job.Meter = h.job.Meter.Rest(state.Spent)
 	if h.agent != h.job.Agent.ID {
@@ -173,5 +180,47 @@ func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backe
 	return plan.Agent, plan.Local, nil
 }
 
-// KeepArtifact keeps something until the turn's result is dropped.
-func (h *host) KeepArtifact(a *backend.Artifact) error { return h.artifacts.keep(a) }
+// Session is the session that the turn belongs to.
+func (h *host) Session() tools.Session { return h.session }
+
+// FlushSession emits what became of the session.
+func (h *host) FlushSession() {
+	changes := h.session.takeChanges()
+	for i := range changes {
+		if data := h.session.show(&changes[i]); data != nil {
+			h.emit(data)
+		}
+	}
+}
+
+// journalingHost serves a turn whose journal is kept.
+type journalingHost struct{ *host }
+
+var _ backend.Journaler = journalingHost{}
+
+// Begin hands on the turn's state ahead of tool calls.
+func (h journalingHost) Begin(ctx context.Context, state *backend.State) error {
+	h.complete(state)
+	return h.journal.Begin(ctx, state)
+}
+
+// Settle hands on what a call came to, together with what became of the session.
+func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
+	if session := h.session.changed(); session != nil {
+		after := backend.Aftermath{}
+		if entry.After != nil {
+			after = *entry.After
+		}
+		after.Session, entry.After = session, &after
+	}
+	h.journal.Settle(entry, result)
+}
+
+// serves returns what the backend is given: it looks whether somebody keeps the
+// journal.
+func (h *host) serves() backend.Host {
+	if h.journal == nil {
+		return h
+	}
+	return journalingHost{h}
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -31,6 +32,16 @@ type Request struct {
 	// Result.Session has it.
 	SessionID string
 	Session   map[string]json.RawMessage
+	// Custom is the application's own state of the session, a JSON value, and
+	// Artifacts are those that the session holds, without their data; what its
+	// earlier turns left.
+	Custom    json.RawMessage
+	Artifacts []tools.Artifact
+	// SnapshotID is reserved for the snapshot that whoever keeps the session
+	// makes of it when the turn succeeds, and ParentSnapshotID is the one that
+	// the turn goes on from. Tools and hooks see both; empty when there is none.
+	SnapshotID       string
+	ParentSnapshotID string
 	// TurnID is the turn's id; empty makes a new one.
 	TurnID string
 	// Params override those of the agent, field by field, and Overrides its
@@ -47,6 +58,12 @@ type Request struct {
 	// not end it. With backend.ErrYield the turn stops there, without having
 	// ended; any other error fails it.
 	Checkpoint func(ctx context.Context, state *backend.State) error
+	// Journal, when set, keeps what happens in the middle of a step, so that the
+	// turn can go on there when the process has died.
+	Journal backend.Journaler
+	// Indeterminate says what becomes of a call that was under way when the
+	// process died and must not be repeated; empty means an error for the model.
+	Indeterminate backend.Indeterminate
 }
 
 // Prompt returns a request for a turn whose input is one message of the user.
@@ -82,10 +99,14 @@ type Result struct {
 	State   *backend.State
 	// Session is the state that the turn leaves for later turns of its session.
 	Session map[string]json.RawMessage
-	// Journal records the tools that were called, and Artifacts what was too
-	// large for the conversation.
+	// Custom is the application's own state of the session: what the turn made of
+	// it, or what it was before when the turn did not succeed; nil when there is
+	// none.
+	Custom json.RawMessage
+	// Journal records the tools that were called, and Artifacts what the turn and
+	// its delegates made that is no part of the conversation, with its data.
 	Journal   []backend.JournalEntry
-	Artifacts []*backend.Artifact
+	Artifacts []tools.Artifact
 	// DeadLetters are what plugins asked for and could not be carried out.
 	DeadLetters []plugins.DeadLetter
 }
@@ -140,9 +161,9 @@ type ancestry struct {
 	chain   []string
 	ceiling []plugins.CeilingGate
 	meter   *backend.Meter
-	// artifacts are those of the root turn, which what a delegate makes belongs
+	// session is that of the root turn, which the artifacts of a delegate belong
 	// to.
-	artifacts *artifacts
+	session *sessionState
 }
 
 // prepare resolves what a turn needs, or says why it cannot begin.
@@ -166,7 +187,7 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	if err != nil {
 		return nil, err
 	}
-	h := r.newHost(plan, req, sink, parent)
+	h := r.newHost(plan, req, state, sink, parent)
 	h.where = where
 	h.job = h.newJob(plan, req, state)
 	return h, nil
@@ -324,11 +345,12 @@ func (h *host) result(res *backend.Result) *Result {
 		Status: res.Termination.Status(), Termination: res.Termination, Response: res.Response,
 		FinishReason: res.FinishReason, Messages: res.Messages, Steps: res.Steps, Usage: res.Usage, Cost: res.Cost,
 		Tickets: res.Tickets, State: res.State, Session: res.Session,
-		Journal: res.Journal, Artifacts: h.artifacts.all(), DeadLetters: res.DeadLetters,
+		Journal: res.Journal, DeadLetters: res.DeadLetters,
 	}
 	if out.State != nil {
-		out.State.Seq = h.seq
+		h.complete(out.State)
 	}
+	out.Custom, out.Artifacts = h.session.close(out.State != nil || out.Status == event.StatusSucceeded)
 	return out
 }
 

@@ -116,20 +116,23 @@ func TestAForeignIDLooksUnknown(t *testing.T) {
 	}
 	label := map[string]string{}
 	attempts := map[string]func() error{
-		"GetSession":         func() error { _, err := s.GetSession(ctx, bob, id); return err },
-		"UpdateSession":      func() error { _, err := s.UpdateSession(ctx, bob, id, store.SessionPatch{Labels: &label}); return err },
-		"DeleteSession":      func() error { return s.DeleteSession(ctx, bob, id) },
-		"ForkSession":        func() error { _, err := s.ForkSession(ctx, bob, runtime.ForkSession{SessionID: id}); return err },
-		"ExportSession":      func() error { _, err := s.ExportSession(ctx, bob, id); return err },
-		"ListSnapshots":      func() error { _, err := s.ListSnapshots(ctx, bob, store.SnapshotQuery{SessionID: id}); return err },
-		"CreateTurn":         func() error { _, err := s.CreateTurn(ctx, bob, says(id, "x")); return err },
-		"GetTurn":            func() error { _, err := s.GetTurn(ctx, bob, turn.ID); return err },
-		"CancelTurn":         func() error { _, err := s.CancelTurn(ctx, bob, turn.ID, ""); return err },
-		"DetachTurn":         func() error { _, err := s.DetachTurn(ctx, bob, turn.ID); return err },
-		"WaitTurn":           func() error { _, err := s.WaitTurn(ctx, bob, turn.ID); return err },
-		"Events":             events,
-		"ReadEvents":         func() error { _, err := s.ReadEvents(ctx, bob, turn.ID, 0, 1); return err },
-		"ListInteractions":   func() error { _, err := s.ListInteractions(ctx, bob, store.InteractionQuery{TurnID: turn.ID}); return err },
+		"GetSession":    func() error { _, err := s.GetSession(ctx, bob, id); return err },
+		"UpdateSession": func() error { _, err := s.UpdateSession(ctx, bob, id, store.SessionPatch{Labels: &label}); return err },
+		"DeleteSession": func() error { return s.DeleteSession(ctx, bob, id) },
+		"ForkSession":   func() error { _, err := s.ForkSession(ctx, bob, runtime.ForkSession{SessionID: id}); return err },
+		"ExportSession": func() error { _, err := s.ExportSession(ctx, bob, id); return err },
+		"ListSnapshots": func() error { _, err := s.ListSnapshots(ctx, bob, store.SnapshotQuery{SessionID: id}); return err },
+		"CreateTurn":    func() error { _, err := s.CreateTurn(ctx, bob, says(id, "x")); return err },
+		"GetTurn":       func() error { _, err := s.GetTurn(ctx, bob, turn.ID); return err },
+		"CancelTurn":    func() error { _, err := s.CancelTurn(ctx, bob, turn.ID, ""); return err },
+		"DetachTurn":    func() error { _, err := s.DetachTurn(ctx, bob, turn.ID); return err },
+		"WaitTurn":      func() error { _, err := s.WaitTurn(ctx, bob, turn.ID); return err },
+		"Events":        events,
+		"ReadEvents":    func() error { _, err := s.ReadEvents(ctx, bob, turn.ID, 0, 1); return err },
+		"ListInteractions": func() error {
+			_, err := s.ListInteractions(ctx, bob, store.InteractionQuery{TurnID: turn.ID})
+			return err
+		},
 		"ResolveInteraction": func() error { _, err := s.ResolveInteraction(ctx, bob, turn.ID, yes("a")); return err },
 	}
 	for name, attempt := range attempts {
@@ -570,4 +573,3 @@ func TestADelayedTurnIsNotRunBeforeItsTime(t *testing.T) {
 		t.Errorf("it began at %s, which is before %s", turn.StartedAt, turn.NotBefore)
 	}
 }
-

@@ -246,19 +246,21 @@ func restored(c *store.Claimed, added []model.Message) (*backend.State, error) {
 	}
 	state.Messages = added
 	entries := make([]backend.JournalEntry, len(c.Journal))
+	state.Journal = make([]backend.JournalEntry, len(c.Journal))
 	for i := range c.Journal {
 		if err := json.Unmarshal(c.Journal[i].Entry, &entries[i]); err != nil {
 			return nil, fmt.Errorf("read the journal of the turn: %w", err)
 		}
+		state.Journal[i] = entries[i]
+		state.Journal[i].After = nil
 	}
-	state.Journal = entries
 	for i := range c.Journal {
-		if len(c.Journal[i].Result) == 0 {
-			continue
-		}
-		result := new(model.ToolResult)
-		if err := json.Unmarshal(c.Journal[i].Result, result); err != nil {
-			return nil, fmt.Errorf("read the journal of the turn: %w", err)
+		var result *model.ToolResult
+		if len(c.Journal[i].Result) > 0 {
+			result = new(model.ToolResult)
+			if err := json.Unmarshal(c.Journal[i].Result, result); err != nil {
+				return nil, fmt.Errorf("read the journal of the turn: %w", err)
+			}
 		}
 		state.Record(entries[i], result)
 	}

@@ -26,7 +26,9 @@ import (
 // change that makes room: the end of a turn, or a turn that begins to wait for
 // an interaction and thereby frees its tenant's room, though not its session.
 // Turns of a session are admitted in the order in which they were made. A turn
-// that was started keeps its session until it has ended.
+// that was started keeps its session until it has ended. One that is not due yet
+// holds back nobody: its job is queued for when it is due, and the claim then
+// admits it.
 //
 // # Ownership
 //

@@ -67,7 +67,10 @@ var _ Tool = (*Delegate)(nil)
 
 var delegateParameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","minLength":1,"description":"What the agent is to do, with all it needs to know: it sees nothing else."}},"required":["prompt"],"additionalProperties":false}`)
 
-// Descriptor describes the delegate to the calling model.
+// Descriptor describes the delegate to the calling model. Its effect is Once,
+// whatever tools the agent has: a turn that is run again may decide otherwise,
+// and its calls would have other keys, so that not even an idempotent tool could
+// tell that they are repetitions. One that waits is no repetition, it goes on.
 func (d *Delegate) Descriptor() Descriptor {
 	return Descriptor{
 		Description: d.Description,

@@ -148,6 +148,9 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 	if problem := e.CheckArguments(call.Arguments); problem != "" {
 		return ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
+	if call.Session == nil {
+		call.Session = NoSession
+	}
 	result, err := e.Tool.Call(WithCall(ctx, call), call)
 	if err != nil {
 		result = ErrorResult(e.explain(ctx, err))

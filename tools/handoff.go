@@ -27,7 +27,8 @@ var _ Tool = (*HandOff)(nil)
 
 var handOffParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
-// Descriptor describes the agent to the calling model.
+// Descriptor describes the agent to the calling model. Its effect is Idempotent:
+// of several requests in a step the first counts.
 func (h *HandOff) Descriptor() Descriptor {
 	return Descriptor{
 		Description: "Hands the whole conversation to another agent, which answers from here on: " + h.Description,

@@ -1,6 +1,9 @@
 package tools
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
 
 // Session is what a tool or a hook sees of the session that its turn belongs
 // to, and how it changes it. What it changes is kept when the turn succeeds. It
@@ -32,7 +35,7 @@ type Session interface {
 // Artifact is something that a turn made and that does not belong into the
 // conversation, such as a file, or the whole of a tool result that was cut.
 type Artifact struct {
-	// ID identifies the artifact; empty makes a new one.
+	// ID identifies the artifact, in all sessions; empty makes a new one.
 	ID        string `json:"id"`
 	Name      string `json:"name,omitempty"`
 	MediaType string `json:"media_type,omitempty"`
@@ -42,3 +45,26 @@ type Artifact struct {
 	// Metadata is a JSON value that is kept with it.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
+
+// ErrNoSession is returned for what needs a session where there is none.
+var ErrNoSession = errors.New("there is no session to keep it in")
+
+// NoSession is the Session of a call that belongs to none: it holds nothing and
+// keeps nothing.
+var NoSession Session = noSession{}
+
+type noSession struct{}
+
+func (noSession) SnapshotID() string { return "" }
+
+func (noSession) ParentSnapshotID() string { return "" }
+
+func (noSession) Custom() json.RawMessage { return nil }
+
+func (noSession) UpdateCustom(func(json.RawMessage) (json.RawMessage, error)) error {
+	return ErrNoSession
+}
+
+func (noSession) KeepArtifact(Artifact) (string, error) { return "", ErrNoSession }
+
+func (noSession) Artifacts() []Artifact { return nil }

@@ -111,6 +111,9 @@ type Call struct {
 	Resumed *Resumed
 	// Host is what the tool can ask of the runtime. It is never nil.
 	Host Host
+	// Session is the session that the call is made for. It is valid until Call
+	// returns, and never nil.
+	Session Session
 }
 
 // Host is what a running tool can ask of the runtime. It is valid until Call

@@ -3,7 +3,6 @@ package local
 import (
 	"fmt"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -14,16 +13,16 @@ func (t *turn) keepWhole(c *call, result *tools.Result) string {
 	if result.Whole == "" {
 		return ""
 	}
-	a := &backend.Artifact{
-		ID:        t.messageID("a") + "/" + c.ID,
-		Name:      c.Name + ".txt",
-		MediaType: "text/plain; charset=utf-8",
-		Data:      []byte(result.Whole),
+	// Every call has an artifact of its own: none takes the place of another.
+	id := t.messageID("a") + "/" + c.ID
+	note := fmt.Sprintf("\n[the whole output is kept as artifact %s]", id)
+	_, err := t.host.Session().KeepArtifact(tools.Artifact{
+		ID: id, Name: id + ".txt", MediaType: "text/plain; charset=utf-8", Data: []byte(result.Whole),
+	})
+	if err != nil {
+		note, id = fmt.Sprintf("\n[the whole output is lost: %v]", err), ""
 	}
-	note := fmt.Sprintf("\n[the whole output is kept as artifact %s]", a.ID)
-	if err := t.host.KeepArtifact(a); err != nil {
-		note, a.ID = fmt.Sprintf("\n[the whole output is lost: %v]", err), ""
-	}
+	t.host.FlushSession()
 	result.Content = append(result.Content[:len(result.Content):len(result.Content)], model.Text(note))
-	return a.ID
+	return id
 }

@@ -3,12 +3,8 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -23,26 +19,21 @@ import (
 // given up. The goroutine of a call that was given up ends when the tool does.
 const patience = 500 * time.Millisecond
 
-// execute runs the calls that were let through and have no result, all at the
-// same time, and then the hooks behind each, in the order of the calls.
-func (t *turn) execute(ctx context.Context, calls []call) error {
+// execute runs calls that were let through, all at the same time, and then the
+// hooks behind each, in the order of the calls. Those that have a result already
+// have come to it before the process died; the hooks behind them did not run.
+func (t *turn) execute(ctx context.Context, calls []*call) error {
 	if err := backend.Ended(ctx); err != nil {
 		return err
 	}
-	b := &batch{turn: t, calls: calls, notes: make(chan note), over: make(chan struct{})}
-	var refused error
-	for i := range calls {
-		c := &calls[i]
-		if refused != nil || !c.decided || c.settled || c.executed {
-			continue
-		}
-		refused = b.start(ctx, i)
+	b := &batch{turn: t, calls: calls}
+	if slices.ContainsFunc(calls, func(c *call) bool { return c.settled }) {
+		b.calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.settled })
 	}
-	if err := errors.Join(refused, b.wait()); err != nil {
+	if err := b.run(ctx); err != nil {
 		return err
 	}
-	for i := range calls {
-		c := &calls[i]
+	for _, c := range calls {
 		if !c.executed || !c.settled {
 			continue
 		}
@@ -53,6 +44,7 @@ func (t *turn) execute(ctx context.Context, calls []call) error {
 		if err != nil {
 			return err
 		}
+		c.decided = false // the call is over
 	}
 	return nil
 }
@@ -61,11 +53,28 @@ func (t *turn) execute(ctx context.Context, calls []call) error {
 // turn's own, which alone emits events and touches the turn.
 type batch struct {
 	*turn
-	calls   []call
+	calls   []*call
 	running int
 	notes   chan note
 	// over is closed when nobody listens any more.
 	over chan struct{}
+}
+
+// run starts the calls and waits until each has a result.
+func (b *batch) run(ctx context.Context) error {
+	if len(b.calls) == 0 {
+		return nil
+	}
+	may, err := b.begin(ctx)
+	if may == 0 {
+		return err
+	}
+	b.notes, b.over = make(chan note), make(chan struct{})
+	for i := range may {
+		b.start(ctx, i)
+	}
+	b.wait()
+	return err
 }
 
 // note is what a running call tells the turn. Exactly one kind of it is set.
@@ -81,6 +90,8 @@ type note struct {
 	delegated *tools.DelegateResult
 	// handOff asks for another agent; the answer says why it cannot be.
 	handOff *handOffRequest
+	// session tells that the call changed something in the session.
+	session bool
 }
 
 // handOffRequest is a tool's wish that another agent takes over.
@@ -96,20 +107,9 @@ func (b *batch) tell(n note) {
 	}
 }
 
-// start runs a call on a goroutine of its own. The error says that no further
-// call may run.
-func (b *batch) start(ctx context.Context, i int) error {
-	c := &b.calls[i]
-	if c.resumed == nil { // one that waited was counted when it began
-		if err := b.meter.BeginToolCall(); err != nil {
-			return err
-		}
-		b.stats.ToolCalls++
-	}
-	key := b.job.TurnID + "/" + strconv.Itoa(b.stats.Steps) + "/" + c.ID
-	if err := b.enter(c, key); err != nil {
-		return err
-	}
+// start runs a call on a goroutine of its own.
+func (b *batch) start(ctx context.Context, i int) {
+	c := b.calls[i]
 	c.executed = true
 	b.running++
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
@@ -121,12 +121,12 @@ func (b *batch) start(ctx context.Context, i int) error {
 		ID: c.ID, Name: c.Name, Effect: string(c.entry.Descriptor.EffectClass()), Source: string(c.entry.Source.Kind),
 		AgentID: b.agent.ID, Arguments: c.Arguments,
 	})
-	h := &callHost{batch: b, index: i, ctx: ctx, call: tools.Call{
+	h := &callHost{Session: b.host.Session(), batch: b, index: i, ctx: ctx, call: tools.Call{
 		ID: c.ID, Tool: c.Name, Arguments: c.Arguments,
 		TurnID: b.job.TurnID, SessionID: b.job.SessionID, AgentID: b.agent.ID,
-		Step: b.stats.Steps, IdempotencyKey: key, Resumed: c.resumed,
+		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed,
 	}}
-	h.call.Host = h
+	h.call.Host, h.call.Session = h, h
 	inTime := context.AfterFunc(ctx, func() {
 		time.AfterFunc(patience, func() {
 			h.over.Store(true)
@@ -149,56 +149,36 @@ func (b *batch) start(ctx context.Context, i int) error {
 		result = entry.Execute(ctx, &h.call)
 		returned = true
 	}()
-	return nil
-}
-
-// enter records that a call begins, or that one goes on that waited.
-func (b *batch) enter(c *call, key string) error {
-	c.begun = time.Now()
-	begins := backend.JournalEntry{
-		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
-		IdempotencyKey: key, Began: c.begun,
-	}
-	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
-	if c.resumed == nil || c.journal < 0 {
-		c.journal = len(b.journal)
-		b.journal = append(b.journal, begins)
-	}
-	b.journal[c.journal] = begins
-	if j, ok := b.host.(backend.Journaler); ok {
-		return j.Journal(&b.journal[c.journal])
-	}
-	return nil
 }
 
 // wait takes in what the calls tell until each has a result.
-func (b *batch) wait() (err error) {
+func (b *batch) wait() {
 	defer b.close()
 	for b.running > 0 {
 		n := <-b.notes
-		c := &b.calls[n.index]
+		c := b.calls[n.index]
 		switch {
+		case n.session:
+			b.host.FlushSession()
 		case n.delegated != nil:
-			b.addDelegate(n.delegated)
+			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:
-			n.handOff.answer <- b.askHandOff(n.handOff.agent)
+			n.handOff.answer <- b.askHandOff(c, n.handOff.agent)
 		case c.settled, !c.executed: // what comes after the call was given up, or waits
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
-			err = errors.Join(err, b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended))
+			b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended)
 		default:
-			err = errors.Join(err, b.leave(c, *n.result, nil))
+			b.leave(c, *n.result, nil)
 		}
 	}
-	return err
 }
 
 // leave takes in what a call came to, and records its outcome; ended says why a
-// call was given up. A call that waits has no outcome yet.
-func (b *batch) leave(c *call, result tools.Result, ended error) error {
+// call was given up.
+func (b *batch) leave(c *call, result tools.Result, ended error) {
 	b.running--
-	took := time.Since(c.begun)
 	switch {
 	case result.Wait != nil:
 		c.resume = result.Wait.State
@@ -209,12 +189,7 @@ func (b *batch) leave(c *call, result tools.Result, ended error) error {
 		b.settleCall(c, result, event.CallSucceeded)
 	}
 	c.span.End(telemetry.ToolOutcome{Outcome: c.outcome, Failure: failureOf(ended), Result: c.result.Content})
-	entry := &b.journal[c.journal]
-	entry.Outcome, entry.Duration = c.outcome, took
-	if j, ok := b.host.(backend.Journaler); ok {
-		return j.Journal(entry)
-	}
-	return nil
+	b.record(c, c.outcome)
 }
 
 // failureOf is what an observer is told of a call that was given up.
@@ -231,22 +206,28 @@ func failureOf(ended error) string {
 
 // addDelegate adds what a delegate used and cost. Its own calls were counted
 // for the budgets already.
-func (b *batch) addDelegate(r *tools.DelegateResult) {
+func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
+	b.host.FlushSession() // what a delegate makes belongs to the session
+	after := c.leaves()
+	after.Usage.Add(r.Usage)
 	b.stats.Usage.Add(r.Usage)
 	if r.Cost == nil {
 		return
 	}
+	after.Cost += r.Cost.Amount
+	after.Currency = cmp.Or(after.Currency, r.Cost.Currency)
 	b.stats.Cost += r.Cost.Amount
 	b.stats.Currency = cmp.Or(b.stats.Currency, r.Cost.Currency)
 }
 
 // askHandOff notes that another agent takes over when the step is over.
-func (b *batch) askHandOff(agent string) error {
+func (b *batch) askHandOff(c *call, agent string) error {
 	if err := b.mayHandOff(agent); err != nil {
 		return err
 	}
 	if b.handOff == "" {
 		b.handOff = agent
+		c.leaves().HandOff = agent
 	}
 	return nil
 }
@@ -255,88 +236,9 @@ func (b *batch) askHandOff(agent string) error {
 // what one of them told panicked, are cancelled.
 func (b *batch) close() {
 	close(b.over)
-	for i := range b.calls {
-		if c := &b.calls[i]; c.executed && !c.settled {
+	for _, c := range b.calls {
+		if c.executed && !c.settled {
 			c.cancel()
 		}
 	}
-}
-
-// callHost is what a running tool can ask of the runtime.
-type callHost struct {
-	batch *batch
-	index int
-	call  tools.Call
-	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
-	// over is set once the call has returned or was given up.
-	over atomic.Bool
-}
-
-var _ tools.Host = (*callHost)(nil)
-
-// Progress shows what the tool produced so far.
-func (h *callHost) Progress(text string) {
-	if h.over.Load() {
-		return
-	}
-	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: text}})
-}
-
-// Delegate runs another agent as part of this turn, and shows that it does.
-func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
-	if h.over.Load() {
-		return nil, fmt.Errorf("call agent %s: the tool call is over", req.AgentID)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)() // a tool may have handed in another context
-	req.CallID = h.call.ID
-	h.activity(&delegation{Agent: req.AgentID, State: "running"})
-	result, err := h.batch.host.Delegate(ctx, req)
-	if err != nil {
-		h.activity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
-		return nil, err
-	}
-	h.activity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
-	h.batch.tell(note{index: h.index, delegated: result})
-	return result, nil
-}
-
-// HandOff asks for another agent to take over.
-func (h *callHost) HandOff(ctx context.Context, agentID string) error {
-	if h.over.Load() {
-		return fmt.Errorf("hand off to agent %s: the tool call is over", agentID)
-	}
-	asked := &handOffRequest{agent: agentID, answer: make(chan error, 1)}
-	h.batch.tell(note{index: h.index, handOff: asked})
-	select {
-	case err := <-asked.answer:
-		return err
-	case <-h.batch.over:
-		return fmt.Errorf("hand off to agent %s: the tool call is over", agentID)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// activityDelegate is the type of activities that show a delegate.
-const activityDelegate = "delegate"
-
-// delegation is the content of such an activity.
-type delegation struct {
-	Agent  string `json:"agent"`
-	State  string `json:"state"`
-	TurnID string `json:"turn_id,omitempty"`
-	Steps  int    `json:"steps,omitempty"`
-	Detail string `json:"detail,omitempty"`
-}
-
-func (h *callHost) activity(d *delegation) {
-	content, err := json.Marshal(d)
-	if err != nil {
-		content = fmt.Appendf(nil, "%q", err)
-	}
-	h.batch.tell(note{index: h.index, data: &event.ActivitySnapshot{
-		MessageID: h.call.ID, ActivityType: activityDelegate, Content: content,
-	}})
 }

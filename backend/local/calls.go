@@ -24,7 +24,8 @@ type call struct {
 	entry    *tools.Entry
 	settled  bool
 	executed bool
-	// decided tells that the gates let the call through.
+	// decided tells that the gates let the call through, and that the hooks
+	// behind it did not run yet.
 	decided bool
 	outcome event.CallOutcome
 	// skipped tells that a guard answered the call.
@@ -37,6 +38,10 @@ type call struct {
 	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
+	// inDoubt tells that the call was under way when the process died.
+	inDoubt bool
+	// left is what the call left behind besides its result; nil for nothing.
+	left *backend.Aftermath
 
 	waiting
 }
@@ -50,6 +55,14 @@ type waiting struct {
 	resumed *tools.Resumed
 	// edited tells that a person changed the arguments.
 	edited bool
+}
+
+// leaves returns what the call left behind, to be added to.
+func (c *call) leaves() *backend.Aftermath {
+	if c.left == nil {
+		c.left = new(backend.Aftermath)
+	}
+	return c.left
 }
 
 // callsOf returns the calls that an answer asks for.
@@ -166,8 +179,10 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, 
 		if ended != nil || err != nil {
 			return ended, err
 		}
-		if err := t.execute(ctx, calls[i:i+1]); err != nil {
-			return nil, err
+		if c := &calls[i]; c.decided {
+			if err := t.execute(ctx, []*call{c}); err != nil {
+				return nil, err
+			}
 		}
 		if calls[i].outcome == event.CallSuspended {
 			return nil, nil //nolint:nilnil // the step is suspended
@@ -179,31 +194,27 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, 
 // together asks the gates about all calls, then executes those let through at
 // the same time; a call of a serial tool runs by itself, behind them.
 func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, error) {
-	serial := false
 	for i := range calls {
-		ended, err := t.decide(ctx, &calls[i])
-		if ended != nil || err != nil {
+		if ended, err := t.decide(ctx, &calls[i]); ended != nil || err != nil {
 			return ended, err
 		}
-		serial = serial || calls[i].serial()
 	}
-	if len(calls) == 1 || !serial {
-		return nil, t.execute(ctx, calls)
-	}
-	// Calls that are not decided are passed over, so that the first round takes
-	// the rest.
+	beside, alone := make([]*call, 0, len(calls)), []*call(nil)
 	for i := range calls {
-		calls[i].decided = calls[i].decided && !calls[i].serial()
+		switch c := &calls[i]; {
+		case !c.decided:
+		case c.serial() && len(calls) > 1:
+			alone = append(alone, c)
+		default:
+			beside = append(beside, c)
+		}
 	}
-	if err := t.execute(ctx, calls); err != nil {
+	if err := t.execute(ctx, beside); err != nil {
 		return nil, err
 	}
-	for i := range calls {
-		if c := &calls[i]; c.serial() && !c.executed && c.outcome == "" {
-			c.decided = true
-			if err := t.execute(ctx, calls[i:i+1]); err != nil {
-				return nil, err
-			}
+	for i := range alone {
+		if err := t.execute(ctx, alone[i:i+1]); err != nil {
+			return nil, err
 		}
 	}
 	return nil, nil //nolint:nilnil // the turn goes on
@@ -341,7 +352,7 @@ func (t *turn) countFailures() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.skipped:
-		case c.outcome != event.CallFailed:
+		case c.outcome == event.CallSucceeded:
 			t.stats.FailedSteps = 0
 			return
 		default:

@@ -48,7 +48,7 @@ type scene struct {
 	err       error
 	resumed   bool
 	events    []event.Data
-	artifacts []*backend.Artifact
+	artifacts []tools.Artifact
 }
 
 // play runs the turn.
@@ -104,7 +104,7 @@ func (s stage) playIn(ctx context.Context, t *testing.T) scene {
 type host struct {
 	stage     *stage
 	events    *[]event.Data
-	artifacts []*backend.Artifact
+	artifacts []tools.Artifact
 }
 
 func (h *host) Emit(data event.Data) {
@@ -124,9 +124,19 @@ func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backe
 	return h.stage.handOff(ctx, agentID)
 }
 
-func (h *host) KeepArtifact(a *backend.Artifact) error {
-	h.artifacts = append(h.artifacts, a)
-	return nil
+func (h *host) Session() tools.Session { return session{tools.NoSession, h} }
+
+func (h *host) FlushSession() {}
+
+// session holds artifacts and nothing else.
+type session struct {
+	tools.Session
+	host *host
+}
+
+func (s session) KeepArtifact(a tools.Artifact) (string, error) {
+	s.host.artifacts = append(s.host.artifacts, a)
+	return a.ID, nil
 }
 
 // script is a model that gives one reply to each request.

@@ -95,6 +95,8 @@ type turn struct {
 	plan plugins.RequestPlan
 	// calls are those of the step's answer until their results are kept.
 	calls []call
+	// inStep tells that a step is not over.
+	inStep bool
 	// stop is the end that a plugin asked for outside of AfterInference.
 	stop *event.Termination
 	// span observes the turn; nil when nobody does.
@@ -164,6 +166,7 @@ func (t *turn) begin(messages int) {
 func (t *turn) look() {
 	c := &t.engine.Context
 	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
+	c.Session = t.host.Session()
 	t.engine.Emit, t.engine.Spend = t.host.Emit, t.spend
 }
 
@@ -222,7 +225,7 @@ func (t *turn) run(ctx context.Context) (event.Termination, error) {
 		if err := backend.Ended(ctx); err != nil {
 			return event.Termination{}, err
 		}
-		if t.stop != nil {
+		if t.stop != nil && !t.inStep {
 			return *t.stop, nil
 		}
 		ended, err := t.next(ctx)
@@ -238,9 +241,13 @@ func (t *turn) run(ctx context.Context) (event.Termination, error) {
 	}
 }
 
-// next goes on with the step that was suspended, or through another one.
+// next goes on with the step that is not over, or was suspended, or through
+// another one.
 func (t *turn) next(ctx context.Context) (*event.Termination, error) {
-	if len(t.calls) > 0 {
+	switch {
+	case t.inStep:
+		return t.step(ctx)
+	case len(t.calls) > 0:
 		return t.resume(ctx)
 	}
 	if ended, err := t.changeHands(ctx); ended != nil || err != nil {
@@ -255,6 +262,7 @@ func (t *turn) checkpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
 		return nil
 	}
+	t.host.FlushSession()
 	return t.job.Checkpoint(ctx, t.state())
 }
 
@@ -294,6 +302,7 @@ func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
 	t.watch.begin(phase)
 	stop, err := t.engine.Run(ctx, phase)
 	t.watch.stop()
+	t.host.FlushSession()
 	if stop != nil && t.stop == nil {
 		t.stop = stop
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
@@ -101,9 +102,7 @@ func (c *call) ticket(id string) *plugins.Ticket {
 // answers, and those that did not get their turn.
 func (t *turn) resume(ctx context.Context) (ended *event.Termination, err error) {
 	defer recovered(&err)
-	answer := t.lastAnswer()
-	t.engine.Context.Answer = answer
-	ended, err = t.workCalls(ctx)
+	ended, err = t.goOn(ctx)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result, c.Resolution, c.Ticket = nil, nil, nil, nil, nil
 	if err != nil || ended == nil || ended.Type != event.Suspended {
@@ -111,6 +110,13 @@ func (t *turn) resume(ctx context.Context) (ended *event.Termination, err error)
 	}
 	t.showState()
 	return ended, err
+}
+
+// goOn works on the calls of a state.
+func (t *turn) goOn(ctx context.Context) (*event.Termination, error) {
+	t.engine.Context.Answer = t.lastAnswer()
+	t.takeUpCalls()
+	return t.workCalls(ctx)
 }
 
 // takeUp applies the answers to a call that waited, and reports whether that
@@ -127,7 +133,8 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	c.outcome = ""
 	first := &c.resolutions[0]
 	ticket := c.ticket(first.Target)
-	if ticket != nil && ticket.Question == "" && len(first.Arguments) > 0 {
+	open := ticket != nil && ticket.Action == backend.ActionIndeterminate && ticket.Question == ""
+	if ticket != nil && ticket.Question == "" && len(first.Arguments) > 0 && !open {
 		c.edit(first.Arguments) // what a tool asks about itself is for the tool to change
 	}
 	switch {
@@ -135,8 +142,11 @@ func (t *turn) takeUp(c *call) (settled bool) {
 		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the answer %q belongs to nothing", first.Target)), event.CallFailed)
 		return true
 	case ticket.Mode == plugins.PassDecisionToTool:
-		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
+		c.passAnswers(ticket)
 		return false
+	case open && first.Action == plugins.ActionCancel:
+		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
+		return true
 	case first.Action == plugins.ActionCancel:
 		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)).Readable(), event.CallFailed)
 		return true
@@ -145,6 +155,13 @@ func (t *turn) takeUp(c *call) (settled bool) {
 		return true
 	default:
 		return false
+	}
+}
+
+// passAnswers hands the answers to the tool, if the ticket is one of its own.
+func (c *call) passAnswers(ticket *plugins.Ticket) {
+	if ticket != nil && ticket.Mode == plugins.PassDecisionToTool {
+		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// state returns the turn as it is between two steps.
+// state returns the turn as it is between two steps, or ahead of tool calls. It
+// shares nothing that the turn goes on to change.
 func (t *turn) state() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
@@ -21,7 +22,12 @@ func (t *turn) state() *backend.State {
 		Response: t.response, FinishReason: t.reason,
 		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
 		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
-		HandOff: t.handOff, Journal: slices.Clip(t.journal), Resolved: maps.Clone(t.resolved),
+		HandOff: t.handOff, Journal: slices.Clone(t.journal), Resolved: maps.Clone(t.resolved),
+		InStep: t.inStep && len(t.calls) > 0,
+	}
+	if s.InStep && t.stop != nil {
+		stop := *t.stop
+		s.Stop = &stop
 	}
 	if t.form != nil {
 		s.Output = t.form.Spec
@@ -55,7 +61,11 @@ func (t *turn) restore(s *backend.State) error {
 	t.kept = kept{
 		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
 		continuations: s.Continuations, repairs: s.Repairs, handOff: s.HandOff,
-		journal: slices.Clone(s.Journal), resolved: maps.Clone(s.Resolved),
+		journal: journalOf(s), resolved: maps.Clone(s.Resolved),
+	}
+	t.inStep = s.InStep
+	if s.InStep {
+		t.stop = s.Stop
 	}
 	if len(s.Calls) == 0 {
 		return nil
@@ -65,6 +75,12 @@ func (t *turn) restore(s *backend.State) error {
 		t.calls[i].restore(&s.Calls[i])
 	}
 	return nil
+}
+
+// journalOf returns the journal up to the step of the state. What was recorded of
+// a later one is of calls that the state does not have: their step is run again.
+func journalOf(s *backend.State) []backend.JournalEntry {
+	return slices.DeleteFunc(slices.Clone(s.Journal), func(e backend.JournalEntry) bool { return e.Step > s.Stats.Steps })
 }
 
 // lastAnswer returns the latest answer of the turn, which must have one.
@@ -78,14 +94,14 @@ func (t *turn) lastAnswer() *model.Message {
 
 // state returns a call of a step that is not over.
 func (c *call) state() backend.CallState {
-	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
-	if c.outcome == event.CallSuspended {
-		s.Resolutions = c.resolutions // a sequence may not have come to it
+	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Decided: c.decided, Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
+	if !c.settled {
+		s.Resolutions = slices.Clone(c.resolutions) // a sequence may not have come to it
 	}
 	if c.edited {
 		s.Arguments = c.Arguments
 	}
-	if c.outcome == event.CallSucceeded || c.outcome == event.CallFailed {
+	if c.settled {
 		result := c.message()
 		s.Result = &result
 	}
@@ -93,12 +109,15 @@ func (c *call) state() backend.CallState {
 }
 
 func (c *call) restore(s *backend.CallState) {
-	c.outcome, c.skipped, c.tickets, c.resume, c.resolutions = s.Outcome, s.Skipped, s.Tickets, s.Resume, s.Resolutions
+	c.outcome, c.decided, c.skipped, c.tickets, c.resume, c.resolutions = s.Outcome, s.Decided && s.Outcome != event.CallSuspended, s.Skipped, s.Tickets, s.Resume, s.Resolutions
 	if len(s.Arguments) > 0 {
 		c.edit(s.Arguments)
 	}
 	if s.Result != nil && s.Outcome != event.CallSuspended {
 		c.settled = true
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
+	}
+	if c.decided && len(c.resolutions) > 0 {
+		c.passAnswers(c.ticket(c.resolutions[0].Target))
 	}
 }

@@ -8,29 +8,50 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// step goes through one step and returns how the turn ends, or nil when it goes
-// on. Whatever happens, the calls of its answer have results when it is over,
-// unless they wait for something outside.
+// step goes through one step, or through the rest of the one that a state is in
+// the middle of, and returns how the turn ends, or nil when it goes on. Whatever
+// happens, the calls of its answer have results when it is over, unless they wait
+// for something outside.
 func (t *turn) step(ctx context.Context) (ended *event.Termination, err error) {
 	defer recovered(&err)
-	t.stats.Steps++
-	id := t.messageID("m")
-	t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: id})
+	goesOn := t.inStep
+	if !goesOn {
+		t.inStep = true
+		t.stats.Steps++
+		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.messageID("m")})
+	}
 	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
-	ended, err = t.work(ctx, id)
+	ended, err = t.work(ctx, goesOn)
 	span.End(err)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result = nil, nil, nil
 	if err != nil || ended == nil || ended.Type != event.Suspended {
 		t.keepResults()
 	}
+	t.inStep = false
 	t.host.Emit(&event.StepEnd{Step: t.stats.Steps})
 	return ended, err
 }
 
-// work asks the model once and runs the tools it calls for.
-func (t *turn) work(ctx context.Context, id string) (ended *event.Termination, err error) {
+// work does the work of a step, or the rest of it, and runs its last phase.
+func (t *turn) work(ctx context.Context, goesOn bool) (ended *event.Termination, err error) {
 	defer recovered(&err)
+	if goesOn {
+		ended, err = t.goOn(ctx)
+	} else {
+		ended, err = t.answers(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := t.finish(ctx); err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// answers asks the model once and runs the tools it calls for.
+func (t *turn) answers(ctx context.Context) (*event.Termination, error) {
 	if err := t.phase(ctx, plugins.StepStart); err != nil {
 		return nil, err
 	}
@@ -41,14 +62,8 @@ func (t *turn) work(ctx context.Context, id string) (ended *event.Termination, e
 	if err != nil {
 		return nil, err
 	}
-	answer.ID = id
-	if ended, err = t.settle(ctx, answer); err != nil {
-		return nil, err
-	}
-	if err := t.finish(ctx); err != nil {
-		return nil, err
-	}
-	return ended, nil
+	answer.ID = t.messageID("m")
+	return t.settle(ctx, answer)
 }
 
 // settle keeps an answer and does what it asks for. The answer is kept before

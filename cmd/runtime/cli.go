@@ -68,10 +68,11 @@ func (p *program) run(ctx context.Context, args []string) int {
 func newRoot(p *program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runtime",
-		Short: "Validate, explain, compare and run declared agents",
+		Short: "Validate, explain, compare, run and serve declared agents",
 		Long: `runtime turns declared agents into running ones. One YAML file describes
 agents, models, providers, tools and plugins; validate proves at deploy time
-that every agent in it resolves, without calling a model.`,
+that every agent in it resolves, without calling a model. serve works on turns
+that are kept in a store, and outlive it.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -82,7 +83,8 @@ that every agent in it resolves, without calling a model.`,
 	root.SetErr(p.err)
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p),
-		newServe(), newSchema(p), newInit(p), newVersion(p),
+		newServe(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
+		newSchema(p), newInit(p), newVersion(p),
 	)
 	return root
 }

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
 	"github.com/agentruntime/agentruntime/model/google"
@@ -15,10 +20,16 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/command"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
+	"go.uber.org/zap"
 )
 
 // components is everything that a configuration can put agents together from.
@@ -29,6 +40,8 @@ type components struct {
 	plugins []availablePlugin
 	// backends reach the agents that run elsewhere.
 	backends []backend.Factory
+	// stores keep sessions and turns.
+	stores []storeDriver
 }
 
 // availablePlugin is a plugin that comes with the program, and its id.
@@ -47,6 +60,11 @@ func shipped() components {
 		},
 		plugins: []availablePlugin{
 			{"permission", permission.New()},
+		},
+		stores: []storeDriver{
+			{name: spec.StoreSQLite, migrate: sqlite.Migrate, open: openSQLite, look: readSQLite},
+			{name: spec.StorePostgres, shared: true, migrate: migratePostgres, open: openPostgres, look: openPostgres},
+			{name: spec.StoreMemory, migrate: migrateMemory, open: openMemory},
 		},
 	}
 }
@@ -71,4 +89,59 @@ func (c *components) builder() *builder.AgentRuntimeBuilder {
 		b.WithBackend(f)
 	}
 	return b
+}
+
+// localDispatcher is the dispatcher of stores that belong to one process.
+func localDispatcher(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
+	return local.New(local.Settings{Concurrency: concurrency, Logger: logger}), nil
+}
+
+func openSQLite(ctx context.Context, s store.Settings) (*engine, error) {
+	st, err := sqlite.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{store: st, bell: local.NewBell(), dispatcher: localDispatcher}, nil
+}
+
+// readSQLite opens a file that another process may be working on. Nothing rings
+// then, so that who follows a turn looks now and then.
+func readSQLite(ctx context.Context, s store.Settings) (*engine, error) {
+	st, err := sqlite.OpenReadOnly(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{store: st}, nil
+}
+
+func openPostgres(ctx context.Context, s store.Settings) (*engine, error) {
+	st, err := postgres.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{store: st, bell: st.Bell(), dispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
+		return river.New(st.Pool(), river.Settings{Concurrency: concurrency, Logger: logger})
+	}}, nil
+}
+
+// migratePostgres brings the tables of the records up to date, and then those of
+// the queue.
+func migratePostgres(ctx context.Context, s store.Settings) ([]string, error) {
+	records, err := postgres.Migrate(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	st, err := postgres.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := river.Migrate(ctx, st.Pool())
+	return slices.Concat(records, queue), errors.Join(err, st.Close())
+}
+
+// migrateMemory has nothing to do: a store in memory is always new.
+func migrateMemory(context.Context, store.Settings) ([]string, error) { return nil, nil }
+
+func openMemory(_ context.Context, s store.Settings) (*engine, error) {
+	return &engine{store: memory.New(s), bell: local.NewBell(), dispatcher: localDispatcher}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
@@ -52,6 +53,19 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 		return nil, nil, err
 	}
 	return rev, l.file.Complete(l.found, found), nil
+}
+
+// build returns the runtime of a configuration, or shows why there is none.
+func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, error) {
+	l.builder.LearnTools(ctx)
+	_, list, err := l.check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if list.HasErrors() {
+		return nil, failed(l.refuse(list, p.err))
+	}
+	return l.builder.BuildUnchecked() // check was the dry run
 }
 
 // report returns a report of diagnostics about the configuration.

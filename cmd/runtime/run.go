@@ -126,15 +126,7 @@ func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
 
 // runTurn runs a turn; an answerer that is nil answers nothing.
 func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, format string, a *answerer) error {
-	l.builder.LearnTools(ctx)
-	_, list, err := l.check(ctx)
-	if err != nil {
-		return err
-	}
-	if list.HasErrors() {
-		return failed(l.refuse(list, p.err))
-	}
-	rt, err := l.builder.BuildUnchecked() // check was the dry run
+	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
 	}

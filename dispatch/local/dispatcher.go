@@ -41,7 +41,7 @@ type Dispatcher struct {
 	idle   chan struct{}      // closed when closed is set and no handler runs
 
 	mu      sync.Mutex
-	ctx     context.Context //nolint:containedctx // that of all handlers, made by Start
+	ctx     context.Context // that of the handlers
 	work    dispatch.Handler
 	closed  bool
 	running int

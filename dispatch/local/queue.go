@@ -69,7 +69,7 @@ func (s *schedule) Less(i, k int) bool { return s.heap[i].NotBefore.Before(s.hea
 func (s *schedule) Swap(i, k int)      { s.heap[i], s.heap[k] = s.heap[k], s.heap[i] }
 
 func (s *schedule) Push(x any) {
-	job := x.(store.Job) //nolint:errcheck,forcetypeassert // add pushes nothing else
+	job := x.(store.Job)
 	s.jobs[keyOf(job)] = struct{}{}
 	s.heap = append(s.heap, job)
 }

@@ -12,11 +12,15 @@ import (
 // refuse what is deeper than some thousands, and what contains it is deeper.
 const maxDepth = 1000
 
+// Valid reports whether raw is JSON that can be encoded as it is, also as a part
+// of something else.
+func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && depth(raw) <= maxDepth }
+
 // Encode returns raw itself when it is valid JSON, else the JSON string of its
 // bytes, so that what contains it can always be encoded, and decoded again. A
 // JSON string is encoded once more: it could not be told from the other case.
 func Encode(raw json.RawMessage) json.RawMessage {
-	if json.Valid(raw) && utf8.Valid(raw) && depth(raw) <= maxDepth && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
+	if Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
 	}
 	text, err := json.Marshal(string(raw))

@@ -1,0 +1,128 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// callHost is what a running tool can ask of the runtime.
+type callHost struct {
+	tools.Session
+	batch *batch
+	index int
+	call  tools.Call
+	ctx   context.Context //nolint:containedctx // that of the call, which its delegates do not outlive
+	// over is set once the call has returned or was given up.
+	over atomic.Bool
+}
+
+var (
+	_ tools.Host    = (*callHost)(nil)
+	_ tools.Session = (*callHost)(nil)
+)
+
+// errCallOver is returned to a tool that asks for something behind the end of its
+// call.
+var errCallOver = errors.New("the tool call is over")
+
+// Progress shows what the tool produced so far.
+func (h *callHost) Progress(text string) {
+	if h.over.Load() {
+		return
+	}
+	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: text}})
+}
+
+// Delegate runs another agent as part of this turn, and shows that it does.
+func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
+	if h.over.Load() {
+		return nil, fmt.Errorf("call agent %s: %w", req.AgentID, errCallOver)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)() // a tool may have handed in another context
+	req.CallID = h.call.ID
+	h.activity(&delegation{Agent: req.AgentID, State: "running"})
+	result, err := h.batch.host.Delegate(ctx, req)
+	if err != nil {
+		h.activity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
+		return nil, err
+	}
+	h.activity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
+	h.batch.tell(note{index: h.index, delegated: result})
+	return result, nil
+}
+
+// UpdateCustom changes the application's state of the session, as long as the
+// call is not over.
+func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error {
+	err := h.Session.UpdateCustom(func(custom json.RawMessage) (json.RawMessage, error) {
+		next, err := change(custom)
+		if err == nil && h.over.Load() {
+			err = errCallOver
+		}
+		return next, err
+	})
+	if err == nil {
+		h.batch.tell(note{index: h.index, session: true})
+	}
+	return err
+}
+
+// KeepArtifact keeps something with the session, as long as the call is not
+// over.
+func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
+	if h.over.Load() {
+		return "", errCallOver
+	}
+	id, err := h.Session.KeepArtifact(a)
+	if err == nil {
+		h.batch.tell(note{index: h.index, session: true})
+	}
+	return id, err
+}
+
+// HandOff asks for another agent to take over.
+func (h *callHost) HandOff(ctx context.Context, agentID string) error {
+	if h.over.Load() {
+		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)
+	}
+	asked := &handOffRequest{agent: agentID, answer: make(chan error, 1)}
+	h.batch.tell(note{index: h.index, handOff: asked})
+	select {
+	case err := <-asked.answer:
+		return err
+	case <-h.batch.over:
+		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// activityDelegate is the type of activities that show a delegate.
+const activityDelegate = "delegate"
+
+// delegation is the content of such an activity.
+type delegation struct {
+	Agent  string `json:"agent"`
+	State  string `json:"state"`
+	TurnID string `json:"turn_id,omitempty"`
+	Steps  int    `json:"steps,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+func (h *callHost) activity(d *delegation) {
+	content, err := json.Marshal(d)
+	if err != nil {
+		content = fmt.Appendf(nil, "%q", err)
+	}
+	h.batch.tell(note{index: h.index, data: &event.ActivitySnapshot{
+		MessageID: h.call.ID, ActivityType: activityDelegate, Content: content,
+	}})
+}

@@ -1,0 +1,61 @@
+package local
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// takeUpCalls prepares the calls of a state to go on. Those that were under way
+// when the process died are executed again, with the same key, unless their
+// effect forbids it: nobody can tell whether such a call has taken effect.
+func (t *turn) takeUpCalls() {
+	for i := range t.calls {
+		c := &t.calls[i]
+		if !c.decided {
+			continue
+		}
+		c.entry = t.env.Tools.Get(c.Name)
+		key := t.key(c)
+		c.journal = slices.IndexFunc(t.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
+		if c.settled {
+			c.executed = c.entry != nil // the hooks behind it did not run
+			continue
+		}
+		c.inDoubt = c.journal >= 0 && t.journal[c.journal].Outcome == ""
+		switch {
+		case c.inDoubt && !repeatable(t.journal[c.journal].Effect):
+			t.leaveOpen(c)
+		case c.entry == nil:
+			c.decided = false // it is told so when it is decided about
+		}
+	}
+}
+
+// repeatable reports whether a call may be executed again that may have taken
+// effect.
+func repeatable(effect tools.Effect) bool { return effect == tools.Read || effect == tools.Idempotent }
+
+// leaveOpen settles a call of which nobody knows whether it has taken effect, or
+// asks a person what came of it.
+func (t *turn) leaveOpen(c *call) {
+	if t.job.Indeterminate == backend.IndeterminateAsk {
+		c.resume = nil
+		t.suspend(c, []*plugins.Ticket{{
+			Action: backend.ActionIndeterminate, Mode: plugins.UseDecisionAsToolResult,
+			Message: indeterminateText(c.Name) + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
+		}})
+	} else {
+		c.executed = c.entry != nil
+		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
+	}
+	t.record(c, event.CallIndeterminate)
+}
+
+func indeterminateText(tool string) string {
+	return fmt.Sprintf("The runtime stopped while the call of %s was under way. It may or may not have taken effect, and it was not repeated.", tool)
+}

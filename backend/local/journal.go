@@ -1,0 +1,101 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// begin enters the calls that are about to start and has the turn kept as it is,
+// if one of them may do something to the world. It returns how many of them may
+// start; with an error that many are to run, and no more.
+func (b *batch) begin(ctx context.Context) (may int, err error) {
+	before, acts := len(b.journal), false
+	for _, c := range b.calls {
+		if err = b.enter(c); err != nil {
+			break
+		}
+		may++
+		acts = acts || b.journal[c.journal].Effect != tools.Read
+	}
+	j, ok := b.host.(backend.Journaler)
+	if !ok || !acts {
+		return may, err
+	}
+	b.host.FlushSession()
+	if beginErr := j.Begin(ctx, b.state()); beginErr != nil {
+		b.journal = b.journal[:before] // none of them began
+		return 0, beginErr
+	}
+	return may, err
+}
+
+// enter counts a call and records that it begins. One that waited, or was under
+// way when the process died, was counted before.
+func (b *batch) enter(c *call) error {
+	key := b.key(c)
+	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
+	if c.resumed == nil && !c.inDoubt {
+		if err := b.meter.BeginToolCall(); err != nil {
+			return err
+		}
+		b.stats.ToolCalls++
+	}
+	c.begun, c.inDoubt, c.left = time.Now(), false, nil
+	entry := backend.JournalEntry{
+		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
+		IdempotencyKey: key, Began: c.begun,
+	}
+	if c.journal < 0 {
+		c.journal = len(b.journal)
+		b.journal = append(b.journal, entry)
+	}
+	b.journal[c.journal] = entry
+	return nil
+}
+
+// key returns what tells a call from all others.
+func (t *turn) key(c *call) string {
+	return t.job.TurnID + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
+}
+
+// record notes the outcome of a call, and tells whoever keeps the journal.
+func (t *turn) record(c *call, outcome event.CallOutcome) {
+	entry := &t.journal[c.journal]
+	entry.Outcome = outcome
+	if !c.begun.IsZero() {
+		entry.Duration = time.Since(c.begun)
+	}
+	j, ok := t.host.(backend.Journaler)
+	if !ok {
+		return
+	}
+	kept := *entry
+	kept.After = c.aftermath()
+	if !c.settled {
+		j.Settle(&kept, nil)
+		return
+	}
+	result := c.message()
+	j.Settle(&kept, &result)
+}
+
+// aftermath returns what the call left behind besides its result, or nil.
+func (c *call) aftermath() *backend.Aftermath {
+	if c.left == nil && c.settled {
+		return nil
+	}
+	after := new(backend.Aftermath)
+	if c.left != nil {
+		*after = *c.left
+	}
+	if !c.settled {
+		after.Tickets, after.Resume = c.tickets, c.resume
+	}
+	return after
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// storeDriver is a kind of store that a configuration can name.
+type storeDriver struct {
+	name string
+	// shared tells that several processes may use one store.
+	shared bool
+	// migrate makes the store ready for this version of the program, and returns
+	// what it did to that end.
+	migrate func(context.Context, store.Settings) ([]string, error)
+	// open opens a store that is ready, to work on what is in it.
+	open func(context.Context, store.Settings) (*engine, error)
+	// look opens it only to read, beside the processes that work on it; nil where
+	// nobody else sees what is kept.
+	look func(context.Context, store.Settings) (*engine, error)
+}
+
+// engine is an open store, and what brings its turns to workers.
+type engine struct {
+	store store.Store
+	// bell is nil where nothing rings across processes.
+	bell dispatch.Bell
+	// dispatcher makes what brings turns to this process, at most so many at the
+	// same time; nil for a store that is only read.
+	dispatcher func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error)
+}
+
+// errVolatile is the answer to whoever looks for what another process forgets.
+var errVolatile = errors.New("the store is memory, which belongs to the process that serves it: there is nothing to see from outside (use store: {driver: sqlite} or {driver: postgres})")
+
+// driver returns what keeps the store of a configuration.
+func (p *program) driver(l *loaded) *storeDriver {
+	for i := range p.stores {
+		if p.stores[i].name == l.file.Store.Driver {
+			return &p.stores[i]
+		}
+	}
+	return nil // not reached: the configuration was checked
+}
+
+// settings returns what the store of a configuration is opened with.
+func (l *loaded) settings(logger *zap.Logger) store.Settings {
+	return store.Settings{DSN: l.file.Store.DSN, TenantTurns: l.file.Turns.PerTenant, Logger: logger.Named("store")}
+}
+
+// loadStore reads files for a command that needs their store, and shows what is
+// wrong with that. Of what is wrong with agents it takes no notice.
+func (p *program) loadStore(files []string) (*loaded, error) {
+	l, err := p.load(files, false, zap.NewNop())
+	if err != nil {
+		return nil, err
+	}
+	var wrong diag.List
+	for _, d := range l.file.Complete(l.found, nil) {
+		about := within(d.Path, "store")
+		if about && d.Code == diag.UnsetVariable {
+			d.Severity = diag.Error
+		}
+		if d.Severity == diag.Error && (about || l.file.Partial) {
+			wrong = append(wrong, d)
+		}
+	}
+	if len(wrong) > 0 {
+		l.close()
+		return nil, failed(l.refuse(wrong, p.err))
+	}
+	return l, nil
+}
+
+// lookAt calls do with a service that reads what the store of a configuration
+// holds, whoever works on it.
+func (p *program) lookAt(ctx context.Context, files []string, do func(*loaded, *runtime.Service) error) error {
+	l, err := p.loadStore(files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	driver := p.driver(l)
+	if driver.look == nil {
+		return p.complain(l, errVolatile)
+	}
+	e, err := driver.look(ctx, l.settings(zap.NewNop()))
+	if err != nil {
+		return p.complain(l, err)
+	}
+	s := runtime.NewService(runtime.ServiceSettings{Store: e.store, Bell: e.bell})
+	s.Listen()
+	err = do(l, s)
+	s.Close()
+	return p.complain(l, errors.Join(err, e.store.Close()))
+}
+
+// change calls do with a service that changes what the store of a configuration
+// holds. It works on no turns itself. rt is nil for a change that needs no
+// agents.
+func (p *program) change(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, do func(*runtime.Service) error) error {
+	driver := p.driver(l)
+	if driver.look == nil {
+		return p.complain(l, errVolatile)
+	}
+	e, err := p.prepare(ctx, l, driver, zap.NewNop())
+	if err != nil {
+		return p.complain(l, err)
+	}
+	queue, err := e.dispatcher(1, zap.NewNop())
+	if err != nil {
+		return p.complain(l, errors.Join(err, e.store.Close()))
+	}
+	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue})
+	s.Listen()
+	err = do(s)
+	s.Close()
+	return p.complain(l, errors.Join(err, e.store.Close()))
+}
+
+// prepare makes the store of a configuration ready and opens it.
+func (p *program) prepare(ctx context.Context, l *loaded, driver *storeDriver, logger *zap.Logger) (*engine, error) {
+	settings := l.settings(logger)
+	if _, err := driver.migrate(ctx, settings); err != nil {
+		return nil, err
+	}
+	return driver.open(ctx, settings)
+}
+
+// complain shows why a command failed with the store, and ends it. An error that
+// is the end of a command already, or of its context, is left as it is.
+func (p *program) complain(l *loaded, err error) error {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.As(err, new(exit)):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
+	case errors.As(err, new(*store.LockedError)) && !strings.Contains(err.Error(), "\n"):
+		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, end that process first", err)
+	}
+	fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
+	return exit{exitFailed}
+}

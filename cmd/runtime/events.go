@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/spf13/cobra"
+)
+
+// eventsOptions are the flags of events.
+type eventsOptions struct {
+	format *choice
+	after  uint64
+	follow bool
+}
+
+func newEvents(p *program) *cobra.Command {
+	var o eventsOptions
+	cmd := &cobra.Command{
+		Use:   "events FILE… TURN",
+		Short: "Show the events of a turn",
+		Long: `events shows the log of a turn in the store of a configuration, a line for each
+event: its number, its time, what it is and what it says. With --format json the
+lines are the events as they are kept.
+
+Exit codes: 0 done, 1 the store cannot be used or there is no such turn, 2 usage
+or a file that cannot be read, 130 cancelled.`,
+		Args: arguments(2, unlimited),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, turn := args[:len(args)-1], args[len(args)-1]
+			return p.lookAt(cmd.Context(), files, func(l *loaded, s *runtime.Service) error {
+				return showEvents(cmd.Context(), p, l, s, turn, &o)
+			})
+		},
+	}
+	o.format = formatFlag(cmd, "text", "json")
+	cmd.Flags().Uint64Var(&o.after, "after", 0, "only events behind the one with this number")
+	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the events to come, until the turn has ended")
+	return cmd
+}
+
+func showEvents(ctx context.Context, p *program, l *loaded, s *runtime.Service, turn string, o *eventsOptions) error {
+	out := &eventLog{show: show{streams: p.streams, format: "events", redact: l.file.Redact}, asJSON: o.format.value == "json"}
+	if o.follow {
+		for record, err := range s.Events(ctx, runtime.Operator(), turn, o.after) {
+			if err != nil {
+				return err
+			}
+			if out.record(&record); out.err != nil {
+				break
+			}
+		}
+		return out.err
+	}
+	for after := o.after; ; {
+		records, err := s.ReadEvents(ctx, runtime.Operator(), turn, after, store.MaxPage)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for i := range records {
+			after = records[i].Seq
+			if out.record(&records[i]); out.err != nil {
+				return out.err
+			}
+		}
+	}
+}
+
+// eventLog writes events, a line for each.
+type eventLog struct {
+	show
+	asJSON bool
+}
+
+// record writes an event. One of a kind that this version does not know, which
+// a later one wrote, is shown as it is.
+func (o *eventLog) record(r *event.Record) {
+	ev, err := r.Event()
+	switch {
+	case err != nil && o.asJSON:
+		data, err := json.Marshal(r)
+		o.keep(err)
+		o.write(string(redactJSON(data, o.redact)) + "\n")
+	case err != nil:
+		o.line(r, o.clip(string(r.Data)))
+	case o.asJSON:
+		o.Emit(ev)
+	default:
+		o.line(r, o.brief(ev.Data, r.Data))
+	}
+}
+
+func (o *eventLog) line(r *event.Record, text string) {
+	const milliseconds = "2006-01-02T15:04:05.000Z"
+	_, err := fmt.Fprintf(o.out, "%6d  %s  %-21s  %s\n", r.Seq, r.Time.UTC().Format(milliseconds), r.Type, text)
+	o.keep(err)
+}
+
+// brief says in a few words what an event says; raw is its JSON form.
+func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
+	switch d := data.(type) {
+	case *event.RunStart:
+		if d.Resumed {
+			return "agent " + d.AgentID + " goes on"
+		}
+		return "agent " + d.AgentID
+	case *event.RunFinish:
+		return o.clip(fmt.Sprintf("%s: %s %s", d.Status, d.Termination.Type, orDash(d.Termination.Detail)))
+	case *event.StepStart:
+		return fmt.Sprintf("step %d", d.Step)
+	case *event.StepEnd:
+		return fmt.Sprintf("step %d", d.Step)
+	case *event.TextDelta:
+		return o.clip(d.Delta)
+	case *event.ReasoningDelta:
+		return o.clip(d.Delta)
+	case *event.ToolCallStart:
+		return o.clip(d.Name)
+	case *event.ToolCallReady:
+		return o.clip(fmt.Sprintf("%s %s", d.Name, d.Arguments))
+	case *event.ToolCallDone:
+		return o.clip(fmt.Sprintf("%s %s: %s", d.Name, d.Outcome, d.Result.Text()))
+	case *event.InferenceComplete:
+		return o.clip(fmt.Sprintf("%s: %s, %d tokens in, %d out", d.Model, d.FinishReason, d.Usage.Input, d.Usage.Output))
+	case *event.InteractionRequest:
+		return o.clip(fmt.Sprintf("%s: %s (%s %s)", d.ID, orDash(d.Message), d.Tool, d.Arguments))
+	}
+	if note := o.note(data); note != "" {
+		return o.clip(note)
+	}
+	return o.clip(string(raw))
+}

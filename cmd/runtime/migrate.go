@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+func newMigrate(p *program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "migrate FILE…",
+		Short: "Bring the tables of the store up to date",
+		Long: `migrate makes the store of a configuration ready for this version of the
+program, and prints what it did to that end. serve does the same when it starts;
+migrate is for those who let only certain people, or a step of a deployment,
+change a database. What was migrated cannot be used by older versions.
+
+Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file that
+cannot be read.`,
+		Args: arguments(1, unlimited),
+	}
+	format := formatFlag(cmd, "text", "json")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		return migrate(cmd.Context(), p, files, format.value)
+	}
+	return cmd
+}
+
+func migrate(ctx context.Context, p *program, files []string, format string) error {
+	l, err := p.loadStore(files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	applied, err := p.driver(l).migrate(ctx, l.settings(zap.NewNop()))
+	if err != nil {
+		return p.complain(l, err)
+	}
+	if format == "json" {
+		return writeJSON(p.out, map[string][]string{"applied": append([]string{}, applied...)})
+	}
+	for _, name := range applied {
+		fmt.Fprintf(p.out, "applied %s\n", name)
+	}
+	if len(applied) == 0 {
+		fmt.Fprintln(p.out, "up to date")
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/spf13/cobra"
+)
+
+// createOptions are the flags of turns create.
+type createOptions struct {
+	session         string
+	tenant, subject string
+	wait            bool
+}
+
+// ownerFlags adds what says whose something new is.
+func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
+	cmd.Flags().StringVar(tenant, "tenant", spec.DefaultTenant, "the tenant that what is made belongs to")
+	cmd.Flags().StringVar(subject, "subject", "cli", "the subject of the tenant that it belongs to")
+}
+
+func newTurnsCreate(p *program) *cobra.Command {
+	var o createOptions
+	cmd := &cobra.Command{
+		Use:   "create FILE… AGENT PROMPT",
+		Short: "Store a turn, for a server to work on",
+		Long: `create stores a turn and prints its id. A server works on it, now or when it is
+started. A SQLite file must not be served meanwhile.
+
+With --wait, on a store that several processes may use, it prints the answer
+once there is one instead.
+
+Exit codes: 0 done, 1 the turn cannot be stored, or did not succeed, 2 usage or
+a file that cannot be read, 130 cancelled; the turn goes on then.`,
+		Args: arguments(3, unlimited),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := len(args) - 2
+			return createTurn(cmd.Context(), p, args[:n], args[n], args[n+1], &o)
+		},
+	}
+	cmd.Flags().StringVar(&o.session, "session", "", "the session of the turn, which is made when there is none; a new one when absent")
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait until the turn has ended, and print its answer")
+	ownerFlags(cmd, &o.tenant, &o.subject)
+	return cmd
+}
+
+func createTurn(ctx context.Context, p *program, files []string, agent, prompt string, o *createOptions) error {
+	l, err := p.loadStore(files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if o.wait && !p.driver(l).shared {
+		return fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one behind it, or use \"runtime run\"", l.file.Store.Driver)
+	}
+	rt, err := l.build(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rt.Close() }()
+	return p.change(ctx, l, rt, func(s *runtime.Service) error {
+		caller := runtime.Caller{Tenant: o.tenant, Subject: o.subject}
+		session, err := sessionOf(ctx, s, caller, o.session, agent)
+		if err != nil {
+			return err
+		}
+		made, err := s.CreateTurn(ctx, caller, runtime.CreateTurn{
+			SessionID: session, AgentID: agent, Input: []model.Message{model.User(prompt)}, Background: true,
+		})
+		switch {
+		case err != nil:
+			return err
+		case o.wait:
+			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session)
+			return p.awaitTurn(ctx, l, s, made.ID)
+		}
+		fmt.Fprintf(p.err, "! of session %s\n", session)
+		_, err = fmt.Fprintln(p.out, made.ID)
+		return err
+	})
+}
+
+// sessionOf returns the id of the caller's session with an id, which it makes
+// when there is none.
+func sessionOf(ctx context.Context, s *runtime.Service, caller runtime.Caller, id, agent string) (string, error) {
+	if id != "" {
+		_, err := s.GetSession(ctx, caller, id)
+		if !errors.Is(err, store.ErrNotFound) {
+			return id, err
+		}
+	}
+	made, err := s.CreateSession(ctx, caller, runtime.CreateSession{ID: id, AgentID: agent})
+	if err != nil {
+		return "", err
+	}
+	return made.ID, nil
+}
+
+// awaitTurn shows a turn that somebody else works on until it has ended.
+func (p *program) awaitTurn(ctx context.Context, l *loaded, s *runtime.Service, id string) error {
+	out := &show{streams: p.streams, format: "text", redact: l.file.Redact}
+	for record, err := range s.Events(ctx, runtime.Operator(), id, 0) {
+		if err != nil {
+			return err
+		}
+		if ev, err := record.Event(); err == nil { // else a later version wrote it
+			out.Emit(ev)
+		}
+		if record.Type == "interaction_requested" {
+			fmt.Fprintf(p.err, "! it waits for a person; answer with: runtime turns resolve FILE %s INTERACTION\n", id)
+		}
+	}
+	out.endLine()
+	t, err := s.GetTurn(ctx, runtime.Operator(), id)
+	if err != nil || t.Status == store.Succeeded {
+		return err
+	}
+	return fmt.Errorf("the turn is %s: %s", t.Status, why(t))
+}
+
+// why says why a turn ended as it did.
+func why(t *runtime.StoredTurn) string {
+	if t.Outcome == nil {
+		return "nobody knows why"
+	}
+	return fmt.Sprintf("%s %s", t.Outcome.Termination.Type, t.Outcome.Termination.Detail)
+}
+
+func newTurnsCancel(p *program) *cobra.Command {
+	reason := ""
+	cmd := &cobra.Command{
+		Use:   "cancel FILE… TURN",
+		Short: "End a turn",
+		Long: `cancel ends a turn, wherever it runs, and prints the state it is in then. One that
+has ended stays as it is. A SQLite file must not be served meanwhile.`,
+		Args: arguments(2, unlimited),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := p.loadStore(args[:len(args)-1])
+			if err != nil {
+				return err
+			}
+			defer l.close()
+			return p.change(cmd.Context(), l, nil, func(s *runtime.Service) error {
+				t, err := s.CancelTurn(cmd.Context(), runtime.Operator(), args[len(args)-1], reason)
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintln(p.out, t.Status)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "an operator ended it", "why, for those who see the turn")
+	return cmd
+}
+
+// resolveOptions are the flags of turns resolve.
+type resolveOptions struct {
+	approve, refuse bool
+	result, reason  string
+}
+
+func newTurnsResolve(p *program) *cobra.Command {
+	var o resolveOptions
+	cmd := &cobra.Command{
+		Use:   "resolve FILE… TURN INTERACTION",
+		Short: "Answer what a turn waits for",
+		Long: `resolve answers an interaction, whose id "runtime turns" shows; the turn goes on.
+A SQLite file must not be served meanwhile.`,
+		Args: arguments(3, unlimited),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		given := []bool{o.approve, o.refuse, o.result != ""}
+		if slices.Index(given, true) < 0 || len(slices.DeleteFunc(given, func(b bool) bool { return !b })) > 1 {
+			return usagef(cmd, "one of --approve, --refuse and --result must be given")
+		}
+		n := len(args) - 2
+		return resolveInteraction(cmd.Context(), p, args[:n], args[n], args[n+1], &o)
+	}
+	cmd.Flags().BoolVar(&o.approve, "approve", false, "permit the call, this once")
+	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "refuse the call; the model is told")
+	cmd.Flags().StringVar(&o.result, "result", "", "the answer, as JSON or text")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why, for the model")
+	return cmd
+}
+
+func resolveInteraction(ctx context.Context, p *program, files []string, turn, id string, o *resolveOptions) error {
+	l, err := p.loadStore(files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	return p.change(ctx, l, nil, func(s *runtime.Service) error {
+		all, err := s.ListInteractions(ctx, runtime.Operator(), store.InteractionQuery{TurnID: turn})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(v *runtime.Interaction) bool { return v.ID == id || v.Ticket.CallID == id })
+		if i < 0 {
+			return &runtime.NotFoundError{Kind: "interaction", ID: id}
+		}
+		answer, err := o.answer(&all[i].Ticket)
+		if err != nil {
+			return err
+		}
+		resolved, err := s.ResolveInteraction(ctx, runtime.Operator(), turn, answer)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(p.out, resolved.State)
+		return err
+	})
+}
+
+// answer returns the answer to a question that the flags give.
+func (o *resolveOptions) answer(q *plugins.Ticket) (plugins.Resolution, error) {
+	permission := q.Action == permissionAction
+	r := plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Reason: o.reason}
+	switch {
+	case permission && o.result == "":
+		r.Result = approval(q, o.approve, scopeOnce).Result
+	case o.refuse:
+		r.Action = plugins.ActionCancel
+	case o.approve:
+		return r, fmt.Errorf("interaction %s asks for an answer, not for a permission: use --result", q.ID)
+	default:
+		r.Result = json.RawMessage(asJSON(o.result))
+	}
+	return r, nil
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// setting is a top-level mapping that is one record.
+type setting struct {
+	name, doc string
+	typ       reflect.Type
+}
+
+// settings are the records of a whole runtime, in the order of the
+// documentation.
+var settings = []setting{
+	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[spec.Store]()},
+	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[spec.Turns]()},
+}
+
+func settingNamed(name string) *setting {
+	for i := range settings {
+		if settings[i].name == name {
+			return &settings[i]
+		}
+	}
+	return nil
+}
+
+const (
+	// dataDir is where the files of the runtime are, beside the first
+	// configuration file, and storeFile what the SQLite file is called there.
+	dataDir   = ".runtime"
+	storeFile = "runtime.db"
+)
+
+// settings decodes the records of the whole runtime.
+func (d *decoder) settings() {
+	d.file.Store = decodeSetting(d, "store", (*spec.Store).Validate)
+	d.file.Turns = decodeSetting(d, "turns", (*spec.Turns).Validate)
+	d.storePaths()
+}
+
+func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
+	key, value := d.file.root.get(name)
+	if value == nil || value.kind == nullNode {
+		return record
+	}
+	p := (*place)(nil).field(name, key)
+	record, start := decodeRecord[T](d, "", value, p)
+	d.checked(start, p, value, validate(&record))
+	return record
+}
+
+// storePaths fills in the driver and where the files of the store are, and
+// hides how a database is reached. The path of a file is no secret: people need
+// it to read what is said about that file.
+func (d *decoder) storePaths() {
+	s := &d.file.Store
+	s.Driver = s.Kind()
+	if s.DataDir == "" && len(d.file.documents) > 0 {
+		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
+	}
+	file := s.Driver == spec.StoreSQLite && !strings.Contains(s.DSN, "://")
+	_, store := d.file.root.get("store")
+	_, dsn := store.get("dsn")
+	switch {
+	case s.DSN == "" && file:
+		s.DSN = filepath.Join(s.DataDir, storeFile)
+	case s.DSN == "":
+	case file:
+		s.DSN = relativeTo(d.file.documents[dsn.document].dir, s.DSN)
+	default:
+		d.file.redactor.hide(hiddenValue{s.DSN, secretShown})
+		for _, password := range passwordsOf(s.DSN) {
+			d.file.redactor.hide(hiddenValue{password, secretShown})
+		}
+		d.secret(dsn)
+	}
+}
+
+// keyPassword finds the password in a text of key=value pairs.
+var keyPassword = regexp.MustCompile(`(?i)\bpassword\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)`)
+
+// passwordsOf returns the password of a database, as the DSN has it and as the
+// server gets it.
+func passwordsOf(dsn string) []string {
+	var found []string
+	if at := passwords.FindStringSubmatch(dsn); at != nil {
+		found = append(found, at[1])
+		if plain, err := url.PathUnescape(at[1]); err == nil {
+			found = append(found, plain)
+		}
+	}
+	if at := keyPassword.FindStringSubmatch(dsn); at != nil {
+		found = append(found, strings.Trim(at[1], "'"))
+	}
+	return found
+}
+
+// schedules decodes the schedules, which refer to agents.
+func (d *decoder) schedules() {
+	d.entries("schedules", func(id string, n *node, p *place, _ bool) {
+		s, start := decodeRecord[spec.Schedule](d, id, n, p)
+		found := append(s.Validate(), checkTimes(&s)...)
+		found = append(found, d.file.checkAgent("agent", s.Agent)...)
+		d.checked(start, p, n, found)
+		d.file.Schedules = append(d.file.Schedules, s)
+	})
+}
+
+// checkTimes checks when a schedule is due. Paths are relative to it.
+func checkTimes(s *spec.Schedule) diag.List {
+	var list diag.List
+	if runtime.CheckSchedule("@daily", s.TimeZone) != nil {
+		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(s.TimeZone)).
+			WithHint("such as Europe/Berlin or UTC"))
+	}
+	if s.Cron == "" {
+		return list
+	}
+	if strings.Contains(s.Cron, "TZ=") { // the parser knows it, but not that it can be wrong
+		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
+	}
+	if err := runtime.CheckSchedule(s.Cron, ""); err != nil {
+		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
+			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
+	}
+	return list
+}
+
+// checkAgent checks a reference to an agent. Of agents that a remote source has
+// only the source is known.
+func (f *File) checkAgent(path, id string) diag.List {
+	if id == "" || f.Partial {
+		return nil
+	}
+	ids := make([]string, 0, len(f.Agents))
+	for _, agent := range f.Agents {
+		ids = append(ids, agent.ID)
+	}
+	source, name, remote := strings.Cut(id, "/")
+	for i := range f.RemoteAgents {
+		if remote && f.RemoteAgents[i].Name == source {
+			return nil
+		}
+	}
+	if contains(ids, id) || remote && source == spec.LocalSource && contains(ids, name) {
+		return nil
+	}
+	found := diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id))
+	if near, ok := nearest.Of(id, ids); ok {
+		found = found.WithHint("%s", didYouMean(near))
+	}
+	return diag.List{found}
+}

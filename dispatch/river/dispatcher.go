@@ -1,0 +1,195 @@
+// Package river holds the Dispatcher of a runtime that has several replicas on
+// one PostgreSQL: River's queue in the database that holds the turns, so that a
+// job is committed with what it is about.
+//
+// River fetches jobs, wakes the replicas with LISTEN, and cleans up. Two things
+// are done past it. Jobs are inserted with a statement of ours, which is one
+// round trip and puts delayed jobs where every replica sees them when they are
+// due; River's own scheduler looks every five seconds, on one replica. And the
+// replicas are told of jobs by a ringer.
+package river
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"go.uber.org/zap"
+)
+
+// Defaults of Settings.
+const (
+	DefaultConcurrency = 64
+	DefaultQueue       = "agentruntime"
+)
+
+const (
+	// fetchCooldown is the least time between two fetches of a replica: what a
+	// job waits on a busy one. River's own default is 100 ms. Less than this
+	// would save less than it costs.
+	fetchCooldown = 2 * time.Millisecond
+	// fetchPoll is how long a job waits that nobody was told of: one that was
+	// delayed, or whose notification was lost.
+	fetchPoll = time.Second
+	// completedFor is how long the jobs that are done stay in the table. The
+	// turns tell what became of them; these rows are only to be vacuumed.
+	completedFor = time.Second
+	// discardedFor is how long jobs stay that never came to an end.
+	discardedFor = time.Hour
+)
+
+// Settings is what a Dispatcher is made with.
+type Settings struct {
+	// Queue names the queue, for runtimes that share a database and not their
+	// turns; empty means DefaultQueue. It holds letters, digits, _ and -.
+	Queue string
+	// Concurrency is how many handlers of this process run at the same time, at
+	// most 10 000; 0 means DefaultConcurrency.
+	Concurrency int
+	// Logger takes in what River has to say; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Dispatcher calls handlers for jobs in PostgreSQL. All replicas with the same
+// queue share them. The jobs of one turn may be handled at the same time.
+type Dispatcher struct {
+	pool   *pgxpool.Pool
+	queue  string
+	log    *zap.Logger
+	client *river.Client[pgx.Tx]
+	ringer *ringer
+
+	work   dispatch.Handler // set before the client starts
+	ending atomic.Bool      // set when it is to end
+
+	mu      sync.Mutex
+	stopped <-chan struct{} // of a client that runs: closed when it has ended
+}
+
+var _ dispatch.Dispatcher = (*Dispatcher)(nil)
+
+var (
+	errStarted = errors.New("start dispatcher: it was started before")
+	errStopped = errors.New("start dispatcher: it was stopped before")
+)
+
+// New returns a Dispatcher on a pool, which stays the caller's and is closed
+// behind Stop. Once started it holds one connection for itself, to listen, which
+// must be a direct one: not one through a pooler that hands connections around
+// by transaction. The database must be migrated before Start. New reaches
+// nothing; the error is one of the settings. Stop ends what it begins.
+func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
+	if s.Queue == "" {
+		s.Queue = DefaultQueue
+	}
+	if s.Concurrency == 0 {
+		s.Concurrency = DefaultConcurrency
+	}
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	d := &Dispatcher{pool: pool, queue: s.Queue, log: s.Logger}
+	workers := river.NewWorkers()
+	if err := river.AddWorkerSafely(workers, &worker{dispatcher: d}); err != nil {
+		return nil, fmt.Errorf("make dispatcher: %w", err)
+	}
+	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
+		Queues:                      map[string]river.QueueConfig{s.Queue: {MaxWorkers: s.Concurrency}},
+		Workers:                     workers,
+		FetchCooldown:               fetchCooldown,
+		FetchPollInterval:           fetchPoll,
+		JobTimeout:                  -1,
+		MaxAttempts:                 maxAttempts,
+		RescueStuckJobsAfter:        rescueAfter,
+		CompletedJobRetentionPeriod: completedFor,
+		DiscardedJobRetentionPeriod: discardedFor,
+		Logger:                      slog.New(&logHandler{to: s.Logger}),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make dispatcher: %w", err)
+	}
+	d.client = client
+	d.ringer = newRinger(d.notify)
+	return d, nil
+}
+
+// Start implements dispatch.Dispatcher. The errors are those of the database;
+// one that is not there is not waited for.
+func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
+	if err := d.begin(work); err != nil {
+		return err
+	}
+	if err := d.client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start dispatcher: %w", err)
+	}
+	d.mu.Lock()
+	d.stopped = d.client.Stopped()
+	d.mu.Unlock()
+	if d.ending.Load() {
+		d.Stop() // the one that came in between found nothing to stop
+		return errStopped
+	}
+	d.ringer.ring() // for jobs between the first fetch and the begin of listening
+	return nil
+}
+
+// begin takes the handler, once.
+func (d *Dispatcher) begin(work dispatch.Handler) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.ending.Load():
+		return errStopped
+	case d.work != nil:
+		return errStarted
+	}
+	d.work = work
+	return nil
+}
+
+// Drain implements dispatch.Dispatcher.
+func (d *Dispatcher) Drain(ctx context.Context) error {
+	select {
+	case <-d.end(d.client.Stop):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Stop implements dispatch.Dispatcher. Jobs may be queued behind it, for other
+// replicas or the next start.
+func (d *Dispatcher) Stop() {
+	<-d.end(d.client.StopAndCancel)
+	d.ringer.close()
+}
+
+// end begins to end the client and returns what is closed when that is done.
+func (d *Dispatcher) end(stop func(context.Context) error) <-chan struct{} {
+	d.ending.Store(true)
+	d.mu.Lock()
+	stopped := d.stopped
+	d.mu.Unlock()
+	if stopped == nil {
+		nothing := make(chan struct{})
+		close(nothing)
+		return nothing
+	}
+	// The client is only told: while it waits itself, nobody else can tell it
+	// anything, such as that it is to hurry.
+	told, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = stop(told) // it says that it did not wait
+	return stopped
+}

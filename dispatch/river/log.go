@@ -1,0 +1,61 @@
+package river
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// logHandler hands what River says to zap. What River finds worth an
+// information, such as each round of cleaning, is for debugging here.
+type logHandler struct{ to *zap.Logger }
+
+var _ slog.Handler = (*logHandler)(nil)
+
+// Enabled implements slog.Handler.
+func (h *logHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return h.to.Core().Enabled(zapLevel(level))
+}
+
+// Handle implements slog.Handler.
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
+	fields := make([]zap.Field, 0, r.NumAttrs())
+	r.Attrs(func(a slog.Attr) bool {
+		fields = append(fields, field(a))
+		return true
+	})
+	h.to.Log(zapLevel(r.Level), r.Message, fields...)
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	fields := make([]zap.Field, len(attrs))
+	for i, a := range attrs {
+		fields[i] = field(a)
+	}
+	return &logHandler{to: h.to.With(fields...)}
+}
+
+// WithGroup implements slog.Handler.
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	if name == "" {
+		return h
+	}
+	return &logHandler{to: h.to.With(zap.Namespace(name))}
+}
+
+func field(a slog.Attr) zap.Field { return zap.Any(a.Key, a.Value.Resolve().Any()) }
+
+func zapLevel(l slog.Level) zapcore.Level {
+	switch {
+	case l >= slog.LevelError:
+		return zapcore.ErrorLevel
+	case l >= slog.LevelWarn:
+		return zapcore.WarnLevel
+	default:
+		return zapcore.DebugLevel
+	}
+}

@@ -1,0 +1,59 @@
+package river
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+// migrationLock is the advisory lock of those who migrate River's tables: "rivr"
+// and "turn" as numbers.
+const migrationLock = 0x72697672_7475726e
+
+// Migrate brings River's tables up to date, and returns the names of the
+// migrations that it applied. Replicas that start at the same time wait for one
+// another, each with a connection of its own beside the pool.
+func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
+	unlock, err := lock(ctx, pool)
+	if err != nil {
+		return nil, fmt.Errorf("migrate the queue: %w", err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, fmt.Errorf("migrate the queue: %w", err)
+	}
+	done, err := m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if err != nil {
+		return nil, fmt.Errorf("migrate the queue: %w", err)
+	}
+	for _, v := range done.Versions {
+		applied = append(applied, fmt.Sprintf("%03d %s", v.Version, v.Name))
+	}
+	return applied, nil
+}
+
+// lock takes the advisory lock on a connection of its own: one of the pool might
+// be the last that the migrations wait for. The lock ends with the connection.
+func lock(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
+	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	unlock = func() error {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		return conn.Close(end)
+	}
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(migrationLock)); err != nil {
+		return nil, errors.Join(err, unlock())
+	}
+	return unlock, nil
+}

@@ -1,0 +1,55 @@
+package river
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+)
+
+const (
+	// maxAttempts is how often a job is begun when processes die over it. The
+	// turn is safe without: the store queues another job for it.
+	maxAttempts = 3
+	// rescueAfter is when River takes a job that has not ended for one of a dead
+	// process, and queues it again. A turn that goes on for longer gets a second
+	// job by that, once, whose claim is refused.
+	rescueAfter = 5 * time.Minute
+)
+
+// turn is what a job carries.
+type turn struct {
+	ID string `json:"turn_id"`
+}
+
+// Kind implements river.JobArgs.
+func (turn) Kind() string { return "turn" }
+
+// worker hands River's jobs to the handler.
+type worker struct {
+	river.WorkerDefaults[turn]
+	dispatcher *Dispatcher
+}
+
+// Work implements river.Worker. Whatever became of the turn is in the store, so
+// the job is done.
+func (w *worker) Work(ctx context.Context, job *river.Job[turn]) error {
+	if w.dispatcher.ending.Load() {
+		return river.JobSnooze(0) // it was fetched late, and is for another replica
+	}
+	w.dispatcher.work(ctx, job.Args.ID)
+	return nil
+}
+
+// Timeout implements river.Worker. River asks before it works on a job, where a
+// turn may take any time, and again about jobs that it would rescue, where no
+// timeout would mean: never.
+func (w *worker) Timeout(job *river.Job[turn]) time.Duration {
+	if job.AttemptedAt != nil && time.Since(*job.AttemptedAt) >= rescueAfter {
+		return rescueAfter
+	}
+	return -1
+}
+
+// NextRetry implements river.Worker: what was rescued has waited long enough.
+func (w *worker) NextRetry(*river.Job[turn]) time.Time { return time.Now() }

@@ -1,0 +1,324 @@
+package runtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+const (
+	// maxArtifacts bounds what the artifacts of one turn may come to, and
+	// maxCustom the application's state of a session, in bytes.
+	maxArtifacts = 64 << 20
+	maxCustom    = 4 << 20
+	// maxShown is how many changes of the application's state may wait to be
+	// shown; those behind are shown as one.
+	maxShown = 256
+)
+
+var (
+	// errNoJSON is returned for an application's state that cannot be kept.
+	errNoJSON = errors.New("the state of the session cannot be changed to what is no JSON, or nested too deeply")
+	// errTurnOver is returned to what changes the session behind the end of the
+	// turn.
+	errTurnOver = errors.New("the turn is over")
+)
+
+// sessionState is a session as one turn sees and changes it. What changed is
+// shown by the turn's own goroutine, in the order in which it changed.
+type sessionState struct {
+	snapshotID, parentID string
+	newID                func() string
+	// root has the artifacts of a delegate; nil for a turn that is none.
+	root *sessionState
+
+	// found is the custom state as the turn found it.
+	found json.RawMessage
+
+	mu sync.Mutex
+	// state is what the turn made of the session. Its custom state is never
+	// modified in place.
+	state backend.SessionState
+	// handed is the version that was handed out last.
+	handed uint64
+	// made are the artifacts of this turn, and taken is how many of them were
+	// taken.
+	made  []*tools.Artifact
+	taken int
+	// changes are those that were not shown.
+	changes []sessionChange
+	over    bool
+
+	// base is the custom state that was shown last, and patched tells that it was
+	// shown as a whole. Used by the turn's goroutine.
+	base    json.RawMessage
+	patched bool
+}
+
+// sessionChange is one change: an artifact, or the new custom state.
+type sessionChange struct {
+	artifact *event.Artifact
+	custom   json.RawMessage
+}
+
+var _ tools.Session = (*sessionState)(nil)
+
+// newSessionState returns the session of a turn that begins, or goes on from a
+// state.
+func newSessionState(req *Request, state *backend.State, parent *ancestry, newID func() string) *sessionState {
+	s := &sessionState{snapshotID: req.SnapshotID, parentID: req.ParentSnapshotID, newID: newID}
+	if parent != nil {
+		s.root = parent.session
+	}
+	s.found, s.base, s.state.Custom = req.Custom, req.Custom, req.Custom
+	s.state.Artifacts = slices.Clone(req.Artifacts)
+	if state != nil && state.SessionState.Version > 0 {
+		s.state = state.SessionState
+		s.state.Artifacts = slices.Clone(s.state.Artifacts)
+		s.handed = s.state.Version
+		if !bytes.Equal(s.state.Custom, s.base) {
+			// Whoever follows the turn may have seen more than was kept of it.
+			s.changes = append(s.changes, sessionChange{custom: s.state.Custom})
+		}
+	}
+	return s
+}
+
+// top returns the session that artifacts are kept with.
+func (s *sessionState) top() *sessionState {
+	if s.root != nil {
+		return s.root
+	}
+	return s
+}
+
+// SnapshotID returns the id that is reserved for the turn's snapshot.
+func (s *sessionState) SnapshotID() string { return s.snapshotID }
+
+// ParentSnapshotID returns the snapshot that the turn goes on from.
+func (s *sessionState) ParentSnapshotID() string { return s.parentID }
+
+// Custom returns a copy of the application's state.
+func (s *sessionState) Custom() json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Clone(s.state.Custom)
+}
+
+// UpdateCustom changes the application's state. The change is made again when
+// another one came between.
+func (s *sessionState) UpdateCustom(change func(custom json.RawMessage) (json.RawMessage, error)) error {
+	for {
+		s.mu.Lock()
+		seen := s.state.Custom
+		s.mu.Unlock()
+		next, err := change(bytes.Clone(seen))
+		if err != nil {
+			return err
+		}
+		if next, err = customOf(next); err != nil {
+			return err
+		}
+		done, err := s.swap(seen, next)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// swap replaces the application's state if it still is what was seen.
+func (s *sessionState) swap(seen, next json.RawMessage) (done bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.over:
+		return false, errTurnOver
+	case !bytes.Equal(s.state.Custom, seen):
+		return false, nil
+	case bytes.Equal(seen, next):
+		return true, nil
+	}
+	s.state.Custom = next
+	s.state.Version++
+	if n := len(s.changes); n >= maxShown && s.changes[n-1].artifact == nil {
+		s.changes[n-1].custom = next
+	} else {
+		s.changes = append(s.changes, sessionChange{custom: next})
+	}
+	return true, nil
+}
+
+// customOf returns a state as it is kept: a compact copy; nil for none, and for
+// null.
+func customOf(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if !rawjson.Valid(raw) {
+		return nil, errNoJSON
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, errNoJSON
+	}
+	switch {
+	case compact.Len() > maxCustom:
+		return nil, fmt.Errorf("the state of the session has %d bytes; it may have %d", compact.Len(), maxCustom)
+	case compact.String() == "null":
+		return nil, nil
+	}
+	return compact.Bytes(), nil
+}
+
+// KeepArtifact keeps something until the turn's result is dropped, or for as long
+// as the store has it.
+func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
+	if s.root != nil {
+		return s.root.KeepArtifact(a)
+	}
+	if len(a.Metadata) > 0 && !rawjson.Valid(a.Metadata) {
+		return "", fmt.Errorf("the metadata of artifact %q is no JSON", a.Name)
+	}
+	if a.ID == "" {
+		a.ID = s.newID()
+	}
+	a.Size, a.Data, a.Metadata = len(a.Data), bytes.Clone(a.Data), bytes.Clone(a.Metadata)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return "", errTurnOver
+	}
+	if err := s.keep(&a); err != nil {
+		return "", err
+	}
+	s.state.Version++
+	s.changes = append(s.changes, sessionChange{artifact: &event.Artifact{ID: a.ID, Name: a.Name, MediaType: a.MediaType, Size: a.Size}})
+	return a.ID, nil
+}
+
+// keep puts an artifact at the place of the one that it replaces, or behind the
+// others.
+func (s *sessionState) keep(a *tools.Artifact) error {
+	size := s.state.ArtifactBytes + a.Size
+	replaced := slices.IndexFunc(s.made, func(m *tools.Artifact) bool { return replaces(a, m) })
+	if replaced >= 0 {
+		size -= s.made[replaced].Size
+	}
+	if size > maxArtifacts {
+		return fmt.Errorf("the artifacts of a turn may have %d bytes in all", maxArtifacts)
+	}
+	if replaced >= 0 {
+		s.made = slices.Delete(s.made, replaced, replaced+1)
+		if replaced < s.taken {
+			s.taken--
+		}
+	}
+	s.made = append(s.made, a)
+	s.state.ArtifactBytes = size
+	held := *a
+	held.Data = nil
+	// What was handed out has the list as it was.
+	s.state.Artifacts = slices.Clone(s.state.Artifacts)
+	if i := slices.IndexFunc(s.state.Artifacts, func(h tools.Artifact) bool { return replaces(a, &h) }); i >= 0 {
+		s.state.Artifacts[i] = held
+	} else {
+		s.state.Artifacts = append(s.state.Artifacts, held)
+	}
+	return nil
+}
+
+// replaces reports whether an artifact takes the place of another one.
+func replaces(a, other *tools.Artifact) bool {
+	return a.ID == other.ID || a.Name != "" && a.Name == other.Name
+}
+
+// Artifacts returns what the session holds, without the data.
+func (s *sessionState) Artifacts() []tools.Artifact {
+	if s.root != nil {
+		return s.root.Artifacts()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.state.Artifacts)
+}
+
+// takeMade returns the artifacts that the turn made since it was called last.
+func (s *sessionState) takeMade() []*tools.Artifact {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	made := slices.Clone(s.made[s.taken:])
+	s.taken = len(s.made)
+	return made
+}
+
+// handOut returns what the turn made of the session.
+func (s *sessionState) handOut() backend.SessionState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handed = s.state.Version
+	if s.handed == 0 {
+		return backend.SessionState{}
+	}
+	return s.state
+}
+
+// changed returns what the turn made of the session; nil when that was handed
+// out before.
+func (s *sessionState) changed() *backend.SessionState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Version == s.handed {
+		return nil
+	}
+	state := s.state
+	return &state
+}
+
+// close ends what can be done to the session, and returns the custom state and
+// the artifacts that the turn made. A turn that did not succeed leaves the state
+// as it was.
+func (s *sessionState) close(changed bool) (custom json.RawMessage, made []tools.Artifact) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	for _, a := range s.made {
+		made = append(made, *a)
+	}
+	if !changed {
+		return s.found, made
+	}
+	return s.state.Custom, made
+}
+
+// takeChanges returns the changes that were not shown.
+func (s *sessionState) takeChanges() []sessionChange {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := s.changes
+	s.changes = nil
+	return changes
+}
+
+// show returns the event that shows a change, or nil when nothing changed by it.
+func (s *sessionState) show(c *sessionChange) event.Data {
+	if c.artifact != nil {
+		return c.artifact
+	}
+	patch := diffCustom(s.base, c.custom)
+	if len(patch) == 0 {
+		return nil
+	}
+	if !s.patched {
+		patch = []event.PatchOperation{replaceWhole(c.custom)}
+	}
+	s.base, s.patched = c.custom, true
+	return &event.CustomPatch{Patch: patch}
+}

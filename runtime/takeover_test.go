@@ -1,0 +1,230 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// effects is a tool that counts its calls, by idempotency key.
+type effects struct {
+	class tools.Effect
+	call  func(ctx context.Context, n int) (tools.Result, error)
+
+	mu   sync.Mutex
+	keys map[string]int
+}
+
+func (e *effects) Descriptor() tools.Descriptor {
+	return tools.Descriptor{Description: "for tests", Effect: e.class}
+}
+
+func (e *effects) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	e.mu.Lock()
+	if e.keys == nil {
+		e.keys = make(map[string]int)
+	}
+	e.keys[call.IdempotencyKey]++
+	n := 0
+	for _, times := range e.keys {
+		n += times
+	}
+	e.mu.Unlock()
+	return e.call(ctx, n)
+}
+
+func (e *effects) counts() (keys, calls int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, n := range e.keys {
+		calls += n
+	}
+	return len(e.keys), calls
+}
+
+// dying makes a service whose machine is gone when the tool is called first, and
+// lets another one take over what it left.
+func dying(t *testing.T, class tools.Effect, settings ...setting) (tool *effects, turn *runtime.StoredTurn, survivor *runtime.Service) {
+	t.Helper()
+	kept := newMemory(t)
+	grave := &mortal{Store: kept}
+	called := make(chan struct{})
+	tool = &effects{class: class, call: func(ctx context.Context, n int) (tools.Result, error) {
+		if n == 1 {
+			grave.dead.Store(true)
+			close(called)
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}
+		return tools.TextResult("done"), nil
+	}}
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}, {text: "finished"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	victim := serve(t, rt, on(grave))
+	made := create(t, victim, says(session(t, victim, "clerk"), "x"))
+	<-called
+	go victim.Close()
+	survivor = serve(t, rt, append(settings, on(kept))...)
+	return tool, made, survivor
+}
+
+func TestWhatATakeOverDoesWithACallOfEachClass(t *testing.T) {
+	for _, c := range []struct {
+		class   tools.Effect
+		calls   int
+		outcome event.CallOutcome
+	}{
+		{tools.Idempotent, 2, event.CallSucceeded},
+		{tools.Once, 1, event.CallIndeterminate},
+	} {
+		t.Run(string(c.class), func(t *testing.T) {
+			tool, made, s := dying(t, c.class)
+			turn := ended(t, s, made.ID)
+			if turn.Status != store.Succeeded || turn.Outcome.Response != "finished" {
+				t.Fatalf("the turn is %s: %+v", turn.Status, turn.Outcome)
+			}
+			if keys, calls := tool.counts(); keys != 1 || calls != c.calls {
+				t.Errorf("it was called %d times under %d keys", calls, keys)
+			}
+			if how, text := outcome(t, log(t, s, turn.ID), "c"); how != c.outcome {
+				t.Errorf("the call %s: %s", how, text)
+			}
+		})
+	}
+}
+
+func TestAPersonSaysWhatBecameOfACallThatMustNotBeRepeated(t *testing.T) {
+	tool, made, s := dying(t, tools.Once, func(v *runtime.ServiceSettings) { v.Indeterminate = backend.IndeterminateAsk })
+	turn := until(t, s, made.ID, store.Waiting)
+	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: turn.ID})
+	if err != nil || len(open) != 1 {
+		t.Fatalf("the interactions are %+v, %v", open, err)
+	}
+	answer := yes(open[0].ID)
+	answer.Result = json.RawMessage(`"it was paid"`)
+	if _, err := s.ResolveInteraction(t.Context(), alice, turn.ID, answer); err != nil {
+		t.Fatal(err)
+	}
+	if turn := ended(t, s, turn.ID); turn.Status != store.Succeeded {
+		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	if how, text := outcome(t, log(t, s, turn.ID), "c"); how != event.CallSucceeded || !strings.Contains(text, "it was paid") {
+		t.Errorf("the call %s: %s", how, text)
+	}
+	if _, calls := tool.counts(); calls != 1 {
+		t.Errorf("it was called %d times", calls)
+	}
+}
+
+func TestATurnThatKillsItsWorkersIsPoison(t *testing.T) {
+	kept := newMemory(t)
+	exec := scripts(map[string][]answer{"clerk": {{text: "never"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	s := idle(t, rt, on(kept))
+	made := create(t, s, says(session(t, s, "clerk"), "x"))
+	for range runtime.DefaultStrikes {
+		if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: made.ID, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := kept.Recover(t.Context(), time.Now()); err != nil || n != 1 {
+			t.Fatalf("%d turns are recovered, %v", n, err)
+		}
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	turn := ended(t, s, made.ID)
+	if turn.Status != store.Failed || turn.Outcome.Termination.Code != runtime.CodePoison {
+		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	log(t, s, turn.ID)
+}
+
+func TestAStepUnderWayEndsBeforeATurnIsHandedOn(t *testing.T) {
+	kept := newMemory(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	tool := &effects{class: tools.Once, call: func(context.Context, int) (tools.Result, error) {
+		close(begun)
+		<-release
+		return tools.TextResult("done"), nil
+	}}
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	first := serve(t, rt, on(kept))
+	made := create(t, first, says(session(t, first, "clerk"), "x"))
+	<-begun
+	drained := make(chan error, 1)
+	go func() { drained <- first.Drain(t.Context()) }()
+	close(release)
+	if err := <-drained; err != nil {
+		t.Fatal(err)
+	}
+	if turn := until(t, first, made.ID, store.Pending); turn.Steps != 1 || turn.Strikes != 0 {
+		t.Errorf("the turn is handed on as %+v", turn.Turn)
+	}
+	first.Close()
+	second := serve(t, rt, on(kept))
+	if turn := ended(t, second, made.ID); turn.Status != store.Succeeded || turn.Outcome.Steps != 2 {
+		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	if _, calls := tool.counts(); calls != 1 {
+		t.Errorf("the tool was called %d times", calls)
+	}
+	log(t, second, made.ID)
+}
+
+func TestAGraceTimeThatIsOverCutsAStepShort(t *testing.T) {
+	kept := newMemory(t)
+	rt, begun := stuck(t)
+	first := serve(t, rt, on(kept))
+	made := create(t, first, says(session(t, first, "worker"), "x"))
+	<-begun
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := first.Drain(ctx); err == nil {
+		t.Error("nothing is left, it says")
+	}
+	first.Close()
+	if turn := until(t, first, made.ID, store.Pending); turn.Worker != "" {
+		t.Errorf("it still belongs to %s", turn.Worker)
+	}
+}
+
+func TestAWorkerThatWakesUpLateChangesNothing(t *testing.T) {
+	kept := newMemory(t)
+	begun, release := make(chan struct{}, 2), make(chan struct{})
+	tool := &effects{class: tools.Idempotent, call: func(_ context.Context, n int) (tools.Result, error) {
+		begun <- struct{}{}
+		if n == 1 {
+			<-release
+			return tools.TextResult("late"), nil
+		}
+		return tools.TextResult("in time"), nil
+	}}
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}, {text: "late"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	frozen := serve(t, rt, on(kept))
+	made := create(t, frozen, says(session(t, frozen, "clerk"), "x"))
+	<-begun
+	second := serve(t, rt, on(kept), func(v *runtime.ServiceSettings) { v.Dispatcher = local.New(local.Settings{}) })
+	turn := ended(t, second, made.ID)
+	close(release)
+	if how, text := outcome(t, log(t, second, turn.ID), "c"); how != event.CallSucceeded || text != "in time" {
+		t.Errorf("the call %s: %s", how, text)
+	}
+	frozen.Close()
+	if again := ended(t, second, made.ID); string(again.Result) != string(turn.Result) || again.Fence != turn.Fence {
+		t.Errorf("the turn became %+v", again)
+	}
+}

@@ -1,0 +1,97 @@
+package spec
+
+import (
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// The drivers of stores.
+const (
+	StoreSQLite   = "sqlite"
+	StorePostgres = "postgres"
+	StoreMemory   = "memory"
+)
+
+// DefaultKeyRetention is how long the keys of requests are kept.
+const DefaultKeyRetention = 24 * time.Hour
+
+// Store says where sessions, turns and their events are kept.
+type Store struct {
+	Driver    string    `json:"driver,omitempty" enum:"sqlite|postgres|memory" default:"sqlite" doc:"What keeps the records: sqlite is a file that serves one process, postgres a database that serves any number, memory forgets everything when the process ends."`
+	DSN       string    `json:"dsn,omitempty" doc:"Where the records are. For sqlite the path of the file, relative to the directory of the configuration file, by default runtime.db in data_dir. For postgres a URL or key=value text, which is required, and a secret: it is never shown. For memory nothing."`
+	DataDir   string    `json:"data_dir,omitempty" path:"true" doc:"The directory of the files that the runtime makes; .runtime beside the first configuration file when absent. Never put it on a network drive: SQLite would lose records."`
+	Retention Retention `json:"retention,omitzero" doc:"What is deleted when it is too old."`
+}
+
+// Retention says how long records are kept.
+type Retention struct {
+	Sessions Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. What is deleted is gone."`
+	Events   Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
+	Keys     *Duration `json:"keys,omitempty" default:"24h" doc:"How long the idempotency keys of requests are kept; 0 is for ever. A request that is repeated later than that is carried out twice."`
+}
+
+// Kind returns the driver, or the default one.
+func (s *Store) Kind() string {
+	if s.Driver == "" {
+		return StoreSQLite
+	}
+	return s.Driver
+}
+
+// KeyLimit returns how long the keys of requests are kept; 0 is for ever.
+func (r *Retention) KeyLimit() time.Duration {
+	if r.Keys == nil {
+		return DefaultKeyRetention
+	}
+	return r.Keys.Std()
+}
+
+// Validate checks the record by itself. The DSN is not repeated in messages,
+// because it may contain a secret.
+func (s *Store) Validate() diag.List {
+	list := oneOf("driver", s.Driver, StoreSQLite, StorePostgres, StoreMemory)
+	list = append(list, within("retention", s.Retention.Validate())...)
+	url := strings.HasPrefix(s.DSN, "postgres://") || strings.HasPrefix(s.DSN, "postgresql://")
+	switch s.Kind() {
+	case StorePostgres:
+		switch {
+		case s.DSN == "":
+			list = append(list, diag.New(diag.MissingField, "dsn", "dsn is missing; the driver postgres needs to know its database").
+				WithHint("write dsn: ${DATABASE_URL}, a URL such as postgres://user@host/database"))
+		case !url && !strings.Contains(s.DSN, "="):
+			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is neither a URL that begins with postgres:// nor a text of key=value pairs"))
+		}
+	case StoreSQLite:
+		if url {
+			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn is the URL of a PostgreSQL database, but the driver is sqlite").
+				WithHint("write driver: postgres"))
+		}
+		if s.DSN == ":memory:" || strings.HasPrefix(s.DSN, "file:") {
+			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn must be the path of a file").
+				WithHint("to keep nothing, write driver: memory"))
+		}
+	case StoreMemory:
+		if s.DSN != "" {
+			list = append(list, diag.New(diag.InvalidValue, "dsn", "dsn says where records are kept, but the driver memory keeps none").
+				WithHint("write driver: sqlite or driver: postgres"))
+		}
+	}
+	return list
+}
+
+// Validate checks the record by itself. Paths are relative to the retention.
+func (r *Retention) Validate() diag.List {
+	list := notNegative("sessions", &r.Sessions)
+	list = append(list, notNegative("events", &r.Events)...)
+	return append(list, notNegative("keys", r.Keys)...)
+}
+
+// notNegative checks a time span that may be 0.
+func notNegative(path string, d *Duration) diag.List {
+	if d == nil || *d >= 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be 0 or more", path, d)}
+}

@@ -1,0 +1,92 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// interaction returns an interaction that the scope sees, and its turn. The lock
+// is held.
+func (m *Store) interaction(scope store.Scope, turnID, id string) (*turn, *store.Interaction, error) {
+	t, err := m.turn(scope, turnID)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(t.interactions, func(i *store.Interaction) bool { return i.ID == id })
+	if i < 0 {
+		return nil, nil, store.ErrNotFound
+	}
+	return t, t.interactions[i], nil
+}
+
+// Interaction returns an interaction.
+func (m *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (found *store.Interaction, err error) {
+	err = m.look(ctx, func() error {
+		_, i, err := m.interaction(scope, turnID, id)
+		if err == nil {
+			found = copyInteraction(i)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Interactions returns interactions, the oldest first.
+func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (list []*store.Interaction, err error) {
+	err = m.look(ctx, func() error {
+		for _, t := range m.turns {
+			if !q.Scope.Sees(t.Owner) || q.TurnID != "" && q.TurnID != t.ID || q.SessionID != "" && q.SessionID != t.SessionID {
+				continue
+			}
+			for _, i := range t.interactions {
+				if q.State != "" && q.State != i.State || !q.ExpiredBy.IsZero() && (i.ExpiresAt.IsZero() || i.ExpiresAt.After(q.ExpiredBy)) {
+					continue
+				}
+				list = append(list, copyInteraction(i))
+			}
+		}
+		slices.SortStableFunc(list, func(a, b *store.Interaction) int {
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.TurnID, b.TurnID))
+		})
+		if limit := cmp.Or(q.Limit, store.MaxPage); len(list) > limit {
+			list = list[:limit]
+		}
+		return nil
+	})
+	return list, err
+}
+
+// ResolveInteraction answers a pending interaction.
+func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resolved *store.Interaction, err error) {
+	err = m.change(ctx, func(jobs *jobs) error {
+		t, i, err := m.interaction(r.Scope, r.TurnID, r.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case i.State == store.InteractionCanceled:
+			return &store.StateError{Kind: "interaction", ID: i.ID, State: string(i.State), Want: "answered"}
+		case i.State == store.InteractionResolved && !bytes.Equal(i.Resolution, r.Resolution):
+			return &store.ConflictError{TurnID: r.TurnID, ID: r.ID}
+		case i.State == store.InteractionPending:
+			i.State, i.Resolution, i.ResolvedBy, i.ResolvedAt = store.InteractionResolved, bytes.Clone(r.Resolution), r.By, r.Now
+			if t.Status == store.Waiting {
+				t.Status, t.UpdatedAt = store.Pending, r.Now
+				m.admit(t, r.Now, jobs)
+			}
+		}
+		resolved = copyInteraction(i)
+		return nil
+	})
+	return resolved, err
+}
+
+func copyInteraction(i *store.Interaction) *store.Interaction {
+	c := *i
+	c.Request, c.Resolution = bytes.Clone(i.Request), bytes.Clone(i.Resolution)
+	return &c
+}

@@ -1,0 +1,216 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// key is what a request with a key made.
+type key struct {
+	hash []byte
+	id   string
+	at   time.Time
+}
+
+// replay returns what the request with a key made before; empty for nothing.
+func (m *Store) replay(scope string, k store.Key) (string, error) {
+	known, ok := m.keys[scope+"\x00"+k.Value]
+	switch {
+	case k.Value == "" || !ok:
+		return "", nil
+	case !bytes.Equal(known.hash, k.Hash):
+		return "", &store.KeyConflictError{Key: k.Value, ID: known.id}
+	default:
+		return known.id, nil
+	}
+}
+
+func (m *Store) remember(scope string, k store.Key, id string, at time.Time) {
+	if k.Value != "" {
+		m.keys[scope+"\x00"+k.Value] = &key{hash: bytes.Clone(k.Hash), id: id, at: at}
+	}
+}
+
+func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o.Subject }
+
+// CreateSession stores a new session.
+func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	err = m.look(ctx, func() error {
+		known, err := m.replay(keysOf(n.Session.Owner), n.Key)
+		if err != nil {
+			return err
+		}
+		if s, ok := m.sessions[known]; ok {
+			made = copySession(&s.Session)
+			return nil
+		}
+		if _, ok := m.sessions[n.Session.ID]; ok {
+			return &store.ExistsError{Kind: "session", ID: n.Session.ID}
+		}
+		s := &session{Session: *copySession(&n.Session)}
+		for i := range n.Base {
+			kept := copySnapshot(&n.Base[i].Snapshot)
+			m.snapshots[kept.ID], m.messages[kept.ID] = kept, copyList(n.Base[i].Messages)
+			s.Tip = kept.ID
+		}
+		for _, a := range n.Artifacts {
+			m.artifacts[a.ID] = copyArtifact(a)
+		}
+		m.sessions[s.ID] = s
+		m.remember(keysOf(s.Owner), n.Key, s.ID, s.CreatedAt)
+		made = copySession(&s.Session)
+		return nil
+	})
+	return made, err
+}
+
+// session returns a session that the scope sees. The lock is held.
+func (m *Store) session(scope store.Scope, id string) (*session, error) {
+	s, ok := m.sessions[id]
+	if !ok || !scope.Sees(s.Owner) {
+		return nil, store.ErrNotFound
+	}
+	return s, nil
+}
+
+// Session returns a session.
+func (m *Store) Session(ctx context.Context, scope store.Scope, id string) (found *store.Session, err error) {
+	err = m.look(ctx, func() error {
+		s, err := m.session(scope, id)
+		if err == nil {
+			found = copySession(&s.Session)
+		}
+		return err
+	})
+	return found, err
+}
+
+// Sessions returns a page of sessions.
+func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.SessionPage, err error) {
+	err = m.look(ctx, func() error {
+		var list []*store.Session
+		for _, s := range m.sessions {
+			if matches(&s.Session, &q) {
+				list = append(list, copySession(&s.Session))
+			}
+		}
+		out.Sessions, out.Next, err = page(list, q.Page, func(s *store.Session) store.Cursor { return store.Cursor{Time: s.ActiveAt, ID: s.ID} })
+		return err
+	})
+	return out, err
+}
+
+func matches(s *store.Session, q *store.SessionQuery) bool {
+	if !q.Scope.Sees(s.Owner) || q.State != "" && q.State != s.State || q.AgentID != "" && q.AgentID != s.AgentID {
+		return false
+	}
+	for name, value := range q.Labels {
+		if got, ok := s.Labels[name]; !ok || got != value {
+			return false
+		}
+	}
+	return true
+}
+
+// UpdateSession changes what the patch names.
+func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	err = m.look(ctx, func() error {
+		s, err := m.session(scope, id)
+		if err != nil {
+			return err
+		}
+		if p.Tip != nil {
+			if err := m.moveTip(s, *p.Tip); err != nil {
+				return err
+			}
+		}
+		if p.State != nil {
+			s.State = *p.State
+		}
+		if p.Labels != nil {
+			s.Labels = maps.Clone(*p.Labels)
+		}
+		if p.Metadata != nil {
+			s.Metadata = bytes.Clone(*p.Metadata)
+		}
+		if p.AgentID != nil {
+			s.AgentID = *p.AgentID
+		}
+		s.UpdatedAt = p.Now
+		changed = copySession(&s.Session)
+		return nil
+	})
+	return changed, err
+}
+
+func (m *Store) moveTip(s *session, tip string) error {
+	if t := s.started(); t != nil {
+		return &store.BusyError{SessionID: s.ID, TurnID: t.ID}
+	}
+	if kept, ok := m.snapshots[tip]; tip != "" && (!ok || kept.SessionID != s.ID) {
+		return store.ErrNotFound
+	}
+	s.Tip = tip
+	return nil
+}
+
+// DeleteSession deletes a session with everything that belongs to it.
+func (m *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
+	return m.look(ctx, func() error {
+		s, err := m.session(scope, id)
+		if err != nil {
+			return err
+		}
+		for _, t := range s.turns {
+			if t.Status.Live() {
+				return &store.BusyError{SessionID: id, TurnID: t.ID}
+			}
+		}
+		m.drop(s)
+		return nil
+	})
+}
+
+// drop deletes a session. The lock is held.
+func (m *Store) drop(s *session) {
+	for _, t := range s.turns {
+		delete(m.turns, t.ID)
+		delete(m.messages, t.ID)
+	}
+	maps.DeleteFunc(m.snapshots, func(id string, kept *store.Snapshot) bool {
+		if kept.SessionID == s.ID {
+			delete(m.messages, id)
+		}
+		return kept.SessionID == s.ID
+	})
+	maps.DeleteFunc(m.artifacts, func(_ string, a *store.Artifact) bool { return a.SessionID == s.ID })
+	delete(m.sessions, s.ID)
+}
+
+// started returns the live turn that has begun, if there is one.
+func (s *session) started() *turn {
+	i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() && !t.StartedAt.IsZero() })
+	if i < 0 {
+		return nil
+	}
+	return s.turns[i]
+}
+
+func copySession(s *store.Session) *store.Session {
+	c := *s
+	c.Labels, c.Metadata = maps.Clone(s.Labels), bytes.Clone(s.Metadata)
+	return &c
+}
+
+func copyList(list [][]byte) [][]byte {
+	c := make([][]byte, len(list))
+	for i := range list {
+		c[i] = bytes.Clone(list[i])
+	}
+	return c
+}

@@ -1,0 +1,58 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+)
+
+// due is a row of a turn that needs a job.
+type due struct {
+	ID        string
+	NotBefore instant.Time
+}
+
+// jobsOf returns the jobs of turns.
+func jobsOf[T ~struct {
+	ID        string
+	NotBefore instant.Time
+}](rows []T) []store.Job {
+	jobs := make([]store.Job, len(rows))
+	for i := range rows {
+		row := due(rows[i])
+		jobs[i] = store.Job{TurnID: row.ID, NotBefore: time.Time(row.NotBefore)}
+	}
+	return jobs
+}
+
+// lockTenants queues the locks under which the admitted turns of the turns'
+// tenants are counted, if they are: for one tenant, replicas decide one after
+// the other.
+func (s *Store) lockTenants(ctx context.Context, p *pipeline, turnIDs ...string) {
+	if s.tenantTurns > 0 {
+		_ = p.queries().LockTenantsOfTurns(ctx, turnIDs) // it is queued
+	}
+}
+
+// admit queues the admission of what has room now: the next turn of each
+// session, or with a limit the oldest turns of each tenant. Sessions and tenants
+// are locked. The turns are in found when the pipeline was sent.
+func (s *Store) admit(p *pipeline, tenants, sessions []string, now time.Time, found *[]due) {
+	switch {
+	case s.tenantTurns > 0 && len(tenants) > 0:
+		collect(p, found, db.AdmitOfTenants, tenants, instant.Time(now), s.tenantTurns)
+	case s.tenantTurns <= 0 && len(sessions) > 0:
+		collect(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
+	}
+}
+
+// distinct returns the values of a list once each, sorted.
+func distinct(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}

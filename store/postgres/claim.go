@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// Claim makes the worker the owner of a pending turn. It takes one round trip
+// for a turn that can be claimed. The lease goes by the clock of the database.
+func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, error) {
+	claimed, err := s.claim(ctx, s.pool, c)
+	if err == nil && claimed == nil {
+		claimed, err = s.claimHeld(ctx, c)
+	}
+	if err != nil {
+		return nil, wrapRead("claim turn", c.TurnID, err)
+	}
+	return claimed, nil
+}
+
+// claim claims a turn that is admitted and whose session is free. It returns nil
+// for any other.
+func (s *Store) claim(ctx context.Context, to sender, c *store.Claim) (*store.Claimed, error) {
+	var (
+		p            pipeline
+		sessions     []db.Session
+		turns        []db.Turn
+		snapshots    []db.Snapshot
+		state        [][]byte
+		own          [][]byte
+		journal      []db.GetJournalRow
+		interactions []db.Interaction
+	)
+	collect(&p, &sessions, db.LockSessionOfTurn, c.TurnID)
+	collect(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.TurnID)
+	collect(&p, &snapshots, db.ParentSnapshot, c.TurnID)
+	scalars(&p, &state, db.GetState, c.TurnID)
+	scalars(&p, &own, db.MessagesOf, c.TurnID)
+	collect(&p, &journal, db.GetJournal, c.TurnID)
+	collect(&p, &interactions, db.InteractionsOf, c.TurnID)
+	if err := p.send(ctx, to); err != nil || len(turns) == 0 {
+		return nil, err
+	}
+	session, err := sessionOf(&sessions[0])
+	if err != nil {
+		return nil, err
+	}
+	claimed := &store.Claimed{
+		Turn: *turnOf(&turns[0]), Session: *session, Messages: own,
+		Journal: journalOf(journal), Interactions: interactionsOf(interactions),
+	}
+	if len(snapshots) > 0 {
+		claimed.Snapshot = snapshotOf(&snapshots[0])
+	}
+	if len(state) > 0 {
+		claimed.State = state[0]
+	}
+	return claimed, nil
+}
+
+// claimHeld admits a turn that is not admitted if there is room now, as for one
+// that has become due, and claims it. Otherwise it returns why it cannot be
+// claimed.
+func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
+	held := false
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		row, err := s.lockTurn(ctx, tx, store.Everything, c.TurnID)
+		if err != nil {
+			return err
+		}
+		if row.Status != string(store.Pending) {
+			return &store.StateError{Kind: "turn", ID: row.ID, State: row.Status, Want: "claimed"}
+		}
+		if err := s.admitNow(ctx, tx, row, c.Now); err != nil {
+			return err
+		}
+		claimed, err = s.claim(ctx, tx, c)
+		if err != nil || claimed != nil {
+			return err
+		}
+		// It gives its room back while another turn has its session. What was
+		// changed here is kept, so this is not the transaction's error.
+		held = true
+		return s.queries.WithTx(tx).DropAdmission(ctx, c.TurnID)
+	})
+	if err == nil && held {
+		err = store.ErrHeld
+	}
+	return claimed, err
+}
+
+// admitNow admits what has room next to a turn, which is locked with its session
+// and tenant, and queues all of it but that turn.
+func (s *Store) admitNow(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
+	var (
+		p     pipeline
+		found []due
+	)
+	s.admit(&p, []string{row.Tenant}, []string{row.SessionID}, now, &found)
+	if err := p.send(ctx, tx); err != nil {
+		return err
+	}
+	others := slices.DeleteFunc(found, func(d due) bool { return d.ID == row.ID })
+	return s.enqueue(ctx, tx, jobsOf(others))
+}
+
+// Heartbeat prolongs the leases of a worker's turns, by the clock of the
+// database.
+func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	p := db.HeartbeatParams{Lease: lease, Worker: worker}
+	for _, h := range held {
+		p.Ids, p.Fences = append(p.Ids, h.TurnID), append(p.Fences, h.Fence)
+	}
+	kept, err := s.queries.Heartbeat(ctx, p)
+	if err != nil {
+		return nil, wrap("prolong the leases of worker", worker, err)
+	}
+	slices.Sort(kept)
+	for _, id := range p.Ids {
+		if _, ok := slices.BinarySearch(kept, id); !ok {
+			lost = append(lost, id)
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,102 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrText says that a text, like an id, a label or a name, holds a NUL or is not
+// UTF-8. PostgreSQL does not keep such; payloads may hold anything.
+var ErrText = errors.New("a text holds a NUL byte or is not UTF-8, which PostgreSQL does not keep")
+
+// ErrClosed says that the store was closed.
+var ErrClosed = errors.New("the store is closed")
+
+// UnknownOutcomeError says that the connection was lost while a commit was made
+// final, and that the database did not come back to tell. The turn's events say
+// what became of it.
+type UnknownOutcomeError struct {
+	TurnID string
+	// Cause is why the database could not be asked.
+	Cause error
+}
+
+// Error names the turn.
+func (e *UnknownOutcomeError) Error() string {
+	return fmt.Sprintf("it is not known whether the commit to turn %s was made: %v", e.TurnID, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *UnknownOutcomeError) Unwrap() error { return e.Cause }
+
+// The SQLSTATEs that the store tells apart.
+const (
+	codeUniqueViolation = "23505"
+	codeBadText         = "22021"
+	codeSerialization   = "40001"
+	codeDeadlock        = "40P01"
+	codeTooManyConns    = "53300"
+)
+
+// wrap says what was done to what when the error arose.
+func wrap(operation, id string, err error) error {
+	if err == nil {
+		return nil
+	}
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		err = store.ErrNotFound
+	case code(err) == codeBadText:
+		err = ErrText
+	}
+	return fmt.Errorf("%s %s: %w", operation, id, err)
+}
+
+// wrapRead is wrap for a record that is looked up by id: none has an id that the
+// database cannot keep.
+func wrapRead(operation, id string, err error) error {
+	if code(err) == codeBadText {
+		err = store.ErrNotFound
+	}
+	return wrap(operation, id, err)
+}
+
+func code(err error) string {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code
+	}
+	return ""
+}
+
+// violates reports whether an error is the violation of a unique constraint.
+func violates(err error, constraint string) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint
+}
+
+// conflicts reports whether the database gave a transaction up in favour of
+// another one.
+func conflicts(err error) bool {
+	c := code(err)
+	return c == codeSerialization || c == codeDeadlock
+}
+
+// disconnected reports whether an error is one of the connection, or of a server
+// that starts or stops, and not of what was asked for. conn is the connection
+// that was used, nil if there was none.
+func disconnected(err error, conn *pgx.Conn) bool {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return false
+	}
+	if c := code(err); c != "" {
+		// 57P01 to 57P03 are a server that shuts down, crashed, or starts.
+		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P0") || c == codeTooManyConns
+	}
+	return conn == nil || conn.IsClosed()
+}

@@ -1,0 +1,122 @@
+package postgres
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// Events returns events of a turn, in order.
+func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
+	if limit <= 0 || after > math.MaxInt64 {
+		return nil, nil
+	}
+	rows, err := s.pool.Query(ctx, db.EventsAfter, turnID, int64(after), limit)
+	if err != nil {
+		return nil, wrap("read the events of turn", turnID, err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r event.Record, err error) {
+		var (
+			seq  int64
+			at   instant.Time
+			kind string
+			data []byte
+		)
+		err = row.Scan(&seq, &r.SessionID, &at, &kind, &data)
+		r.Seq, r.Time, r.TurnID, r.Type, r.Data = uint64(seq), time.Time(at), turnID, event.Type(kind), data
+		return r, err
+	})
+	return list, wrap("read the events of turn", turnID, err)
+}
+
+// Journal returns the tool calls of a turn, in the order in which they began.
+func (s *Store) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
+	rows, err := s.queries.GetJournal(ctx, turnID)
+	if err != nil {
+		return nil, wrap("read the journal of turn", turnID, err)
+	}
+	return journalOf(rows), nil
+}
+
+// Snapshot returns a snapshot.
+func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
+	row, err := s.queries.GetSnapshot(ctx, id)
+	if err == nil {
+		err = visible(scope, row.Tenant, row.Subject)
+	}
+	if err != nil {
+		return nil, wrapRead("read snapshot", id, err)
+	}
+	return snapshotOf(&row), nil
+}
+
+// Snapshots returns a page of the snapshots of a session, the newest first.
+func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
+	f := filter{query: db.SelectSnapshots}
+	f.scope(q.Scope)
+	f.equals("session_id", q.SessionID)
+	rows, next, err := latest(ctx, s.pool, &f, "created_at", q.Page, func(r *db.Snapshot) (instant.Time, string) { return r.CreatedAt, r.ID })
+	if err != nil {
+		return page, wrap("list the snapshots of session", q.SessionID, err)
+	}
+	page.Next = next
+	for i := range rows {
+		page.Snapshots = append(page.Snapshots, snapshotOf(&rows[i]))
+	}
+	return page, nil
+}
+
+// Conversation returns the messages up to and with a snapshot, the oldest first.
+func (s *Store) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
+	list, err := s.queries.Conversation(ctx, snapshotID)
+	return list, wrap("read the conversation of snapshot", snapshotID, err)
+}
+
+// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
+func (s *Store) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
+	list, err := s.queries.OwnMessages(ctx, ownerID)
+	return list, wrap("read the messages of", ownerID, err)
+}
+
+// Artifact returns an artifact with its data.
+func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
+	row, err := s.queries.GetArtifact(ctx, id)
+	if err == nil {
+		err = visible(scope, row.Tenant, row.Subject)
+	}
+	if err != nil {
+		return nil, wrapRead("read artifact", id, err)
+	}
+	return &store.Artifact{
+		ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject},
+		Name: row.Name, MediaType: row.MediaType, Size: row.Size, Data: row.Data, Metadata: row.Metadata,
+		CreatedAt: time.Time(row.CreatedAt),
+	}, nil
+}
+
+// Artifacts returns the artifacts of a turn without their data.
+func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) ([]*store.Artifact, error) {
+	rows, err := s.queries.ArtifactsOf(ctx, turnID)
+	if err != nil {
+		return nil, wrap("list the artifacts of turn", turnID, err)
+	}
+	var list []*store.Artifact
+	for i := range rows {
+		row := &rows[i]
+		owner := store.Owner{Tenant: row.Tenant, Subject: row.Subject}
+		if !scope.Sees(owner) {
+			continue
+		}
+		list = append(list, &store.Artifact{
+			ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: owner, Name: row.Name, MediaType: row.MediaType,
+			Size: row.Size, Metadata: row.Metadata, CreatedAt: time.Time(row.CreatedAt),
+		})
+	}
+	return list, nil
+}

@@ -1,0 +1,147 @@
+// Package postgres keeps the records of a runtime in PostgreSQL, which any
+// number of processes may use at the same time.
+//
+// Commits of all turns of a process share transactions. Leases go by the clock
+// of the database, so that the clocks of the processes do not matter. Whoever
+// locks several things does so in one order: tenants, sessions, turns, each by
+// id. Two replicas then never wait for each other in a circle.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.uber.org/zap"
+)
+
+// defaultConns is how many connections a process uses at most when its DSN has
+// no pool_max_conns. The bell has one more of its own.
+const defaultConns = 16
+
+// Store is a store.Store on PostgreSQL.
+type Store struct {
+	pool        *pgxpool.Pool
+	queries     *db.Queries
+	logger      *zap.Logger
+	tenantTurns int
+	commits     *committer
+	bell        *Bell
+
+	mu    sync.Mutex
+	queue store.Queue
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects to a database whose tables Migrate made. The DSN is a URL or
+// key=value text; of the parameters that it may have beside those of libpq,
+// pool_max_conns is the most useful: 16 by default. A pooler between must keep a
+// session on its connection, or LISTEN is not heard.
+//
+// The error is a *SchemaError for a database that was made by another version
+// of the program. No error has the password.
+func Open(ctx context.Context, s store.Settings) (*Store, error) {
+	config, err := poolConfig(s.DSN)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL: %w", err)
+	}
+	if err := checkSchema(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	logger := s.Logger
+	if logger == nil {
+		logger = zap.NewNop()
+	}
+	st := &Store{pool: pool, queries: db.New(pool), logger: logger, tenantTurns: s.TenantTurns}
+	st.commits = newCommitter(st)
+	st.bell = newBell(pool, logger)
+	return st, nil
+}
+
+// poolConfig reads a DSN. What is wrong with it is not repeated, because a
+// password that was not escaped ends up anywhere in it.
+func poolConfig(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errDSN
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		config.MaxConns = defaultConns
+	}
+	return config, nil
+}
+
+var errDSN = errors.New("the DSN of PostgreSQL cannot be read: it is a URL (postgres://user:password@host:5432/database), in which special characters of the password are escaped, or key=value text")
+
+// Pool returns the connections of the store, for a queue that writes its jobs in
+// the store's transactions. They are closed with the store.
+func (s *Store) Pool() *pgxpool.Pool { return s.pool }
+
+// Bell returns the bell of the store, which ends with it.
+func (s *Store) Bell() *Bell { return s.bell }
+
+// Attach sets who is told of jobs.
+func (s *Store) Attach(q store.Queue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = q
+}
+
+// Ping reports whether the database answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("ping PostgreSQL: %w", err)
+	}
+	return nil
+}
+
+// Close waits for the commits that are under way, ends the bell, and closes all
+// connections. It may be called more than once.
+func (s *Store) Close() error {
+	s.commits.close()
+	s.bell.close()
+	s.pool.Close()
+	return nil
+}
+
+// enqueue tells the queue of jobs, in the transaction that makes them due.
+func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, jobs []store.Job) error {
+	s.mu.Lock()
+	q := s.queue
+	s.mu.Unlock()
+	if q == nil || len(jobs) == 0 {
+		return nil
+	}
+	if err := q.Enqueue(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("queue %d turns: %w", len(jobs), err)
+	}
+	return nil
+}
+
+// transact runs fn in a transaction, and once more from its beginning when the
+// database gave it up in favour of another.
+func (s *Store) transact(ctx context.Context, fn func(tx pgx.Tx) error) error {
+	for range maxConflicts {
+		err := pgx.BeginFunc(ctx, s.pool, fn)
+		if !conflicts(err) {
+			return err
+		}
+	}
+	return pgx.BeginFunc(ctx, s.pool, fn)
+}
+
+// maxConflicts is how often a transaction is run again that lost against
+// another one.
+const maxConflicts = 5

@@ -1,0 +1,72 @@
+-- name: TransactionID :one
+SELECT pg_current_xact_id()::text;
+
+-- name: TransactionStatus :one
+-- TransactionStatus says what became of a transaction whose end was not heard:
+-- committed, aborted, in progress.
+SELECT COALESCE(pg_xact_status((@id::text)::xid8), '')::text;
+
+-- name: LockTurns :many
+-- Rows are locked in the order of their ids, so that replicas do not wait for
+-- each other in a circle.
+SELECT id, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted
+FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KEY UPDATE;
+
+-- name: WriteTurns :exec
+UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.strikes, messages = w.messages,
+    admitted = w.admitted, updated_at = w.at,
+    worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
+    lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
+FROM (
+    SELECT unnest(@ids::text[]) AS id, unnest(@statuses::text[]) AS status, unnest(@seqs::bigint[]) AS seq,
+        unnest(@steps::int[]) AS steps, unnest(@strikes::int[]) AS strikes, unnest(@messages::int[]) AS messages,
+        unnest(@admitted::boolean[]) AS admitted, unnest(@ats::timestamptz[]) AS at
+) w
+WHERE t.id = w.id;
+
+-- name: FinishTurns :exec
+UPDATE turns t SET result = w.result, finished_at = t.updated_at
+FROM (SELECT unnest(@ids::text[]) AS id, unnest(@results::bytea[]) AS result) w
+WHERE t.id = w.id;
+
+-- name: WriteStates :exec
+INSERT INTO turn_states (turn_id, body)
+SELECT unnest(@turn_ids::text[]), unnest(@bodies::bytea[])
+ON CONFLICT (turn_id) DO UPDATE SET body = excluded.body;
+
+-- name: DeleteStates :exec
+DELETE FROM turn_states WHERE turn_id = ANY(@turn_ids::text[]);
+
+-- name: InsertEvents :exec
+INSERT INTO events (turn_id, seq, session_id, at, type, data)
+SELECT unnest(@turn_ids::text[]), unnest(@seqs::bigint[]), unnest(@session_ids::text[]),
+    unnest(@ats::timestamptz[]), unnest(@types::text[]), unnest(@data::bytea[]);
+
+-- name: InsertMessages :exec
+INSERT INTO messages (owner_id, n, body)
+SELECT unnest(@owner_ids::text[]), unnest(@ns::int[]), unnest(@bodies::bytea[]);
+
+-- name: WriteJournal :exec
+INSERT INTO journal (turn_id, key, entry, result)
+SELECT unnest(@turn_ids::text[]), unnest(@keys::text[]), unnest(@entries::bytea[]), unnest(@results::bytea[])
+ON CONFLICT (turn_id, key) DO UPDATE SET entry = excluded.entry, result = excluded.result;
+
+-- name: InsertArtifact :exec
+INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_type, size, metadata, data, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: InsertSnapshot :exec
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, custom, state, artifacts, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11);
+
+-- name: InsertInteraction :exec
+INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9)
+ON CONFLICT (turn_id, id) DO NOTHING;
+
+-- name: AnsweredInteractions :many
+SELECT turn_id, id FROM interactions WHERE turn_id = ANY(@turn_ids::text[]) AND state <> 'pending';
+
+-- name: CancelInteractions :exec
+UPDATE interactions i SET state = 'canceled', resolved_at = t.finished_at
+FROM turns t WHERE t.id = i.turn_id AND i.turn_id = ANY(@turn_ids::text[]) AND i.state = 'pending';

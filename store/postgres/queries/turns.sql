@@ -1,0 +1,71 @@
+-- name: InsertTurn :one
+INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, admitted, messages)
+VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
+RETURNING *;
+
+-- name: SelectTurns :many
+-- SelectTurns is the beginning of the queries whose conditions vary.
+SELECT * FROM turns;
+
+-- name: GetTurn :one
+SELECT * FROM turns WHERE id = $1;
+
+-- name: LockTurn :one
+SELECT * FROM turns WHERE id = $1 FOR NO KEY UPDATE;
+
+-- name: SetBackground :one
+UPDATE turns SET background = @background, updated_at = @at WHERE id = @id RETURNING *;
+
+-- name: EndTurn :one
+UPDATE turns SET status = @status, result = @result, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
+    admitted = false, finished_at = @at, updated_at = @at
+WHERE id = @id
+RETURNING *;
+
+-- name: WakeTurn :exec
+UPDATE turns SET status = 'pending', updated_at = @at WHERE id = @id;
+
+-- name: ClaimTurn :one
+-- ClaimTurn has no row for a turn that cannot be claimed now.
+UPDATE turns t SET status = 'running', worker = @worker, fence = t.fence + 1,
+    lease_until = clock_timestamp() + @lease::interval, heartbeat_at = clock_timestamp(),
+    parent_snapshot_id = CASE
+        WHEN t.started_at IS NULL AND t.parent_snapshot_id = '' AND NOT t.from_start THEN s.tip
+        ELSE t.parent_snapshot_id END,
+    started_at = COALESCE(t.started_at, @now), updated_at = @now
+FROM sessions s
+WHERE t.id = @id AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
+    AND NOT EXISTS (
+        SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.id <> t.id
+            AND o.started_at IS NOT NULL AND o.status IN ('pending', 'running', 'waiting')
+    )
+RETURNING t.*;
+
+-- name: GetState :one
+SELECT body FROM turn_states WHERE turn_id = $1;
+
+-- name: Heartbeat :many
+WITH held AS MATERIALIZED (
+    SELECT t.id FROM turns t
+    JOIN (SELECT unnest(@ids::text[]) AS id, unnest(@fences::bigint[]) AS fence) w ON t.id = w.id
+    WHERE t.fence = w.fence AND t.worker = @worker AND t.status = 'running'
+    ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE turns SET lease_until = clock_timestamp() + @lease::interval, heartbeat_at = clock_timestamp()
+FROM held WHERE turns.id = held.id
+RETURNING turns.id;
+
+-- name: ReapTurns :many
+UPDATE turns SET status = 'pending', worker = '', lease_until = NULL, strikes = strikes + 1, updated_at = @now
+WHERE id IN (
+    SELECT t.id FROM turns t WHERE t.status = 'running' AND t.lease_until < clock_timestamp()
+    ORDER BY t.id LIMIT @most FOR NO KEY UPDATE SKIP LOCKED
+)
+RETURNING id, not_before;
+
+-- name: QueuedAfter :many
+-- QueuedAfter returns the turns that have a job, or should have one, by id: those
+-- that are admitted, and those that are not due.
+SELECT id, not_before FROM turns
+WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORDER BY id LIMIT @most;

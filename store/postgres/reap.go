@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// chunk is how many turns one transaction of the reaper changes or queues.
+const chunk = 500
+
+// Reap makes the turns pending whose leases have ended by the clock of the
+// database. Several replicas may do so at once: none waits for another.
+func (s *Store) Reap(ctx context.Context, now time.Time) (taken int, err error) {
+	for {
+		n, err := s.reapChunk(ctx, now)
+		if err != nil {
+			return taken, wrap("reap", "turns", err)
+		}
+		if taken += n; n < chunk {
+			break
+		}
+	}
+	return taken, wrap("admit", "turns", s.sweep(ctx, now))
+}
+
+func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		rows, err := s.queries.WithTx(tx).ReapTurns(ctx, db.ReapTurnsParams{Now: instant.Time(now), Most: chunk})
+		if err != nil {
+			return err
+		}
+		n = len(rows)
+		return s.enqueue(ctx, tx, jobsOf(rows))
+	})
+	return n, err
+}
+
+// Recover queues jobs for what is admitted or not due yet. It takes from other
+// workers only what Reap takes: they may be alive.
+func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err error) {
+	if taken, err = s.Reap(ctx, now); err != nil {
+		return taken, err
+	}
+	for after := ""; ; {
+		rows, err := s.queries.QueuedAfter(ctx, db.QueuedAfterParams{Now: instant.Time(now), After: after, Most: chunk})
+		if err != nil {
+			return taken, wrap("recover", "turns", err)
+		}
+		if len(rows) == 0 {
+			return taken, nil
+		}
+		after = rows[len(rows)-1].ID
+		if err := s.transact(ctx, func(tx pgx.Tx) error { return s.enqueue(ctx, tx, jobsOf(rows)) }); err != nil {
+			return taken, wrap("recover", "turns", err)
+		}
+	}
+}
+
+// sweep admits turns that are due and that nothing holds back any more: they
+// have become due, or a limit was raised.
+func (s *Store) sweep(ctx context.Context, now time.Time) (err error) {
+	var tenants, sessions []string
+	if s.tenantTurns > 0 {
+		tenants, err = s.queries.HeldTenants(ctx, instant.Time(now))
+	} else {
+		sessions, err = s.queries.HeldSessions(ctx, db.HeldSessionsParams{Now: instant.Time(now), Most: chunk})
+	}
+	if err != nil || len(tenants)+len(sessions) == 0 {
+		return err
+	}
+	return s.transact(ctx, func(tx pgx.Tx) error {
+		var (
+			p     pipeline
+			found []due
+		)
+		err := errors.Join(p.queries().LockTenants(ctx, tenants), p.queries().LockSessions(ctx, sessions))
+		if err != nil {
+			return err
+		}
+		s.admit(&p, tenants, sessions, now, &found)
+		if err := p.send(ctx, tx); err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, jobsOf(found))
+	})
+}

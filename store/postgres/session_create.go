@@ -1,0 +1,127 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// CreateSession stores a new session.
+func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	id := n.Session.ID
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		known, err := claimKey(ctx, s.queries.WithTx(tx), n)
+		if err != nil {
+			return err
+		}
+		if known == "" {
+			if err := insertSession(ctx, tx, n); err != nil {
+				return err
+			}
+			known = id
+		}
+		row, err := s.queries.WithTx(tx).GetSession(ctx, known)
+		if err != nil {
+			return err
+		}
+		made, err = sessionOf(&row)
+		return err
+	})
+	if violates(err, "sessions_pkey") {
+		err = &store.ExistsError{Kind: "session", ID: id}
+	}
+	return made, wrap("create session", id, err)
+}
+
+// claimKey takes the key of a request for it. When the key is taken it returns
+// the session that was made with it. Requests with one key wait for each other
+// here.
+func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known string, err error) {
+	if n.Key.Value == "" {
+		return "", nil
+	}
+	o := n.Session.Owner
+	scope := "session " + strconv.Quote(o.Tenant) + strconv.Quote(o.Subject)
+	taken, err := q.InsertKey(ctx, db.InsertKeyParams{
+		Scope: scope, Key: n.Key.Value, Hash: n.Key.Hash, ID: n.Session.ID, SessionID: n.Session.ID,
+		CreatedAt: instant.Time(n.Session.CreatedAt),
+	})
+	if err != nil || taken > 0 {
+		return "", err
+	}
+	before, err := q.GetKey(ctx, db.GetKeyParams{Scope: scope, Key: n.Key.Value})
+	if err != nil {
+		return "", err
+	}
+	return before.ID, sameRequest(n.Key, &before)
+}
+
+// sameRequest returns a *KeyConflictError when a key was used for another
+// request.
+func sameRequest(k store.Key, before *db.GetKeyRow) error {
+	if !bytes.Equal(k.Hash, before.Hash) {
+		return &store.KeyConflictError{Key: k.Value, ID: before.ID}
+	}
+	return nil
+}
+
+// insertSession stores a session with the chain that it begins with.
+func insertSession(ctx context.Context, tx pgx.Tx, n *store.NewSession) error {
+	v := &n.Session
+	labels, keys, values, err := labelsOf(v.Labels)
+	if err != nil {
+		return err
+	}
+	tip := v.Tip
+	if len(n.Base) > 0 {
+		tip = n.Base[len(n.Base)-1].Snapshot.ID
+	}
+	var p pipeline
+	q := p.queries()
+	err = errors.Join(
+		q.InsertSession(ctx, db.InsertSessionParams{
+			ID: v.ID, Tenant: v.Owner.Tenant, Subject: v.Owner.Subject, AgentID: v.AgentID, State: string(v.State),
+			Labels: labels, Metadata: v.Metadata, Tip: tip, CreatedAt: instant.Time(v.CreatedAt),
+			UpdatedAt: instant.Time(v.UpdatedAt), ActiveAt: instant.Time(v.ActiveAt), LastTurnAt: instant.Time(v.LastTurnAt),
+		}),
+		insertLabels(ctx, q, v.ID, keys, values),
+		insertBase(ctx, q, n),
+	)
+	if err != nil {
+		return err
+	}
+	return p.send(ctx, tx)
+}
+
+func insertLabels(ctx context.Context, q *db.Queries, id string, keys, values []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	return q.InsertLabels(ctx, db.InsertLabelsParams{SessionID: id, Keys: keys, Values: values})
+}
+
+func insertBase(ctx context.Context, q *db.Queries, n *store.NewSession) error {
+	var own messages
+	for i := range n.Base {
+		b := &n.Base[i]
+		own.add(b.Snapshot.ID, 0, b.Messages)
+		if err := q.InsertSnapshot(ctx, rowOfSnapshot(&b.Snapshot, n.Session.ID, b.Snapshot.TurnID, n.Session.Owner)); err != nil {
+			return err
+		}
+	}
+	for _, a := range n.Artifacts {
+		if err := q.InsertArtifact(ctx, rowOfArtifact(a, n.Session.ID, a.TurnID, n.Session.Owner)); err != nil {
+			return err
+		}
+	}
+	if len(own.Ns) == 0 {
+		return nil
+	}
+	return q.InsertMessages(ctx, own.InsertMessagesParams)
+}

@@ -1,0 +1,140 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// Turn returns a turn.
+func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
+	row, err := s.queries.GetTurn(ctx, id)
+	if err == nil {
+		err = visible(scope, row.Tenant, row.Subject)
+	}
+	if err != nil {
+		return nil, wrapRead("read turn", id, err)
+	}
+	return turnOf(&row), nil
+}
+
+// Turns returns a page of turns.
+func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
+	f := filter{query: db.SelectTurns}
+	f.scope(q.Scope)
+	f.equals("session_id", q.SessionID)
+	f.equals("agent_id", q.AgentID)
+	if len(q.Statuses) > 0 {
+		statuses := make([]string, len(q.Statuses))
+		for i, status := range q.Statuses {
+			statuses[i] = string(status)
+		}
+		f.where("status = ANY(" + f.arg(statuses) + ")")
+	}
+	rows, next, err := latest(ctx, s.pool, &f, "created_at", q.Page, func(r *db.Turn) (instant.Time, string) { return r.CreatedAt, r.ID })
+	if err != nil {
+		return page, wrap("list", "turns", err)
+	}
+	page.Next = next
+	for i := range rows {
+		page.Turns = append(page.Turns, turnOf(&rows[i]))
+	}
+	return page, nil
+}
+
+// UpdateTurn changes what the patch names.
+func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		q := s.queries.WithTx(tx)
+		row, err := q.LockTurn(ctx, id)
+		if err == nil {
+			err = visible(scope, row.Tenant, row.Subject)
+		}
+		if err == nil && p.Background != nil {
+			row, err = q.SetBackground(ctx, db.SetBackgroundParams{Background: *p.Background, At: instant.Time(p.Now), ID: id})
+		}
+		if err == nil {
+			changed = turnOf(&row)
+		}
+		return err
+	})
+	return changed, wrapRead("change turn", id, err)
+}
+
+// EndTurn ends a live turn from outside.
+func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		row, err := s.lockTurn(ctx, tx, e.Scope, e.TurnID)
+		if err != nil {
+			return err
+		}
+		if !store.Status(row.Status).Live() {
+			ended = turnOf(row)
+			return nil
+		}
+		now, jobs, err := s.endTurn(ctx, tx, row, e)
+		if err != nil {
+			return err
+		}
+		ended = turnOf(now)
+		return s.enqueue(ctx, tx, jobs)
+	})
+	if err != nil {
+		return nil, wrapRead("end turn", e.TurnID, err)
+	}
+	return ended, nil
+}
+
+// lockTurn locks a turn that the scope sees, with its session and the room of
+// its tenant.
+func (s *Store) lockTurn(ctx context.Context, tx pgx.Tx, scope store.Scope, id string) (*db.Turn, error) {
+	var (
+		p        pipeline
+		sessions []db.Session
+		turns    []db.Turn
+	)
+	s.lockTenants(ctx, &p, id)
+	collect(&p, &sessions, db.LockSessionOfTurn, id)
+	collect(&p, &turns, db.LockTurn, id)
+	if err := p.send(ctx, tx); err != nil {
+		return nil, err
+	}
+	row := one(turns)
+	if row == nil {
+		return nil, store.ErrNotFound
+	}
+	return row, visible(scope, row.Tenant, row.Subject)
+}
+
+// endTurn ends a turn that is locked, and admits what that makes room for.
+func (s *Store) endTurn(ctx context.Context, tx pgx.Tx, row *db.Turn, e *store.EndTurn) (*db.Turn, []store.Job, error) {
+	var (
+		p     pipeline
+		turns []db.Turn
+		found []due
+		last  events
+	)
+	q := p.queries()
+	ids, sessions := []string{row.ID}, []string{row.SessionID}
+	now := instant.Time(e.Now)
+	last.add(row.ID, row.SessionID, row.Seq+1, &e.Event)
+	collect(&p, &turns, db.EndTurn, string(e.Status), []byte(e.Result), now, row.ID)
+	err := errors.Join(
+		q.InsertEvents(ctx, last.InsertEventsParams),
+		q.CancelInteractions(ctx, ids),
+		q.DeleteStates(ctx, ids),
+		q.EndedInSessions(ctx, db.EndedInSessionsParams{Ids: sessions, Tips: []string{""}, Ats: []instant.Time{now}}),
+	)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.admit(&p, []string{row.Tenant}, sessions, e.Now, &found)
+	if err := p.send(ctx, tx); err != nil {
+		return nil, nil, err
+	}
+	return one(turns), jobsOf(found), nil
+}

@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// CreateTurn stores a new turn and admits it if there is room.
+func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		at, err := s.lookAtSession(ctx, tx, n)
+		if err != nil {
+			return err
+		}
+		if at.known != nil {
+			made = turnOf(at.known)
+			return nil
+		}
+		delayed := n.Turn.NotBefore.After(n.Turn.CreatedAt)
+		admitted := !delayed && !at.busy && (s.tenantTurns <= 0 || at.admitted < int64(s.tenantTurns))
+		row, err := insertTurn(ctx, tx, n, admitted)
+		if err != nil {
+			return err
+		}
+		made = turnOf(row)
+		if !admitted && !delayed {
+			return nil // what makes room for it queues it
+		}
+		// The claim admits one that is not due yet.
+		return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
+	})
+	if violates(err, "turns_pkey") {
+		err = &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
+	}
+	if err != nil {
+		return nil, wrap("create turn", n.Turn.ID, err)
+	}
+	return made, nil
+}
+
+// place is what a new turn finds.
+type place struct {
+	// known is the turn that was made with its key before.
+	known *db.Turn
+	// busy tells that another turn comes first in the session, and admitted is
+	// how many the tenant has.
+	busy     bool
+	admitted int64
+}
+
+// lookAtSession locks the session of a new turn and returns what is there, or
+// why the turn cannot be made.
+func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) (at place, err error) {
+	t := &n.Turn
+	var (
+		p        pipeline
+		sessions []db.Session
+		keys     []db.GetKeyRow
+		known    []db.Turn
+		taken    []bool
+		live     []db.LiveTurnsRow
+		admitted []int64
+	)
+	if s.tenantTurns > 0 {
+		_ = p.queries().LockTenants(ctx, []string{t.Owner.Tenant}) // it is queued
+		scalars(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
+	}
+	collect(&p, &sessions, db.LockSession, t.SessionID)
+	if n.Key.Value != "" {
+		collect(&p, &keys, db.GetKey, turnScope(t.SessionID), n.Key.Value)
+		collect(&p, &known, db.TurnOfKey, turnScope(t.SessionID), n.Key.Value)
+	}
+	scalars(&p, &taken, db.TurnExists, t.ID)
+	collect(&p, &live, db.LiveTurns, t.SessionID)
+	if err := p.send(ctx, tx); err != nil {
+		return at, err
+	}
+	session := one(sessions)
+	if session == nil || visible(store.Of(t.Owner), session.Tenant, session.Subject) != nil {
+		return at, store.ErrNotFound
+	}
+	if len(keys) > 0 && len(known) > 0 {
+		return place{known: &known[0]}, sameRequest(n.Key, &keys[0])
+	}
+	switch {
+	case taken[0]:
+		return at, &store.ExistsError{Kind: "turn", ID: t.ID}
+	case session.State == string(store.SessionArchived):
+		return at, &store.StateError{Kind: "session", ID: session.ID, State: session.State, Want: "given a turn"}
+	case n.Reject && len(live) > 0:
+		return at, &store.BusyError{SessionID: session.ID, TurnID: live[0].ID}
+	}
+	for _, other := range live {
+		if !other.StartedAt.IsZero() || !other.NotBefore.After(t.CreatedAt) {
+			at.busy = true
+		}
+	}
+	if len(admitted) > 0 {
+		at.admitted = admitted[0]
+	}
+	return at, nil
+}
+
+// turnScope is where the key of a turn is unique.
+func turnScope(sessionID string) string { return "turn " + sessionID }
+
+// insertTurn stores a turn in its session, which is locked.
+func insertTurn(ctx context.Context, tx pgx.Tx, n *store.NewTurn, admitted bool) (*db.Turn, error) {
+	t := &n.Turn
+	var (
+		p    pipeline
+		rows []db.Turn
+		in   messages
+		errs []error
+	)
+	q := p.queries()
+	created := instant.Time(t.CreatedAt)
+	collect(&p, &rows, db.InsertTurn, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, []byte(t.Request),
+		[]byte(t.Metadata), t.Background, t.SnapshotID, t.ParentSnapshotID, t.FromStart, created,
+		instant.Time(t.NotBefore), admitted, len(n.Input))
+	if in.add(t.ID, 0, n.Input); len(in.Ns) > 0 {
+		errs = append(errs, q.InsertMessages(ctx, in.InsertMessagesParams))
+	}
+	if n.Key.Value != "" {
+		errs = append(errs, q.PutKey(ctx, db.PutKeyParams{
+			Scope: turnScope(t.SessionID), Key: n.Key.Value, Hash: n.Key.Hash, ID: t.ID, SessionID: t.SessionID, CreatedAt: created,
+		}))
+	}
+	errs = append(errs, q.TouchSession(ctx, db.TouchSessionParams{At: created, ID: t.SessionID}))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if err := p.send(ctx, tx); err != nil {
+		return nil, err
+	}
+	return one(rows), nil
+}

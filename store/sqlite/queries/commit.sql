@@ -1,0 +1,54 @@
+-- name: Append :execrows
+-- Append writes nothing when the turn is not the worker's, or the events do not
+-- follow on its latest.
+UPDATE turns SET seq = @seq, updated_at = @at WHERE id = @id AND fence = @fence AND status = 'running' AND seq = @before;
+
+-- name: OwnedTurn :one
+SELECT made, session_id, tenant, subject, status, fence, seq, steps, strikes, messages, admitted FROM turns WHERE id = ?;
+
+-- name: Advance :exec
+-- Advance changes a turn that its worker goes on with.
+UPDATE turns SET seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ? WHERE made = ?;
+
+-- name: LeaveTurn :exec
+-- LeaveTurn changes a turn that its worker does not go on with.
+UPDATE turns SET status = ?, admitted = ?, seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ?, worker = '', lease_until = 0
+WHERE made = ?;
+
+-- name: InsertEvent :exec
+INSERT INTO events (turn_id, seq, at, type, data) VALUES (?, ?, ?, ?, ?);
+
+-- name: WriteState :exec
+INSERT INTO turn_states (turn_id, body) VALUES (?, ?) ON CONFLICT (turn_id) DO UPDATE SET body = excluded.body;
+
+-- name: DeleteState :exec
+DELETE FROM turn_states WHERE turn_id = ?;
+
+-- name: InsertMessage :exec
+INSERT INTO messages (owner_id, n, body) VALUES (?, ?, ?);
+
+-- name: WriteJournal :exec
+INSERT INTO journal (turn_id, key, entry, result) VALUES (?, ?, ?, ?)
+ON CONFLICT (turn_id, key) DO UPDATE SET entry = excluded.entry, result = excluded.result;
+
+-- name: InsertArtifact :exec
+INSERT INTO artifacts (id, session_id, turn_id, tenant, subject, name, media_type, size, created_at, metadata, data)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: InsertSnapshot :exec
+INSERT INTO snapshots (id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: InsertInteraction :exec
+INSERT INTO interactions (turn_id, id, session_id, tenant, subject, state, action, request, created_at, expires_at)
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)
+ON CONFLICT (turn_id, id) DO NOTHING;
+
+-- name: InteractionState :one
+SELECT state FROM interactions WHERE turn_id = ? AND id = ?;
+
+-- name: CancelInteractions :exec
+UPDATE interactions SET state = 'canceled', resolved_at = ? WHERE turn_id = ? AND state = 'pending';
+
+-- name: Resolve :exec
+UPDATE interactions SET state = 'resolved', resolution = ?, resolved_by = ?, resolved_at = ? WHERE n = ?;

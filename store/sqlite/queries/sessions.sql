@@ -1,0 +1,33 @@
+-- name: InsertSession :exec
+INSERT INTO sessions (id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: InsertLabel :exec
+INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?);
+
+-- name: DeleteLabels :exec
+DELETE FROM session_labels WHERE session_id = ?;
+
+-- name: GetSession :one
+SELECT * FROM sessions WHERE id = ?;
+
+-- name: UpdateSession :exec
+UPDATE sessions SET agent_id = ?, state = ?, labels = ?, metadata = ?, tip = ?, updated_at = ? WHERE id = ?;
+
+-- name: TouchSession :exec
+-- TouchSession notes that a session was given a turn.
+UPDATE sessions SET active_at = max(active_at, CAST(@at AS INTEGER)), last_turn_at = max(last_turn_at, CAST(@at AS INTEGER)) WHERE id = @id;
+
+-- name: RestSession :exec
+-- RestSession notes that a turn of a session has ended.
+UPDATE sessions SET active_at = max(active_at, CAST(@at AS INTEGER)) WHERE id = @id;
+
+-- name: MoveTip :exec
+UPDATE sessions SET tip = ?, updated_at = ? WHERE id = ?;
+
+-- name: PutKey :exec
+-- PutKey replaces a key whose record is gone.
+INSERT OR REPLACE INTO idempotency_keys (scope, key, hash, id, session_id, created_at) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: GetKey :one
+SELECT hash, id FROM idempotency_keys WHERE scope = ? AND key = ?;

@@ -1,0 +1,45 @@
+-- name: InsertTurn :exec
+INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
+    created_at, updated_at, not_before, admitted, messages, request, metadata)
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: GetTurn :one
+SELECT * FROM turns WHERE id = ?;
+
+-- name: TurnExists :one
+SELECT EXISTS (SELECT 1 FROM turns WHERE id = ?);
+
+-- name: SetBackground :exec
+UPDATE turns SET background = ?, updated_at = ? WHERE made = ?;
+
+-- name: LiveTurns :many
+-- LiveTurns returns the live turns of a session, the oldest first.
+SELECT id, started_at FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made;
+
+-- name: StartedTurn :one
+SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
+
+-- name: ClaimTurn :exec
+UPDATE turns SET status = 'running', worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
+    parent_snapshot_id = ?, updated_at = ?
+WHERE made = ?;
+
+-- name: GetState :one
+SELECT body FROM turn_states WHERE turn_id = ?;
+
+-- name: Heartbeat :execrows
+UPDATE turns SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND fence = ? AND worker = ? AND status = 'running';
+
+-- name: RunningTurns :many
+SELECT made, id, not_before, lease_until FROM turns WHERE status = 'running' AND finished_at = 0;
+
+-- name: ReapTurn :exec
+UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ? WHERE made = ?;
+
+-- name: EndTurn :exec
+UPDATE turns SET status = ?, result = ?, seq = ?, fence = ?, steps = ?, messages = ?, worker = '', lease_until = 0, admitted = 0,
+    finished_at = @at, updated_at = @at
+WHERE made = @made;
+
+-- name: WakeTurn :exec
+UPDATE turns SET status = 'pending', updated_at = ? WHERE made = ?;

@@ -1,0 +1,95 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// maxStatements bounds how many statements are kept prepared: those of this
+// package are fewer, but lists can be asked for in many ways.
+const maxStatements = 256
+
+// statements runs queries as prepared statements, which it prepares when they
+// are used first.
+type statements struct {
+	db.DBTX // a *sql.Conn or *sql.DB
+
+	mu     sync.RWMutex
+	byText map[string]*sql.Stmt
+}
+
+func newStatements(on db.DBTX) *statements {
+	return &statements{DBTX: on, byText: make(map[string]*sql.Stmt)}
+}
+
+// statement returns a prepared statement; nil for one that is not to be kept.
+func (s *statements) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.RLock()
+	stmt, full := s.byText[query], len(s.byText) >= maxStatements
+	s.mu.RUnlock()
+	if stmt != nil || full {
+		return stmt, nil
+	}
+	stmt, err := s.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.byText[query]; known != nil {
+		return known, stmt.Close()
+	}
+	s.byText[query] = stmt
+	return stmt, nil
+}
+
+// ExecContext executes a query without rows.
+func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := s.statement(ctx, query)
+	switch {
+	case err != nil:
+		return nil, err
+	case stmt == nil:
+		return s.DBTX.ExecContext(ctx, query, args...)
+	default:
+		return stmt.ExecContext(ctx, args...)
+	}
+}
+
+// QueryContext executes a query with rows.
+func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	stmt, err := s.statement(ctx, query)
+	switch {
+	case err != nil:
+		return nil, err
+	case stmt == nil:
+		return s.DBTX.QueryContext(ctx, query, args...)
+	default:
+		return stmt.QueryContext(ctx, args...)
+	}
+}
+
+// QueryRowContext executes a query with one row.
+func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	stmt, err := s.statement(ctx, query)
+	if err != nil || stmt == nil {
+		return s.DBTX.QueryRowContext(ctx, query, args...) // it returns the same error
+	}
+	return stmt.QueryRowContext(ctx, args...)
+}
+
+// close closes the statements.
+func (s *statements) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	errs := make([]error, 0, len(s.byText))
+	for _, stmt := range s.byText {
+		errs = append(errs, stmt.Close())
+	}
+	clear(s.byText)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,275 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+	"go.uber.org/zap"
+	"modernc.org/sqlite"
+)
+
+// maxBatch is how many operations share a transaction at most.
+const maxBatch = 512
+
+// operation is a change, or several, that are made together or not at all. It
+// may be run more than once, and only what its last run set counts. It checks
+// first and writes then, because an operation that fails after it wrote makes
+// those that share its transaction start again.
+type operation func(ctx context.Context, tx *tx) error
+
+// The states of a request.
+const (
+	waits int32 = iota
+	begun
+	abandoned // its caller has gone
+)
+
+// request is an operation whose caller waits.
+type request struct {
+	run   operation
+	state atomic.Int32
+	err   error
+	// done is sent the outcome.
+	done chan error
+}
+
+// writer owns the connection that writes.
+type writer struct {
+	conn   *sql.Conn
+	tx     tx
+	logger *zap.Logger
+
+	requests chan *request
+	// stop ends the goroutine, and stopped is closed when that has ended.
+	stop, stopped chan struct{}
+
+	mu    sync.Mutex
+	queue store.Queue
+	// unsent are jobs that the queue did not take. Used by the goroutine.
+	unsent []store.Job
+}
+
+// tx is the transaction under way.
+type tx struct {
+	*db.Queries
+	statements *statements
+	// rows counts the rows that were written, and jobs are what to tell the queue
+	// when the transaction is on disk.
+	rows int64
+	jobs []store.Job
+}
+
+// ExecContext executes a query and counts what it wrote.
+func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := t.statements.ExecContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	n, err := result.RowsAffected()
+	t.rows += n
+	return result, err
+}
+
+func newWriter(conn *sql.Conn, logger *zap.Logger) *writer {
+	w := &writer{
+		conn: conn, logger: logger, requests: make(chan *request, maxBatch),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	w.tx.statements = newStatements(conn)
+	w.tx.Queries = db.New(&counted{w.tx.statements, &w.tx})
+	go w.run()
+	return w
+}
+
+// counted sends what is executed through the transaction, which counts it.
+type counted struct {
+	*statements
+	tx *tx
+}
+
+// ExecContext executes a query and counts what it wrote.
+func (c *counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return c.tx.ExecContext(ctx, query, args...)
+}
+
+func (w *writer) attach(q store.Queue) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queue = q
+}
+
+// do runs an operation and returns when it is on disk. One that has not begun
+// when ctx ends does not; one that has is waited for, because an error must mean
+// that nothing was changed.
+func (w *writer) do(ctx context.Context, run operation) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := &request{run: run, done: make(chan error, 1)}
+	select {
+	case <-w.stop:
+		return ErrClosed
+	default:
+	}
+	select {
+	case w.requests <- r:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.stopped:
+		return ErrClosed
+	}
+	gone := ErrClosed
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+		gone = ctx.Err()
+	case <-w.stopped:
+	}
+	if r.state.CompareAndSwap(waits, abandoned) {
+		return gone
+	}
+	return <-r.done
+}
+
+// close lets what waits be written, and ends the goroutine.
+func (w *writer) close() error {
+	close(w.stop)
+	<-w.stopped
+	return errors.Join(w.tx.statements.close(), w.conn.Close())
+}
+
+// run writes until the writer is closed, and nothing waits any more.
+func (w *writer) run() {
+	defer close(w.stopped)
+	batch := make([]*request, 0, maxBatch)
+	for stopping := false; ; {
+		if stopping {
+			batch = w.waiting(batch[:0])
+			if len(batch) == 0 {
+				return
+			}
+			w.write(batch)
+			continue
+		}
+		select {
+		case r := <-w.requests:
+			// Those who were just answered and go on to write are let in.
+			runtime.Gosched()
+			w.write(w.waiting(append(batch[:0], r)))
+		case <-w.stop:
+			stopping = true
+		}
+	}
+}
+
+// waiting adds the requests that wait to a batch, up to its limit.
+func (w *writer) waiting(batch []*request) []*request {
+	for len(batch) < maxBatch {
+		select {
+		case r := <-w.requests:
+			batch = append(batch, r)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// write runs the operations of a batch and answers their callers.
+func (w *writer) write(batch []*request) {
+	n := 0
+	for _, r := range batch {
+		if r.state.CompareAndSwap(waits, begun) {
+			batch[n] = r
+			n++
+		}
+	}
+	batch = batch[:n]
+	ctx := context.Background() // what has begun is brought to its end
+	w.tx.jobs = append(w.tx.jobs[:0], w.unsent...)
+	w.unsent = nil
+	if !w.together(ctx, batch) {
+		for i := range batch {
+			w.together(ctx, batch[i:i+1])
+		}
+	}
+	w.enqueue(ctx)
+	for i, r := range batch {
+		r.done <- r.err
+		batch[i] = nil
+	}
+}
+
+// together runs operations in one transaction. It reports false when nothing was
+// written, because one of several failed half-way: they then go one by one.
+func (w *writer) together(ctx context.Context, batch []*request) bool {
+	queued := len(w.tx.jobs)
+	fail := func(err error) bool {
+		w.rollback(ctx)
+		w.tx.jobs = w.tx.jobs[:queued]
+		for _, r := range batch {
+			r.err = err
+		}
+		return true
+	}
+	if err := w.begin(ctx); err != nil {
+		return fail(fmt.Errorf("begin to write: %w", err))
+	}
+	for _, r := range batch {
+		rows, jobs := w.tx.rows, len(w.tx.jobs)
+		r.err = r.run(ctx, &w.tx)
+		if r.err == nil {
+			continue
+		}
+		w.tx.jobs = w.tx.jobs[:jobs]
+		// SQLite may have rolled the transaction back by itself.
+		if w.tx.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
+			continue
+		}
+		fail(r.err)
+		return len(batch) == 1
+	}
+	if _, err := w.tx.ExecContext(ctx, "COMMIT"); err != nil {
+		return fail(fmt.Errorf("commit: %w", err))
+	}
+	return true
+}
+
+// begin begins a transaction.
+func (w *writer) begin(ctx context.Context) error {
+	_, err := w.tx.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if err == nil {
+		return nil
+	}
+	w.rollback(ctx) // of one that could not be rolled back before
+	_, err = w.tx.ExecContext(ctx, "BEGIN IMMEDIATE")
+	return err
+}
+
+// rollback ends the transaction, if there is one.
+func (w *writer) rollback(ctx context.Context) {
+	_, _ = w.tx.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
+}
+
+// enqueue tells the queue of the jobs. Those that it does not take are offered
+// again with the next.
+func (w *writer) enqueue(ctx context.Context) {
+	w.mu.Lock()
+	queue := w.queue
+	w.mu.Unlock()
+	if len(w.tx.jobs) == 0 || queue == nil {
+		return
+	}
+	if err := queue.Enqueue(ctx, nil, w.tx.jobs); err != nil {
+		w.unsent = append(w.unsent, w.tx.jobs...)
+		w.logger.Error("turns are not queued; it is tried again", zap.Int("turns", len(w.tx.jobs)), zap.Error(err))
+	}
+}
