@@ -177,6 +177,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
 		"must be more than", "JSON Schema written as an object",
+		"dsn ", "lease is", "time_zone cannot be", "cron ", "prompt is missing",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true
@@ -186,5 +187,5 @@ func saysTheRecord(d diag.Diagnostic) bool {
 	if len(segments) == 3 && segments[0].Key == "agents" && segments[2].Key == "model_id" && d.Code == diag.MissingField {
 		return true // the defaults may name the model
 	}
-	return d.Code == diag.InvalidEndpoint || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
+	return d.Code == diag.InvalidEndpoint || d.Code == diag.AgentNotFound || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".session") || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
 }

@@ -220,6 +220,22 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 		{"version: 1\ndefaults: {endpoint: {base_url: \"http://x\"}}\n", false},
 		{"version: 1\ndefaults: {id: x}\n", false},
 		{"version: 1\ndefaults: []\n", false},
+		{"version: 1\nstore:\nturns: {}\nschedules:\n", true},
+		{"version: 1\nstore: {driver: sqlite, dsn: x.db, data_dir: data, retention: {sessions: 720h, events: 168h, keys: 0s}}\n", true},
+		{"version: 1\nstore: {driver: mysql}\n", false},
+		{"version: 1\nstore: {retention: {turns: 1h}}\n", false},
+		{"version: 1\nstore: {retention: {keys: 24}}\n", false},
+		{"version: 1\nstore: sqlite\n", false},
+		{"version: 1\nturns: {concurrency: 1, per_tenant: 0, lease: 1s, strikes: 1, interaction_timeout: 0s, on_interaction_timeout: fail, indeterminate: ask, grace: 0s}\n", true},
+		{"version: 1\nturns: {concurrency: 0}\n", false},
+		{"version: 1\nturns: {per_tenant: -1}\n", false},
+		{"version: 1\nturns: {on_interaction_timeout: ask}\n", false},
+		{"version: 1\nturns: {workers: 1}\n", false},
+		{oneAgent + "schedules: {s: {cron: \"@daily\", time_zone: UTC, agent: a, prompt: x, session: s, tenant: t, subject: s}}\n", true},
+		{oneAgent + "schedules: {s: {cron: \"@daily\", agent: a}}\n", false},
+		{oneAgent + "schedules: {s: {cron: \"\", agent: a, prompt: x}}\n", false},
+		{oneAgent + "schedules: {s/t: {cron: \"@daily\", agent: a, prompt: x}}\n", false},
+		{oneAgent + "schedules: []\n", false},
 	} {
 		_, list := parse(t, tt.text)
 		if got := !list.HasErrors(); got != tt.valid {

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const kindsOfEvents = 27
+
 // all has one event of every kind, and more of those with optional fields.
 func all() []event.Data {
 	return []event.Data{
@@ -40,6 +42,26 @@ func all() []event.Data {
 			Result: &event.Outcome{Response: "done"}, Usage: event.Usage{Input: 10, Output: 5}, Steps: 1,
 		},
 		&event.RunFinish{Status: event.StatusFailed, Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: "down"}},
+		&event.RunStart{AgentID: "clerk", Revision: 3, Resumed: true},
+		&event.ToolCallResumed{TargetID: "c1", Action: "resume", Result: json.RawMessage(`{"ok":true}`)},
+		&event.ToolCallCancel{ID: "c1", Name: "look", Reason: "it broke off"},
+		&event.StreamReset{Reason: "the connection was lost"},
+		&event.ModelRetry{Attempt: 1, Class: "overloaded", Plan: "restart", WaitMS: 250},
+		&event.InteractionRequest{
+			ID: "c1", CallID: "c1", Tool: "pay", Arguments: json.RawMessage(`{"amount":5}`), Action: "tool:PermissionConfirm", Message: "Pay?",
+			ResponseSchema: json.RawMessage(`{"type":"boolean"}`), Mode: "replay_tool_call",
+		},
+		&event.ContextTrimmed{Dropped: 3, Previews: 1, Before: 900, After: 700, Limit: 800},
+		&event.ContextCompacted{Outcome: event.CompactionDone, Messages: 12, Before: 900, After: 90, Model: "m", Usage: event.Usage{Input: 900, Output: 90}},
+		&event.LoopDetected{Count: 3, HardCutoff: true, Tools: []string{"look"}},
+		&event.ToolBudgetExceeded{ID: "c1", Tool: "look", MaxCalls: 2, Call: 3},
+		&event.HandOff{From: "clerk", To: "boss", Count: 1},
+		&event.CustomPatch{Patch: []event.PatchOperation{{Op: "replace", Value: json.RawMessage(`{"a":[1]}`)}}},
+		&event.CustomPatch{Patch: []event.PatchOperation{
+			{Op: "add", Path: "/a/-", Value: json.RawMessage(`null`)}, {Op: "remove", Path: "/b~1c"},
+		}},
+		&event.Artifact{ID: "a1", Name: "plan.md", MediaType: "text/markdown", Size: 12},
+		&event.Artifact{ID: "a2"},
 	}
 }
 
@@ -60,8 +82,8 @@ func TestTheJSONOfEvents(t *testing.T) {
 		}
 		got = append(append(got, line...), '\n')
 	}
-	if len(kinds) != 15 {
-		t.Errorf("%d kinds of events are shown, want all 15", len(kinds))
+	if len(kinds) != kindsOfEvents {
+		t.Errorf("%d kinds of events are shown, want all %d", len(kinds), kindsOfEvents)
 	}
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.WriteFile(golden, got, 0o600); err != nil {

@@ -101,6 +101,7 @@ func TestAReaderLeavesWhenItWants(t *testing.T) {
 	s := serve(t, rt)
 	turn := create(t, s, says(session(t, s, "walker"), "x"))
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	for _, err := range s.Events(ctx, alice, turn.ID, 0) {
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {

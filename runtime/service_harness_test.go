@@ -216,8 +216,8 @@ func refuse(target, reason string) plugins.Resolution {
 	return plugins.Resolution{Target: target, Action: plugins.ActionCancel, Reason: reason}
 }
 
-// outcome returns how a call of a turn ended, and its text.
-func outcome(t testing.TB, records []event.Record, callID string) (event.CallOutcome, string) {
+// callOutcome returns how a call of a turn ended, and its text.
+func callOutcome(t testing.TB, records []event.Record, callID string) (event.CallOutcome, string) {
 	t.Helper()
 	for i := range records {
 		var done event.ToolCallDone

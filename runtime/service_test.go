@@ -273,10 +273,10 @@ func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
 		t.Errorf("the turn is %s: %+v", got.Status, got.Outcome)
 	}
 	records := log(t, s, turn.ID)
-	if how, _ := outcome(t, records, "a"); how != event.CallSucceeded {
+	if how, _ := callOutcome(t, records, "a"); how != event.CallSucceeded {
 		t.Errorf("call a %s", how)
 	}
-	if how, text := outcome(t, records, "b"); how != event.CallFailed || !strings.Contains(text, "no") {
+	if how, text := callOutcome(t, records, "b"); how != event.CallFailed || !strings.Contains(text, "no") {
 		t.Errorf("call b %s: %s", how, text)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -97,7 +98,7 @@ func TestWhatATakeOverDoesWithACallOfEachClass(t *testing.T) {
 			if keys, calls := tool.counts(); keys != 1 || calls != c.calls {
 				t.Errorf("it was called %d times under %d keys", calls, keys)
 			}
-			if how, text := outcome(t, log(t, s, turn.ID), "c"); how != c.outcome {
+			if how, text := callOutcome(t, log(t, s, turn.ID), "c"); how != c.outcome {
 				t.Errorf("the call %s: %s", how, text)
 			}
 		})
@@ -119,7 +120,7 @@ func TestAPersonSaysWhatBecameOfACallThatMustNotBeRepeated(t *testing.T) {
 	if turn := ended(t, s, turn.ID); turn.Status != store.Succeeded {
 		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
 	}
-	if how, text := outcome(t, log(t, s, turn.ID), "c"); how != event.CallSucceeded || !strings.Contains(text, "it was paid") {
+	if how, text := callOutcome(t, log(t, s, turn.ID), "c"); how != event.CallSucceeded || !strings.Contains(text, "it was paid") {
 		t.Errorf("the call %s: %s", how, text)
 	}
 	if _, calls := tool.counts(); calls != 1 {
@@ -151,6 +152,17 @@ func TestATurnThatKillsItsWorkersIsPoison(t *testing.T) {
 	log(t, s, turn.ID)
 }
 
+// tellingDrain is a dispatcher that tells when it is drained.
+type tellingDrain struct {
+	dispatch.Dispatcher
+	told chan struct{}
+}
+
+func (d tellingDrain) Drain(ctx context.Context) error {
+	close(d.told)
+	return d.Dispatcher.Drain(ctx)
+}
+
 func TestAStepUnderWayEndsBeforeATurnIsHandedOn(t *testing.T) {
 	kept := newMemory(t)
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -161,11 +173,13 @@ func TestAStepUnderWayEndsBeforeATurnIsHandedOn(t *testing.T) {
 	}}
 	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}}})
 	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
-	first := serve(t, rt, on(kept))
+	draining := make(chan struct{})
+	first := serve(t, rt, on(kept), func(v *runtime.ServiceSettings) { v.Dispatcher = tellingDrain{v.Dispatcher, draining} })
 	made := create(t, first, says(session(t, first, "clerk"), "x"))
 	<-begun
 	drained := make(chan error, 1)
 	go func() { drained <- first.Drain(t.Context()) }()
+	<-draining
 	close(release)
 	if err := <-drained; err != nil {
 		t.Fatal(err)
@@ -220,7 +234,7 @@ func TestAWorkerThatWakesUpLateChangesNothing(t *testing.T) {
 	second := serve(t, rt, on(kept), func(v *runtime.ServiceSettings) { v.Dispatcher = local.New(local.Settings{}) })
 	turn := ended(t, second, made.ID)
 	close(release)
-	if how, text := outcome(t, log(t, second, turn.ID), "c"); how != event.CallSucceeded || text != "in time" {
+	if how, text := callOutcome(t, log(t, second, turn.ID), "c"); how != event.CallSucceeded || text != "in time" {
 		t.Errorf("the call %s: %s", how, text)
 	}
 	frozen.Close()

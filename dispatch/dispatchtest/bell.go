@@ -80,7 +80,7 @@ func listen(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
 func aRingIsHeard(t *testing.T, rung, heard dispatch.Bell) {
 	got := make(chan string, 100)
 	listen(t, rung, heard, func(id string) { got <- id })
-	for _, id := range ids("turn", 20) {
+	for _, id := range ids(20) {
 		rung.Ring(id)
 		if first := receive(t, got, "the ring for "+id); first != id {
 			t.Errorf("heard a ring for %s, want %s", first, id)
@@ -91,7 +91,7 @@ func aRingIsHeard(t *testing.T, rung, heard dispatch.Bell) {
 func ringsOfManyTurnsAreAllHeard(t *testing.T, rung, heard dispatch.Bell) {
 	l := newLog()
 	listen(t, rung, heard, l.note)
-	turns := ids("turn", 2000)
+	turns := ids(2000)
 	for _, id := range turns {
 		for range 5 {
 			rung.Ring(id)
@@ -127,7 +127,7 @@ func everyListenerHears(t *testing.T, rung, heard dispatch.Bell) {
 	one, two := newLog(), newLog()
 	listen(t, rung, heard, one.note)
 	listen(t, heard, rung, two.note)
-	turns := ids("turn", 50)
+	turns := ids(50)
 	for _, id := range turns {
 		rung.Ring(id)
 	}
@@ -151,7 +151,7 @@ func ringWaitsForNobody(t *testing.T, rung, heard dispatch.Bell) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, id := range ids("turn", 10_000) {
+		for _, id := range ids(10_000) {
 			rung.Ring(id)
 		}
 	}()

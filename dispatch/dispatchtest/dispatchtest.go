@@ -78,10 +78,10 @@ func enqueue(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
 }
 
 // ids returns n turn ids.
-func ids(prefix string, n int) []string {
+func ids(n int) []string {
 	all := make([]string, n)
 	for i := range all {
-		all[i] = fmt.Sprintf("%s-%05d", prefix, i)
+		all[i] = fmt.Sprintf("turn-%05d", i)
 	}
 	return all
 }

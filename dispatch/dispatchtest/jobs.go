@@ -15,7 +15,7 @@ func eachJobIsHandled(t *testing.T, open Open) {
 	l := newLog()
 	d := started(t, open, 4, l.handle)
 	enqueue(t, d)
-	turns := ids("turn", 100)
+	turns := ids(100)
 	enqueue(t, d, turns[:40]...)
 	for _, id := range turns[40:] {
 		enqueue(t, d, id)
@@ -26,7 +26,7 @@ func eachJobIsHandled(t *testing.T, open Open) {
 func jobsFromManyGoroutinesAreHandled(t *testing.T, open Open) {
 	l := newLog()
 	d := started(t, open, 4, l.handle)
-	turns := ids("turn", 200)
+	turns := ids(200)
 	var all sync.WaitGroup
 	for part := range slices.Chunk(turns, 25) {
 		all.Go(func() {
@@ -42,7 +42,7 @@ func jobsFromManyGoroutinesAreHandled(t *testing.T, open Open) {
 func jobsFromBeforeStartAreHandled(t *testing.T, open Open) {
 	d := open(t, 2)
 	t.Cleanup(d.Stop)
-	turns := ids("turn", 20)
+	turns := ids(20)
 	enqueue(t, d, turns...)
 	l := newLog()
 	start(t, d, l.handle)
@@ -53,7 +53,7 @@ func aBurstIsHandledWhole(t *testing.T, open Open) {
 	const size = 10_000
 	l := newLog()
 	d := started(t, open, 64, l.handle)
-	turns := ids("turn", size)
+	turns := ids(size)
 	for part := range slices.Chunk(turns, 500) {
 		enqueue(t, d, part...)
 	}
@@ -74,7 +74,7 @@ func noMoreHandlersThanAllowed(t *testing.T, open Open) {
 		running.Add(-1)
 		l.note(turnID)
 	})
-	turns := ids("turn", 30)
+	turns := ids(30)
 	enqueue(t, d, turns...)
 	for range allowed {
 		receive(t, begun, "as many handlers as are allowed")
@@ -103,7 +103,7 @@ func aBlockedHandlerHoldsUpNoOther(t *testing.T, open Open) {
 	defer close(goOn)
 	enqueue(t, d, "blocked")
 	receive(t, begun, "a handler that blocks")
-	turns := ids("turn", 50)
+	turns := ids(50)
 	enqueue(t, d, turns...)
 	l.wait(t, 1, turns...)
 }
@@ -167,7 +167,7 @@ func delayedJobsAreAllHandled(t *testing.T, open Open) {
 	l := newLog()
 	d := started(t, open, 4, l.handle)
 	now := time.Now()
-	turns := ids("turn", 60)
+	turns := ids(60)
 	due := make(map[string]time.Time)
 	for i, id := range turns {
 		// Not in their order, some of them in the past.

@@ -91,7 +91,7 @@ func blocked(t *testing.T, open Open, n int) (stop func(), drain func(context.Co
 		<-ctx.Done()
 		returned <- turnID
 	})
-	enqueue(t, d, ids("turn", n)...)
+	enqueue(t, d, ids(n)...)
 	for range n {
 		receive(t, begun, "a handler that blocks")
 	}
@@ -138,7 +138,7 @@ func stopIsSafeAtAnyTime(t *testing.T, open Open) {
 	})
 	t.Run("AtOnce", func(t *testing.T) {
 		d := started(t, open, 2, newLog().handle)
-		enqueue(t, d, ids("turn", 20)...)
+		enqueue(t, d, ids(20)...)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -62,18 +62,23 @@ func (s *schedule) add(j store.Job) bool {
 // first returns the job that is due first.
 func (s *schedule) first() store.Job { return s.heap[0] }
 
-// Len, Less, Swap, Push and Pop implement heap.Interface.
+// Len implements heap.Interface.
+func (s *schedule) Len() int { return len(s.heap) }
 
-func (s *schedule) Len() int           { return len(s.heap) }
+// Less implements heap.Interface.
 func (s *schedule) Less(i, k int) bool { return s.heap[i].NotBefore.Before(s.heap[k].NotBefore) }
-func (s *schedule) Swap(i, k int)      { s.heap[i], s.heap[k] = s.heap[k], s.heap[i] }
 
+// Swap implements heap.Interface.
+func (s *schedule) Swap(i, k int) { s.heap[i], s.heap[k] = s.heap[k], s.heap[i] }
+
+// Push implements heap.Interface; add calls it.
 func (s *schedule) Push(x any) {
 	job := x.(store.Job)
 	s.jobs[keyOf(job)] = struct{}{}
 	s.heap = append(s.heap, job)
 }
 
+// Pop implements heap.Interface.
 func (s *schedule) Pop() any {
 	last := len(s.heap) - 1
 	job := s.heap[last]

@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // BenchmarkEnqueueUntilHandled measures from the commit of a job to the begin of
@@ -122,14 +121,4 @@ func warm(b *testing.B, d *river.Dispatcher, all *sync.WaitGroup) {
 	}
 	all.Wait()
 	time.Sleep(500 * time.Millisecond)
-}
-
-func enqueueTx(t testing.TB, pool *pgxpool.Pool, d *river.Dispatcher, turnID string) {
-	t.Helper()
-	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		return d.Enqueue(t.Context(), tx, []store.Job{{TurnID: turnID}})
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }

@@ -47,7 +47,18 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{to: h.to.With(zap.Namespace(name))}
 }
 
-func field(a slog.Attr) zap.Field { return zap.Any(a.Key, a.Value.Resolve().Any()) }
+// field returns an attribute as a field; the attributes of a group are in it.
+func field(a slog.Attr) zap.Field {
+	value := a.Value.Resolve()
+	if value.Kind() != slog.KindGroup {
+		return zap.Any(a.Key, value.Any())
+	}
+	fields := make([]zap.Field, len(value.Group()))
+	for i, member := range value.Group() {
+		fields[i] = field(member)
+	}
+	return zap.Dict(a.Key, fields...)
+}
 
 func zapLevel(l slog.Level) zapcore.Level {
 	switch {

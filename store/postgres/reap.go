@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"

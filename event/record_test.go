@@ -1,0 +1,172 @@
+package event_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// heads are events whose heads are not everyday ones.
+func heads() []event.Event {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
+	return []event.Event{
+		{Seq: 1, Time: at, TurnID: "t1", SessionID: "s1"},
+		{Seq: 1<<64 - 1, Time: at.In(time.FixedZone("", -5400)), TurnID: "t/\"1\"\\", SessionID: "<ü&\u2028\x00\xff>"},
+		{},
+	}
+}
+
+func TestARecordIsWrittenAsItsEvent(t *testing.T) {
+	for _, ev := range heads() {
+		for _, data := range all() {
+			ev.Data = data
+			want, err := json.Marshal(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record, err := event.NewRecord(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := json.Marshal(record); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("the record is written as %s, %v, the event as %s", got, err, want)
+			}
+			if got, err := record.MarshalJSON(); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("the record is %s, %v, the event %s", got, err, want)
+			}
+			if record.Type != data.Type() || record.Terminal() != ev.Terminal() {
+				t.Errorf("the record of %s has type %s, terminal %t", data.Type(), record.Type, record.Terminal())
+			}
+		}
+	}
+}
+
+func TestARecordIsDecodedToItsEvent(t *testing.T) {
+	for _, data := range all() {
+		want := event.Event{Seq: 7, Time: time.Unix(1, 2).UTC(), TurnID: "t", SessionID: "s", Data: data}
+		record, err := event.NewRecord(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := record.Event()
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", data.Type(), err, diff)
+		}
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err = event.Decode(line)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s: %v %s", line, err, diff)
+		}
+	}
+}
+
+// TestEveryKindOfEventCanBeDecoded looks for the kinds in the source, so that
+// none is forgotten.
+func TestEveryKindOfEventCanBeDecoded(t *testing.T) {
+	source, err := os.ReadFile("data.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^\tType\w+\s+Type = "([a-z_]+)"$`).FindAllSubmatch(source, -1)
+	if len(found) != kindsOfEvents {
+		t.Errorf("the source has %d kinds of events, want %d", len(found), kindsOfEvents)
+	}
+	for _, m := range found {
+		record := event.Record{Type: event.Type(m[1]), Data: json.RawMessage(`{}`)}
+		ev, err := record.Event()
+		if err != nil || ev.Data.Type() != record.Type {
+			t.Errorf("%s is decoded to %#v, %v", m[1], ev.Data, err)
+		}
+	}
+}
+
+func TestWhatIsNoEventIsNotDecoded(t *testing.T) {
+	for _, text := range []string{``, `null!`, `[]`, `{"seq":-1,"event_type":"text_delta"}`, `{"event_type":"step_start","step":"x"}`, `{"event_type":"tool_call_ready","arguments":1,"id":2}`} {
+		if ev, err := event.Decode([]byte(text)); err == nil {
+			t.Errorf("%s is decoded to %+v", text, ev)
+		}
+	}
+	for _, text := range []string{`{}`, `{"event_type":"later"}`} {
+		_, err := event.Decode([]byte(text))
+		if _, ok := errors.AsType[*event.UnknownTypeError](err); !ok {
+			t.Errorf("%s gives %v", text, err)
+		}
+	}
+	if r, err := event.NewRecord(event.Event{}); err == nil {
+		t.Errorf("an event without data gives %+v", r)
+	}
+	if r, err := event.NewRecord(event.Event{Data: &event.ActivitySnapshot{Content: json.RawMessage(`{`)}}); err == nil {
+		t.Errorf("an event that has no JSON form gives %+v", r)
+	}
+}
+
+// FuzzDecode decodes what somebody else wrote: it never panics, and what it
+// accepts comes to the same when it is written and decoded again.
+func FuzzDecode(f *testing.F) {
+	golden, err := os.ReadFile(filepath.Join("testdata", "events.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range bytes.Lines(golden) {
+		f.Add(bytes.TrimSpace(line))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ev, err := event.Decode(data)
+		if err != nil {
+			return
+		}
+		once, err := ev.MarshalJSON()
+		if err != nil {
+			t.Fatalf("%s cannot be written again: %v", data, err)
+		}
+		again, err := event.Decode(once)
+		if err != nil {
+			t.Fatalf("%s, written as %s, cannot be decoded: %v", data, once, err)
+		}
+		record, err := event.NewRecord(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := record.MarshalJSON(); err != nil || !bytes.Equal(once, twice) {
+			t.Errorf("%s becomes %s and then %s, %v", data, once, twice, err)
+		}
+	})
+}
+
+func BenchmarkRecord(b *testing.B) {
+	ev := event.Event{Seq: 12345, Time: time.Now(), TurnID: "0198a1b2-0000-7000-8000-000000000000", SessionID: "0198a1b2-0000-7000-8000-000000000001", Data: &event.TextDelta{Delta: "some words"}}
+	record, err := event.NewRecord(ev)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("new", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = event.NewRecord(ev)
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = record.MarshalJSON()
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = record.Event()
+		}
+	})
+}

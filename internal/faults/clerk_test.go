@@ -1,0 +1,264 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins/permission"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The tools of the clerk.
+const (
+	// look is a read, put is idempotent, and pay must not be repeated. So must
+	// sign, about which a person is asked.
+	look = "look"
+	put  = "put"
+	pay  = "pay"
+	sign = "sign"
+	// hang says nothing until it is stopped, wait until its file is there, and
+	// die kills the process.
+	hang = "hang"
+	wait = "wait"
+	die  = "die"
+	// talk shows a lot.
+	talk = "talk"
+)
+
+// plan is what a turn is asked to do, as JSON in its one message.
+type plan struct {
+	// Turn is the id of the turn.
+	Turn string `json:"turn"`
+	// Steps lists the tools that the model calls, answer by answer.
+	Steps [][]string `json:"steps"`
+	// Pace is how long one thing takes at most.
+	Pace time.Duration `json:"pace"`
+	// File is what the tool wait waits for.
+	File string `json:"file,omitempty"`
+}
+
+func (p *plan) text() string {
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
+// callID names a call of a plan.
+func callID(step, i int) string { return fmt.Sprintf("c%d.%d", step, i) }
+
+// says is what the model says in a step, and at the end.
+func (p *plan) says(step int) string {
+	if step == len(p.Steps) {
+		return fmt.Sprintf("Turn %s is done.", p.Turn)
+	}
+	return fmt.Sprintf("Step %d of turn %s.", step+1, p.Turn)
+}
+
+// did is what a tool says of a call.
+func did(tool, key string) string { return tool + " did " + key }
+
+// clerk is a model that answers as the plan says that it was given last. What it
+// answers depends on nothing but the conversation.
+type clerk struct {
+	// working is told that a turn gets ahead.
+	working func(turnID string)
+}
+
+// Stream implements model.Executor.
+func (c clerk) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		c.working(req.TurnID)
+		p, step, err := read(req.Messages)
+		if err != nil {
+			yield(model.Event{}, &model.Error{Class: model.InvalidRequest, Message: err.Error()})
+			return
+		}
+		for i, ev := range answer(p, step) {
+			if !take(ctx, p.Pace, p.Turn, step, i) {
+				yield(model.Event{}, model.AsError(ctx.Err()))
+				return
+			}
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// read returns the plan of a conversation, and how many of its steps are done.
+func read(messages []model.Message) (*plan, int, error) {
+	steps := 0
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch messages[i].Role {
+		case model.RoleAssistant:
+			steps++
+		case model.RoleUser:
+			p := new(plan)
+			err := json.Unmarshal([]byte(messages[i].Text()), p)
+			return p, steps, err
+		}
+	}
+	return nil, 0, fmt.Errorf("there is no plan in %d messages", len(messages))
+}
+
+// answer is what the model streams in a step.
+func answer(p *plan, step int) []model.Event {
+	text := p.says(step)
+	events := []model.Event{{Type: model.EventText, Delta: text[:5]}, {Type: model.EventText, Delta: text[5:]}}
+	reason := model.FinishStop
+	if step < len(p.Steps) {
+		reason = model.FinishToolCalls
+		arguments, err := json.Marshal(map[string]any{"pace": p.Pace, "file": p.File})
+		if err != nil {
+			panic(err)
+		}
+		for i, tool := range p.Steps[step] {
+			events = append(events,
+				model.Event{Type: model.EventToolCallStart, Index: i, ID: callID(step, i), Name: tool},
+				model.Event{Type: model.EventToolCallEnd, Index: i, Delta: string(arguments)})
+		}
+	}
+	return append(events, model.Event{Type: model.EventFinish, Reason: reason, Usage: &model.Usage{Input: 10, Output: 5}})
+}
+
+// take spends a part of a pace that depends on what it is for. It is false when
+// ctx ended before.
+func take(ctx context.Context, pace time.Duration, what ...any) bool {
+	h := fnv.New32a()
+	fmt.Fprint(h, what...)
+	timer := time.NewTimer(pace * time.Duration(h.Sum32()%100) / 100)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// act is a tool that tells the witness of its calls.
+type act struct {
+	effect  tools.Effect
+	witness *witness
+	working func(turnID string)
+	do      func(ctx context.Context, call *tools.Call, pace time.Duration, file string) error
+}
+
+func (a *act) Descriptor() tools.Descriptor {
+	return tools.Descriptor{
+		Description: "for tests", Effect: a.effect,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"pace":{"type":"integer"},"file":{"type":"string"}}}`),
+	}
+}
+
+func (a *act) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	var args struct {
+		Pace time.Duration `json:"pace"`
+		File string        `json:"file"`
+	}
+	if err := json.Unmarshal(call.Arguments, &args); err != nil {
+		return tools.Result{}, err
+	}
+	a.witness.note(begins, call, a.effect)
+	a.working(call.TurnID)
+	if err := a.do(ctx, call, args.Pace, args.File); err != nil {
+		return tools.Result{}, err
+	}
+	a.witness.note(ends, call, a.effect)
+	return tools.TextResult(did(call.Tool, call.IdempotencyKey)), nil
+}
+
+// spend is what most tools do.
+func spend(ctx context.Context, call *tools.Call, pace time.Duration, _ string) error {
+	if !take(ctx, pace, call.IdempotencyKey) {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func untilStopped(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func untilThere(ctx context.Context, _ *tools.Call, _ time.Duration, file string) error {
+	return poll(ctx, func() bool {
+		_, err := os.Stat(file)
+		return err == nil
+	})
+}
+
+func killSelf(ctx context.Context, _ *tools.Call, _ time.Duration, _ string) error {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// The talk of the tool talk.
+const (
+	talkTimes = 20_000
+	talkSize  = 1 << 10
+)
+
+func chatter(ctx context.Context, call *tools.Call, _ time.Duration, _ string) error {
+	text := make([]byte, talkSize)
+	for i := range text {
+		text[i] = 'a' + byte(i%26)
+	}
+	for i := 0; i < talkTimes && ctx.Err() == nil; i++ {
+		call.Host.Progress(string(text))
+	}
+	return ctx.Err()
+}
+
+// poll asks again until something is so, or ctx ends.
+func poll(ctx context.Context, done func() bool) error {
+	again := time.NewTicker(2 * time.Millisecond)
+	defer again.Stop()
+	for !done() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// office returns a runtime with the agent clerk.
+func office(w *witness, working func(turnID string)) (*runtime.AgentRuntime, error) {
+	rounds := 0
+	b := builder.New().WithProvider("fake", clerk{working}).WithModel(spec.Model{ID: "clerk", ProviderID: "fake", UpstreamModel: "clerk"})
+	b.WithPlugin("permission", permission.New())
+	b.WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "clerk", MaxRounds: &rounds, PluginIDs: []string{"permission"}, Sections: spec.Sections{
+		permission.SectionKey: json.RawMessage(`{"default_behavior":"allow","rules":[{"tool":"sign","behavior":"ask"}]}`),
+	}})
+	for id, a := range map[string]act{
+		look: {effect: tools.Read, do: spend},
+		put:  {effect: tools.Idempotent, do: spend},
+		pay:  {effect: tools.Once, do: spend},
+		sign: {effect: tools.Once, do: spend},
+		hang: {effect: tools.Idempotent, do: untilStopped},
+		wait: {effect: tools.Idempotent, do: untilThere},
+		die:  {effect: tools.Idempotent, do: killSelf},
+		talk: {effect: tools.Read, do: chatter},
+	} {
+		a.witness, a.working = w, working
+		b.WithTool(id, &a)
+	}
+	return b.Build()
+}

@@ -1,0 +1,144 @@
+package faults_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os/signal"
+	"syscall"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
+
+// request is what the harness asks of a service. Each may be asked again when
+// nobody knows what became of it.
+type request struct {
+	ID int64 `json:"id"`
+	// Do is one of the names below.
+	Do      string `json:"do"`
+	Session string `json:"session,omitempty"`
+	Turn    string `json:"turn,omitempty"`
+	Text    string `json:"text,omitempty"`
+	// Target is an interaction, and Approve whether it is agreed to.
+	Target  string `json:"target,omitempty"`
+	Approve bool   `json:"approve,omitempty"`
+	// After is the seq behind which events are wanted.
+	After uint64 `json:"after,omitempty"`
+	// Size bounds the files that the process writes.
+	Size uint64 `json:"size,omitempty"`
+}
+
+// What is asked.
+const (
+	makeSession = "session"
+	makeTurn    = "turn"
+	cancelTurn  = "cancel"
+	answerIt    = "answer"
+	followTurn  = "follow"
+	limitFiles  = "limit"
+)
+
+// gateway is a way to a service: its own methods, or the pipe to a worker.
+type gateway interface {
+	// do carries out a request, and returns the state of its turn where there is
+	// one.
+	do(ctx context.Context, r request) (store.Status, error)
+	// follow returns the events of a turn behind a seq.
+	follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error]
+}
+
+// sighting is an event as somebody saw it.
+type sighting struct {
+	Turn string     `json:"turn"`
+	Seq  uint64     `json:"seq"`
+	Type event.Type `json:"type"`
+	// Data is the whole event, byte for byte.
+	Data []byte `json:"data"`
+}
+
+func sight(r *event.Record) (sighting, error) {
+	data, err := r.MarshalJSON()
+	return sighting{r.TurnID, r.Seq, r.Type, data}, err
+}
+
+// interaction returns the id of what the event asks for, if it does.
+func (s *sighting) interaction() (id string, ok bool) {
+	if s.Type != event.TypeInteractionRequest {
+		return "", false
+	}
+	var ev event.InteractionRequest
+	return ev.ID, json.Unmarshal(s.Data, &ev) == nil && ev.ID != ""
+}
+
+// direct is the gateway to a service of this process.
+type direct struct{ *runtime.Service }
+
+func (d direct) do(ctx context.Context, r request) (store.Status, error) {
+	switch r.Do {
+	case makeSession:
+		_, err := d.CreateSession(ctx, alice, runtime.CreateSession{ID: r.Session, AgentID: "clerk", IdempotencyKey: r.Session})
+		return "", err
+	case makeTurn:
+		return status(d.CreateTurn(ctx, alice, runtime.CreateTurn{
+			ID: r.Turn, SessionID: r.Session, IdempotencyKey: r.Turn, Input: []model.Message{model.User(r.Text)},
+		}))
+	case cancelTurn:
+		return status(d.CancelTurn(ctx, alice, r.Turn, "for the test"))
+	case answerIt:
+		_, err := d.ResolveInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
+		if errors.As(err, new(*store.StateError)) {
+			err = nil // the turn was cancelled
+		}
+		return "", err
+	case limitFiles:
+		return "", limit(r.Size)
+	default:
+		return "", fmt.Errorf("nobody can do %q", r.Do)
+	}
+}
+
+func status(t *runtime.StoredTurn, err error) (store.Status, error) {
+	if err != nil {
+		return "", err
+	}
+	return t.Status, nil
+}
+
+// decision is the answer to a question of the permission plugin.
+func decision(target string, approve bool) plugins.Resolution {
+	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: fmt.Appendf(nil, `{"approved":%t}`, approve)}
+}
+
+func (d direct) follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error] {
+	return func(yield func(sighting, error) bool) {
+		for record, err := range d.Events(ctx, alice, turnID, after) {
+			var s sighting
+			if err == nil {
+				s, err = sight(&record)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// limit bounds the files of this process. The signal of a write beyond is
+// ignored, so that the write has an error, as on a full disk.
+func limit(size uint64) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
+		return err
+	}
+	now.Cur = min(size, now.Max)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now)
+}

@@ -1,0 +1,117 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/dispatch/river"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
+	"go.uber.org/zap"
+)
+
+// The stores.
+const (
+	onSQLite   = "sqlite"
+	onPostgres = "postgres"
+)
+
+// place is where a service is, and how it is set. It travels to the worker
+// processes as JSON.
+type place struct {
+	Driver string `json:"driver"`
+	DSN    string `json:"dsn"`
+	// Witness is the path of what the tools write.
+	Witness string `json:"witness"`
+	// Lease and Strikes are those of the service.
+	Lease   time.Duration `json:"lease,omitempty"`
+	Strikes int           `json:"strikes,omitempty"`
+	// Log is the path of the log; empty drops it.
+	Log string `json:"log,omitempty"`
+}
+
+// plenty are strikes that no turn reaches whose worker is killed by chance.
+const plenty = 1 << 20
+
+// engine is a service with all that it is made of.
+type engine struct {
+	*runtime.Service
+	stop []func() // in this order
+}
+
+// change is what a test changes of a service.
+type change func(*runtime.ServiceSettings)
+
+// open makes a service, which does not work before Start.
+func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID string), changes ...change) (*engine, error) {
+	w, err := openWitness(p.Witness)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{stop: []func(){w.close}}
+	rt, err := office(w, working)
+	if err != nil {
+		return nil, err
+	}
+	settings := runtime.ServiceSettings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, Logger: logger}
+	kept, queue, bell, err := p.open(ctx, logger)
+	if err != nil {
+		return nil, err
+	}
+	settings.Store, settings.Dispatcher, settings.Bell = kept, queue, bell
+	for _, c := range changes {
+		c(&settings)
+	}
+	e.Service = runtime.NewService(settings)
+	e.stop = []func(){e.Service.Close, func() { _ = kept.Close() }, w.close}
+	return e, nil
+}
+
+// open opens the store of a place with what belongs to it.
+func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, dispatch.Dispatcher, dispatch.Bell, error) {
+	settings := store.Settings{DSN: p.DSN, Logger: logger}
+	if p.Driver == onSQLite {
+		kept, err := sqlite.Open(ctx, settings)
+		return kept, local.New(local.Settings{Logger: logger}), local.NewBell(), err
+	}
+	kept, err := postgres.Open(ctx, settings)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	queue, err := river.New(kept.Pool(), river.Settings{Logger: logger})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, kept.Close())
+	}
+	return kept, queue, kept.Bell(), nil
+}
+
+func (e *engine) close() {
+	for _, stop := range e.stop {
+		stop()
+	}
+}
+
+// migrate makes the tables of a place.
+func (p *place) migrate(ctx context.Context) error {
+	if p.Driver != onPostgres {
+		return nil
+	}
+	if _, err := postgres.Migrate(ctx, store.Settings{DSN: p.DSN}); err != nil {
+		return err
+	}
+	kept, err := postgres.Open(ctx, store.Settings{DSN: p.DSN})
+	if err != nil {
+		return err
+	}
+	_, err = river.Migrate(ctx, kept.Pool())
+	if err = errors.Join(err, kept.Close()); err != nil {
+		return fmt.Errorf("migrate the place: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package faults_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// What a tool tells the witness.
+const (
+	begins = "begin"
+	ends   = "end"
+)
+
+// mark is one thing that a tool did.
+type mark struct {
+	What   string       `json:"what"`
+	PID    int          `json:"pid"`
+	Turn   string       `json:"turn"`
+	Call   string       `json:"call"`
+	Key    string       `json:"key"`
+	Effect tools.Effect `json:"effect"`
+}
+
+// witness writes down what tools do, past everything that is tested: each mark
+// is one write to a file that all processes append to. That stands the death of
+// a process.
+type witness struct{ file *os.File }
+
+func openWitness(path string) (*witness, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the witness: %w", err)
+	}
+	return &witness{file}, nil
+}
+
+// note panics where it cannot write: what the tests say would be wrong.
+func (w *witness) note(what string, call *tools.Call, effect tools.Effect) {
+	line, err := json.Marshal(mark{What: what, PID: os.Getpid(), Turn: call.TurnID, Call: call.ID, Key: call.IdempotencyKey, Effect: effect})
+	if err == nil {
+		_, err = w.file.Write(append(line, '\n'))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the witness cannot write:", err)
+		os.Exit(3)
+	}
+}
+
+func (w *witness) close() { _ = w.file.Close() }
+
+// readWitness returns what was written down.
+func readWitness(t testing.TB, path string) []mark {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var marks []mark
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var m mark
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			t.Fatalf("read the witness: %v: %s", err, lines.Text())
+		}
+		marks = append(marks, m)
+	}
+	return marks
+}

@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+const (
+	// maxGroup is how many commits share a transaction, and maxGroupBytes how
+	// much they hold together, so that one does not grow without bounds.
+	maxGroup      = 512
+	maxGroupBytes = 8 << 20
+)
+
+// Commit appends to a turn, and changes its state. It waits for the transaction
+// that takes it along with the commits of other turns. When the connection is
+// lost it goes on trying for ten seconds; a commit is made once, or not at all.
+//
+// It returns early when ctx ends before its transaction has begun. Later than
+// that it waits until it is certain what became of the commit.
+func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
+	if err := s.commits.commit(ctx, c); err != nil {
+		return wrap("commit to turn", c.TurnID, err)
+	}
+	return nil
+}
+
+// pending is a commit that waits for its transaction.
+type pending struct {
+	*store.Commit
+	ctx context.Context //nolint:containedctx // it is that of the caller who waits
+	// taken tells that the writer has it: it can no longer be taken back.
+	taken bool
+	done  chan error
+}
+
+// size is about how much the commit holds.
+func (p *pending) size() int {
+	n := len(p.State)
+	for i := range p.Events {
+		n += len(p.Events[i].Data)
+	}
+	for _, m := range p.Messages {
+		n += len(m)
+	}
+	for i := range p.Journal {
+		n += len(p.Journal[i].Entry) + len(p.Journal[i].Result)
+	}
+	for _, a := range p.Artifacts {
+		n += len(a.Data)
+	}
+	return n
+}
+
+// committer collects the commits of a process and hands them to its one writer,
+// group by group: while one group is written, the next collects.
+type committer struct {
+	store *Store
+
+	mu      sync.Mutex
+	waiting []*pending
+	closed  bool
+	// wake has room for one: the writer looks for all there are.
+	wake chan struct{}
+	// done is closed when the writer has ended.
+	done chan struct{}
+}
+
+func newCommitter(s *Store) *committer {
+	c := &committer{store: s, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go c.write()
+	return c
+}
+
+// commit waits until a commit was made or refused.
+func (c *committer) commit(ctx context.Context, commit *store.Commit) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := &pending{Commit: commit, ctx: ctx, done: make(chan error, 1)}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return ErrClosed
+	}
+	c.waiting = append(c.waiting, p)
+	c.mu.Unlock()
+	c.poke()
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+	}
+	if c.takeBack(p) {
+		return ctx.Err()
+	}
+	return <-p.done
+}
+
+// takeBack removes a commit unless the writer has it.
+func (c *committer) takeBack(p *pending) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.taken {
+		return false
+	}
+	for i := range c.waiting {
+		if c.waiting[i] == p {
+			c.waiting = append(c.waiting[:i], c.waiting[i+1:]...)
+			break
+		}
+	}
+	return true
+}
+
+func (c *committer) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write is the writer: it writes group after group until the committer is closed
+// and nothing waits.
+func (c *committer) write() {
+	defer close(c.done)
+	for {
+		group, closed := c.next()
+		switch {
+		case len(group) > 0:
+			c.store.writeGroup(group)
+		case closed:
+			return
+		default:
+			<-c.wake
+		}
+	}
+}
+
+// next takes the next group.
+func (c *committer) next() (group []*pending, closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := 0
+	for _, p := range c.waiting {
+		if len(group) == maxGroup || size > maxGroupBytes {
+			break
+		}
+		p.taken = true
+		size += p.size()
+		group = append(group, p)
+	}
+	rest := copy(c.waiting, c.waiting[len(group):])
+	clear(c.waiting[rest:])
+	c.waiting = c.waiting[:rest]
+	return group, c.closed
+}
+
+// close refuses new commits and waits for those that are there.
+func (c *committer) close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.poke()
+	<-c.done
+}
+
+// gapError says that the events of a commit do not follow on those of its turn.
+func gapError(want, got uint64) error {
+	return fmt.Errorf("its events go on with seq %d, and the turn with %d", got, want)
+}

@@ -1,0 +1,236 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+)
+
+// group is what the commits of one transaction come to: they are folded, one
+// after the other, into the rows of their turns and into lists of new rows.
+type group struct {
+	store   *Store
+	commits []*pending
+	// refused says which commits change nothing, and why.
+	refused []error
+	// transaction is the name of the database's transaction.
+	transaction string
+
+	turns     map[string]*turnChange
+	events    events
+	messages  messages
+	journal   journal
+	artifacts []db.InsertArtifactParams
+	snapshots []db.InsertSnapshotParams
+	asked     []db.InsertInteractionParams
+	jobs      []store.Job
+	// now is the latest of the commits' times.
+	now time.Time
+}
+
+// turnChange is the row of a turn that is locked, as the commits so far leave
+// it.
+type turnChange struct {
+	db.LockTurnsRow
+	changed bool
+	at      time.Time
+	state   []byte
+	finish  *store.Finish
+	// answered are the ids of the interactions that are no longer pending.
+	answered []string
+}
+
+// newGroup returns a group of commits, of which some are refused from the start.
+func newGroup(s *Store, commits []*pending, refused []error) *group {
+	return &group{store: s, commits: commits, refused: slices.Clone(refused), turns: make(map[string]*turnChange, len(commits))}
+}
+
+func (t *turnChange) owner() store.Owner { return store.Owner{Tenant: t.Tenant, Subject: t.Subject} }
+
+// fold adds a commit, or returns why it is refused.
+func (g *group) fold(c *pending) error {
+	t := g.turns[c.TurnID]
+	if t == nil || t.Status != string(store.Running) || t.Fence != c.Fence {
+		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
+	}
+	for i := range c.Events {
+		if want := uint64(t.Seq) + uint64(i) + 1; c.Events[i].Seq != want {
+			return gapError(want, c.Events[i].Seq)
+		}
+	}
+	t.changed, t.at = true, c.Now
+	if c.Now.After(g.now) {
+		g.now = c.Now
+	}
+	g.add(t, c)
+	switch {
+	case c.Finish != nil:
+		g.finish(t, c)
+	case c.Suspend != nil:
+		g.suspend(t, c)
+	case c.Yield:
+		// It keeps its tenant's room: it goes on at once.
+		t.Status = string(store.Pending)
+		g.jobs = append(g.jobs, store.Job{TurnID: t.ID})
+	}
+	return nil
+}
+
+// add adds what a commit appends.
+func (g *group) add(t *turnChange, c *pending) {
+	for i := range c.Events {
+		t.Seq++
+		g.events.add(t.ID, c.Events[i].SessionID, t.Seq, &c.Events[i])
+	}
+	if c.State != nil {
+		t.state, t.Steps, t.Strikes = c.State, c.Steps, 0
+	}
+	g.messages.add(t.ID, t.Messages, c.Messages)
+	t.Messages += len(c.Messages)
+	for i := range c.Journal {
+		g.journal.add(t.ID, &c.Journal[i])
+	}
+	for _, a := range c.Artifacts {
+		g.artifacts = append(g.artifacts, rowOfArtifact(a, t.SessionID, t.ID, t.owner()))
+	}
+}
+
+func (g *group) finish(t *turnChange, c *pending) {
+	t.Status, t.Admitted, t.finish = string(c.Finish.Status), false, c.Finish
+	t.Steps, t.state = max(t.Steps, c.Steps), nil
+	if c.Finish.Snapshot != nil {
+		g.snapshots = append(g.snapshots, rowOfSnapshot(c.Finish.Snapshot, t.SessionID, t.ID, t.owner()))
+	}
+}
+
+func (g *group) suspend(t *turnChange, c *pending) {
+	for _, i := range c.Suspend.Asked {
+		g.asked = append(g.asked, db.InsertInteractionParams{
+			TurnID: t.ID, ID: i.ID, SessionID: t.SessionID, Tenant: t.Tenant, Subject: t.Subject, Action: i.Action,
+			Request: i.Request, CreatedAt: instant.Time(i.CreatedAt), ExpiresAt: instant.Time(i.ExpiresAt),
+		})
+	}
+	if slices.ContainsFunc(c.Suspend.Open, func(id string) bool { return slices.Contains(t.answered, id) }) {
+		t.Status = string(store.Pending)
+		g.jobs = append(g.jobs, store.Job{TurnID: t.ID})
+		return
+	}
+	t.Status, t.Admitted = string(store.Waiting), false
+}
+
+// journal collects the columns of tool calls, each key of a turn once.
+type journal struct {
+	db.WriteJournalParams
+	place map[[2]string]int
+}
+
+func (j *journal) add(turnID string, r *store.JournalRow) {
+	key := [2]string{turnID, r.Key}
+	if i, ok := j.place[key]; ok {
+		j.Entries[i], j.Results[i] = r.Entry, r.Result
+		return
+	}
+	if j.place == nil {
+		j.place = make(map[[2]string]int)
+	}
+	j.place[key] = len(j.Keys)
+	j.TurnIds, j.Keys = append(j.TurnIds, turnID), append(j.Keys, r.Key)
+	j.Entries, j.Results = append(j.Entries, r.Entry), append(j.Results, r.Result)
+}
+
+// queue queues the statements of a group, each for all of its commits.
+func (g *group) queue(ctx context.Context, p *pipeline, found *[]due) error {
+	var (
+		turns  db.WriteTurnsParams
+		states db.WriteStatesParams
+		errs   []error
+	)
+	q := p.queries()
+	changed := g.order()
+	for _, t := range changed {
+		turns.Ids, turns.Statuses = append(turns.Ids, t.ID), append(turns.Statuses, t.Status)
+		turns.Seqs, turns.Steps = append(turns.Seqs, t.Seq), append(turns.Steps, t.Steps)
+		turns.Strikes, turns.Messages = append(turns.Strikes, t.Strikes), append(turns.Messages, t.Messages)
+		turns.Admitted, turns.Ats = append(turns.Admitted, t.Admitted), append(turns.Ats, instant.Time(t.at))
+		if t.state != nil {
+			states.TurnIds, states.Bodies = append(states.TurnIds, t.ID), append(states.Bodies, t.state)
+		}
+	}
+	if len(turns.Ids) > 0 {
+		errs = append(errs, q.WriteTurns(ctx, turns))
+	}
+	if len(g.events.Seqs) > 0 {
+		errs = append(errs, q.InsertEvents(ctx, g.events.InsertEventsParams))
+	}
+	if len(g.messages.Ns) > 0 {
+		errs = append(errs, q.InsertMessages(ctx, g.messages.InsertMessagesParams))
+	}
+	if len(g.journal.Keys) > 0 {
+		errs = append(errs, q.WriteJournal(ctx, g.journal.WriteJournalParams))
+	}
+	if len(states.TurnIds) > 0 {
+		errs = append(errs, q.WriteStates(ctx, states))
+	}
+	for i := range g.artifacts {
+		errs = append(errs, q.InsertArtifact(ctx, g.artifacts[i]))
+	}
+	for i := range g.asked {
+		errs = append(errs, q.InsertInteraction(ctx, g.asked[i]))
+	}
+	errs = append(errs, g.queueEnds(ctx, q, changed))
+	g.queueAdmission(p, changed, found)
+	return errors.Join(errs...)
+}
+
+// queueEnds queues what the ends of turns change.
+func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnChange) error {
+	var (
+		turns    db.FinishTurnsParams
+		sessions db.EndedInSessionsParams
+		errs     []error
+	)
+	for _, t := range changed {
+		if t.finish == nil {
+			continue
+		}
+		tip := ""
+		if t.finish.Snapshot != nil {
+			tip = t.finish.Snapshot.ID
+		}
+		turns.Ids, turns.Results = append(turns.Ids, t.ID), append(turns.Results, t.finish.Result)
+		sessions.Ids, sessions.Tips = append(sessions.Ids, t.SessionID), append(sessions.Tips, tip)
+		sessions.Ats = append(sessions.Ats, instant.Time(t.at))
+	}
+	if len(turns.Ids) == 0 {
+		return nil
+	}
+	for i := range g.snapshots {
+		errs = append(errs, q.InsertSnapshot(ctx, g.snapshots[i]))
+	}
+	errs = append(errs,
+		q.FinishTurns(ctx, turns),
+		q.CancelInteractions(ctx, turns.Ids),
+		q.DeleteStates(ctx, turns.Ids),
+		q.EndedInSessions(ctx, sessions),
+	)
+	return errors.Join(errs...)
+}
+
+// queueAdmission queues the admission of what the turns that left make room for.
+func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]due) {
+	var tenants, sessions []string
+	for _, t := range changed {
+		if t.finish != nil || t.Status == string(store.Waiting) {
+			tenants = append(tenants, t.Tenant)
+		}
+		if t.finish != nil {
+			sessions = append(sessions, t.SessionID)
+		}
+	}
+	g.store.admit(p, distinct(tenants), sessions, g.now, found)
+}

@@ -1,0 +1,260 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/zap"
+)
+
+const (
+	// patience is how long a group goes on trying to reach the database.
+	patience = 10 * time.Second
+	// firstPause and longestPause lie between two tries.
+	firstPause   = 20 * time.Millisecond
+	longestPause = 500 * time.Millisecond
+)
+
+// writeGroup makes a group of commits and tells each caller what became of it.
+// When the group fails as a whole, each is made alone, so that only the culprit
+// fails.
+func (s *Store) writeGroup(group []*pending) {
+	refused, err := s.tryGroup(group)
+	switch {
+	case err == nil:
+		for i, p := range group {
+			p.done <- refused[i]
+		}
+	case len(group) == 1 || unreachable(err):
+		for _, p := range group {
+			p.done <- named(err, p.TurnID)
+		}
+	default:
+		for i := range group {
+			s.writeGroup(group[i : i+1])
+		}
+	}
+}
+
+// unreachableError says that the database was not reached in time. Trying the
+// commits one by one would not help.
+type unreachableError struct {
+	cause error
+	// unknown tells that the last transaction may have been made.
+	unknown bool
+}
+
+// Error returns the cause.
+func (e *unreachableError) Error() string { return e.cause.Error() }
+
+// Unwrap returns the cause.
+func (e *unreachableError) Unwrap() error { return e.cause }
+
+func unreachable(err error) bool {
+	_, ok := errors.AsType[*unreachableError](err)
+	return ok
+}
+
+// named returns the error of a group as that of one of its commits.
+func named(err error, turnID string) error {
+	lost, ok := errors.AsType[*unreachableError](err)
+	switch {
+	case !ok:
+		return err
+	case lost.unknown:
+		return &UnknownOutcomeError{TurnID: turnID, Cause: lost.cause}
+	default:
+		return lost.cause
+	}
+}
+
+// tryGroup makes a group in one transaction. It runs it again when it lost
+// against another transaction, and while the database cannot be reached. The
+// refusals go by the group; a commit whose caller gave up between two tries is
+// refused.
+func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	gone := make([]error, len(group))
+	pause, lost := firstPause, 0
+	for !allGone(gone) {
+		g := newGroup(s, group, gone)
+		err := s.attempt(ctx, g)
+		if err == nil {
+			return g.refused, nil
+		}
+		again, ok := errors.AsType[*unreachableError](err)
+		switch {
+		case conflicts(err) && lost < maxConflicts:
+			lost++
+			continue
+		case !ok:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, err
+		}
+		s.logger.Warn("commits wait for PostgreSQL", zap.Int("commits", len(group)), zap.Error(again.cause))
+		if !wait(ctx, pause) {
+			return nil, err
+		}
+		pause = min(2*pause, longestPause)
+		for i, p := range group {
+			gone[i] = p.ctx.Err()
+		}
+	}
+	return gone, nil
+}
+
+// allGone reports whether no caller waits any more.
+func allGone(gone []error) bool { return !slices.Contains(gone, nil) }
+
+// attempt runs the transaction of a group once. It returns an *unreachableError
+// when the connection was lost and nothing was changed, or when nobody can say.
+func (s *Store) attempt(ctx context.Context, g *group) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		if disconnected(err, nil) || ctx.Err() != nil {
+			err = &unreachableError{cause: err}
+		}
+		return err
+	}
+	defer conn.Release()
+	tx, err := conn.Begin(ctx)
+	if err == nil {
+		err = g.write(ctx, tx)
+	}
+	if err != nil {
+		if tx != nil {
+			_ = tx.Rollback(ctx) // a connection that was lost has no transaction
+		}
+		if disconnected(err, conn.Conn()) {
+			err = &unreachableError{cause: err}
+		}
+		return err
+	}
+	err = tx.Commit(ctx)
+	if err != nil && disconnected(err, conn.Conn()) {
+		return s.makeCertain(ctx, g.transaction, err)
+	}
+	return err
+}
+
+// makeCertain asks what became of a transaction whose end was not heard. It
+// returns nil when it was made, and an *unreachableError otherwise.
+func (s *Store) makeCertain(ctx context.Context, transaction string, cause error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		status, err := s.queries.TransactionStatus(ctx, transaction)
+		switch {
+		case err != nil:
+			cause = errors.Join(cause, err)
+		case status == "committed":
+			return nil
+		case status == "aborted":
+			return &unreachableError{cause: cause}
+		}
+		// In progress: its connection has not been missed yet.
+		if !wait(ctx, pause) {
+			return &unreachableError{cause: cause, unknown: true}
+		}
+	}
+}
+
+// wait waits for a while and reports whether ctx is still there.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// write makes the changes of a group in a transaction.
+func (g *group) write(ctx context.Context, tx pgx.Tx) error {
+	if err := g.lock(ctx, tx); err != nil {
+		return err
+	}
+	for i, p := range g.commits {
+		if g.refused[i] == nil {
+			g.refused[i] = g.fold(p)
+		}
+	}
+	var (
+		p     pipeline
+		found []due
+	)
+	if err := g.queue(ctx, &p, &found); err != nil {
+		return err
+	}
+	if err := p.send(ctx, tx); err != nil {
+		return err
+	}
+	return g.store.enqueue(ctx, tx, append(g.jobs, jobsOf(found)...))
+}
+
+// lock locks the turns of a group, and with those that end or begin to wait the
+// sessions and tenants that this makes room in. It learns by what name the
+// transaction can be asked for.
+func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
+	var (
+		p        pipeline
+		ids      []string
+		leaving  []string
+		waiting  []string
+		rows     []db.LockTurnsRow
+		answered []db.AnsweredInteractionsRow
+		names    []string
+	)
+	for _, c := range g.commits {
+		ids = append(ids, c.TurnID)
+		if c.Finish != nil || c.Suspend != nil {
+			leaving = append(leaving, c.TurnID)
+		}
+		if c.Suspend != nil {
+			waiting = append(waiting, c.TurnID)
+		}
+	}
+	if len(leaving) > 0 {
+		g.store.lockTenants(ctx, &p, leaving...)
+		if err := p.queries().LockSessionsOfTurns(ctx, leaving); err != nil {
+			return err
+		}
+	}
+	collect(&p, &rows, db.LockTurns, distinct(ids))
+	if len(waiting) > 0 {
+		collect(&p, &answered, db.AnsweredInteractions, waiting)
+	}
+	scalars(&p, &names, db.TransactionID)
+	if err := p.send(ctx, tx); err != nil {
+		return err
+	}
+	g.transaction = names[0]
+	for i := range rows {
+		g.turns[rows[i].ID] = &turnChange{LockTurnsRow: rows[i]}
+	}
+	for _, a := range answered {
+		if t := g.turns[a.TurnID]; t != nil {
+			t.answered = append(t.answered, a.ID)
+		}
+	}
+	return nil
+}
+
+// order returns the turns that were changed, by id.
+func (g *group) order() []*turnChange {
+	var list []*turnChange
+	for _, t := range g.turns {
+		if t.changed {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *turnChange) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
