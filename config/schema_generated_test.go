@@ -177,7 +177,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
 		"must be more than", "JSON Schema written as an object",
-		"dsn ", "lease is", "time_zone cannot be", "cron ", "prompt is missing",
+		"dsn is", "dsn must be the path", "dsn says", "lease is", "time_zone cannot be", "cron \"", "prompt is empty",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true

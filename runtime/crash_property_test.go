@@ -21,6 +21,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -91,7 +92,7 @@ var seen = plugins.NewKey[map[string]int]("test.seen", plugins.ScopeSession)
 var witness = plugin(func(r *plugins.Registrar) {
 	r.StateKey(seen)
 	for _, phase := range plugins.Phases() {
-		if phase == plugins.ToolGate {
+		if phase == plugins.ToolGate || phase == plugins.RunEnd { // a turn that waits ends each time
 			continue
 		}
 		r.Hook(phase, func(_ context.Context, p *plugins.PhaseContext) error {
@@ -176,9 +177,11 @@ var errDied = errors.New("the process died")
 type disk struct {
 	state []byte
 	rows  [][2][]byte
-	lives int
-	keeps bool
-	dead  bool
+	// log are the events that were kept, behind which pending are to be.
+	log, pending []event.Event
+	lives        int
+	keeps        bool
+	dead         bool
 }
 
 // write reports whether something is to be kept.
@@ -189,10 +192,16 @@ func (d *disk) write() bool {
 	d.lives--
 	if d.lives == 0 {
 		d.dead = true
-		return d.keeps
+		if !d.keeps {
+			return false
+		}
 	}
+	d.log, d.pending = append(d.log, d.pending...), nil
 	return true
 }
+
+// Emit takes in an event, which is kept with what is kept next.
+func (d *disk) Emit(ev event.Event) { d.pending = append(d.pending, ev) }
 
 func (d *disk) Begin(_ context.Context, s *backend.State) (err error) {
 	if d.write() {
@@ -244,19 +253,14 @@ func (d *disk) recovered(t *rapid.T) *backend.State {
 // lived is what a turn came to.
 type lived struct {
 	*runtime.Result
-	err   error
-	steps map[int]int
+	err error
+	log []event.Event
 }
 
 // lives runs the turn to its end, through a number of deaths.
 func (m *mortal) lives(t *rapid.T, deaths []int, keeps bool) lived {
 	rt, d := m.runtime(t), &disk{keeps: keeps}
-	out := lived{steps: make(map[int]int)}
-	sink := event.SinkFunc(func(ev event.Event) {
-		if step, ok := ev.Data.(*event.StepEnd); ok && !d.dead {
-			out.steps[step.Step]++
-		}
-	})
+	var out lived
 	for range 200 {
 		req := runtime.Prompt("a", "go")
 		req.TurnID, req.Indeterminate, req.Journal, req.Checkpoint = "turn", m.policy, d, d.Begin
@@ -266,11 +270,11 @@ func (m *mortal) lives(t *rapid.T, deaths []int, keeps bool) lived {
 				req.Resolutions = append(req.Resolutions, yes(ticket.ID))
 			}
 		}
-		d.lives, d.dead = 0, false
+		d.lives, d.dead, d.pending = 0, false, nil
 		if len(deaths) > 0 {
 			d.lives, deaths = deaths[0], deaths[1:]
 		}
-		out.Result, out.err = rt.Run(context.Background(), req, sink)
+		out.Result, out.err = rt.Run(context.Background(), req, d)
 		switch {
 		case out.Result == nil:
 			t.Fatal(out.err)
@@ -287,6 +291,7 @@ func (m *mortal) lives(t *rapid.T, deaths []int, keeps bool) lived {
 				}
 			}
 		default:
+			out.log = append(d.log, d.pending...)
 			return out
 		}
 	}
@@ -328,16 +333,14 @@ func (l *lived) comparable(t *rapid.T, unknown map[string]bool) string {
 	if err := json.Unmarshal(l.Custom, &custom); err != nil {
 		t.Fatal(err)
 	}
-	var counts struct{ AfterInference, StepEnd, RunEnd, BeforeToolExecute, AfterToolExecute int }
+	var counts struct{ AfterInference, StepEnd, BeforeToolExecute, AfterToolExecute int }
 	if err := json.Unmarshal(l.Session["test.seen"], &counts); err != nil {
 		t.Fatal(err)
 	}
 	usage := l.Usage
 	if len(unknown) > 0 {
 		counts.BeforeToolExecute, counts.AfterToolExecute, usage = 0, 0, model.Usage{}
-		for id := range unknown {
-			delete(custom, id)
-		}
+		maps.DeleteFunc(custom, func(name string, _ bool) bool { return unknown[name] || strings.Contains(name, "ToolExecute") })
 	}
 	text := ""
 	if l.err != nil {
@@ -368,11 +371,7 @@ func TestATurnComesToTheSameWhereverItsProcessDies(t *testing.T) {
 				t.Errorf("call %s was executed %d times", key, n)
 			}
 		}
-		for step, n := range died.steps {
-			if n > 1 {
-				t.Errorf("step %d ended %d times", step, n)
-			}
-		}
+		checkKept(t, &died)
 		unknown := died.unknown()
 		if diff := cmp.Diff(whole.comparable(t, unknown), died.comparable(t, unknown)); diff != "" {
 			t.Errorf("after a death it comes to something else (-whole +died):\n%s", diff)
@@ -380,3 +379,69 @@ func TestATurnComesToTheSameWhereverItsProcessDies(t *testing.T) {
 	})
 }
 
+// checkKept looks whether each step and each call is in the log once, but for
+// what was done again, and whether the patches lead to the custom state.
+func checkKept(t *rapid.T, l *lived) {
+	ended, ready, done := make(map[int]int), make(map[string]int), make(map[string]int)
+	once, document := make(map[string]bool), `{"found":true}`
+	for i := range l.Journal {
+		once[l.Journal[i].CallID] = l.Journal[i].Effect == tools.Once
+	}
+	for i := range l.log {
+		switch d := l.log[i].Data.(type) {
+		case *event.RunStart:
+			document = `{"found":true}`
+			maps.DeleteFunc(done, func(id string, _ int) bool { return !once[id] }) // it may be executed again
+		case *event.StepStart:
+			ended[d.Step] = 0 // it may be run again
+		case *event.StepEnd:
+			ended[d.Step]++
+		case *event.ToolCallReady:
+			ready[d.ID], done[d.ID] = 1, 0
+		case *event.ToolCallDone:
+			done[d.ID]++
+		case *event.CustomPatch:
+			document = patched(t, document, d)
+		}
+	}
+	for step, n := range ended {
+		if n != 1 {
+			t.Errorf("step %d ended %d times", step, n)
+		}
+	}
+	for id, n := range done {
+		if n != 1 || ready[id] != 1 {
+			t.Errorf("call %s was done %d times", id, n)
+		}
+	}
+	if l.Status == event.StatusSucceeded && !sameDocument(t, document, string(l.Custom)) {
+		t.Errorf("the patches lead to %s, the state is %s", document, l.Custom)
+	}
+}
+
+// patched applies a patch as a reader of the events does.
+func patched(t fataler, document string, d *event.CustomPatch) string {
+	t.Helper()
+	text, err := json.Marshal(d.Patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := patch.Apply([]byte(document))
+	if err != nil {
+		t.Fatal("apply", string(text), "to", document, err)
+	}
+	return string(out)
+}
+
+func sameDocument(t fataler, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {
+		t.Fatal(err)
+	}
+	return cmp.Equal(x, y)
+}

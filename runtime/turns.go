@@ -47,6 +47,9 @@ type CreateTurn struct {
 	// SnapshotID makes the turn go on from an earlier snapshot of the session,
 	// instead of the latest.
 	SnapshotID string
+	// FromStart makes it go on from nothing: the model sees none of what was said
+	// before.
+	FromStart bool
 	// OnBusy says what becomes of the turn when the session has a live one.
 	OnBusy BusyPolicy
 	// NotBefore is when the turn is due; zero is at once.
@@ -167,7 +170,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	return &store.NewTurn{Key: key, Input: input, Reject: req.OnBusy == RejectBusy, Turn: store.Turn{
 		ID: id, SessionID: session.ID, Owner: session.Owner, AgentID: agent, Request: request, Metadata: req.Metadata,
-		Background: req.Background, SnapshotID: s.NewID(), ParentSnapshotID: req.SnapshotID,
+		Background: req.Background, SnapshotID: s.NewID(), ParentSnapshotID: req.SnapshotID, FromStart: req.FromStart,
 		CreatedAt: s.now(), NotBefore: req.NotBefore.UTC().Truncate(time.Microsecond),
 	}}, nil
 }
@@ -185,6 +188,9 @@ func checkTurn(req *CreateTurn) error {
 		if role := req.Input[i].Role; role != model.RoleUser && role != model.RoleSystem {
 			return &InvalidError{fmt.Sprintf("input[%d].role", i), fmt.Sprintf("%q is none of user, system: what a model or tool said is not input", role)}
 		}
+	}
+	if req.FromStart && req.SnapshotID != "" {
+		return &InvalidError{"snapshot_id", "a turn that goes on from nothing goes on from no snapshot"}
 	}
 	if err := checkID("id", req.ID); err != nil {
 		return err

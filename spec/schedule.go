@@ -41,7 +41,9 @@ func (s *Schedule) Owner() (tenant, subject string) {
 func (s *Schedule) Validate() diag.List {
 	list := required("cron", s.Cron)
 	list = append(list, required("agent", s.Agent)...)
-	list = append(list, required("prompt", strings.TrimSpace(string(s.Prompt)))...)
+	if strings.TrimSpace(string(s.Prompt)) == "" {
+		list = append(list, diag.New(diag.MissingField, "prompt", "prompt is empty"))
+	}
 	if s.Session != "" {
 		list = append(list, CheckID("session", "session", s.Session)...)
 	}

@@ -102,8 +102,8 @@ func TestScheduleValidate(t *testing.T) {
 		want     []string
 	}{
 		"the least": {spec.Schedule{Cron: "@daily", Agent: "a", Prompt: "x"}, nil},
-		"nothing":   {spec.Schedule{}, []string{"missing-field cron: cron is missing", "missing-field agent: agent is missing", "missing-field prompt: prompt is missing"}},
-		"blanks":    {spec.Schedule{Cron: "@daily", Agent: "a", Prompt: " \n"}, []string{"missing-field prompt: prompt is missing"}},
+		"nothing":   {spec.Schedule{}, []string{"missing-field cron: cron is missing", "missing-field agent: agent is missing", "missing-field prompt: prompt is empty"}},
+		"blanks":    {spec.Schedule{Cron: "@daily", Agent: "a", Prompt: " \n"}, []string{"missing-field prompt: prompt is empty"}},
 		"a session": {spec.Schedule{Cron: "@daily", Agent: "a", Prompt: "x", Session: "a/b"}, []string{`invalid-id session: session id "a/b" is not allowed`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TEAM", team)
 			// The race detector keeps a process from ending for a second.
 			env.Setenv("GORACE", "atexit_sleep_ms=10")
+			env.Values[daemons{}] = newDaemons(env)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -67,6 +68,12 @@ func TestScripts(t *testing.T) {
 			"mask":   mask,
 			"events": events,
 			"absent": absent,
+
+			"serving":  serving,
+			"ends":     ends,
+			"until":    until,
+			"keep":     keep,
+			"database": database(t),
 		},
 	})
 }
@@ -98,6 +105,10 @@ var unstable = []struct {
 	{regexp.MustCompile(`"time":"[^"]*"`), `"time":"TIME"`},
 	{regexp.MustCompile(`"duration_ms":\d+`), `"duration_ms":0`},
 	{regexp.MustCompile(`\(\d+ ms\)`), "(0 ms)"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`), "ID"},
+	{regexp.MustCompile(`(?m)\b\d+s$`), "AGE"},
+	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
+	{regexp.MustCompile(`process \d+`), "process PID"},
 	{regexp.MustCompile(`(?m)^(! .*) \(after [\d.]+m?s\)$`), "$1"},
 }
 

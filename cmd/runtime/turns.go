@@ -87,11 +87,11 @@ type turnView struct {
 	NotBefore  time.Time            `json:"not_before,omitzero"`
 	StartedAt  time.Time            `json:"started_at,omitzero"`
 	FinishedAt time.Time            `json:"finished_at,omitzero"`
-	WaitsFor   []question           `json:"waits_for,omitempty"`
+	WaitsFor   []openQuestion       `json:"waits_for,omitempty"`
 	Outcome    *runtime.TurnOutcome `json:"outcome,omitempty"`
 }
 
-func viewTurn(t *runtime.StoredTurn, waitsFor []question) turnView {
+func viewTurn(t *runtime.StoredTurn, waitsFor []openQuestion) turnView {
 	return turnView{
 		t.ID, t.SessionID, t.Owner, t.AgentID, t.Status, t.Expired, t.Worker, t.Strikes, t.Steps, t.Seq, t.Background, t.Metadata,
 		t.CreatedAt, t.NotBefore, t.StartedAt, t.FinishedAt, waitsFor, t.Outcome,
@@ -146,15 +146,15 @@ func writeTurns(p *program, l *loaded, turns []turnView) error {
 	return nil
 }
 
-// question is what a turn waits for.
-type question struct {
+// openQuestion is what a turn waits for.
+type openQuestion struct {
 	ID      string `json:"id"`
 	Action  string `json:"action,omitempty"`
 	Message string `json:"message"`
 }
 
 // questions returns what a turn waits for.
-func questions(ctx context.Context, s *runtime.Service, t *runtime.StoredTurn) ([]question, error) {
+func questions(ctx context.Context, s *runtime.Service, t *runtime.StoredTurn) ([]openQuestion, error) {
 	if t.Status != store.Waiting {
 		return nil, nil
 	}
@@ -162,9 +162,9 @@ func questions(ctx context.Context, s *runtime.Service, t *runtime.StoredTurn) (
 	if err != nil {
 		return nil, err
 	}
-	list := make([]question, len(open))
+	list := make([]openQuestion, len(open))
 	for i, q := range open {
-		list[i] = question{q.ID, q.Action, fmt.Sprintf("%s (%s %s)", cmp.Or(q.Ticket.Message, q.Ticket.Action), q.Ticket.Tool, q.Ticket.Arguments)}
+		list[i] = openQuestion{q.ID, q.Action, fmt.Sprintf("%s (%s %s)", cmp.Or(q.Ticket.Message, q.Ticket.Action), q.Ticket.Tool, q.Ticket.Arguments)}
 	}
 	return list, nil
 }

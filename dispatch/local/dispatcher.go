@@ -33,7 +33,7 @@ type Settings struct {
 // jobs became due. A job for a turn that is queued and not begun is merged with
 // the one before; one for a turn that is being handled is kept until its handler
 // has returned, since that handler may have looked before there was anything to
-// do. It is as long as the store admits turns, and has no limit of its own.
+// do. The queue has no limit of its own: what the store admits bounds it.
 type Dispatcher struct {
 	limit  int
 	log    *zap.Logger

@@ -82,7 +82,7 @@ func TestAQueuedTurnIsHandledOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		synctest.Wait()
+		d.Stop()
 		if want := []string{"a", "b"}; !slices.Equal(h.ids, want) {
 			t.Errorf("handled %v, want %v", h.ids, want)
 		}
@@ -106,6 +106,7 @@ func TestATurnIsNotHandledTwiceAtTheSameTime(t *testing.T) {
 		synctest.Wait()
 		enqueue(t, d, store.Job{TurnID: "a"}, store.Job{TurnID: "a"})
 		time.Sleep(time.Minute)
+		d.Stop()
 		if want := []time.Time{begin, begin.Add(time.Second)}; !slices.EqualFunc(at, want, time.Time.Equal) {
 			t.Errorf("handled at %v, want %v", at, want)
 		}
@@ -125,6 +126,7 @@ func TestDelayedJobsAreHandledAtTheirTime(t *testing.T) {
 		enqueue(t, d, store.Job{TurnID: "a", NotBefore: after(3)}, store.Job{TurnID: "b", NotBefore: after(1)})
 		enqueue(t, d, store.Job{TurnID: "c", NotBefore: after(2)}, store.Job{TurnID: "a", NotBefore: after(4)})
 		time.Sleep(time.Hour)
+		d.Stop()
 		if want := []string{"b", "c", "a", "a"}; !slices.Equal(h.ids, want) {
 			t.Errorf("handled %v, want %v", h.ids, want)
 		}
@@ -204,6 +206,7 @@ func TestNoJobIsLost(t *testing.T) {
 				time.Sleep(time.Duration(s.Pause) * time.Millisecond)
 			}
 			time.Sleep(time.Minute)
+			d.Stop()
 			for id, at := range due {
 				if begun[id].Before(at) {
 					r.Errorf("%s was queued for %v and handled last at %v", id, at, begun[id])

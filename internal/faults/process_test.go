@@ -161,10 +161,10 @@ func (w *process) do(ctx context.Context, r request) (store.Status, error) {
 	}
 }
 
-// follow must be read to its end, or until the process is gone.
 func (w *process) follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error] {
 	return func(yield func(sighting, error) bool) {
 		answer, err := w.ask(request{Do: followTurn, Turn: turnID, After: after})
+		defer drain(answer)
 		for err == nil {
 			select {
 			case l, ok := <-answer:
@@ -184,6 +184,17 @@ func (w *process) follow(ctx context.Context, turnID string, after uint64) iter.
 		}
 		yield(sighting{}, err)
 	}
+}
+
+// drain lets the process say what nobody wants to hear.
+func drain(answer <-chan line) {
+	if answer == nil {
+		return
+	}
+	go func() {
+		for range answer { //nolint:revive // it is dropped
+		}
+	}()
 }
 
 func (w *process) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) }

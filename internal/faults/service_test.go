@@ -12,7 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
-	"github.com/agentruntime/agentruntime/store/sqlite"
 	"go.uber.org/zap"
 )
 
@@ -75,20 +74,28 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 
 // open opens the store of a place with what belongs to it.
 func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, dispatch.Dispatcher, dispatch.Bell, error) {
-	settings := store.Settings{DSN: p.DSN, Logger: logger}
-	if p.Driver == onSQLite {
-		kept, err := sqlite.Open(ctx, settings)
-		return kept, local.New(local.Settings{Logger: logger}), local.NewBell(), err
-	}
-	kept, err := postgres.Open(ctx, settings)
+	kept, err := p.store(ctx, logger)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	queue, err := river.New(kept.Pool(), river.Settings{Logger: logger})
+	shared, ok := kept.(*postgres.Store)
+	if !ok {
+		return kept, local.New(local.Settings{Logger: logger}), local.NewBell(), nil
+	}
+	queue, err := river.New(shared.Pool(), river.Settings{Logger: logger})
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, kept.Close())
 	}
-	return kept, queue, kept.Bell(), nil
+	return kept, queue, shared.Bell(), nil
+}
+
+// store opens the store of a place.
+func (p *place) store(ctx context.Context, logger *zap.Logger) (store.Store, error) {
+	settings := store.Settings{DSN: p.DSN, Logger: logger}
+	if p.Driver == onSQLite {
+		return openSQLite(ctx, settings)
+	}
+	return postgres.Open(ctx, settings)
 }
 
 func (e *engine) close() {

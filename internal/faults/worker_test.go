@@ -122,6 +122,7 @@ func (p *place) logger() (*zap.Logger, error) {
 		return zap.NewNop(), nil
 	}
 	c := zap.NewDevelopmentConfig()
+	c.Level.SetLevel(zap.InfoLevel)
 	c.OutputPaths, c.DisableStacktrace, c.DisableCaller = []string{p.Log}, true, true
 	return c.Build(zap.Fields(zap.Int("pid", os.Getpid())))
 }

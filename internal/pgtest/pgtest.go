@@ -162,7 +162,7 @@ func (s *Server) run(program string, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("run %s: %w", program, err)
 	}
-	defer out.Close() //nolint:errcheck // it was only written
+	defer out.Close() // it was only written
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = out, out
@@ -189,7 +189,7 @@ rm -rf "$2"`
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
-	defer end.Close() //nolint:errcheck // the keeper has a copy
+	defer end.Close() // the keeper has a copy
 	cmd := exec.Command("sh", "-c", script, "pgtest-keeper", s.bin, s.dir)
 	cmd.Dir = "/"
 	cmd.Stdin = end

@@ -42,6 +42,7 @@ type request struct {
 
 // writer owns the connection that writes.
 type writer struct {
+	pool   *sql.DB // has no connection but this one
 	conn   *sql.Conn
 	tx     tx
 	logger *zap.Logger
@@ -59,44 +60,37 @@ type writer struct {
 // tx is the transaction under way.
 type tx struct {
 	*db.Queries
-	statements *statements
-	// rows counts the rows that were written, and jobs are what to tell the queue
-	// when the transaction is on disk.
-	rows int64
+	on *counted
+	// jobs are what to tell the queue when the transaction is on disk.
 	jobs []store.Job
 }
 
-// ExecContext executes a query and counts what it wrote.
-func (t *tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	result, err := t.statements.ExecContext(ctx, query, args...)
+// counted counts the rows that are written.
+type counted struct {
+	*statements
+	rows int64
+}
+
+// ExecContext executes a query without rows.
+func (c *counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	result, err := c.statements.ExecContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	n, err := result.RowsAffected()
-	t.rows += n
+	c.rows += n
 	return result, err
 }
 
-func newWriter(conn *sql.Conn, logger *zap.Logger) *writer {
+func newWriter(pool *sql.DB, conn *sql.Conn, logger *zap.Logger) *writer {
 	w := &writer{
-		conn: conn, logger: logger, requests: make(chan *request, maxBatch),
+		pool: pool, conn: conn, logger: logger, requests: make(chan *request, maxBatch),
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
-	w.tx.statements = newStatements(conn)
-	w.tx.Queries = db.New(&counted{w.tx.statements, &w.tx})
+	w.tx.on = &counted{statements: newStatements(conn)}
+	w.tx.Queries = db.New(w.tx.on)
 	go w.run()
 	return w
-}
-
-// counted sends what is executed through the transaction, which counts it.
-type counted struct {
-	*statements
-	tx *tx
-}
-
-// ExecContext executes a query and counts what it wrote.
-func (c *counted) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return c.tx.ExecContext(ctx, query, args...)
 }
 
 func (w *writer) attach(q store.Queue) {
@@ -143,7 +137,7 @@ func (w *writer) do(ctx context.Context, run operation) error {
 func (w *writer) close() error {
 	close(w.stop)
 	<-w.stopped
-	return errors.Join(w.tx.statements.close(), w.conn.Close())
+	return errors.Join(w.tx.on.close(), w.conn.Close(), w.pool.Close())
 }
 
 // run writes until the writer is closed, and nothing waits any more.
@@ -194,8 +188,7 @@ func (w *writer) write(batch []*request) {
 	}
 	batch = batch[:n]
 	ctx := context.Background() // what has begun is brought to its end
-	w.tx.jobs = append(w.tx.jobs[:0], w.unsent...)
-	w.unsent = nil
+	w.tx.jobs, w.unsent = w.unsent, nil
 	if !w.together(ctx, batch) {
 		for i := range batch {
 			w.together(ctx, batch[i:i+1])
@@ -224,20 +217,20 @@ func (w *writer) together(ctx context.Context, batch []*request) bool {
 		return fail(fmt.Errorf("begin to write: %w", err))
 	}
 	for _, r := range batch {
-		rows, jobs := w.tx.rows, len(w.tx.jobs)
+		rows, jobs := w.tx.on.rows, len(w.tx.jobs)
 		r.err = r.run(ctx, &w.tx)
 		if r.err == nil {
 			continue
 		}
 		w.tx.jobs = w.tx.jobs[:jobs]
 		// SQLite may have rolled the transaction back by itself.
-		if w.tx.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
+		if w.tx.on.rows == rows && !errors.As(r.err, new(*sqlite.Error)) {
 			continue
 		}
 		fail(r.err)
 		return len(batch) == 1
 	}
-	if _, err := w.tx.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := w.tx.on.statements.ExecContext(ctx, "COMMIT"); err != nil {
 		return fail(fmt.Errorf("commit: %w", err))
 	}
 	return true
@@ -245,18 +238,18 @@ func (w *writer) together(ctx context.Context, batch []*request) bool {
 
 // begin begins a transaction.
 func (w *writer) begin(ctx context.Context) error {
-	_, err := w.tx.ExecContext(ctx, "BEGIN IMMEDIATE")
+	_, err := w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
 	}
 	w.rollback(ctx) // of one that could not be rolled back before
-	_, err = w.tx.ExecContext(ctx, "BEGIN IMMEDIATE")
+	_, err = w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	return err
 }
 
 // rollback ends the transaction, if there is one.
 func (w *writer) rollback(ctx context.Context) {
-	_, _ = w.tx.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
+	_, _ = w.tx.on.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
 }
 
 // enqueue tells the queue of the jobs. Those that it does not take are offered
@@ -269,7 +262,7 @@ func (w *writer) enqueue(ctx context.Context) {
 		return
 	}
 	if err := queue.Enqueue(ctx, nil, w.tx.jobs); err != nil {
-		w.unsent = append(w.unsent, w.tx.jobs...)
+		w.unsent = w.tx.jobs
 		w.logger.Error("turns are not queued; it is tried again", zap.Int("turns", len(w.tx.jobs)), zap.Error(err))
 	}
 }

@@ -1,5 +1,5 @@
--- name: Append :execrows
--- Append writes nothing when the turn is not the worker's, or the events do not
+-- name: AppendTurn :execrows
+-- AppendTurn writes nothing when the turn is not the worker's, or the events do not
 -- follow on its latest.
 UPDATE turns SET seq = @seq, updated_at = @at WHERE id = @id AND fence = @fence AND status = 'running' AND seq = @before;
 

@@ -23,11 +23,17 @@ DELETE FROM sessions WHERE id = ?;
 
 -- name: OldSessions :many
 SELECT s.id FROM sessions s
-WHERE s.active_at <= @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+WHERE s.active_at < @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
 ORDER BY s.active_at LIMIT @most;
 
+-- name: IsOld :one
+SELECT EXISTS (
+    SELECT 1 FROM sessions s
+    WHERE s.id = @id AND s.active_at < @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+);
+
 -- name: OldTurns :many
-SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at <= @before
+SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < @before
 ORDER BY t.finished_at LIMIT @most;
 
 -- name: DeleteEvents :exec
@@ -41,5 +47,5 @@ UPDATE turns SET pruned = 1 WHERE made = ?;
 
 -- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at <= @before ORDER BY k.created_at LIMIT @most
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < @before ORDER BY k.created_at LIMIT @most
 );

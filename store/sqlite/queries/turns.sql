@@ -14,7 +14,7 @@ UPDATE turns SET background = ?, updated_at = ? WHERE made = ?;
 
 -- name: LiveTurns :many
 -- LiveTurns returns the live turns of a session, the oldest first.
-SELECT id, started_at FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made;
+SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made;
 
 -- name: StartedTurn :one
 SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
@@ -37,8 +37,8 @@ SELECT made, id, not_before, lease_until FROM turns WHERE status = 'running' AND
 UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ? WHERE made = ?;
 
 -- name: EndTurn :exec
-UPDATE turns SET status = ?, result = ?, seq = ?, fence = ?, steps = ?, messages = ?, worker = '', lease_until = 0, admitted = 0,
-    finished_at = @at, updated_at = @at
+UPDATE turns SET status = @status, result = @result, seq = @seq, fence = @fence, steps = @steps, messages = @messages,
+    worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at
 WHERE made = @made;
 
 -- name: WakeTurn :exec

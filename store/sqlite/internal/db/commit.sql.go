@@ -35,11 +35,11 @@ func (q *Queries) Advance(ctx context.Context, arg AdvanceParams) error {
 	return err
 }
 
-const append = `-- name: Append :execrows
+const appendTurn = `-- name: AppendTurn :execrows
 UPDATE turns SET seq = ?1, updated_at = ?2 WHERE id = ?3 AND fence = ?4 AND status = 'running' AND seq = ?5
 `
 
-type AppendParams struct {
+type AppendTurnParams struct {
 	Seq    int64
 	At     int64
 	ID     string
@@ -47,10 +47,10 @@ type AppendParams struct {
 	Before int64
 }
 
-// Append writes nothing when the turn is not the worker's, or the events do not
+// AppendTurn writes nothing when the turn is not the worker's, or the events do not
 // follow on its latest.
-func (q *Queries) Append(ctx context.Context, arg AppendParams) (int64, error) {
-	result, err := q.db.ExecContext(ctx, append,
+func (q *Queries) AppendTurn(ctx context.Context, arg AppendTurnParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, appendTurn,
 		arg.Seq,
 		arg.At,
 		arg.ID,

@@ -69,7 +69,7 @@ func (q *Queries) DeleteMessagesOf(ctx context.Context, sessionID string) error 
 
 const deleteOldKeys = `-- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at <= ?1 ORDER BY k.created_at LIMIT ?2
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < ?1 ORDER BY k.created_at LIMIT ?2
 )
 `
 
@@ -105,6 +105,25 @@ func (q *Queries) DeleteStatesOf(ctx context.Context, sessionID string) error {
 	return err
 }
 
+const isOld = `-- name: IsOld :one
+SELECT EXISTS (
+    SELECT 1 FROM sessions s
+    WHERE s.id = ?1 AND s.active_at < ?2 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+)
+`
+
+type IsOldParams struct {
+	ID     string
+	Before int64
+}
+
+func (q *Queries) IsOld(ctx context.Context, arg IsOldParams) (bool, error) {
+	row := q.db.QueryRowContext(ctx, isOld, arg.ID, arg.Before)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const markPruned = `-- name: MarkPruned :exec
 UPDATE turns SET pruned = 1 WHERE made = ?
 `
@@ -116,7 +135,7 @@ func (q *Queries) MarkPruned(ctx context.Context, made int64) error {
 
 const oldSessions = `-- name: OldSessions :many
 SELECT s.id FROM sessions s
-WHERE s.active_at <= ?1 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+WHERE s.active_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
 ORDER BY s.active_at LIMIT ?2
 `
 
@@ -149,7 +168,7 @@ func (q *Queries) OldSessions(ctx context.Context, arg OldSessionsParams) ([]str
 }
 
 const oldTurns = `-- name: OldTurns :many
-SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at <= ?1
+SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < ?1
 ORDER BY t.finished_at LIMIT ?2
 `
 

@@ -41,9 +41,9 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) error {
 }
 
 const endTurn = `-- name: EndTurn :exec
-UPDATE turns SET status = ?, result = ?, seq = ?, fence = ?, steps = ?, messages = ?, worker = '', lease_until = 0, admitted = 0,
-    finished_at = ?, updated_at = ?
-WHERE made = ?
+UPDATE turns SET status = ?1, result = ?2, seq = ?3, fence = ?4, steps = ?5, messages = ?6,
+    worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7
+WHERE made = ?8
 `
 
 type EndTurnParams struct {
@@ -197,28 +197,23 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 }
 
 const liveTurns = `-- name: LiveTurns :many
-SELECT id, started_at FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made
+SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made
 `
 
-type LiveTurnsRow struct {
-	ID        string
-	StartedAt int64
-}
-
 // LiveTurns returns the live turns of a session, the oldest first.
-func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]LiveTurnsRow, error) {
+func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]string, error) {
 	rows, err := q.db.QueryContext(ctx, liveTurns, sessionID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []LiveTurnsRow
+	var items []string
 	for rows.Next() {
-		var i LiveTurnsRow
-		if err := rows.Scan(&i.ID, &i.StartedAt); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// storeTime bounds what a script waits for.
+const storeTime = time.Minute
+
+// daemons are the servers of a script, by the names that it gives them.
+type daemons struct {
+	env     *testscript.Env
+	mu      sync.Mutex
+	running map[string]*daemon
+}
+
+// daemon is a server that runs beside a script.
+type daemon struct {
+	cmd *exec.Cmd
+	// said is what it wrote to standard error; it is read once it has ended.
+	said  bytes.Buffer
+	ended chan struct{}
+	err   error
+}
+
+func newDaemons(env *testscript.Env) *daemons {
+	d := &daemons{env: env, running: map[string]*daemon{}}
+	env.Defer(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, one := range d.running {
+			_ = one.cmd.Process.Kill()
+			<-one.ended
+		}
+	})
+	return d
+}
+
+// serving starts a server and waits until it is ready: "serving NAME ARG…".
+func serving(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: serving NAME ARG…")
+	}
+	d, _ := ts.Value(daemons{}).(*daemons)
+	one := &daemon{cmd: exec.Command("runtime", append([]string{"serve"}, args[1:]...)...), ended: make(chan struct{})}
+	one.cmd.Dir = ts.MkAbs(".")
+	one.cmd.Env = append(d.env.Vars, "DATABASE_URL="+ts.Getenv("DATABASE_URL"))
+	said, err := one.cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(one.cmd.Start())
+	d.mu.Lock()
+	d.running[args[0]] = one
+	d.mu.Unlock()
+	ready := make(chan struct{})
+	go one.wait(said, ready)
+	select {
+	case <-ready:
+	case <-one.ended:
+		ts.Fatalf("the server ended (%v):\n%s", one.err, one.said.String())
+	case <-time.After(storeTime):
+		ts.Fatalf("the server is not ready")
+	}
+}
+
+// wait reads what a server says, until it has ended.
+func (d *daemon) wait(said io.Reader, ready chan<- struct{}) {
+	defer close(d.ended)
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		d.said.WriteString(lines.Text() + "\n")
+		if ready != nil && strings.HasPrefix(lines.Text(), "runtime: ready: ") {
+			close(ready)
+			ready = nil
+		}
+	}
+	d.err = d.cmd.Wait()
+}
+
+// ends sends a server a signal, TERM or KILL, and checks its exit code; what it
+// said is in the file NAME.err then: "ends NAME SIGNAL CODE". A server that was
+// killed has the code -1.
+func ends(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: ends NAME SIGNAL CODE")
+	}
+	d, _ := ts.Value(daemons{}).(*daemons)
+	d.mu.Lock()
+	one := d.running[args[0]]
+	delete(d.running, args[0])
+	d.mu.Unlock()
+	signal := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[1]]
+	ts.Check(one.cmd.Process.Signal(signal))
+	select {
+	case <-one.ended:
+	case <-time.After(storeTime):
+		_ = one.cmd.Process.Kill()
+		ts.Fatalf("the server does not end:\n%s", one.said.String())
+	}
+	code := 0
+	if failed, ok := errors.AsType[*exec.ExitError](one.err); ok {
+		code = failed.ExitCode()
+	} else {
+		ts.Check(one.err)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), one.said.Bytes(), 0o600))
+	if strconv.Itoa(code) != args[2] {
+		ts.Fatalf("exit code %d, want %s:\n%s", code, args[2], one.said.String())
+	}
+}
+
+// until runs a command again and again until its output matches a pattern:
+// "until PATTERN COMMAND ARG…".
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN COMMAND ARG…")
+	}
+	want := regexp.MustCompile(args[0])
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(storeTime); ; {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("nothing matches %s:\n%s", args[0], ts.ReadFile("stdout"))
+		}
+	}
+}
+
+// keep puts what the last command wrote into a variable: "keep NAME".
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keep NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+// database makes an empty database of PostgreSQL, whose URL is in DATABASE_URL
+// then.
+func database(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) > 0 {
+			ts.Fatalf("usage: database")
+		}
+		ts.Setenv("DATABASE_URL", pgtest.Start(t).Database(t))
+	}
+}

@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// Claim makes the worker the owner of a pending turn.
+func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+		claimed, err = s.claim(ctx, tx, c)
+		return err
+	})
+	if err == nil && claimed == nil {
+		err = store.ErrHeld
+	}
+	if err != nil {
+		return nil, wrap("claim turn", c.TurnID, err)
+	}
+	return claimed, nil
+}
+
+// claim returns nil for a turn that is held back: that may have changed
+// something.
+func (s *Store) claim(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
+	row, err := tx.GetTurn(ctx, c.TurnID)
+	if err != nil {
+		return nil, err
+	}
+	t := turnOf(&row)
+	if t.Status != store.Pending {
+		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: row.Status, Want: "claimed"}
+	}
+	ok, err := s.claimable(ctx, tx, &row, c.Now)
+	if err != nil || !ok {
+		return nil, err
+	}
+	session, err := getSession(ctx, tx.Queries, store.Everything, t.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	first := t.StartedAt.IsZero()
+	start(t, session, c)
+	claimed := &store.Claimed{Turn: *t, Session: *session}
+	if err := load(ctx, tx, claimed, first); err != nil {
+		return nil, err
+	}
+	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
+		Worker: t.Worker, Fence: t.Fence, LeaseUntil: micros(t.LeaseUntil), HeartbeatAt: micros(t.HeartbeatAt), StartedAt: micros(t.StartedAt),
+		ParentSnapshotID: t.ParentSnapshotID, UpdatedAt: micros(t.UpdatedAt), Made: row.Made,
+	})
+}
+
+// claimable reports whether a pending turn can be claimed now. One that was not
+// due when it was made is admitted if it can be; one whose session was taken by
+// such a turn is not admitted any more.
+func (s *Store) claimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time) (bool, error) {
+	if !t.Admitted {
+		if t.NotBefore > micros(now) {
+			return false, nil
+		}
+		ok, err := s.mayStart(ctx, tx, t.ID, t.Tenant, t.SessionID, now)
+		t.Admitted = ok
+		return ok, err
+	}
+	if t.StartedAt != 0 {
+		return true, nil
+	}
+	begun, err := tx.StartedTurn(ctx, t.SessionID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil || begun == t.ID {
+		return err == nil, err
+	}
+	if err := tx.SetAdmitted(ctx, db.SetAdmittedParams{Admitted: false, Made: t.Made}); err != nil {
+		return false, err
+	}
+	return false, s.makeRoom(ctx, tx, t.Tenant, t.SessionID, now)
+}
+
+// start makes a turn the worker's.
+func start(t *store.Turn, session *store.Session, c *store.Claim) {
+	now := instant(micros(c.Now))
+	if t.StartedAt.IsZero() {
+		t.StartedAt = now
+		if t.ParentSnapshotID == "" && !t.FromStart {
+			t.ParentSnapshotID = session.Tip
+		}
+	}
+	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
+	t.HeartbeatAt, t.LeaseUntil, t.UpdatedAt = now, now.Add(c.Lease).Truncate(time.Microsecond), now
+}
+
+// load reads what is needed to run a turn. One that was not claimed before has
+// nothing but its input.
+func load(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error) {
+	if id := c.Turn.ParentSnapshotID; id != "" {
+		row, err := tx.GetSnapshot(ctx, id)
+		if err == nil {
+			c.Snapshot = snapshotOf(&row)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	id := c.Turn.ID
+	if c.Messages, err = tx.MessagesOf(ctx, id); err != nil || first {
+		return err
+	}
+	if c.State, err = tx.GetState(ctx, id); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	journal, err := tx.GetJournal(ctx, id)
+	if err != nil {
+		return err
+	}
+	c.Journal = journalOf(journal)
+	interactions, err := tx.InteractionsOf(ctx, id)
+	for i := range interactions {
+		c.Interactions = append(c.Interactions, interactionOf(&interactions[i]))
+	}
+	return err
+}
+
+// Heartbeat prolongs the leases of a worker's turns.
+func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+		lost = nil
+		now := time.Now()
+		for _, h := range held {
+			n, err := tx.Heartbeat(ctx, db.HeartbeatParams{
+				LeaseUntil: micros(now.Add(lease)), HeartbeatAt: micros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
+			})
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				lost = append(lost, h.TurnID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, wrap("prolong the leases of worker", worker, err)
+	}
+	return lost, nil
+}

@@ -1,0 +1,186 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// Commit appends to a turn, and changes its state.
+func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
+	return wrap("commit to turn", c.TurnID, s.write(ctx, func(ctx context.Context, tx *tx) error {
+		if plain(c) {
+			return appendEvents(ctx, tx, c)
+		}
+		return s.commit(ctx, tx, c)
+	}))
+}
+
+// plain reports whether a commit consists of events alone, as most do.
+func plain(c *store.Commit) bool {
+	return len(c.Events) > 0 && c.State == nil && len(c.Messages) == 0 && len(c.Journal) == 0 && len(c.Artifacts) == 0 &&
+		c.Suspend == nil && !c.Yield && c.Finish == nil
+}
+
+// appendEvents makes a plain commit: it checks and writes with one statement.
+func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
+	before := int64(c.Events[0].Seq) - 1
+	if err := checkSeqs(c.Events, before); err != nil {
+		return err
+	}
+	n, err := tx.AppendTurn(ctx, db.AppendTurnParams{
+		Seq: before + int64(len(c.Events)), At: micros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return refused(ctx, tx, c)
+	}
+	return insertEvents(ctx, tx, c.TurnID, c.Events)
+}
+
+// refused says why a commit was refused.
+func refused(ctx context.Context, tx *tx, c *store.Commit) error {
+	row, err := owned(ctx, tx, c)
+	if err != nil {
+		return err
+	}
+	return checkSeqs(c.Events, row.Seq)
+}
+
+// owned returns the turn of a commit if it is the worker's.
+func owned(ctx context.Context, tx *tx, c *store.Commit) (*db.OwnedTurnRow, error) {
+	row, err := tx.OwnedTurn(ctx, c.TurnID)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (row.Status != string(store.Running) || row.Fence != c.Fence) {
+		err = &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
+	}
+	return &row, err
+}
+
+// checkSeqs reports events that do not follow on a seq without a gap.
+func checkSeqs(events []event.Record, before int64) error {
+	for i := range events {
+		if want := before + int64(i) + 1; int64(events[i].Seq) != want {
+			return fmt.Errorf("event %d comes where event %d should", events[i].Seq, want)
+		}
+	}
+	return nil
+}
+
+func (s *Store) commit(ctx context.Context, tx *tx, c *store.Commit) error {
+	row, err := owned(ctx, tx, c)
+	if err != nil {
+		return err
+	}
+	if err := checkSeqs(c.Events, row.Seq); err != nil {
+		return err
+	}
+	if err := add(ctx, tx, c, row); err != nil {
+		return err
+	}
+	row.Seq += int64(len(c.Events))
+	row.Messages += int64(len(c.Messages))
+	if c.State != nil {
+		row.Steps, row.Strikes = int64(c.Steps), 0
+	}
+	switch {
+	case c.Finish != nil:
+		row.Steps = max(row.Steps, int64(c.Steps))
+		return s.finish(ctx, tx, c, row)
+	case c.Suspend != nil:
+		return s.suspend(ctx, tx, c, row)
+	case c.Yield:
+		return s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now)
+	}
+	return tx.Advance(ctx, db.AdvanceParams{
+		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, UpdatedAt: micros(c.Now), Made: row.Made,
+	})
+}
+
+// add writes what a commit adds to a turn.
+func add(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+	if err := insertEvents(ctx, tx, c.TurnID, c.Events); err != nil {
+		return err
+	}
+	if c.State != nil && c.Finish == nil {
+		if err := tx.WriteState(ctx, db.WriteStateParams{TurnID: c.TurnID, Body: c.State}); err != nil {
+			return err
+		}
+	}
+	if err := insertMessages(ctx, tx, c.TurnID, row.Messages, c.Messages); err != nil {
+		return err
+	}
+	for _, call := range c.Journal {
+		if err := tx.WriteJournal(ctx, db.WriteJournalParams{TurnID: c.TurnID, Key: call.Key, Entry: call.Entry, Result: call.Result}); err != nil {
+			return err
+		}
+	}
+	return insertArtifacts(ctx, tx, c.Artifacts, row.SessionID, c.TurnID, ownerOf(row))
+}
+
+func ownerOf(row *db.OwnedTurnRow) store.Owner {
+	return store.Owner{Tenant: row.Tenant, Subject: row.Subject}
+}
+
+// finish ends a turn.
+func (s *Store) finish(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+	f := c.Finish
+	if f.Snapshot != nil {
+		if err := insertSnapshot(ctx, tx, f.Snapshot, row.SessionID, c.TurnID, ownerOf(row)); err != nil {
+			return err
+		}
+		if err := tx.MoveTip(ctx, db.MoveTipParams{Tip: f.Snapshot.ID, UpdatedAt: micros(c.Now), ID: row.SessionID}); err != nil {
+			return err
+		}
+	}
+	t := &store.Turn{ID: c.TurnID, SessionID: row.SessionID, Owner: ownerOf(row), Fence: row.Fence, Seq: uint64(row.Seq), Steps: int(row.Steps)}
+	return s.end(ctx, tx, row.Made, row.Messages, t, f.Status, f.Result, c.Now)
+}
+
+// suspend makes a turn wait, unless one of its interactions has an answer.
+func (s *Store) suspend(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+	for _, i := range c.Suspend.Asked {
+		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
+			TurnID: c.TurnID, ID: i.ID, SessionID: row.SessionID, Tenant: row.Tenant, Subject: row.Subject,
+			Action: i.Action, Request: i.Request, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range c.Suspend.Open {
+		state, err := tx.InteractionState(ctx, db.InteractionStateParams{TurnID: c.TurnID, ID: id})
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err == nil && state != string(store.InteractionPending) {
+			return s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now)
+		}
+	}
+	return s.leave(ctx, tx, row, c.TurnID, store.Waiting, c.Now)
+}
+
+// leave takes a turn from its worker. One that is pending again keeps its room,
+// and one that waits leaves it to the other turns of its tenant.
+func (s *Store) leave(ctx context.Context, tx *tx, row *db.OwnedTurnRow, turnID string, status store.Status, now time.Time) error {
+	row.Admitted = status == store.Pending
+	err := tx.LeaveTurn(ctx, db.LeaveTurnParams{
+		Status: string(status), Admitted: row.Admitted, Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages,
+		UpdatedAt: micros(now), Made: row.Made,
+	})
+	if err != nil {
+		return err
+	}
+	if row.Admitted {
+		tx.jobs = append(tx.jobs, store.Job{TurnID: turnID})
+		return nil
+	}
+	return s.makeRoom(ctx, tx, row.Tenant, row.SessionID, now)
+}

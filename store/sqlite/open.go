@@ -1,0 +1,157 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+	"go.uber.org/zap"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// pragmas are set on each connection. What is committed is on disk
+// (synchronous). The log is written back into the file every 4000 pages and kept
+// below 64 MiB, unless a reader holds on to it.
+var pragmas = []string{
+	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
+	"wal_autocheckpoint(4000)", "journal_size_limit(67108864)", "temp_store(MEMORY)",
+}
+
+// Open opens a store, whose DSN is the path of a file. It makes the file when
+// there is none, with the directories above it, readable by its owner alone, and
+// brings its tables up to date. It also makes files beside it whose names go on
+// with -wal, -shm and .lock.
+//
+// The error is a *store.LockedError when another process has the file open, and
+// a *SchemaError for a file that a newer program made.
+func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
+	st, err := newStore(s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(wrap("open", st.path, explain(err)), st.lock.release())
+		}
+	}()
+	if st.lock, err = prepare(st.path); err != nil {
+		return nil, err
+	}
+	if _, err := migrate(ctx, st.path); err != nil {
+		return nil, err
+	}
+	if err := st.openPool(); err != nil {
+		return nil, err
+	}
+	// A pool of its own, so that nobody else is given the connection.
+	own, err := connect(st.path, "rw", "cache_size(-32768)")
+	if err != nil {
+		return nil, errors.Join(err, st.pool.Close())
+	}
+	own.SetMaxOpenConns(1)
+	conn, err := own.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, own.Close(), st.pool.Close())
+	}
+	st.writer = newWriter(own, conn, st.logger)
+	return st, nil
+}
+
+// OpenReadOnly opens a store to be read, also while another process has it open:
+// it takes no lock, and its methods that write return ErrReadOnly. The error is
+// a *SchemaError for a file whose tables are not those of this program.
+func OpenReadOnly(ctx context.Context, s store.Settings) (_ *Store, err error) {
+	st, err := newStore(s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = wrap("open", st.path, explain(err)) }()
+	if _, err := os.Stat(st.path); err != nil {
+		return nil, err
+	}
+	if err := st.openPool(); err != nil {
+		return nil, err
+	}
+	if err := checkSchema(ctx, st.pool); err != nil {
+		return nil, errors.Join(err, st.pool.Close())
+	}
+	return st, nil
+}
+
+func newStore(s store.Settings) (*Store, error) {
+	if s.DSN == "" {
+		return nil, errors.New("open SQLite: the DSN is empty: it is the path of a file")
+	}
+	path, err := filepath.Abs(s.DSN)
+	if err != nil {
+		return nil, wrap("open", s.DSN, err)
+	}
+	logger := s.Logger
+	if logger == nil {
+		logger = zap.NewNop()
+	}
+	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}, nil
+}
+
+// prepare makes the file, if there is none, and takes its lock.
+func prepare(path string) (*fileLock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := acquireLock(path)
+	if err != nil {
+		return nil, err
+	}
+	// SQLite gives the other files the permissions of this one.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
+	return lock, file.Close()
+}
+
+// openPool opens the connections that read.
+func (s *Store) openPool() error {
+	pool, err := connect(s.path, "rw", "cache_size(-8192)", "query_only(ON)")
+	if err != nil {
+		return err
+	}
+	conns := max(4, 2*runtime.GOMAXPROCS(0))
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	s.pool, s.read = pool, newStatements(pool)
+	s.queries = db.New(s.read)
+	return nil
+}
+
+// connect returns the connections to a file, which are made when they are used.
+func connect(path, mode string, more ...string) (*sql.DB, error) {
+	query := url.Values{"mode": {mode}, "_error_rc": {"1"}, "_pragma": append(pragmas[:len(pragmas):len(pragmas)], more...)}
+	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: query.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// errNotDatabase says that a file cannot be used.
+var errNotDatabase = errors.New("the file is no SQLite database, or is damaged")
+
+// explain says what the code of a damaged file means.
+func explain(err error) error {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		if code := e.Code() & 0xff; code == sqlite3.SQLITE_NOTADB || code == sqlite3.SQLITE_CORRUPT {
+			return fmt.Errorf("%w: restore it from a backup, or move it away: %w", errNotDatabase, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// Events returns events of a turn.
+func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
+	rows, err := s.queries.EventsAfter(ctx, db.EventsAfterParams{TurnID: turnID, After: int64(after), Most: int64(limit)})
+	if err != nil {
+		return nil, wrap("read the events of turn", turnID, err)
+	}
+	return eventsOf(turnID, rows), nil
+}
+
+// Journal returns the tool calls of a turn.
+func (s *Store) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
+	rows, err := s.queries.GetJournal(ctx, turnID)
+	if err != nil {
+		return nil, wrap("read the journal of turn", turnID, err)
+	}
+	return journalOf(rows), nil
+}
+
+// Artifact returns an artifact with its data.
+func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
+	row, err := s.queries.GetArtifact(ctx, id)
+	if err == nil && !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, wrap("read artifact", id, err)
+	}
+	return artifactOf(&row), nil
+}
+
+// Artifacts returns those that a turn made, without their data.
+func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) ([]*store.Artifact, error) {
+	if _, err := getTurn(ctx, s.queries, scope, turnID); err != nil {
+		return nil, wrap("read the artifacts of turn", turnID, err)
+	}
+	rows, err := s.queries.ArtifactsOf(ctx, turnID)
+	if err != nil {
+		return nil, wrap("read the artifacts of turn", turnID, err)
+	}
+	list := make([]*store.Artifact, len(rows))
+	for i, r := range rows {
+		list[i] = artifactOf(&db.Artifact{
+			ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Tenant: r.Tenant, Subject: r.Subject,
+			Name: r.Name, MediaType: r.MediaType, Size: r.Size, CreatedAt: r.CreatedAt, Metadata: r.Metadata,
+		})
+	}
+	return list, nil
+}

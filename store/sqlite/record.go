@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// micros returns a time as the file keeps it: 0 is no time.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// instant is the opposite of micros.
+func instant(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}
+
+// sessionOf returns the record of a row.
+func sessionOf(r *db.Session) (*store.Session, error) {
+	s := &store.Session{
+		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
+		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
+		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), ActiveAt: instant(r.ActiveAt), LastTurnAt: instant(r.LastTurnAt),
+	}
+	if r.Labels != nil {
+		if err := json.Unmarshal(r.Labels, &s.Labels); err != nil {
+			return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
+		}
+	}
+	return s, nil
+}
+
+// labelsOf returns labels as a session keeps them.
+func labelsOf(labels map[string]string) ([]byte, error) {
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(labels)
+}
+
+// turnOf returns the record of a row.
+func turnOf(r *db.Turn) *store.Turn {
+	return &store.Turn{
+		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
+		Status: store.Status(r.Status), Request: r.Request, Result: r.Result, Metadata: r.Metadata,
+		Background: r.Background, SnapshotID: r.SnapshotID, ParentSnapshotID: r.ParentSnapshotID, FromStart: r.FromStart,
+		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), NotBefore: instant(r.NotBefore),
+		StartedAt: instant(r.StartedAt), FinishedAt: instant(r.FinishedAt),
+		Worker: r.Worker, Fence: r.Fence, LeaseUntil: instant(r.LeaseUntil), HeartbeatAt: instant(r.HeartbeatAt),
+		Admitted: r.Admitted, Strikes: int(r.Strikes), Seq: uint64(r.Seq), Steps: int(r.Steps),
+	}
+}
+
+// interactionOf returns the record of a row.
+func interactionOf(r *db.Interaction) *store.Interaction {
+	return &store.Interaction{
+		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		State: store.InteractionState(r.State), Action: r.Action, Request: r.Request,
+		Resolution: r.Resolution, ResolvedBy: r.ResolvedBy,
+		CreatedAt: instant(r.CreatedAt), ExpiresAt: instant(r.ExpiresAt), ResolvedAt: instant(r.ResolvedAt),
+	}
+}
+
+// snapshotOf returns the record of a row.
+func snapshotOf(r *db.Snapshot) *store.Snapshot {
+	return &store.Snapshot{
+		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		ParentID: r.ParentID, TurnID: r.TurnID, FinishReason: r.FinishReason, CreatedAt: instant(r.CreatedAt),
+		Custom: r.Custom, State: r.State, Artifacts: r.Artifacts,
+	}
+}
+
+// artifactOf returns the record of a row.
+func artifactOf(r *db.Artifact) *store.Artifact {
+	return &store.Artifact{
+		ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		Name: r.Name, MediaType: r.MediaType, Size: int(r.Size), CreatedAt: instant(r.CreatedAt), Metadata: r.Metadata, Data: r.Data,
+	}
+}
+
+func journalOf(rows []db.GetJournalRow) []store.JournalRow {
+	list := make([]store.JournalRow, len(rows))
+	for i, r := range rows {
+		list[i] = store.JournalRow{Key: r.Key, Entry: r.Entry, Result: r.Result}
+	}
+	return list
+}
+
+func eventsOf(turnID string, rows []db.EventsAfterRow) []event.Record {
+	list := make([]event.Record, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		list[i] = event.Record{Seq: uint64(r.Seq), Time: instant(r.At), TurnID: turnID, SessionID: r.SessionID, Type: event.Type(r.Type), Data: r.Data}
+	}
+	return list
+}

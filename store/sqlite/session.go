@@ -1,0 +1,144 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// Session returns a session.
+func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
+	found, err := getSession(ctx, s.queries, scope, id)
+	return found, wrap("read session", id, err)
+}
+
+// getSession returns a session that the scope sees.
+func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*store.Session, error) {
+	row, err := q.GetSession(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
+		return nil, store.ErrNotFound
+	}
+	return sessionOf(&row)
+}
+
+// UpdateSession changes what the patch names.
+func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+		if changed, err = getSession(ctx, tx.Queries, scope, id); err != nil {
+			return err
+		}
+		if p.Tip != nil {
+			if err := mayMoveTip(ctx, tx, id, *p.Tip); err != nil {
+				return err
+			}
+		}
+		change(changed, &p)
+		return putSession(ctx, tx, changed, p.Labels != nil)
+	})
+	if err != nil {
+		return nil, wrap("change session", id, err)
+	}
+	return changed, nil
+}
+
+// mayMoveTip reports whether the tip of a session can be moved to a snapshot.
+func mayMoveTip(ctx context.Context, tx *tx, id, tip string) error {
+	switch turn, err := tx.StartedTurn(ctx, id); {
+	case err == nil:
+		return &store.BusyError{SessionID: id, TurnID: turn}
+	case !errors.Is(err, sql.ErrNoRows):
+		return err
+	}
+	if tip == "" {
+		return nil
+	}
+	ours, err := tx.SnapshotOfSession(ctx, db.SnapshotOfSessionParams{ID: tip, SessionID: id})
+	if err == nil && !ours {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
+// change changes what a patch names.
+func change(s *store.Session, p *store.SessionPatch) {
+	if p.State != nil {
+		s.State = *p.State
+	}
+	if p.Labels != nil {
+		s.Labels = *p.Labels
+	}
+	if p.Metadata != nil {
+		s.Metadata = *p.Metadata
+	}
+	if p.AgentID != nil {
+		s.AgentID = *p.AgentID
+	}
+	if p.Tip != nil {
+		s.Tip = *p.Tip
+	}
+	s.UpdatedAt = p.Now
+}
+
+// putSession writes a session that was changed.
+func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) error {
+	text, err := labelsOf(s.Labels)
+	if err != nil {
+		return err
+	}
+	err = tx.UpdateSession(ctx, db.UpdateSessionParams{
+		AgentID: s.AgentID, State: string(s.State), Labels: text, Metadata: s.Metadata, Tip: s.Tip, UpdatedAt: micros(s.UpdatedAt), ID: s.ID,
+	})
+	if err != nil || !labels {
+		return err
+	}
+	if err := tx.DeleteLabels(ctx, s.ID); err != nil {
+		return err
+	}
+	return putLabels(ctx, tx, s)
+}
+
+// putLabels makes a session be found by its labels.
+func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
+	for key, value := range s.Labels {
+		if err := tx.InsertLabel(ctx, db.InsertLabelParams{SessionID: s.ID, Key: key, Value: value}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteSession deletes a session with everything that belongs to it.
+func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
+	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+		if _, err := getSession(ctx, tx.Queries, scope, id); err != nil {
+			return err
+		}
+		live, err := tx.LiveTurns(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(live) > 0 {
+			return &store.BusyError{SessionID: id, TurnID: live[0]}
+		}
+		return deleteSession(ctx, tx, id)
+	})
+	return wrap("delete session", id, err)
+}
+
+// deleteSession deletes a session with everything that belongs to it.
+func deleteSession(ctx context.Context, tx *tx, id string) error {
+	for _, remove := range []func(context.Context, string) error{
+		tx.DeleteEventsOf, tx.DeleteJournalOf, tx.DeleteStatesOf, tx.DeleteMessagesOf, tx.DeleteKeysOf, tx.DeleteSession,
+	} {
+		if err := remove(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// CreateSession stores a new session.
+func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+		made, err = createSession(ctx, tx, n)
+		return err
+	})
+	if err != nil {
+		return nil, wrap("create session", n.Session.ID, err)
+	}
+	return made, nil
+}
+
+func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Session, error) {
+	place := keysOf(n.Session.Owner)
+	known, err := replay(ctx, tx, place, n.Key)
+	if err != nil {
+		return nil, err
+	}
+	if known != "" {
+		made, err := getSession(ctx, tx.Queries, store.Everything, known)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return made, err
+		}
+	}
+	_, err = tx.GetSession(ctx, n.Session.ID)
+	if err == nil {
+		return nil, &store.ExistsError{Kind: "session", ID: n.Session.ID}
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	if err := insertSession(ctx, tx, n); err != nil {
+		return nil, err
+	}
+	if err := remember(ctx, tx, place, n.Key, n.Session.ID, n.Session.ID, n.Session.CreatedAt); err != nil {
+		return nil, err
+	}
+	return getSession(ctx, tx.Queries, store.Everything, n.Session.ID)
+}
+
+func insertSession(ctx context.Context, tx *tx, n *store.NewSession) error {
+	s := n.Session
+	labels, err := labelsOf(s.Labels)
+	if err != nil {
+		return err
+	}
+	if len(n.Base) > 0 {
+		s.Tip = n.Base[len(n.Base)-1].Snapshot.ID
+	}
+	err = tx.InsertSession(ctx, db.InsertSessionParams{
+		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
+		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
+		CreatedAt: micros(s.CreatedAt), UpdatedAt: micros(s.UpdatedAt), ActiveAt: micros(s.ActiveAt), LastTurnAt: micros(s.LastTurnAt),
+	})
+	if err != nil {
+		return err
+	}
+	if err := putLabels(ctx, tx, &s); err != nil {
+		return err
+	}
+	for i := range n.Base {
+		b := &n.Base[i]
+		if err := insertSnapshot(ctx, tx, &b.Snapshot, s.ID, "", s.Owner); err != nil {
+			return err
+		}
+		if err := insertMessages(ctx, tx, b.Snapshot.ID, 0, b.Messages); err != nil {
+			return err
+		}
+	}
+	return insertArtifacts(ctx, tx, n.Artifacts, s.ID, "", s.Owner)
+}
+
+// keysOf returns the place in which the keys of an owner are unique.
+func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o.Subject }
+
+// replay returns the id of what the request with a key made before; empty for
+// nothing. What it made may be gone.
+func replay(ctx context.Context, tx *tx, place string, k store.Key) (string, error) {
+	if k.Value == "" {
+		return "", nil
+	}
+	row, err := tx.GetKey(ctx, db.GetKeyParams{Scope: place, Key: k.Value})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !bytes.Equal(row.Hash, k.Hash):
+		return "", &store.KeyConflictError{Key: k.Value, ID: row.ID}
+	default:
+		return row.ID, nil
+	}
+}
+
+// remember keeps what the request with a key made.
+func remember(ctx context.Context, tx *tx, place string, k store.Key, id, sessionID string, at time.Time) error {
+	if k.Value == "" {
+		return nil
+	}
+	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: micros(at)})
+}

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// EndTurn ends a live turn from outside.
+func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+		row, err := getTurn(ctx, tx.Queries, e.Scope, e.TurnID)
+		if err != nil {
+			return err
+		}
+		ended = turnOf(row)
+		if !ended.Status.Live() {
+			return nil
+		}
+		ended.Seq++
+		ended.Fence++
+		last := e.Event
+		last.Seq = ended.Seq
+		if err := insertEvent(ctx, tx, ended.ID, &last); err != nil {
+			return err
+		}
+		return s.end(ctx, tx, row.Made, row.Messages, ended, e.Status, e.Result, e.Now)
+	})
+	if err != nil {
+		return nil, wrap("end turn", e.TurnID, err)
+	}
+	return ended, nil
+}
+
+// end puts a turn into its last state, and admits what that makes room for.
+func (s *Store) end(ctx context.Context, tx *tx, made, messages int64, t *store.Turn, status store.Status, result []byte, now time.Time) error {
+	at := instant(micros(now))
+	t.Status, t.Result, t.FinishedAt, t.UpdatedAt = status, bytes.Clone(result), at, at
+	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
+	err := tx.EndTurn(ctx, db.EndTurnParams{
+		Status: string(status), Result: result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: messages, At: micros(now), Made: made,
+	})
+	if err != nil {
+		return err
+	}
+	if err := tx.DeleteState(ctx, t.ID); err != nil {
+		return err
+	}
+	if err := tx.CancelInteractions(ctx, db.CancelInteractionsParams{ResolvedAt: micros(now), TurnID: t.ID}); err != nil {
+		return err
+	}
+	if err := tx.RestSession(ctx, db.RestSessionParams{At: micros(now), ID: t.SessionID}); err != nil {
+		return err
+	}
+	return s.makeRoom(ctx, tx, t.Owner.Tenant, t.SessionID, now)
+}
