@@ -94,10 +94,14 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	if result == nil && !waits {
 		return // nothing could be gone on with
 	}
-	if i := s.entry(entry.IdempotencyKey); i >= 0 {
-		s.Journal[i] = entry
-	} else {
+	i := s.entry(entry.IdempotencyKey)
+	switch {
+	case i < 0:
 		s.Journal = append(s.Journal, entry)
+	case !s.Journal[i].Began.Equal(entry.Began):
+		return // the call waited then, and went on since
+	default:
+		s.Journal[i] = entry
 	}
 	c.Outcome, c.Result = entry.Outcome, result
 	if waits {

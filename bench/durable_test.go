@@ -35,7 +35,11 @@ func onEach(b *testing.B, run func(b *testing.B, settings runtime.ServiceSetting
 	})
 	b.Run("postgres", func(b *testing.B) {
 		ctx := b.Context()
-		s, err := postgres.Open(ctx, store.Settings{DSN: pgtest.Start(b).Database(b)})
+		opened := store.Settings{DSN: pgtest.Start(b).Database(b)}
+		if _, err := postgres.Migrate(ctx, opened); err != nil {
+			b.Fatal(err)
+		}
+		s, err := postgres.Open(ctx, opened)
 		if err != nil {
 			b.Fatal(err)
 		}

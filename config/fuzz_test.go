@@ -16,6 +16,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("{\"version\": 1, \"agents\": {\"a\": {\"stop_conditions\": [{\"type\": \"timeout\", \"seconds\": 1e1}]}}}")
 	f.Add("version: 1\nremote_agents:\n- {name: a, base_url: x, auth: {type: bearer, token: ${T:-x}}}\n")
 	f.Add("version: 1\nagents: >\n  x\n\n  y\nmodels: |2\n   x\n")
+	f.Add("version: 1\nstore: {driver: postgres, dsn: \"postgres://u:${P}@h/d\", retention: {keys: 1h}}\nturns: {lease: 5s, strikes: 0}\n")
+	f.Add("version: 1\nstore: &s {data_dir: x}\nturns: *s\nschedules: {s: {cron: \"*/5 1-2,3 * JAN ?\", time_zone: Asia/Tokyo, agent: a, prompt: x}}\n")
 	f.Add("a: &x [*x]")
 	f.Fuzz(func(t *testing.T, text string) {
 		opts := options(map[string]string{"T": "value"})

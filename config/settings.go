@@ -45,7 +45,7 @@ const (
 
 // settings decodes the records of the whole runtime.
 func (d *decoder) settings() {
-	d.file.Store = decodeSetting(d, "store", (*spec.Store).Validate)
+	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Turns = decodeSetting(d, "turns", (*spec.Turns).Validate)
 	d.storePaths()
 }
@@ -59,6 +59,16 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 	record, start := decodeRecord[T](d, "", value, p)
 	d.checked(start, p, value, validate(&record))
 	return record
+}
+
+// checkStore checks the store by itself. What its DSN has to be nobody can tell
+// where the driver is not readable.
+func (d *decoder) checkStore(s *spec.Store) diag.List {
+	_, store := d.file.root.get("store")
+	if _, driver := store.get("driver"); s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"] {
+		return nil
+	}
+	return s.Validate()
 }
 
 // storePaths fills in the driver and where the files of the store are, and

@@ -23,6 +23,7 @@ func allEvents() []event.Data {
 		new(event.StreamReset), new(event.ModelRetry), new(event.InteractionRequest),
 		new(event.ContextTrimmed), new(event.ContextCompacted),
 		new(event.LoopDetected), new(event.ToolBudgetExceeded), new(event.HandOff),
+		new(event.CustomPatch), new(event.Artifact),
 	}
 }
 

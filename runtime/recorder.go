@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// deltaDelay is how long deltas of a text are gathered before they are stored
-	// and shown, and frameSize how many bytes one event of them may have.
-	deltaDelay = 50 * time.Millisecond
+	// deltaDelay is the time between two commits of deltas of a text, which are
+	// gathered meanwhile, and frameSize how many bytes one event of them may have.
+	// The first deltas behind a pause do not wait for it.
+	deltaDelay = 30 * time.Millisecond
 	frameSize  = 4 << 10
 	// stateDelay is how long other events are gathered.
 	stateDelay = 5 * time.Millisecond
@@ -59,6 +60,8 @@ type recorder struct {
 	journal []store.JournalRow
 	timer   *time.Timer
 	due     time.Time
+	// flushed is when something was committed last.
+	flushed time.Time
 	flushes sync.WaitGroup
 	closed  bool
 	err     error
@@ -94,12 +97,12 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 		ev.Data = &again
 	}
 	if r.frame.add(ev) {
-		r.arm(deltaDelay)
+		r.arm(r.untilDeltas())
 		return r.size+r.frame.size() > maxBuffer
 	}
 	r.endFrame()
 	if r.frame.begin(ev) {
-		r.arm(deltaDelay)
+		r.arm(r.untilDeltas())
 		return false
 	}
 	r.add(ev)
@@ -136,6 +139,11 @@ func (r *recorder) replaceLast(data *event.RunFinish) {
 		r.pending, r.seq = r.pending[:n-1], r.seq-1
 	}
 	r.add(&event.Event{Time: r.service.now(), Data: data})
+}
+
+// untilDeltas returns how long deltas are gathered from now on.
+func (r *recorder) untilDeltas() time.Duration {
+	return max(stateDelay, deltaDelay-time.Since(r.flushed))
 }
 
 // arm sees to it that what waits is committed within a delay.
@@ -193,7 +201,7 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 		r.mu.Unlock()
 		return nil
 	}
-	r.pending, r.journal, r.size = nil, nil, 0
+	r.pending, r.journal, r.size, r.flushed = nil, nil, 0, time.Now()
 	if r.timer != nil && r.timer.Stop() {
 		r.timer = nil
 		r.flushes.Done()

@@ -54,9 +54,9 @@ func (e *effects) counts() (keys, calls int) {
 	return len(e.keys), calls
 }
 
-// dying makes a service whose machine is gone when the tool is called first, and
+// orphaned makes a service whose machine is gone when the tool is called first, and
 // lets another one take over what it left.
-func dying(t *testing.T, class tools.Effect, settings ...setting) (tool *effects, turn *runtime.StoredTurn, survivor *runtime.Service) {
+func orphaned(t *testing.T, class tools.Effect, settings ...setting) (tool *effects, turn *runtime.StoredTurn, survivor *runtime.Service) {
 	t.Helper()
 	kept := newMemory(t)
 	grave := &mortal{Store: kept}
@@ -90,7 +90,7 @@ func TestWhatATakeOverDoesWithACallOfEachClass(t *testing.T) {
 		{tools.Once, 1, event.CallIndeterminate},
 	} {
 		t.Run(string(c.class), func(t *testing.T) {
-			tool, made, s := dying(t, c.class)
+			tool, made, s := orphaned(t, c.class)
 			turn := ended(t, s, made.ID)
 			if turn.Status != store.Succeeded || turn.Outcome.Response != "finished" {
 				t.Fatalf("the turn is %s: %+v", turn.Status, turn.Outcome)
@@ -106,7 +106,7 @@ func TestWhatATakeOverDoesWithACallOfEachClass(t *testing.T) {
 }
 
 func TestAPersonSaysWhatBecameOfACallThatMustNotBeRepeated(t *testing.T) {
-	tool, made, s := dying(t, tools.Once, func(v *runtime.ServiceSettings) { v.Indeterminate = backend.IndeterminateAsk })
+	tool, made, s := orphaned(t, tools.Once, func(v *runtime.ServiceSettings) { v.Indeterminate = backend.IndeterminateAsk })
 	turn := until(t, s, made.ID, store.Waiting)
 	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: turn.ID})
 	if err != nil || len(open) != 1 {

@@ -129,12 +129,19 @@ func (w *worker) run(ctx context.Context) error {
 	if w.turn.Strikes >= w.service.Strikes {
 		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", w.turn.Strikes)})
 	}
-	req, err := w.request(ctx)
+	conversation, err := w.conversation(ctx)
+	if err != nil {
+		return w.giveUp(ctx, err)
+	}
+	req, err := w.request(conversation)
 	if err != nil {
 		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
 	}
 	rt := w.service.Runtime
 	h, err := rt.prepare(ctx, rt.registry.Current(), req, w.log, nil)
+	if err != nil && ctx.Err() != nil {
+		return w.giveUp(ctx, err)
+	}
 	if err != nil {
 		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
 	}
@@ -164,6 +171,19 @@ func (w *worker) run(ctx context.Context) error {
 	return w.finish(ctx, out)
 }
 
+// giveUp ends the work on a turn that could not begin, for a reason that is not
+// the turn's: the worker is to stop, or the store cannot be read.
+func (w *worker) giveUp(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return err
+	case errors.Is(cause, errLost):
+		return w.log.broken()
+	default:
+		return w.log.end(ctx, ending{yield: true})
+	}
+}
+
 func orEmpty(res *backend.Result) *backend.Result {
 	if res == nil {
 		return new(backend.Result)
@@ -173,7 +193,7 @@ func orEmpty(res *backend.Result) *backend.Result {
 
 // request returns what the runtime is asked for: the turn from its beginning, or
 // from where its state says.
-func (w *worker) request(ctx context.Context) (*Request, error) {
+func (w *worker) request(conversation [][]byte) (*Request, error) {
 	s, c := w.service, w.claimed
 	var asked turnRequest
 	if err := json.Unmarshal(w.turn.Request, &asked); err != nil {
@@ -192,7 +212,7 @@ func (w *worker) request(ctx context.Context) (*Request, error) {
 		Journal: w.log, Indeterminate: s.Indeterminate,
 		SnapshotID: w.turn.SnapshotID, ParentSnapshotID: w.turn.ParentSnapshotID,
 	}
-	if err := w.history(ctx, req); err != nil {
+	if err := w.history(req, conversation); err != nil {
 		return nil, err
 	}
 	w.log.messages = len(own) - asked.Input
@@ -210,15 +230,19 @@ func (w *worker) request(ctx context.Context) (*Request, error) {
 	return req, err
 }
 
+// conversation reads what was said in the session before the turn.
+func (w *worker) conversation(ctx context.Context) ([][]byte, error) {
+	if w.claimed.Snapshot == nil {
+		return nil, nil
+	}
+	return w.service.Store.Conversation(ctx, w.claimed.Snapshot.ID)
+}
+
 // history gives the request what the session has come to.
-func (w *worker) history(ctx context.Context, req *Request) error {
+func (w *worker) history(req *Request, conversation [][]byte) (err error) {
 	kept := w.claimed.Snapshot
 	if kept == nil {
 		return nil
-	}
-	conversation, err := w.service.Store.Conversation(ctx, kept.ID)
-	if err != nil {
-		return err
 	}
 	if req.History, err = decodeMessages(conversation); err != nil {
 		return err

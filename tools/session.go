@@ -55,16 +55,22 @@ var NoSession Session = noSession{}
 
 type noSession struct{}
 
+// SnapshotID returns "".
 func (noSession) SnapshotID() string { return "" }
 
+// ParentSnapshotID returns "".
 func (noSession) ParentSnapshotID() string { return "" }
 
+// Custom returns nil.
 func (noSession) Custom() json.RawMessage { return nil }
 
+// UpdateCustom returns ErrNoSession.
 func (noSession) UpdateCustom(func(json.RawMessage) (json.RawMessage, error)) error {
 	return ErrNoSession
 }
 
+// KeepArtifact returns ErrNoSession.
 func (noSession) KeepArtifact(Artifact) (string, error) { return "", ErrNoSession }
 
+// Artifacts returns nil.
 func (noSession) Artifacts() []Artifact { return nil }

@@ -38,6 +38,10 @@ type stage struct {
 	// sees is told of every event as it is emitted; unheard keeps none.
 	sees    func(event.Data)
 	unheard bool
+	// journal, when set, keeps the turn's journal, and policy says what becomes
+	// of calls in doubt.
+	journal backend.Journaler
+	policy  backend.Indeterminate
 	// job changes the job before it runs.
 	job func(*backend.Job)
 }
@@ -47,6 +51,7 @@ type scene struct {
 	*backend.Result
 	err       error
 	resumed   bool
+	inStep    bool
 	events    []event.Data
 	artifacts []tools.Artifact
 }
@@ -95,8 +100,13 @@ func (s stage) playIn(ctx context.Context, t *testing.T) scene {
 	if s.job != nil {
 		s.job(job)
 	}
-	out.Result, out.err = local.Backend{}.Execute(ctx, job, h)
-	out.artifacts, out.resumed = h.artifacts, job.State != nil
+	job.Indeterminate = s.policy
+	var serves backend.Host = h
+	if s.journal != nil {
+		serves = journaling{h, s.journal}
+	}
+	out.Result, out.err = local.Backend{}.Execute(ctx, job, serves)
+	out.artifacts, out.resumed, out.inStep = h.artifacts, job.State != nil, job.State != nil && job.State.InStep
 	return out
 }
 
@@ -127,6 +137,12 @@ func (h *host) HandOff(ctx context.Context, agentID string) (*spec.Agent, *backe
 func (h *host) Session() tools.Session { return session{tools.NoSession, h} }
 
 func (h *host) FlushSession() {}
+
+// journaling is a host that keeps a journal.
+type journaling struct {
+	*host
+	backend.Journaler
+}
 
 // session holds artifacts and nothing else.
 type session struct {
@@ -305,6 +321,9 @@ func (s *scene) results() []string {
 func (s *scene) checkWhole(t *testing.T) {
 	t.Helper()
 	open, ready := 0, map[string]int{}
+	if s.inStep {
+		open = 1 // it began before
+	}
 	for _, d := range s.events {
 		switch d := d.(type) {
 		case *event.StepStart:

@@ -80,7 +80,11 @@ func (t *turn) restore(s *backend.State) error {
 // journalOf returns the journal up to the step of the state. What was recorded of
 // a later one is of calls that the state does not have: their step is run again.
 func journalOf(s *backend.State) []backend.JournalEntry {
-	return slices.DeleteFunc(slices.Clone(s.Journal), func(e backend.JournalEntry) bool { return e.Step > s.Stats.Steps })
+	journal := slices.DeleteFunc(slices.Clone(s.Journal), func(e backend.JournalEntry) bool { return e.Step > s.Stats.Steps })
+	for i := range journal {
+		journal[i].After = nil // the state has it
+	}
+	return journal
 }
 
 // lastAnswer returns the latest answer of the turn, which must have one.

@@ -72,7 +72,7 @@ func newRoot(p *program) *cobra.Command {
 		Long: `runtime turns declared agents into running ones. One YAML file describes
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
-that are kept in a store, and outlive it.`,
+that a store keeps, so that they outlive the process.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},

@@ -63,7 +63,7 @@ func shipped() components {
 		},
 		stores: []storeDriver{
 			{name: spec.StoreSQLite, migrate: sqlite.Migrate, open: openSQLite, look: readSQLite},
-			{name: spec.StorePostgres, shared: true, migrate: migratePostgres, open: openPostgres, look: openPostgres},
+			{name: spec.StorePostgres, shared: true, migrate: migratePostgres, open: openPostgres, look: readPostgres},
 			{name: spec.StoreMemory, migrate: migrateMemory, open: openMemory},
 		},
 	}
@@ -115,6 +115,14 @@ func readSQLite(ctx context.Context, s store.Settings) (*engine, error) {
 }
 
 func openPostgres(ctx context.Context, s store.Settings) (*engine, error) {
+	if _, err := migratePostgres(ctx, s); err != nil {
+		return nil, err
+	}
+	return readPostgres(ctx, s)
+}
+
+// readPostgres opens a database as it is.
+func readPostgres(ctx context.Context, s store.Settings) (*engine, error) {
 	st, err := postgres.Open(ctx, s)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/dispatch"
@@ -22,7 +21,7 @@ type storeDriver struct {
 	// migrate makes the store ready for this version of the program, and returns
 	// what it did to that end.
 	migrate func(context.Context, store.Settings) ([]string, error)
-	// open opens a store that is ready, to work on what is in it.
+	// open does the same, and opens the store to work on what is in it.
 	open func(context.Context, store.Settings) (*engine, error)
 	// look opens it only to read, beside the processes that work on it; nil where
 	// nobody else sees what is kept.
@@ -91,17 +90,17 @@ func (p *program) lookAt(ctx context.Context, files []string, do func(*loaded, *
 	defer l.close()
 	driver := p.driver(l)
 	if driver.look == nil {
-		return p.complain(l, errVolatile)
+		return p.complain(ctx, l, errVolatile)
 	}
 	e, err := driver.look(ctx, l.settings(zap.NewNop()))
 	if err != nil {
-		return p.complain(l, err)
+		return p.complain(ctx, l, err)
 	}
 	s := runtime.NewService(runtime.ServiceSettings{Store: e.store, Bell: e.bell})
 	s.Listen()
 	err = do(l, s)
 	s.Close()
-	return p.complain(l, errors.Join(err, e.store.Close()))
+	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
 }
 
 // change calls do with a service that changes what the store of a configuration
@@ -110,42 +109,35 @@ func (p *program) lookAt(ctx context.Context, files []string, do func(*loaded, *
 func (p *program) change(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, do func(*runtime.Service) error) error {
 	driver := p.driver(l)
 	if driver.look == nil {
-		return p.complain(l, errVolatile)
+		return p.complain(ctx, l, errVolatile)
 	}
-	e, err := p.prepare(ctx, l, driver, zap.NewNop())
+	e, err := driver.open(ctx, l.settings(zap.NewNop()))
 	if err != nil {
-		return p.complain(l, err)
+		return p.complain(ctx, l, err)
 	}
 	queue, err := e.dispatcher(1, zap.NewNop())
 	if err != nil {
-		return p.complain(l, errors.Join(err, e.store.Close()))
+		return p.complain(ctx, l, errors.Join(err, e.store.Close()))
 	}
 	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue})
 	s.Listen()
 	err = do(s)
 	s.Close()
-	return p.complain(l, errors.Join(err, e.store.Close()))
+	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
 }
 
-// prepare makes the store of a configuration ready and opens it.
-func (p *program) prepare(ctx context.Context, l *loaded, driver *storeDriver, logger *zap.Logger) (*engine, error) {
-	settings := l.settings(logger)
-	if _, err := driver.migrate(ctx, settings); err != nil {
-		return nil, err
-	}
-	return driver.open(ctx, settings)
-}
-
-// complain shows why a command failed with the store, and ends it. An error that
-// is the end of a command already, or of its context, is left as it is.
-func (p *program) complain(l *loaded, err error) error {
-	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.As(err, new(exit)):
+// complain shows why a command failed with the store, and ends it. One that was
+// cancelled, or has said what there is to say, is left as it is.
+func (p *program) complain(ctx context.Context, l *loaded, err error) error {
+	switch locked, ok := errors.AsType[*store.LockedError](err); {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil, errors.As(err, new(exit)):
 		return err
+	case ok:
+		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, end that process first", locked)
 	case errors.Is(err, fs.ErrNotExist):
 		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
-	case errors.As(err, new(*store.LockedError)) && !strings.Contains(err.Error(), "\n"):
-		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, end that process first", err)
 	}
 	fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
 	return exit{exitFailed}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -109,7 +110,7 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 		}
 		return "agent " + d.AgentID
 	case *event.RunFinish:
-		return o.clip(fmt.Sprintf("%s: %s %s", d.Status, d.Termination.Type, orDash(d.Termination.Detail)))
+		return o.clip(fmt.Sprintf("%s: %s", d.Status, cmp.Or(d.Termination.Detail, string(d.Termination.Type))))
 	case *event.StepStart:
 		return fmt.Sprintf("step %d", d.Step)
 	case *event.StepEnd:
@@ -127,7 +128,7 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 	case *event.InferenceComplete:
 		return o.clip(fmt.Sprintf("%s: %s, %d tokens in, %d out", d.Model, d.FinishReason, d.Usage.Input, d.Usage.Output))
 	case *event.InteractionRequest:
-		return o.clip(fmt.Sprintf("%s: %s (%s %s)", d.ID, orDash(d.Message), d.Tool, d.Arguments))
+		return o.clip(fmt.Sprintf("%s: %s (%s %s)", d.ID, cmp.Or(d.Message, d.Action), d.Tool, d.Arguments))
 	}
 	if note := o.note(data); note != "" {
 		return o.clip(note)

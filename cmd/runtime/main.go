@@ -1,5 +1,5 @@
-// Command runtime validates, explains, compares and runs configurations of the
-// agent runtime.
+// Command runtime validates, explains, compares, runs and serves configurations
+// of the agent runtime.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // schedules name time zones, also where the system knows none
 )
 
 func main() {

@@ -60,7 +60,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TEAM", team)
 			// The race detector keeps a process from ending for a second.
 			env.Setenv("GORACE", "atexit_sleep_ms=10")
-			env.Values[daemons{}] = newDaemons(env)
+			env.Values[daemonsKey{}] = newDaemons(env)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

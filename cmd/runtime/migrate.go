@@ -36,7 +36,7 @@ func migrate(ctx context.Context, p *program, files []string, format string) err
 	defer l.close()
 	applied, err := p.driver(l).migrate(ctx, l.settings(zap.NewNop()))
 	if err != nil {
-		return p.complain(l, err)
+		return p.complain(ctx, l, err)
 	}
 	if format == "json" {
 		return writeJSON(p.out, map[string][]string{"applied": append([]string{}, applied...)})

@@ -58,7 +58,7 @@ func serve(ctx context.Context, p *program, files []string, verbose bool) error 
 	l.builder.WithTelemetry(seen.telemetry)
 	rt, err := l.build(ctx, p)
 	if err == nil {
-		err = p.complain(l, p.serveUntil(ctx, l, rt, logger))
+		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, rt, logger))
 		_ = rt.Close() // of what was published since, too
 	}
 	if lost := seen.shutdown(ctx); lost != nil {
@@ -92,7 +92,7 @@ type server struct {
 // start makes the store ready and begins to work on what is in it. What is
 // already there when it returns an error is closed again.
 func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, logger *zap.Logger) (*server, error) {
-	e, err := p.prepare(ctx, l, p.driver(l), logger)
+	e, err := p.driver(l).open(ctx, l.settings(logger))
 	if err != nil {
 		return nil, err
 	}

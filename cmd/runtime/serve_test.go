@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,8 +19,56 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+func TestEveryDriverThatAConfigurationCanNameIsThere(t *testing.T) {
+	t.Parallel()
+	field, _ := reflect.TypeFor[spec.Store]().FieldByName("Driver")
+	var names []string
+	for _, driver := range shipped().stores {
+		names = append(names, driver.name)
+	}
+	if got := strings.Join(names, "|"); got != field.Tag.Get("enum") {
+		t.Errorf("there are %s, and a configuration can name %s", got, field.Tag.Get("enum"))
+	}
+}
+
+func TestFollowingATurnEndsWhenItIsCancelled(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(head+"agents: {a: {model_id: m}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	call := func(ctx context.Context, args ...string) (int, string, string) {
+		var stdout, stderr strings.Builder
+		code := run(ctx, args, streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+		return code, stdout.String(), stderr.String()
+	}
+	code, turn, stderr := call(t.Context(), "turns", "create", file, "a", "hello")
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("a signal came"))
+	defer cancel()
+	code, _, stderr = call(ctx, "events", "--follow", file, strings.TrimSpace(turn))
+	if code != exitCancelled || stderr != "runtime: cancelled\n" {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+func TestAgesAreShort(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	for ago, want := range map[time.Duration]string{
+		-time.Second: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m", 47 * time.Hour: "47h", 48 * time.Hour: "2d", 9000 * time.Hour: "375d",
+	} {
+		if got := age(now, now.Add(-ago)); got != want {
+			t.Errorf("%s ago is %s, want %s", ago, got, want)
+		}
+	}
+}
 
 // storeTime bounds what a script waits for.
 const storeTime = time.Minute
@@ -28,6 +79,9 @@ type daemons struct {
 	mu      sync.Mutex
 	running map[string]*daemon
 }
+
+// daemonsKey is where a script keeps its daemons.
+type daemonsKey struct{}
 
 // daemon is a server that runs beside a script.
 type daemon struct {
@@ -56,7 +110,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serving NAME ARG…")
 	}
-	d, _ := ts.Value(daemons{}).(*daemons)
+	d, _ := ts.Value(daemonsKey{}).(*daemons)
 	one := &daemon{cmd: exec.Command("runtime", append([]string{"serve"}, args[1:]...)...), ended: make(chan struct{})}
 	one.cmd.Dir = ts.MkAbs(".")
 	one.cmd.Env = append(d.env.Vars, "DATABASE_URL="+ts.Getenv("DATABASE_URL"))
@@ -97,7 +151,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: ends NAME SIGNAL CODE")
 	}
-	d, _ := ts.Value(daemons{}).(*daemons)
+	d, _ := ts.Value(daemonsKey{}).(*daemons)
 	d.mu.Lock()
 	one := d.running[args[0]]
 	delete(d.running, args[0])

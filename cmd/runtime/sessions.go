@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,7 +21,7 @@ type sessionsOptions struct {
 	format *choice
 	state  choice
 	agent  string
-	labels map[string]string
+	labels labels
 	page   store.Page
 }
 
@@ -44,10 +45,32 @@ be read.`,
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&o.state, "state", "only sessions in this state: active, archived")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only sessions of the agent with this id")
-	cmd.Flags().StringToStringVar(&o.labels, "label", nil, "only sessions with this label; may be repeated")
+	cmd.Flags().Var(&o.labels, "label", "only sessions with this label; may be repeated")
 	pageFlags(cmd, &o.page)
 	cmd.AddCommand(newSessionsExport(p), newSessionsImport(p))
 	return cmd
+}
+
+// labels is a flag that takes labels, each as name=value.
+type labels map[string]string
+
+// String returns nothing: none is given by default.
+func (*labels) String() string { return "" }
+
+// Type names the flag's type in the help text.
+func (*labels) Type() string { return "name=value" }
+
+// Set takes one more label.
+func (l *labels) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return errors.New("write name=value")
+	}
+	if *l == nil {
+		*l = labels{}
+	}
+	(*l)[name] = value
+	return nil
 }
 
 // pageFlags adds what says which part of a list is shown.

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,7 +83,7 @@ func createTurn(ctx context.Context, p *program, files []string, agent, prompt s
 			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session)
 			return p.awaitTurn(ctx, l, s, made.ID)
 		}
-		fmt.Fprintf(p.err, "! of session %s\n", session)
+		fmt.Fprintf(p.err, "! stored in session %s\n", session)
 		_, err = fmt.Fprintln(p.out, made.ID)
 		return err
 	})
@@ -132,7 +132,7 @@ func why(t *runtime.StoredTurn) string {
 	if t.Outcome == nil {
 		return "nobody knows why"
 	}
-	return fmt.Sprintf("%s %s", t.Outcome.Termination.Type, t.Outcome.Termination.Detail)
+	return cmp.Or(t.Outcome.Termination.Detail, string(t.Outcome.Termination.Type))
 }
 
 func newTurnsCancel(p *program) *cobra.Command {
@@ -233,7 +233,7 @@ func (o *resolveOptions) answer(q *plugins.Ticket) (plugins.Resolution, error) {
 	case o.approve:
 		return r, fmt.Errorf("interaction %s asks for an answer, not for a permission: use --result", q.ID)
 	default:
-		r.Result = json.RawMessage(asJSON(o.result))
+		r.Result = asJSON(o.result)
 	}
 	return r, nil
 }

@@ -59,9 +59,10 @@ func (a *audit) trace(marks []mark) {
 			calls[m.Call] = c
 		}
 		c.keys[m.Key] = true
-		if m.What == begins {
+		switch m.What {
+		case begins:
 			c.begins++
-		} else {
+		case ends:
 			c.ends++
 		}
 		who := m.Turn + "/" + m.Call

@@ -174,6 +174,7 @@ func (a *act) Call(ctx context.Context, call *tools.Call) (tools.Result, error) 
 	a.witness.note(begins, call, a.effect)
 	a.working(call.TurnID)
 	if err := a.do(ctx, call, args.Pace, args.File); err != nil {
+		a.witness.note(stops, call, a.effect)
 		return tools.Result{}, err
 	}
 	a.witness.note(ends, call, a.effect)

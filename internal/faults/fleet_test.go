@@ -16,7 +16,9 @@ const patience = 60 * time.Second
 type fleet struct {
 	t     testing.TB
 	place *place
-	news  func(p *process, turnID string)
+	// calm is how often a worker gets ahead at most before it is killed.
+	calm int64
+	news func(p *process, turnID string)
 
 	mu     sync.Mutex
 	slots  []*process
@@ -28,7 +30,7 @@ type fleet struct {
 
 func newFleet(t testing.TB, p *place, n int, news func(p *process, turnID string)) *fleet {
 	t.Helper()
-	f := &fleet{t: t, place: p, news: news, slots: make([]*process, n), changed: make(chan struct{})}
+	f := &fleet{t: t, place: p, calm: 60, news: news, slots: make([]*process, n), changed: make(chan struct{})}
 	for i := range n {
 		f.keeper.Go(func() { f.keep(i) })
 	}
@@ -88,16 +90,14 @@ func (f *fleet) worker(ctx context.Context, slot int) (*process, error) {
 		w, changed := f.slots[slot], f.changed
 		f.mu.Unlock()
 		if w == nil {
-			w = &process{gone: make(chan struct{})}
+			w = new(process)
+		}
+		ready := w.ready
+		if w.over() {
+			ready = nil // it was
 		}
 		select {
-		case <-w.gone:
-			select {
-			case <-changed:
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		case <-w.ready:
+		case <-ready:
 			return w, nil
 		case <-changed:
 		case <-ctx.Done():
@@ -121,7 +121,7 @@ func (f *fleet) storm(ctx context.Context, kills int, random *rand.Rand) (gaps [
 		}
 		// Some die as soon as they work, the others when they got ahead a random
 		// number of times, and a moment later.
-		more := w.worked.Load() + random.Int64N(80)
+		more := w.worked.Load() + random.Int64N(f.calm)
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		_ = poll(soon, func() bool { return w.worked.Load() >= more })
 		cancel()

@@ -52,7 +52,7 @@ func seeded(t *testing.T) (*rand.Rand, uint64) {
 func nowhere(t *testing.T, driver string) *place {
 	t.Helper()
 	dir := t.TempDir()
-	p := &place{Driver: driver, Witness: filepath.Join(dir, "witness"), Log: os.Getenv("FAULTS_LOG"), Strikes: plenty}
+	p := &place{Driver: driver, Witness: filepath.Join(dir, "witness"), Log: logPath(), Strikes: plenty}
 	if driver == onSQLite {
 		p.DSN = filepath.Join(dir, "runtime.db")
 		return p
@@ -60,6 +60,9 @@ func nowhere(t *testing.T, driver string) *place {
 	p.at(t, pgtest.Start(t))
 	return p
 }
+
+// logPath is where the workers write their logs: FAULTS_LOG, or nowhere.
+func logPath() string { return os.Getenv("FAULTS_LOG") }
 
 // at puts a place into a new database.
 func (p *place) at(t *testing.T, s *pgtest.Server) {
@@ -94,6 +97,7 @@ func TestKilledWorkersOfPostgresLoseNothing(t *testing.T) {
 	reader := visit(t, p)
 	reader.Listen()
 	workers := newFleet(t, p, 3, nil)
+	workers.calm = 30
 	survive(t, p, workers, func(context.Context) (gateway, error) { return direct{reader.Service}, nil })
 }
 

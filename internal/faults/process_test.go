@@ -197,6 +197,16 @@ func drain(answer <-chan line) {
 	}()
 }
 
+// over reports whether the process is gone.
+func (w *process) over() bool {
+	select {
+	case <-w.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *process) signal(s syscall.Signal) { _ = w.cmd.Process.Signal(s) }
 
 // kill ends the process as the kernel would, and returns when it is gone.

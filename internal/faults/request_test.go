@@ -93,16 +93,24 @@ func (d direct) do(ctx context.Context, r request) (store.Status, error) {
 	case cancelTurn:
 		return status(d.CancelTurn(ctx, alice, r.Turn, "for the test"))
 	case answerIt:
-		_, err := d.ResolveInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
-		if errors.As(err, new(*store.StateError)) {
-			err = nil // the turn was cancelled
-		}
-		return "", err
+		return d.answer(ctx, r)
 	case limitFiles:
 		return "", limit(r.Size)
 	default:
 		return "", fmt.Errorf("nobody can do %q", r.Do)
 	}
+}
+
+// answer answers an interaction, unless its turn was cancelled.
+func (d direct) answer(ctx context.Context, r request) (store.Status, error) {
+	_, err := d.ResolveInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
+	if err == nil || errors.As(err, new(*store.StateError)) {
+		return "", nil
+	}
+	if t, failed := d.GetTurn(ctx, alice, r.Turn); failed == nil && !t.Status.Live() {
+		return t.Status, nil
+	}
+	return "", err
 }
 
 func status(t *runtime.StoredTurn, err error) (store.Status, error) {

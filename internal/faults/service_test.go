@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
+	"github.com/agentruntime/agentruntime/store/sqlite"
 	"go.uber.org/zap"
 )
 
@@ -93,7 +94,7 @@ func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, disp
 func (p *place) store(ctx context.Context, logger *zap.Logger) (store.Store, error) {
 	settings := store.Settings{DSN: p.DSN, Logger: logger}
 	if p.Driver == onSQLite {
-		return openSQLite(ctx, settings)
+		return sqlite.Open(ctx, settings)
 	}
 	return postgres.Open(ctx, settings)
 }

@@ -14,6 +14,7 @@ import (
 const (
 	begins = "begin"
 	ends   = "end"
+	stops  = "stop" // it was stopped before its end
 )
 
 // mark is one thing that a tool did.

@@ -148,7 +148,7 @@ func (w *workload) watch(ctx context.Context, id string, cancelAt uint64, random
 	var asides sync.WaitGroup
 	defer asides.Wait()
 	after, asked := uint64(0), make(map[string]bool)
-	for ctx.Err() == nil && !w.t.Failed() {
+	for ctx.Err() == nil {
 		g, err := w.gate(ctx)
 		if err != nil {
 			break
@@ -214,4 +214,34 @@ func (w *workload) answer(ctx context.Context, id, target string) {
 	agree := !w.turns[id].refused
 	w.mu.Unlock()
 	w.ask(ctx, request{Do: answerIt, Turn: id, Target: target, Approve: agree})
+}
+
+// open makes a session.
+func (w *workload) open(t *testing.T, session string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if !w.ask(ctx, request{Do: makeSession, Session: session}) {
+		t.Fatal("there is no session")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sessions[session] = nil
+}
+
+// follow makes a turn and follows it to its end.
+func (w *workload) follow(t *testing.T, session string, p plan) {
+	t.Helper()
+	if !w.make(t.Context(), session, p, true) {
+		t.Fatalf("there is no turn %s", p.Turn)
+	}
+	w.end(t, p.Turn)
+}
+
+// end follows a turn to its end.
+func (w *workload) end(t *testing.T, id string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w.watch(ctx, id, 0, rand.New(rand.NewPCG(0, 0)))
 }

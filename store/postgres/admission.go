@@ -10,21 +10,11 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
-// due is a row of a turn that needs a job.
-type due struct {
-	ID        string
-	NotBefore instant.Time
-}
-
-// jobsOf returns the jobs of turns.
-func jobsOf[T ~struct {
-	ID        string
-	NotBefore instant.Time
-}](rows []T) []store.Job {
-	jobs := make([]store.Job, len(rows))
-	for i := range rows {
-		row := due(rows[i])
-		jobs[i] = store.Job{TurnID: row.ID, NotBefore: time.Time(row.NotBefore)}
+// jobsOf returns the jobs of turns that are due.
+func jobsOf(ids []string) []store.Job {
+	jobs := make([]store.Job, len(ids))
+	for i, id := range ids {
+		jobs[i] = store.Job{TurnID: id}
 	}
 	return jobs
 }
@@ -41,12 +31,12 @@ func (s *Store) lockTenants(ctx context.Context, p *pipeline, turnIDs ...string)
 // admit queues the admission of what has room now: the next turn of each
 // session, or with a limit the oldest turns of each tenant. Sessions and tenants
 // are locked. The turns are in found when the pipeline was sent.
-func (s *Store) admit(p *pipeline, tenants, sessions []string, now time.Time, found *[]due) {
+func (s *Store) admit(p *pipeline, tenants, sessions []string, now time.Time, found *[]string) {
 	switch {
 	case s.tenantTurns > 0 && len(tenants) > 0:
-		collect(p, found, db.AdmitOfTenants, tenants, instant.Time(now), s.tenantTurns)
+		scalars(p, found, db.AdmitOfTenants, tenants, instant.Time(now), s.tenantTurns)
 	case s.tenantTurns <= 0 && len(sessions) > 0:
-		collect(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
+		scalars(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
 	}
 }
 

@@ -38,7 +38,7 @@ type Bell struct {
 	mu   sync.Mutex
 	rung map[string]struct{}
 
-	ctx    context.Context // that the life of the bell
+	ctx    context.Context // the life of the bell
 	cancel context.CancelFunc
 	// live are the ringer and the listeners.
 	live sync.WaitGroup

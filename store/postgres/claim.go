@@ -77,7 +77,8 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		if row.Status != string(store.Pending) {
 			return &store.StateError{Kind: "turn", ID: row.ID, State: row.Status, Want: "claimed"}
 		}
-		if err := s.admitNow(ctx, tx, row, c.Now); err != nil {
+		err = s.queries.WithTx(tx).AdmitTurn(ctx, db.AdmitTurnParams{ID: row.ID, Now: instant.Time(c.Now), Room: int64(max(0, s.tenantTurns))})
+		if err != nil {
 			return err
 		}
 		claimed, err = s.claim(ctx, tx, c)
@@ -93,21 +94,6 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		err = store.ErrHeld
 	}
 	return claimed, err
-}
-
-// admitNow admits what has room next to a turn, which is locked with its session
-// and tenant, and queues all of it but that turn.
-func (s *Store) admitNow(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
-	var (
-		p     pipeline
-		found []due
-	)
-	s.admit(&p, []string{row.Tenant}, []string{row.SessionID}, now, &found)
-	if err := p.send(ctx, tx); err != nil {
-		return err
-	}
-	others := slices.DeleteFunc(found, func(d due) bool { return d.ID == row.ID })
-	return s.enqueue(ctx, tx, jobsOf(others))
 }
 
 // Heartbeat prolongs the leases of a worker's turns, by the clock of the

@@ -31,7 +31,7 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 // pending is a commit that waits for its transaction.
 type pending struct {
 	*store.Commit
-	ctx context.Context // that that of the caller who waits
+	ctx context.Context // of the caller who waits
 	// taken tells that the writer has it: it can no longer be taken back.
 	taken bool
 	done  chan error

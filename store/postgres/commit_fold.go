@@ -144,7 +144,7 @@ func (j *journal) add(turnID string, r *store.JournalRow) {
 }
 
 // queue queues the statements of a group, each for all of its commits.
-func (g *group) queue(ctx context.Context, p *pipeline, found *[]due) error {
+func (g *group) queue(ctx context.Context, p *pipeline, found *[]string) error {
 	var (
 		turns  db.WriteTurnsParams
 		states db.WriteStatesParams
@@ -222,7 +222,7 @@ func (g *group) queueEnds(ctx context.Context, q *db.Queries, changed []*turnCha
 }
 
 // queueAdmission queues the admission of what the turns that left make room for.
-func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]due) {
+func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]string) {
 	var tenants, sessions []string
 	for _, t := range changed {
 		if t.finish != nil || t.Status == string(store.Waiting) {

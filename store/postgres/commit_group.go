@@ -18,6 +18,9 @@ const (
 	// firstPause and longestPause lie between two tries.
 	firstPause   = 20 * time.Millisecond
 	longestPause = 500 * time.Millisecond
+	// limitLocks keeps a turn that somebody holds, as a replica may that was cut
+	// off, from holding up all others of its group.
+	limitLocks = "SET LOCAL lock_timeout = '2s'"
 )
 
 // writeGroup makes a group of commits and tells each caller what became of it.
@@ -90,7 +93,7 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 		}
 		again, ok := errors.AsType[*unreachableError](err)
 		switch {
-		case conflicts(err) && lost < maxConflicts:
+		case conflicts(err) && lost < maxConflicts, lockedOut(err) && len(group) == 1 && ctx.Err() == nil:
 			lost++
 			continue
 		case !ok:
@@ -188,7 +191,7 @@ func (g *group) write(ctx context.Context, tx pgx.Tx) error {
 	}
 	var (
 		p     pipeline
-		found []due
+		found []string
 	)
 	if err := g.queue(ctx, &p, &found); err != nil {
 		return err
@@ -221,6 +224,7 @@ func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 			waiting = append(waiting, c.TurnID)
 		}
 	}
+	p.batch.Queue(limitLocks)
 	if len(leaving) > 0 {
 		g.store.lockTenants(ctx, &p, leaving...)
 		if err := p.queries().LockSessionsOfTurns(ctx, leaving); err != nil {

@@ -41,6 +41,7 @@ const (
 	codeBadText         = "22021"
 	codeSerialization   = "40001"
 	codeDeadlock        = "40P01"
+	codeLockTimeout     = "55P03"
 	codeTooManyConns    = "53300"
 )
 
@@ -86,6 +87,9 @@ func conflicts(err error) bool {
 	c := code(err)
 	return c == codeSerialization || c == codeDeadlock
 }
+
+// lockedOut reports whether somebody else held a lock for too long.
+func lockedOut(err error) bool { return code(err) == codeLockTimeout }
 
 // disconnected reports whether an error is one of the connection, or of a server
 // that starts or stops, and not of what was asked for. conn is the connection

@@ -77,6 +77,34 @@ func TestARefusedCommitDoesNotSpoilTheOthersOfItsGroup(t *testing.T) {
 	}
 }
 
+func TestATurnThatIsHeldDoesNotHoldUpTheOthersForLong(t *testing.T) {
+	t.Parallel()
+	s := open(t, database(t))
+	_, held, heldFence := running(t, s)
+	_, free, freeFence := running(t, s)
+	tx, err := s.Pool().Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM turns WHERE id = $1 FOR UPDATE", held); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- s.Commit(t.Context(), appended(held, heldFence, 1, `{}`)) }()
+	if err := s.Commit(t.Context(), appended(free, freeFence, 1, `{}`)); err != nil {
+		t.Errorf("the commit to another turn: %v", err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// It was made when the turn became free in time, and else not at all.
+	err = <-waited
+	events, readErr := s.Events(t.Context(), held, 0, 10)
+	if readErr != nil || (err == nil) != (len(events) == 1) {
+		t.Errorf("the commit to the turn that was held: %v, and there are %v, error %v", err, events, readErr)
+	}
+}
+
 func TestCommitsOfOneTurnShareATransaction(t *testing.T) {
 	t.Parallel()
 	s := open(t, database(t))

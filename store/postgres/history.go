@@ -60,7 +60,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
 	f := filter{query: db.SelectSnapshots}
 	f.scope(q.Scope)
-	f.equals("session_id", q.SessionID)
+	f.where("session_id = " + f.arg(q.SessionID))
 	rows, next, err := latest(ctx, s.pool, &f, "created_at", q.Page, func(r *db.Snapshot) (instant.Time, string) { return r.CreatedAt, r.ID })
 	if err != nil {
 		return page, wrap("list the snapshots of session", q.SessionID, err)
@@ -73,9 +73,13 @@ func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page stor
 }
 
 // Conversation returns the messages up to and with a snapshot, the oldest first.
+// The error is ErrNotFound for a snapshot that is not there.
 func (s *Store) Conversation(ctx context.Context, snapshotID string) ([][]byte, error) {
 	list, err := s.queries.Conversation(ctx, snapshotID)
-	return list, wrap("read the conversation of snapshot", snapshotID, err)
+	if err == nil && len(list) == 0 {
+		_, err = s.queries.GetSnapshot(ctx, snapshotID)
+	}
+	return list, wrapRead("read the conversation of snapshot", snapshotID, err)
 }
 
 // OwnMessages returns the messages that a snapshot, or a turn, adds itself.
@@ -100,23 +104,22 @@ func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*st
 	}, nil
 }
 
-// Artifacts returns the artifacts of a turn without their data.
+// Artifacts returns the artifacts of a turn, in order, without their data. The
+// error is ErrNotFound for a turn that the scope does not see.
 func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) ([]*store.Artifact, error) {
+	if _, err := s.Turn(ctx, scope, turnID); err != nil {
+		return nil, err
+	}
 	rows, err := s.queries.ArtifactsOf(ctx, turnID)
 	if err != nil {
 		return nil, wrap("list the artifacts of turn", turnID, err)
 	}
-	var list []*store.Artifact
-	for i := range rows {
-		row := &rows[i]
-		owner := store.Owner{Tenant: row.Tenant, Subject: row.Subject}
-		if !scope.Sees(owner) {
-			continue
+	list := make([]*store.Artifact, len(rows))
+	for i, row := range rows {
+		list[i] = &store.Artifact{
+			ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject},
+			Name: row.Name, MediaType: row.MediaType, Size: row.Size, Metadata: row.Metadata, CreatedAt: time.Time(row.CreatedAt),
 		}
-		list = append(list, &store.Artifact{
-			ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: owner, Name: row.Name, MediaType: row.MediaType,
-			Size: row.Size, Metadata: row.Metadata, CreatedAt: time.Time(row.CreatedAt),
-		})
 	}
 	return list, nil
 }

@@ -92,7 +92,7 @@ func (s *Store) resolve(ctx context.Context, tx pgx.Tx, turn *db.Turn, r *store.
 	var (
 		p     pipeline
 		rows  []db.Interaction
-		found []due
+		found []string
 	)
 	now := instant.Time(r.Now)
 	collect(&p, &rows, db.Resolve, []byte(r.Resolution), r.By, now, r.TurnID, r.ID)

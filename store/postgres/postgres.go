@@ -43,7 +43,8 @@ var _ store.Store = (*Store)(nil)
 // Open connects to a database whose tables Migrate made. The DSN is a URL or
 // key=value text; of the parameters that it may have beside those of libpq,
 // pool_max_conns is the most useful: 16 by default. A pooler between must keep a
-// session on its connection, or LISTEN is not heard.
+// session on its connection, or LISTEN is not heard. The server is PostgreSQL 13
+// or newer.
 //
 // The error is a *SchemaError for a database that was made by another version
 // of the program. No error has the password.
@@ -80,8 +81,19 @@ func poolConfig(dsn string) (*pgxpool.Config, error) {
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
+	if _, ok := config.ConnConfig.RuntimeParams[idleTimeout]; !ok {
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, "SET "+idleTimeout+" = '30s'")
+			return err
+		}
+	}
 	return config, nil
 }
+
+// idleTimeout is the parameter after which the database gives a transaction up
+// whose process says nothing. Without it, one that was cut off from the network
+// keeps its locks for hours, and with them sessions and tenants.
+const idleTimeout = "idle_in_transaction_session_timeout"
 
 var errDSN = errors.New("the DSN of PostgreSQL cannot be read: it is a URL (postgres://user:password@host:5432/database), in which special characters of the password are escaped, or key=value text")
 

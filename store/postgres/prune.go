@@ -60,9 +60,15 @@ func (s *Store) pruneSessions(ctx context.Context, before instant.Time, limit in
 
 func (s *Store) pruneEvents(ctx context.Context, before instant.Time, limit int32) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
-		ids, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{Before: before, Most: limit})
+		marked, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{Before: before, Most: limit})
 		if err != nil {
 			return err
+		}
+		var ids []string
+		for _, t := range marked {
+			if t.Had {
+				ids = append(ids, t.ID)
+			}
 		}
 		n = len(ids)
 		var p pipeline

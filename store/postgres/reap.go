@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -30,12 +31,12 @@ func (s *Store) Reap(ctx context.Context, now time.Time) (taken int, err error) 
 
 func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
-		rows, err := s.queries.WithTx(tx).ReapTurns(ctx, db.ReapTurnsParams{Now: instant.Time(now), Most: chunk})
+		ids, err := s.queries.WithTx(tx).ReapTurns(ctx, db.ReapTurnsParams{Now: instant.Time(now), Most: chunk})
 		if err != nil {
 			return err
 		}
-		n = len(rows)
-		return s.enqueue(ctx, tx, jobsOf(rows))
+		n = len(ids)
+		return s.enqueue(ctx, tx, jobsOf(ids))
 	})
 	return n, err
 }
@@ -54,8 +55,15 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err erro
 		if len(rows) == 0 {
 			return taken, nil
 		}
+		jobs := make([]store.Job, len(rows))
+		for i, r := range rows {
+			jobs[i].TurnID = r.ID
+			if !r.Admitted {
+				jobs[i].NotBefore = time.Time(r.NotBefore)
+			}
+		}
 		after = rows[len(rows)-1].ID
-		if err := s.transact(ctx, func(tx pgx.Tx) error { return s.enqueue(ctx, tx, jobsOf(rows)) }); err != nil {
+		if err := s.transact(ctx, func(tx pgx.Tx) error { return s.enqueue(ctx, tx, jobs) }); err != nil {
 			return taken, wrap("recover", "turns", err)
 		}
 	}
@@ -76,7 +84,7 @@ func (s *Store) sweep(ctx context.Context, now time.Time) (err error) {
 	return s.transact(ctx, func(tx pgx.Tx) error {
 		var (
 			p     pipeline
-			found []due
+			found []string
 		)
 		err := errors.Join(p.queries().LockTenants(ctx, tenants), p.queries().LockSessions(ctx, sessions))
 		if err != nil {

@@ -115,7 +115,7 @@ func (s *Store) endTurn(ctx context.Context, tx pgx.Tx, row *db.Turn, e *store.E
 	var (
 		p     pipeline
 		turns []db.Turn
-		found []due
+		found []string
 		last  events
 	)
 	q := p.queries()

@@ -28,11 +28,14 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 			return err
 		}
 		made = turnOf(row)
-		if !admitted && !delayed {
+		switch {
+		case delayed: // it is admitted by the claim
+			return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
+		case admitted:
+			return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID}})
+		default:
 			return nil // what makes room for it queues it
 		}
-		// The claim admits one that is not due yet.
-		return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
 	})
 	if violates(err, "turns_pkey") {
 		err = &store.ExistsError{Kind: "turn", ID: n.Turn.ID}

@@ -2,10 +2,8 @@ package sqlite_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,12 +41,16 @@ func reopen(t testing.TB, path string) *sqlite.Store {
 // newSession makes a session.
 func newSession(t testing.TB, s store.Store, id string) {
 	t.Helper()
-	_, err := s.CreateSession(t.Context(), &store.NewSession{Session: store.Session{
-		ID: id, Owner: owner, AgentID: "helper", State: store.SessionActive, CreatedAt: start, UpdatedAt: start, ActiveAt: start,
-	}})
-	if err != nil {
+	if _, err := s.CreateSession(t.Context(), sessionOf(id)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// sessionOf returns a session that was not made yet.
+func sessionOf(id string) *store.NewSession {
+	return &store.NewSession{Session: store.Session{
+		ID: id, Owner: owner, AgentID: "helper", State: store.SessionActive, CreatedAt: start, UpdatedAt: start, ActiveAt: start,
+	}}
 }
 
 // newTurn returns a turn of a session that was not made yet.
@@ -96,35 +98,6 @@ func finish(c *store.Claimed, seq uint64) *store.Commit {
 		ID: c.Turn.SnapshotID, SessionID: c.Turn.SessionID, Owner: owner, ParentID: c.Turn.ParentSnapshotID, TurnID: c.Turn.ID, CreatedAt: start,
 	}}
 	return last
-}
-
-// queue keeps the jobs it is told of.
-type queue struct {
-	mu   sync.Mutex
-	jobs []store.Job
-	// err is returned as long as it is set.
-	err error
-}
-
-func (q *queue) Enqueue(_ context.Context, _ any, jobs []store.Job) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.err != nil {
-		return q.err
-	}
-	q.jobs = append(q.jobs, jobs...)
-	return nil
-}
-
-// take returns the ids of the jobs since the last time.
-func (q *queue) take() (ids []string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, j := range q.jobs {
-		ids = append(ids, j.TurnID)
-	}
-	q.jobs = nil
-	return ids
 }
 
 func numbered(name string, n int) string { return fmt.Sprintf("%s-%06d", name, n) }

@@ -47,16 +47,22 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	return changed, nil
 }
 
+// idle returns a *store.BusyError when a session has a turn that find finds.
+func idle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
+	switch turn, err := find(ctx, sessionID); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return &store.BusyError{SessionID: sessionID, TurnID: turn}
+	}
+}
+
 // mayMoveTip reports whether the tip of a session can be moved to a snapshot.
 func mayMoveTip(ctx context.Context, tx *tx, id, tip string) error {
-	switch turn, err := tx.StartedTurn(ctx, id); {
-	case err == nil:
-		return &store.BusyError{SessionID: id, TurnID: turn}
-	case !errors.Is(err, sql.ErrNoRows):
+	if err := idle(ctx, tx.StartedTurn, id); err != nil || tip == "" {
 		return err
-	}
-	if tip == "" {
-		return nil
 	}
 	ours, err := tx.SnapshotOfSession(ctx, db.SnapshotOfSessionParams{ID: tip, SessionID: id})
 	if err == nil && !ours {
@@ -119,12 +125,8 @@ func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 		if _, err := getSession(ctx, tx.Queries, scope, id); err != nil {
 			return err
 		}
-		live, err := tx.LiveTurns(ctx, id)
-		if err != nil {
+		if err := idle(ctx, tx.LiveTurn, id); err != nil {
 			return err
-		}
-		if len(live) > 0 {
-			return &store.BusyError{SessionID: id, TurnID: live[0]}
 		}
 		return deleteSession(ctx, tx, id)
 	})

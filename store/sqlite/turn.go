@@ -79,11 +79,7 @@ func acceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Se
 	case !n.Reject:
 		return nil
 	}
-	live, err := tx.LiveTurns(ctx, session.ID)
-	if err == nil && len(live) > 0 {
-		err = &store.BusyError{SessionID: session.ID, TurnID: live[0]}
-	}
-	return err
+	return idle(ctx, tx.LiveTurn, session.ID)
 }
 
 // fresh returns a new turn as it is read again.

@@ -21,7 +21,7 @@ WHERE id IN (
         AND (t.not_before IS NULL OR t.not_before <= $2)
     ORDER BY t.session_id, t.started_at IS NULL, t.made
 ) AND status = 'pending' AND NOT admitted
-RETURNING id, not_before;
+RETURNING id;
 
 -- name: AdmitOfTenants :many
 -- AdmitOfTenants admits as many turns of each tenant as it has room for: the
@@ -43,7 +43,7 @@ WHERE id IN (
         LIMIT greatest(0, $3::bigint - (SELECT count(*) FROM turns a WHERE a.tenant = w.tenant AND a.admitted))
     ) head
 )
-RETURNING id, not_before;
+RETURNING id;
 
 -- name: HeldTenants :many
 -- HeldTenants returns the tenants of turns that are due and not admitted.
@@ -62,6 +62,19 @@ WHERE t.status = 'pending' AND NOT t.admitted AND (t.not_before IS NULL OR t.not
                 OR t.started_at IS NULL AND o.made < t.made AND (o.not_before IS NULL OR o.not_before <= @now))
     )
 LIMIT @most;
+
+-- name: AdmitTurn :exec
+-- AdmitTurn admits a turn that is due, and the next of its session, if its
+-- tenant has less than room; 0 is any number.
+UPDATE turns t SET admitted = true
+WHERE t.id = @id AND t.status = 'pending' AND NOT t.admitted AND (t.not_before IS NULL OR t.not_before <= @now)
+    AND NOT EXISTS (
+        SELECT 1 FROM turns o
+        WHERE o.session_id = t.session_id AND o.id <> t.id AND o.status IN ('pending', 'running', 'waiting')
+            AND (o.started_at IS NOT NULL
+                OR t.started_at IS NULL AND o.made < t.made AND (o.not_before IS NULL OR o.not_before <= @now))
+    )
+    AND (@room::bigint = 0 OR @room::bigint > (SELECT count(*) FROM turns a WHERE a.tenant = t.tenant AND a.admitted));
 
 -- name: DropAdmission :exec
 UPDATE turns SET admitted = false WHERE id = $1;

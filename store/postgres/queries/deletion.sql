@@ -23,7 +23,7 @@ DELETE FROM sessions WHERE id = ANY(@session_ids::text[]);
 
 -- name: LockOldSessions :many
 SELECT s.id FROM sessions s
-WHERE s.active_at <= @before AND NOT EXISTS (
+WHERE s.active_at < @before AND NOT EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.status IN ('pending', 'running', 'waiting')
 )
 ORDER BY s.active_at LIMIT @most FOR UPDATE SKIP LOCKED;
@@ -34,12 +34,14 @@ SELECT DISTINCT session_id FROM turns
 WHERE session_id = ANY(@session_ids::text[]) AND status IN ('pending', 'running', 'waiting');
 
 -- name: MarkPruned :many
+-- MarkPruned returns turns that ended long ago, and whether they have anything to
+-- delete.
 UPDATE turns SET pruned = true
 WHERE id IN (
-    SELECT t.id FROM turns t WHERE t.finished_at <= @before AND NOT t.pruned
+    SELECT t.id FROM turns t WHERE t.finished_at < @before AND NOT t.pruned
     ORDER BY t.finished_at LIMIT @most FOR NO KEY UPDATE SKIP LOCKED
 )
-RETURNING id;
+RETURNING id, (seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = turns.id))::boolean AS had;
 
 -- name: DeleteEvents :exec
 DELETE FROM events WHERE turn_id = ANY(@turn_ids::text[]);
@@ -49,6 +51,6 @@ DELETE FROM journal WHERE turn_id = ANY(@turn_ids::text[]);
 
 -- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at <= @before
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < @before
     ORDER BY k.created_at LIMIT @most
 );

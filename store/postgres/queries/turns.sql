@@ -62,10 +62,10 @@ WHERE id IN (
     SELECT t.id FROM turns t WHERE t.status = 'running' AND t.lease_until < clock_timestamp()
     ORDER BY t.id LIMIT @most FOR NO KEY UPDATE SKIP LOCKED
 )
-RETURNING id, not_before;
+RETURNING id;
 
 -- name: QueuedAfter :many
 -- QueuedAfter returns the turns that have a job, or should have one, by id: those
 -- that are admitted, and those that are not due.
-SELECT id, not_before FROM turns
+SELECT id, not_before, admitted FROM turns
 WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORDER BY id LIMIT @most;

@@ -89,7 +89,7 @@ CREATE TABLE events (
     type    TEXT NOT NULL,
     data    BLOB,
     PRIMARY KEY (turn_id, seq)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE messages (
     -- A turn, or a snapshot that no turn made.
@@ -97,7 +97,7 @@ CREATE TABLE messages (
     n        INTEGER NOT NULL,
     body     BLOB,
     PRIMARY KEY (owner_id, n)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE journal (
     n       INTEGER NOT NULL PRIMARY KEY,

@@ -8,6 +8,10 @@ INSERT INTO session_labels (session_id, key, value) VALUES (?, ?, ?);
 -- name: DeleteLabels :exec
 DELETE FROM session_labels WHERE session_id = ?;
 
+-- name: CountLabel :one
+-- CountLabel counts the sessions with a label, up to a number.
+SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = @key AND l.value = @value LIMIT @most);
+
 -- name: GetSession :one
 SELECT * FROM sessions WHERE id = ?;
 

@@ -12,9 +12,9 @@ SELECT EXISTS (SELECT 1 FROM turns WHERE id = ?);
 -- name: SetBackground :exec
 UPDATE turns SET background = ?, updated_at = ? WHERE made = ?;
 
--- name: LiveTurns :many
--- LiveTurns returns the live turns of a session, the oldest first.
-SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made;
+-- name: LiveTurn :one
+-- LiveTurn returns the oldest live turn of a session.
+SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMIT 1;
 
 -- name: StartedTurn :one
 SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;

@@ -19,7 +19,7 @@ WHERE id IN (
         AND (t.not_before IS NULL OR t.not_before <= $2)
     ORDER BY t.session_id, t.started_at IS NULL, t.made
 ) AND status = 'pending' AND NOT admitted
-RETURNING id, not_before
+RETURNING id
 `
 
 type AdmitOfSessionsParams struct {
@@ -27,26 +27,21 @@ type AdmitOfSessionsParams struct {
 	NotBefore instant.Time
 }
 
-type AdmitOfSessionsRow struct {
-	ID        string
-	NotBefore instant.Time
-}
-
 // AdmitOfSessions admits the next turn of each session: the one that has begun,
 // and else the first that is due.
-func (q *Queries) AdmitOfSessions(ctx context.Context, arg AdmitOfSessionsParams) ([]AdmitOfSessionsRow, error) {
+func (q *Queries) AdmitOfSessions(ctx context.Context, arg AdmitOfSessionsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, AdmitOfSessions, arg.Column1, arg.NotBefore)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []AdmitOfSessionsRow
+	var items []string
 	for rows.Next() {
-		var i AdmitOfSessionsRow
-		if err := rows.Scan(&i.ID, &i.NotBefore); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -72,7 +67,7 @@ WHERE id IN (
         LIMIT greatest(0, $3::bigint - (SELECT count(*) FROM turns a WHERE a.tenant = w.tenant AND a.admitted))
     ) head
 )
-RETURNING id, not_before
+RETURNING id
 `
 
 type AdmitOfTenantsParams struct {
@@ -81,31 +76,51 @@ type AdmitOfTenantsParams struct {
 	Column3   int64
 }
 
-type AdmitOfTenantsRow struct {
-	ID        string
-	NotBefore instant.Time
-}
-
 // AdmitOfTenants admits as many turns of each tenant as it has room for: the
 // oldest that are due, and the next of their session.
-func (q *Queries) AdmitOfTenants(ctx context.Context, arg AdmitOfTenantsParams) ([]AdmitOfTenantsRow, error) {
+func (q *Queries) AdmitOfTenants(ctx context.Context, arg AdmitOfTenantsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, AdmitOfTenants, arg.Column1, arg.NotBefore, arg.Column3)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []AdmitOfTenantsRow
+	var items []string
 	for rows.Next() {
-		var i AdmitOfTenantsRow
-		if err := rows.Scan(&i.ID, &i.NotBefore); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	return items, nil
+}
+
+const AdmitTurn = `-- name: AdmitTurn :exec
+UPDATE turns t SET admitted = true
+WHERE t.id = $1 AND t.status = 'pending' AND NOT t.admitted AND (t.not_before IS NULL OR t.not_before <= $2)
+    AND NOT EXISTS (
+        SELECT 1 FROM turns o
+        WHERE o.session_id = t.session_id AND o.id <> t.id AND o.status IN ('pending', 'running', 'waiting')
+            AND (o.started_at IS NOT NULL
+                OR t.started_at IS NULL AND o.made < t.made AND (o.not_before IS NULL OR o.not_before <= $2))
+    )
+    AND ($3::bigint = 0 OR $3::bigint > (SELECT count(*) FROM turns a WHERE a.tenant = t.tenant AND a.admitted))
+`
+
+type AdmitTurnParams struct {
+	ID   string
+	Now  instant.Time
+	Room int64
+}
+
+// AdmitTurn admits a turn that is due, and the next of its session, if its
+// tenant has less than room; 0 is any number.
+func (q *Queries) AdmitTurn(ctx context.Context, arg AdmitTurnParams) error {
+	_, err := q.db.Exec(ctx, AdmitTurn, arg.ID, arg.Now, arg.Room)
+	return err
 }
 
 const CountAdmitted = `-- name: CountAdmitted :one

@@ -71,7 +71,7 @@ func (q *Queries) DeleteMessagesOf(ctx context.Context, sessionIds []string) err
 
 const DeleteOldKeys = `-- name: DeleteOldKeys :execrows
 DELETE FROM idempotency_keys WHERE (scope, key) IN (
-    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at <= $1
+    SELECT k.scope, k.key FROM idempotency_keys k WHERE k.created_at < $1
     ORDER BY k.created_at LIMIT $2
 )
 `
@@ -136,7 +136,7 @@ func (q *Queries) LiveSessions(ctx context.Context, sessionIds []string) ([]stri
 
 const LockOldSessions = `-- name: LockOldSessions :many
 SELECT s.id FROM sessions s
-WHERE s.active_at <= $1 AND NOT EXISTS (
+WHERE s.active_at < $1 AND NOT EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.status IN ('pending', 'running', 'waiting')
 )
 ORDER BY s.active_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -170,10 +170,10 @@ func (q *Queries) LockOldSessions(ctx context.Context, arg LockOldSessionsParams
 const MarkPruned = `-- name: MarkPruned :many
 UPDATE turns SET pruned = true
 WHERE id IN (
-    SELECT t.id FROM turns t WHERE t.finished_at <= $1 AND NOT t.pruned
+    SELECT t.id FROM turns t WHERE t.finished_at < $1 AND NOT t.pruned
     ORDER BY t.finished_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
 )
-RETURNING id
+RETURNING id, (seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = turns.id))::boolean AS had
 `
 
 type MarkPrunedParams struct {
@@ -181,19 +181,26 @@ type MarkPrunedParams struct {
 	Most   int32
 }
 
-func (q *Queries) MarkPruned(ctx context.Context, arg MarkPrunedParams) ([]string, error) {
+type MarkPrunedRow struct {
+	ID  string
+	Had bool
+}
+
+// MarkPruned returns turns that ended long ago, and whether they have anything to
+// delete.
+func (q *Queries) MarkPruned(ctx context.Context, arg MarkPrunedParams) ([]MarkPrunedRow, error) {
 	rows, err := q.db.Query(ctx, MarkPruned, arg.Before, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []MarkPrunedRow
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var i MarkPrunedRow
+		if err := rows.Scan(&i.ID, &i.Had); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

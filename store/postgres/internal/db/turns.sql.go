@@ -350,7 +350,7 @@ func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
 }
 
 const QueuedAfter = `-- name: QueuedAfter :many
-SELECT id, not_before FROM turns
+SELECT id, not_before, admitted FROM turns
 WHERE status = 'pending' AND (admitted OR not_before > $1) AND id > $2 ORDER BY id LIMIT $3
 `
 
@@ -363,6 +363,7 @@ type QueuedAfterParams struct {
 type QueuedAfterRow struct {
 	ID        string
 	NotBefore instant.Time
+	Admitted  bool
 }
 
 // QueuedAfter returns the turns that have a job, or should have one, by id: those
@@ -376,7 +377,7 @@ func (q *Queries) QueuedAfter(ctx context.Context, arg QueuedAfterParams) ([]Que
 	var items []QueuedAfterRow
 	for rows.Next() {
 		var i QueuedAfterRow
-		if err := rows.Scan(&i.ID, &i.NotBefore); err != nil {
+		if err := rows.Scan(&i.ID, &i.NotBefore, &i.Admitted); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -393,7 +394,7 @@ WHERE id IN (
     SELECT t.id FROM turns t WHERE t.status = 'running' AND t.lease_until < clock_timestamp()
     ORDER BY t.id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
 )
-RETURNING id, not_before
+RETURNING id
 `
 
 type ReapTurnsParams struct {
@@ -401,24 +402,19 @@ type ReapTurnsParams struct {
 	Most int32
 }
 
-type ReapTurnsRow struct {
-	ID        string
-	NotBefore instant.Time
-}
-
-func (q *Queries) ReapTurns(ctx context.Context, arg ReapTurnsParams) ([]ReapTurnsRow, error) {
+func (q *Queries) ReapTurns(ctx context.Context, arg ReapTurnsParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, ReapTurns, arg.Now, arg.Most)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []ReapTurnsRow
+	var items []string
 	for rows.Next() {
-		var i ReapTurnsRow
-		if err := rows.Scan(&i.ID, &i.NotBefore); err != nil {
+		var id string
+		if err := rows.Scan(&id); err != nil {
 			return nil, err
 		}
-		items = append(items, i)
+		items = append(items, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -9,6 +9,24 @@ import (
 	"context"
 )
 
+const countLabel = `-- name: CountLabel :one
+SELECT count(*) FROM (SELECT 1 FROM session_labels l WHERE l.key = ?1 AND l.value = ?2 LIMIT ?3)
+`
+
+type CountLabelParams struct {
+	Key   string
+	Value string
+	Most  int64
+}
+
+// CountLabel counts the sessions with a label, up to a number.
+func (q *Queries) CountLabel(ctx context.Context, arg CountLabelParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, countLabel, arg.Key, arg.Value, arg.Most)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteLabels = `-- name: DeleteLabels :exec
 DELETE FROM session_labels WHERE session_id = ?
 `

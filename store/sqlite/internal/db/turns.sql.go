@@ -196,32 +196,16 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 	return err
 }
 
-const liveTurns = `-- name: LiveTurns :many
-SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made
+const liveTurn = `-- name: LiveTurn :one
+SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMIT 1
 `
 
-// LiveTurns returns the live turns of a session, the oldest first.
-func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, liveTurns, sessionID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
+// LiveTurn returns the oldest live turn of a session.
+func (q *Queries) LiveTurn(ctx context.Context, sessionID string) (string, error) {
+	row := q.db.QueryRowContext(ctx, liveTurn, sessionID)
+	var id string
+	err := row.Scan(&id)
+	return id, err
 }
 
 const reapTurn = `-- name: ReapTurn :exec

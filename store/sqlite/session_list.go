@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
+)
+
+// Sessions returns a page of sessions.
+func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.SessionPage, err error) {
+	f, err := s.sessionFilter(ctx, &q)
+	if err != nil {
+		return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
+	}
+	rows, next, err := latest(ctx, s.read, f, "active_at", q.Page, sessionFields, func(r *db.Session) (int64, string) { return r.ActiveAt, r.ID })
+	if err != nil {
+		return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
+	}
+	out.Next = next
+	for i := range rows {
+		session, err := sessionOf(&rows[i])
+		if err != nil {
+			return store.SessionPage{}, err
+		}
+		out.Sessions = append(out.Sessions, session)
+	}
+	return out, nil
+}
+
+const sessionColumns = "SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM "
+
+func sessionFields(r *db.Session) []any {
+	return []any{&r.ID, &r.Tenant, &r.Subject, &r.AgentID, &r.State, &r.Labels, &r.Metadata, &r.Tip, &r.CreatedAt, &r.UpdatedAt, &r.ActiveAt, &r.LastTurnAt}
+}
+
+// rare is how many sessions a label may have to begin with those sessions, and
+// sort them. With a more common one the latest sessions are gone through.
+const rare = 1000
+
+// sessionFilter returns the filter of a query.
+func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*filter, error) {
+	f := &filter{query: sessionColumns + "sessions"}
+	labels := slices.Sorted(maps.Keys(q.Labels))
+	for i, key := range labels {
+		n, err := s.queries.CountLabel(ctx, db.CountLabelParams{Key: key, Value: q.Labels[key], Most: rare + 1})
+		if err != nil {
+			return nil, err
+		}
+		if n <= rare {
+			// A cross join is made in the order in which it is written.
+			f.query = sessionColumns + "session_labels l CROSS JOIN sessions ON id = l.session_id"
+			f.where("l.key = ? AND l.value = ?", key, q.Labels[key])
+			labels = slices.Delete(labels, i, i+1)
+			break
+		}
+	}
+	for _, key := range labels {
+		f.where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = sessions.id AND o.key = ? AND o.value = ?)", key, q.Labels[key])
+	}
+	f.scope(q.Scope)
+	f.equals("state", string(q.State))
+	f.equals("agent_id", q.AgentID)
+	return f, nil
+}

@@ -1,0 +1,246 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var listTests = []test{
+	{name: "SessionsComeLatestFirst", run: sessionsComeLatestFirst},
+	{name: "SessionsAreFiltered", run: sessionsAreFiltered},
+	{name: "TurnsAreFiltered", run: turnsAreFiltered},
+	{name: "PagesOverEqualTimesMissNothing", run: pagesOverEqualTimesMissNothing},
+	{name: "APageStaysWhileTheListGrows", run: aPageStaysWhileTheListGrows},
+	{name: "PagesHaveBounds", run: pagesHaveBounds},
+	{name: "ACursorIsOneThatWasGivenOut", run: aCursorIsOneThatWasGivenOut},
+}
+
+// sessionIDs returns the ids of a page of sessions.
+func (f *fixture) sessionIDs(q store.SessionQuery) (ids []string, next string) {
+	f.Helper()
+	page, err := f.Sessions(f.Context(), q)
+	ok(f, err)
+	for _, s := range page.Sessions {
+		ids = append(ids, s.ID)
+	}
+	return ids, page.Next
+}
+
+// turnIDs returns the ids of a page of turns.
+func (f *fixture) turnIDs(q store.TurnQuery) (ids []string, next string) {
+	f.Helper()
+	page, err := f.Turns(f.Context(), q)
+	ok(f, err)
+	for _, t := range page.Turns {
+		ids = append(ids, t.ID)
+	}
+	return ids, page.Next
+}
+
+func sessionsComeLatestFirst(f *fixture) {
+	for i, id := range []string{"a", "b", "c"} {
+		n := f.sessionOf(ann, id)
+		n.Session.ActiveAt = f.now.Add(time.Duration(i) * time.Second)
+		_, err := f.CreateSession(f.Context(), n)
+		ok(f, err)
+	}
+	ids, next := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
+	equal(f, "the sessions", ids, []string{"c", "b", "a"})
+	equal(f, "where the next page begins", next, "")
+	turn := f.turnOf("a", "t")
+	turn.Turn.CreatedAt = f.now.Add(time.Minute)
+	f.create(turn)
+	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
+	equal(f, "the sessions when one was given a turn", ids, []string{"a", "c", "b"})
+}
+
+func sessionsAreFiltered(f *fixture) {
+	make := func(o store.Owner, id, agent string, labels map[string]string) {
+		n := f.sessionOf(o, id)
+		n.Session.AgentID, n.Session.Labels = agent, labels
+		_, err := f.CreateSession(f.Context(), n)
+		ok(f, err)
+	}
+	make(ann, "s1", "helper", map[string]string{"team": "blue", "stage": "test"})
+	make(ann, "s2", "helper", map[string]string{"team": "blue"})
+	make(ann, "s3", "coder", map[string]string{"team": "red", "stage": ""})
+	make(ann, "s4", "coder", nil)
+	make(bob, "s5", "coder", map[string]string{"team": "blue"})
+	f.setState("s4", store.SessionArchived)
+	for _, c := range []struct {
+		name string
+		q    store.SessionQuery
+		want []string
+	}{
+		{"all", store.SessionQuery{Scope: store.Everything}, []string{"s5", "s4", "s3", "s2", "s1"}},
+		{"scope", store.SessionQuery{Scope: store.Of(bob)}, []string{"s5"}},
+		{"agent", store.SessionQuery{Scope: store.Of(ann), AgentID: "coder"}, []string{"s4", "s3"}},
+		{"active", store.SessionQuery{Scope: store.Of(ann), State: store.SessionActive}, []string{"s3", "s2", "s1"}},
+		{"archived", store.SessionQuery{Scope: store.Of(ann), State: store.SessionArchived}, []string{"s4"}},
+		{"label", store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"team": "blue"}}, []string{"s2", "s1"}},
+		{"two labels", store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"team": "blue", "stage": "test"}}, []string{"s1"}},
+		{"an empty label", store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": ""}}, []string{"s3"}},
+		{"an unknown label", store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"none": ""}}, nil},
+		{"all of it", store.SessionQuery{
+			Scope: store.Of(ann), AgentID: "helper", State: store.SessionActive, Labels: map[string]string{"team": "blue"},
+		}, []string{"s2", "s1"}},
+		{"a page of it", store.SessionQuery{
+			Scope: store.Everything, Labels: map[string]string{"team": "blue"}, Page: store.Page{Limit: 2},
+		}, []string{"s5", "s2"}},
+	} {
+		ids, _ := f.sessionIDs(c.q)
+		equal(f, "the sessions by "+c.name, ids, c.want)
+	}
+	labels := map[string]string{"team": "green"}
+	_, err := f.UpdateSession(f.Context(), store.Everything, "s1", store.SessionPatch{Labels: &labels, Now: f.now})
+	ok(f, err)
+	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: labels})
+	equal(f, "the sessions by a label that was set later", ids, []string{"s1"})
+	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": "test"}})
+	equal(f, "the sessions by a label that was removed", ids, nil)
+}
+
+func turnsAreFiltered(f *fixture) {
+	f.session("s1", "s2")
+	f.sessionFor(bob, "s3")
+	f.turn("s1", "t1", "t2")
+	other := f.turnOf("s2", "t3")
+	other.Turn.AgentID = "coder"
+	f.create(other)
+	foreign := f.turnOf("s3", "t4")
+	foreign.Turn.Owner = bob
+	f.create(foreign)
+	f.finish(f.claim("t1"))
+	f.claim("t3")
+	f.end("t4")
+	for _, c := range []struct {
+		name string
+		q    store.TurnQuery
+		want []string
+	}{
+		{"nothing", store.TurnQuery{Scope: store.Everything}, []string{"t4", "t3", "t2", "t1"}},
+		{"scope", store.TurnQuery{Scope: store.Of(ann)}, []string{"t3", "t2", "t1"}},
+		{"session", store.TurnQuery{Scope: store.Of(ann), SessionID: "s1"}, []string{"t2", "t1"}},
+		{"agent", store.TurnQuery{Scope: store.Of(ann), AgentID: "coder"}, []string{"t3"}},
+		{"state", store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Pending}}, []string{"t2"}},
+		{"states", store.TurnQuery{Scope: store.Everything, Statuses: []store.Status{store.Canceled, store.Running}}, []string{"t4", "t3"}},
+		{"all of it", store.TurnQuery{
+			Scope: store.Of(ann), SessionID: "s1", AgentID: "helper", Statuses: []store.Status{store.Succeeded},
+		}, []string{"t1"}},
+	} {
+		ids, _ := f.turnIDs(c.q)
+		equal(f, "the turns by "+c.name, ids, c.want)
+	}
+}
+
+// walk returns what all pages of a list have, and how many there were.
+func walk(list func(p store.Page) (ids []string, next string), limit int) (all []string, pages int) {
+	for p := (store.Page{Limit: limit}); ; {
+		ids, next := list(p)
+		all = append(all, ids...)
+		pages++
+		if next == "" || pages > 1000 {
+			return all, pages
+		}
+		p.After = next
+	}
+}
+
+func pagesOverEqualTimesMissNothing(f *fixture) {
+	const n = 20
+	f.session("home")
+	var sessions, turns, snapshots []string
+	chain := f.chain("based", numbered("base", n)...)
+	for i := range n {
+		at := f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
+		session := f.sessionOf(bob, fmt.Sprintf("s-%02d", i))
+		session.Session.ActiveAt = at
+		_, err := f.CreateSession(f.Context(), session)
+		ok(f, err)
+		turn := f.turnOf("home", fmt.Sprintf("t-%02d", i))
+		turn.Turn.CreatedAt = at
+		f.create(turn)
+		chain[i].Snapshot.CreatedAt = at
+		sessions = append([]string{session.Session.ID}, sessions...)
+		turns = append([]string{turn.Turn.ID}, turns...)
+		snapshots = append([]string{chain[i].Snapshot.ID}, snapshots...)
+	}
+	based := f.sessionOf(ann, "based")
+	based.Base = chain
+	_, err := f.CreateSession(f.Context(), based)
+	ok(f, err)
+	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
+		pages := (n + limit - 1) / limit
+		what := fmt.Sprintf(" in pages of %d", limit)
+		all, count := walk(func(p store.Page) ([]string, string) {
+			return f.sessionIDs(store.SessionQuery{Scope: store.Of(bob), Page: p})
+		}, limit)
+		equal(f, "the sessions"+what, all, sessions)
+		equal(f, "how many pages of sessions there are"+what, count, pages)
+		all, count = walk(func(p store.Page) ([]string, string) {
+			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: p})
+		}, limit)
+		equal(f, "the turns"+what, all, turns)
+		equal(f, "how many pages of turns there are"+what, count, pages)
+		all, count = walk(func(p store.Page) ([]string, string) { return f.snapshotIDs("based", p) }, limit)
+		equal(f, "the snapshots"+what, all, snapshots)
+		equal(f, "how many pages of snapshots there are"+what, count, pages)
+	}
+}
+
+// numbered returns n names that sort as they are numbered.
+func numbered(name string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%03d", name, i)
+	}
+	return list
+}
+
+func aPageStaysWhileTheListGrows(f *fixture) {
+	f.session("s")
+	for i, id := range numbered("t", 6) {
+		n := f.turnOf("s", id)
+		n.Turn.CreatedAt = f.now.Add(time.Duration(i) * time.Second)
+		f.create(n)
+	}
+	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2}})
+	equal(f, "the first page", ids, []string{"t-005", "t-004"})
+	n := f.turnOf("s", "late")
+	n.Turn.CreatedAt = f.now.Add(time.Minute)
+	f.create(n)
+	ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2, After: next}})
+	equal(f, "the second page", ids, []string{"t-003", "t-002"})
+}
+
+func pagesHaveBounds(f *fixture) {
+	f.session("s")
+	f.turn("s", numbered("t", store.DefaultPage+1)...)
+	for _, limit := range []int{0, -1} {
+		ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: limit}})
+		equal(f, "how many turns a page has that does not say", len(ids), store.DefaultPage)
+		if next == "" {
+			f.Fatal("there is no next page")
+		}
+	}
+	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 1_000_000}})
+	equal(f, "how many turns a large page has", len(ids), store.DefaultPage+1)
+	equal(f, "where the next page begins", next, "")
+}
+
+func aCursorIsOneThatWasGivenOut(f *fixture) {
+	f.session("s")
+	for _, after := range []string{"?", "bm9uZQ", "AAAA"} {
+		p := store.Page{After: after}
+		_, err := f.Sessions(f.Context(), store.SessionQuery{Scope: store.Everything, Page: p})
+		is(f, err, store.ErrCursor)
+		_, err = f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything, Page: p})
+		is(f, err, store.ErrCursor)
+		_, err = f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: "s", Page: p})
+		is(f, err, store.ErrCursor)
+	}
+	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
+	equal(f, "what comes behind the last", ids, nil)
+}

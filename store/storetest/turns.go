@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var turnTests = []test{
+	{name: "ATurnIsReadAsItWasMade", run: aTurnIsReadAsItWasMade},
+	{name: "ATurnNeedsASession", run: aTurnNeedsASession},
+	{name: "AnIDIsTakenOnce", run: aTurnIDIsTakenOnce},
+	{name: "ATurnMayRefuseToWait", run: aTurnMayRefuseToWait},
+	{name: "WhatTheCallerSaysOfTheStateIsNotTaken", run: whatTheCallerSaysOfTheStateIsNotTaken},
+	{name: "APatchChangesWhatItNames", run: aTurnPatchChangesWhatItNames},
+}
+
+func aTurnIsReadAsItWasMade(f *fixture) {
+	f.session("s")
+	n := f.turnOf("s", "t")
+	n.Turn.Metadata = json.RawMessage(`{"z": 1, "a": "é✓"}`)
+	n.Turn.Background = true
+	n.Turn.NotBefore = f.now.Add(time.Hour)
+	n.Turn.ParentSnapshotID = "some-snapshot"
+	n.Turn.FromStart = true
+	want := n.Turn
+	want.Status, want.UpdatedAt = store.Pending, f.now
+	equal(f, "what CreateTurn returns", f.create(n), &want)
+	equal(f, "the turn", f.get("t"), &want)
+	own, err := f.OwnMessages(f.Context(), "t")
+	ok(f, err)
+	equal(f, "its messages", own, n.Input)
+	equal(f, "its events", f.events("t"), nil)
+}
+
+func aTurnNeedsASession(f *fixture) {
+	_, err := f.CreateTurn(f.Context(), f.turnOf("none", "t"))
+	is(f, err, store.ErrNotFound)
+	f.sessionFor(bob, "s")
+	_, err = f.CreateTurn(f.Context(), f.turnOf("s", "t")) // ann's turn in bob's session
+	is(f, err, store.ErrNotFound)
+	_, err = f.Turn(f.Context(), store.Everything, "t")
+	is(f, err, store.ErrNotFound)
+	f.jobs()
+}
+
+func aTurnIDIsTakenOnce(f *fixture) {
+	f.session("s", "other")
+	f.turn("s", "t")
+	f.jobs("t")
+	for _, session := range []string{"s", "other"} {
+		_, err := f.CreateTurn(f.Context(), f.turnOf(session, "t"))
+		as(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
+	}
+	own, err := f.OwnMessages(f.Context(), "t")
+	ok(f, err)
+	equal(f, "the messages", own, messages("input of t"))
+	equal(f, "when the other session had a turn", f.getSession("other").LastTurnAt, time.Time{})
+	f.jobs()
+}
+
+func aTurnMayRefuseToWait(f *fixture) {
+	f.session("s", "other")
+	reject := func(session, id string) error {
+		n := f.turnOf(session, id)
+		n.Reject = true
+		_, err := f.CreateTurn(f.Context(), n)
+		return err
+	}
+	ok(f, reject("s", "t1"))
+	f.jobs("t1")
+	as(f, reject("s", "t2"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	ok(f, reject("other", "t2"))
+	f.jobs("t2")
+	c := f.claim("t1")
+	as(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	f.suspend(c, "q")
+	as(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	_, err := f.Turn(f.Context(), store.Everything, "t3")
+	is(f, err, store.ErrNotFound)
+	f.end("t1")
+	f.jobs()
+	ok(f, reject("s", "t3"))
+	f.jobs("t3")
+}
+
+func whatTheCallerSaysOfTheStateIsNotTaken(f *fixture) {
+	f.session("s")
+	n := f.turnOf("s", "t")
+	n.Turn.Status, n.Turn.Fence, n.Turn.Seq, n.Turn.Strikes, n.Turn.Steps = store.Succeeded, 7, 7, 7, 7
+	n.Turn.StartedAt, n.Turn.FinishedAt, n.Turn.LeaseUntil, n.Turn.Worker = f.now, f.now, f.now, "mallory"
+	n.Turn.Result = json.RawMessage(`{}`)
+	f.create(n)
+	want := f.turnOf("s", "t").Turn
+	want.Status, want.UpdatedAt, want.Admitted = store.Pending, f.now, true
+	equal(f, "the turn", f.get("t"), &want)
+}
+
+func aTurnPatchChangesWhatItNames(f *fixture) {
+	f.session("s")
+	f.turn("s", "t")
+	want := f.get("t")
+	yes := true
+	changed, err := f.UpdateTurn(f.Context(), store.Of(ann), "t", store.TurnPatch{Background: &yes, Now: f.now.Add(time.Second)})
+	ok(f, err)
+	want.Background, want.UpdatedAt = true, f.now.Add(time.Second)
+	equal(f, "what UpdateTurn returns", changed, want)
+	equal(f, "the turn", f.get("t"), want)
+	_, err = f.UpdateTurn(f.Context(), store.Of(ann), "none", store.TurnPatch{Background: &yes, Now: f.now})
+	is(f, err, store.ErrNotFound)
+}
