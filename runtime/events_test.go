@@ -157,7 +157,7 @@ func TestARequestIsKeptAsItWasMade(t *testing.T) {
 		t.Fatalf("the turn is %+v", turn.Outcome)
 	}
 	asked := exec.requests["clerk"][0]
-	if asked.Params.Temperature == nil || *asked.Params.Temperature != warm || asked.Output == nil {
+	if asked.Temperature == nil || *asked.Temperature != warm || asked.Output == nil {
 		t.Errorf("the model was asked with %+v", asked)
 	}
 	if got := asked.Messages[len(asked.Messages)-1]; got.Role != model.RoleUser {

@@ -46,6 +46,9 @@ type recorder struct {
 	messages int
 	// asked are the ids of the interactions that are kept.
 	asked map[string]bool
+	// inDoubt are the keys of the calls that a worker died over, as they are
+	// kept.
+	inDoubt map[string]bool
 	// commit is held by whoever commits.
 	commit chan struct{}
 
@@ -58,8 +61,10 @@ type recorder struct {
 	frame frame
 	// journal are calls that began or ended since the last commit.
 	journal []store.JournalRow
-	timer   *time.Timer
-	due     time.Time
+	// made are artifacts that are not committed.
+	made  []*store.Artifact
+	timer *time.Timer
+	due   time.Time
 	// flushed is when something was committed last.
 	flushed time.Time
 	flushes sync.WaitGroup
@@ -196,12 +201,12 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 		return err
 	}
 	r.endFrame()
-	c.Events, c.Journal = r.pending, r.journal
+	c.Events, c.Journal, c.Artifacts = r.pending, r.journal, r.made
 	if !fill(c) {
 		r.mu.Unlock()
 		return nil
 	}
-	r.pending, r.journal, r.size, r.flushed = nil, nil, 0, time.Now()
+	r.pending, r.journal, r.made, r.size, r.flushed = nil, nil, nil, 0, time.Now()
 	if r.timer != nil && r.timer.Stop() {
 		r.timer = nil
 		r.flushes.Done()
@@ -239,14 +244,24 @@ func (r *recorder) broken() error {
 	return r.err
 }
 
-// Begin keeps the turn as it is before tools are called.
+// Begin keeps the turn as it is before tools are called. When all of them are
+// called again because a worker died, that is known already: to keep it once
+// more would look as if the turn had got ahead, and a tool that kills its worker
+// would do so for ever.
 func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
+	known := true
 	for i := range state.Journal {
-		if e := &state.Journal[i]; e.Outcome == "" {
-			if err := r.enter(e, nil); err != nil {
-				return err
-			}
+		e := &state.Journal[i]
+		if e.Outcome != "" || r.inDoubt[e.IdempotencyKey] {
+			continue
 		}
+		known = false
+		if err := r.enter(e, nil); err != nil {
+			return err
+		}
+	}
+	if known {
+		return r.broken()
 	}
 	return r.step(ctx, state)
 }
@@ -269,12 +284,14 @@ func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) 
 			return fmt.Errorf("keep the result of call %s: %w", entry.CallID, err)
 		}
 	}
+	made := r.artifacts() // the journal may speak of them
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.err != nil {
 		return nil
 	}
 	r.journal = append(r.journal, row)
+	r.made = append(r.made, made...)
 	r.arm(stateDelay)
 	return nil
 }
@@ -306,7 +323,8 @@ func (r *recorder) state(state *backend.State) (func(*store.Commit), error) {
 	}
 	artifacts := r.artifacts()
 	return func(c *store.Commit) {
-		c.State, c.Steps, c.Messages, c.Artifacts = data, state.Stats.Steps, added, artifacts
+		c.State, c.Steps, c.Messages = data, state.Stats.Steps, added
+		c.Artifacts = append(c.Artifacts, artifacts...)
 	}, nil
 }
 
@@ -396,7 +414,7 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	}
 	artifacts := r.artifacts()
 	return func(c *store.Commit) {
-		c.Messages, c.Artifacts, c.Steps = added, artifacts, e.steps
+		c.Messages, c.Steps, c.Artifacts = added, e.steps, append(c.Artifacts, artifacts...)
 		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}
 	}, nil
 }

@@ -37,6 +37,10 @@ type Request struct {
 	// earlier turns left.
 	Custom    json.RawMessage
 	Artifacts []tools.Artifact
+	// ShowCustom, when set, returns what those who follow the turn see of the
+	// application's state, which it is handed a copy of. With an error they do not
+	// see that it changed.
+	ShowCustom func(custom json.RawMessage) (json.RawMessage, error)
 	// SnapshotID is reserved for the snapshot that whoever keeps the session
 	// makes of it when the turn succeeds, and ParentSnapshotID is the one that
 	// the turn goes on from. Tools and hooks see both; empty when there is none.

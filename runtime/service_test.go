@@ -181,7 +181,7 @@ func stuck(t testing.TB) (*runtime.AgentRuntime, <-chan struct{}) {
 		<-ctx.Done()
 		return tools.Result{}, ctx.Err()
 	})
-	exec := &answerer{answer: func(_ context.Context, _ string, n int) answer { return calls("c", "wait", "{}") }}
+	exec := &answerer{answer: func(context.Context, string, int) answer { return calls("c", "wait", "{}") }}
 	return build(t, withAgents(exec, spec.Agent{ID: "worker"}).WithTool("wait", wait)), begun
 }
 

@@ -57,6 +57,8 @@ type sessionState struct {
 	changes []sessionChange
 	over    bool
 
+	// view is Request.ShowCustom; nil shows everything.
+	view func(custom json.RawMessage) (json.RawMessage, error)
 	// base is the custom state that was shown last, and patched tells that it was
 	// shown as a whole. Used by the turn's goroutine.
 	base    json.RawMessage
@@ -74,7 +76,7 @@ var _ tools.Session = (*sessionState)(nil)
 // newSessionState returns the session of a turn that begins, or goes on from a
 // state.
 func newSessionState(req *Request, state *backend.State, parent *ancestry, newID func() string) *sessionState {
-	s := &sessionState{snapshotID: req.SnapshotID, parentID: req.ParentSnapshotID, newID: newID}
+	s := &sessionState{snapshotID: req.SnapshotID, parentID: req.ParentSnapshotID, newID: newID, view: req.ShowCustom}
 	if parent != nil {
 		s.root = parent.session
 	}
@@ -312,13 +314,36 @@ func (s *sessionState) show(c *sessionChange) event.Data {
 	if c.artifact != nil {
 		return c.artifact
 	}
-	patch := diffCustom(s.base, c.custom)
+	base, custom, ok := s.shown(c.custom)
+	if !ok {
+		return nil
+	}
+	patch := diffCustom(base, custom)
 	if len(patch) == 0 {
 		return nil
 	}
 	if !s.patched {
-		patch = []event.PatchOperation{replaceWhole(c.custom)}
+		patch = []event.PatchOperation{replaceWhole(custom)}
 	}
-	s.base, s.patched = c.custom, true
+	s.base, s.patched = custom, true
 	return &event.CustomPatch{Patch: patch}
+}
+
+// shown returns the custom state that was shown last, and a new one, as those
+// who follow the turn see them. It is false when the new one must not be shown.
+func (s *sessionState) shown(next json.RawMessage) (base, custom json.RawMessage, ok bool) {
+	if s.view == nil {
+		return s.base, next, true
+	}
+	custom, err := s.view(bytes.Clone(next))
+	if err != nil {
+		return nil, nil, false
+	}
+	base = s.base
+	if !s.patched {
+		if base, err = s.view(bytes.Clone(base)); err != nil {
+			base = nil
+		}
+	}
+	return base, custom, true
 }

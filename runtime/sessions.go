@@ -150,8 +150,7 @@ func (s *Service) knows(ctx context.Context, agentID string) error {
 	if s.Runtime == nil {
 		return nil
 	}
-	_, err := s.Runtime.plan(ctx, &Request{AgentID: agentID})
-	return err
+	return s.Runtime.startable(ctx, &Request{AgentID: agentID})
 }
 
 func checkSession(req *CreateSession) error {

@@ -3,12 +3,14 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
 )
 
 // Snapshot is the state of a session as a successful turn left it.
@@ -30,8 +32,28 @@ type SessionState struct {
 
 // StateTransform changes a state before a caller sees it. It is handed a copy of
 // its own. Nil leaves the state out, an error refuses the caller. What is stored
-// and what agents see is not changed.
+// and what agents see is not changed. It is also asked for what custom_patch
+// events show, with the application's state alone; nil or an error leaves such an
+// event out.
 type StateTransform func(ctx context.Context, state *SessionState) (*SessionState, error)
+
+// errHidden says that a StateTransform left a state out.
+var errHidden = errors.New("the state is not shown")
+
+// shownCustom returns the application's state as callers see it, while its turn
+// runs.
+func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.RawMessage) (json.RawMessage, error) {
+	state, err := s.transformed(ctx, "of turn "+turnID, &SessionState{Custom: custom})
+	switch {
+	case err != nil:
+		s.Logger.Warn("a change of the application's state is not shown", zap.String("turn_id", turnID), zap.Error(err))
+		return nil, err
+	case state == nil:
+		return nil, errHidden
+	default:
+		return state.Custom, nil
+	}
+}
 
 // GetSnapshot returns a snapshot with its state.
 func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*Snapshot, error) {

@@ -143,7 +143,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 		return nil, &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 	}
 	if s.Runtime != nil {
-		if _, err := s.Runtime.plan(ctx, &Request{AgentID: agent, Params: req.Params, Overrides: req.Overrides}); err != nil {
+		if err := s.Runtime.startable(ctx, &Request{AgentID: agent, Params: req.Params, Overrides: req.Overrides}); err != nil {
 			return nil, err
 		}
 	}

@@ -226,6 +226,12 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 	if req.State, err = restored(c, own[asked.Input:]); err != nil {
 		return nil, err
 	}
+	w.log.inDoubt = make(map[string]bool)
+	for i := range req.State.Journal {
+		if e := &req.State.Journal[i]; e.Outcome == "" {
+			w.log.inDoubt[e.IdempotencyKey] = true
+		}
+	}
 	req.Resolutions, err = answers(req.State, c.Interactions)
 	return req, err
 }

@@ -16,7 +16,7 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 	reader := visit(t, p)
 	reader.Listen()
 	workers := newFleet(t, p, 2, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	random, seed := seeded(t)
 	load := newWorkload(t, func(context.Context) (gateway, error) { return direct{reader.Service}, nil })
@@ -36,6 +36,7 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 	}
 	calm.Store(true)
 	<-done
+	dumpJobs(t, p)
 	workers.finish(t)
 	t.Log(inspect(t, p, load))
 }

@@ -26,7 +26,7 @@ func (m *Store) next(t *turn, now time.Time) bool {
 	if begun := s.started(); begun != nil {
 		return begun == t
 	}
-	i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() && !t.NotBefore.After(now) })
+	i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() && (t.Admitted || !t.NotBefore.After(now)) })
 	return i >= 0 && s.turns[i] == t
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
@@ -144,4 +145,12 @@ func compare(a, b store.Cursor) int {
 		return c
 	}
 	return cmp.Compare(a.ID, b.ID)
+}
+
+// kept returns a time as stores keep it.
+func kept(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC().Truncate(time.Microsecond)
 }

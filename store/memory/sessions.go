@@ -54,9 +54,9 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		}
 		s := &session{Session: *copySession(&n.Session)}
 		for i := range n.Base {
-			kept := copySnapshot(&n.Base[i].Snapshot)
-			m.snapshots[kept.ID], m.messages[kept.ID] = kept, copyList(n.Base[i].Messages)
-			s.Tip = kept.ID
+			base := copySnapshot(&n.Base[i].Snapshot)
+			m.snapshots[base.ID], m.messages[base.ID] = base, copyList(n.Base[i].Messages)
+			s.Tip = base.ID
 		}
 		for _, a := range n.Artifacts {
 			m.artifacts[a.ID] = copyArtifact(a)
@@ -141,7 +141,7 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		if p.AgentID != nil {
 			s.AgentID = *p.AgentID
 		}
-		s.UpdatedAt = p.Now
+		s.UpdatedAt = kept(p.Now)
 		changed = copySession(&s.Session)
 		return nil
 	})
@@ -204,6 +204,7 @@ func (s *session) started() *turn {
 func copySession(s *store.Session) *store.Session {
 	c := *s
 	c.Labels, c.Metadata = maps.Clone(s.Labels), bytes.Clone(s.Metadata)
+	c.CreatedAt, c.UpdatedAt, c.ActiveAt, c.LastTurnAt = kept(c.CreatedAt), kept(c.UpdatedAt), kept(c.ActiveAt), kept(c.LastTurnAt)
 	return &c
 }
 

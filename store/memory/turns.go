@@ -49,11 +49,11 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	t := &turn{order: m.made, Turn: store.Turn{
 		ID: a.ID, SessionID: s.ID, Owner: a.Owner, AgentID: a.AgentID, Status: store.Pending, Request: bytes.Clone(a.Request),
 		Metadata: bytes.Clone(a.Metadata), Background: a.Background, SnapshotID: a.SnapshotID, ParentSnapshotID: a.ParentSnapshotID,
-		FromStart: a.FromStart, CreatedAt: a.CreatedAt, UpdatedAt: a.CreatedAt, NotBefore: a.NotBefore,
+		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), NotBefore: kept(a.NotBefore),
 	}}
 	m.turns[t.ID], m.messages[t.ID] = t, copyList(n.Input)
 	s.turns = append(s.turns, t)
-	s.LastTurnAt, s.ActiveAt = a.CreatedAt, a.CreatedAt
+	s.LastTurnAt, s.ActiveAt = t.CreatedAt, t.CreatedAt
 	m.remember(scope, n.Key, t.ID, a.CreatedAt)
 	if t.NotBefore.After(a.CreatedAt) {
 		*jobs = append(*jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it

@@ -34,7 +34,10 @@ func (m *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 			}
 		}
 		t.Status, t.Worker, t.Fence = store.Running, c.Worker, t.Fence+1
-		t.HeartbeatAt, t.LeaseUntil, t.UpdatedAt = c.Now, c.Now.Add(c.Lease), c.Now
+		t.UpdatedAt = c.Now
+		// Leases go by the clock of the store, as in Heartbeat and Reap.
+		t.HeartbeatAt = time.Now().UTC().Truncate(time.Microsecond)
+		t.LeaseUntil = t.HeartbeatAt.Add(c.Lease)
 		claimed = m.claimed(t, s)
 		return nil
 	})
@@ -148,7 +151,8 @@ func (m *Store) suspend(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
 // Reap takes turns from workers whose leases have ended, and queues what is due.
 func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	err = m.change(ctx, func(jobs *jobs) error {
-		n = m.take(jobs, now, func(t *turn) bool { return t.LeaseUntil.Before(now) })
+		ended := time.Now()
+		n = m.take(jobs, now, func(t *turn) bool { return t.LeaseUntil.Before(ended) })
 		for _, t := range m.held() {
 			m.admit(t, now, jobs)
 		}

@@ -85,15 +85,31 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		if err != nil || claimed != nil {
 			return err
 		}
-		// It gives its room back while another turn has its session. What was
-		// changed here is kept, so this is not the transaction's error.
+		// What is changed for it is kept, so this is not the transaction's error.
 		held = true
-		return s.queries.WithTx(tx).DropAdmission(ctx, c.TurnID)
+		return s.hold(ctx, tx, row, c.Now)
 	})
 	if err == nil && held {
 		err = store.ErrHeld
 	}
 	return claimed, err
+}
+
+// hold takes the room of its tenant from a turn whose session is busy, and
+// admits another turn.
+func (s *Store) hold(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
+	var (
+		p     pipeline
+		found []string
+	)
+	if err := p.queries().DropAdmission(ctx, row.ID); err != nil {
+		return err
+	}
+	s.admit(&p, []string{row.Tenant}, nil, now, &found)
+	if err := p.send(ctx, tx); err != nil {
+		return err
+	}
+	return s.enqueue(ctx, tx, jobsOf(found))
 }
 
 // Heartbeat prolongs the leases of a worker's turns, by the clock of the

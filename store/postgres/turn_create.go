@@ -99,7 +99,7 @@ func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) 
 		return at, &store.BusyError{SessionID: session.ID, TurnID: live[0].ID}
 	}
 	for _, other := range live {
-		if !other.StartedAt.IsZero() || !other.NotBefore.After(t.CreatedAt) {
+		if !other.StartedAt.IsZero() || other.Admitted || !other.NotBefore.After(t.CreatedAt) {
 			at.busy = true
 		}
 	}

@@ -186,14 +186,18 @@ func BenchmarkPage(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "runtime.db")
 	manySessions(b, path)
 	s := reopen(b, path)
-	for name, q := range map[string]store.SessionQuery{
-		"OfEverybody":      {Scope: store.Everything},
-		"OfAnOwner":        {Scope: store.Of(owner)},
-		"WithAState":       {Scope: store.Of(owner), State: store.SessionActive},
-		"WithACommonLabel": {Scope: store.Of(owner), Labels: map[string]string{"env": "prod"}},
-		"WithARareLabel":   {Scope: store.Of(owner), Labels: map[string]string{"user": "u777"}},
+	for _, list := range []struct {
+		name string
+		q    store.SessionQuery
+	}{
+		{"OfEverybody", store.SessionQuery{Scope: store.Everything}},
+		{"OfAnOwner", store.SessionQuery{Scope: store.Of(owner)}},
+		{"WithAState", store.SessionQuery{Scope: store.Of(owner), State: store.SessionActive}},
+		{"WithACommonLabel", store.SessionQuery{Scope: store.Of(owner), Labels: map[string]string{"env": "prod"}}},
+		{"WithARareLabel", store.SessionQuery{Scope: store.Of(owner), Labels: map[string]string{"user": "u777"}}},
 	} {
-		b.Run(name, func(b *testing.B) {
+		q := list.q
+		b.Run(list.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for range b.N {
 				page, err := s.Sessions(b.Context(), q)

@@ -94,7 +94,10 @@ func start(t *store.Turn, session *store.Session, c *store.Claim) {
 		}
 	}
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
-	t.HeartbeatAt, t.LeaseUntil, t.UpdatedAt = now, now.Add(c.Lease).Truncate(time.Microsecond), now
+	t.UpdatedAt = now
+	// Leases go by the clock of the store, as in Heartbeat and Reap.
+	t.HeartbeatAt = instant(micros(time.Now()))
+	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
 
 // load reads what is needed to run a turn. One that was not claimed before has

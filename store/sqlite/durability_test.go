@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -153,5 +154,35 @@ func TestAFullDiskFailsWhatDoesNotFitAndNothingElse(t *testing.T) {
 	}
 	if err := s.Commit(t.Context(), commit("turn", c.Turn.Fence, 1, 1000)); err != nil {
 		t.Errorf("with space again: %v", err)
+	}
+}
+
+func TestAFullDiskFailsOneOfSeveralAlone(t *testing.T) {
+	s := open(t)
+	var turns []*store.Claimed
+	for i := range 8 {
+		newSession(t, s, numbered("session", i))
+		turns = append(turns, running(t, s, numbered("session", i), numbered("turn", i)))
+	}
+	if err := s.LimitPages(t.Context(), 40); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	outcomes := make([]error, len(turns))
+	for i, c := range turns {
+		wg.Go(func() {
+			events := 1
+			if i == 3 {
+				events = 1000
+			}
+			outcomes[i] = s.Commit(t.Context(), commit(c.Turn.ID, c.Turn.Fence, 0, events))
+		})
+	}
+	wg.Wait()
+	for i, err := range outcomes {
+		events, readErr := s.Events(t.Context(), turns[i].Turn.ID, 0, 1000)
+		if readErr != nil || (err == nil) != (i != 3) || (len(events) == 1) != (i != 3) {
+			t.Errorf("turn %d has %d events, and the error is %v, %v", i, len(events), err, readErr)
+		}
 	}
 }

@@ -26,7 +26,12 @@ func open(t testing.TB) *sqlite.Store {
 // reopen opens a store, and closes it with the test.
 func reopen(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), store.Settings{DSN: path})
+	return openWith(t, store.Settings{DSN: path})
+}
+
+func openWith(t testing.TB, settings store.Settings) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)
 	}

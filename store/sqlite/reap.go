@@ -8,11 +8,12 @@ import (
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
-// Reap takes turns from workers whose leases have ended, and queues those that
-// became due.
+// Reap takes turns from workers whose leases have ended by the clock of the
+// store, and queues those that became due.
 func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
-		if n, err = take(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < micros(now) }); err != nil {
+		ended := micros(time.Now())
+		if n, err = take(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended }); err != nil {
 			return err
 		}
 		return s.admitDue(ctx, tx, now)

@@ -30,7 +30,8 @@ func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string
 // UpdateSession changes what the patch names.
 func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
-		if changed, err = getSession(ctx, tx.Queries, scope, id); err != nil {
+		kept, err := getSession(ctx, tx.Queries, scope, id)
+		if err != nil {
 			return err
 		}
 		if p.Tip != nil {
@@ -38,8 +39,12 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 				return err
 			}
 		}
-		change(changed, &p)
-		return putSession(ctx, tx, changed, p.Labels != nil)
+		change(kept, &p)
+		if err := putSession(ctx, tx, kept, p.Labels != nil); err != nil {
+			return err
+		}
+		changed, err = getSession(ctx, tx.Queries, scope, id)
+		return err
 	})
 	if err != nil {
 		return nil, wrap("change session", id, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -159,13 +158,4 @@ func aKeyMakesOneOfManyAtOnce(f *fixture) {
 	equal(f, "how many sessions there are", len(sessions), 1)
 	equal(f, "how many turns there are", len(turns), 1)
 	equal(f, "how many jobs there are", len(f.queue.Take()), 1)
-}
-
-// forget forgets the keys that are older than an hour, an hour and a half from
-// now.
-func (f *fixture) forget() store.Pruned {
-	f.Helper()
-	pruned, err := f.Prune(f.Context(), store.Retention{Now: f.now.Add(90 * time.Minute), Keys: time.Hour})
-	ok(f, err)
-	return pruned
 }

@@ -41,7 +41,7 @@ WHERE s.id = w.id;
 
 -- name: LiveTurns :many
 -- LiveTurns returns the live turns of a session, the oldest first.
-SELECT id, started_at, not_before FROM turns
+SELECT id, started_at, not_before, admitted FROM turns
 WHERE session_id = $1 AND status IN ('pending', 'running', 'waiting') ORDER BY made;
 
 -- name: TurnExists :one

@@ -6,10 +6,10 @@ UPDATE turns SET admitted = ? WHERE made = ?;
 
 -- name: NextOfSession :one
 -- NextOfSession returns the live turn of a session that has begun, and else the
--- first that is due.
+-- first that is due. One that is admitted was due when it was.
 SELECT made, id, status, admitted FROM turns WHERE made = COALESCE(
     (SELECT b.made FROM turns b WHERE b.session_id = @session_id AND b.started_at <> 0 AND b.finished_at = 0),
-    (SELECT d.made FROM turns d WHERE d.session_id = @session_id AND d.finished_at = 0 AND d.not_before <= @now ORDER BY d.made LIMIT 1)
+    (SELECT d.made FROM turns d WHERE d.session_id = @session_id AND d.finished_at = 0 AND (d.not_before <= @now OR d.admitted) ORDER BY d.made LIMIT 1)
 );
 
 -- name: HeldOfTenant :many
@@ -18,7 +18,7 @@ SELECT made, id, status, admitted FROM turns WHERE made = COALESCE(
 SELECT t.made, t.id FROM turns t
 WHERE t.tenant = @tenant AND t.status = 'pending' AND NOT t.admitted AND t.not_before <= @now AND NOT EXISTS (
     SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.finished_at = 0 AND o.made <> t.made
-        AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND o.not_before <= @now)
+        AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND (o.not_before <= @now OR o.admitted))
 )
 ORDER BY t.made LIMIT @most;
 

@@ -20,7 +20,7 @@ SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMI
 SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
 
 -- name: ClaimTurn :exec
-UPDATE turns SET status = 'running', worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
+UPDATE turns SET status = 'running', admitted = 1, worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
     parent_snapshot_id = ?, updated_at = ?
 WHERE made = ?;
 

@@ -167,7 +167,7 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 }
 
 const LiveTurns = `-- name: LiveTurns :many
-SELECT id, started_at, not_before FROM turns
+SELECT id, started_at, not_before, admitted FROM turns
 WHERE session_id = $1 AND status IN ('pending', 'running', 'waiting') ORDER BY made
 `
 
@@ -175,6 +175,7 @@ type LiveTurnsRow struct {
 	ID        string
 	StartedAt instant.Time
 	NotBefore instant.Time
+	Admitted  bool
 }
 
 // LiveTurns returns the live turns of a session, the oldest first.
@@ -187,7 +188,12 @@ func (q *Queries) LiveTurns(ctx context.Context, sessionID string) ([]LiveTurnsR
 	var items []LiveTurnsRow
 	for rows.Next() {
 		var i LiveTurnsRow
-		if err := rows.Scan(&i.ID, &i.StartedAt, &i.NotBefore); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.StartedAt,
+			&i.NotBefore,
+			&i.Admitted,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

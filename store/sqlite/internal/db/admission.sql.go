@@ -24,7 +24,7 @@ const heldOfTenant = `-- name: HeldOfTenant :many
 SELECT t.made, t.id FROM turns t
 WHERE t.tenant = ?1 AND t.status = 'pending' AND NOT t.admitted AND t.not_before <= ?2 AND NOT EXISTS (
     SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.finished_at = 0 AND o.made <> t.made
-        AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND o.not_before <= ?2)
+        AND (o.started_at <> 0 OR t.started_at = 0 AND o.made < t.made AND (o.not_before <= ?2 OR o.admitted))
 )
 ORDER BY t.made LIMIT ?3
 `
@@ -95,7 +95,7 @@ func (q *Queries) HeldTenants(ctx context.Context) ([]string, error) {
 const nextOfSession = `-- name: NextOfSession :one
 SELECT made, id, status, admitted FROM turns WHERE made = COALESCE(
     (SELECT b.made FROM turns b WHERE b.session_id = ?1 AND b.started_at <> 0 AND b.finished_at = 0),
-    (SELECT d.made FROM turns d WHERE d.session_id = ?1 AND d.finished_at = 0 AND d.not_before <= ?2 ORDER BY d.made LIMIT 1)
+    (SELECT d.made FROM turns d WHERE d.session_id = ?1 AND d.finished_at = 0 AND (d.not_before <= ?2 OR d.admitted) ORDER BY d.made LIMIT 1)
 )
 `
 
@@ -112,7 +112,7 @@ type NextOfSessionRow struct {
 }
 
 // NextOfSession returns the live turn of a session that has begun, and else the
-// first that is due.
+// first that is due. One that is admitted was due when it was.
 func (q *Queries) NextOfSession(ctx context.Context, arg NextOfSessionParams) (NextOfSessionRow, error) {
 	row := q.db.QueryRowContext(ctx, nextOfSession, arg.SessionID, arg.Now)
 	var i NextOfSessionRow

@@ -10,7 +10,7 @@ import (
 )
 
 const claimTurn = `-- name: ClaimTurn :exec
-UPDATE turns SET status = 'running', worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
+UPDATE turns SET status = 'running', admitted = 1, worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
     parent_snapshot_id = ?, updated_at = ?
 WHERE made = ?
 `

@@ -1,0 +1,13 @@
+package runtime
+
+import "context"
+
+// startable reports why no turn can begin with a request in the current revision.
+func (r *AgentRuntime) startable(ctx context.Context, req *Request) error {
+	plan, err := r.resolve(ctx, r.registry.Current(), req.AgentID, req)
+	if err != nil {
+		return err
+	}
+	_, err = r.place(plan, req)
+	return err
+}

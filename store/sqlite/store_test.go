@@ -1,0 +1,16 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, settings store.Settings) store.Store {
+		settings.DSN = filepath.Join(t.TempDir(), "runtime.db")
+		return openWith(t, settings)
+	})
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var artifactTests = []test{
+	{name: "AnArtifactIsReadAsItWasMade", run: anArtifactIsReadAsItWasMade},
+	{name: "TheyAreListedInOrderWithoutData", run: theyAreListedInOrderWithoutData},
+	{name: "ASessionMayBeginWithThem", run: aSessionMayBeginWithThem},
+}
+
+// artifactOf returns an artifact of a turn.
+func (f *fixture) artifactOf(t *store.Turn, id, data string) *store.Artifact {
+	return &store.Artifact{
+		ID: id, SessionID: t.SessionID, TurnID: t.ID, Owner: t.Owner, Name: "report é.txt", MediaType: "text/plain",
+		Size: len(data), Data: []byte(data), Metadata: json.RawMessage(`{"z":1, "a":2}`), CreatedAt: f.now,
+	}
+}
+
+func anArtifactIsReadAsItWasMade(f *fixture) {
+	c := f.running("s", "t")
+	add := f.commitOf(c)
+	for id, data := range map[string]string{"bytes": "\x00\xff\xfe\n\x80", "empty": "", "large": strings.Repeat("\x00large", 200_000)} {
+		add.Artifacts = append(add.Artifacts, f.artifactOf(&c.Turn, id, data))
+	}
+	f.commit(add)
+	for _, want := range add.Artifacts {
+		got, err := f.Artifact(f.Context(), store.Of(ann), want.ID)
+		ok(f, err)
+		if !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
+			f.Errorf("artifact %s is not what it should be", want.ID)
+		}
+	}
+	_, err := f.Artifact(f.Context(), store.Everything, "none")
+	is(f, err, store.ErrNotFound)
+}
+
+func theyAreListedInOrderWithoutData(f *fixture) {
+	c := f.running("s", "t")
+	f.running("other", "u")
+	var want []*store.Artifact
+	for _, ids := range [][]string{{"c", "a"}, {"d"}, {"b"}} {
+		add := f.commitOf(c)
+		for _, id := range ids {
+			a := f.artifactOf(&c.Turn, id, "data of "+id)
+			add.Artifacts = append(add.Artifacts, a)
+			listed := *a
+			listed.Data = nil
+			want = append(want, &listed)
+		}
+		f.commit(add)
+	}
+	list, err := f.Artifacts(f.Context(), store.Of(ann), "t")
+	ok(f, err)
+	equal(f, "the artifacts", list, want)
+	list, err = f.Artifacts(f.Context(), store.Of(ann), "u")
+	ok(f, err)
+	equal(f, "the artifacts of a turn without", list, nil)
+	_, err = f.Artifacts(f.Context(), store.Of(ann), "none")
+	is(f, err, store.ErrNotFound)
+}
+
+func aSessionMayBeginWithThem(f *fixture) {
+	n := f.sessionOf(ann, "s")
+	n.Base = f.chain("s", "base")
+	want := f.artifactOf(&store.Turn{SessionID: "s", Owner: ann}, "artifact", "data")
+	n.Artifacts = []*store.Artifact{want}
+	_, err := f.CreateSession(f.Context(), n)
+	ok(f, err)
+	got, err := f.Artifact(f.Context(), store.Of(ann), "artifact")
+	ok(f, err)
+	equal(f, "the artifact", got, want)
+	_, err = f.Artifact(f.Context(), store.Of(bob), "artifact")
+	is(f, err, store.ErrNotFound)
+	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+	_, err = f.Artifact(f.Context(), store.Everything, "artifact")
+	is(f, err, store.ErrNotFound)
+}

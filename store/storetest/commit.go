@@ -1,0 +1,288 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var commitTests = []test{
+	{name: "EventsFollowEachOther", run: eventsFollowEachOther},
+	{name: "EventsAreReadFromAPlace", run: eventsAreReadFromAPlace},
+	{name: "EventsWithAGapAreRefused", run: eventsWithAGapAreRefused},
+	{name: "BytesAreKeptAsTheyAre", run: bytesAreKeptAsTheyAre},
+	{name: "MessagesAreAdded", run: messagesAreAdded},
+	{name: "TheJournalIsKeptByKey", run: theJournalIsKeptByKey},
+	{name: "TheStateIsReplaced", run: theStateIsReplaced},
+	{name: "AStateClearsTheStrikes", run: aStateClearsTheStrikes},
+	{name: "ACommitMayBeEmpty", run: aCommitMayBeEmpty},
+	{name: "AYieldHandsTheTurnBack", run: aYieldHandsTheTurnBack},
+}
+
+func eventsFollowEachOther(f *fixture) {
+	c := f.running("s", "t")
+	var want []event.Record
+	for _, n := range []int{1, 3, 0, 20, 2} {
+		add := f.commitOf(c)
+		add.Now = f.now.Add(time.Duration(len(want)) * time.Second)
+		for range n {
+			seq := uint64(len(want) + 1)
+			ev := f.eventOf(&c.Turn, seq, fmt.Sprintf(`{"n":%d}`, seq))
+			ev.Time = f.now.Add(time.Duration(seq) * time.Microsecond)
+			ev.Type = []event.Type{event.TypeTextDelta, event.TypeStepStart, "of/another-kind"}[seq%3]
+			add.Events, want = append(add.Events, ev), append(want, ev)
+		}
+		f.commit(add)
+		equal(f, "the latest event of the turn", f.get("t").Seq, uint64(len(want)))
+		equal(f, "when the turn changed", f.get("t").UpdatedAt, add.Now)
+	}
+	equal(f, "the events", f.events("t"), want)
+}
+
+func eventsAreReadFromAPlace(f *fixture) {
+	const n = 10
+	c := f.running("s", "t")
+	add := f.commitOf(c)
+	for seq := uint64(1); seq <= n; seq++ {
+		add.Events = append(add.Events, f.eventOf(&c.Turn, seq, `{}`))
+	}
+	f.commit(add)
+	for after := uint64(0); after <= n+1; after++ {
+		for _, limit := range []int{1, 3, n, n + 1} {
+			list, err := f.Events(f.Context(), "t", after, limit)
+			ok(f, err)
+			var got, want []uint64
+			for _, ev := range list {
+				got = append(got, ev.Seq)
+			}
+			for seq := after + 1; seq <= n && len(want) < limit; seq++ {
+				want = append(want, seq)
+			}
+			equal(f, fmt.Sprintf("up to %d events after %d", limit, after), got, want)
+		}
+	}
+	for _, after := range []uint64{1 << 40, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
+		list, err := f.Events(f.Context(), "t", after, 10)
+		ok(f, err)
+		equal(f, fmt.Sprintf("the events after %d", after), list, nil)
+	}
+	for _, limit := range []int{0, -1} {
+		list, err := f.Events(f.Context(), "t", 0, limit)
+		ok(f, err)
+		equal(f, fmt.Sprintf("up to %d events", limit), list, nil)
+	}
+	list, err := f.Events(f.Context(), "none", 0, 10)
+	ok(f, err)
+	equal(f, "the events of an unknown turn", list, nil)
+}
+
+func eventsWithAGapAreRefused(f *fixture) {
+	c := f.running("s", "t")
+	first := f.commitOf(c)
+	first.Events = append(first.Events, f.eventOf(&c.Turn, 1, `{}`), f.eventOf(&c.Turn, 2, `{}`))
+	f.commit(first)
+	before := f.get("t")
+	for _, seqs := range [][]uint64{{4}, {2}, {1, 2}, {0}, {3, 5}, {3, 3}, {3, 2}} {
+		wrong := f.commitOf(c)
+		wrong.Messages, wrong.State = messages("wrong"), []byte("wrong")
+		for _, seq := range seqs {
+			wrong.Events = append(wrong.Events, f.eventOf(&c.Turn, seq, `{"wrong":true}`))
+		}
+		if err := f.Commit(f.Context(), wrong); err == nil {
+			f.Fatalf("events %v are taken behind event 2", seqs)
+		}
+	}
+	equal(f, "the turn", f.get("t"), before)
+	equal(f, "how many events there are", len(f.events("t")), 2)
+	own, err := f.OwnMessages(f.Context(), "t")
+	ok(f, err)
+	equal(f, "the messages", own, messages("input of t"))
+	last := f.finishOf(c) // the turn is still the worker's
+	last.Events = append(last.Events, f.eventOf(&c.Turn, 3, `{}`))
+	f.commit(last)
+}
+
+// texts are JSON texts that a careless store changes.
+var texts = map[string]string{
+	"order":      `{"z":1,"a":2,"m":{"y":1,"b":2}}`,
+	"space":      " { \"a\" :\t1 ,\n\"b\":[ ] } ",
+	"twice":      `{"a":1,"a":2}`,
+	"number":     `{"a":1.0,"b":1e400,"c":12345678901234567890,"d":-0,"e":0.10}`,
+	"escaped":    `{"a":"\u00e9\u2028\/\u003c","b":"\ud83d\ude00"}`,
+	"plain":      `{"a":"é 😀 中文 <&> ` + "\u2028" + `"}`,
+	"zero":       `{"a":"\u0000"}`,
+	"surrogate":  `{"a":"\ud83d"}`,
+	"quotes":     `{"a":"'\"\\ $1 %s {} -- ; DROP"}`,
+	"scalar":     `"text"`,
+	"null":       `null`,
+	"empty":      `{}`,
+	"long":       `{"a":"` + strings.Repeat("long ", 100_000) + `"}`,
+	"deep":       strings.Repeat("[", 500) + strings.Repeat("]", 500),
+	"normalised": "{\"e\u0301\":\"\u00e9\"}",
+}
+
+func bytesAreKeptAsTheyAre(f *fixture) {
+	for name, text := range texts {
+		raw := func() json.RawMessage { return json.RawMessage(text) }
+		session, turn := "session-"+name, "turn-"+name
+		s := f.sessionOf(ann, session)
+		s.Session.Metadata = raw()
+		_, err := f.CreateSession(f.Context(), s)
+		ok(f, err)
+		n := f.turnOf(session, turn)
+		n.Turn.Request, n.Turn.Metadata, n.Input = raw(), raw(), [][]byte{raw()}
+		f.create(n)
+		c := f.claim(turn)
+		asked := f.suspendOf(c, "q")
+		asked.Suspend.Asked[0].Request = raw()
+		asked.Events = append(asked.Events, f.eventOf(&c.Turn, 1, text))
+		asked.State, asked.Messages = []byte(text+"\x00\xff"), [][]byte{raw()}
+		asked.Journal = []store.JournalRow{{Key: turn + "/call", Entry: raw(), Result: raw()}}
+		f.commit(asked)
+		answer := f.answerOf(turn, "q", "")
+		answer.Resolution = raw()
+		_, err = f.ResolveInteraction(f.Context(), answer)
+		ok(f, err)
+		c = f.claim(turn)
+		last := f.finishOf(c)
+		last.Messages = nil
+		last.Finish.Result, last.Finish.Snapshot.Custom, last.Finish.Snapshot.State, last.Finish.Snapshot.Artifacts = raw(), raw(), raw(), raw()
+		f.commit(last)
+
+		got := f.get(turn)
+		question, err := f.Interaction(f.Context(), store.Everything, turn, "q")
+		ok(f, err)
+		snapshot, err := f.Snapshot(f.Context(), store.Everything, c.Turn.SnapshotID)
+		ok(f, err)
+		own, err := f.OwnMessages(f.Context(), turn)
+		ok(f, err)
+		journal, err := f.Journal(f.Context(), turn)
+		ok(f, err)
+		for what, kept := range map[string][]byte{
+			"metadata of the session": f.getSession(session).Metadata, "request": got.Request, "result": got.Result,
+			"metadata of the turn": got.Metadata, "event": f.events(turn)[0].Data, "question": question.Request,
+			"answer": question.Resolution, "entry of the journal": journal[0].Entry, "result of the call": journal[0].Result,
+			"state of the application": snapshot.Custom, "state of the plugins": snapshot.State, "artifacts": snapshot.Artifacts,
+			"input": own[0], "message": own[1],
+		} {
+			equal(f, "the "+what+" ("+name+")", string(kept), text)
+		}
+		equal(f, "the state ("+name+")", string(c.State), text+"\x00\xff")
+	}
+}
+
+func messagesAreAdded(f *fixture) {
+	c := f.running("s", "t")
+	want := messages("input of t")
+	for i := range 4 {
+		add := f.commitOf(c)
+		add.Messages = messages(numbered(fmt.Sprint("message-", i), i)...)
+		want = append(want, add.Messages...)
+		f.commit(add)
+	}
+	own, err := f.OwnMessages(f.Context(), "t")
+	ok(f, err)
+	equal(f, "the messages", own, want)
+	f.finish(c)
+	own, err = f.OwnMessages(f.Context(), "snapshot-t")
+	ok(f, err)
+	equal(f, "the messages of the snapshot", own, append(want, messages("answer of t")...))
+	own, err = f.OwnMessages(f.Context(), "none")
+	ok(f, err)
+	equal(f, "the messages of nothing", own, nil)
+}
+
+func theJournalIsKeptByKey(f *fixture) {
+	c := f.running("s", "t")
+	row := func(key, entry string) store.JournalRow {
+		return store.JournalRow{Key: key, Entry: json.RawMessage(`{"entry":"` + entry + `"}`)}
+	}
+	write := func(rows ...store.JournalRow) {
+		f.Helper()
+		add := f.commitOf(c)
+		add.Journal = rows
+		f.commit(add)
+	}
+	write(row("k3", "began"), row("k1", "began"))
+	write(row("k2", "began"), row("k1", "ended"))
+	write(row("k0", "began"), row("k0", "ended")) // both in one commit
+	ended := store.JournalRow{Key: "k3", Entry: json.RawMessage(`{"entry":"ended"}`), Result: json.RawMessage(`{"z":1}`)}
+	write(ended)
+	journal, err := f.Journal(f.Context(), "t")
+	ok(f, err)
+	equal(f, "the journal", journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
+	journal, err = f.Journal(f.Context(), "none")
+	ok(f, err)
+	equal(f, "the journal of an unknown turn", journal, nil)
+	yield := f.commitOf(c)
+	yield.Yield = true
+	f.commit(yield)
+	equal(f, "the journal that a worker is given", f.claim("t").Journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
+}
+
+func theStateIsReplaced(f *fixture) {
+	c := f.running("s", "t")
+	write := func(state []byte, steps int) {
+		f.Helper()
+		next := f.commitOf(c)
+		next.State, next.Steps, next.Yield = state, steps, true
+		f.commit(next)
+		c = f.claim("t")
+	}
+	write([]byte("one"), 1)
+	equal(f, "the state", string(c.State), "one")
+	equal(f, "the steps", c.Turn.Steps, 1)
+	write(nil, 0)
+	equal(f, "the state after a commit without", string(c.State), "one")
+	equal(f, "the steps after a commit without", c.Turn.Steps, 1)
+	write([]byte("\x00\x01\xff two"), 5)
+	equal(f, "the state", string(c.State), "\x00\x01\xff two")
+	equal(f, "the steps", c.Turn.Steps, 5)
+}
+
+func aStateClearsTheStrikes(f *fixture) {
+	f.session("s")
+	f.turn("s", "t")
+	f.lapse("t")
+	f.lapse("t")
+	c := f.claim("t")
+	equal(f, "the strikes", c.Turn.Strikes, 2)
+	add := f.commitOf(c)
+	add.Messages = messages("a")
+	add.Events = append(add.Events, f.eventOf(&c.Turn, 1, `{}`))
+	f.commit(add)
+	equal(f, "the strikes after a commit without a state", f.get("t").Strikes, 2)
+	add = f.commitOf(c)
+	add.State = []byte("state")
+	f.commit(add)
+	equal(f, "the strikes after a commit with one", f.get("t").Strikes, 0)
+}
+
+func aCommitMayBeEmpty(f *fixture) {
+	c := f.running("s", "t")
+	f.commit(f.commitOf(c))
+	equal(f, "the state", f.status("t"), store.Running)
+	equal(f, "the latest event", f.get("t").Seq, 0)
+}
+
+func aYieldHandsTheTurnBack(f *fixture) {
+	c := f.running("s", "t")
+	yield := f.commitOf(c)
+	yield.Yield, yield.State = true, []byte("state")
+	yield.Events = append(yield.Events, f.eventOf(&c.Turn, 1, `{}`))
+	f.commit(yield)
+	f.jobs("t")
+	got := f.get("t")
+	equal(f, "the state", got.Status, store.Pending)
+	equal(f, "the worker", got.Worker, "")
+	equal(f, "the lease", got.LeaseUntil, time.Time{})
+	equal(f, "whether it is admitted", got.Admitted, true)
+	equal(f, "the strikes", got.Strikes, 0)
+	c = f.claim("t")
+	equal(f, "the state that a worker is given", string(c.State), "state")
+	equal(f, "the latest event", c.Turn.Seq, 1)
+}

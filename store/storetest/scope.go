@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var scopeTests = []test{
+	{name: "WhatIsForeignLooksUnknown", run: whatIsForeignLooksUnknown},
+	{name: "ListsHaveNothingForeign", run: listsHaveNothingForeign},
+	{name: "AForeignCallerChangesNothing", run: aForeignCallerChangesNothing},
+	{name: "TheOwnerAndTheOperatorSee", run: theOwnerAndTheOperatorSee},
+}
+
+// call is a method that takes a scope, with the ids of what it is for.
+type call struct {
+	name string
+	do   func(ctx context.Context, s store.Store, scope store.Scope, id ids) error
+}
+
+// ids are the names of a session and of what it has.
+type ids struct{ session, turn, snapshot, artifact, interaction string }
+
+// calls are all methods that return one thing that a scope sees, or change it.
+func (f *fixture) calls() []call {
+	background := true
+	return []call{
+		{"Session", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Session(ctx, scope, id.session)
+			return err
+		}},
+		{"UpdateSession", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			labels := map[string]string{"changed": "yes"}
+			_, err := s.UpdateSession(ctx, scope, id.session, store.SessionPatch{Labels: &labels, Now: f.now})
+			return err
+		}},
+		{"Turn", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Turn(ctx, scope, id.turn)
+			return err
+		}},
+		{"UpdateTurn", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.UpdateTurn(ctx, scope, id.turn, store.TurnPatch{Background: &background, Now: f.now})
+			return err
+		}},
+		{"Snapshot", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Snapshot(ctx, scope, id.snapshot)
+			return err
+		}},
+		{"Artifact", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Artifact(ctx, scope, id.artifact)
+			return err
+		}},
+		{"Artifacts", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Artifacts(ctx, scope, id.turn)
+			return err
+		}},
+		{"Interaction", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			_, err := s.Interaction(ctx, scope, id.turn, id.interaction)
+			return err
+		}},
+		{"ResolveInteraction", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			r := f.answerOf(id.turn, id.interaction, "yes")
+			r.Scope = scope
+			_, err := s.ResolveInteraction(ctx, r)
+			return err
+		}},
+		{"EndTurn", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			e := f.endOf(id.turn)
+			e.Scope = scope
+			_, err := s.EndTurn(ctx, e)
+			return err
+		}},
+		{"DeleteSession", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+			return s.DeleteSession(ctx, scope, id.session)
+		}},
+	}
+}
+
+var (
+	known   = ids{session: "s", turn: "t2", snapshot: "snapshot-t1", artifact: "artifact", interaction: "q"}
+	unknown = ids{session: "none", turn: "none", snapshot: "none", artifact: "none", interaction: "none"}
+)
+
+// owned makes what known names, which belongs to ann. The turn waits.
+func (f *fixture) owned() {
+	f.Helper()
+	f.session("s")
+	f.turn("s", "t1")
+	last := f.finishOf(f.claim("t1"))
+	f.commit(last)
+	f.turn("s", "t2")
+	c := f.claim("t2")
+	asked := f.suspendOf(c, "q")
+	asked.Artifacts = []*store.Artifact{f.artifactOf(&c.Turn, "artifact", "data")}
+	f.commit(asked)
+	f.queue.Take()
+}
+
+// strangers do not see what is ann's: neither another subject of her tenant, nor
+// the same of another tenant, nor nobody.
+var strangers = []store.Scope{store.Of(bob), store.Of(eve), store.Of(store.Owner{}), store.Of(store.Owner{Tenant: "acme"})}
+
+func whatIsForeignLooksUnknown(f *fixture) {
+	f.owned()
+	for _, scope := range strangers {
+		for _, c := range f.calls() {
+			for _, id := range []ids{known, unknown} {
+				if err := c.do(f.Context(), f.Store, scope, id); !errors.Is(err, store.ErrNotFound) {
+					f.Errorf("%s of %v for %v: the error is %v, want %v", c.name, id, scope.Owner, err, store.ErrNotFound)
+				}
+			}
+		}
+	}
+}
+
+func listsHaveNothingForeign(f *fixture) {
+	f.owned()
+	for _, scope := range strangers {
+		for _, session := range []string{"s", "none"} {
+			snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: scope, SessionID: session})
+			ok(f, err)
+			equal(f, "the snapshots", snapshots, store.SnapshotPage{})
+			turns, _ := f.turnIDs(store.TurnQuery{Scope: scope, SessionID: session})
+			equal(f, "the turns", turns, nil)
+			questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, SessionID: session})
+			ok(f, err)
+			equal(f, "the interactions", questions, nil)
+		}
+		sessions, _ := f.sessionIDs(store.SessionQuery{Scope: scope})
+		equal(f, "the sessions", sessions, nil)
+		turns, _ := f.turnIDs(store.TurnQuery{Scope: scope})
+		equal(f, "the turns", turns, nil)
+		questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, TurnID: "t2"})
+		ok(f, err)
+		equal(f, "the interactions", questions, nil)
+	}
+}
+
+func aForeignCallerChangesNothing(f *fixture) {
+	f.owned()
+	session, turn := f.getSession("s"), f.get("t2")
+	for _, scope := range strangers {
+		for _, c := range f.calls() {
+			_ = c.do(f.Context(), f.Store, scope, known)
+		}
+	}
+	equal(f, "the session", f.getSession("s"), session)
+	equal(f, "the turn", f.get("t2"), turn)
+	question, err := f.Interaction(f.Context(), store.Everything, "t2", "q")
+	ok(f, err)
+	equal(f, "the state of the interaction", question.State, store.InteractionPending)
+	f.jobs()
+}
+
+func theOwnerAndTheOperatorSee(f *fixture) {
+	f.owned()
+	for _, scope := range []store.Scope{store.Of(ann), store.Everything} {
+		for _, c := range f.calls() {
+			if c.name == "DeleteSession" {
+				continue
+			}
+			if err := c.do(f.Context(), f.Store, scope, known); err != nil {
+				f.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+}
