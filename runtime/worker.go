@@ -137,6 +137,11 @@ func (w *worker) run(ctx context.Context) error {
 	if err != nil {
 		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
 	}
+	if w.service.StateTransform != nil {
+		req.ShowCustom = func(custom json.RawMessage) (json.RawMessage, error) {
+			return w.service.shownCustom(ctx, w.turn.ID, custom)
+		}
+	}
 	rt := w.service.Runtime
 	h, err := rt.prepare(ctx, rt.registry.Current(), req, w.log, nil)
 	if err != nil && ctx.Err() != nil {

@@ -71,12 +71,12 @@ func (s *Store) claimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time
 	if t.StartedAt != 0 {
 		return true, nil
 	}
-	begun, err := tx.StartedTurn(ctx, t.SessionID)
+	_, err := tx.StartedTurn(ctx, t.SessionID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	}
-	if err != nil || begun == t.ID {
-		return err == nil, err
+	if err != nil {
+		return false, err
 	}
 	if err := tx.SetAdmitted(ctx, db.SetAdmittedParams{Admitted: false, Made: t.Made}); err != nil {
 		return false, err

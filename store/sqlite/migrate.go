@@ -55,14 +55,19 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 
 // migrate migrates a file whose lock is held.
 func migrate(ctx context.Context, file string) (applied []string, err error) {
-	conn, err := connect(file, "rwc")
+	// Nothing is written before it is known whose the file is.
+	reader, err := connect(file, reading)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(checkOwner(ctx, reader), reader.Close()); err != nil {
+		return nil, err
+	}
+	conn, err := connect(file, writing)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := checkOwner(ctx, conn); err != nil {
-		return nil, err
-	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, err

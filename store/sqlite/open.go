@@ -17,13 +17,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// pragmas are set on each connection. What is committed is on disk
-// (synchronous). The log is written back into the file every 4000 pages and kept
-// below 64 MiB, unless a reader holds on to it.
-var pragmas = []string{
-	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)",
-	"wal_autocheckpoint(4000)", "journal_size_limit(67108864)", "temp_store(MEMORY)",
-}
+// reading and writing are the pragmas of the connections that do so. What is
+// committed is on disk (synchronous). The log is written back into the file every
+// 4000 pages and kept below 64 MiB, unless a reader holds on to it.
+var (
+	reading = []string{"busy_timeout(5000)", "query_only(ON)", "cache_size(-8192)", "temp_store(MEMORY)"}
+	writing = []string{
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-32768)", "temp_store(MEMORY)",
+		"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+	}
+)
 
 // Open opens a store, whose DSN is the path of a file. It makes the file when
 // there is none, with the directories above it, readable by its owner alone, and
@@ -52,7 +55,7 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 		return nil, err
 	}
 	// A pool of its own, so that nobody else is given the connection.
-	own, err := connect(st.path, "rw", "cache_size(-32768)")
+	own, err := connect(st.path, writing)
 	if err != nil {
 		return nil, errors.Join(err, st.pool.Close())
 	}
@@ -120,7 +123,7 @@ func prepare(path string) (*fileLock, error) {
 
 // openPool opens the connections that read.
 func (s *Store) openPool() error {
-	pool, err := connect(s.path, "rw", "cache_size(-8192)", "query_only(ON)")
+	pool, err := connect(s.path, reading)
 	if err != nil {
 		return err
 	}
@@ -133,8 +136,8 @@ func (s *Store) openPool() error {
 }
 
 // connect returns the connections to a file, which are made when they are used.
-func connect(path, mode string, more ...string) (*sql.DB, error) {
-	query := url.Values{"mode": {mode}, "_error_rc": {"1"}, "_pragma": append(pragmas[:len(pragmas):len(pragmas)], more...)}
+func connect(path string, pragmas []string) (*sql.DB, error) {
+	query := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
 	if err != nil {

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"errors"
 	"os"
@@ -146,6 +147,23 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAFileOfAnotherProgramIsNotTouched(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "songs.db")
+	execute(t, path, "CREATE TABLE songs (name)")
+	before, err := os.ReadFile(path)
+	must(t, err)
+	for _, open := range []func(context.Context, store.Settings) (*sqlite.Store, error){sqlite.Open, sqlite.OpenReadOnly} {
+		if s, err := open(t.Context(), store.Settings{DSN: path}); err == nil {
+			t.Error("it was opened", s.Close())
+		}
+	}
+	after, err := os.ReadFile(path)
+	must(t, err)
+	if !bytes.Equal(before, after) {
+		t.Error("it was changed")
 	}
 }
 

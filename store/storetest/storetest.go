@@ -1,5 +1,5 @@
-// Package storetest holds what every store has to do: one suite, which each
-// implementation runs.
+// Package storetest holds what every store.Store has to do, as tests that an
+// implementation runs against itself.
 package storetest
 
 import (
@@ -10,42 +10,98 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
+// patience is how long a test waits for what has to happen. It is long, so that
+// only what never happens fails on a busy machine.
+const patience = 30 * time.Second
+
 // test is one thing that a store has to do.
 type test struct {
-	name     string
+	name string
+	run  func(f *fixture)
+	// settings are what the store is opened with.
 	settings store.Settings
-	run      func(f *fixture)
 }
 
-// fixture is an empty store with what a test needs around it.
-type fixture struct {
-	*testing.T
-	store.Store
-	queue *Queue
-	// now is when everything happens, unless a test says otherwise.
-	now time.Time
-}
-
-// Run holds a store to its contract. open returns an empty store, and sees to it
-// that it is closed when its test has ended.
+// Run holds a store to its contract. Open returns a store without records, which
+// no other test uses, with the limits of the settings; where its records are is
+// for open to choose. It also sees to it that the store is closed when its test
+// has ended; the test may have closed it before.
 func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
-	t.Helper()
-	for _, c := range slices.Concat(sessionTests, turnTests, keyTests, listTests, admissionTests, delayTests, tenantTests) {
-		t.Run(c.name, func(t *testing.T) {
-			f := &fixture{T: t, Store: open(t, c.settings), queue: new(Queue), now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
-			f.Attach(f.queue)
-			c.run(f)
+	for _, subject := range []struct {
+		name  string
+		tests []test
+	}{
+		{"Sessions", sessionTests},
+		{"Lists", listTests},
+		{"Turns", turnTests},
+		{"Keys", keyTests},
+		{"Scope", scopeTests},
+		{"Admission", admissionTests},
+		{"Tenants", tenantTests},
+		{"Delay", delayTests},
+		{"Claim", claimTests},
+		{"Commit", commitTests},
+		{"Fence", fenceTests},
+		{"Suspend", suspendTests},
+		{"Interactions", interactionTests},
+		{"End", endTests},
+		{"Leases", leaseTests},
+		{"Snapshots", snapshotTests},
+		{"Artifacts", artifactTests},
+		{"Prune", pruneTests},
+		{"Concurrency", concurrencyTests},
+		{"Life", lifeTests},
+	} {
+		t.Run(subject.name, func(t *testing.T) {
+			for _, test := range subject.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, open(t, test.settings))) })
+			}
 		})
 	}
 }
 
-// jobs wants these turns to have been queued since it was asked last, in this
-// order.
+// fixture is a store with a queue, for one test.
+type fixture struct {
+	*testing.T
+	store.Store
+	queue *Queue
+	// now is when the test takes place. It is not long ago, because a store goes
+	// by a clock of its own where leases are concerned.
+	now time.Time
+}
+
+func newFixture(t *testing.T, s store.Store) *fixture {
+	f := &fixture{T: t, Store: s, queue: new(Queue), now: time.Now().UTC().Truncate(time.Microsecond)}
+	s.Attach(f.queue)
+	return f
+}
+
+// jobs wants the queue to have been told of just these turns since the last
+// time, in any order.
 func (f *fixture) jobs(want ...string) {
 	f.Helper()
-	var got []string
-	for _, j := range f.queue.Take() {
-		got = append(got, j.TurnID)
+	got := f.queue.Take()
+	ids := make([]string, len(got))
+	for i, j := range got {
+		ids[i] = j.TurnID
 	}
-	equal(f, "the turns that were queued", got, want)
+	slices.Sort(ids)
+	slices.Sort(want)
+	if !slices.Equal(ids, want) {
+		f.Fatalf("the queue was told of the turns %q, want %q", ids, want)
+	}
+}
+
+// eventually calls a condition until it holds.
+func (f *fixture) eventually(what string, holds func() bool) {
+	f.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(patience); !holds(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			f.Fatalf("%s: it did not happen", what)
+		}
+	}
 }
