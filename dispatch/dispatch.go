@@ -34,7 +34,8 @@ type Dispatcher interface {
 }
 
 // Bell tells every process that uses a store that something happened to a turn:
-// it has new events, or was ended.
+// it has new events, or was ended. A store that one process has for itself needs
+// none.
 type Bell interface {
 	// Ring says that something happened to a turn. It never waits; rings for one
 	// turn within a few milliseconds may be heard once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -50,6 +51,9 @@ func newClock(s *Schedule) (*clock, error) {
 	zone, err := time.LoadLocation(s.TimeZone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone %q: %w", s.TimeZone, err)
+	}
+	if strings.HasPrefix(s.Cron, "TZ=") || strings.HasPrefix(s.Cron, "CRON_TZ=") {
+		return nil, fmt.Errorf("cron %q: the time zone is a field of its own", s.Cron)
 	}
 	when, err := cron.ParseStandard(s.Cron)
 	if err != nil {

@@ -559,6 +559,9 @@ func TestASchedulesDueTimeGivesOneTurn(t *testing.T) {
 	if err := runtime.CheckSchedule("every day", ""); err == nil {
 		t.Error("a bad expression is taken")
 	}
+	if err := runtime.CheckSchedule("TZ=0", ""); err == nil {
+		t.Error("a time zone in the expression is taken")
+	}
 	if err := runtime.CheckSchedule("0 9 * * *", "Europe/Atlantis"); err == nil {
 		t.Error("a bad time zone is taken")
 	}

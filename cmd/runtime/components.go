@@ -101,7 +101,7 @@ func openSQLite(ctx context.Context, s store.Settings) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine{store: st, bell: local.NewBell(), dispatcher: localDispatcher}, nil
+	return &engine{store: st, dispatcher: localDispatcher}, nil
 }
 
 // readSQLite opens a file that another process may be working on. Nothing rings
@@ -151,5 +151,5 @@ func migratePostgres(ctx context.Context, s store.Settings) ([]string, error) {
 func migrateMemory(context.Context, store.Settings) ([]string, error) { return nil, nil }
 
 func openMemory(_ context.Context, s store.Settings) (*engine, error) {
-	return &engine{store: memory.New(s), bell: local.NewBell(), dispatcher: localDispatcher}, nil
+	return &engine{store: memory.New(s), dispatcher: localDispatcher}, nil
 }

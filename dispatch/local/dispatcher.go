@@ -1,5 +1,5 @@
-// Package local holds the Dispatcher and the Bell of a runtime that is one
-// process: queues in memory, which the store fills again after a restart.
+// Package local holds the Dispatcher of a runtime that is one process: a queue in
+// memory, which the store fills again after a restart.
 package local
 
 import (
@@ -128,6 +128,11 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 	case <-d.idle:
 		return nil
 	case <-ctx.Done():
+	}
+	select {
+	case <-d.idle: // both had happened
+		return nil
+	default:
 		return context.Cause(ctx)
 	}
 }

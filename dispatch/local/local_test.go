@@ -22,13 +22,6 @@ func TestDispatcherDoesWhatDispatchersDo(t *testing.T) {
 	})
 }
 
-func TestBellDoesWhatBellsDo(t *testing.T) {
-	dispatchtest.RunBells(t, func(*testing.T) (rung, heard dispatch.Bell) {
-		b := local.NewBell()
-		return b, b
-	})
-}
-
 func enqueue(t *testing.T, d *local.Dispatcher, jobs ...store.Job) {
 	t.Helper()
 	if err := d.Enqueue(t.Context(), nil, jobs); err != nil {
@@ -216,32 +209,6 @@ func TestNoJobIsLost(t *testing.T) {
 	})
 }
 
-func TestRingsOfOneTurnAreHeardOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := local.NewBell()
-		b.Ring("nobody listens")
-		ctx, cancel := context.WithCancel(t.Context())
-		var heard [][]string
-		go b.Listen(ctx, func(ids []string) {
-			heard = append(heard, ids)
-			time.Sleep(time.Second)
-		})
-		synctest.Wait()
-		b.Ring("a")
-		synctest.Wait()
-		for range 10 {
-			b.Ring("b")
-			b.Ring("a")
-		}
-		time.Sleep(time.Minute)
-		cancel()
-		synctest.Wait()
-		if want := [][]string{{"a"}, {"b", "a"}}; !slices.EqualFunc(heard, want, slices.Equal) {
-			t.Errorf("heard %v, want %v", heard, want)
-		}
-	})
-}
-
 func BenchmarkEnqueueUntilHandled(b *testing.B) {
 	b.ReportAllocs()
 	d := local.New(local.Settings{})
@@ -281,29 +248,4 @@ func BenchmarkEnqueueOfManyTurns(b *testing.B) {
 		}
 	}
 	all.Wait()
-}
-
-func BenchmarkRingUntilHeard(b *testing.B) {
-	b.ReportAllocs()
-	bell := local.NewBell()
-	ctx, cancel := context.WithCancel(b.Context())
-	heard, ended := make(chan struct{}, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		bell.Listen(ctx, func([]string) { heard <- struct{}{} })
-	}()
-	for listening := false; !listening; {
-		bell.Ring("turn")
-		select {
-		case <-heard:
-			listening = true
-		case <-time.After(time.Millisecond):
-		}
-	}
-	for b.Loop() {
-		bell.Ring("turn")
-		<-heard
-	}
-	cancel()
-	<-ended
 }

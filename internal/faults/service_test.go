@@ -81,7 +81,7 @@ func (p *place) open(ctx context.Context, logger *zap.Logger) (store.Store, disp
 	}
 	shared, ok := kept.(*postgres.Store)
 	if !ok {
-		return kept, local.New(local.Settings{Logger: logger}), local.NewBell(), nil
+		return kept, local.New(local.Settings{Logger: logger}), nil, nil
 	}
 	queue, err := river.New(shared.Pool(), river.Settings{Logger: logger})
 	if err != nil {

@@ -64,6 +64,7 @@ func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
 func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 	implementations := []string{
 		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "plugins/permission", "plugins/log",
+		"store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river",
 	}
 	for _, p := range listPackages(t) {
 		if short(p.ImportPath) == "cmd/runtime" {

@@ -2,16 +2,17 @@ package memory
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// admit queues a pending turn if it is due, its session is free, and its tenant
-// has room. It reports whether it did.
+// admit queues a pending turn if it is due, the next of its session, and its
+// tenant has room. It reports whether it did.
 func (m *Store) admit(t *turn, now time.Time, jobs *jobs) bool {
-	if t.Status != store.Pending || t.Admitted || t.NotBefore.After(now) || !m.next(t, now) || !m.room(t.Owner.Tenant) {
+	if t.Status != store.Pending || t.Admitted || t.NotBefore.After(now) || m.sessions[t.SessionID].next(now) != t || !m.room(t.Owner.Tenant) {
 		return false
 	}
 	t.Admitted = true
@@ -19,24 +20,35 @@ func (m *Store) admit(t *turn, now time.Time, jobs *jobs) bool {
 	return true
 }
 
-// next reports whether a turn is the next of its session: the one that has
-// begun, and else the first that is due.
-func (m *Store) next(t *turn, now time.Time) bool {
-	s := m.sessions[t.SessionID]
-	if begun := s.started(); begun != nil {
-		return begun == t
+// started returns the live turn that has begun; nil when there is none.
+func (s *session) started() *turn {
+	i := slices.IndexFunc(s.live, func(t *turn) bool { return !t.StartedAt.IsZero() })
+	if i < 0 {
+		return nil
 	}
-	i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() && (t.Admitted || !t.NotBefore.After(now)) })
-	return i >= 0 && s.turns[i] == t
+	return s.live[i]
+}
+
+// next returns the turn whose time it is: the one that has begun, and else the
+// first that is due or was admitted; nil when there is none.
+func (s *session) next(now time.Time) *turn {
+	if t := s.started(); t != nil {
+		return t
+	}
+	i := slices.IndexFunc(s.live, func(t *turn) bool { return t.Admitted || !t.NotBefore.After(now) })
+	if i < 0 {
+		return nil
+	}
+	return s.live[i]
 }
 
 // room reports whether a tenant may have one more admitted turn.
 func (m *Store) room(tenant string) bool {
-	if m.settings.TenantTurns == 0 {
+	if m.settings.TenantTurns <= 0 {
 		return true
 	}
 	n := 0
-	for _, t := range m.turns {
+	for _, t := range m.live {
 		if t.Owner.Tenant == tenant && t.Admitted {
 			n++
 		}
@@ -44,25 +56,23 @@ func (m *Store) room(tenant string) bool {
 	return n < m.settings.TenantTurns
 }
 
-// makeRoom admits what had to wait for a turn: the next of its session, and
-// those of its tenant, in the order in which they were made.
+// makeRoom admits what had to wait for a turn: the next of its session, or with a
+// limit the oldest of its tenant, which that is one of.
 func (m *Store) makeRoom(t *turn, now time.Time, jobs *jobs) {
-	for _, held := range m.held() {
-		if held.SessionID == t.SessionID || m.settings.TenantTurns > 0 && held.Owner.Tenant == t.Owner.Tenant {
-			m.admit(held, now, jobs)
+	if m.settings.TenantTurns <= 0 {
+		if next := m.sessions[t.SessionID].next(now); next != nil {
+			m.admit(next, now, jobs)
+		}
+		return
+	}
+	for _, other := range m.inOrder() {
+		if other.Owner.Tenant == t.Owner.Tenant {
+			m.admit(other, now, jobs)
 		}
 	}
 }
 
-// held returns the pending turns that are not admitted, in the order in which
-// they were made.
-func (m *Store) held() []*turn {
-	var list []*turn
-	for _, t := range m.turns {
-		if t.Status == store.Pending && !t.Admitted {
-			list = append(list, t)
-		}
-	}
-	slices.SortFunc(list, func(a, b *turn) int { return cmp.Compare(a.order, b.order) })
-	return list
+// inOrder returns the live turns in the order in which they were made.
+func (m *Store) inOrder() []*turn {
+	return slices.SortedFunc(maps.Values(m.live), func(a, b *turn) int { return cmp.Compare(a.order, b.order) })
 }

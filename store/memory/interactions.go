@@ -9,18 +9,26 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// interaction returns an interaction that the scope sees, and its turn. The lock
-// is held.
+// interaction returns an interaction of a turn; nil when there is none.
+func (t *turn) interaction(id string) *store.Interaction {
+	i := slices.IndexFunc(t.interactions, func(i *store.Interaction) bool { return i.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return t.interactions[i]
+}
+
+// interaction returns an interaction that the scope sees, and its turn.
 func (m *Store) interaction(scope store.Scope, turnID, id string) (*turn, *store.Interaction, error) {
 	t, err := m.turn(scope, turnID)
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(t.interactions, func(i *store.Interaction) bool { return i.ID == id })
-	if i < 0 {
+	i := t.interaction(id)
+	if i == nil {
 		return nil, nil, store.ErrNotFound
 	}
-	return t, t.interactions[i], nil
+	return t, i, nil
 }
 
 // Interaction returns an interaction.
@@ -73,9 +81,9 @@ func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 		case i.State == store.InteractionResolved && !bytes.Equal(i.Resolution, r.Resolution):
 			return &store.ConflictError{TurnID: r.TurnID, ID: r.ID}
 		case i.State == store.InteractionPending:
-			i.State, i.Resolution, i.ResolvedBy, i.ResolvedAt = store.InteractionResolved, bytes.Clone(r.Resolution), r.By, r.Now
+			i.State, i.Resolution, i.ResolvedBy, i.ResolvedAt = store.InteractionResolved, bytes.Clone(r.Resolution), r.By, kept(r.Now)
 			if t.Status == store.Waiting {
-				t.Status, t.UpdatedAt = store.Pending, r.Now
+				t.Status, t.UpdatedAt = store.Pending, kept(r.Now)
 				m.admit(t, r.Now, jobs)
 			}
 		}
@@ -88,5 +96,6 @@ func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 func copyInteraction(i *store.Interaction) *store.Interaction {
 	c := *i
 	c.Request, c.Resolution = bytes.Clone(i.Request), bytes.Clone(i.Resolution)
+	c.CreatedAt, c.ExpiresAt, c.ResolvedAt = kept(i.CreatedAt), kept(i.ExpiresAt), kept(i.ResolvedAt)
 	return &c
 }

@@ -1,12 +1,13 @@
 // Package memory is a store that keeps everything in the memory of one process,
 // and loses it with that process: for tests, and for runtimes that need no more.
+//
+// One lock guards all of it. What comes in and what goes out is copied, and the
+// queue is told of jobs when the lock is free again.
 package memory
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,12 +21,16 @@ type Store struct {
 	settings store.Settings
 	logger   *zap.Logger
 
-	mu        sync.Mutex
-	queue     store.Queue
-	closed    bool
+	mu     sync.Mutex
+	queue  store.Queue
+	closed bool
+	// unsent are jobs that the queue did not take.
+	unsent    jobs
 	sessions  map[string]*session
 	turns     map[string]*turn
 	snapshots map[string]*store.Snapshot
+	// live are the turns that have not ended.
+	live map[string]*turn
 	// messages are those of turns and of snapshots without a turn, by their id.
 	messages  map[string][][]byte
 	artifacts map[string]*store.Artifact
@@ -34,10 +39,12 @@ type Store struct {
 	made uint64
 }
 
-// session is a session with its turns, in the order in which they were made.
+// session is a session with its turns.
 type session struct {
 	store.Session
-	turns []*turn
+	// turns are all, and live those that have not ended, in the order in which
+	// they were made.
+	turns, live []*turn
 }
 
 // turn is a turn with what belongs to it.
@@ -51,13 +58,19 @@ type turn struct {
 	artifacts    []string
 }
 
+// jobs are those that a change queues.
+type jobs []store.Job
+
 var _ store.Store = (*Store)(nil)
+
+// errClosed says that the store was closed.
+var errClosed = errors.New("the store is closed")
 
 // New returns an empty store.
 func New(s store.Settings) *Store {
 	m := &Store{
 		settings: s, logger: s.Logger, sessions: make(map[string]*session), turns: make(map[string]*turn),
-		snapshots: make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
+		snapshots: make(map[string]*store.Snapshot), live: make(map[string]*turn), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
 	}
 	if m.logger == nil {
@@ -65,9 +78,6 @@ func New(s store.Settings) *Store {
 	}
 	return m
 }
-
-// errClosed says that the store was closed.
-var errClosed = errors.New("the store is closed")
 
 // Attach sets who is told of jobs.
 func (m *Store) Attach(q store.Queue) {
@@ -87,7 +97,8 @@ func (m *Store) Close() error {
 	return nil
 }
 
-// look calls f with the lock held.
+// look calls f with the lock held. All methods of the package that take no
+// context are called like that.
 func (m *Store) look(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,57 +111,36 @@ func (m *Store) look(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// change calls f with the lock held, and then queues the jobs that it admitted.
+// change calls f with the lock held, and then queues the jobs that it made. Those
+// that the queue does not take are offered to it again with the next.
 func (m *Store) change(ctx context.Context, f func(jobs *jobs) error) error {
 	var made jobs
 	var queue store.Queue
 	err := m.look(ctx, func() error {
-		queue = m.queue
-		return f(&made)
+		if err := f(&made); err != nil {
+			return err
+		}
+		if queue = m.queue; queue != nil && len(m.unsent) > 0 {
+			made, m.unsent = append(m.unsent, made...), nil
+		}
+		return nil
 	})
 	if err != nil || len(made) == 0 || queue == nil {
 		return err
 	}
 	if err := queue.Enqueue(context.WithoutCancel(ctx), nil, made); err != nil {
-		m.logger.Error("turns are not queued; they will be when the process is started again", zap.Error(err))
+		m.logger.Error("turns are not queued; it is tried again", zap.Int("turns", len(made)), zap.Error(err))
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.unsent = append(m.unsent, made...)
 	}
 	return nil
 }
 
-// jobs are those that a change queues.
-type jobs []store.Job
-
-// page cuts a page out of a list that is sorted, the latest first.
-func page[T any](list []T, p store.Page, at func(T) store.Cursor) (part []T, next string, err error) {
-	after, err := p.Cursor()
-	if err != nil {
-		return nil, "", err
-	}
-	slices.SortStableFunc(list, func(a, b T) int { return -compare(at(a), at(b)) })
-	if after != nil {
-		first := slices.IndexFunc(list, func(x T) bool { return compare(at(x), *after) < 0 })
-		if first < 0 {
-			return nil, "", nil
-		}
-		list = list[first:]
-	}
-	if n := p.Size(); len(list) > n {
-		return list[:n], at(list[n-1]).String(), nil
-	}
-	return list, "", nil
-}
-
-func compare(a, b store.Cursor) int {
-	if c := a.Time.Compare(b.Time); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.ID, b.ID)
-}
-
-// kept returns a time as stores keep it.
+// kept returns a time as the store keeps it.
 func kept(t time.Time) time.Time {
 	if t.IsZero() {
-		return t
+		return time.Time{}
 	}
 	return t.UTC().Truncate(time.Microsecond)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -16,10 +18,10 @@ func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 	limit := cmp.Or(r.Limit, defaultLimit)
 	err = m.look(ctx, func() error {
 		if r.Sessions > 0 {
-			out.Sessions = m.pruneSessions(&r, limit)
+			out.Sessions = m.pruneSessions(r.Now.Add(-r.Sessions), limit)
 		}
 		if r.Events > 0 {
-			out.Turns = m.pruneEvents(&r, limit)
+			out.Turns = m.pruneEvents(r.Now.Add(-r.Events), limit)
 		}
 		if r.Keys > 0 {
 			before := len(m.keys)
@@ -31,23 +33,26 @@ func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 	return out, err
 }
 
-func (m *Store) pruneSessions(r *store.Retention, limit int) (n int) {
+// pruneSessions deletes old sessions without a live turn, the oldest first.
+func (m *Store) pruneSessions(before time.Time, limit int) int {
+	var old []*session
 	for _, s := range m.sessions {
-		live := false
-		for _, t := range s.turns {
-			live = live || t.Status.Live()
-		}
-		if n < limit && !live && s.ActiveAt.Before(r.Now.Add(-r.Sessions)) {
-			m.drop(s)
-			n++
+		if len(s.live) == 0 && s.ActiveAt.Before(before) {
+			old = append(old, s)
 		}
 	}
-	return n
+	slices.SortFunc(old, func(a, b *session) int { return cmp.Or(a.ActiveAt.Compare(b.ActiveAt), cmp.Compare(a.ID, b.ID)) })
+	old = old[:min(limit, len(old))]
+	for _, s := range old {
+		m.drop(s)
+	}
+	return len(old)
 }
 
-func (m *Store) pruneEvents(r *store.Retention, limit int) (n int) {
+// pruneEvents deletes the events and journals of turns that ended long ago.
+func (m *Store) pruneEvents(before time.Time, limit int) (n int) {
 	for _, t := range m.turns {
-		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal) > 0 && t.FinishedAt.Before(r.Now.Add(-r.Events)) {
+		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal) > 0 && t.FinishedAt.Before(before) {
 			t.events, t.journal = nil, nil
 			n++
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -14,7 +13,9 @@ import (
 type key struct {
 	hash []byte
 	id   string
-	at   time.Time
+	// session is the one that the key goes with.
+	session string
+	at      time.Time
 }
 
 // replay returns what the request with a key made before; empty for nothing.
@@ -30,9 +31,10 @@ func (m *Store) replay(scope string, k store.Key) (string, error) {
 	}
 }
 
-func (m *Store) remember(scope string, k store.Key, id string, at time.Time) {
+// remember keeps what the request with a key made in a session.
+func (m *Store) remember(scope string, k store.Key, session, id string, at time.Time) {
 	if k.Value != "" {
-		m.keys[scope+"\x00"+k.Value] = &key{hash: bytes.Clone(k.Hash), id: id, at: at}
+		m.keys[scope+"\x00"+k.Value] = &key{hash: bytes.Clone(k.Hash), id: id, session: session, at: at}
 	}
 }
 
@@ -45,31 +47,39 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		if err != nil {
 			return err
 		}
-		if s, ok := m.sessions[known]; ok {
-			made = copySession(&s.Session)
+		if known != "" {
+			made = copySession(&m.sessions[known].Session)
 			return nil
 		}
 		if _, ok := m.sessions[n.Session.ID]; ok {
 			return &store.ExistsError{Kind: "session", ID: n.Session.ID}
 		}
 		s := &session{Session: *copySession(&n.Session)}
-		for i := range n.Base {
-			base := copySnapshot(&n.Base[i].Snapshot)
-			m.snapshots[base.ID], m.messages[base.ID] = base, copyList(n.Base[i].Messages)
-			s.Tip = base.ID
-		}
-		for _, a := range n.Artifacts {
-			m.artifacts[a.ID] = copyArtifact(a)
-		}
 		m.sessions[s.ID] = s
-		m.remember(keysOf(s.Owner), n.Key, s.ID, s.CreatedAt)
+		m.begin(s, n)
+		m.remember(keysOf(s.Owner), n.Key, s.ID, s.ID, s.CreatedAt)
 		made = copySession(&s.Session)
 		return nil
 	})
 	return made, err
 }
 
-// session returns a session that the scope sees. The lock is held.
+// begin gives a new session what it begins with.
+func (m *Store) begin(s *session, n *store.NewSession) {
+	for i := range n.Base {
+		base := copySnapshot(&n.Base[i].Snapshot)
+		base.SessionID, base.TurnID, base.Owner = s.ID, "", s.Owner
+		m.snapshots[base.ID], m.messages[base.ID] = base, copyList(n.Base[i].Messages)
+		s.Tip = base.ID
+	}
+	for _, a := range n.Artifacts {
+		added := copyArtifact(a)
+		added.SessionID, added.TurnID, added.Owner = s.ID, "", s.Owner
+		m.artifacts[a.ID] = added
+	}
+}
+
+// session returns a session that the scope sees.
 func (m *Store) session(scope store.Scope, id string) (*session, error) {
 	s, ok := m.sessions[id]
 	if !ok || !scope.Sees(s.Owner) {
@@ -152,7 +162,7 @@ func (m *Store) moveTip(s *session, tip string) error {
 	if t := s.started(); t != nil {
 		return &store.BusyError{SessionID: s.ID, TurnID: t.ID}
 	}
-	if kept, ok := m.snapshots[tip]; tip != "" && (!ok || kept.SessionID != s.ID) {
+	if to, ok := m.snapshots[tip]; tip != "" && (!ok || to.SessionID != s.ID) {
 		return store.ErrNotFound
 	}
 	s.Tip = tip
@@ -166,39 +176,29 @@ func (m *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 		if err != nil {
 			return err
 		}
-		for _, t := range s.turns {
-			if t.Status.Live() {
-				return &store.BusyError{SessionID: id, TurnID: t.ID}
-			}
+		if len(s.live) > 0 {
+			return &store.BusyError{SessionID: id, TurnID: s.live[0].ID}
 		}
 		m.drop(s)
 		return nil
 	})
 }
 
-// drop deletes a session. The lock is held.
+// drop deletes a session.
 func (m *Store) drop(s *session) {
 	for _, t := range s.turns {
 		delete(m.turns, t.ID)
 		delete(m.messages, t.ID)
 	}
-	maps.DeleteFunc(m.snapshots, func(id string, kept *store.Snapshot) bool {
-		if kept.SessionID == s.ID {
+	maps.DeleteFunc(m.snapshots, func(id string, snapshot *store.Snapshot) bool {
+		if snapshot.SessionID == s.ID {
 			delete(m.messages, id)
 		}
-		return kept.SessionID == s.ID
+		return snapshot.SessionID == s.ID
 	})
+	maps.DeleteFunc(m.keys, func(_ string, k *key) bool { return k.session == s.ID })
 	maps.DeleteFunc(m.artifacts, func(_ string, a *store.Artifact) bool { return a.SessionID == s.ID })
 	delete(m.sessions, s.ID)
-}
-
-// started returns the live turn that has begun, if there is one.
-func (s *session) started() *turn {
-	i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() && !t.StartedAt.IsZero() })
-	if i < 0 {
-		return nil
-	}
-	return s.turns[i]
 }
 
 func copySession(s *store.Session) *store.Session {

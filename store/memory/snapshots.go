@@ -12,11 +12,11 @@ import (
 // Snapshot returns a snapshot.
 func (m *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (found *store.Snapshot, err error) {
 	err = m.look(ctx, func() error {
-		kept, ok := m.snapshots[id]
-		if !ok || !scope.Sees(kept.Owner) {
+		s, ok := m.snapshots[id]
+		if !ok || !scope.Sees(s.Owner) {
 			return store.ErrNotFound
 		}
-		found = copySnapshot(kept)
+		found = copySnapshot(s)
 		return nil
 	})
 	return found, err
@@ -26,9 +26,9 @@ func (m *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (fou
 func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store.SnapshotPage, err error) {
 	err = m.look(ctx, func() error {
 		var list []*store.Snapshot
-		for _, kept := range m.snapshots {
-			if kept.SessionID == q.SessionID && q.Scope.Sees(kept.Owner) {
-				list = append(list, copySnapshot(kept))
+		for _, s := range m.snapshots {
+			if s.SessionID == q.SessionID && q.Scope.Sees(s.Owner) {
+				list = append(list, copySnapshot(s))
 			}
 		}
 		out.Snapshots, out.Next, err = page(list, q.Page, func(k *store.Snapshot) store.Cursor { return store.Cursor{Time: k.CreatedAt, ID: k.ID} })
@@ -41,14 +41,14 @@ func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store
 func (m *Store) Conversation(ctx context.Context, snapshotID string) (all [][]byte, err error) {
 	err = m.look(ctx, func() error {
 		var chain []*store.Snapshot
-		for kept, ok := m.snapshots[snapshotID]; ok; kept, ok = m.snapshots[kept.ParentID] {
-			chain = append(chain, kept)
+		for s, ok := m.snapshots[snapshotID]; ok; s, ok = m.snapshots[s.ParentID] {
+			chain = append(chain, s)
 		}
 		if len(chain) == 0 {
 			return store.ErrNotFound
 		}
-		for _, kept := range slices.Backward(chain) {
-			all = append(all, copyList(m.messages[cmp.Or(kept.TurnID, kept.ID)])...)
+		for _, s := range slices.Backward(chain) {
+			all = append(all, copyList(m.messages[cmp.Or(s.TurnID, s.ID)])...)
 		}
 		return nil
 	})
@@ -58,8 +58,8 @@ func (m *Store) Conversation(ctx context.Context, snapshotID string) (all [][]by
 // OwnMessages returns the messages that a snapshot or a turn adds itself.
 func (m *Store) OwnMessages(ctx context.Context, ownerID string) (own [][]byte, err error) {
 	err = m.look(ctx, func() error {
-		if kept, ok := m.snapshots[ownerID]; ok && kept.TurnID != "" {
-			ownerID = kept.TurnID
+		if s, ok := m.snapshots[ownerID]; ok && s.TurnID != "" {
+			ownerID = s.TurnID
 		}
 		own = copyList(m.messages[ownerID])
 		return nil
@@ -99,12 +99,12 @@ func (m *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 
 func copySnapshot(s *store.Snapshot) *store.Snapshot {
 	c := *s
-	c.Custom, c.State, c.Artifacts = bytes.Clone(s.Custom), bytes.Clone(s.State), bytes.Clone(s.Artifacts)
+	c.Custom, c.State, c.Artifacts, c.CreatedAt = bytes.Clone(s.Custom), bytes.Clone(s.State), bytes.Clone(s.Artifacts), kept(s.CreatedAt)
 	return &c
 }
 
 func copyArtifact(a *store.Artifact) *store.Artifact {
 	c := *a
-	c.Data, c.Metadata = bytes.Clone(a.Data), bytes.Clone(a.Metadata)
+	c.Data, c.Metadata, c.CreatedAt = bytes.Clone(a.Data), bytes.Clone(a.Metadata), kept(a.CreatedAt)
 	return &c
 }

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"time"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -32,8 +30,8 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := m.turns[known]; ok {
-		return t, nil
+	if known != "" {
+		return m.turns[known], nil
 	}
 	if _, ok := m.turns[n.Turn.ID]; ok {
 		return nil, &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
@@ -41,29 +39,33 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	if s.State == store.SessionArchived {
 		return nil, &store.StateError{Kind: "session", ID: s.ID, State: string(s.State), Want: "given a turn"}
 	}
-	if i := slices.IndexFunc(s.turns, func(t *turn) bool { return t.Status.Live() }); n.Reject && i >= 0 {
-		return nil, &store.BusyError{SessionID: s.ID, TurnID: s.turns[i].ID}
+	if n.Reject && len(s.live) > 0 {
+		return nil, &store.BusyError{SessionID: s.ID, TurnID: s.live[0].ID}
 	}
-	m.made++
-	a := &n.Turn
-	t := &turn{order: m.made, Turn: store.Turn{
-		ID: a.ID, SessionID: s.ID, Owner: a.Owner, AgentID: a.AgentID, Status: store.Pending, Request: bytes.Clone(a.Request),
-		Metadata: bytes.Clone(a.Metadata), Background: a.Background, SnapshotID: a.SnapshotID, ParentSnapshotID: a.ParentSnapshotID,
-		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), NotBefore: kept(a.NotBefore),
-	}}
-	m.turns[t.ID], m.messages[t.ID] = t, copyList(n.Input)
-	s.turns = append(s.turns, t)
-	s.LastTurnAt, s.ActiveAt = t.CreatedAt, t.CreatedAt
-	m.remember(scope, n.Key, t.ID, a.CreatedAt)
-	if t.NotBefore.After(a.CreatedAt) {
+	t := m.newTurn(&n.Turn)
+	m.turns[t.ID], m.live[t.ID], m.messages[t.ID] = t, t, copyList(n.Input)
+	s.turns, s.live = append(s.turns, t), append(s.live, t)
+	s.LastTurnAt, s.ActiveAt = later(s.LastTurnAt, t.CreatedAt), later(s.ActiveAt, t.CreatedAt)
+	m.remember(scope, n.Key, s.ID, t.ID, t.CreatedAt)
+	if t.NotBefore.After(t.CreatedAt) {
 		*jobs = append(*jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it
 	} else {
-		m.admit(t, a.CreatedAt, jobs)
+		m.admit(t, t.CreatedAt, jobs)
 	}
 	return t, nil
 }
 
-// turn returns a turn that the scope sees. The lock is held.
+// newTurn returns a turn as it is before it was admitted.
+func (m *Store) newTurn(a *store.Turn) *turn {
+	m.made++
+	return &turn{order: m.made, Turn: store.Turn{
+		ID: a.ID, SessionID: a.SessionID, Owner: a.Owner, AgentID: a.AgentID, Status: store.Pending, Request: bytes.Clone(a.Request),
+		Metadata: bytes.Clone(a.Metadata), Background: a.Background, SnapshotID: a.SnapshotID, ParentSnapshotID: a.ParentSnapshotID,
+		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), NotBefore: kept(a.NotBefore),
+	}}
+}
+
+// turn returns a turn that the scope sees.
 func (m *Store) turn(scope store.Scope, id string) (*turn, error) {
 	t, ok := m.turns[id]
 	if !ok || !scope.Sees(t.Owner) {
@@ -110,7 +112,7 @@ func (m *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 		}
 		if p.Background != nil {
 			t.Background = *p.Background
-			t.UpdatedAt = p.Now
+			t.UpdatedAt = kept(p.Now)
 		}
 		changed = copyTurn(&t.Turn)
 		return nil
@@ -126,80 +128,14 @@ func (m *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 			return err
 		}
 		if t.Status.Live() {
-			last := e.Event
-			last.Seq, last.TurnID, last.SessionID, last.Data = t.Seq+1, t.ID, t.SessionID, bytes.Clone(e.Event.Data)
-			t.events, t.Seq = append(t.events, last), last.Seq
+			t.append(&e.Event)
 			t.Fence++
-			m.end(t, e.Status, e.Result, e.Now, jobs)
+			m.end(t, e.Status, e.Result, kept(e.Now), jobs)
 		}
 		ended = copyTurn(&t.Turn)
 		return nil
 	})
 	return ended, err
-}
-
-// end puts a turn into its last state, and admits what that makes room for. The
-// lock is held.
-func (m *Store) end(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
-	t.release()
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.state = status, bytes.Clone(result), now, now, nil
-	for _, i := range t.interactions {
-		if i.State == store.InteractionPending {
-			i.State, i.ResolvedAt = store.InteractionCanceled, now
-		}
-	}
-	if s, ok := m.sessions[t.SessionID]; ok {
-		s.ActiveAt = now
-	}
-	m.makeRoom(t, now, jobs)
-}
-
-// release takes a turn from its worker, and from its tenant's room.
-func (t *turn) release() {
-	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
-}
-
-// Events returns events of a turn.
-func (m *Store) Events(ctx context.Context, turnID string, after uint64, limit int) (list []event.Record, err error) {
-	err = m.look(ctx, func() error {
-		t, ok := m.turns[turnID]
-		if !ok || len(t.events) == 0 {
-			return nil
-		}
-		first := t.events[0].Seq
-		skip := uint64(0)
-		if after >= first {
-			skip = min(after+1-first, uint64(len(t.events)))
-		}
-		list = slices.Clone(t.events[skip:])
-		if len(list) > limit {
-			list = list[:limit:limit]
-		}
-		for i := range list {
-			list[i].Data = bytes.Clone(list[i].Data)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// Journal returns the tool calls of a turn.
-func (m *Store) Journal(ctx context.Context, turnID string) (list []store.JournalRow, err error) {
-	err = m.look(ctx, func() error {
-		if t, ok := m.turns[turnID]; ok {
-			list = copyJournal(t.journal)
-		}
-		return nil
-	})
-	return list, err
-}
-
-func copyJournal(list []store.JournalRow) []store.JournalRow {
-	c := slices.Clone(list)
-	for i := range c {
-		c[i].Entry, c[i].Result = bytes.Clone(c[i].Entry), bytes.Clone(c[i].Result)
-	}
-	return c
 }
 
 func copyTurn(t *store.Turn) *store.Turn {

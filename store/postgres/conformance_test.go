@@ -3,15 +3,30 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/dispatch/dispatchtest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/storetest"
 )
 
 func TestItIsAStore(t *testing.T) {
 	t.Parallel()
+	// One database is emptied again and again: making one takes much longer.
+	shared := database(t)
 	storetest.Run(t, func(t *testing.T, s store.Settings) store.Store {
-		s.DSN = migrated(t, pgtest.Start(t).Database(t)).DSN
-		return open(t, s)
+		s.DSN = shared.DSN
+		opened := open(t, s)
+		if _, err := opened.Pool().Exec(t.Context(), `TRUNCATE sessions, session_labels, turns, turn_states, events, messages, journal, interactions, snapshots, artifacts, idempotency_keys`); err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	})
+}
+
+func TestItsBellIsABell(t *testing.T) {
+	t.Parallel()
+	dispatchtest.RunBells(t, func(t *testing.T) (rung, heard dispatch.Bell) {
+		settings := database(t)
+		return open(t, settings).Bell(), open(t, settings).Bell()
 	})
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
@@ -10,7 +11,7 @@ import (
 
 // Events returns events of a turn.
 func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
-	rows, err := s.queries.EventsAfter(ctx, db.EventsAfterParams{TurnID: turnID, After: int64(after), Most: int64(limit)})
+	rows, err := s.queries.EventsAfter(ctx, db.EventsAfterParams{TurnID: turnID, After: int64(min(after, math.MaxInt64)), Most: int64(max(0, limit))})
 	if err != nil {
 		return nil, wrap("read the events of turn", turnID, err)
 	}

@@ -120,6 +120,7 @@ func anEndFromOutsideWorksInEachState(f *fixture) {
 	ended("delayed", false)
 	ended("held", false)
 	ended("pending", false)
+	f.queue.Take()
 	f.running("s3", "running")
 	ended("running", true)
 	f.suspend(f.running("s4", "waiting"), "q")

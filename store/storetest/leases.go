@@ -192,10 +192,10 @@ func recoverQueuesWhatIsAdmitted(f *fixture) {
 	f.session("s1", "s2", "s3", "s4", "s5")
 	f.turn("s1", "queued", "held")
 	f.delayed("s2", "delayed", time.Hour)
-	f.suspend(f.running2("s3", "waiting"), "q")
-	f.suspend(f.running2("s4", "answered"), "q")
+	f.suspend(f.started("s3", "waiting"), "q")
+	f.suspend(f.started("s4", "answered"), "q")
 	f.answer("answered", "q", "yes")
-	f.finish(f.running2("s5", "finished"))
+	f.finish(f.started("s5", "finished"))
 	f.queue.Take()
 	n, err := f.Recover(f.Context(), f.now)
 	ok(f, err)
@@ -215,13 +215,6 @@ func recoverQueuesWhatIsAdmitted(f *fixture) {
 	f.admitted("delayed", false)
 	f.claim("queued")
 	f.claim("answered")
-}
-
-// running2 makes a turn of a session and claims it.
-func (f *fixture) running2(session, turn string) *store.Claimed {
-	f.Helper()
-	f.turn(session, turn)
-	return f.claim(turn)
 }
 
 func recoverTakesWhatIsDeadOrNothing(f *fixture) {

@@ -77,6 +77,13 @@ func (f *fixture) claim(id string) *store.Claimed {
 	return claimed
 }
 
+// started makes a turn of a session and claims it.
+func (f *fixture) started(session, turn string) *store.Claimed {
+	f.Helper()
+	f.turn(session, turn)
+	return f.claim(turn)
+}
+
 // running makes a session with a turn that a worker runs.
 func (f *fixture) running(session, turn string) *store.Claimed {
 	f.Helper()

@@ -1,0 +1,92 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Claim makes the worker the owner of a pending turn.
+func (m *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
+	err = m.change(ctx, func(jobs *jobs) error {
+		claimed, err = m.claim(c, jobs)
+		return err
+	})
+	if err == nil && claimed == nil {
+		err = store.ErrHeld
+	}
+	return claimed, err
+}
+
+// claim returns nil for a turn that is held back: that may have changed
+// something.
+func (m *Store) claim(c *store.Claim, made *jobs) (*store.Claimed, error) {
+	t, ok := m.turns[c.TurnID]
+	if !ok {
+		return nil, store.ErrNotFound
+	}
+	if t.Status != store.Pending {
+		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: string(t.Status), Want: "claimed"}
+	}
+	now := kept(c.Now)
+	if !t.Admitted && !m.admit(t, now, new(jobs)) {
+		return nil, nil
+	}
+	s := m.sessions[t.SessionID]
+	if started := s.started(); started != nil && started != t {
+		// Its session was taken by a turn that became due meanwhile. It is queued
+		// again by the end of that one.
+		t.Admitted = false
+		m.makeRoom(t, now, made)
+		return nil, nil
+	}
+	if t.StartedAt.IsZero() {
+		t.StartedAt = now
+		if t.ParentSnapshotID == "" && !t.FromStart {
+			t.ParentSnapshotID = s.Tip
+		}
+	}
+	t.Status, t.Worker, t.Fence, t.UpdatedAt = store.Running, c.Worker, t.Fence+1, now
+	t.hold(c.Lease)
+	return m.claimed(t, s), nil
+}
+
+// hold makes a turn its worker's for the time of a lease. Leases go by the clock
+// of the store: those of its callers may differ.
+func (t *turn) hold(lease time.Duration) {
+	now := time.Now()
+	t.HeartbeatAt, t.LeaseUntil = kept(now), kept(now.Add(lease))
+}
+
+// claimed returns all that is needed to run a turn.
+func (m *Store) claimed(t *turn, s *session) *store.Claimed {
+	c := &store.Claimed{
+		Turn: *copyTurn(&t.Turn), Session: *copySession(&s.Session), State: bytes.Clone(t.state),
+		Messages: copyList(m.messages[t.ID]), Journal: copyJournal(t.journal),
+	}
+	if parent, ok := m.snapshots[t.ParentSnapshotID]; ok {
+		c.Snapshot = copySnapshot(parent)
+	}
+	for _, i := range t.interactions {
+		c.Interactions = append(c.Interactions, copyInteraction(i))
+	}
+	return c
+}
+
+// Heartbeat prolongs the leases of a worker's turns.
+func (m *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
+	err = m.look(ctx, func() error {
+		for _, h := range held {
+			t, ok := m.live[h.TurnID]
+			if !ok || t.Status != store.Running || t.Worker != worker || t.Fence != h.Fence {
+				lost = append(lost, h.TurnID)
+				continue
+			}
+			t.hold(lease)
+		}
+		return nil
+	})
+	return lost, err
+}

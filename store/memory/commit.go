@@ -1,0 +1,138 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Commit appends to a turn, and changes its state.
+func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
+	return m.change(ctx, func(jobs *jobs) error {
+		t, ok := m.live[c.TurnID]
+		if !ok || t.Status != store.Running || t.Fence != c.Fence {
+			return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
+		}
+		for i := range c.Events {
+			if want := t.Seq + uint64(i) + 1; c.Events[i].Seq != want {
+				return fmt.Errorf("event %d of turn %s comes where event %d should", c.Events[i].Seq, t.ID, want)
+			}
+		}
+		now := kept(c.Now)
+		m.add(t, c, now)
+		switch {
+		case c.Finish != nil:
+			t.Steps = max(t.Steps, c.Steps)
+			m.finish(t, c.Finish, now, jobs)
+		case c.Suspend != nil:
+			m.suspend(t, c.Suspend, now, jobs)
+		case c.Yield:
+			t.goOn(jobs)
+		}
+		return nil
+	})
+}
+
+// add adds to a turn what a commit has.
+func (m *Store) add(t *turn, c *store.Commit, now time.Time) {
+	for i := range c.Events {
+		t.append(&c.Events[i])
+	}
+	if c.State != nil {
+		t.state, t.Strikes, t.Steps = bytes.Clone(c.State), 0, c.Steps
+	}
+	m.messages[t.ID] = append(m.messages[t.ID], copyList(c.Messages)...)
+	for _, row := range copyJournal(c.Journal) {
+		if i := slices.IndexFunc(t.journal, func(known store.JournalRow) bool { return known.Key == row.Key }); i >= 0 {
+			t.journal[i] = row
+		} else {
+			t.journal = append(t.journal, row)
+		}
+	}
+	for _, a := range c.Artifacts {
+		added := copyArtifact(a)
+		added.SessionID, added.TurnID, added.Owner = t.SessionID, t.ID, t.Owner
+		m.artifacts[a.ID] = added
+		t.artifacts = append(t.artifacts, a.ID)
+	}
+	t.UpdatedAt = now
+}
+
+// append adds an event, which follows on the latest.
+func (t *turn) append(ev *event.Record) {
+	t.Seq++
+	added := copyEvent(ev)
+	added.Seq, added.TurnID, added.SessionID = t.Seq, t.ID, t.SessionID
+	t.events = append(t.events, added)
+}
+
+// release takes a turn from its worker.
+func (t *turn) release() { t.Worker, t.LeaseUntil = "", time.Time{} }
+
+// goOn hands a running turn back, so that it is claimed again. It keeps its
+// tenant's room.
+func (t *turn) goOn(jobs *jobs) {
+	t.Status = store.Pending
+	t.release()
+	*jobs = append(*jobs, store.Job{TurnID: t.ID})
+}
+
+// suspend makes a turn wait, unless one of its interactions has an answer.
+func (m *Store) suspend(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
+	for _, i := range s.Asked {
+		if t.interaction(i.ID) == nil {
+			asked := copyInteraction(i)
+			asked.TurnID, asked.SessionID, asked.Owner, asked.State = t.ID, t.SessionID, t.Owner, store.InteractionPending
+			t.interactions = append(t.interactions, asked)
+		}
+	}
+	if slices.ContainsFunc(t.interactions, func(i *store.Interaction) bool {
+		return slices.Contains(s.Open, i.ID) && i.State != store.InteractionPending
+	}) {
+		t.goOn(jobs)
+		return
+	}
+	t.Status, t.Admitted = store.Waiting, false
+	t.release()
+	m.makeRoom(t, now, jobs)
+}
+
+// finish ends a turn by its worker.
+func (m *Store) finish(t *turn, f *store.Finish, now time.Time, jobs *jobs) {
+	if f.Snapshot != nil {
+		last := copySnapshot(f.Snapshot)
+		last.SessionID, last.TurnID, last.Owner = t.SessionID, t.ID, t.Owner
+		m.snapshots[last.ID] = last
+		m.sessions[t.SessionID].Tip = last.ID
+	}
+	m.end(t, f.Status, f.Result, now, jobs)
+}
+
+// end puts a turn into its last state, and admits what that makes room for.
+func (m *Store) end(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
+	t.Status, t.Result, t.FinishedAt, t.UpdatedAt = status, bytes.Clone(result), now, now
+	t.Admitted, t.state = false, nil
+	t.release()
+	for _, i := range t.interactions {
+		if i.State == store.InteractionPending {
+			i.State, i.ResolvedAt = store.InteractionCanceled, now
+		}
+	}
+	s := m.sessions[t.SessionID]
+	s.ActiveAt = later(s.ActiveAt, now)
+	s.live = slices.DeleteFunc(s.live, func(live *turn) bool { return live == t })
+	delete(m.live, t.ID)
+	m.makeRoom(t, now, jobs)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

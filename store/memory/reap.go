@@ -1,0 +1,52 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Reap takes turns from workers whose leases have ended, and queues what is due.
+func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
+	err = m.change(ctx, func(jobs *jobs) error {
+		clock := time.Now()
+		n = m.take(now, jobs, func(t *turn) bool { return t.LeaseUntil.Before(clock) })
+		return nil
+	})
+	return n, err
+}
+
+// Recover takes all running turns from their workers, which are dead, and queues
+// what is admitted or not due yet.
+func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
+	err = m.change(ctx, func(made *jobs) error {
+		n = m.take(now, new(jobs), func(*turn) bool { return true })
+		for _, t := range m.inOrder() {
+			if t.Status == store.Pending && (t.Admitted || t.NotBefore.After(now)) {
+				*made = append(*made, store.Job{TurnID: t.ID, NotBefore: t.NotBefore})
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// take makes running turns pending, which keep their tenant's room, and admits
+// what has room.
+func (m *Store) take(now time.Time, made *jobs, dead func(*turn) bool) (n int) {
+	live := m.inOrder()
+	for _, t := range live {
+		if t.Status != store.Running || !dead(t) {
+			continue
+		}
+		t.UpdatedAt = kept(now)
+		t.Strikes++
+		t.goOn(made)
+		n++
+	}
+	for _, t := range live {
+		m.admit(t, now, made)
+	}
+	return n
+}
