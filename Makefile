@@ -3,11 +3,12 @@
 # network that reaches the Go module proxy.
 
 GOLANGCI_LINT_VERSION := v2.15.0
+SQLC_VERSION := v1.31.1
 BIN := bin
 LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test postgres vet lint unit race docs bench gate fuzz clean
+.PHONY: all build demo test postgres sqlc vet lint unit race docs bench gate fuzz clean
 
 all: build
 
@@ -38,6 +39,10 @@ unit: ## the tests, without the race detector
 
 race: ## the tests, with the commands in docs/ and the rules of layering
 	go test -race ./...
+
+sqlc: ## generate the code of the queries in store/ anew
+	cd store/sqlite && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
+	cd store/postgres && go run github.com/sqlc-dev/sqlc/cmd/sqlc@$(SQLC_VERSION) generate
 
 docs: ## the commands and configurations in the documentation
 	go test ./docs/...

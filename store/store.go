@@ -141,8 +141,9 @@ type Work interface {
 	// transaction.
 	Commit(ctx context.Context, c *Commit) error
 	// Reap makes the turns pending whose leases have ended, counts a strike
-	// against each, and queues what is due and has room. It returns how many
-	// turns were taken from their workers.
+	// against each, and queues what is due and has room. A store whose queue is
+	// not in its own process also queues what was admitted long ago and nobody
+	// claimed. It returns how many turns were taken from their workers.
 	Reap(ctx context.Context, now time.Time) (int, error)
 	// Recover is called once before a process begins to work. A store that
 	// belongs to one process takes every running turn from its worker, which is

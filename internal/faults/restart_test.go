@@ -36,7 +36,6 @@ func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {
 	}
 	calm.Store(true)
 	<-done
-	dumpJobs(t, p)
 	workers.finish(t)
 	t.Log(inspect(t, p, load))
 }

@@ -14,6 +14,11 @@ import (
 // chunk is how many turns one transaction of the reaper changes or queues.
 const chunk = 500
 
+// lostAfter is how long an admitted turn waits for a worker before it is queued
+// once more: the process that took its job may have died before the claim. A
+// queue that is this long gets jobs twice, which is harmless.
+const lostAfter = time.Minute
+
 // Reap makes the turns pending whose leases have ended by the clock of the
 // database. Several replicas may do so at once: none waits for another.
 func (s *Store) Reap(ctx context.Context, now time.Time) (taken int, err error) {
@@ -36,7 +41,11 @@ func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error)
 			return err
 		}
 		n = len(ids)
-		return s.enqueue(ctx, tx, jobsOf(ids))
+		lost, err := s.queries.WithTx(tx).RequeueTurns(ctx, db.RequeueTurnsParams{Now: instant.Time(now), Before: instant.Time(now.Add(-lostAfter)), Most: chunk})
+		if err != nil {
+			return err
+		}
+		return s.enqueue(ctx, tx, jobsOf(append(ids, lost...)))
 	})
 	return n, err
 }

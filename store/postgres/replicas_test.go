@@ -253,3 +253,23 @@ func listen(ctx context.Context, s *postgres.Store) (heard chan []string, ended 
 	}()
 	return heard, ended
 }
+
+func TestAJobThatWasLostIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	s := open(t, database(t))
+	q := new(queue)
+	s.Attach(q)
+	id := newTurn(t, s, newSession(t, s))
+	q.taken() // by a process that died before it claimed the turn
+	for _, c := range []struct {
+		later time.Duration
+		want  []string
+	}{{time.Second, nil}, {2 * time.Minute, []string{id}}, {2*time.Minute + time.Second, nil}} {
+		if n, err := s.Reap(t.Context(), at.Add(c.later)); n != 0 || err != nil {
+			t.Fatalf("%d turns were reaped, error %v", n, err)
+		}
+		if got := q.taken(); !slices.Equal(got, c.want) {
+			t.Errorf("after %s the turns %q are queued, not %q", c.later, got, c.want)
+		}
+	}
+}

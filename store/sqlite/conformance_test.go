@@ -8,7 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/storetest"
 )
 
-func TestStore(t *testing.T) {
+func TestItIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, settings store.Settings) store.Store {
 		settings.DSN = filepath.Join(t.TempDir(), "runtime.db")
 		return openWith(t, settings)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -225,8 +224,14 @@ func messages(texts ...string) [][]byte {
 	return list
 }
 
+// tester is a test or an attempt of a property.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // ok wants no error.
-func ok(t testing.TB, err error) {
+func ok(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("unexpected error: %v", err)
@@ -234,7 +239,7 @@ func ok(t testing.TB, err error) {
 }
 
 // equal wants two values to be the same. An empty list is no list.
-func equal[T any](t testing.TB, what string, got, want T) {
+func equal[T any](t tester, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("%s is not what it should be (- want, + got):\n%s", what, diff)
@@ -242,7 +247,7 @@ func equal[T any](t testing.TB, what string, got, want T) {
 }
 
 // is wants an error that is another one.
-func is(t testing.TB, err, want error) {
+func is(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("the error is %v, want %v", err, want)
@@ -250,7 +255,7 @@ func is(t testing.TB, err, want error) {
 }
 
 // as wants an error that is, or wraps, the same as want.
-func as[E error](t testing.TB, err error, want E) {
+func as[E error](t tester, err error, want E) {
 	t.Helper()
 	var got E
 	if !errors.As(err, &got) {

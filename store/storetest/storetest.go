@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +57,11 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 			for _, test := range subject.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(newFixture(t, open(t, test.settings))) })
 			}
+		})
+	}
+	for _, room := range []int{0, 2} {
+		t.Run(fmt.Sprintf("Model/Room%d", room), func(t *testing.T) {
+			checkModel(t, open(t, store.Settings{TenantTurns: room}), room)
 		})
 	}
 }

@@ -64,6 +64,16 @@ WHERE id IN (
 )
 RETURNING id;
 
+-- name: RequeueTurns :many
+-- RequeueTurns returns turns that were admitted long ago and that nobody claimed:
+-- their jobs may be lost.
+UPDATE turns SET updated_at = @now
+WHERE id IN (
+    SELECT t.id FROM turns t WHERE t.admitted AND t.status = 'pending' AND t.updated_at < @before
+    ORDER BY t.id LIMIT @most FOR NO KEY UPDATE SKIP LOCKED
+)
+RETURNING id;
+
 -- name: QueuedAfter :many
 -- QueuedAfter returns the turns that have a job, or should have one, by id: those
 -- that are admitted, and those that are not due.

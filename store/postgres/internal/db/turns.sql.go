@@ -422,6 +422,43 @@ func (q *Queries) ReapTurns(ctx context.Context, arg ReapTurnsParams) ([]string,
 	return items, nil
 }
 
+const RequeueTurns = `-- name: RequeueTurns :many
+UPDATE turns SET updated_at = $1
+WHERE id IN (
+    SELECT t.id FROM turns t WHERE t.admitted AND t.status = 'pending' AND t.updated_at < $2
+    ORDER BY t.id LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+)
+RETURNING id
+`
+
+type RequeueTurnsParams struct {
+	Now    instant.Time
+	Before instant.Time
+	Most   int32
+}
+
+// RequeueTurns returns turns that were admitted long ago and that nobody claimed:
+// their jobs may be lost.
+func (q *Queries) RequeueTurns(ctx context.Context, arg RequeueTurnsParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, RequeueTurns, arg.Now, arg.Before, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SelectTurns = `-- name: SelectTurns :many
 SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned FROM turns
 `
