@@ -231,12 +231,7 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 	if req.State, err = restored(c, own[asked.Input:]); err != nil {
 		return nil, err
 	}
-	w.log.inDoubt = make(map[string]bool)
-	for i := range req.State.Journal {
-		if e := &req.State.Journal[i]; e.Outcome == "" {
-			w.log.inDoubt[e.IdempotencyKey] = true
-		}
-	}
+	w.log.inDoubt = inDoubt(req.State)
 	req.Resolutions, err = answers(req.State, c.Interactions)
 	return req, err
 }
@@ -300,6 +295,24 @@ func restored(c *store.Claimed, added []model.Message) (*backend.State, error) {
 		state.Record(entries[i], result)
 	}
 	return state, nil
+}
+
+// inDoubt returns the keys of the calls that the state has as begun and without an
+// outcome. A journal may also have calls of a step of which nothing else was
+// kept: those begin anew.
+func inDoubt(state *backend.State) map[string]bool {
+	open := make(map[string]bool)
+	for i := range state.Calls {
+		c := &state.Calls[i]
+		open[c.ID] = c.Decided && c.Outcome == "" && c.Result == nil
+	}
+	keys := make(map[string]bool)
+	for i := range state.Journal {
+		if e := &state.Journal[i]; e.Outcome == "" && e.Step == state.Stats.Steps && open[e.CallID] {
+			keys[e.IdempotencyKey] = true
+		}
+	}
+	return keys
 }
 
 // answers returns the answers that the state does not have yet.

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// DefaultPage is how many records a page has that does not say, and MaxPage
-	// how many it may have.
+	// DefaultPage is how many records a page has that does not say.
 	DefaultPage = 50
-	MaxPage     = 1000
+	// MaxPage is how many records a page may have.
+	MaxPage = 1000
 )
 
 // Page says which part of a list is wanted.

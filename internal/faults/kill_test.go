@@ -92,6 +92,7 @@ func TestKilledWorkersOfSQLiteLoseNothing(t *testing.T) {
 }
 
 func TestKilledWorkersOfPostgresLoseNothing(t *testing.T) {
+	t.Parallel()
 	p := nowhere(t, onPostgres)
 	p.Lease = 600 * time.Millisecond
 	reader := visit(t, p)

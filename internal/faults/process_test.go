@@ -192,7 +192,7 @@ func drain(answer <-chan line) {
 		return
 	}
 	go func() {
-		for range answer { //nolint:revive // it is dropped
+		for range answer {
 		}
 	}()
 }

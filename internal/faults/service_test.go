@@ -69,7 +69,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 		c(&settings)
 	}
 	e.Service = runtime.NewService(settings)
-	e.stop = []func(){e.Service.Close, func() { _ = kept.Close() }, w.close}
+	e.stop = []func(){e.Close, func() { _ = kept.Close() }, w.close}
 	return e, nil
 }
 

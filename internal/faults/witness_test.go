@@ -29,7 +29,8 @@ type mark struct {
 
 // witness writes down what tools do, past everything that is tested: each mark
 // is one write to a file that all processes append to. That stands the death of
-// a process.
+// a process, which may cut its last mark: the tool did nothing behind it. The
+// newline ahead keeps that from spoiling the next.
 type witness struct{ file *os.File }
 
 func openWitness(path string) (*witness, error) {
@@ -44,7 +45,7 @@ func openWitness(path string) (*witness, error) {
 func (w *witness) note(what string, call *tools.Call, effect tools.Effect) {
 	line, err := json.Marshal(mark{What: what, PID: os.Getpid(), Turn: call.TurnID, Call: call.ID, Key: call.IdempotencyKey, Effect: effect})
 	if err == nil {
-		_, err = w.file.Write(append(line, '\n'))
+		_, err = w.file.Write(fmt.Appendf(nil, "\n%s\n", line))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "the witness cannot write:", err)
@@ -65,10 +66,9 @@ func readWitness(t testing.TB, path string) []mark {
 	var marks []mark
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var m mark
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			t.Fatalf("read the witness: %v: %s", err, lines.Text())
+		if json.Unmarshal(lines.Bytes(), &m) == nil {
+			marks = append(marks, m)
 		}
-		marks = append(marks, m)
 	}
 	return marks
 }

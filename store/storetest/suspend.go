@@ -13,6 +13,7 @@ var suspendTests = []test{
 	{name: "AnAnswerThatIsThereAlreadyIsNotWaitedFor", run: anAnswerThatIsThereAlreadyIsNotWaitedFor},
 	{name: "ATurnMayWaitAgain", run: aTurnMayWaitAgain},
 	{name: "AnAnswerWhileTheTurnRunsMakesNoJob", run: anAnswerWhileTheTurnRunsMakesNoJob},
+	{name: "AQuestionIsAskedOnce", run: aQuestionIsAskedOnce},
 	{name: "WhatComesWithASuspendIsKept", run: whatComesWithASuspendIsKept},
 }
 
@@ -109,6 +110,27 @@ func anAnswerWhileTheTurnRunsMakesNoJob(f *fixture) {
 	f.jobs()
 	equal(f, "the state", f.status("t"), store.Running)
 	f.finish(c) // it is still the worker's
+}
+
+// A worker that died may have asked what the next one asks again.
+func aQuestionIsAskedOnce(f *fixture) {
+	f.suspend(f.running("s", "t"), "q1", "q2")
+	f.answer("t", "q1", "yes")
+	f.jobs("t")
+	c := f.claim("t")
+	f.suspend(c, "q2", "q3")
+	f.jobs()
+	equal(f, "the state", f.status("t"), store.Waiting)
+	equal(f, "the interactions", f.questions(store.InteractionQuery{Scope: store.Everything}), []string{"t/q1", "t/q2", "t/q3"})
+	f.answer("t", "q2", "yes")
+	f.jobs("t")
+	c = f.claim("t")
+	f.suspend(c, "q2") // it has its answer
+	f.jobs("t")
+	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
+	ok(f, err)
+	equal(f, "the answer", string(got.Resolution), `{"answer":"yes"}`)
+	equal(f, "the state", f.status("t"), store.Pending)
 }
 
 func whatComesWithASuspendIsKept(f *fixture) {
