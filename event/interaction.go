@@ -14,6 +14,8 @@ type InteractionRequest struct {
 	// Action says what is asked for, as in tool:PermissionConfirm.
 	Action  string `json:"action,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Parameters are what a program needs to know to answer.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// ResponseSchema is the JSON Schema of an answer; empty means any.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 	// Mode says what becomes of an answer: replay_tool_call,

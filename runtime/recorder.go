@@ -44,8 +44,6 @@ type recorder struct {
 	keep *sessionState
 	// messages is how many messages of the turn are kept, behind its input.
 	messages int
-	// asked are the ids of the interactions that are kept.
-	asked map[string]bool
 	// inDoubt are the keys of the calls that a worker died over, as they are
 	// kept.
 	inDoubt map[string]bool
@@ -61,8 +59,9 @@ type recorder struct {
 	frame frame
 	// journal are calls that began or ended since the last commit.
 	journal []store.JournalRow
-	// made are artifacts that are not committed.
+	// made are artifacts that are not committed, and asked the interactions.
 	made  []*store.Artifact
+	asked []*store.Interaction
 	timer *time.Timer
 	due   time.Time
 	// flushed is when something was committed last.
@@ -110,9 +109,33 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 		r.arm(r.untilDeltas())
 		return false
 	}
+	if q, ok := ev.Data.(*event.InteractionRequest); ok {
+		r.ask(q)
+	}
 	r.add(ev)
 	r.arm(stateDelay)
 	return r.size > maxBuffer
+}
+
+// ask keeps an interaction, so that whoever sees the event can answer it at once.
+func (r *recorder) ask(q *event.InteractionRequest) {
+	request, err := json.Marshal(&plugins.Ticket{
+		ID: q.ID, CallID: q.CallID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action, Message: q.Message,
+		Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: plugins.ResumeMode(q.Mode),
+	})
+	if err != nil {
+		r.service.Logger.Error("an interaction cannot be kept: " + err.Error())
+		return
+	}
+	now := r.service.now()
+	i := &store.Interaction{
+		ID: q.ID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, Owner: r.turn.Owner, State: store.InteractionPending,
+		Action: q.Action, Request: request, CreatedAt: now,
+	}
+	if limit := r.service.InteractionTimeout; limit > 0 {
+		i.ExpiresAt = now.Add(limit)
+	}
+	r.asked = append(r.asked, i)
 }
 
 // add encodes an event and gives it its seq.
@@ -201,12 +224,12 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 		return err
 	}
 	r.endFrame()
-	c.Events, c.Journal, c.Artifacts = r.pending, r.journal, r.made
+	c.Events, c.Journal, c.Artifacts, c.Asked = r.pending, r.journal, r.made, r.asked
 	if !fill(c) {
 		r.mu.Unlock()
 		return nil
 	}
-	r.pending, r.journal, r.made, r.size, r.flushed = nil, nil, nil, 0, time.Now()
+	r.pending, r.journal, r.made, r.asked, r.size, r.flushed = nil, nil, nil, nil, 0, time.Now()
 	if r.timer != nil && r.timer.Stop() {
 		r.timer = nil
 		r.flushes.Done()
@@ -399,9 +422,9 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	case e.yield:
 		return func(c *store.Commit) { fill(c); c.Yield = true }, nil
 	case e.status == "":
-		suspend, err := r.suspend(e)
-		if err != nil {
-			return nil, err
+		suspend := new(store.Suspend)
+		for _, ticket := range e.tickets {
+			suspend.Open = append(suspend.Open, ticket.ID)
 		}
 		return func(c *store.Commit) { fill(c); c.Suspend = suspend }, nil
 	}
@@ -417,30 +440,6 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 		c.Messages, c.Steps, c.Artifacts = added, e.steps, append(c.Artifacts, artifacts...)
 		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}
 	}, nil
-}
-
-// suspend returns what the turn waits for.
-func (r *recorder) suspend(e *ending) (*store.Suspend, error) {
-	suspend, now := new(store.Suspend), r.service.now()
-	for _, ticket := range e.tickets {
-		suspend.Open = append(suspend.Open, ticket.ID)
-		if r.asked[ticket.ID] {
-			continue
-		}
-		request, err := json.Marshal(ticket)
-		if err != nil {
-			return nil, fmt.Errorf("keep interaction %s of turn %s: %w", ticket.ID, r.turn.ID, err)
-		}
-		i := &store.Interaction{
-			ID: ticket.ID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, Owner: r.turn.Owner, State: store.InteractionPending,
-			Action: ticket.Action, Request: request, CreatedAt: now,
-		}
-		if limit := r.service.InteractionTimeout; limit > 0 {
-			i.ExpiresAt = now.Add(limit)
-		}
-		suspend.Asked = append(suspend.Asked, i)
-	}
-	return suspend, nil
 }
 
 // close waits until nothing commits any more. What was not committed is lost,

@@ -159,7 +159,6 @@ func (s *Service) Start(ctx context.Context) error {
 	}
 	s.started.Store(true)
 	s.every(min(sweepInterval, s.Lease/3), s.sweep)
-	s.every(remindInterval, (&reminder{service: s}).remind)
 	if s.Retention.Sessions > 0 || s.Retention.Events > 0 || s.Retention.Keys > 0 {
 		s.every(pruneInterval, s.prune)
 	}

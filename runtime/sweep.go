@@ -13,12 +13,6 @@ const (
 	// for.
 	sweepInterval = time.Second
 	pruneInterval = time.Hour
-	// remindInterval is how often pending turns are looked at whose jobs may be
-	// lost, remindPage how many at a time, and overlooked how long they have been
-	// pending by then.
-	remindInterval = 5 * time.Second
-	remindPage     = 100
-	overlooked     = 5 * time.Second
 )
 
 // sweep gives a sign of life, takes turns from workers that gave none, and does
@@ -76,39 +70,6 @@ func (s *Service) prune(ctx context.Context) {
 			return
 		}
 		s.Logger.Info("deleted what is too old", zap.Int("sessions", pruned.Sessions), zap.Int("turns", pruned.Turns), zap.Int("keys", pruned.Keys))
-	}
-}
-
-// reminder queues jobs again for turns that nobody claims: a job is lost when the
-// process that took it dies before the claim, or never hears that it took it. It
-// looks at one page of pending turns at a time, so that a long queue costs no
-// more than a short one; a job too many is harmless.
-type reminder struct {
-	service *Service
-	next    string
-}
-
-func (r *reminder) remind(ctx context.Context) {
-	s := r.service
-	page, err := s.Store.Turns(ctx, store.TurnQuery{
-		Scope: store.Everything, Statuses: []store.Status{store.Pending}, Page: store.Page{After: r.next, Limit: remindPage},
-	})
-	if err != nil {
-		s.complain(ctx, "turns that nobody claims cannot be looked for", err)
-		return
-	}
-	r.next = page.Next
-	var jobs []store.Job
-	for _, t := range page.Turns {
-		if t.Admitted && s.now().Sub(t.UpdatedAt) > overlooked {
-			jobs = append(jobs, store.Job{TurnID: t.ID})
-		}
-	}
-	if len(jobs) == 0 || s.draining.Load() {
-		return
-	}
-	if err := s.Dispatcher.Enqueue(ctx, nil, jobs); err != nil {
-		s.complain(ctx, "turns that nobody claims cannot be queued", err, zap.Int("turns", len(jobs)))
 	}
 }
 

@@ -105,7 +105,7 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 		ID: q.CallID, Outcome: event.CallSuspended,
 		Tickets: []*plugins.Ticket{{
 			ID: q.ID, CallID: q.CallID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action,
-			Message: q.Message, ResponseSchema: q.ResponseSchema, Mode: plugins.ResumeMode(q.Mode),
+			Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: plugins.ResumeMode(q.Mode),
 		}},
 	})
 }

@@ -221,10 +221,6 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 		return nil, err
 	}
 	w.log.messages = len(own) - asked.Input
-	w.log.asked = make(map[string]bool, len(c.Interactions))
-	for _, i := range c.Interactions {
-		w.log.asked[i.ID] = true
-	}
 	if len(c.State) == 0 {
 		return req, nil
 	}

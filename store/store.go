@@ -35,7 +35,9 @@ import (
 // A turn that runs belongs to the worker that claimed it, until its lease ends.
 // Each claim raises the fence of the turn, and a commit under an older fence is
 // refused with a *FencedError. So is one for a turn that has ended: whatever
-// comes late changes nothing.
+// comes late changes nothing. Leases go by a clock of the store, because those
+// of its callers may differ; the times that callers give say when something
+// happened, and whether a turn is due.
 type Store interface {
 	Sessions
 	Turns
@@ -47,7 +49,7 @@ type Store interface {
 	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
 	// Conversation returns the messages of the conversation up to and with a
 	// snapshot, the oldest first: for each snapshot of its chain what its turn
-	// was given and added.
+	// was given and added. The error is ErrNotFound for an unknown snapshot.
 	Conversation(ctx context.Context, snapshotID string) ([][]byte, error)
 	// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
 	OwnMessages(ctx context.Context, ownerID string) ([][]byte, error)
@@ -69,7 +71,8 @@ type Store interface {
 	Attach(q Queue)
 	// Ping reports whether the store can be used.
 	Ping(ctx context.Context) error
-	// Close waits for what is under way and closes the store.
+	// Close waits for what is under way and closes the store. It may be called
+	// more than once.
 	Close() error
 }
 
@@ -78,7 +81,7 @@ type Sessions interface {
 	// CreateSession stores a new session. With a key that was used before it
 	// returns the session that was made then; the error is a *KeyConflictError
 	// when the request was another one then, and a *ExistsError when the id is
-	// taken.
+	// taken. A key is forgotten with the session.
 	CreateSession(ctx context.Context, n *NewSession) (*Session, error)
 	// Session returns a session. The error is ErrNotFound for one that the scope
 	// does not see.

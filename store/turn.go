@@ -156,7 +156,8 @@ type Commit struct {
 	TurnID string
 	Fence  int64
 	Now    time.Time
-	// Events follow on the latest, with seqs without a gap.
+	// Events follow on the latest, with seqs without a gap: any other commit is
+	// refused.
 	Events []event.Record
 	// State replaces the turn's state, unless it is nil, and clears its strikes:
 	// the turn got ahead. Steps comes with it.
@@ -167,6 +168,9 @@ type Commit struct {
 	// Journal has the calls that began or ended, by key.
 	Journal   []JournalRow
 	Artifacts []*Artifact
+	// Asked are interactions that can be answered from then on; one whose id the
+	// turn has already stays as it is.
+	Asked []*Interaction
 
 	// At most one of these is set. Suspend makes the turn wait, Yield hands it
 	// back to be claimed again, and Finish ends it.
@@ -178,10 +182,8 @@ type Commit struct {
 // Suspend makes a turn wait for interactions. One that has an answer already
 // makes the turn pending instead.
 type Suspend struct {
-	// Asked are the interactions that are new, and Open the ids of all that have
-	// no answer as far as the worker knows, with those.
-	Asked []*Interaction
-	Open  []string
+	// Open are the ids of all that have no answer as far as the worker knows.
+	Open []string
 }
 
 // Finish ends a turn.

@@ -36,7 +36,7 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 		ticket.Mode = cmp.Or(ticket.Mode, plugins.ReplayToolCall)
 		t.host.Emit(&event.InteractionRequest{
 			ID: ticket.ID, CallID: c.ID, Tool: ticket.Tool, Arguments: ticket.Arguments, Action: ticket.Action,
-			Message: ticket.Message, ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
+			Message: ticket.Message, Parameters: ticket.Parameters, ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
 		})
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// admit queues a pending turn if it is due, the next of its session, and its
-// tenant has room. It reports whether it did.
+// admit queues a pending turn if it is the next of its session and its tenant
+// has room. It reports whether it did.
 func (m *Store) admit(t *turn, now time.Time, jobs *jobs) bool {
-	if t.Status != store.Pending || t.Admitted || t.NotBefore.After(now) || m.sessions[t.SessionID].next(now) != t || !m.room(t.Owner.Tenant) {
+	if t.Status != store.Pending || t.Admitted || m.sessions[t.SessionID].next(now) != t || !m.room(t.Owner.Tenant) {
 		return false
 	}
 	t.Admitted = true

@@ -54,6 +54,13 @@ func (m *Store) add(t *turn, c *store.Commit, now time.Time) {
 			t.journal = append(t.journal, row)
 		}
 	}
+	for _, i := range c.Asked {
+		if t.interaction(i.ID) == nil {
+			asked := copyInteraction(i)
+			asked.TurnID, asked.SessionID, asked.Owner, asked.State = t.ID, t.SessionID, t.Owner, store.InteractionPending
+			t.interactions = append(t.interactions, asked)
+		}
+	}
 	for _, a := range c.Artifacts {
 		added := copyArtifact(a)
 		added.SessionID, added.TurnID, added.Owner = t.SessionID, t.ID, t.Owner
@@ -84,13 +91,6 @@ func (t *turn) goOn(jobs *jobs) {
 
 // suspend makes a turn wait, unless one of its interactions has an answer.
 func (m *Store) suspend(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
-	for _, i := range s.Asked {
-		if t.interaction(i.ID) == nil {
-			asked := copyInteraction(i)
-			asked.TurnID, asked.SessionID, asked.Owner, asked.State = t.ID, t.SessionID, t.Owner, store.InteractionPending
-			t.interactions = append(t.interactions, asked)
-		}
-	}
 	if slices.ContainsFunc(t.interactions, func(i *store.Interaction) bool {
 		return slices.Contains(s.Open, i.ID) && i.State != store.InteractionPending
 	}) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"time"
@@ -18,8 +19,9 @@ type group struct {
 	commits []*pending
 	// refused says which commits change nothing, and why.
 	refused []error
-	// transaction is the name of the database's transaction.
-	transaction string
+	// token is what the transaction leaves in the rows of the turns that it
+	// changes.
+	token string
 
 	turns     map[string]*turnChange
 	events    events
@@ -47,7 +49,7 @@ type turnChange struct {
 
 // newGroup returns a group of commits, of which some are refused from the start.
 func newGroup(s *Store, commits []*pending, refused []error) *group {
-	return &group{store: s, commits: commits, refused: slices.Clone(refused), turns: make(map[string]*turnChange, len(commits))}
+	return &group{store: s, commits: commits, refused: slices.Clone(refused), token: rand.Text(), turns: make(map[string]*turnChange, len(commits))}
 }
 
 func (t *turnChange) owner() store.Owner { return store.Owner{Tenant: t.Tenant, Subject: t.Subject} }
@@ -98,6 +100,12 @@ func (g *group) add(t *turnChange, c *pending) {
 	for _, a := range c.Artifacts {
 		g.artifacts = append(g.artifacts, rowOfArtifact(a, t.SessionID, t.ID, t.owner()))
 	}
+	for _, i := range c.Asked {
+		g.asked = append(g.asked, db.InsertInteractionParams{
+			TurnID: t.ID, ID: i.ID, SessionID: t.SessionID, Tenant: t.Tenant, Subject: t.Subject, Action: i.Action,
+			Request: i.Request, CreatedAt: instant.Time(i.CreatedAt), ExpiresAt: instant.Time(i.ExpiresAt),
+		})
+	}
 }
 
 func (g *group) finish(t *turnChange, c *pending) {
@@ -109,12 +117,6 @@ func (g *group) finish(t *turnChange, c *pending) {
 }
 
 func (g *group) suspend(t *turnChange, c *pending) {
-	for _, i := range c.Suspend.Asked {
-		g.asked = append(g.asked, db.InsertInteractionParams{
-			TurnID: t.ID, ID: i.ID, SessionID: t.SessionID, Tenant: t.Tenant, Subject: t.Subject, Action: i.Action,
-			Request: i.Request, CreatedAt: instant.Time(i.CreatedAt), ExpiresAt: instant.Time(i.ExpiresAt),
-		})
-	}
 	if slices.ContainsFunc(c.Suspend.Open, func(id string) bool { return slices.Contains(t.answered, id) }) {
 		t.Status = string(store.Pending)
 		g.jobs = append(g.jobs, store.Job{TurnID: t.ID})
@@ -161,6 +163,7 @@ func (g *group) queue(ctx context.Context, p *pipeline, found *[]string) error {
 			states.TurnIds, states.Bodies = append(states.TurnIds, t.ID), append(states.Bodies, t.state)
 		}
 	}
+	turns.Token = g.token
 	if len(turns.Ids) > 0 {
 		errs = append(errs, q.WriteTurns(ctx, turns))
 	}

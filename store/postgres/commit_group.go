@@ -142,29 +142,49 @@ func (s *Store) attempt(ctx context.Context, g *group) error {
 	}
 	err = tx.Commit(ctx)
 	if err != nil && disconnected(err, conn.Conn()) {
-		return s.makeCertain(ctx, g.transaction, err)
+		return s.makeCertain(ctx, g, err)
 	}
 	return err
 }
 
-// makeCertain asks what became of a transaction whose end was not heard. It
-// returns nil when it was made, and an *unreachableError otherwise.
-func (s *Store) makeCertain(ctx context.Context, transaction string, cause error) error {
+// makeCertain finds out what became of a group whose end was not heard. It
+// returns nil when it was made, and an *unreachableError otherwise. The number
+// of its transaction would not tell: after a crash the server gives out numbers
+// again that it had not written down.
+func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
+	var ids []string
+	for _, t := range g.order() {
+		ids = append(ids, t.ID)
+	}
+	if len(ids) == 0 {
+		return nil // nothing was to be changed
+	}
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		status, err := s.queries.TransactionStatus(ctx, transaction)
+		tokens, err := s.commitTokens(ctx, ids)
 		switch {
-		case err != nil:
-			cause = errors.Join(cause, err)
-		case status == "committed":
+		case err == nil && slices.Contains(tokens, g.token):
 			return nil
-		case status == "aborted":
+		case err == nil: // none of it is there, or all turns belong to others by now
 			return &unreachableError{cause: cause}
 		}
-		// In progress: its connection has not been missed yet.
+		cause = errors.Join(cause, err)
 		if !wait(ctx, pause) {
 			return &unreachableError{cause: cause, unknown: true}
 		}
 	}
+}
+
+// commitTokens returns what the rows of turns are marked with, once nobody is
+// changing them.
+func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, limitLocks); err != nil {
+			return err
+		}
+		tokens, err = s.queries.WithTx(tx).CommitTokens(ctx, ids)
+		return err
+	})
+	return tokens, err
 }
 
 // wait waits for a while and reports whether ctx is still there.
@@ -203,8 +223,7 @@ func (g *group) write(ctx context.Context, tx pgx.Tx) error {
 }
 
 // lock locks the turns of a group, and with those that end or begin to wait the
-// sessions and tenants that this makes room in. It learns by what name the
-// transaction can be asked for.
+// sessions and tenants that this makes room in.
 func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 	var (
 		p        pipeline
@@ -213,7 +232,6 @@ func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 		waiting  []string
 		rows     []db.LockTurnsRow
 		answered []db.AnsweredInteractionsRow
-		names    []string
 	)
 	for _, c := range g.commits {
 		ids = append(ids, c.TurnID)
@@ -235,11 +253,9 @@ func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 	if len(waiting) > 0 {
 		collect(&p, &answered, db.AnsweredInteractions, waiting)
 	}
-	scalars(&p, &names, db.TransactionID)
 	if err := p.send(ctx, tx); err != nil {
 		return err
 	}
-	g.transaction = names[0]
 	for i := range rows {
 		g.turns[rows[i].ID] = &turnChange{LockTurnsRow: rows[i]}
 	}

@@ -17,7 +17,7 @@ const chunk = 500
 // lostAfter is how long an admitted turn waits for a worker before it is queued
 // once more: the process that took its job may have died before the claim. A
 // queue that is this long gets jobs twice, which is harmless.
-const lostAfter = time.Minute
+const lostAfter = 15 * time.Second
 
 // Reap makes the turns pending whose leases have ended by the clock of the
 // database. Several replicas may do so at once: none waits for another.

@@ -264,7 +264,7 @@ func TestAJobThatWasLostIsMadeAgain(t *testing.T) {
 	for _, c := range []struct {
 		later time.Duration
 		want  []string
-	}{{time.Second, nil}, {2 * time.Minute, []string{id}}, {2*time.Minute + time.Second, nil}} {
+	}{{time.Second, nil}, {time.Minute, []string{id}}, {time.Minute + time.Second, nil}} {
 		if n, err := s.Reap(t.Context(), at.Add(c.later)); n != 0 || err != nil {
 			t.Fatalf("%d turns were reaped, error %v", n, err)
 		}

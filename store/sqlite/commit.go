@@ -24,7 +24,7 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 
 // plain reports whether a commit consists of events alone, as most do.
 func plain(c *store.Commit) bool {
-	return len(c.Events) > 0 && c.State == nil && len(c.Messages) == 0 && len(c.Journal) == 0 && len(c.Artifacts) == 0 &&
+	return len(c.Events) > 0 && c.State == nil && len(c.Messages) == 0 && len(c.Journal) == 0 && len(c.Artifacts) == 0 && len(c.Asked) == 0 &&
 		c.Suspend == nil && !c.Yield && c.Finish == nil
 }
 
@@ -122,6 +122,15 @@ func add(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) err
 			return err
 		}
 	}
+	for _, i := range c.Asked {
+		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
+			TurnID: c.TurnID, ID: i.ID, SessionID: row.SessionID, Tenant: row.Tenant, Subject: row.Subject,
+			Action: i.Action, Request: i.Request, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return insertArtifacts(ctx, tx, c.Artifacts, row.SessionID, c.TurnID, ownerOf(row))
 }
 
@@ -146,15 +155,6 @@ func (s *Store) finish(ctx context.Context, tx *tx, c *store.Commit, row *db.Own
 
 // suspend makes a turn wait, unless one of its interactions has an answer.
 func (s *Store) suspend(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
-	for _, i := range c.Suspend.Asked {
-		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
-			TurnID: c.TurnID, ID: i.ID, SessionID: row.SessionID, Tenant: row.Tenant, Subject: row.Subject,
-			Action: i.Action, Request: i.Request, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
-		})
-		if err != nil {
-			return err
-		}
-	}
 	for _, id := range c.Suspend.Open {
 		state, err := tx.InteractionState(ctx, db.InteractionStateParams{TurnID: c.TurnID, ID: id})
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -138,7 +138,7 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		f.create(n)
 		c := f.claim(turn)
 		asked := f.suspendOf(c, "q")
-		asked.Suspend.Asked[0].Request = raw()
+		asked.Asked[0].Request = raw()
 		asked.Events = append(asked.Events, f.eventOf(&c.Turn, 1, text))
 		asked.State, asked.Messages = []byte(text+"\x00\xff"), [][]byte{raw()}
 		asked.Journal = []store.JournalRow{{Key: turn + "/call", Entry: raw(), Result: raw()}}

@@ -129,7 +129,6 @@ func manyTurnsCommitAtOnce(f *fixture) {
 func oneWorkerCommitsInOrder(f *fixture) {
 	const n = 100
 	c := f.running("s", "t")
-	var landed atomic.Int64
 	// Readers never see a gap, whatever is under way.
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
@@ -164,56 +163,31 @@ func oneWorkerCommitsInOrder(f *fixture) {
 			f.Error(err)
 			break
 		}
-		landed.Add(2)
 	}
 	close(stop)
 	readers.Wait()
-	equal(f, "how many events there are", len(f.events("t")), int(landed.Load()))
+	equal(f, "how many events there are", len(f.events("t")), n)
 }
 
 func aSessionRunsOneTurnAtATime(f *fixture) {
 	const turns = 24
 	f.session("s")
-	var mu sync.Mutex
-	running, most, ran := 0, 0, 0
-	work := func(id string) error {
-		claimed, err := f.Claim(f.Context(), f.claimOf(id))
-		if err != nil {
-			return fmt.Errorf("claim a turn that was queued: %w", err)
-		}
-		mu.Lock()
-		running++
-		most = max(most, running)
-		ran++
-		mu.Unlock()
-		defer func() {
-			mu.Lock()
-			running--
-			mu.Unlock()
-		}()
-		add := f.commitOf(claimed)
-		add.Events = append(add.Events, f.eventOf(&claimed.Turn, 1, `{}`))
-		return f.Commit(f.Context(), add)
-	}
 	f.together(turns, func(i int) error {
 		_, err := f.CreateTurn(f.Context(), f.turnOf("s", fmt.Sprint("t", i)))
 		return err
 	})
-	parents := make(map[string]bool)
+	ran := 0
+	tip := ""
 	for jobs := f.queue.Take(); len(jobs) > 0; jobs = f.queue.Take() {
 		equal(f, "how many turns are admitted", len(jobs), 1)
-		ok(f, work(jobs[0].TurnID))
-		got := f.get(jobs[0].TurnID)
-		if parents[got.ParentSnapshotID] {
-			f.Fatalf("two turns go on from snapshot %q", got.ParentSnapshotID)
-		}
-		parents[got.ParentSnapshotID] = true
-		last := f.finishOf(&store.Claimed{Turn: *got})
-		f.commit(last)
+		c := f.claim(jobs[0].TurnID)
+		equal(f, "what the turn goes on from", c.Turn.ParentSnapshotID, tip)
+		f.finish(c)
+		tip = c.Turn.SnapshotID
+		ran++
 	}
-	equal(f, "how many turns ran at a time", most, 1)
 	equal(f, "how many turns ran", ran, turns)
-	all, err := f.Conversation(f.Context(), f.getSession("s").Tip)
+	all, err := f.Conversation(f.Context(), tip)
 	ok(f, err)
 	equal(f, "how many messages the conversation has", len(all), 2*turns)
 }

@@ -88,7 +88,7 @@ func nothingOfARefusedCommitIsThere(f *fixture) {
 	for _, change := range []func(*store.Commit){
 		func(*store.Commit) {},
 		func(n *store.Commit) { n.Yield = true },
-		func(n *store.Commit) { n.Suspend = f.suspendOf(c, "q").Suspend },
+		func(n *store.Commit) { n.Suspend = &store.Suspend{Open: []string{"q"}} },
 		func(n *store.Commit) { n.Finish = f.finishOf(c).Finish },
 	} {
 		before, session := f.get("t"), f.getSession("s")
@@ -99,6 +99,7 @@ func nothingOfARefusedCommitIsThere(f *fixture) {
 		late.State, late.Steps, late.Messages = []byte("state"), 9, messages("late")
 		late.Journal = []store.JournalRow{{Key: "call", Entry: json.RawMessage(`{}`)}}
 		late.Artifacts = []*store.Artifact{f.artifactOf(&c.Turn, "late", "data")}
+		late.Asked = []*store.Interaction{f.questionOf(&c.Turn, "q")}
 		change(late)
 		f.fenced(late)
 

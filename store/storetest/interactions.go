@@ -25,7 +25,7 @@ func anInteractionIsReadAsItWasAsked(f *fixture) {
 	want := f.questionOf(&c.Turn, "q")
 	want.ExpiresAt = f.now.Add(time.Hour)
 	asked := f.commitOf(c)
-	asked.Suspend = &store.Suspend{Asked: []*store.Interaction{want}, Open: []string{"q"}}
+	asked.Asked, asked.Suspend = []*store.Interaction{want}, &store.Suspend{Open: []string{"q"}}
 	f.commit(asked)
 	got, err := f.Interaction(f.Context(), store.Of(ann), "t", "q")
 	ok(f, err)
@@ -143,7 +143,7 @@ func (f *fixture) asked() {
 	for i, turn := range []string{"t1", "t2", "t3"} {
 		c := f.running("session-of-"+turn, turn)
 		asked := f.suspendOf(c, "b", "a")
-		for _, q := range asked.Suspend.Asked {
+		for _, q := range asked.Asked {
 			q.CreatedAt = f.now.Add(-time.Duration(i) * time.Minute)
 			if q.ID == "a" {
 				q.ExpiresAt = f.now.Add(time.Duration(i) * time.Hour)

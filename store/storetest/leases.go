@@ -11,6 +11,7 @@ var leaseTests = []test{
 	{name: "AHeartbeatProlongsALease", run: aHeartbeatProlongsALease},
 	{name: "AHeartbeatTellsWhatIsLost", run: aHeartbeatTellsWhatIsLost},
 	{name: "ATurnIsItsWorkersUntilTheLeaseEnds", run: aTurnIsItsWorkersUntilTheLeaseEnds},
+	{name: "ALeaseGoesByTheClockOfTheStore", run: aLeaseGoesByTheClockOfTheStore},
 	{name: "ALeaseThatEndedMakesTheTurnPending", run: aLeaseThatEndedMakesTheTurnPending},
 	{name: "StrikesAdd", run: strikesAdd},
 	{name: "ReapTakesOnlyWhatEnded", run: reapTakesOnlyWhatEnded},
@@ -116,6 +117,32 @@ func aTurnIsItsWorkersUntilTheLeaseEnds(f *fixture) {
 	got := f.get("t")
 	equal(f, "the turn", *got, c.Turn)
 	f.finish(c)
+}
+
+// The clocks of workers, and of who reaps, may be wrong.
+func aLeaseGoesByTheClockOfTheStore(f *fixture) {
+	f.session("s1", "s2")
+	f.turn("s1", "t1")
+	f.turn("s2", "t2")
+	f.queue.Take()
+	slow := f.claimOf("t1")
+	slow.Now = f.now.Add(-48 * time.Hour)
+	_, err := f.Claim(f.Context(), slow)
+	ok(f, err)
+	fast := f.claimOf("t2")
+	fast.Now, fast.Lease = f.now.Add(48*time.Hour), brief
+	_, err = f.Claim(f.Context(), fast)
+	ok(f, err)
+	taken := 0
+	f.eventually("the short lease ends", func() bool {
+		n, err := f.Reap(f.Context(), f.now.Add(24*time.Hour))
+		ok(f, err)
+		taken += n
+		return taken > 0
+	})
+	equal(f, "how many turns were taken", taken, 1)
+	equal(f, "the state of the one with a long lease", f.status("t1"), store.Running)
+	equal(f, "the state of the one with a short lease", f.status("t2"), store.Pending)
 }
 
 func aLeaseThatEndedMakesTheTurnPending(f *fixture) {

@@ -164,7 +164,7 @@ func (f *fixture) suspendOf(c *store.Claimed, questions ...string) *store.Commit
 	asked := f.commitOf(c)
 	asked.Suspend = &store.Suspend{Open: questions}
 	for _, id := range questions {
-		asked.Suspend.Asked = append(asked.Suspend.Asked, f.questionOf(&c.Turn, id))
+		asked.Asked = append(asked.Asked, f.questionOf(&c.Turn, id))
 	}
 	return asked
 }

@@ -14,6 +14,7 @@ var suspendTests = []test{
 	{name: "ATurnMayWaitAgain", run: aTurnMayWaitAgain},
 	{name: "AnAnswerWhileTheTurnRunsMakesNoJob", run: anAnswerWhileTheTurnRunsMakesNoJob},
 	{name: "AQuestionIsAskedOnce", run: aQuestionIsAskedOnce},
+	{name: "AQuestionIsAnsweredBeforeTheTurnWaits", run: aQuestionIsAnsweredBeforeTheTurnWaits},
 	{name: "WhatComesWithASuspendIsKept", run: whatComesWithASuspendIsKept},
 }
 
@@ -110,6 +111,21 @@ func anAnswerWhileTheTurnRunsMakesNoJob(f *fixture) {
 	f.jobs()
 	equal(f, "the state", f.status("t"), store.Running)
 	f.finish(c) // it is still the worker's
+}
+
+func aQuestionIsAnsweredBeforeTheTurnWaits(f *fixture) {
+	c := f.running("s", "t")
+	asked := f.commitOf(c)
+	asked.Asked = append(asked.Asked, f.questionOf(&c.Turn, "q"))
+	f.commit(asked)
+	f.answer("t", "q", "yes")
+	f.jobs()
+	equal(f, "the state", f.status("t"), store.Running)
+	waits := f.commitOf(c)
+	waits.Suspend = &store.Suspend{Open: []string{"q"}}
+	f.commit(waits)
+	f.jobs("t")
+	equal(f, "how many interactions are loaded", len(f.claim("t").Interactions), 1)
 }
 
 // A worker that died may have asked what the next one asks again.

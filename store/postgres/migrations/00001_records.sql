@@ -60,6 +60,9 @@ CREATE TABLE turns (
     steps              integer NOT NULL DEFAULT 0,
     -- How many messages of its own it has.
     messages           integer NOT NULL DEFAULT 0,
+    -- What its latest commit was marked with: a transaction whose end was not
+    -- heard is known by it.
+    last_commit        text COLLATE "C" NOT NULL DEFAULT '',
     -- Whether its events and journal were deleted for their age.
     pruned             boolean NOT NULL DEFAULT false
 ) WITH (fillfactor = 70); -- room to update a row in place: each append does

@@ -1,10 +1,8 @@
--- name: TransactionID :one
-SELECT pg_current_xact_id()::text;
-
--- name: TransactionStatus :one
--- TransactionStatus says what became of a transaction whose end was not heard:
--- committed, aborted, in progress.
-SELECT COALESCE(pg_xact_status((@id::text)::xid8), '')::text;
+-- name: CommitTokens :many
+-- CommitTokens returns what the latest commits left in the rows of turns. It
+-- waits for a transaction that has locked them, such as one whose connection
+-- nobody misses yet.
+SELECT last_commit FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KEY UPDATE;
 
 -- name: LockTurns :many
 -- Rows are locked in the order of their ids, so that replicas do not wait for
@@ -14,7 +12,7 @@ FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KEY UPDATE;
 
 -- name: WriteTurns :exec
 UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.strikes, messages = w.messages,
-    admitted = w.admitted, updated_at = w.at,
+    admitted = w.admitted, updated_at = w.at, last_commit = @token::text,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
     lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
 FROM (

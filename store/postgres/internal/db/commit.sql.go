@@ -50,6 +50,33 @@ func (q *Queries) CancelInteractions(ctx context.Context, turnIds []string) erro
 	return err
 }
 
+const CommitTokens = `-- name: CommitTokens :many
+SELECT last_commit FROM turns WHERE id = ANY($1::text[]) ORDER BY id FOR NO KEY UPDATE
+`
+
+// CommitTokens returns what the latest commits left in the rows of turns. It
+// waits for a transaction that has locked them, such as one whose connection
+// nobody misses yet.
+func (q *Queries) CommitTokens(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, CommitTokens, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var last_commit string
+		if err := rows.Scan(&last_commit); err != nil {
+			return nil, err
+		}
+		items = append(items, last_commit)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const DeleteStates = `-- name: DeleteStates :exec
 DELETE FROM turn_states WHERE turn_id = ANY($1::text[])
 `
@@ -276,30 +303,6 @@ func (q *Queries) LockTurns(ctx context.Context, ids []string) ([]LockTurnsRow, 
 	return items, nil
 }
 
-const TransactionID = `-- name: TransactionID :one
-SELECT pg_current_xact_id()::text
-`
-
-func (q *Queries) TransactionID(ctx context.Context) (string, error) {
-	row := q.db.QueryRow(ctx, TransactionID)
-	var column_1 string
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
-const TransactionStatus = `-- name: TransactionStatus :one
-SELECT COALESCE(pg_xact_status(($1::text)::xid8), '')::text
-`
-
-// TransactionStatus says what became of a transaction whose end was not heard:
-// committed, aborted, in progress.
-func (q *Queries) TransactionStatus(ctx context.Context, id string) (string, error) {
-	row := q.db.QueryRow(ctx, TransactionStatus, id)
-	var column_1 string
-	err := row.Scan(&column_1)
-	return column_1, err
-}
-
 const WriteJournal = `-- name: WriteJournal :exec
 INSERT INTO journal (turn_id, key, entry, result)
 SELECT unnest($1::text[]), unnest($2::text[]), unnest($3::bytea[]), unnest($4::bytea[])
@@ -341,18 +344,19 @@ func (q *Queries) WriteStates(ctx context.Context, arg WriteStatesParams) error 
 
 const WriteTurns = `-- name: WriteTurns :exec
 UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.strikes, messages = w.messages,
-    admitted = w.admitted, updated_at = w.at,
+    admitted = w.admitted, updated_at = w.at, last_commit = $1::text,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
     lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
 FROM (
-    SELECT unnest($1::text[]) AS id, unnest($2::text[]) AS status, unnest($3::bigint[]) AS seq,
-        unnest($4::int[]) AS steps, unnest($5::int[]) AS strikes, unnest($6::int[]) AS messages,
-        unnest($7::boolean[]) AS admitted, unnest($8::timestamptz[]) AS at
+    SELECT unnest($2::text[]) AS id, unnest($3::text[]) AS status, unnest($4::bigint[]) AS seq,
+        unnest($5::int[]) AS steps, unnest($6::int[]) AS strikes, unnest($7::int[]) AS messages,
+        unnest($8::boolean[]) AS admitted, unnest($9::timestamptz[]) AS at
 ) w
 WHERE t.id = w.id
 `
 
 type WriteTurnsParams struct {
+	Token    string
 	Ids      []string
 	Statuses []string
 	Seqs     []int64
@@ -365,6 +369,7 @@ type WriteTurnsParams struct {
 
 func (q *Queries) WriteTurns(ctx context.Context, arg WriteTurnsParams) error {
 	_, err := q.db.Exec(ctx, WriteTurns,
+		arg.Token,
 		arg.Ids,
 		arg.Statuses,
 		arg.Seqs,

@@ -137,6 +137,7 @@ type Turn struct {
 	Seq              int64
 	Steps            int
 	Messages         int
+	LastCommit       string
 	Pruned           bool
 }
 

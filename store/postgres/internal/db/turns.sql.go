@@ -25,7 +25,7 @@ WHERE t.id = $4 AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
         SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.id <> t.id
             AND o.started_at IS NOT NULL AND o.status IN ('pending', 'running', 'waiting')
     )
-RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.pruned
+RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned
 `
 
 type ClaimTurnParams struct {
@@ -73,6 +73,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) (Turn, err
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err
@@ -82,7 +83,7 @@ const EndTurn = `-- name: EndTurn :one
 UPDATE turns SET status = $1, result = $2, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
     admitted = false, finished_at = $3, updated_at = $3
 WHERE id = $4
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
 `
 
 type EndTurnParams struct {
@@ -129,6 +130,7 @@ func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) (Turn, error) 
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err
@@ -146,7 +148,7 @@ func (q *Queries) GetState(ctx context.Context, turnID string) ([]byte, error) {
 }
 
 const GetTurn = `-- name: GetTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned FROM turns WHERE id = $1
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns WHERE id = $1
 `
 
 func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
@@ -181,6 +183,7 @@ func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err
@@ -234,7 +237,7 @@ const InsertTurn = `-- name: InsertTurn :one
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
     snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, admitted, messages)
 VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
 `
 
 type InsertTurnParams struct {
@@ -303,13 +306,14 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, e
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err
 }
 
 const LockTurn = `-- name: LockTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned FROM turns WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns WHERE id = $1 FOR NO KEY UPDATE
 `
 
 func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
@@ -344,6 +348,7 @@ func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err
@@ -460,7 +465,7 @@ func (q *Queries) RequeueTurns(ctx context.Context, arg RequeueTurnsParams) ([]s
 }
 
 const SelectTurns = `-- name: SelectTurns :many
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned FROM turns
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns
 `
 
 // SelectTurns is the beginning of the queries whose conditions vary.
@@ -502,6 +507,7 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 			&i.Seq,
 			&i.Steps,
 			&i.Messages,
+			&i.LastCommit,
 			&i.Pruned,
 		); err != nil {
 			return nil, err
@@ -515,7 +521,7 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 }
 
 const SetBackground = `-- name: SetBackground :one
-UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned
+UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
 `
 
 type SetBackgroundParams struct {
@@ -556,6 +562,7 @@ func (q *Queries) SetBackground(ctx context.Context, arg SetBackgroundParams) (T
 		&i.Seq,
 		&i.Steps,
 		&i.Messages,
+		&i.LastCommit,
 		&i.Pruned,
 	)
 	return i, err

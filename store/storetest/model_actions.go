@@ -1,0 +1,255 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"pgregory.net/rapid"
+)
+
+func (m *model) create() {
+	session := rapid.SampledFrom(m.sessions).Draw(m.T, "session")
+	reject := rapid.Bool().Draw(m.T, "reject")
+	t := &modelTurn{id: fmt.Sprintf("%s-turn-%d", session, len(m.turns)), session: session, status: store.Pending}
+	_, err := m.store.CreateTurn(m.Context(), &store.NewTurn{Reject: reject, Input: messages("input"), Turn: store.Turn{
+		ID: t.id, SessionID: session, Owner: m.owner, AgentID: "helper", SnapshotID: t.id + "-snapshot", CreatedAt: m.now,
+	}})
+	if reject && m.live(session) != nil {
+		refused[*store.BusyError](m, err)
+		return
+	}
+	m.none(err)
+	m.turns = append(m.turns, t)
+	m.settle()
+}
+
+func (m *model) claim() { m.claimFor(m.pick(), time.Hour) }
+
+// claimFor reports whether a turn could be claimed.
+func (m *model) claimFor(t *modelTurn, lease time.Duration) bool {
+	claimed, err := m.store.Claim(m.Context(), &store.Claim{TurnID: t.id, Worker: worker, Lease: lease, Now: m.now})
+	switch {
+	case t.status != store.Pending:
+		refused[*store.StateError](m, err)
+		return false
+	case !t.admitted:
+		is(m, err, store.ErrHeld)
+		return false
+	}
+	m.none(err)
+	if !t.started {
+		t.parent = m.tips[t.session]
+	}
+	t.status, t.started = store.Running, true
+	t.fence++
+	equal(m, "the seq that a worker is given", claimed.Turn.Seq, t.seq)
+	equal(m, "how many interactions a worker is given", len(claimed.Interactions), len(t.questions))
+	for i, q := range claimed.Interactions {
+		equal(m, "the state of an interaction", q.State, t.questions[i].state)
+	}
+	return true
+}
+
+// commit commits to a turn, under its fence or an older one, and reports whether
+// it was taken. It always has an event.
+func (m *model) commit(t *modelTurn, change func(c *store.Commit)) bool {
+	stale := rapid.IntRange(0, 3).Draw(m.T, "stale") == 0
+	c := &store.Commit{TurnID: t.id, Fence: t.fence, Now: m.now, Events: []event.Record{{
+		Seq: t.seq + 1, Time: m.now, TurnID: t.id, SessionID: t.session, Type: event.TypeTextDelta, Data: json.RawMessage(`{}`),
+	}}}
+	if stale {
+		c.Fence--
+	}
+	change(c)
+	err := m.store.Commit(m.Context(), c)
+	if stale || t.status != store.Running {
+		refused[*store.FencedError](m, err)
+		return false
+	}
+	m.none(err)
+	t.seq++
+	if c.State != nil {
+		t.strikes = 0
+	}
+	return true
+}
+
+func (m *model) append() {
+	t := m.pick()
+	state, ask := rapid.Bool().Draw(m.T, "state"), rapid.Bool().Draw(m.T, "ask")
+	q := m.question(t)
+	taken := m.commit(t, func(c *store.Commit) {
+		if state {
+			c.State = []byte("state")
+		}
+		if ask {
+			c.Asked = m.asked(t, q)
+		}
+	})
+	if taken && ask {
+		t.questions = append(t.questions, q)
+	}
+}
+
+// question returns the next interaction of a turn.
+func (m *model) question(t *modelTurn) *modelQuestion {
+	return &modelQuestion{id: fmt.Sprint("q", len(t.questions)), state: store.InteractionPending}
+}
+
+// asked returns an interaction as it is committed.
+func (m *model) asked(t *modelTurn, q *modelQuestion) []*store.Interaction {
+	return []*store.Interaction{{
+		ID: q.id, TurnID: t.id, SessionID: t.session, Owner: m.owner, State: store.InteractionPending, Action: "approve",
+		Request: json.RawMessage(`{}`), CreatedAt: m.now,
+	}}
+}
+
+func (m *model) yield() {
+	t := m.pick()
+	if m.commit(t, func(c *store.Commit) { c.Yield = true }) {
+		m.goOn(t)
+	}
+}
+
+// goOn makes a running turn pending, which keeps its room.
+func (m *model) goOn(t *modelTurn) {
+	t.status = store.Pending
+	m.queued = append(m.queued, t.id)
+}
+
+func (m *model) suspend() {
+	t := m.pick()
+	q := m.question(t)
+	open := []string{q.id}
+	answered := false
+	for _, old := range t.questions {
+		if rapid.Bool().Draw(m.T, "open") {
+			open = append(open, old.id)
+			answered = answered || old.state != store.InteractionPending
+		}
+	}
+	taken := m.commit(t, func(c *store.Commit) {
+		c.Asked, c.Suspend = m.asked(t, q), &store.Suspend{Open: open}
+	})
+	if !taken {
+		return
+	}
+	t.questions = append(t.questions, q)
+	if answered {
+		m.goOn(t)
+		return
+	}
+	t.status, t.admitted = store.Waiting, false
+	m.settle()
+}
+
+func (m *model) answer() {
+	t := m.pick()
+	if len(t.questions) == 0 {
+		m.Skip("there is no interaction")
+	}
+	q := rapid.SampledFrom(t.questions).Draw(m.T, "interaction")
+	answer := rapid.SampledFrom([]string{`"yes"`, `"no"`}).Draw(m.T, "answer")
+	_, err := m.store.ResolveInteraction(m.Context(), &store.Resolve{
+		Scope: store.Of(m.owner), TurnID: t.id, ID: q.id, Resolution: json.RawMessage(answer), By: "ann", Now: m.now,
+	})
+	switch {
+	case q.state == store.InteractionCanceled:
+		refused[*store.StateError](m, err)
+		return
+	case q.state == store.InteractionResolved && q.answer != answer:
+		refused[*store.ConflictError](m, err)
+		return
+	}
+	m.none(err)
+	q.state, q.answer = store.InteractionResolved, answer
+	if t.status == store.Waiting {
+		t.status = store.Pending
+		m.settle()
+	}
+}
+
+func (m *model) finish() {
+	t := m.pick()
+	taken := m.commit(t, func(c *store.Commit) {
+		c.Finish = &store.Finish{Status: store.Succeeded, Result: json.RawMessage(`{}`), Snapshot: &store.Snapshot{
+			ID: t.id + "-snapshot", SessionID: t.session, Owner: m.owner, ParentID: t.parent, TurnID: t.id, CreatedAt: m.now,
+		}}
+	})
+	if taken {
+		m.tips[t.session] = t.id + "-snapshot"
+		m.over(t, store.Succeeded)
+	}
+}
+
+func (m *model) fail() {
+	t := m.pick()
+	if m.commit(t, func(c *store.Commit) { c.Finish = &store.Finish{Status: store.Failed, Result: json.RawMessage(`{}`)} }) {
+		m.over(t, store.Failed)
+	}
+}
+
+func (m *model) end() {
+	t := m.pick()
+	_, err := m.store.EndTurn(m.Context(), &store.EndTurn{
+		Scope: store.Of(m.owner), TurnID: t.id, Status: store.Canceled, Result: json.RawMessage(`{}`), Now: m.now,
+		Event: event.Record{Time: m.now, Type: event.TypeRunFinish, Data: json.RawMessage(`{}`)},
+	})
+	m.none(err)
+	if t.status.Live() {
+		t.fence++
+		t.seq++
+		m.over(t, store.Canceled)
+	}
+}
+
+// over ends a turn.
+func (m *model) over(t *modelTurn, status store.Status) {
+	t.status, t.admitted = status, false
+	for _, q := range t.questions {
+		if q.state == store.InteractionPending {
+			q.state = store.InteractionCanceled
+		}
+	}
+	m.settle()
+}
+
+// die claims a turn for a worker that is never heard of again.
+func (m *model) die() {
+	t := m.pick()
+	if !m.claimFor(t, time.Microsecond) {
+		return
+	}
+	for late := time.Now().Add(patience); ; {
+		n, err := m.store.Reap(m.Context(), m.now)
+		m.none(err)
+		if n > 0 {
+			equal(m, "how many turns were taken", n, 1)
+			break
+		}
+		if time.Now().After(late) {
+			m.Fatal("a lease does not end")
+		}
+	}
+	t.strikes++
+	m.goOn(t)
+}
+
+// move moves a session back to an earlier snapshot.
+func (m *model) move() {
+	t := m.pick()
+	if t.status != store.Succeeded {
+		m.Skip("the turn left no snapshot")
+	}
+	tip := t.id + "-snapshot"
+	_, err := m.store.UpdateSession(m.Context(), store.Of(m.owner), t.session, store.SessionPatch{Tip: &tip, Now: m.now})
+	if first := m.live(t.session); first != nil && first.started {
+		refused[*store.BusyError](m, err)
+		return
+	}
+	m.none(err)
+	m.tips[t.session] = tip
+}
