@@ -16,7 +16,8 @@ import (
 // several processes where the implementation says so.
 //
 // What a method returns is a copy: the caller may change it. A method whose
-// error is not nil changed nothing. Times are kept to the microsecond.
+// error is not nil changed nothing, but for a Claim that is held back: it may
+// have made room for another turn. Times are kept to the microsecond.
 //
 // # Admission
 //
