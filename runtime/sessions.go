@@ -42,30 +42,7 @@ type CreateSession struct {
 // *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError and a
 // *store.KeyConflictError.
 func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
-	if _, err := caller.scope(); err != nil {
-		return nil, err
-	}
-	if err := checkSession(&req); err != nil {
-		return nil, err
-	}
-	if req.AgentID != "" {
-		if err := s.knows(ctx, req.AgentID); err != nil {
-			return nil, err
-		}
-	}
-	key, err := keyOf(req.IdempotencyKey, req)
-	if err != nil {
-		return nil, err
-	}
-	now := s.now()
-	id := req.ID
-	if id == "" {
-		id = s.NewID()
-	}
-	return s.Store.CreateSession(ctx, &store.NewSession{Key: key, Session: store.Session{
-		ID: id, Owner: caller.owner(), AgentID: req.AgentID, State: store.SessionActive,
-		Labels: req.Labels, Metadata: req.Metadata, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
-	}})
+	return s.found(ctx, caller, req, new(SessionExport), req)
 }
 
 // GetSession returns a session.

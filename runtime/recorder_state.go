@@ -1,0 +1,187 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Begin keeps the turn as it is before tools are called. When all of them are
+// called again because a worker died, that is known already: to keep it once
+// more would look as if the turn had got ahead, and a tool that kills its worker
+// would do so for ever.
+func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
+	known := true
+	for i := range state.Journal {
+		e := &state.Journal[i]
+		if e.Outcome != "" || r.inDoubt[e.IdempotencyKey] {
+			continue
+		}
+		known = false
+		if err := r.enter(e, nil); err != nil {
+			return err
+		}
+	}
+	if known {
+		return r.broken()
+	}
+	return r.step(ctx, state)
+}
+
+// Settle keeps what a call came to.
+func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
+	if err := r.enter(entry, result); err != nil {
+		_ = r.fault(err)
+	}
+}
+
+// enter adds a call to the journal that is to be committed.
+func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) (err error) {
+	row := store.JournalRow{Key: entry.IdempotencyKey}
+	if row.Entry, err = json.Marshal(entry); err != nil {
+		return fmt.Errorf("keep the call %s: %w", entry.CallID, err)
+	}
+	if result != nil {
+		if row.Result, err = json.Marshal(result); err != nil {
+			return fmt.Errorf("keep the result of call %s: %w", entry.CallID, err)
+		}
+	}
+	made := r.artifacts() // the journal may speak of them
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.err != nil {
+		return nil
+	}
+	r.journal = append(r.journal, row)
+	r.made = append(r.made, made...)
+	r.arm(stateDelay)
+	return nil
+}
+
+// step commits the turn's state together with all that waits.
+func (r *recorder) step(ctx context.Context, state *backend.State) error {
+	add, err := r.state(state)
+	if err != nil {
+		return err
+	}
+	return r.write(ctx, func(c *store.Commit) bool {
+		add(c)
+		return true
+	})
+}
+
+// state returns what adds a state to a commit. Messages and the journal are kept
+// apart, as they come, so that a commit does not grow with the turn.
+func (r *recorder) state(state *backend.State) (func(*store.Commit), error) {
+	slim := *state
+	slim.Messages, slim.Journal = nil, nil
+	data, err := json.Marshal(&slim)
+	if err != nil {
+		return nil, fmt.Errorf("keep the state of turn %s: %w", r.turn.ID, err)
+	}
+	added, err := r.added(state.Messages)
+	if err != nil {
+		return nil, err
+	}
+	artifacts := r.artifacts()
+	return func(c *store.Commit) {
+		c.State, c.Steps, c.Messages = data, state.Stats.Steps, added
+		c.Artifacts = append(c.Artifacts, artifacts...)
+	}, nil
+}
+
+// added returns the messages that are not kept yet.
+func (r *recorder) added(all []model.Message) ([][]byte, error) {
+	if len(all) < r.messages {
+		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
+	}
+	list, err := encodeMessages(all[r.messages:])
+	if err != nil {
+		return nil, fmt.Errorf("keep the messages of turn %s: %w", r.turn.ID, err)
+	}
+	r.messages = len(all)
+	return list, nil
+}
+
+// artifacts returns those that are not kept yet.
+func (r *recorder) artifacts() []*store.Artifact {
+	if r.keep == nil {
+		return nil
+	}
+	made := r.keep.takeMade()
+	list := make([]*store.Artifact, len(made))
+	for i, a := range made {
+		list[i] = &store.Artifact{
+			ID: a.ID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, Owner: r.turn.Owner, Name: a.Name, MediaType: a.MediaType,
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.service.now(),
+		}
+	}
+	return list
+}
+
+// ending is how the work on a turn ends.
+type ending struct {
+	// state is where the turn goes on: when it is handed back, or waits for
+	// tickets.
+	state   *backend.State
+	tickets []*plugins.Ticket
+	yield   bool
+	// status, result, messages, steps and snapshot are those of a turn that has
+	// ended.
+	status   store.Status
+	result   json.RawMessage
+	messages []model.Message
+	steps    int
+	snapshot *store.Snapshot
+}
+
+// end commits the last of the work on a turn. That must not fail because the
+// turn's context has ended.
+func (r *recorder) end(ctx context.Context, e ending) error {
+	fill, err := r.ending(&e)
+	if err != nil {
+		return err
+	}
+	return r.write(context.WithoutCancel(ctx), func(c *store.Commit) bool {
+		fill(c)
+		return true
+	})
+}
+
+func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
+	fill := func(*store.Commit) {}
+	if e.state != nil {
+		add, err := r.state(e.state)
+		if err != nil {
+			return nil, err
+		}
+		fill = add
+	}
+	switch {
+	case e.yield:
+		return func(c *store.Commit) { fill(c); c.Yield = true }, nil
+	case e.status == "":
+		suspend := new(store.Suspend)
+		for _, ticket := range e.tickets {
+			suspend.Open = append(suspend.Open, ticket.ID)
+		}
+		return func(c *store.Commit) { fill(c); c.Suspend = suspend }, nil
+	}
+	var added [][]byte
+	if e.status == store.Succeeded || len(e.messages) >= r.messages {
+		var err error
+		if added, err = r.added(e.messages); err != nil {
+			return nil, err
+		}
+	}
+	artifacts := r.artifacts()
+	return func(c *store.Commit) {
+		c.Messages, c.Steps, c.Artifacts = added, e.steps, append(c.Artifacts, artifacts...)
+		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}
+	}, nil
+}
