@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -10,7 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
@@ -77,5 +80,37 @@ func TestNobodyAnswersInTime(t *testing.T) {
 				t.Errorf("%v are still open, %v", open, err)
 			}
 		})
+	}
+}
+
+func TestWhatIsAskedCanBeAnsweredAtOnce(t *testing.T) {
+	release := make(chan struct{})
+	slow := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return tools.TextResult("slow"), ctx.Err()
+	})
+	both := calls("a", "risky", "{}")
+	both.calls = append(both.calls, calls("b", "slow", "{}").calls...)
+	exec := scripts(map[string][]answer{"clerk": {both, {text: "all done"}}})
+	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}}).
+		WithTool("risky", risky).WithTool("slow", slow).WithPlugin("cautious", cautious)))
+	turn := create(t, s, says(session(t, s, "clerk"), "x"))
+	for r, err := range s.Events(t.Context(), alice, turn.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Type != event.TypeInteractionRequest {
+			continue
+		}
+		if _, err := s.ResolveInteraction(t.Context(), alice, turn.ID, yes("a")); err != nil {
+			t.Fatalf("the other call is under way, and the answer gives %v", err)
+		}
+		close(release)
+	}
+	if got := ended(t, s, turn.ID); got.Outcome.Response != "all done" {
+		t.Errorf("the turn is %s: %+v", got.Status, got.Outcome)
 	}
 }

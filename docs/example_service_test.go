@@ -1,0 +1,97 @@
+package docs_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+)
+
+func Example_service() {
+	demo, err := scripted.New(scripted.Script{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rt, err := builder.New().
+		WithProvider("demo", demo).
+		WithModel(spec.Model{ID: "default", ProviderID: "demo", UpstreamModel: "demo"}).
+		WithAgentSpec(spec.Agent{ID: "assistant", ModelID: "default"}).
+		Build()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := serveOnce(context.Background(), rt); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// run_start step_start text_delta inference_complete step_end run_finish
+	// succeeded: echo: Hello.
+	// 2 messages
+}
+
+//docs:region service
+
+func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
+	// sqlite.Open and postgres.Open keep what memory forgets.
+	records := memory.New(store.Settings{})
+	defer records.Close()
+	service := runtime.NewService(runtime.ServiceSettings{
+		Runtime: rt, Store: records, Dispatcher: local.New(local.Settings{Concurrency: 8}),
+	})
+	defer service.Close()
+	if err := service.Start(ctx); err != nil {
+		return err
+	}
+
+	// Whoever asks is named in every call, and sees nothing of anybody else.
+	alice := runtime.Caller{Tenant: "acme", Subject: "alice"}
+	session, err := service.CreateSession(ctx, alice, runtime.CreateSession{AgentID: "assistant"})
+	if err != nil {
+		return err
+	}
+	// CreateTurn returns as soon as the turn is kept. The key makes it safe to
+	// ask again when the answer was lost.
+	turn, err := service.CreateTurn(ctx, alice, runtime.CreateTurn{
+		SessionID: session.ID, Input: []model.Message{model.User("Hello.")}, IdempotencyKey: "hello-1",
+	})
+	if err != nil {
+		return err
+	}
+	// From any place on, as often as one likes, on any replica.
+	var seen []event.Type
+	for record, err := range service.Events(ctx, alice, turn.ID, 0) {
+		if err != nil {
+			return err
+		}
+		seen = append(seen, record.Type)
+	}
+	for i, kind := range seen {
+		if i > 0 {
+			fmt.Print(" ")
+		}
+		fmt.Print(kind)
+	}
+	done, err := service.WaitTurn(ctx, alice, turn.ID)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%s: %s\n", done.Status, done.Outcome.Response)
+	snapshot, err := service.GetSnapshot(ctx, alice, done.SnapshotID)
+	if err != nil {
+		return err
+	}
+	fmt.Println(len(snapshot.State.Messages), "messages")
+	return nil
+}
+
+//docs:end
