@@ -40,6 +40,8 @@ type recorder struct {
 	// keep is the session's state, once the turn has one. Used by the turn's
 	// goroutine.
 	keep *sessionState
+	// ahead, when set, is called when the turn got ahead.
+	ahead func()
 	// messages is how many messages of the turn are kept, behind its input.
 	messages int
 	// inDoubt are the keys of the calls that a worker died over, as they are
@@ -239,6 +241,9 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 	defer cancel()
 	if err := r.service.Store.Commit(ctx, c); err != nil {
 		return r.fault(err)
+	}
+	if c.State != nil && r.ahead != nil {
+		r.ahead()
 	}
 	if len(c.Events) > 0 {
 		r.service.hub.publish(r.turn.ID, c.Events)

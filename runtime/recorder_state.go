@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
@@ -131,6 +132,8 @@ type ending struct {
 	state   *backend.State
 	tickets []*plugins.Ticket
 	yield   bool
+	// due is when a turn that is handed back is to be taken up again.
+	due time.Time
 	// status, result, messages, steps and snapshot are those of a turn that has
 	// ended.
 	status   store.Status
@@ -164,7 +167,7 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	}
 	switch {
 	case e.yield:
-		return func(c *store.Commit) { fill(c); c.Yield = true }, nil
+		return func(c *store.Commit) { fill(c); c.Yield, c.Due = true, e.due }, nil
 	case e.status == "":
 		suspend := new(store.Suspend)
 		for _, ticket := range e.tickets {

@@ -96,6 +96,8 @@ type Service struct {
 		sync.Mutex
 		turns map[string]*worker
 	}
+	// isolated has an element while a turn is worked on that has one death left.
+	isolated chan struct{}
 	draining atomic.Bool
 	// ctx ends when the service is closed; the goroutines in tasks then do.
 	ctx     context.Context
@@ -131,6 +133,7 @@ func NewService(s ServiceSettings) *Service {
 	v.ctx, v.cancel = context.WithCancelCause(context.Background())
 	v.hub = newHub(v.ctx, s.Store, v.Logger)
 	v.running.turns = make(map[string]*worker)
+	v.isolated = make(chan struct{}, 1)
 	if s.Dispatcher != nil {
 		s.Store.Attach(s.Dispatcher)
 	}

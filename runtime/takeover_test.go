@@ -242,3 +242,50 @@ func TestAWorkerThatWakesUpLateChangesNothing(t *testing.T) {
 		t.Errorf("the turn became %+v", again)
 	}
 }
+
+func TestTurnsWithOneDeathLeftAreWorkedOnOneAtATime(t *testing.T) {
+	kept := newMemory(t)
+	begun, release := make(chan string, 9), make(chan struct{})
+	exec := &answerer{answer: func(_ context.Context, upstream string, _ int) answer {
+		begun <- upstream
+		<-release
+		return answer{text: "not guilty"}
+	}}
+	rt := build(t, withAgents(exec, spec.Agent{ID: "one"}, spec.Agent{ID: "two"}))
+	s := idle(t, rt, on(kept))
+	var made []string
+	for _, agent := range []string{"one", "two"} {
+		made = append(made, create(t, s, says(session(t, s, agent), "x")).ID)
+	}
+	for range runtime.DefaultStrikes - 1 {
+		for _, id := range made {
+			if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: id, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := kept.Recover(t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first := <-begun
+	eventually(t, func() string { // the other one was claimed, and handed back
+		for _, id := range made {
+			if turn, err := kept.Turn(t.Context(), store.Everything, id); err == nil && turn.Status == store.Pending && turn.Fence >= runtime.DefaultStrikes && turn.Strikes == runtime.DefaultStrikes-1 {
+				return ""
+			}
+		}
+		return "both turns are worked on"
+	})
+	close(release)
+	if second := <-begun; second == first {
+		t.Errorf("%s is asked twice", first)
+	}
+	for _, id := range made {
+		if turn := ended(t, s, id); turn.Status != store.Succeeded {
+			t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+		}
+	}
+}

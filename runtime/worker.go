@@ -129,6 +129,14 @@ func (w *worker) run(ctx context.Context) error {
 	if w.turn.Strikes >= w.service.Strikes {
 		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", w.turn.Strikes)})
 	}
+	if strikes := w.turn.Strikes; strikes > 0 && strikes == w.service.Strikes-1 {
+		release, ok := w.service.isolate()
+		if !ok {
+			return w.log.end(ctx, ending{yield: true, due: w.service.now().Add(isolationPause)})
+		}
+		defer release()
+		w.log.ahead = release
+	}
 	conversation, err := w.conversation(ctx)
 	if err != nil {
 		return w.giveUp(ctx, err)
@@ -174,6 +182,22 @@ func (w *worker) run(ctx context.Context) error {
 	out, err := h.finish(ctx, res, err, begun)
 	observed(span, out, err)
 	return w.finish(ctx, out)
+}
+
+// isolationPause is how long a turn that has one death left waits for another
+// one like it.
+const isolationPause = time.Second
+
+// isolate lets a process work on one turn at a time of those for which the next
+// death would be the last, until it gets ahead. The deaths before may have been
+// the fault of another turn beside it, which must not end both.
+func (s *Service) isolate() (release func(), ok bool) {
+	select {
+	case s.isolated <- struct{}{}:
+		return sync.OnceFunc(func() { <-s.isolated }), true
+	default:
+		return nil, false
+	}
 }
 
 // giveUp ends the work on a turn that could not begin, for a reason that is not

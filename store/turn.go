@@ -177,6 +177,8 @@ type Commit struct {
 	Suspend *Suspend
 	Yield   bool
 	Finish  *Finish
+	// Due is when the job of a turn that is handed back is due; zero is at once.
+	Due time.Time
 }
 
 // Suspend makes a turn wait for interactions. One that has an answer already

@@ -33,6 +33,7 @@ func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
 			m.suspend(t, c.Suspend, now, jobs)
 		case c.Yield:
 			t.goOn(jobs)
+			(*jobs)[len(*jobs)-1].NotBefore = kept(c.Due)
 		}
 		return nil
 	})

@@ -78,7 +78,7 @@ func (g *group) fold(c *pending) error {
 	case c.Yield:
 		// It keeps its tenant's room: it goes on at once.
 		t.Status = string(store.Pending)
-		g.jobs = append(g.jobs, store.Job{TurnID: t.ID})
+		g.jobs = append(g.jobs, store.Job{TurnID: t.ID, NotBefore: c.Due})
 	}
 	return nil
 }

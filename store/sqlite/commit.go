@@ -97,7 +97,11 @@ func (s *Store) commit(ctx context.Context, tx *tx, c *store.Commit) error {
 	case c.Suspend != nil:
 		return s.suspend(ctx, tx, c, row)
 	case c.Yield:
-		return s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now)
+		if err := s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now); err != nil {
+			return err
+		}
+		tx.jobs[len(tx.jobs)-1].NotBefore = c.Due
+		return nil
 	}
 	return tx.Advance(ctx, db.AdvanceParams{
 		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, UpdatedAt: micros(c.Now), Made: row.Made,

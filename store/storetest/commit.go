@@ -21,6 +21,7 @@ var commitTests = []test{
 	{name: "AStateClearsTheStrikes", run: aStateClearsTheStrikes},
 	{name: "ACommitMayBeEmpty", run: aCommitMayBeEmpty},
 	{name: "AYieldHandsTheTurnBack", run: aYieldHandsTheTurnBack},
+	{name: "AYieldMayWaitForAWhile", run: aYieldMayWaitForAWhile},
 }
 
 func eventsFollowEachOther(f *fixture) {
@@ -267,6 +268,14 @@ func aCommitMayBeEmpty(f *fixture) {
 	f.commit(f.commitOf(c))
 	equal(f, "the state", f.status("t"), store.Running)
 	equal(f, "the latest event", f.get("t").Seq, 0)
+}
+
+func aYieldMayWaitForAWhile(f *fixture) {
+	yield := f.commitOf(f.running("s", "t"))
+	yield.Yield, yield.Due = true, f.now.Add(time.Minute)
+	f.commit(yield)
+	equal(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: yield.Due}})
+	f.claim("t") // the turn itself is due
 }
 
 func aYieldHandsTheTurnBack(f *fixture) {
