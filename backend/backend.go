@@ -67,6 +67,22 @@ type Host interface {
 	FlushSession()
 }
 
+// Aborter is implemented by backends whose turns go on elsewhere when nobody
+// here works on them. Abort ends such a turn that was ended here meanwhile, with
+// the state that it had; an error says that it may still go on there.
+type Aborter interface {
+	Abort(ctx context.Context, state *State) error
+}
+
+// ErrReleased is the cause of a context under which Execute runs, when the turn
+// has not ended but goes on with another worker, or with this one later. What
+// runs elsewhere for the turn must be left running.
+var ErrReleased = errors.New("the turn goes on with another worker")
+
+// Released reports whether a context has ended because its turn goes on with
+// another worker.
+func Released(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrReleased) }
+
 // ErrYield is returned by Job.Checkpoint to stop a turn between two steps, and
 // then by Execute. The turn has not ended.
 var ErrYield = errors.New("the turn stops between two steps")
@@ -98,6 +114,10 @@ type Job struct {
 	// Answered says that somebody answers what the turn waits for, so that being
 	// suspended is not its end.
 	Answered bool
+	// Depth is how many agents' turns led to this one, those of other runtimes
+	// included, and MaxDepth how many may: an agent that could go beyond is not
+	// called.
+	Depth, MaxDepth int
 	// Abort ends the context that Execute runs with, for the reason given; nil
 	// when nobody can.
 	Abort context.CancelCauseFunc

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -43,6 +44,9 @@ type State struct {
 	// Calls are those of the last answer, in order, as long as one of them has
 	// no result, or InStep.
 	Calls []CallState `json:"calls,omitempty"`
+	// Remote is the turn at the peer, of an agent that runs elsewhere: its Resume
+	// is what the backend needs to go on, and its Tickets what the peer waits for.
+	Remote *CallState `json:"remote,omitempty"`
 	// InStep tells that the step of Calls is not over, so that the turn goes on
 	// with the rest of it. Otherwise it was suspended.
 	InStep bool `json:"in_step,omitempty"`
@@ -126,6 +130,11 @@ func (s *State) Clone() *State {
 	for i := range c.Calls {
 		c.Calls[i].Resolutions = slices.Clone(c.Calls[i].Resolutions)
 	}
+	if s.Remote != nil {
+		remote := *s.Remote
+		remote.Resolutions = slices.Clone(remote.Resolutions)
+		c.Remote = &remote
+	}
 	c.Journal = slices.Clone(s.Journal)
 	c.Resolved = maps.Clone(s.Resolved)
 	return &c
@@ -142,6 +151,10 @@ func (s *State) Check() error {
 		return fmt.Errorf("the state of the turn counts %d steps", s.Stats.Steps)
 	case !whole(s.Messages), !whole(s.Notes):
 		return errors.New("a message of the state of the turn has an empty part")
+	case s.Remote != nil && len(s.Calls) > 0:
+		return errors.New("the state of the turn has calls of its own and a turn at a peer")
+	case s.Remote != nil && s.Remote.Outcome == event.CallSuspended && (len(s.Remote.Tickets) == 0 || slices.Contains(s.Remote.Tickets, nil)):
+		return errors.New("the turn at the peer waits for nothing")
 	case s.InStep && len(s.Calls) == 0:
 		return errors.New("the state of the turn is in the middle of a step without calls")
 	case len(s.Calls) == 0:
@@ -200,12 +213,24 @@ func (s *State) asked() []*model.ToolCall {
 // Tickets returns what the turn waits for: the tickets that have no answer.
 func (s *State) Tickets() []*plugins.Ticket {
 	var open []*plugins.Ticket
-	for i := range s.Calls {
-		if s.Calls[i].Outcome == event.CallSuspended {
-			open = append(open, s.Calls[i].open()...)
-		}
+	for c := range s.waiting() {
+		open = append(open, c.open()...)
 	}
 	return open
+}
+
+// waiting returns what waits for answers.
+func (s *State) waiting() iter.Seq[*CallState] {
+	return func(yield func(*CallState) bool) {
+		for i := range s.Calls {
+			if c := &s.Calls[i]; c.Outcome == event.CallSuspended && !yield(c) {
+				return
+			}
+		}
+		if s.Remote != nil && s.Remote.Outcome == event.CallSuspended {
+			yield(s.Remote)
+		}
+	}
 }
 
 // open returns the tickets of the call that have no answer.
@@ -276,20 +301,15 @@ func (s *State) Resolve(r plugins.Resolution) error {
 
 // find returns the open ticket that a target names, and its call.
 func (s *State) find(target string) (*CallState, *plugins.Ticket) {
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		if c.Outcome != event.CallSuspended {
-			continue
-		}
+	for c := range s.waiting() {
 		for _, t := range c.open() {
 			if t.ID == target {
 				return c, t
 			}
 		}
 	}
-	for i := range s.Calls {
-		c := &s.Calls[i]
-		if c.ID != target || c.Outcome != event.CallSuspended {
+	for c := range s.waiting() {
+		if c.ID != target {
 			continue
 		}
 		if open := c.open(); len(open) > 0 {
