@@ -119,6 +119,32 @@ func (m *Meter) Remaining() (d time.Duration, ok bool) {
 	return d, ok
 }
 
+// Left returns what the turn may still use, by its own budgets and those of the
+// turns above; nil when nothing limits it. What is used up is 0, or less.
+func (m *Meter) Left() *spec.Budgets {
+	var left *spec.Budgets
+	for ; m != nil; m = m.parent {
+		limits, spent := m.budgets, m.Spent()
+		own := spec.Budgets{
+			MaxTokens: minus(limits.MaxTokens, spent.Tokens), MaxCost: minus(limits.MaxCost, spent.Cost),
+			MaxDuration:   minus(limits.MaxDuration, spec.Duration(spent.Duration)),
+			MaxModelCalls: minus(limits.MaxModelCalls, spent.ModelCalls), MaxToolCalls: minus(limits.MaxToolCalls, spent.ToolCalls),
+		}
+		if own != (spec.Budgets{}) {
+			left = own.Within(left)
+		}
+	}
+	return left
+}
+
+// minus returns what is left of a limit; nil where there is none.
+func minus[N int | float64 | spec.Duration](limit *N, used N) *N {
+	if limit == nil {
+		return nil
+	}
+	return new(*limit - used)
+}
+
 // DurationError returns the error of a turn whose time is up.
 func (m *Meter) DurationError() error {
 	for ; m != nil; m = m.parent {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/go-cmp/cmp"
 )
 
 // exceeded returns the budget that an error names.
@@ -46,6 +47,23 @@ func TestWhatADelegateSpendsCountsForEveryTurnAbove(t *testing.T) {
 	}
 	if got := exceeded(top.BeginToolCall()); got != backend.BudgetToolCalls {
 		t.Errorf("the fourth is refused for %q", got)
+	}
+}
+
+func TestWhatIsLeftIsWhatEveryTurnAboveLeaves(t *testing.T) {
+	top := backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(100), MaxToolCalls: new(3)}, backend.Spent{})
+	bottom := backend.NewMeter(top, &spec.Budgets{MaxTokens: new(1000), MaxCost: new(2.5), MaxModelCalls: new(7)}, backend.Spent{})
+	bottom.Spend(model.Usage{Input: 60, Output: 30}, 1)
+	if err := errors.Join(bottom.BeginModelCall(), top.BeginToolCall()); err != nil {
+		t.Fatal(err)
+	}
+	want := &spec.Budgets{MaxTokens: new(10), MaxCost: new(1.5), MaxModelCalls: new(6), MaxToolCalls: new(2)}
+	if diff := cmp.Diff(want, bottom.Left()); diff != "" {
+		t.Error(diff)
+	}
+	var none *backend.Meter
+	if left := none.Left(); left != nil {
+		t.Errorf("nothing limits it, yet %+v is left", left)
 	}
 }
 

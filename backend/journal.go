@@ -26,6 +26,9 @@ type JournalEntry struct {
 	// Outcome is empty as long as it is not known.
 	Outcome  event.CallOutcome `json:"outcome,omitempty"`
 	Duration time.Duration     `json:"duration,omitempty"`
+	// Resume is what the tool goes on from when the process dies while the call
+	// is under way; nil for one that cannot go on.
+	Resume json.RawMessage `json:"resume,omitempty"`
 	// After is what the call left behind besides its result. It is set for
 	// Journaler.Settle alone: the journal of a State does not repeat it.
 	After *Aftermath `json:"after,omitempty"`
@@ -59,6 +62,9 @@ type Journaler interface {
 	// about to begin. An error keeps the tools from being called and fails the
 	// turn.
 	Begin(ctx context.Context, state *State) error
+	// Keep records what a call that is under way goes on from, and returns when
+	// that is durable.
+	Keep(ctx context.Context, entry *JournalEntry) error
 	// Settle records what a call came to, as soon as it is known. The result is
 	// what the model will see; nil for a call that waits. It must not keep the
 	// caller waiting, and may keep what it is given.
@@ -81,13 +87,19 @@ const (
 // ActionIndeterminate is what the ticket of such a call asks for.
 const ActionIndeterminate = "tool:Indeterminate"
 
-// Record puts into the state what Journaler.Settle was told of a call after the
-// state was made. It does nothing for a call that was not about to begin then.
+// Record puts into the state what Journaler.Keep and Settle were told of a call
+// after the state was made. It does nothing for a call that was not about to begin then.
 func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	after := entry.After
 	entry.After = nil
 	c := s.begun(&entry)
-	if c == nil || entry.Outcome == "" {
+	if c == nil {
+		return
+	}
+	if entry.Outcome == "" {
+		if i := s.entry(entry.IdempotencyKey); i >= 0 {
+			s.Journal[i].Resume = entry.Resume
+		}
 		return
 	}
 	waits := after != nil && len(after.Tickets) > 0

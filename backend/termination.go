@@ -57,6 +57,13 @@ const (
 	CodeInternal = "internal"
 )
 
+// Terminator is implemented by errors of backends that know how a turn ends that
+// fails with them.
+type Terminator interface {
+	error
+	Termination() event.Termination
+}
+
 // TerminationOf returns how a turn ends that fails with err.
 func TerminationOf(err error) event.Termination {
 	failed := func(code string) event.Termination {
@@ -64,6 +71,9 @@ func TerminationOf(err error) event.Termination {
 	}
 	if budget, ok := errors.AsType[*BudgetError](err); ok {
 		return budget.termination()
+	}
+	if t, ok := errors.AsType[Terminator](err); ok {
+		return t.Termination()
 	}
 	if _, ok := errors.AsType[*HookTimeoutError](err); ok {
 		return failed(CodePlugin)

@@ -14,6 +14,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// rejected is an error that knows how a turn ends by it.
+type rejected struct{}
+
+func (rejected) Error() string { return "no" }
+
+func (rejected) Termination() event.Termination {
+	return event.Termination{Type: event.Blocked, Code: "no"}
+}
+
 func TestHowATurnEndsByAnError(t *testing.T) {
 	failed := func(code, detail string) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: detail}
@@ -31,6 +40,7 @@ func TestHowATurnEndsByAnError(t *testing.T) {
 		{fmt.Errorf("ask: %w", &model.Error{Class: model.Timeout, Err: context.DeadlineExceeded}), failed("timeout", "ask: timeout")},
 		{hook, failed(backend.CodePlugin, "plugin p in StepEnd: context canceled")},
 		{&backend.PanicError{Value: "oops"}, failed(backend.CodePanic, "panic: oops")},
+		{fmt.Errorf("ask: %w", rejected{}), event.Termination{Type: event.Blocked, Code: "no"}},
 		{errors.New("disk full"), failed(backend.CodeInternal, "disk full")},
 	} {
 		if diff := cmp.Diff(tt.want, backend.TerminationOf(tt.err)); diff != "" {

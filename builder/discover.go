@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -44,27 +45,75 @@ func (b *AgentRuntimeBuilder) BuildAndDiscover(ctx context.Context) (*runtime.Ag
 // keeps what goes wrong until it is called again. A source that fails has no
 // agents.
 func (b *AgentRuntimeBuilder) Discover(ctx context.Context) {
-	names := b.set.Sources.IDs()
+	b.discovery = nil
+	for _, err := range b.LearnAgents(ctx) {
+		b.discovery = append(b.discovery, err)
+	}
+}
+
+// LearnAgents asks all remote sources for their agents, at the same time, and
+// returns what went wrong. A source that fails counts as not asked yet: what
+// refers to its agents is no mistake, and Rediscover asks it again.
+func (b *AgentRuntimeBuilder) LearnAgents(ctx context.Context) []*DiscoveryError {
+	asked, errs := askSources(ctx, b.set)
+	for _, source := range asked {
+		b.set.Sources.Put(source.Spec.Name, source)
+	}
+	return errs
+}
+
+// Rediscover asks all remote sources of a runtime again, and publishes a revision
+// with what they answer, if that is something new. A source that fails keeps the
+// agents that it had. It returns what went wrong, joined; the errors of sources
+// are of type *DiscoveryError.
+func Rediscover(ctx context.Context, rt *runtime.AgentRuntime) error {
+	set := rt.Revision().Set()
+	asked, failed := askSources(ctx, set)
+	errs := make([]error, 0, len(failed))
+	for _, err := range failed {
+		errs = append(errs, err)
+	}
+	asked = slices.DeleteFunc(asked, func(s *registry.Source) bool {
+		known, _ := set.Sources.Get(s.Spec.Name)
+		return !s.Discovered || known.Discovered && reflect.DeepEqual(s.Agents, known.Agents)
+	})
+	if len(asked) == 0 {
+		return errors.Join(errs...)
+	}
+	_, err := rt.Publish(ctx, func(draft *registry.Draft) error {
+		for _, source := range asked {
+			if _, ok := draft.Sources.Get(source.Spec.Name); ok {
+				draft.Sources.Put(source.Spec.Name, source)
+			}
+		}
+		return nil
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// askSources asks the remote sources of a set, and returns new ones with what
+// they answered: the old may belong to a revision.
+func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Source, failed []*DiscoveryError) {
+	names := set.Sources.IDs()
 	errs := make([]error, len(names))
-	asked := make([]*registry.Source, len(names)) // new ones: the old may belong to a revision
 	var running sync.WaitGroup
 	for i, name := range names {
-		known, _ := b.set.Sources.Get(name)
-		asked[i] = &registry.Source{Spec: known.Spec, Position: known.Position}
-		factory, ok := b.set.Backends.Get(known.Spec.Kind())
+		known, _ := set.Sources.Get(name)
+		source := &registry.Source{Spec: known.Spec, Position: known.Position}
+		asked = append(asked, source)
+		factory, ok := set.Backends.Get(known.Spec.Kind())
 		if !ok || known.Spec.Validate().HasErrors() {
 			continue // the dry run reports it
 		}
-		running.Go(func() { errs[i] = discover(ctx, factory, asked[i]) })
+		running.Go(func() { errs[i] = discover(ctx, factory, source) })
 	}
 	running.Wait()
-	b.discovery = nil
-	for i, name := range names {
-		b.set.Sources.Put(name, asked[i])
+	for i, source := range asked {
 		if errs[i] != nil {
-			b.discovery = append(b.discovery, &DiscoveryError{Source: name, Path: asked[i].Path(), Err: errs[i]})
+			failed = append(failed, &DiscoveryError{Source: source.Spec.Name, Path: source.Path(), Err: errs[i]})
 		}
 	}
+	return asked, failed
 }
 
 // discover asks one source, and names its agents.

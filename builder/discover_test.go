@@ -231,3 +231,52 @@ func TestAMisconfiguredSourceIsNotAsked(t *testing.T) {
 		t.Errorf("the error shows a secret: %v", err)
 	}
 }
+
+func TestAPeerThatIsDownIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	answers := map[string][]*spec.Agent{}
+	answer := func(name string, agents ...*spec.Agent) {
+		mu.Lock()
+		defer mu.Unlock()
+		answers[name] = agents
+	}
+	b := demo().WithAgentSpec(agent(func(a *spec.Agent) { a.Delegates = []string{"cloud/translator"} })).
+		WithBackend(peers{kind: "a2a", discover: func(_ context.Context, s *spec.RemoteSource) ([]*spec.Agent, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if answers[s.Name] == nil {
+				return nil, errors.New("it is down")
+			}
+			return answers[s.Name], nil
+		}}).
+		WithRemoteAgents(source("cloud")).WithRemoteAgents(source("edge"))
+	answer("edge", remote("translator"))
+	if errs := b.LearnAgents(t.Context()); len(errs) != 1 || errs[0].Source != "cloud" {
+		t.Fatalf("what went wrong: %v", errs)
+	}
+	rt, err := b.Build()
+	if err != nil {
+		t.Fatalf("a peer that is down keeps the runtime from being built: %v", err)
+	}
+	if _, err := rt.Resolve(t.Context(), "cloud/translator", resolve.Options{}); err == nil {
+		t.Error("an agent resolves whose peer was not asked")
+	}
+	if err := builder.Rediscover(t.Context(), rt); !errors.As(err, new(*builder.DiscoveryError)) || rt.Revision().Number() != 1 {
+		t.Errorf("nothing new gives revision %d, %v", rt.Revision().Number(), err)
+	}
+	answer("cloud", remote("translator"))
+	answer("edge")
+	if err := builder.Rediscover(t.Context(), rt); !errors.As(err, new(*builder.DiscoveryError)) {
+		t.Errorf("a peer that is down gives %v", err)
+	}
+	for _, id := range []string{"cloud/translator", "edge/translator"} {
+		if _, err := rt.Resolve(t.Context(), id, resolve.Options{}); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	answer("edge", remote("translator"))
+	if err := builder.Rediscover(t.Context(), rt); err != nil || rt.Revision().Number() != 2 {
+		t.Errorf("the same again gives revision %d, %v", rt.Revision().Number(), err)
+	}
+}

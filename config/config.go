@@ -110,6 +110,8 @@ type File struct {
 	Store spec.Store
 	// Turns says how a process works on them.
 	Turns spec.Turns
+	// Server says how it answers HTTP requests.
+	Server spec.Server
 	// Schedules make turns when they are due.
 	Schedules []spec.Schedule
 	// Partial tells that a file, or a whole registry of one, could not be

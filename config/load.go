@@ -254,7 +254,7 @@ func (m *merger) appendList(key, value *node) {
 }
 
 // byKey are the fields of records that are merged key by key.
-var byKey = []string{"sections", "retention"}
+var byKey = []string{"sections", "retention", "limits", "rate", "a2a"}
 
 // fields merges a record field by field, and some of its fields key by key.
 func (m *merger) fields(key, value *node) {

@@ -178,6 +178,9 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"timeout is", "it must be low or high", "is defined twice", "is the id of a model and",
 		"must be more than", "JSON Schema written as an object",
 		"dsn is", "dsn must be the path", "dsn says", "lease is", "time_zone cannot be", "cron \"", "prompt is empty",
+		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "says that no key is needed",
+		"is no origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
+		"key has", "white space", "is no pattern", "is no scope", "there is a key", "another key", "allow \"", "is neither a day",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true
@@ -186,6 +189,9 @@ func saysTheRecord(d diag.Diagnostic) bool {
 	segments, _ := diag.ParsePath(d.Path)
 	if len(segments) == 3 && segments[0].Key == "agents" && segments[2].Key == "model_id" && d.Code == diag.MissingField {
 		return true // the defaults may name the model
+	}
+	if len(segments) > 0 && segments[0].Key == "server" && d.Code == diag.InvalidID {
+		return true
 	}
 	return d.Code == diag.InvalidEndpoint || d.Code == diag.AgentNotFound || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".session") || d.Code == diag.InvalidID && strings.HasSuffix(d.Path, ".name")
 }

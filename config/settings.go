@@ -25,6 +25,7 @@ type setting struct {
 var settings = []setting{
 	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[spec.Store]()},
 	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[spec.Turns]()},
+	{"server", "How a process answers HTTP requests.", reflect.TypeFor[spec.Server]()},
 }
 
 func settingNamed(name string) *setting {
@@ -47,6 +48,7 @@ const (
 func (d *decoder) settings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Turns = decodeSetting(d, "turns", (*spec.Turns).Validate)
+	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.storePaths()
 }
 
@@ -69,6 +71,12 @@ func (d *decoder) checkStore(s *spec.Store) diag.List {
 		return nil
 	}
 	return s.Validate()
+}
+
+// checkServer checks the server, and that the agent it names is there.
+func (d *decoder) checkServer(s *spec.Server) diag.List {
+	list := s.Validate()
+	return append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
 }
 
 // storePaths fills in the driver and where the files of the store are, and

@@ -108,6 +108,20 @@ func TestWrongSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text, want string
 	}{
+		"a port that is none":     {"version: 1\nserver: {listen: \"127.0.0.1:http\"}\n", `invalid-value 2:18-2:34 server.listen |"127.0.0.1:http"|`},
+		"everybody":               {"version: 1\nserver: {listen: \":8080\", public_url: \"https://x\"}\n", `invalid-value 2:18-2:25 server.listen |":8080"| make a key with "runtime keys new"`},
+		"nobody knows where":      {"version: 1\nserver: {listen: \":8080\", allow_unauthenticated: true}\n", `missing-field 2:1-2:7 server.public_url |server| write public_url: https://`},
+		"a place that is none":    {"version: 1\nserver: {public_url: example.com}\n", `invalid-value 2:22-2:33 server.public_url |example.com| such as https://agents.example.com`},
+		"a key of nothing":        {"version: 1\nserver: {keys: [{id: ci}]}\n", `missing-field 2:17-2:25 server.keys[0] |{id: ci}| make one with "runtime keys new"`},
+		"a key not yet said":      {"version: 1\nserver: {keys: [{id: ci, key: \"${SERVER_KEY}\"}]}\n", `unset-variable 2:31-2:46 server.keys[0].key |"${SERVER_KEY}"| set it`},
+		"a hash not yet said":     {"version: 1\nserver: {keys: [{id: ci, hash: \"${KEY_HASH}\"}]}\n", `unset-variable 2:32-2:45 server.keys[0].hash |"${KEY_HASH}"| set it`},
+		"a hash that is none":     {"version: 1\nserver: {keys: [{id: ci, hash: sha1}]}\n", `invalid-value 2:32-2:36 server.keys[0].hash |sha1|`},
+		"keys of one id":          {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\"}, {id: ci, key: \"0123456789abcdef\"}]}\n", `duplicate-id 2:113-2:115 server.keys[1].id |ci|`},
+		"a day that is none":      {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\", expires: 2026-02-30}]}\n", `invalid-value 2:116-2:126 server.keys[0].expires |2026-02-30|`},
+		"a rate of a text":        {"version: 1\nserver: {rate: {per_second: many}}\n", `invalid-value 2:29-2:33 server.rate.per_second |many|`},
+		"an agent for all":        {"version: 1\nagents: {helper: {model_id: m}}\nserver: {a2a: {default_agent: helpr}}\n", `agent-not-found 3:31-3:36 server.a2a.default_agent |helpr| did you mean "helper"?`},
+		"a certificate alone":     {"version: 1\nserver: {tls: {cert_file: x.pem}}\n", `missing-field 2:10-2:13 server.tls.key_file |tls| `},
+		"a host as a URL":         {"version: 1\nserver: {a2a: {push: {allow_private: [\"http://x\"]}}}\n", `invalid-value 2:39-2:49 server.a2a.push.allow_private[0] |"http://x"|`},
 		"an unknown field":        {"version: 1\nstore: {drivr: sqlite}\n", `unknown-field 2:9-2:14 store.drivr |drivr| did you mean "driver"?`},
 		"an unknown record":       {"version: 1\nturn: {lease: 5s}\n", `unknown-field 2:1-2:5 turn |turn| did you mean "turns"?`},
 		"an unknown driver":       {"version: 1\nstore: {driver: sqlit}\n", `invalid-value 2:17-2:22 store.driver |sqlit| did you mean "sqlite"?`},
@@ -149,6 +163,55 @@ func TestWrongSettings(t *testing.T) {
 				t.Errorf("one cause gives %d diagnostics:\n%s", len(list), shows(list))
 			}
 		})
+	}
+}
+
+// keyHash is the hash of a key.
+var keyHash = "sha256:" + strings.Repeat("0a", 32)
+
+func TestAServerIsMergedFieldByField(t *testing.T) {
+	t.Parallel()
+	f, list := config.Parse([]config.Source{
+		{Name: "base/a", Data: []byte(oneAgent + lines(
+			"server:",
+			"  public_url: https://agents.example.com",
+			"  tls: {cert_file: cert.pem, key_file: ${DIR}/key.pem}",
+			"  keys: [{id: ci, hash: \""+keyHash+"\", agents: [a*], scopes: [], expires: 2026-12-31}]",
+			"  limits: {max_body_bytes: 1024, read_timeout: 5s}",
+			"  rate: {per_second: 0.5}",
+			"  a2a: {default_agent: a, v0_3: true}",
+		))},
+		{Name: "prod/b", Data: []byte("version: 1\n" + lines(
+			"server:",
+			"  listen: 0.0.0.0:443",
+			"  limits: {read_timeout: 10s}",
+			"  a2a: {enabled: false, push: {enabled: false, allow_private: [10.0.0.0/8]}}",
+		))},
+	}, options(map[string]string{"DIR": "secrets"}))
+	if len(list) > 0 {
+		t.Fatal(shows(list))
+	}
+	s := f.Server
+	if key := s.Keys[0]; key.ID != "ci" || key.Agents[0] != "a*" || key.Scopes == nil || key.Expires.End().Format(time.DateOnly) != "2027-01-01" {
+		t.Errorf("%+v", key)
+	}
+	if s.Address() != "0.0.0.0:443" || s.TLS.CertFile != filepath.Join("base", "cert.pem") || s.TLS.KeyFile != filepath.Join("base", "secrets", "key.pem") {
+		t.Errorf("%s %+v", s.Address(), s.TLS)
+	}
+	if s.Limits.BodyLimit() != 1024 || s.Limits.BodyTime() != 10*time.Second || s.Rate.PerSecond != 0.5 {
+		t.Errorf("%+v %+v", s.Limits, s.Rate)
+	}
+	if s.A2A.On() || !s.A2A.V03 || s.A2A.DefaultAgent != "a" || s.A2A.Push.On() {
+		t.Errorf("%+v", s.A2A)
+	}
+}
+
+func TestTheKeysOfAServerAreNeverShown(t *testing.T) {
+	t.Parallel()
+	text := "version: 1\nserver: {keys: [{id: ci, key: s3cret-word-s3cret}], encryption_key: s3cret-key-of-32-bytes}\n"
+	f, list := config.Parse([]config.Source{{Name: "c", Data: []byte(text)}}, options(nil))
+	if shown := shows(list) + string(f.Source("c")) + f.Redact("the key s3cret-word-s3cret is wrong"); strings.Contains(shown, "s3cret") {
+		t.Error(shown)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins/core"
 	"github.com/agentruntime/agentruntime/registry"
@@ -135,12 +136,27 @@ func (c *check) bundles() {
 // sources checks the peers whose agents are discovered.
 func (c *check) sources() {
 	for _, src := range c.set.Sources.All() {
-		path := src.Path()
+		path, kind := src.Path(), src.Spec.Kind()
 		c.failBelow(path, src.Spec.Validate())
-		if _, ok := c.set.Backends.Get(src.Spec.Kind()); !ok {
-			c.fail(&UnsupportedBackendError{Backend: src.Spec.Kind(), Path: path, Known: c.set.Backends.IDs()})
+		factory, known := c.set.Backends.Get(kind)
+		if known {
+			c.sourceOptions(path, kind, factory, src.Spec.Endpoint())
+			continue
 		}
+		if src.Spec.Backend != "" {
+			path = diag.Join(path, "backend")
+		}
+		c.fail(&UnsupportedBackendError{Backend: kind, Path: path, Known: c.set.Backends.IDs()})
 	}
+}
+
+// sourceOptions lets a backend check how a source is reached.
+func (c *check) sourceOptions(path, kind string, factory backend.Factory, endpoint *spec.Endpoint) {
+	var found diag.List
+	if err := guarded("Validate", func() { found = factory.Validate(endpoint) }); err != nil {
+		found = diag.List{diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err)}
+	}
+	c.failBelow(path, found)
 }
 
 // all makes the templates of all agents, on all processors, in the order of

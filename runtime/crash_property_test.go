@@ -215,6 +215,14 @@ func (d *disk) Begin(_ context.Context, s *backend.State) (err error) {
 	return nil
 }
 
+func (d *disk) Keep(_ context.Context, entry *backend.JournalEntry) error {
+	d.Settle(entry, nil)
+	if d.dead {
+		return errDied
+	}
+	return nil
+}
+
 func (d *disk) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	if !d.write() {
 		return

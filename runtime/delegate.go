@@ -19,7 +19,8 @@ import (
 type DelegationError struct {
 	// Agent is the agent that was to be called.
 	Agent string
-	// Chain are the agents whose turns led there, the root first.
+	// Chain are the agents whose turns led there, the root first; those of other
+	// runtimes are not among them.
 	Chain []string
 	// Depth is the limit that was reached; 0 when the agent already is part of
 	// the chain.
@@ -30,6 +31,9 @@ type DelegationError struct {
 func (e *DelegationError) Error() string {
 	chain := strings.Join(e.Chain, " → ")
 	if e.Depth > 0 {
+		if chain == "" {
+			chain = "it was called by another runtime"
+		}
 		return fmt.Sprintf("agent %s was not called: delegates may be nested %d deep (%s)", e.Agent, e.Depth, chain)
 	}
 	return fmt.Sprintf("agent %s was not called: it is waiting for this call itself (%s → %s)", e.Agent, chain, e.Agent)
@@ -63,6 +67,9 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	if err != nil {
 		return nil, err
 	}
+	if child.where != h.runtime.local && req.Keep != nil {
+		child.job.Checkpoint = child.keptBy(req.Keep)
+	}
 	result, err := child.run(ctx)
 	if result == nil {
 		return nil, err
@@ -79,6 +86,20 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 		return out, err
 	}
 	return out, nil
+}
+
+// keptBy returns the checkpoint of a turn that runs elsewhere, which whoever
+// delegated it keeps. One that runs here is not kept in the middle: nobody could
+// tell what its own calls have done since.
+func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(context.Context, *backend.State) error {
+	return func(ctx context.Context, state *backend.State) error {
+		h.complete(state)
+		kept, err := json.Marshal(suspendedDelegate{TurnID: h.turnID, SessionID: h.sessionID, State: state})
+		if err != nil {
+			return fmt.Errorf("keep the state of agent %s: %w", h.agent, err)
+		}
+		return keep(ctx, kept)
+	}
 }
 
 // resumeDelegate makes a request go on with a turn that waited.
@@ -138,6 +159,7 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 // its turn will come from.
 func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
 	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, session: h.session.top()}
+	next.depth = h.depth
 	if h.parent != nil {
 		next.chain = h.parent.chain
 		next.ceiling = slices.Clone(h.parent.ceiling)
@@ -153,7 +175,7 @@ func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
 	if slices.Contains(next.chain, target) {
 		return nil, &DelegationError{Agent: target, Chain: next.chain}
 	}
-	if len(next.chain) > h.runtime.depth {
+	if next.depth+len(next.chain) > h.runtime.depth {
 		return nil, &DelegationError{Agent: target, Chain: next.chain, Depth: h.runtime.depth}
 	}
 	return next, nil

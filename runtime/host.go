@@ -28,6 +28,8 @@ type host struct {
 	agent  string
 	env    *plugins.ExecutionEnv
 	parent *ancestry
+	// depth is how many agents led to the root turn, in other runtimes.
+	depth  int
 	active activeAgent
 	// session is what the turn sees of its session.
 	session *sessionState
@@ -75,6 +77,10 @@ func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.
 	if plan.Local != nil {
 		h.env = plan.Local.Env
 	}
+	h.depth = req.Depth
+	if parent != nil {
+		h.depth = parent.depth
+	}
 	return h
 }
 
@@ -84,10 +90,12 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
 		Session: req.Session, State: state, Indeterminate: req.Indeterminate,
+		Depth: h.depth, MaxDepth: h.runtime.depth,
 	}
 	var above *backend.Meter
 	if h.parent != nil {
 		job.Ceiling, above = h.parent.ceiling, h.parent.meter
+		job.Depth += len(h.parent.chain)
 	}
 	if state == nil {
 		job.Meter = backend.NewMeter(above, plan.Agent.Budgets, backend.Spent{})
@@ -202,6 +210,11 @@ var _ backend.Journaler = journalingHost{}
 func (h journalingHost) Begin(ctx context.Context, state *backend.State) error {
 	h.complete(state)
 	return h.journal.Begin(ctx, state)
+}
+
+// Keep hands on what a call that is under way goes on from.
+func (h journalingHost) Keep(ctx context.Context, entry *backend.JournalEntry) error {
+	return h.journal.Keep(ctx, entry)
 }
 
 // Settle hands on what a call came to, together with what became of the session.

@@ -34,6 +34,17 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	return r.step(ctx, state)
 }
 
+// Keep keeps what a call that is under way goes on from.
+func (r *recorder) Keep(ctx context.Context, entry *backend.JournalEntry) error {
+	if err := r.enter(entry, nil); err != nil {
+		return err
+	}
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	return r.broken()
+}
+
 // Settle keeps what a call came to.
 func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
 	if err := r.enter(entry, result); err != nil {

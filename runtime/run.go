@@ -68,6 +68,8 @@ type Request struct {
 	// Indeterminate says what becomes of a call that was under way when the
 	// process died and must not be repeated; empty means an error for the model.
 	Indeterminate backend.Indeterminate
+	// Depth is how many turns, in other runtimes, led to this one.
+	Depth int
 }
 
 // Prompt returns a request for a turn whose input is one message of the user.
@@ -161,8 +163,10 @@ func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*
 // ancestry is where a delegated turn comes from.
 type ancestry struct {
 	turnID, callID string
-	// chain are the agents above, the root first.
+	// chain are the agents above, the root first, and depth is how many agents
+	// led to the root, in other runtimes.
 	chain   []string
+	depth   int
 	ceiling []plugins.CeilingGate
 	meter   *backend.Meter
 	// session is that of the root turn, which the artifacts of a delegate belong
@@ -190,6 +194,9 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	where, err := r.place(plan, req)
 	if err != nil {
 		return nil, err
+	}
+	if parent == nil && req.Depth > r.depth {
+		return nil, &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
 	}
 	h := r.newHost(plan, req, state, sink, parent)
 	h.where = where

@@ -57,6 +57,9 @@ type ServiceSettings struct {
 	Retention store.Retention
 	// Schedules make turns when they are due.
 	Schedules []Schedule
+	// Webhooks tell receivers outside what happens to turns, by the surface of the
+	// webhook; without any, webhooks are kept but nobody is told.
+	Webhooks map[string]WebhookSender
 	// StateTransform and EventTransform change what callers see of states and
 	// events.
 	StateTransform StateTransform
@@ -90,7 +93,8 @@ const (
 type Service struct {
 	ServiceSettings
 
-	hub *hub
+	hub     *hub
+	courier *courier
 	// running are the turns that this process works on.
 	running struct {
 		sync.Mutex
@@ -132,6 +136,7 @@ func NewService(s ServiceSettings) *Service {
 	v := &Service{ServiceSettings: s}
 	v.ctx, v.cancel = context.WithCancelCause(context.Background())
 	v.hub = newHub(v.ctx, s.Store, v.Logger)
+	v.courier = newCourier(v)
 	v.running.turns = make(map[string]*worker)
 	v.isolated = make(chan struct{}, 1)
 	if s.Dispatcher != nil {
@@ -168,6 +173,7 @@ func (s *Service) Start(ctx context.Context) error {
 	for _, c := range clocks {
 		s.tasks.Go(func() { c.run(s) })
 	}
+	s.courier.start()
 	s.Listen()
 	return nil
 }
@@ -188,7 +194,7 @@ func (s *Service) Listen() {
 
 // Drain stops taking turns, lets the steps under way end, and hands the turns
 // back to whoever works on next. When ctx ends first, steps are cut short and
-// will be run again.
+// will be run again. Webhooks are handed on, too.
 func (s *Service) Drain(ctx context.Context) error {
 	s.draining.Store(true)
 	if !s.started.Load() {
@@ -198,7 +204,7 @@ func (s *Service) Drain(ctx context.Context) error {
 	if err != nil {
 		s.Logger.Warn("the grace time is over; the steps under way are run again", zap.Error(err))
 	}
-	return err
+	return errors.Join(err, s.courier.drain(ctx))
 }
 
 // Close ends everything at once and leaves nothing behind; what was under way

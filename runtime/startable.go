@@ -8,6 +8,9 @@ func (r *AgentRuntime) startable(ctx context.Context, req *Request) error {
 	if err != nil {
 		return err
 	}
+	if req.Depth > r.depth {
+		return &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
+	}
 	_, err = r.place(plan, req)
 	return err
 }

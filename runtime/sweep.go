@@ -51,7 +51,7 @@ func (s *Service) beat(ctx context.Context) {
 	}
 	for _, id := range lost {
 		if w := s.worker(id); w != nil {
-			w.lost()
+			s.tasks.Go(w.lost)
 		}
 	}
 }

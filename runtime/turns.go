@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // BusyPolicy says what becomes of a turn whose session has a live one.
@@ -42,6 +45,13 @@ type CreateTurn struct {
 	// limits and the form of its answer.
 	Params    model.Params
 	Overrides resolve.Overrides
+	// Limits are budgets that the turn is held to besides those of its agent, and
+	// Deadline is when it must have ended: what is left of both when it is made.
+	Limits   *spec.Budgets
+	Deadline time.Time
+	// Depth is how many turns, in other runtimes, led to this one. The error is a
+	// *DelegationError where that is more than delegates may be nested.
+	Depth int
 	// Metadata is a JSON object that the caller keeps with the turn.
 	Metadata json.RawMessage
 	// SnapshotID makes the turn go on from an earlier snapshot of the session,
@@ -94,6 +104,9 @@ type turnRequest struct {
 	Input     int               `json:"input"`
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
+	Depth     int               `json:"depth,omitempty"`
+	// Trace is the trace that the turn was asked for in.
+	Trace http.Header `json:"trace,omitempty"`
 }
 
 // CreateTurn stores a turn and returns at once; a worker, here or elsewhere,
@@ -142,8 +155,14 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if agent == "" {
 		return nil, &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 	}
+	overrides := req.Overrides
 	if s.Runtime != nil {
-		if err := s.Runtime.startable(ctx, &Request{AgentID: agent, Params: req.Params, Overrides: req.Overrides}); err != nil {
+		asked := &Request{AgentID: agent, Params: req.Params, Overrides: overrides, Depth: req.Depth}
+		if overrides.Budgets, err = s.limits(agent, req); err != nil {
+			return nil, err
+		}
+		asked.Overrides = overrides
+		if err := s.Runtime.startable(ctx, asked); err != nil {
 			return nil, err
 		}
 	}
@@ -160,7 +179,9 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if err != nil {
 		return nil, &InvalidError{"input", err.Error()}
 	}
-	request, err := json.Marshal(turnRequest{Input: len(input), Params: req.Params, Overrides: req.Overrides})
+	trace := make(http.Header)
+	telemetry.Inject(ctx, trace)
+	request, err := json.Marshal(turnRequest{Input: len(input), Params: req.Params, Overrides: overrides, Depth: req.Depth, Trace: trace})
 	if err != nil {
 		return nil, &InvalidError{"overrides", err.Error()}
 	}
@@ -175,9 +196,33 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}}, nil
 }
 
+// limits returns the budgets of a turn: those asked for, or else the agent's,
+// within the limits and the deadline of the request.
+func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error) {
+	budgets := req.Overrides.Budgets
+	if req.Limits == nil && req.Deadline.IsZero() {
+		return budgets, nil
+	}
+	if agent, ok := s.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
+		budgets = agent.Budgets
+	}
+	budgets = budgets.Within(req.Limits)
+	if req.Deadline.IsZero() {
+		return budgets, nil
+	}
+	left := req.Deadline.Sub(s.now())
+	if left <= 0 {
+		return nil, &InvalidError{"deadline", "it is over"}
+	}
+	return budgets.Within(&spec.Budgets{MaxDuration: new(spec.Duration(left))}), nil
+}
+
 func checkTurn(req *CreateTurn) error {
 	if len(req.Input) == 0 {
 		return ErrNoInput
+	}
+	if req.Depth < 0 {
+		return &InvalidError{"depth", "it is less than 0"}
 	}
 	switch req.OnBusy {
 	case "", QueueBehind, RejectBusy, Interrupt:
@@ -233,10 +278,12 @@ type TurnList struct {
 	Turns []*StoredTurn
 	// Next is where the next page begins; empty when there is none.
 	Next string
+	// Total is how many turns there are on all pages, if the query asks for it.
+	Total int
 }
 
-// ListTurns returns a page of the caller's turns, the newest first. The scope of
-// the query is set by the caller.
+// ListTurns returns a page of the caller's turns, the newest first unless the
+// query says otherwise. The scope of the query is set by the caller.
 func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
 	var err error
 	if q.Scope, err = caller.scope(); err != nil {
@@ -246,7 +293,7 @@ func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuer
 	if err != nil {
 		return nil, err
 	}
-	list := &TurnList{Turns: make([]*StoredTurn, len(page.Turns)), Next: page.Next}
+	list := &TurnList{Turns: make([]*StoredTurn, len(page.Turns)), Next: page.Next, Total: page.Total}
 	for i, t := range page.Turns {
 		list.Turns[i] = s.view(t)
 	}
@@ -274,12 +321,15 @@ func (s *Service) end(ctx context.Context, caller Caller, id string, why event.T
 	if err != nil {
 		return nil, err
 	}
+	elsewhere := s.elsewhere(ctx, scope, id)
 	t, err := s.Store.EndTurn(ctx, &store.EndTurn{Scope: scope, TurnID: id, Status: status, Result: result, Event: last, Now: now})
 	if err != nil {
 		return nil, named(err, "turn", id)
 	}
 	if w := s.worker(id); w != nil {
-		w.lost()
+		w.stop(errEnded)
+	} else {
+		s.abort(id, elsewhere)
 	}
 	s.hub.look(id)
 	s.ring(id)

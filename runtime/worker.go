@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/cenkalti/backoff/v4"
 	"go.uber.org/zap"
@@ -24,6 +26,8 @@ type worker struct {
 	turn    *store.Turn
 	claimed *store.Claimed
 	log     *recorder
+	// trace is the trace that the turn was asked for in.
+	trace http.Header
 	// stop ends the context that the turn runs under.
 	stop context.CancelCauseFunc
 	// checking keeps check from asking the store more than once at a time, and
@@ -37,11 +41,12 @@ type worker struct {
 const checkInterval = time.Second / 2
 
 var (
-	// errLost ends the work on a turn that belongs to somebody else now, or has
-	// ended.
-	errLost = errors.New("the turn does not belong to this worker any more")
+	// errEnded ends the work on a turn that was ended from outside.
+	errEnded = errors.New("the turn was ended")
+	// errLost ends the work on a turn that belongs to somebody else now.
+	errLost = fmt.Errorf("the turn does not belong to this worker any more: %w", backend.ErrReleased)
 	// errHandBack ends the work on a turn that somebody else goes on with.
-	errHandBack = errors.New("the worker is stopped; somebody else goes on with the turn")
+	errHandBack = fmt.Errorf("the worker is stopped: %w", backend.ErrReleased)
 )
 
 // work claims a turn and works on it until it has ended, waits for a person, or
@@ -61,8 +66,10 @@ func (s *Service) work(ctx context.Context, turnID string) {
 		}
 		return
 	}
-	ctx, stop := context.WithCancelCause(ctx)
+	stopped := ctx
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
+	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
 	w := &worker{service: s, turn: &claimed.Turn, claimed: claimed, stop: stop}
 	w.log = newRecorder(ctx, s, w.turn, w.lost)
 	s.running.Lock()
@@ -102,8 +109,19 @@ func (s *Service) claim(ctx context.Context, turnID string) (*store.Claimed, err
 	return claimed, err
 }
 
-// lost stops the work on a turn that belongs to somebody else now.
-func (w *worker) lost() { w.stop(errLost) }
+// lost stops the work on a turn that was ended, or belongs to somebody else now:
+// what runs elsewhere for the turn ends in the first case, and goes on in the
+// other.
+func (w *worker) lost() {
+	ctx, cancel := context.WithTimeout(w.service.ctx, checkInterval)
+	defer cancel()
+	t, err := w.service.Store.Turn(ctx, store.Everything, w.turn.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !t.Status.Live() {
+		w.stop(errEnded)
+		return
+	}
+	w.stop(errLost)
+}
 
 // check stops the work if the turn was ended, or taken over.
 func (w *worker) check() {
@@ -118,8 +136,12 @@ func (w *worker) check() {
 	w.service.tasks.Go(func() {
 		defer w.checking.Unlock()
 		t, err := w.service.Store.Turn(w.service.ctx, store.Everything, w.turn.ID)
-		if err == nil && (t.Fence != w.turn.Fence || t.Status != store.Running) {
-			w.lost()
+		switch {
+		case err != nil:
+		case !t.Status.Live():
+			w.stop(errEnded)
+		case t.Fence != w.turn.Fence || t.Status != store.Running:
+			w.stop(errLost)
 		}
 	})
 }
@@ -160,11 +182,11 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	h.job.Answered = true
 	w.log.keep = h.session
-	ctx, span := h.observe(ctx)
+	ctx, span := h.observe(telemetry.Extract(ctx, w.trace))
 	begun := time.Now()
 	res, err := h.execute(ctx)
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errLost) || w.log.broken() != nil:
+	case errors.Is(cause, errLost), errors.Is(cause, errEnded), w.log.broken() != nil:
 		observed(span, h.result(orEmpty(res)), cause)
 		return w.log.broken()
 	case yielded(res, err):
@@ -206,7 +228,7 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
 		return err
-	case errors.Is(cause, errLost):
+	case errors.Is(cause, errLost), errors.Is(cause, errEnded):
 		return w.log.broken()
 	default:
 		return w.log.end(ctx, ending{yield: true})
@@ -232,12 +254,13 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.trace = asked.Trace
 	if asked.Input > len(own) {
 		return nil, fmt.Errorf("the turn has %d messages, but an input of %d", len(own), asked.Input)
 	}
 	req := &Request{
 		AgentID: w.turn.AgentID, TurnID: w.turn.ID, SessionID: w.turn.SessionID, Input: own[:asked.Input],
-		Params: asked.Params, Overrides: asked.Overrides, Checkpoint: w.checkpoint,
+		Params: asked.Params, Overrides: asked.Overrides, Depth: asked.Depth, Checkpoint: w.checkpoint,
 		Journal: w.log, Indeterminate: s.Indeterminate,
 		SnapshotID: w.turn.SnapshotID, ParentSnapshotID: w.turn.ParentSnapshotID,
 	}

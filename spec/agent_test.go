@@ -97,11 +97,11 @@ func TestAWholeAgentHasEverything(t *testing.T) {
 	}
 }
 
-// missing returns the first field that is not set. Of a stop condition and an
-// effort only some can be.
+// missing returns the first field that is not set. Of a stop condition, an effort
+// and a credential only some can be.
 func missing(v reflect.Value, path string) string {
 	switch v.Type() {
-	case reflect.TypeFor[spec.StopCondition](), reflect.TypeFor[spec.Effort]():
+	case reflect.TypeFor[spec.StopCondition](), reflect.TypeFor[spec.Effort](), reflect.TypeFor[spec.Auth]():
 		return ""
 	}
 	switch v.Kind() {
@@ -150,7 +150,7 @@ func TestAgentsSurviveJSON(t *testing.T) {
 	if diff := cmp.Diff(want, &again); diff != "" {
 		t.Errorf("round trip (-want +got):\n%s", diff)
 	}
-	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: the token is the placeholder that stands for a hidden one")
+	expect(t, again.Validate(), "invalid-endpoint endpoint.auth.token: token is the placeholder that stands for a hidden one")
 }
 
 // A copy shares no memory that anybody would write to.

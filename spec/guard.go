@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -34,6 +35,29 @@ type Budgets struct {
 	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
 	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" max:"1000000" doc:"Calls of a model, retries not counted."`
 	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" max:"1000000" doc:"Tool calls that are executed."`
+}
+
+// Within returns the budgets that are held where both apply: of each the smaller.
+// Nil stands for no limits.
+func (b *Budgets) Within(limits *Budgets) *Budgets {
+	if b == nil || limits == nil {
+		return cmp.Or(b, limits).clone()
+	}
+	c := b.clone()
+	c.MaxTokens = smaller(c.MaxTokens, limits.MaxTokens)
+	c.MaxCost = smaller(c.MaxCost, limits.MaxCost)
+	c.MaxDuration = smaller(c.MaxDuration, limits.MaxDuration)
+	c.MaxModelCalls = smaller(c.MaxModelCalls, limits.MaxModelCalls)
+	c.MaxToolCalls = smaller(c.MaxToolCalls, limits.MaxToolCalls)
+	return c
+}
+
+// smaller returns the smaller of two limits, of which nil is none.
+func smaller[T cmp.Ordered](a, b *T) *T {
+	if a == nil || b != nil && *b < *a {
+		return copied(b)
+	}
+	return a
 }
 
 func (b *Budgets) clone() *Budgets {

@@ -71,16 +71,33 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("interaction %s of turn %s has another answer already", e.ID, e.TurnID)
 }
 
-// FencedError says that a turn does not belong to the worker any more: it was
-// taken over, or has ended.
+// FencedError says that a turn, or a webhook of it, does not belong to the worker
+// any more: it was taken over, or has ended.
 type FencedError struct {
 	TurnID string
-	Fence  int64
+	// WebhookID is that of the webhook; empty when it is the turn that was lost.
+	WebhookID string
+	Fence     int64
 }
 
-// Error names the turn.
+// Error names what was lost.
 func (e *FencedError) Error() string {
+	if e.WebhookID != "" {
+		return fmt.Sprintf("webhook %s of turn %s does not belong to this worker any more (fence %d)", e.WebhookID, e.TurnID, e.Fence)
+	}
 	return fmt.Sprintf("turn %s does not belong to this worker any more (fence %d)", e.TurnID, e.Fence)
+}
+
+// LimitError says that a turn has as many webhooks as it may have.
+type LimitError struct {
+	TurnID string
+	// Limit is how many those are.
+	Limit int
+}
+
+// Error names the turn and the limit.
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("turn %s has %d webhooks already, which is the limit", e.TurnID, e.Limit)
 }
 
 // LockedError says that another process uses the store, which belongs to one

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/base64"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -66,4 +67,19 @@ func (p Page) Cursor() (*Cursor, error) {
 		return nil, ErrCursor
 	}
 	return &Cursor{Time: time.UnixMicro(micros).UTC(), ID: id}, nil
+}
+
+// Place reads where the page of a list begins that is ordered by a number, the
+// greatest first: behind which number, math.MaxInt64 at the beginning. The
+// cursors of such a list have the number as their ID. The error is ErrCursor.
+func (p Page) Place() (int64, error) {
+	c, err := p.Cursor()
+	if err != nil || c == nil {
+		return math.MaxInt64, err
+	}
+	n, err := strconv.ParseInt(c.ID, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, ErrCursor
+	}
+	return n, nil
 }

@@ -43,6 +43,7 @@ type Store interface {
 	Sessions
 	Turns
 	Work
+	Webhooks
 
 	// Snapshot returns a snapshot, and Snapshots those of a session, the newest
 	// first. The error is ErrNotFound for one that the scope does not see.
@@ -107,7 +108,8 @@ type Turns interface {
 	// Turn returns a turn. The error is ErrNotFound for one that the scope does
 	// not see.
 	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
-	// Turns returns a page of turns, the newest first.
+	// Turns returns a page of turns, the newest first unless the query says
+	// otherwise.
 	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)
 	// UpdateTurn changes what the patch names.
 	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
@@ -144,6 +146,9 @@ type Work interface {
 	// returns when that is durable. Commits of several turns may share a
 	// transaction.
 	Commit(ctx context.Context, c *Commit) error
+	// State returns the state that was committed last to a turn; nil when there is
+	// none, because nothing was committed, the turn has ended, or is not known.
+	State(ctx context.Context, turnID string) ([]byte, error)
 	// Reap makes the turns pending whose leases have ended, counts a strike
 	// against each, and queues what is due and has room. A store whose queue is
 	// not in its own process also queues what was admitted long ago and nobody

@@ -57,6 +57,8 @@ type Turn struct {
 	// NotBefore is when the turn is due; zero is at once. StartedAt is zero
 	// before its first claim, FinishedAt while it is live.
 	CreatedAt, UpdatedAt, NotBefore, StartedAt, FinishedAt time.Time
+	// ChangedAt is when Status changed last; at first it is CreatedAt.
+	ChangedAt time.Time
 
 	// Worker owns the turn while it runs, until LeaseUntil. HeartbeatAt is when
 	// it gave a sign of life last.
@@ -99,7 +101,18 @@ type TurnQuery struct {
 	SessionID string
 	AgentID   string
 	Statuses  []Status
-	Page      Page
+	// ChangedAfter leaves out the turns whose state changed last before it; zero
+	// leaves out none.
+	ChangedAfter time.Time
+	// ByChange orders the turns by when their state changed last, the latest
+	// first, instead of by when they were made. The cursors of the two orders
+	// differ. A turn that changes while one goes through the pages moves to the
+	// front: it may be missed behind a cursor.
+	ByChange bool
+	// Count asks for the Total of the page. It takes a look at every turn that
+	// matches.
+	Count bool
+	Page  Page
 }
 
 // TurnPage is a page of turns.
@@ -107,6 +120,8 @@ type TurnPage struct {
 	Turns []*Turn
 	// Next is where the next page begins; empty when there is none.
 	Next string
+	// Total is how many turns match on all pages, if the query asks for it.
+	Total int
 }
 
 // EndTurn ends a turn from outside.

@@ -33,9 +33,13 @@ type DelegateRequest struct {
 	Prompt  string
 	// CallID is the tool call that asks.
 	CallID string
-	// Resumed continues a turn that waited; its State is the one that
-	// DelegateResult carried.
+	// Resumed continues a turn that waited, or was under way when the process
+	// died; its State is the one that DelegateResult carried, or Keep was given.
 	Resumed *Resumed
+	// Keep keeps what the turn needs to go on when the process dies before it has
+	// ended. The runtime sets it, and calls it for turns that run elsewhere; nil
+	// when nothing is kept.
+	Keep func(ctx context.Context, state json.RawMessage) error
 }
 
 // DelegateResult is what a delegate's turn came to.

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -90,8 +91,17 @@ type note struct {
 	delegated *tools.DelegateResult
 	// handOff asks for another agent; the answer says why it cannot be.
 	handOff *handOffRequest
+	// keep has it kept what the call goes on from.
+	keep *keepRequest
 	// session tells that the call changed something in the session.
 	session bool
+}
+
+// keepRequest is a call's wish that something is kept.
+type keepRequest struct {
+	ctx    context.Context //nolint:containedctx // that of the delegate which asks
+	state  json.RawMessage
+	answer chan error
 }
 
 // handOffRequest is a tool's wish that another agent takes over.
@@ -160,6 +170,8 @@ func (b *batch) wait() {
 		switch {
 		case n.session:
 			b.host.FlushSession()
+		case n.keep != nil:
+			n.keep.answer <- b.keep(c, n.keep)
 		case n.delegated != nil:
 			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:

@@ -48,6 +48,9 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)() // a tool may have handed in another context
 	req.CallID = h.call.ID
+	if h.batch.journaled() {
+		req.Keep = h.keep
+	}
 	h.activity(&delegation{Agent: req.AgentID, State: "running"})
 	result, err := h.batch.host.Delegate(ctx, req)
 	if err != nil {
@@ -57,6 +60,18 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	h.activity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
 	h.batch.tell(note{index: h.index, delegated: result})
 	return result, nil
+}
+
+// keep has it kept what the call goes on from when the process dies.
+func (h *callHost) keep(ctx context.Context, state json.RawMessage) error {
+	asked := &keepRequest{ctx: ctx, state: state, answer: make(chan error, 1)}
+	h.batch.tell(note{index: h.index, keep: asked})
+	select {
+	case err := <-asked.answer:
+		return err
+	case <-h.batch.over:
+		return errCallOver
+	}
 }
 
 // UpdateCustom changes the application's state of the session, as long as the

@@ -12,7 +12,8 @@ import (
 
 // takeUpCalls prepares the calls of a state to go on. Those that were under way
 // when the process died are executed again, with the same key, unless their
-// effect forbids it: nobody can tell whether such a call has taken effect.
+// effect forbids it: nobody can tell whether such a call has taken effect. One
+// that left where it goes on from does so.
 func (t *turn) takeUpCalls() {
 	for i := range t.calls {
 		c := &t.calls[i]
@@ -28,6 +29,8 @@ func (t *turn) takeUpCalls() {
 		}
 		c.inDoubt = c.journal >= 0 && t.journal[c.journal].Outcome == ""
 		switch {
+		case c.inDoubt && c.entry != nil && len(t.journal[c.journal].Resume) > 0:
+			c.resumed = &tools.Resumed{State: t.journal[c.journal].Resume}
 		case c.inDoubt && !repeatable(t.journal[c.journal].Effect):
 			t.leaveOpen(c)
 		case c.entry == nil:

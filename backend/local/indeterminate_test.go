@@ -21,7 +21,9 @@ type ledger struct {
 	// begun are the states of Begin, and settled what Settle was told.
 	begun   []*backend.State
 	settled []settled
-	// refuses is what Begin returns.
+	// kept is what Keep was told.
+	kept []backend.JournalEntry
+	// refuses is what Begin and Keep return.
 	refuses error
 }
 
@@ -32,6 +34,11 @@ type settled struct {
 
 func (l *ledger) Begin(_ context.Context, s *backend.State) error {
 	l.begun = append(l.begun, through(l.t, s))
+	return l.refuses
+}
+
+func (l *ledger) Keep(_ context.Context, entry *backend.JournalEntry) error {
+	l.kept = append(l.kept, *entry)
 	return l.refuses
 }
 

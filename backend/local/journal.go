@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -46,10 +47,14 @@ func (b *batch) enter(c *call) error {
 		}
 		b.stats.ToolCalls++
 	}
+	var resume json.RawMessage
+	if c.inDoubt {
+		resume = b.journal[c.journal].Resume // it was not lost with the process, and must not be now
+	}
 	c.begun, c.inDoubt, c.left = time.Now(), false, nil
 	entry := backend.JournalEntry{
 		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
-		IdempotencyKey: key, Began: c.begun,
+		IdempotencyKey: key, Began: c.begun, Resume: resume,
 	}
 	if c.journal < 0 {
 		c.journal = len(b.journal)
@@ -57,6 +62,27 @@ func (b *batch) enter(c *call) error {
 	}
 	b.journal[c.journal] = entry
 	return nil
+}
+
+// journaled reports whether somebody keeps the journal.
+func (t *turn) journaled() bool {
+	_, ok := t.host.(backend.Journaler)
+	return ok
+}
+
+// keep has it kept what a call that is under way goes on from.
+func (b *batch) keep(c *call, asked *keepRequest) error {
+	if c.settled || !c.executed {
+		return errCallOver
+	}
+	j, ok := b.host.(backend.Journaler)
+	if !ok {
+		return nil
+	}
+	entry := &b.journal[c.journal]
+	entry.Resume = asked.state
+	kept := *entry
+	return j.Keep(asked.ctx, &kept)
 }
 
 // key returns what tells a call from all others.
@@ -67,7 +93,7 @@ func (t *turn) key(c *call) string {
 // record notes the outcome of a call, and tells whoever keeps the journal.
 func (t *turn) record(c *call, outcome event.CallOutcome) {
 	entry := &t.journal[c.journal]
-	entry.Outcome = outcome
+	entry.Outcome, entry.Resume = outcome, nil
 	if !c.begun.IsZero() {
 		entry.Duration = time.Since(c.begun)
 	}

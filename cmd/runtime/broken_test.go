@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
 )
 
 // broken is the program's components, and some that do what none should.
@@ -20,7 +21,7 @@ func broken() components {
 	c.kinds.Providers = append(c.kinds.Providers, spec.NewKind("faulty", "Misbehaves.", newFaultyModel))
 	c.kinds.Tools = append(c.kinds.Tools, spec.NewKind("faulty", "Misbehaves.", newFaultyTool))
 	c.kinds.Plugins = append(c.kinds.Plugins, spec.NewKind("faulty", "Misbehaves.", newFaultyPlugin))
-	c.backends = append(c.backends, fakeBackend{})
+	c.backends = append(c.backends, func(*zap.Logger) backend.Factory { return fakeBackend{} })
 	return c
 }
 

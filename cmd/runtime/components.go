@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
+	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
@@ -38,10 +39,12 @@ type components struct {
 	kinds config.Kinds
 	// plugins are those that agents may name without declaring them.
 	plugins []availablePlugin
-	// backends reach the agents that run elsewhere.
-	backends []backend.Factory
+	// backends make what reaches the agents that run elsewhere.
+	backends []func(*zap.Logger) backend.Factory
 	// stores keep sessions and turns.
 	stores []storeDriver
+	// surfaces are the protocols that the HTTP server speaks.
+	surfaces []surface
 }
 
 // availablePlugin is a plugin that comes with the program, and its id.
@@ -60,6 +63,9 @@ func shipped() components {
 		},
 		plugins: []availablePlugin{
 			{"permission", permission.New()},
+		},
+		backends: []func(*zap.Logger) backend.Factory{
+			func(logger *zap.Logger) backend.Factory { return a2abackend.NewFactory(a2abackend.Settings{Logger: logger}) },
 		},
 		stores: []storeDriver{
 			{name: spec.StoreSQLite, migrate: sqlite.Migrate, open: openSQLite, look: readSQLite},
@@ -80,13 +86,13 @@ func (c *components) known() config.Kinds {
 }
 
 // builder returns a builder that knows all components.
-func (c *components) builder() *builder.AgentRuntimeBuilder {
-	b := builder.New()
+func (c *components) builder(logger *zap.Logger) *builder.AgentRuntimeBuilder {
+	b := builder.New().WithLogger(logger)
 	for _, p := range c.plugins {
 		b.WithAvailablePlugin(p.id, p.plugin)
 	}
-	for _, f := range c.backends {
-		b.WithBackend(f)
+	for _, newBackend := range c.backends {
+		b.WithBackend(newBackend(logger))
 	}
 	return b
 }

@@ -31,7 +31,7 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{names: files, file: file, found: found, builder: p.builder().WithLogger(logger).WithConfig(file)}, nil
+	return &loaded{names: files, file: file, found: found, builder: p.builder(logger).WithConfig(file)}, nil
 }
 
 // close closes what the components hold open. What goes wrong then is of no
@@ -55,9 +55,16 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 	return rev, l.file.Complete(l.found, found), nil
 }
 
-// build returns the runtime of a configuration, or shows why there is none.
+// build returns the runtime of a configuration, or shows why there is none. A
+// peer that does not say which agents it has is a warning: what does not need
+// them works all the same.
 func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, error) {
 	l.builder.LearnTools(ctx)
+	asking, cancel := context.WithTimeout(ctx, discoveryTime)
+	for _, e := range l.builder.LearnAgents(asking) {
+		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))
+	}
+	cancel()
 	_, list, err := l.check(ctx)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 
 			"serving":  serving,
 			"ends":     ends,
+			"get":      get,
 			"until":    until,
 			"keep":     keep,
 			"database": database(t),

@@ -68,7 +68,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	if err != nil {
 		return err
 	}
-	seen, err := observe(ctx, logger, l.file.Redact)
+	seen, err := observe(ctx, logger, l.file.Redact, false)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}

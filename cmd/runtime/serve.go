@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -17,32 +19,35 @@ import (
 )
 
 func newServe(p *program) *cobra.Command {
-	verbose := false
+	verbose, listen := false, ""
 	cmd := &cobra.Command{
 		Use:   "serve FILE…",
-		Short: "Work on the turns that are in the store",
+		Short: "Work on the turns that are in the store, and answer HTTP",
 		Long: `serve proves that every agent resolves, makes the store ready, takes over what
-dead workers left, and then works on the turns in the store and makes those that
-schedules ask for. It says when it is ready, on standard error.
+dead workers left, and then works on the turns in the store, makes those that
+schedules ask for, and answers HTTP requests. It says when it is ready, on
+standard error.
 
-SIGTERM or SIGINT ends it: it takes no more turns, lets the steps under way end,
-and hands the turns to whoever works on next. After the grace time of the
-configuration (turns.grace) steps are cut short and run again later. A second
-signal ends the process at once.
+SIGTERM or SIGINT ends it: it takes no more requests and turns, lets the steps
+under way end, and hands the turns to whoever works on next. After the grace time
+of the configuration (turns.grace) steps are cut short and run again later. Then
+open responses have five seconds to end. A second signal ends the process at
+once.
 
-Exit codes: 0 after a clean end, 1 the configuration is invalid, the store
-cannot be used or the grace time was over, 2 usage or a file that cannot be
-read.`,
+Exit codes: 0 after a clean end, 1 the configuration is invalid, the store or the
+address cannot be used, or something had to be cut short, 2 usage or a file that
+cannot be read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return serve(cmd.Context(), p, files, verbose)
+			return serve(cmd.Context(), p, files, listen, verbose)
 		},
 	}
+	cmd.Flags().StringVar(&listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	return cmd
 }
 
-func serve(ctx context.Context, p *program, files []string, verbose bool) error {
+func serve(ctx context.Context, p *program, files []string, listen string, verbose bool) error {
 	log := &logOutput{out: p.err}
 	logger := newLogger(log, verbose)
 	l, err := p.load(files, true, logger)
@@ -51,14 +56,15 @@ func serve(ctx context.Context, p *program, files []string, verbose bool) error 
 	}
 	defer l.close()
 	log.redact = l.file.Redact
-	seen, err := observe(ctx, logger, l.file.Redact)
+	l.file.Server.Listen = cmp.Or(listen, l.file.Server.Listen)
+	seen, err := observe(ctx, logger, l.file.Redact, l.file.Server.Address() != spec.ListenNone)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	rt, err := l.build(ctx, p)
 	if err == nil {
-		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, rt, logger))
+		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, rt, seen, logger))
 		_ = rt.Close() // of what was published since, too
 	}
 	if lost := seen.shutdown(ctx); lost != nil {
@@ -67,9 +73,9 @@ func serve(ctx context.Context, p *program, files []string, verbose bool) error 
 	return err
 }
 
-// serveUntil works on turns until ctx ends.
-func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, logger *zap.Logger) error {
-	s, err := p.start(ctx, l, rt, logger)
+// serveUntil works on turns and answers requests until ctx ends.
+func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, seen *observed, logger *zap.Logger) error {
+	w, err := p.start(ctx, l, rt, seen, logger)
 	if err != nil {
 		return err
 	}
@@ -77,21 +83,32 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRu
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
 	}
-	fmt.Fprintf(p.err, "runtime: ready: %s, store %s, worker %s\n", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), s.service.Worker)
-	<-ctx.Done()
-	return s.end(ctx)
+	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), w.service.Worker)
+	if w.http != nil {
+		ready += ", listening on " + w.http.LocalURL()
+	}
+	fmt.Fprintf(p.err, "runtime: ready: %s\n", ready)
+	if w.http == nil {
+		<-ctx.Done()
+	} else {
+		err = w.http.Serve(ctx)
+	}
+	return errors.Join(err, w.end(ctx))
 }
 
-// server is a service at work, with what it stands on.
-type server struct {
+// work is a service at work, with what it stands on.
+type work struct {
 	service *runtime.Service
 	store   store.Store
-	grace   time.Duration
+	// http answers requests; nil answers none.
+	http  *server.Server
+	grace time.Duration
 }
 
-// start makes the store ready and begins to work on what is in it. What is
-// already there when it returns an error is closed again.
-func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, logger *zap.Logger) (*server, error) {
+// start makes the store ready, opens the address for requests and begins to work
+// on what is in the store. What is already there when it returns an error is
+// closed again.
+func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, seen *observed, logger *zap.Logger) (*work, error) {
 	e, err := p.driver(l).open(ctx, l.settings(logger))
 	if err != nil {
 		return nil, err
@@ -103,25 +120,38 @@ func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime
 	settings := serviceSettings(l.file)
 	settings.Runtime, settings.Logger = rt, logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = e.store, queue, e.bell
-	s := &server{service: runtime.NewService(settings), store: e.store, grace: l.file.Turns.GraceTime()}
-	if err := s.service.Start(ctx); err != nil {
-		s.service.Close()
-		return nil, errors.Join(err, e.store.Close())
+	w := &work{service: runtime.NewService(settings), store: e.store, grace: l.file.Turns.GraceTime()}
+	if err = p.open(ctx, l, w, seen, logger); err == nil {
+		err = w.service.Start(ctx)
 	}
-	return s, nil
+	if err != nil {
+		return nil, errors.Join(err, w.end(ctx))
+	}
+	return w, nil
 }
 
-// end hands back the turns under way within the grace time, and closes
-// everything. The error says that something did not end as it should.
-func (s *server) end(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.grace)
+// responseGrace is how long open responses may hold up the end of the program,
+// once the steps under way have ended.
+const responseGrace = 5 * time.Second
+
+// end hands back the turns under way within the grace time, ends the responses
+// that show them, and closes everything. The error says that something did not
+// end as it should.
+func (w *work) end(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	steps, cancel := context.WithTimeout(ctx, w.grace)
 	defer cancel()
-	err := s.service.Drain(ctx)
+	err := w.service.Drain(steps)
 	if err != nil {
-		err = fmt.Errorf("the grace time of %s is over; the steps under way are run again", s.grace)
+		err = fmt.Errorf("the grace time of %s is over; the steps under way are run again", w.grace)
 	}
-	s.service.Close()
-	return errors.Join(err, s.store.Close())
+	if w.http != nil {
+		responses, cancel := context.WithTimeout(ctx, responseGrace)
+		defer cancel()
+		err = errors.Join(err, w.http.Shutdown(responses))
+	}
+	w.service.Close()
+	return errors.Join(err, w.store.Close())
 }
 
 // serviceSettings returns what a configuration says about turns and schedules.

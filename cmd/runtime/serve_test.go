@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -105,25 +107,32 @@ func newDaemons(env *testscript.Env) *daemons {
 	return d
 }
 
-// serving starts a server and waits until it is ready: "serving NAME ARG…".
+// serving starts a server and waits until it is ready: "serving NAME ARG…". It
+// answers no requests unless the arguments say where it listens; what it listens
+// at is in the variable URL then.
 func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serving NAME ARG…")
 	}
 	d, _ := ts.Value(daemonsKey{}).(*daemons)
+	if !slices.Contains(args, "--listen") {
+		args = append(args, "--listen", "none")
+	}
 	one := &daemon{cmd: exec.Command("runtime", append([]string{"serve"}, args[1:]...)...), ended: make(chan struct{})}
 	one.cmd.Dir = ts.MkAbs(".")
-	one.cmd.Env = append(d.env.Vars, "DATABASE_URL="+ts.Getenv("DATABASE_URL"))
+	one.cmd.Env = append(d.env.Vars, "DATABASE_URL="+ts.Getenv("DATABASE_URL"), "SERVER_KEY="+ts.Getenv("SERVER_KEY"))
 	said, err := one.cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(one.cmd.Start())
 	d.mu.Lock()
 	d.running[args[0]] = one
 	d.mu.Unlock()
-	ready := make(chan struct{})
+	ready := make(chan string, 1)
 	go one.wait(said, ready)
 	select {
-	case <-ready:
+	case line := <-ready:
+		_, url, _ := strings.Cut(line, ", listening on ")
+		ts.Setenv("URL", url)
 	case <-one.ended:
 		ts.Fatalf("the server ended (%v):\n%s", one.err, one.said.String())
 	case <-time.After(storeTime):
@@ -132,13 +141,12 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // wait reads what a server says, until it has ended.
-func (d *daemon) wait(said io.Reader, ready chan<- struct{}) {
+func (d *daemon) wait(said io.Reader, ready chan<- string) {
 	defer close(d.ended)
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		d.said.WriteString(lines.Text() + "\n")
-		if ready != nil && strings.HasPrefix(lines.Text(), "runtime: ready: ") {
-			close(ready)
-			ready = nil
+		if strings.HasPrefix(lines.Text(), "runtime: ready: ") {
+			ready <- lines.Text() // once
 		}
 	}
 	d.err = d.cmd.Wait()
@@ -173,6 +181,29 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), one.said.Bytes(), 0o600))
 	if strconv.Itoa(code) != args[2] {
 		ts.Fatalf("exit code %d, want %s:\n%s", code, args[2], one.said.String())
+	}
+}
+
+// get fetches a page, which is on stdout then: "get STATUS URL HEADER…".
+func get(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: get STATUS URL HEADER…")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args[1], http.NoBody)
+	ts.Check(err)
+	for _, header := range args[2:] {
+		name, value, _ := strings.Cut(header, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer resp.Body.Close()
+	_, err = io.Copy(ts.Stdout(), resp.Body)
+	ts.Check(err)
+	if strconv.Itoa(resp.StatusCode) != args[0] {
+		ts.Fatalf("the status is %s, want %s", resp.Status, args[0])
 	}
 }
 

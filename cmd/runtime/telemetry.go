@@ -12,9 +12,13 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -36,30 +40,42 @@ const envCapture = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 type observed struct {
 	// telemetry is nil when nothing is sent.
 	telemetry *telemetry.Telemetry
+	// meters take what is measured; nil when nobody does.
+	meters metric.MeterProvider
+	// scrape shows it to whoever asks, as Prometheus reads it; nil unless asked
+	// for.
+	scrape    http.Handler
 	shutdowns []func(context.Context) error
 }
 
+// signals are what is observed: what is sent by OTLP, and whether metrics are
+// shown to whoever asks for them.
+type signals struct{ traces, metrics, scrape bool }
+
 // observe prepares what OpenTelemetry's environment variables ask for. Spans and
 // metrics are sent by OTLP over HTTP when an endpoint is named for them, or
-// their exporter is otlp; with neither, nothing is made and nothing runs. What
-// cannot be sent later is logged. The error says that a variable is wrong; then
-// nothing is sent either, which need not keep anybody from working.
-func observe(ctx context.Context, logger *zap.Logger, redact func(string) string) (*observed, error) {
-	o := &observed{}
-	traces, err := wanted("TRACES")
-	if err != nil {
-		return o, err
+// their exporter is otlp; with neither, and without scrape, nothing is made and
+// nothing runs. What cannot be sent later is logged. The error says that a
+// variable is wrong; then nothing is sent, which need not keep anybody from
+// working.
+func observe(ctx context.Context, logger *zap.Logger, redact func(string) string, scrape bool) (*observed, error) {
+	o, s := &observed{}, signals{scrape: scrape}
+	var wrong error
+	if s.traces, wrong = wanted("TRACES"); wrong == nil {
+		s.metrics, wrong = wanted("METRICS")
 	}
-	metrics, err := wanted("METRICS")
-	if err != nil || !traces && !metrics {
-		return o, err
+	if wrong != nil {
+		s.traces, s.metrics = false, false
+	}
+	if s == (signals{}) {
+		return o, wrong
 	}
 	logger = logger.Named("telemetry")
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { logger.Warn("telemetry was not sent", zap.Error(err)) }))
-	if err := o.connect(ctx, traces, metrics, redact); err != nil {
-		return &observed{}, errors.Join(err, o.shutdown(ctx))
+	if err := o.connect(ctx, s, redact); err != nil {
+		return &observed{}, errors.Join(wrong, err, o.shutdown(ctx))
 	}
-	return o, nil
+	return o, wrong
 }
 
 // wanted reports whether a signal, TRACES or METRICS, is to be sent.
@@ -110,7 +126,7 @@ func reachable(signal string) error {
 
 // connect makes the exporters, which reach out when there is something to send.
 // They and the samplers and batches read their own variables.
-func (o *observed) connect(ctx context.Context, traces, metrics bool, redact func(string) string) error {
+func (o *observed) connect(ctx context.Context, s signals, redact func(string) string) error {
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(semconv.ServiceName("agentruntime"), semconv.ServiceVersion(version())),
 		resource.WithFromEnv())
@@ -124,15 +140,16 @@ func (o *observed) connect(ctx context.Context, traces, metrics bool, redact fun
 			return strings.TrimSuffix(strings.TrimPrefix(redact(`"`+text+`"`), `"`), `"`)
 		},
 	}
-	if traces {
+	if s.traces {
 		if settings.TracerProvider, err = o.traces(ctx, about); err != nil {
 			return err
 		}
 	}
-	if metrics {
-		if settings.MeterProvider, err = o.metrics(ctx, about); err != nil {
+	if s.metrics || s.scrape {
+		if o.meters, err = o.metrics(ctx, about, s); err != nil {
 			return err
 		}
+		settings.MeterProvider = o.meters
 	}
 	o.telemetry, err = telemetry.New(settings)
 	return err
@@ -148,12 +165,26 @@ func (o *observed) traces(ctx context.Context, about *resource.Resource) (trace.
 	return p, nil
 }
 
-func (o *observed) metrics(ctx context.Context, about *resource.Resource) (metric.MeterProvider, error) {
-	exporter, err := otlpmetrichttp.New(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("make the exporter of metrics: %w", err)
+func (o *observed) metrics(ctx context.Context, about *resource.Resource, s signals) (metric.MeterProvider, error) {
+	options := []sdkmetric.Option{sdkmetric.WithResource(about)}
+	if s.metrics {
+		exporter, err := otlpmetrichttp.New(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("make the exporter of metrics: %w", err)
+		}
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
 	}
-	p := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about), sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)))
+	if s.scrape {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry), otelprometheus.WithoutScopeInfo())
+		if err != nil {
+			return nil, fmt.Errorf("make the page of metrics: %w", err)
+		}
+		options = append(options, sdkmetric.WithReader(exporter))
+		o.scrape = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	}
+	p := sdkmetric.NewMeterProvider(options...)
 	o.shutdowns = append(o.shutdowns, p.Shutdown)
 	return p, nil
 }

@@ -25,8 +25,8 @@ until_event() {
   exit 1
 }
 serve() {
-  say "runtime serve config.yaml &"
-  "$runtime" serve config.yaml 2>log &
+  say "runtime serve --listen none config.yaml &"
+  "$runtime" serve --listen none config.yaml 2>log &
   server=$!
 }
 

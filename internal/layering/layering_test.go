@@ -31,6 +31,7 @@ var order = []string{
 	"plugins",
 	"tools",
 	"telemetry",
+	"internal/a2awire",
 	"model",
 	"event",
 	"spec",
@@ -64,7 +65,7 @@ func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
 func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 	implementations := []string{
 		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "plugins/permission", "plugins/log",
-		"store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river",
+		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river",
 	}
 	for _, p := range listPackages(t) {
 		if short(p.ImportPath) == "cmd/runtime" {
@@ -84,8 +85,14 @@ func layer(path string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	top, _, _ := strings.Cut(rel, "/")
-	return top, slices.Contains(order, top)
+	for !slices.Contains(order, rel) {
+		above := strings.LastIndexByte(rel, '/')
+		if above < 0 {
+			return rel, false
+		}
+		rel = rel[:above]
+	}
+	return rel, true
 }
 
 func short(path string) string { return strings.TrimPrefix(path, module) }

@@ -48,7 +48,8 @@ func (m *Store) claim(c *store.Claim, made *jobs) (*store.Claimed, error) {
 			t.ParentSnapshotID = s.Tip
 		}
 	}
-	t.Status, t.Worker, t.Fence, t.UpdatedAt = store.Running, c.Worker, t.Fence+1, now
+	t.become(store.Running, now)
+	t.Worker, t.Fence = c.Worker, t.Fence+1
 	t.hold(c.Lease)
 	return m.claimed(t, s), nil
 }

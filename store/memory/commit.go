@@ -32,7 +32,7 @@ func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
 		case c.Suspend != nil:
 			m.suspend(t, c.Suspend, now, jobs)
 		case c.Yield:
-			t.goOn(jobs)
+			t.goOn(now, jobs)
 			(*jobs)[len(*jobs)-1].NotBefore = kept(c.Due)
 		}
 		return nil
@@ -84,8 +84,8 @@ func (t *turn) release() { t.Worker, t.LeaseUntil = "", time.Time{} }
 
 // goOn hands a running turn back, so that it is claimed again. It keeps its
 // tenant's room.
-func (t *turn) goOn(jobs *jobs) {
-	t.Status = store.Pending
+func (t *turn) goOn(now time.Time, jobs *jobs) {
+	t.become(store.Pending, now)
 	t.release()
 	*jobs = append(*jobs, store.Job{TurnID: t.ID})
 }
@@ -95,10 +95,11 @@ func (m *Store) suspend(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
 	if slices.ContainsFunc(t.interactions, func(i *store.Interaction) bool {
 		return slices.Contains(s.Open, i.ID) && i.State != store.InteractionPending
 	}) {
-		t.goOn(jobs)
+		t.goOn(now, jobs)
 		return
 	}
-	t.Status, t.Admitted = store.Waiting, false
+	t.become(store.Waiting, now)
+	t.Admitted = false
 	t.release()
 	m.makeRoom(t, now, jobs)
 }
@@ -116,7 +117,8 @@ func (m *Store) finish(t *turn, f *store.Finish, now time.Time, jobs *jobs) {
 
 // end puts a turn into its last state, and admits what that makes room for.
 func (m *Store) end(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt = status, bytes.Clone(result), now, now
+	t.become(status, now)
+	t.Result, t.FinishedAt = bytes.Clone(result), now
 	t.Admitted, t.state = false, nil
 	t.release()
 	for _, i := range t.interactions {

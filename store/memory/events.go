@@ -40,6 +40,17 @@ func (m *Store) Journal(ctx context.Context, turnID string) (list []store.Journa
 	return list, err
 }
 
+// State returns the state that was committed last to a turn.
+func (m *Store) State(ctx context.Context, turnID string) (state []byte, err error) {
+	err = m.look(ctx, func() error {
+		if t, ok := m.turns[turnID]; ok {
+			state = bytes.Clone(t.state)
+		}
+		return nil
+	})
+	return state, err
+}
+
 func copyEvent(ev *event.Record) event.Record {
 	c := *ev
 	c.Time, c.Data = kept(ev.Time), bytes.Clone(ev.Data)

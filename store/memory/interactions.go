@@ -83,7 +83,7 @@ func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 		case i.State == store.InteractionPending:
 			i.State, i.Resolution, i.ResolvedBy, i.ResolvedAt = store.InteractionResolved, bytes.Clone(r.Resolution), r.By, kept(r.Now)
 			if t.Status == store.Waiting {
-				t.Status, t.UpdatedAt = store.Pending, kept(r.Now)
+				t.become(store.Pending, kept(r.Now))
 				m.admit(t, r.Now, jobs)
 			}
 		}

@@ -37,6 +37,10 @@ type Store struct {
 	keys      map[string]*key
 	// made counts the turns, in the order in which they were made.
 	made uint64
+	// hooked counts the webhooks, in the order in which they were made, and told
+	// has the turns that have any.
+	hooked uint64
+	told   map[string]*turn
 }
 
 // session is a session with its turns.
@@ -56,6 +60,7 @@ type turn struct {
 	journal      []store.JournalRow
 	interactions []*store.Interaction
 	artifacts    []string
+	webhooks     []*webhook
 }
 
 // jobs are those that a change queues.
@@ -72,6 +77,7 @@ func New(s store.Settings) *Store {
 		settings: s, logger: s.Logger, sessions: make(map[string]*session), turns: make(map[string]*turn),
 		snapshots: make(map[string]*store.Snapshot), live: make(map[string]*turn), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
+		told: make(map[string]*turn),
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()

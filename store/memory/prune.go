@@ -37,7 +37,7 @@ func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 func (m *Store) pruneSessions(before time.Time, limit int) int {
 	var old []*session
 	for _, s := range m.sessions {
-		if len(s.live) == 0 && s.ActiveAt.Before(before) {
+		if len(s.live) == 0 && s.ActiveAt.Before(before) && !slices.ContainsFunc(s.turns, (*turn).tells) {
 			old = append(old, s)
 		}
 	}
@@ -49,11 +49,13 @@ func (m *Store) pruneSessions(before time.Time, limit int) int {
 	return len(old)
 }
 
-// pruneEvents deletes the events and journals of turns that ended long ago.
+// pruneEvents deletes the events, journals and webhooks of turns that ended long
+// ago.
 func (m *Store) pruneEvents(before time.Time, limit int) (n int) {
 	for _, t := range m.turns {
-		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal) > 0 && t.FinishedAt.Before(before) {
-			t.events, t.journal = nil, nil
+		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(before) && !t.tells() {
+			t.events, t.journal, t.webhooks = nil, nil, nil
+			delete(m.told, t.ID)
 			n++
 		}
 	}

@@ -40,9 +40,8 @@ func (m *Store) take(now time.Time, made *jobs, dead func(*turn) bool) (n int) {
 		if t.Status != store.Running || !dead(t) {
 			continue
 		}
-		t.UpdatedAt = kept(now)
 		t.Strikes++
-		t.goOn(made)
+		t.goOn(kept(now), made)
 		n++
 	}
 	for _, t := range live {

@@ -188,6 +188,7 @@ func (m *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 func (m *Store) drop(s *session) {
 	for _, t := range s.turns {
 		delete(m.turns, t.ID)
+		delete(m.told, t.ID)
 		delete(m.messages, t.ID)
 	}
 	maps.DeleteFunc(m.snapshots, func(id string, snapshot *store.Snapshot) bool {

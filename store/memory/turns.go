@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -61,7 +62,8 @@ func (m *Store) newTurn(a *store.Turn) *turn {
 	return &turn{order: m.made, Turn: store.Turn{
 		ID: a.ID, SessionID: a.SessionID, Owner: a.Owner, AgentID: a.AgentID, Status: store.Pending, Request: bytes.Clone(a.Request),
 		Metadata: bytes.Clone(a.Metadata), Background: a.Background, SnapshotID: a.SnapshotID, ParentSnapshotID: a.ParentSnapshotID,
-		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), NotBefore: kept(a.NotBefore),
+		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), ChangedAt: kept(a.CreatedAt),
+		NotBefore: kept(a.NotBefore),
 	}}
 }
 
@@ -72,6 +74,14 @@ func (m *Store) turn(scope store.Scope, id string) (*turn, error) {
 		return nil, store.ErrNotFound
 	}
 	return t, nil
+}
+
+// become puts a turn into a state.
+func (t *turn) become(status store.Status, now time.Time) {
+	if t.Status != status {
+		t.Status, t.ChangedAt = status, now
+	}
+	t.UpdatedAt = now
 }
 
 // Turn returns a turn.
@@ -91,16 +101,28 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 	err = m.look(ctx, func() error {
 		var list []*store.Turn
 		for _, t := range m.turns {
-			if !q.Scope.Sees(t.Owner) || q.SessionID != "" && q.SessionID != t.SessionID || q.AgentID != "" && q.AgentID != t.AgentID ||
-				len(q.Statuses) > 0 && !slices.Contains(q.Statuses, t.Status) {
-				continue
+			if asked(&t.Turn, &q) {
+				list = append(list, copyTurn(&t.Turn))
 			}
-			list = append(list, copyTurn(&t.Turn))
 		}
-		out.Turns, out.Next, err = page(list, q.Page, func(t *store.Turn) store.Cursor { return store.Cursor{Time: t.CreatedAt, ID: t.ID} })
+		if q.Count {
+			out.Total = len(list)
+		}
+		out.Turns, out.Next, err = page(list, q.Page, func(t *store.Turn) store.Cursor {
+			if q.ByChange {
+				return store.Cursor{Time: t.ChangedAt, ID: t.ID}
+			}
+			return store.Cursor{Time: t.CreatedAt, ID: t.ID}
+		})
 		return err
 	})
 	return out, err
+}
+
+// asked reports whether a query asks for a turn.
+func asked(t *store.Turn, q *store.TurnQuery) bool {
+	return q.Scope.Sees(t.Owner) && (q.SessionID == "" || q.SessionID == t.SessionID) && (q.AgentID == "" || q.AgentID == t.AgentID) &&
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, t.Status)) && !t.ChangedAt.Before(kept(q.ChangedAfter))
 }
 
 // UpdateTurn changes what the patch names.

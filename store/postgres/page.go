@@ -53,6 +53,13 @@ func (f *filter) text(rest string) string {
 	return text + " " + rest
 }
 
+// count returns how many rows of a table match.
+func (f *filter) count(ctx context.Context, pool *pgxpool.Pool, table string) (n int, err error) {
+	matching := filter{query: "SELECT count(*) FROM " + table, conds: f.conds}
+	err = pool.QueryRow(ctx, matching.text(""), f.args...).Scan(&n)
+	return n, err
+}
+
 // latest returns a page of the rows that a filter lets through, those with the
 // latest time first, and where the next page begins.
 func latest[T any](ctx context.Context, pool *pgxpool.Pool, f *filter, column string, p store.Page, place func(*T) (instant.Time, string)) (rows []T, next string, err error) {

@@ -64,15 +64,16 @@ func (s *Store) pruneEvents(ctx context.Context, before instant.Time, limit int3
 		if err != nil {
 			return err
 		}
-		var ids []string
+		var ids, all []string
 		for _, t := range marked {
+			all = append(all, t.ID)
 			if t.Had {
 				ids = append(ids, t.ID)
 			}
 		}
 		n = len(ids)
 		var p pipeline
-		if err := errors.Join(p.queries().DeleteEvents(ctx, ids), p.queries().DeleteJournal(ctx, ids)); err != nil {
+		if err := errors.Join(p.queries().DeleteEvents(ctx, ids), p.queries().DeleteJournal(ctx, ids), p.queries().DeleteWebhooksOf(ctx, all)); err != nil {
 			return err
 		}
 		return p.send(ctx, tx)

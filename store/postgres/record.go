@@ -45,7 +45,7 @@ func turnOf(r *db.Turn) *store.Turn {
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
 		Status: store.Status(r.Status), Request: r.Request, Result: r.Result, Metadata: r.Metadata,
 		Background: r.Background, SnapshotID: r.SnapshotID, ParentSnapshotID: r.ParentSnapshotID, FromStart: r.FromStart,
-		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt), NotBefore: time.Time(r.NotBefore),
+		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt), ChangedAt: time.Time(r.ChangedAt), NotBefore: time.Time(r.NotBefore),
 		StartedAt: time.Time(r.StartedAt), FinishedAt: time.Time(r.FinishedAt),
 		Worker: r.Worker, Fence: r.Fence, LeaseUntil: time.Time(r.LeaseUntil), HeartbeatAt: time.Time(r.HeartbeatAt),
 		Admitted: r.Admitted, Strikes: r.Strikes, Seq: uint64(r.Seq), Steps: r.Steps,
@@ -94,6 +94,17 @@ func rowOfArtifact(a *store.Artifact, sessionID, turnID string, owner store.Owne
 		ID: a.ID, SessionID: sessionID, TurnID: turnID, Tenant: owner.Tenant, Subject: owner.Subject,
 		Name: a.Name, MediaType: a.MediaType, Size: len(a.Data), Metadata: a.Metadata, Data: a.Data,
 		CreatedAt: instant.Time(a.CreatedAt),
+	}
+}
+
+// webhookOf returns the record of a row.
+func webhookOf(r *db.Webhook) *store.Webhook {
+	return &store.Webhook{
+		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		Surface: r.Surface, Data: r.Data, State: store.WebhookState(r.State), Cursor: uint64(r.Cursor),
+		Attempts: r.Attempts, FailingSince: time.Time(r.FailingSince), LastError: r.LastError, DueAt: time.Time(r.DueAt),
+		Worker: r.Worker, Fence: r.Fence, LeaseUntil: time.Time(r.LeaseUntil),
+		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt),
 	}
 }
 

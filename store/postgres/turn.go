@@ -35,9 +35,21 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPa
 		}
 		f.where("status = ANY(" + f.arg(statuses) + ")")
 	}
-	rows, next, err := latest(ctx, s.pool, &f, "created_at", q.Page, func(r *db.Turn) (instant.Time, string) { return r.CreatedAt, r.ID })
+	if !q.ChangedAfter.IsZero() {
+		f.where("changed_at >= " + f.arg(instant.Time(q.ChangedAfter)))
+	}
+	if q.Count {
+		if page.Total, err = f.count(ctx, s.pool, "turns"); err != nil {
+			return page, wrap("count", "turns", err)
+		}
+	}
+	column, place := "created_at", func(r *db.Turn) (instant.Time, string) { return r.CreatedAt, r.ID }
+	if q.ByChange {
+		column, place = "changed_at", func(r *db.Turn) (instant.Time, string) { return r.ChangedAt, r.ID }
+	}
+	rows, next, err := latest(ctx, s.pool, &f, column, q.Page, place)
 	if err != nil {
-		return page, wrap("list", "turns", err)
+		return store.TurnPage{}, wrap("list", "turns", err)
 	}
 	page.Next = next
 	for i := range rows {

@@ -52,7 +52,7 @@ func (s *Store) claim(ctx context.Context, tx *tx, c *store.Claim) (*store.Claim
 	}
 	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
 		Worker: t.Worker, Fence: t.Fence, LeaseUntil: micros(t.LeaseUntil), HeartbeatAt: micros(t.HeartbeatAt), StartedAt: micros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, UpdatedAt: micros(t.UpdatedAt), Made: row.Made,
+		ParentSnapshotID: t.ParentSnapshotID, At: micros(t.UpdatedAt), Made: row.Made,
 	})
 }
 
@@ -94,7 +94,7 @@ func start(t *store.Turn, session *store.Session, c *store.Claim) {
 		}
 	}
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
-	t.UpdatedAt = now
+	t.UpdatedAt, t.ChangedAt = now, now
 	// Leases go by the clock of the store, as in Heartbeat and Reap.
 	t.HeartbeatAt = instant(micros(time.Now()))
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)

@@ -177,7 +177,7 @@ func (s *Store) leave(ctx context.Context, tx *tx, row *db.OwnedTurnRow, turnID 
 	row.Admitted = status == store.Pending
 	err := tx.LeaveTurn(ctx, db.LeaveTurnParams{
 		Status: string(status), Admitted: row.Admitted, Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages,
-		UpdatedAt: micros(now), Made: row.Made,
+		At: micros(now), Made: row.Made,
 	})
 	if err != nil {
 		return err

@@ -94,7 +94,7 @@ func (s *Store) wake(ctx context.Context, tx *tx, r *store.Resolve) error {
 	if err != nil || t.Status != string(store.Waiting) {
 		return err
 	}
-	if err := tx.WakeTurn(ctx, db.WakeTurnParams{UpdatedAt: micros(r.Now), Made: t.Made}); err != nil {
+	if err := tx.WakeTurn(ctx, db.WakeTurnParams{At: micros(r.Now), Made: t.Made}); err != nil {
 		return err
 	}
 	return s.makeRoom(ctx, tx, t.Tenant, t.SessionID, r.Now)

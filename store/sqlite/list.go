@@ -45,6 +45,13 @@ func (f *filter) text(rest string) string {
 	return text + " " + rest
 }
 
+// count returns how many rows of a table match.
+func (f *filter) count(ctx context.Context, on db.DBTX, table string) (n int, err error) {
+	matching := filter{query: "SELECT count(*) FROM " + table, conds: f.conds}
+	err = on.QueryRowContext(ctx, matching.text(""), f.args...).Scan(&n)
+	return n, err
+}
+
 // collect returns the rows of a query. fields returns where the columns of a row
 // go.
 func collect[T any](ctx context.Context, on db.DBTX, query string, args []any, fields func(*T) []any) (list []T, err error) {

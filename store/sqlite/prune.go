@@ -62,7 +62,7 @@ func (s *Store) pruneSessions(ctx context.Context, before, limit int64) (n int, 
 	return n, nil
 }
 
-// pruneTurns deletes the events and journals of turns that have ended before
+// pruneTurns deletes the events, journals and webhooks of turns that have ended before
 // some time.
 func (s *Store) pruneTurns(ctx context.Context, before, limit int64) (n int, err error) {
 	turns, err := s.queries.OldTurns(ctx, db.OldTurnsParams{Before: before, Most: limit})
@@ -75,6 +75,9 @@ func (s *Store) pruneTurns(ctx context.Context, before, limit int64) (n int, err
 				return err
 			}
 			if err := tx.DeleteJournal(ctx, t.ID); err != nil {
+				return err
+			}
+			if err := tx.DeleteWebhooksOf(ctx, t.ID); err != nil {
 				return err
 			}
 			return tx.MarkPruned(ctx, t.Made)

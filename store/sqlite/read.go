@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"math"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -25,6 +27,15 @@ func (s *Store) Journal(ctx context.Context, turnID string) ([]store.JournalRow,
 		return nil, wrap("read the journal of turn", turnID, err)
 	}
 	return journalOf(rows), nil
+}
+
+// State returns the state that was committed last to a turn.
+func (s *Store) State(ctx context.Context, turnID string) ([]byte, error) {
+	state, err := s.queries.GetState(ctx, turnID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return state, wrap("read the state of turn", turnID, err)
 }
 
 // Artifact returns an artifact with its data.

@@ -68,7 +68,7 @@ func take(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64
 		if !dead(t.LeaseUntil) {
 			continue
 		}
-		if err := tx.ReapTurn(ctx, db.ReapTurnParams{UpdatedAt: micros(now), Made: t.Made}); err != nil {
+		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: micros(now), Made: t.Made}); err != nil {
 			return 0, err
 		}
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})

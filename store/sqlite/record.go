@@ -55,7 +55,7 @@ func turnOf(r *db.Turn) *store.Turn {
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
 		Status: store.Status(r.Status), Request: r.Request, Result: r.Result, Metadata: r.Metadata,
 		Background: r.Background, SnapshotID: r.SnapshotID, ParentSnapshotID: r.ParentSnapshotID, FromStart: r.FromStart,
-		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), NotBefore: instant(r.NotBefore),
+		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), ChangedAt: instant(r.ChangedAt), NotBefore: instant(r.NotBefore),
 		StartedAt: instant(r.StartedAt), FinishedAt: instant(r.FinishedAt),
 		Worker: r.Worker, Fence: r.Fence, LeaseUntil: instant(r.LeaseUntil), HeartbeatAt: instant(r.HeartbeatAt),
 		Admitted: r.Admitted, Strikes: int(r.Strikes), Seq: uint64(r.Seq), Steps: int(r.Steps),
@@ -86,6 +86,16 @@ func artifactOf(r *db.Artifact) *store.Artifact {
 	return &store.Artifact{
 		ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
 		Name: r.Name, MediaType: r.MediaType, Size: int(r.Size), CreatedAt: instant(r.CreatedAt), Metadata: r.Metadata, Data: r.Data,
+	}
+}
+
+// webhookOf returns the record of a row.
+func webhookOf(r *db.Webhook) *store.Webhook {
+	return &store.Webhook{
+		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		Surface: r.Surface, Data: r.Data, State: store.WebhookState(r.State), Cursor: uint64(r.Cursor),
+		Attempts: int(r.Attempts), FailingSince: instant(r.FailingSince), LastError: r.LastError, DueAt: instant(r.DueAt),
+		Worker: r.Worker, Fence: r.Fence, LeaseUntil: instant(r.LeaseUntil), CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt),
 	}
 }
 

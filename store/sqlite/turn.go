@@ -89,7 +89,7 @@ func fresh(n *store.Turn) *store.Turn {
 		ID: n.ID, SessionID: n.SessionID, Owner: n.Owner, AgentID: n.AgentID, Status: store.Pending,
 		Request: bytes.Clone(n.Request), Metadata: bytes.Clone(n.Metadata), Background: n.Background,
 		SnapshotID: n.SnapshotID, ParentSnapshotID: n.ParentSnapshotID, FromStart: n.FromStart,
-		CreatedAt: at, UpdatedAt: at, NotBefore: instant(micros(n.NotBefore)),
+		CreatedAt: at, UpdatedAt: at, ChangedAt: at, NotBefore: instant(micros(n.NotBefore)),
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 	err = tx.InsertTurn(ctx, db.InsertTurnParams{
 		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID,
 		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
-		CreatedAt: micros(now), UpdatedAt: micros(now), NotBefore: micros(t.NotBefore), Admitted: t.Admitted,
+		CreatedAt: micros(now), UpdatedAt: micros(now), ChangedAt: micros(now), NotBefore: micros(t.NotBefore), Admitted: t.Admitted,
 		Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata,
 	})
 	if err != nil {

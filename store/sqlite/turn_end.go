@@ -38,7 +38,7 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 // end puts a turn into its last state, and admits what that makes room for.
 func (s *Store) end(ctx context.Context, tx *tx, made, messages int64, t *store.Turn, status store.Status, result []byte, now time.Time) error {
 	at := instant(micros(now))
-	t.Status, t.Result, t.FinishedAt, t.UpdatedAt = status, bytes.Clone(result), at, at
+	t.Status, t.Result, t.FinishedAt, t.UpdatedAt, t.ChangedAt = status, bytes.Clone(result), at, at, at
 	t.Worker, t.LeaseUntil, t.Admitted = "", time.Time{}, false
 	err := tx.EndTurn(ctx, db.EndTurnParams{
 		Status: string(status), Result: result, Seq: int64(t.Seq), Fence: t.Fence, Steps: int64(t.Steps), Messages: messages, At: micros(now), Made: made,

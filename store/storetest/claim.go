@@ -34,7 +34,7 @@ func aClaimMakesATurnTheWorkers(f *fixture) {
 	}
 	want := f.turnOf("s", "t").Turn
 	want.Status, want.Worker, want.Fence, want.Admitted = store.Running, worker, 1, true
-	want.StartedAt, want.UpdatedAt = f.now, f.now
+	want.StartedAt, want.UpdatedAt, want.ChangedAt = f.now, f.now, f.now
 	want.LeaseUntil, want.HeartbeatAt = got.LeaseUntil, got.HeartbeatAt
 	equal(f, "the turn", got, want)
 	session := claimed.Session

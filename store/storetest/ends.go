@@ -28,7 +28,7 @@ func aTurnThatSucceedsMovesTheTip(f *fixture) {
 	f.jobs()
 	want := f.turnOf("s", "t").Turn
 	want.Status, want.Result, want.Fence, want.Seq, want.Steps = store.Succeeded, json.RawMessage(`{"text":"done"}`), 1, 2, 4
-	want.StartedAt, want.UpdatedAt, want.FinishedAt = f.now, last.Now, last.Now
+	want.StartedAt, want.UpdatedAt, want.ChangedAt, want.FinishedAt = f.now, last.Now, last.Now, last.Now
 	want.HeartbeatAt = c.Turn.HeartbeatAt
 	equal(f, "the turn", f.get("t"), &want)
 	equal(f, "the tip", f.getSession("s").Tip, "snapshot-t")
@@ -94,7 +94,8 @@ func anEndFromOutsideHasTheLastEvent(f *fixture) {
 	ok(f, err)
 	want := c.Turn
 	want.Status, want.Result, want.Seq, want.Fence, want.Admitted = store.Canceled, e.Result, 3, c.Turn.Fence+1, false
-	want.Worker, want.LeaseUntil, want.UpdatedAt, want.FinishedAt = "", time.Time{}, e.Now, e.Now
+	want.Worker, want.LeaseUntil = "", time.Time{}
+	want.UpdatedAt, want.ChangedAt, want.FinishedAt = e.Now, e.Now, e.Now
 	equal(f, "what EndTurn returns", ended, &want)
 	equal(f, "the turn", f.get("t"), &want)
 	list, err := f.Events(f.Context(), "t", 2, 10)

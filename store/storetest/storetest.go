@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Sessions", sessionTests},
 		{"Lists", listTests},
 		{"Turns", turnTests},
+		{"Changes", changeTests},
 		{"Keys", keyTests},
 		{"Scope", scopeTests},
 		{"Admission", admissionTests},
@@ -50,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Snapshots", snapshotTests},
 		{"Artifacts", artifactTests},
 		{"Prune", pruneTests},
+		{"Webhooks", webhookTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
 	} {

@@ -25,7 +25,7 @@ func aTurnIsReadAsItWasMade(f *fixture) {
 	n.Turn.ParentSnapshotID = "some-snapshot"
 	n.Turn.FromStart = true
 	want := n.Turn
-	want.Status, want.UpdatedAt = store.Pending, f.now
+	want.Status, want.UpdatedAt, want.ChangedAt = store.Pending, f.now, f.now
 	equal(f, "what CreateTurn returns", f.create(n), &want)
 	equal(f, "the turn", f.get("t"), &want)
 	own, err := f.OwnMessages(f.Context(), "t")
@@ -93,7 +93,7 @@ func whatTheCallerSaysOfTheStateIsNotTaken(f *fixture) {
 	n.Turn.Result = json.RawMessage(`{}`)
 	f.create(n)
 	want := f.turnOf("s", "t").Turn
-	want.Status, want.UpdatedAt, want.Admitted = store.Pending, f.now, true
+	want.Status, want.UpdatedAt, want.ChangedAt, want.Admitted = store.Pending, f.now, f.now, true
 	equal(f, "the turn", f.get("t"), &want)
 }
 

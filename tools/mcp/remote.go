@@ -3,12 +3,12 @@ package mcptool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/internal/credential"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -16,7 +16,7 @@ import (
 type remote struct {
 	endpoint string
 	headers  map[string]string
-	tokens   tokenSource
+	auth     credential.Credential
 	base     *http.Transport
 	// ctx ends all requests.
 	ctx    context.Context
@@ -30,7 +30,7 @@ func newRemote(ctx context.Context, c *Config) *remote {
 	base := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
 	r := &remote{endpoint: c.URL, headers: c.Headers, base: base}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	r.tokens = newTokenSource(c.Auth, base)
+	r.auth = newCredential(c.Auth, base)
 	return r
 }
 
@@ -75,7 +75,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		stop()
 		cancel()
 	}
-	resp, err := r.try(req.WithContext(ctx))
+	resp, err := credential.RoundTrip(r.base, r.auth, r.dress(req.WithContext(ctx)))
 	if err != nil {
 		release()
 		return nil, err
@@ -87,38 +87,13 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (r *remote) try(req *http.Request) (*http.Response, error) {
-	token, err := r.tokens.token(req.Context())
-	if err != nil {
-		return nil, err
-	}
-	resp, err := r.base.RoundTrip(r.dress(req, token))
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || !r.tokens.renew(req.Context(), token) {
-		return resp, err
-	}
-	_ = resp.Body.Close()
-	if token, err = r.tokens.token(req.Context()); err != nil {
-		return nil, err
-	}
-	again := r.dress(req, token)
-	if req.GetBody != nil {
-		if again.Body, err = req.GetBody(); err != nil {
-			return nil, fmt.Errorf("repeat the request: %w", err)
-		}
-	}
-	return r.base.RoundTrip(again)
-}
-
-// dress returns a copy of a request with the trace of its call, headers and
-// credentials.
-func (r *remote) dress(req *http.Request, token string) *http.Request {
+// dress returns a copy of a request with the trace of its call and the
+// configured headers.
+func (r *remote) dress(req *http.Request) *http.Request {
 	dressed := req.Clone(req.Context())
 	r.setTrace(dressed)
 	for name, value := range r.headers {
 		dressed.Header.Set(name, value)
-	}
-	if token != "" {
-		dressed.Header.Set("Authorization", "Bearer "+token)
 	}
 	return dressed
 }

@@ -13,6 +13,7 @@ FROM turns WHERE id = ANY(@ids::text[]) ORDER BY id FOR NO KEY UPDATE;
 -- name: WriteTurns :exec
 UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.strikes, messages = w.messages,
     admitted = w.admitted, updated_at = w.at, last_commit = @token::text,
+    changed_at = CASE w.status WHEN t.status THEN t.changed_at ELSE w.at END,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
     lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
 FROM (

@@ -1,7 +1,7 @@
 -- name: InsertTurn :one
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
-    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, admitted, messages)
-VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages)
+VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14, $15)
 RETURNING *;
 
 -- name: SelectTurns :many
@@ -19,12 +19,12 @@ UPDATE turns SET background = @background, updated_at = @at WHERE id = @id RETUR
 
 -- name: EndTurn :one
 UPDATE turns SET status = @status, result = @result, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
-    admitted = false, finished_at = @at, updated_at = @at
+    admitted = false, finished_at = @at, updated_at = @at, changed_at = @at
 WHERE id = @id
 RETURNING *;
 
 -- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = @at WHERE id = @id;
+UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE id = @id;
 
 -- name: ClaimTurn :one
 -- ClaimTurn has no row for a turn that cannot be claimed now.
@@ -33,7 +33,7 @@ UPDATE turns t SET status = 'running', worker = @worker, fence = t.fence + 1,
     parent_snapshot_id = CASE
         WHEN t.started_at IS NULL AND t.parent_snapshot_id = '' AND NOT t.from_start THEN s.tip
         ELSE t.parent_snapshot_id END,
-    started_at = COALESCE(t.started_at, @now), updated_at = @now
+    started_at = COALESCE(t.started_at, @now), updated_at = @now, changed_at = @now
 FROM sessions s
 WHERE t.id = @id AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
     AND NOT EXISTS (
@@ -57,7 +57,7 @@ FROM held WHERE turns.id = held.id
 RETURNING turns.id;
 
 -- name: ReapTurns :many
-UPDATE turns SET status = 'pending', worker = '', lease_until = NULL, strikes = strikes + 1, updated_at = @now
+UPDATE turns SET status = 'pending', worker = '', lease_until = NULL, strikes = strikes + 1, updated_at = @now, changed_at = @now
 WHERE id IN (
     SELECT t.id FROM turns t WHERE t.status = 'running' AND t.lease_until < clock_timestamp()
     ORDER BY t.id LIMIT @most FOR NO KEY UPDATE SKIP LOCKED

@@ -12,8 +12,9 @@ UPDATE turns SET seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ? W
 
 -- name: LeaveTurn :exec
 -- LeaveTurn changes a turn that its worker does not go on with.
-UPDATE turns SET status = ?, admitted = ?, seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ?, worker = '', lease_until = 0
-WHERE made = ?;
+UPDATE turns SET status = @status, admitted = @admitted, seq = @seq, steps = @steps, strikes = @strikes, messages = @messages,
+    worker = '', lease_until = 0, updated_at = @at, changed_at = @at
+WHERE made = @made;
 
 -- name: InsertEvent :exec
 INSERT INTO events (turn_id, seq, at, type, data) VALUES (?, ?, ?, ?, ?);

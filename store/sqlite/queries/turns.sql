@@ -1,7 +1,7 @@
 -- name: InsertTurn :exec
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
-    created_at, updated_at, not_before, admitted, messages, request, metadata)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: GetTurn :one
 SELECT * FROM turns WHERE id = ?;
@@ -20,9 +20,9 @@ SELECT id FROM turns WHERE session_id = ? AND finished_at = 0 ORDER BY made LIMI
 SELECT id FROM turns WHERE session_id = ? AND started_at <> 0 AND finished_at = 0;
 
 -- name: ClaimTurn :exec
-UPDATE turns SET status = 'running', admitted = 1, worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
-    parent_snapshot_id = ?, updated_at = ?
-WHERE made = ?;
+UPDATE turns SET status = 'running', admitted = 1, worker = @worker, fence = @fence, lease_until = @lease_until,
+    heartbeat_at = @heartbeat_at, started_at = @started_at, parent_snapshot_id = @parent_snapshot_id, updated_at = @at, changed_at = @at
+WHERE made = @made;
 
 -- name: GetState :one
 SELECT body FROM turn_states WHERE turn_id = ?;
@@ -34,12 +34,13 @@ UPDATE turns SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND fence = ? AN
 SELECT made, id, not_before, lease_until FROM turns WHERE status = 'running' AND finished_at = 0;
 
 -- name: ReapTurn :exec
-UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ? WHERE made = ?;
+UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = @at, changed_at = @at
+WHERE made = @made;
 
 -- name: EndTurn :exec
 UPDATE turns SET status = @status, result = @result, seq = @seq, fence = @fence, steps = @steps, messages = @messages,
-    worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at
+    worker = '', lease_until = 0, admitted = 0, finished_at = @at, updated_at = @at, changed_at = @at
 WHERE made = @made;
 
 -- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = ? WHERE made = ?;
+UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE made = @made;

@@ -345,6 +345,7 @@ func (q *Queries) WriteStates(ctx context.Context, arg WriteStatesParams) error 
 const WriteTurns = `-- name: WriteTurns :exec
 UPDATE turns t SET status = w.status, seq = w.seq, steps = w.steps, strikes = w.strikes, messages = w.messages,
     admitted = w.admitted, updated_at = w.at, last_commit = $1::text,
+    changed_at = CASE w.status WHEN t.status THEN t.changed_at ELSE w.at END,
     worker = CASE w.status WHEN 'running' THEN t.worker ELSE '' END,
     lease_until = CASE w.status WHEN 'running' THEN t.lease_until END
 FROM (

@@ -138,6 +138,8 @@ const LockOldSessions = `-- name: LockOldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < $1 AND NOT EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.status IN ('pending', 'running', 'waiting')
+) AND NOT EXISTS (
+    SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'
 )
 ORDER BY s.active_at LIMIT $2 FOR UPDATE SKIP LOCKED
 `
@@ -171,6 +173,7 @@ const MarkPruned = `-- name: MarkPruned :many
 UPDATE turns SET pruned = true
 WHERE id IN (
     SELECT t.id FROM turns t WHERE t.finished_at < $1 AND NOT t.pruned
+        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
     ORDER BY t.finished_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
 )
 RETURNING id, (seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = turns.id))::boolean AS had

@@ -139,9 +139,32 @@ type Turn struct {
 	Messages         int
 	LastCommit       string
 	Pruned           bool
+	ChangedAt        instant.Time
 }
 
 type TurnState struct {
 	TurnID string
 	Body   []byte
+}
+
+type Webhook struct {
+	TurnID       string
+	ID           string
+	N            int64
+	SessionID    string
+	Tenant       string
+	Subject      string
+	Surface      string
+	Data         []byte
+	State        string
+	Cursor       int64
+	Attempts     int
+	FailingSince instant.Time
+	LastError    string
+	DueAt        instant.Time
+	Worker       string
+	Fence        int64
+	LeaseUntil   instant.Time
+	CreatedAt    instant.Time
+	UpdatedAt    instant.Time
 }

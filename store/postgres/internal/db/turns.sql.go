@@ -18,14 +18,14 @@ UPDATE turns t SET status = 'running', worker = $1, fence = t.fence + 1,
     parent_snapshot_id = CASE
         WHEN t.started_at IS NULL AND t.parent_snapshot_id = '' AND NOT t.from_start THEN s.tip
         ELSE t.parent_snapshot_id END,
-    started_at = COALESCE(t.started_at, $3), updated_at = $3
+    started_at = COALESCE(t.started_at, $3), updated_at = $3, changed_at = $3
 FROM sessions s
 WHERE t.id = $4 AND s.id = t.session_id AND t.status = 'pending' AND t.admitted
     AND NOT EXISTS (
         SELECT 1 FROM turns o WHERE o.session_id = t.session_id AND o.id <> t.id
             AND o.started_at IS NOT NULL AND o.status IN ('pending', 'running', 'waiting')
     )
-RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned
+RETURNING t.id, t.made, t.session_id, t.tenant, t.subject, t.agent_id, t.status, t.request, t.result, t.metadata, t.background, t.snapshot_id, t.parent_snapshot_id, t.from_start, t.created_at, t.updated_at, t.not_before, t.started_at, t.finished_at, t.worker, t.fence, t.lease_until, t.heartbeat_at, t.admitted, t.strikes, t.seq, t.steps, t.messages, t.last_commit, t.pruned, t.changed_at
 `
 
 type ClaimTurnParams struct {
@@ -75,15 +75,16 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) (Turn, err
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
 
 const EndTurn = `-- name: EndTurn :one
 UPDATE turns SET status = $1, result = $2, seq = seq + 1, fence = fence + 1, worker = '', lease_until = NULL,
-    admitted = false, finished_at = $3, updated_at = $3
+    admitted = false, finished_at = $3, updated_at = $3, changed_at = $3
 WHERE id = $4
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
 `
 
 type EndTurnParams struct {
@@ -132,6 +133,7 @@ func (q *Queries) EndTurn(ctx context.Context, arg EndTurnParams) (Turn, error) 
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
@@ -148,7 +150,7 @@ func (q *Queries) GetState(ctx context.Context, turnID string) ([]byte, error) {
 }
 
 const GetTurn = `-- name: GetTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns WHERE id = $1
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns WHERE id = $1
 `
 
 func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
@@ -185,6 +187,7 @@ func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
@@ -235,9 +238,9 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) ([]string,
 
 const InsertTurn = `-- name: InsertTurn :one
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, request, metadata, background,
-    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, admitted, messages)
-VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15)
-RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
+    snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, changed_at, not_before, admitted, messages)
+VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7, $8, $9, $10, $11, $12, $12, $12, $13, $14, $15)
+RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
 `
 
 type InsertTurnParams struct {
@@ -308,12 +311,13 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) (Turn, e
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
 
 const LockTurn = `-- name: LockTurn :one
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns WHERE id = $1 FOR NO KEY UPDATE
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns WHERE id = $1 FOR NO KEY UPDATE
 `
 
 func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
@@ -350,6 +354,7 @@ func (q *Queries) LockTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
@@ -394,7 +399,7 @@ func (q *Queries) QueuedAfter(ctx context.Context, arg QueuedAfterParams) ([]Que
 }
 
 const ReapTurns = `-- name: ReapTurns :many
-UPDATE turns SET status = 'pending', worker = '', lease_until = NULL, strikes = strikes + 1, updated_at = $1
+UPDATE turns SET status = 'pending', worker = '', lease_until = NULL, strikes = strikes + 1, updated_at = $1, changed_at = $1
 WHERE id IN (
     SELECT t.id FROM turns t WHERE t.status = 'running' AND t.lease_until < clock_timestamp()
     ORDER BY t.id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
@@ -465,7 +470,7 @@ func (q *Queries) RequeueTurns(ctx context.Context, arg RequeueTurnsParams) ([]s
 }
 
 const SelectTurns = `-- name: SelectTurns :many
-SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned FROM turns
+SELECT id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at FROM turns
 `
 
 // SelectTurns is the beginning of the queries whose conditions vary.
@@ -509,6 +514,7 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 			&i.Messages,
 			&i.LastCommit,
 			&i.Pruned,
+			&i.ChangedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -521,7 +527,7 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 }
 
 const SetBackground = `-- name: SetBackground :one
-UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned
+UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
 `
 
 type SetBackgroundParams struct {
@@ -564,12 +570,13 @@ func (q *Queries) SetBackground(ctx context.Context, arg SetBackgroundParams) (T
 		&i.Messages,
 		&i.LastCommit,
 		&i.Pruned,
+		&i.ChangedAt,
 	)
 	return i, err
 }
 
 const WakeTurn = `-- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = $1 WHERE id = $2
+UPDATE turns SET status = 'pending', updated_at = $1, changed_at = $1 WHERE id = $2
 `
 
 type WakeTurnParams struct {

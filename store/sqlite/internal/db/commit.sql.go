@@ -246,19 +246,20 @@ func (q *Queries) InteractionState(ctx context.Context, arg InteractionStatePara
 }
 
 const leaveTurn = `-- name: LeaveTurn :exec
-UPDATE turns SET status = ?, admitted = ?, seq = ?, steps = ?, strikes = ?, messages = ?, updated_at = ?, worker = '', lease_until = 0
-WHERE made = ?
+UPDATE turns SET status = ?1, admitted = ?2, seq = ?3, steps = ?4, strikes = ?5, messages = ?6,
+    worker = '', lease_until = 0, updated_at = ?7, changed_at = ?7
+WHERE made = ?8
 `
 
 type LeaveTurnParams struct {
-	Status    string
-	Admitted  bool
-	Seq       int64
-	Steps     int64
-	Strikes   int64
-	Messages  int64
-	UpdatedAt int64
-	Made      int64
+	Status   string
+	Admitted bool
+	Seq      int64
+	Steps    int64
+	Strikes  int64
+	Messages int64
+	At       int64
+	Made     int64
 }
 
 // LeaveTurn changes a turn that its worker does not go on with.
@@ -270,7 +271,7 @@ func (q *Queries) LeaveTurn(ctx context.Context, arg LeaveTurnParams) error {
 		arg.Steps,
 		arg.Strikes,
 		arg.Messages,
-		arg.UpdatedAt,
+		arg.At,
 		arg.Made,
 	)
 	return err

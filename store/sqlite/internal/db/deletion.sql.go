@@ -109,6 +109,7 @@ const isOld = `-- name: IsOld :one
 SELECT EXISTS (
     SELECT 1 FROM sessions s
     WHERE s.id = ?1 AND s.active_at < ?2 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
 )
 `
 
@@ -136,6 +137,7 @@ func (q *Queries) MarkPruned(ctx context.Context, made int64) error {
 const oldSessions = `-- name: OldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
+    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
 ORDER BY s.active_at LIMIT ?2
 `
 
@@ -169,6 +171,7 @@ func (q *Queries) OldSessions(ctx context.Context, arg OldSessionsParams) ([]str
 
 const oldTurns = `-- name: OldTurns :many
 SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < ?1
+    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
 ORDER BY t.finished_at LIMIT ?2
 `
 

@@ -132,9 +132,32 @@ type Turn struct {
 	Request          []byte
 	Result           []byte
 	Metadata         []byte
+	ChangedAt        int64
 }
 
 type TurnState struct {
 	TurnID string
 	Body   []byte
+}
+
+type Webhook struct {
+	N            int64
+	TurnID       string
+	ID           string
+	SessionID    string
+	Tenant       string
+	Subject      string
+	Surface      string
+	State        string
+	Cursor       int64
+	Attempts     int64
+	FailingSince int64
+	LastError    string
+	DueAt        int64
+	Worker       string
+	Fence        int64
+	LeaseUntil   int64
+	CreatedAt    int64
+	UpdatedAt    int64
+	Data         []byte
 }

@@ -10,9 +10,9 @@ import (
 )
 
 const claimTurn = `-- name: ClaimTurn :exec
-UPDATE turns SET status = 'running', admitted = 1, worker = ?, fence = ?, lease_until = ?, heartbeat_at = ?, started_at = ?,
-    parent_snapshot_id = ?, updated_at = ?
-WHERE made = ?
+UPDATE turns SET status = 'running', admitted = 1, worker = ?1, fence = ?2, lease_until = ?3,
+    heartbeat_at = ?4, started_at = ?5, parent_snapshot_id = ?6, updated_at = ?7, changed_at = ?7
+WHERE made = ?8
 `
 
 type ClaimTurnParams struct {
@@ -22,7 +22,7 @@ type ClaimTurnParams struct {
 	HeartbeatAt      int64
 	StartedAt        int64
 	ParentSnapshotID string
-	UpdatedAt        int64
+	At               int64
 	Made             int64
 }
 
@@ -34,7 +34,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) error {
 		arg.HeartbeatAt,
 		arg.StartedAt,
 		arg.ParentSnapshotID,
-		arg.UpdatedAt,
+		arg.At,
 		arg.Made,
 	)
 	return err
@@ -42,7 +42,7 @@ func (q *Queries) ClaimTurn(ctx context.Context, arg ClaimTurnParams) error {
 
 const endTurn = `-- name: EndTurn :exec
 UPDATE turns SET status = ?1, result = ?2, seq = ?3, fence = ?4, steps = ?5, messages = ?6,
-    worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7
+    worker = '', lease_until = 0, admitted = 0, finished_at = ?7, updated_at = ?7, changed_at = ?7
 WHERE made = ?8
 `
 
@@ -83,7 +83,7 @@ func (q *Queries) GetState(ctx context.Context, turnID string) ([]byte, error) {
 }
 
 const getTurn = `-- name: GetTurn :one
-SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned, request, result, metadata FROM turns WHERE id = ?
+SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, pruned, request, result, metadata, changed_at FROM turns WHERE id = ?
 `
 
 func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
@@ -119,6 +119,7 @@ func (q *Queries) GetTurn(ctx context.Context, id string) (Turn, error) {
 		&i.Request,
 		&i.Result,
 		&i.Metadata,
+		&i.ChangedAt,
 	)
 	return i, err
 }
@@ -151,8 +152,8 @@ func (q *Queries) Heartbeat(ctx context.Context, arg HeartbeatParams) (int64, er
 
 const insertTurn = `-- name: InsertTurn :exec
 INSERT INTO turns (id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,
-    created_at, updated_at, not_before, admitted, messages, request, metadata)
-VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    created_at, updated_at, not_before, admitted, messages, request, metadata, changed_at)
+VALUES (?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertTurnParams struct {
@@ -172,6 +173,7 @@ type InsertTurnParams struct {
 	Messages         int64
 	Request          []byte
 	Metadata         []byte
+	ChangedAt        int64
 }
 
 func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
@@ -192,6 +194,7 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 		arg.Messages,
 		arg.Request,
 		arg.Metadata,
+		arg.ChangedAt,
 	)
 	return err
 }
@@ -209,16 +212,17 @@ func (q *Queries) LiveTurn(ctx context.Context, sessionID string) (string, error
 }
 
 const reapTurn = `-- name: ReapTurn :exec
-UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ? WHERE made = ?
+UPDATE turns SET status = 'pending', worker = '', lease_until = 0, strikes = strikes + 1, updated_at = ?1, changed_at = ?1
+WHERE made = ?2
 `
 
 type ReapTurnParams struct {
-	UpdatedAt int64
-	Made      int64
+	At   int64
+	Made int64
 }
 
 func (q *Queries) ReapTurn(ctx context.Context, arg ReapTurnParams) error {
-	_, err := q.db.ExecContext(ctx, reapTurn, arg.UpdatedAt, arg.Made)
+	_, err := q.db.ExecContext(ctx, reapTurn, arg.At, arg.Made)
 	return err
 }
 
@@ -299,15 +303,15 @@ func (q *Queries) TurnExists(ctx context.Context, id string) (bool, error) {
 }
 
 const wakeTurn = `-- name: WakeTurn :exec
-UPDATE turns SET status = 'pending', updated_at = ? WHERE made = ?
+UPDATE turns SET status = 'pending', updated_at = ?1, changed_at = ?1 WHERE made = ?2
 `
 
 type WakeTurnParams struct {
-	UpdatedAt int64
-	Made      int64
+	At   int64
+	Made int64
 }
 
 func (q *Queries) WakeTurn(ctx context.Context, arg WakeTurnParams) error {
-	_, err := q.db.ExecContext(ctx, wakeTurn, arg.UpdatedAt, arg.Made)
+	_, err := q.db.ExecContext(ctx, wakeTurn, arg.At, arg.Made)
 	return err
 }

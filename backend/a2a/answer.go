@@ -1,0 +1,149 @@
+package a2abackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types of content of the protocol.
+const (
+	typeJSON   = "application/json"
+	typeA2A    = "application/a2a+json"
+	typeEvents = "text/event-stream"
+	typePlain  = "text/plain"
+)
+
+// judge brings an answer into the form that the SDK understands, or returns why
+// it cannot be used.
+func (t *transport) judge(req *http.Request, resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusAccepted:
+		resp.StatusCode = http.StatusOK // the SDK knows no other
+	default:
+		return t.httpError(resp)
+	}
+	kind := mediaType(resp)
+	switch {
+	case kind == typeEvents && streams(req):
+		resp.Body = &events{ReadCloser: resp.Body, limit: t.limits.event}
+		return nil
+	case kind == typeEvents || !isJSON(kind) && kind != "" && kind != typePlain:
+		return &ContentTypeError{ContentType: cleanText(resp.Header.Get("Content-Type"), maxShown)}
+	case streams(req):
+		return t.reframe(resp)
+	}
+	resp.Header.Set("Content-Type", typeJSON)
+	resp.Body = &bounded{ReadCloser: resp.Body, what: "an answer", limit: t.limits.answer}
+	return nil
+}
+
+// mediaType returns the type of an answer's content without its parameters.
+func mediaType(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil && kind == "" {
+		return strings.TrimSpace(strings.ToLower(resp.Header.Get("Content-Type")))
+	}
+	return kind
+}
+
+func isJSON(kind string) bool {
+	return kind == typeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+}
+
+// reframe makes an answer that is one JSON value, as peers give instead of a
+// stream when something is wrong, a stream of one event.
+func (t *transport) reframe(resp *http.Response) error {
+	data, err := readAll(resp.Body, "an event", t.limits.event)
+	if err != nil {
+		return err
+	}
+	framed, err := frame(data)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	resp.Header.Set("Content-Type", typeEvents)
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = int64(len(framed))
+	resp.Body = io.NopCloser(bytes.NewReader(framed))
+	return nil
+}
+
+// frame writes a JSON value as one event of a stream.
+func frame(data []byte) ([]byte, error) {
+	var framed bytes.Buffer
+	framed.WriteString("data: ")
+	if err := json.Compact(&framed, data); err != nil {
+		return nil, fmt.Errorf("the peer answers with something that is neither a stream nor JSON: %w", err)
+	}
+	framed.WriteString("\n\n")
+	return framed.Bytes(), nil
+}
+
+const (
+	// maxErrorBody is how much of the body of an error is read, in bytes.
+	maxErrorBody = 64 << 10
+	// maxShown is how much of what a peer says is shown, in bytes.
+	maxShown = 500
+	// maxRetryAfter is the longest wait that a peer can ask for.
+	maxRetryAfter = 24 * time.Hour
+)
+
+// httpError returns the error that an answer is. A peer may repeat in it what
+// the request carried.
+func (t *transport) httpError(resp *http.Response) *HTTPError {
+	e := newHTTPError(resp)
+	hidden := t.secrets
+	if resp.Request != nil {
+		if _, token, ok := strings.Cut(resp.Request.Header.Get("Authorization"), " "); ok {
+			hidden = append(slices.Clone(hidden), token)
+		}
+	}
+	e.Message, e.WWWAuthenticate = redact(e.Message, hidden), redact(e.WWWAuthenticate, hidden)
+	return e
+}
+
+// newHTTPError returns the error that an answer is, as the peer words it.
+func newHTTPError(resp *http.Response) *HTTPError {
+	e := &HTTPError{
+		Status:          resp.StatusCode,
+		RetryAfter:      parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		WWWAuthenticate: cleanText(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "), maxShown),
+	}
+	if location := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && location != "" {
+		e.Message = "a redirect is not followed"
+		if u, err := url.Parse(location); err == nil && u.Host != "" {
+			e.Message = "a redirect to " + cleanText(shownOrigin(u), maxShown) + " is not followed"
+		}
+		return e
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil {
+		return e // the status says enough
+	}
+	if kind := mediaType(resp); isJSON(kind) || kind == "" || kind == typePlain {
+		e.Message, e.Err = decodeError(data)
+	}
+	return e
+}
+
+// parseRetryAfter reads the header of the name: seconds, or a date. It is 0 when the
+// header says nothing.
+func parseRetryAfter(header string, now time.Time) time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.ParseInt(header, 10, 64); err == nil {
+		wait = time.Duration(min(seconds, int64(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(header); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryAfter)
+}

@@ -1,0 +1,322 @@
+package a2abackend
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+const (
+	// between stands between the texts of two artifacts.
+	between = "\n\n"
+	// overhead is what an artifact or a part counts besides its content, in
+	// bytes, so that empty ones are bounded too.
+	overhead = 256
+	// maxDelta is how large the text of one event is, in bytes.
+	maxDelta = 32 << 10
+)
+
+// outputError says that a turn came to more than is taken in.
+type outputError struct{ limit int }
+
+func (e *outputError) Error() string {
+	return fmt.Sprintf("the peer sent more than max_output_bytes, %d", e.limit)
+}
+
+// assembly puts the artifacts of a task together from what comes of them, and
+// knows what of their text was shown.
+type assembly struct {
+	// limit is how large everything may be together, in bytes, and size is how
+	// large it is. spent is what was shown besides and is not kept.
+	limit, size, spent int
+	artifacts          []*artifact
+	byID               map[a2a.ArtifactID]*artifact
+	// last is the last artifact with text: what is added to another one does not
+	// come at the end of the text.
+	last *artifact
+	// stale tells that the text does not begin with what was shown. It is shown
+	// anew when it is complete.
+	stale bool
+	shown shown
+	// show shows text, and reset takes back what the step has shown.
+	show  func(text string)
+	reset func()
+}
+
+// artifact is one artifact of a task.
+type artifact struct {
+	text  strings.Builder
+	files []model.Part
+	size  int
+}
+
+// update takes in an artifact, or a part of one.
+func (a *assembly) update(id a2a.ArtifactID, parts []*a2a.Part, more bool) error {
+	at, ok := a.byID[id]
+	if !ok {
+		at = a.add(id)
+	}
+	text := a2awire.Text(parts)
+	if ok && !more {
+		return a.replace(at, text, parts)
+	}
+	return a.extend(at, text, parts)
+}
+
+// add adds an empty artifact behind the others.
+func (a *assembly) add(id a2a.ArtifactID) *artifact {
+	at := &artifact{size: overhead + len(id)}
+	if a.byID == nil {
+		a.byID = make(map[a2a.ArtifactID]*artifact)
+	}
+	a.byID[id] = at
+	a.artifacts = append(a.artifacts, at)
+	a.size += at.size
+	return at
+}
+
+// extend adds to an artifact, and shows the text at once if it comes at the end.
+func (a *assembly) extend(at *artifact, text string, parts []*a2a.Part) error {
+	if err := a.grow(at, len(text)); err != nil {
+		return err
+	}
+	if err := a.addFiles(at, parts); err != nil || text == "" {
+		return err
+	}
+	lead := ""
+	if at.text.Len() == 0 && a.last != nil {
+		lead = between
+	}
+	if at.text.Len() > 0 && at != a.last || at.text.Len() == 0 && a.texts(at) {
+		a.stale = true
+	} else {
+		a.last = at
+	}
+	at.text.WriteString(text)
+	if !a.stale {
+		a.deliver(lead + text)
+	}
+	return nil
+}
+
+// texts reports whether an artifact behind at has text.
+func (a *assembly) texts(at *artifact) bool {
+	for i := len(a.artifacts) - 1; i >= 0 && a.artifacts[i] != at; i-- {
+		if a.artifacts[i].text.Len() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// replace gives an artifact another content. One that begins like the earlier
+// one is a longer form of it.
+func (a *assembly) replace(at *artifact, text string, parts []*a2a.Part) error {
+	old := at.text.String()
+	a.size -= at.size - overhead
+	at.size, at.files = overhead, nil
+	if rest, longer := strings.CutPrefix(text, old); longer {
+		if err := a.grow(at, len(old)); err != nil {
+			return err
+		}
+		return a.extend(at, rest, parts)
+	}
+	at.text.Reset()
+	a.stale = true
+	if err := a.grow(at, len(text)); err != nil {
+		return err
+	}
+	at.text.WriteString(text)
+	return a.addFiles(at, parts)
+}
+
+// addFiles adds the parts that are no text. One that cannot be used is left out.
+func (a *assembly) addFiles(at *artifact, parts []*a2a.Part) error {
+	for i, p := range parts {
+		if p == nil || !isFile(p) {
+			continue
+		}
+		file, err := a2awire.ModelParts(parts[i:i+1], 0)
+		if err != nil || len(file) == 0 {
+			continue
+		}
+		if err := a.grow(at, overhead+a2awire.Size(p)); err != nil {
+			return err
+		}
+		at.files = append(at.files, file[0])
+	}
+	return nil
+}
+
+func isFile(p *a2a.Part) bool {
+	switch p.Content.(type) {
+	case a2a.Raw, a2a.URL:
+		return true
+	default:
+		return false
+	}
+}
+
+// grow counts what is about to be kept of an artifact.
+func (a *assembly) grow(at *artifact, n int) error {
+	at.size += n
+	a.size += n
+	return a.bounded()
+}
+
+// spend counts what is shown without being kept.
+func (a *assembly) spend(n int) error {
+	a.spent += n
+	return a.bounded()
+}
+
+func (a *assembly) bounded() error {
+	if a.size > a.limit || a.spent > a.limit {
+		return &outputError{a.limit}
+	}
+	return nil
+}
+
+// rebuild takes the artifacts of a task as they are for all that there is, and
+// shows what is new of them.
+func (a *assembly) rebuild(artifacts []*a2a.Artifact) error {
+	a.artifacts, a.byID, a.last, a.size = nil, nil, nil, 0
+	a.stale = true // nothing is shown before all is there
+	for _, from := range artifacts {
+		if from == nil {
+			continue
+		}
+		if err := a.update(from.ID, from.Parts, false); err != nil {
+			return err
+		}
+	}
+	if text := a.text(); a.shown.begins(text) {
+		a.stale = false
+		a.shown.seed(text)
+		for _, at := range a.artifacts {
+			if at.text.Len() > 0 {
+				a.last = at
+			}
+		}
+		a.deliver(text[a.shown.bytes:])
+	}
+	return nil
+}
+
+// finish shows what is not shown yet of an answer that is complete. What was
+// shown otherwise is taken back.
+func (a *assembly) finish(text string) {
+	if !a.shown.begins(text) {
+		if a.shown.step > 0 {
+			a.reset()
+		}
+		a.shown = shown{}
+	}
+	a.stale = false
+	a.shown.seed(text)
+	a.deliver(text[a.shown.bytes:])
+}
+
+// deliver shows text that follows on what was shown, in pieces.
+func (a *assembly) deliver(text string) {
+	for len(text) > 0 {
+		piece := text
+		if len(piece) > maxDelta {
+			end := maxDelta
+			for end > maxDelta-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+				end--
+			}
+			piece = text[:end]
+		}
+		a.shown.add(piece)
+		a.show(piece)
+		text = text[len(piece):]
+	}
+}
+
+// text returns the text of all artifacts.
+func (a *assembly) text() string {
+	var b strings.Builder
+	for _, at := range a.artifacts {
+		if at.text.Len() == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(at.text.String())
+	}
+	return b.String()
+}
+
+// files returns the images and files of all artifacts.
+func (a *assembly) files() []model.Part {
+	var files []model.Part
+	for _, at := range a.artifacts {
+		files = append(files, at.files...)
+	}
+	return files
+}
+
+// mark stands for text that was shown: it may be long, and only ever is compared.
+type mark struct {
+	Bytes int    `json:"bytes,omitempty"`
+	Sum   string `json:"sum,omitempty"`
+}
+
+// shown is the text that was shown.
+type shown struct {
+	// before is what earlier activations showed, as long as hash is nil.
+	before mark
+	bytes  int
+	hash   hash.Hash
+	// step is how much of it this step showed.
+	step int
+}
+
+// shownBefore is what earlier steps of a turn showed.
+func shownBefore(before mark) shown { return shown{before: before, bytes: before.Bytes} }
+
+// seed prepares for more, behind a text that begins with what was shown.
+func (s *shown) seed(text string) {
+	if s.hash == nil {
+		s.hash = sha256.New()
+		s.hash.Write([]byte(text[:s.bytes]))
+	}
+}
+
+func (s *shown) add(text string) {
+	s.seed("")
+	s.hash.Write([]byte(text))
+	s.bytes += len(text)
+	s.step += len(text)
+}
+
+// begins reports whether a text begins with what was shown.
+func (s *shown) begins(text string) bool {
+	if s.bytes < 0 || len(text) < s.bytes {
+		return false
+	}
+	prefix := shown{}
+	prefix.add(text[:s.bytes])
+	return s.mark() == prefix.mark()
+}
+
+func (s *shown) mark() mark {
+	switch {
+	case s.bytes == 0:
+		return mark{}
+	case s.hash == nil:
+		return s.before
+	default:
+		return mark{s.bytes, hex.EncodeToString(s.hash.Sum(nil))}
+	}
+}

@@ -1,0 +1,124 @@
+package a2abackend
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// watched is the body of an answer under a watch.
+type watched struct {
+	io.ReadCloser
+	watch *watch
+}
+
+// Read reads on. Whatever comes shows that the peer is there.
+func (b *watched) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.watch.start()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = b.watch.explain(err)
+	}
+	return n, err
+}
+
+// Close closes the body and ends the watch.
+func (b *watched) Close() error {
+	defer b.watch.stop()
+	return b.ReadCloser.Close()
+}
+
+// bounded is a body that may have so many bytes.
+type bounded struct {
+	io.ReadCloser
+	what  string
+	limit int64
+	read  int64
+}
+
+// Read reads until the bound is passed, which is an error.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.read > b.limit {
+		return 0, &TooLargeError{What: b.what, Limit: b.limit}
+	}
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.limit-b.read+1)])
+	b.read += int64(n)
+	if b.read > b.limit {
+		return n - 1, &TooLargeError{What: b.what, Limit: b.limit}
+	}
+	return n, err
+}
+
+// readAll reads a body that may have so many bytes.
+func readAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
+	return io.ReadAll(&bounded{ReadCloser: body, what: what, limit: limit})
+}
+
+// events is a stream of events each of which may have so many bytes. Events are
+// divided by empty lines; comments, which keep a stream alive, are no part of
+// them.
+type events struct {
+	io.ReadCloser
+	limit int64
+	// event is how large the event is so far, and line its last line.
+	event, line int64
+	// comment tells that the line is one.
+	comment bool
+	// over is set once an event is too large.
+	over error
+}
+
+// Read reads until an event is too large, which is an error. The events ahead of
+// it are passed on.
+func (e *events) Read(p []byte) (int, error) {
+	if e.over != nil {
+		return 0, e.over
+	}
+	n, err := e.ReadCloser.Read(p)
+	whole := 0 // where the last event that is over ends in p
+	for from := 0; from < n; {
+		end := bytes.IndexByte(p[from:n], '\n')
+		if end < 0 {
+			e.more(p[from:n])
+			from = n
+		} else {
+			e.more(p[from : from+end])
+			from += end + 1
+			if e.endLine() {
+				whole = from
+			}
+		}
+		if e.event+e.line > e.limit {
+			e.over = &TooLargeError{What: "an event", Limit: e.limit}
+			if whole > 0 {
+				return whole, nil
+			}
+			return 0, e.over
+		}
+	}
+	return n, err
+}
+
+// more takes in a part of a line.
+func (e *events) more(part []byte) {
+	part = bytes.TrimSuffix(part, []byte("\r"))
+	if e.line == 0 && len(part) > 0 {
+		e.comment = part[0] == ':'
+	}
+	e.line += int64(len(part))
+}
+
+// endLine takes in the end of a line, and reports whether it is that of an event.
+func (e *events) endLine() bool {
+	empty := e.line == 0
+	switch {
+	case empty:
+		e.event = 0
+	case !e.comment:
+		e.event += e.line
+	}
+	e.line, e.comment = 0, false
+	return empty
+}

@@ -1,0 +1,234 @@
+package a2abackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// CardError says that a peer has an agent card that cannot be used.
+type CardError struct {
+	Problem string
+	Err     error
+}
+
+// Error says what is wrong.
+func (e *CardError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("the agent card cannot be used: %s: %v", e.Problem, e.Err)
+	}
+	return "the agent card cannot be used: " + e.Problem
+}
+
+// Unwrap returns the cause; nil when the card itself is it.
+func (e *CardError) Unwrap() error { return e.Err }
+
+func badCard(format string, args ...any) error {
+	return &CardError{Problem: cleanText(fmt.Sprintf(format, args...), maxShown)}
+}
+
+// parseCard reads an agent card of version 1 or 0.3. The errors of the decoder
+// say what it found, which is the peer's, and are cut.
+func parseCard(data []byte) (*a2a.AgentCard, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
+		return nil, badCard("it is no JSON object")
+	}
+	if !isSet(fields["supportedInterfaces"]) && (isSet(fields["url"]) || isSet(fields["additionalInterfaces"])) {
+		return parseOldCard(data, fields)
+	}
+	card := new(a2a.AgentCard)
+	if json.Unmarshal(data, card) == nil {
+		return card, nil
+	}
+	// What the runtime does not need must not make a card useless.
+	for _, name := range []string{"securitySchemes", "securityRequirements", "skills", "provider"} {
+		delete(fields, name)
+	}
+	kept, err := json.Marshal(fields)
+	if err != nil {
+		return nil, badCard("%v", err)
+	}
+	card = new(a2a.AgentCard)
+	if err := json.Unmarshal(kept, card); err != nil {
+		return nil, badCard("%v", err)
+	}
+	return card, nil
+}
+
+// isSet reports whether a field has a value other than null.
+func isSet(raw json.RawMessage) bool {
+	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
+}
+
+// parseOldCard reads a card of version 0.3, which has one URL and perhaps more
+// interfaces. A transport that is not named is JSON-RPC.
+func parseOldCard(data []byte, fields map[string]json.RawMessage) (*a2a.AgentCard, error) {
+	if !isSet(fields["preferredTransport"]) {
+		fields["preferredTransport"] = json.RawMessage(strconv.Quote(string(a2a.TransportProtocolJSONRPC)))
+		whole, err := json.Marshal(fields)
+		if err != nil {
+			return nil, badCard("%v", err)
+		}
+		data = whole
+	}
+	card, err := a2av0.NewAgentCardParser()(data)
+	if err != nil {
+		return nil, badCard("%v", err)
+	}
+	return card, nil
+}
+
+// The protocol's versions that the runtime speaks.
+const (
+	version1  = a2a.Version
+	version03 = a2av0.Version
+)
+
+// chosen is the interface of a card that a peer is spoken to by.
+type chosen struct {
+	// iface is it, with its binding and version as the SDK spells them.
+	iface *a2a.AgentInterface
+	// declared is the version that the card has for it.
+	declared a2a.ProtocolVersion
+	url      *url.URL
+}
+
+// choose checks a card and returns the interface to speak to: the newest
+// version, then the transport that the configuration prefers, then the order of
+// the card.
+func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
+	if strings.TrimSpace(card.Name) == "" {
+		return nil, badCard("it has no name")
+	}
+	if len(card.SupportedInterfaces) == 0 {
+		return nil, badCard("it has no interface")
+	}
+	for _, x := range card.Capabilities.Extensions {
+		if x.Required && x.URI != a2awire.Extension {
+			return nil, badCard("the peer requires the extension %q, which this runtime does not know", x.URI)
+		}
+	}
+	var usable []*chosen
+	var refused []error
+	for i, iface := range card.SupportedInterfaces {
+		c, err := checkInterface(iface, o, trust)
+		if err != nil {
+			refused = append(refused, fmt.Errorf("interface %d %w", i, err))
+			continue
+		}
+		usable = append(usable, c)
+	}
+	if len(usable) == 0 {
+		return nil, &CardError{Problem: "no interface of it can be used", Err: errors.Join(refused...)}
+	}
+	return slices.MinFunc(usable, func(a, b *chosen) int {
+		if a.iface.ProtocolVersion != b.iface.ProtocolVersion {
+			return strings.Compare(string(b.iface.ProtocolVersion), string(a.iface.ProtocolVersion))
+		}
+		return slices.Index(o.transports, a.iface.ProtocolBinding) - slices.Index(o.transports, b.iface.ProtocolBinding)
+	}), nil
+}
+
+// checkInterface checks an interface of a card, and returns it as it can be
+// spoken to. The error begins with a verb.
+func checkInterface(iface *a2a.AgentInterface, o *options, trust trusted) (*chosen, error) {
+	if iface == nil {
+		return nil, errors.New("is null")
+	}
+	binding, ok := bindingOf(iface.ProtocolBinding)
+	if !ok || !slices.Contains(o.transports, binding) {
+		return nil, fmt.Errorf("has the transport %q, which is not among those that may be used", cleanText(string(iface.ProtocolBinding), maxName))
+	}
+	version, err := versionOf(iface.ProtocolVersion, o)
+	if err != nil {
+		return nil, err
+	}
+	if binding == a2a.TransportProtocolGRPC && version != version1 {
+		return nil, errors.New("is gRPC of version 0.3, which this runtime does not speak")
+	}
+	u, err := interfaceURL(iface.URL, binding)
+	if err != nil {
+		return nil, err
+	}
+	if !trust.has(u) {
+		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", cleanText(shownOrigin(u), maxShown))
+	}
+	usable := *iface
+	usable.ProtocolBinding, usable.ProtocolVersion = binding, version
+	return &chosen{iface: &usable, declared: iface.ProtocolVersion, url: u}, nil
+}
+
+// maxName is how much is shown of a name that a peer gives, in bytes.
+const maxName = 80
+
+// bindingOf returns the name that the SDK has for a transport. Cards have it in
+// any case.
+func bindingOf(name a2a.TransportProtocol) (a2a.TransportProtocol, bool) {
+	for _, known := range bindings {
+		if strings.EqualFold(string(known), strings.TrimSpace(string(name))) {
+			return known, true
+		}
+	}
+	return "", false
+}
+
+// versionOf returns which of the versions that the runtime speaks a card means.
+// Minor versions of 1 are compatible; before that they are not.
+func versionOf(declared a2a.ProtocolVersion, o *options) (a2a.ProtocolVersion, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(string(declared)), "v")
+	major, rest, _ := strings.Cut(text, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	switch {
+	case text == "":
+		return "", errors.New("names no version of the protocol")
+	case major == "1":
+		return version1, nil
+	case major == "0" && minor == "3" && o.allowV03:
+		return version03, nil
+	case major == "0" && minor == "3":
+		return "", errors.New("speaks version 0.3 of the protocol, which allow_v0_3 permits")
+	}
+	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", cleanText(string(declared), maxName))
+}
+
+// interfaceURL parses the URL of an interface. That of gRPC may be host:port,
+// which is reached with TLS unless it is meant to be on this machine.
+func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
+	if binding == a2a.TransportProtocolGRPC && !strings.Contains(raw, "://") {
+		host, _, _ := strings.Cut(raw, "/")
+		u := &url.URL{Scheme: "https", Host: host}
+		if meant(u.Hostname()) {
+			u.Scheme = "http"
+		}
+		raw = u.String()
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case raw == "":
+		return nil, errors.New("has no URL")
+	case err != nil:
+		return nil, errors.New("has a URL that does not parse")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("has a URL of scheme %q, not http or https", cleanText(u.Scheme, maxName))
+	case u.Hostname() == "":
+		return nil, errors.New("has a URL without a host")
+	case u.User != nil:
+		return nil, errors.New("has a URL with a user or password")
+	case u.Fragment != "":
+		return nil, errors.New("has a URL with a fragment")
+	case binding == a2a.TransportProtocolGRPC && u.Scheme == "http" && !meant(u.Hostname()):
+		return nil, errors.New("is gRPC without TLS")
+	}
+	return u, nil
+}

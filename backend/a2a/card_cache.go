@@ -1,0 +1,176 @@
+package a2abackend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxCard is how large an agent card may be, in bytes.
+const maxCard = 256 << 10
+
+const (
+	// minCardAge is how long a card is taken for true whatever its peer says:
+	// a poll must not fetch it each time.
+	minCardAge = 5 * time.Second
+	// staleFor is how long a card that cannot be fetched anew serves on before the
+	// next attempt.
+	staleFor = 30 * time.Second
+)
+
+// cardCache keeps what the card of a peer comes to, as long as the card is
+// valid. One fetch serves all that wait for it. It is safe for concurrent use.
+type cardCache struct {
+	// fetch asks for the card. The tag is that of the card that is kept; nil
+	// bytes say that it has not changed.
+	fetch func(ctx context.Context, tag string) (*fetched, error)
+	// open makes of a card what is kept.
+	open func(ctx context.Context, card []byte) (*connection, error)
+	ttl  time.Duration
+
+	mu      sync.Mutex
+	current *connection
+	tag     string
+	expires time.Time
+	// refused tells that a call showed that the card is not true any more.
+	refused bool
+	flight  *flight
+}
+
+// fetched is the answer to a request for a card.
+type fetched struct {
+	// card is nil when the card has not changed.
+	card []byte
+	tag  string
+	// maxAge is how long the peer says that the card is valid; less than 0 when
+	// it does not say.
+	maxAge time.Duration
+}
+
+// flight is a fetch under way.
+type flight struct {
+	done chan struct{}
+	// conn and err are what it came to; both nil when whoever made it gave up, so
+	// that another must.
+	conn *connection
+	err  error
+}
+
+// get returns what the card comes to.
+func (c *cardCache) get(ctx context.Context) (*connection, error) {
+	for {
+		c.mu.Lock()
+		if c.current != nil && !c.refused && time.Now().Before(c.expires) {
+			defer c.mu.Unlock()
+			return c.current, nil
+		}
+		f := c.flight
+		if f == nil {
+			f = &flight{done: make(chan struct{})}
+			c.flight = f
+			c.mu.Unlock()
+			return c.run(ctx, f)
+		}
+		c.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if f.conn != nil || f.err != nil {
+			return f.conn, f.err
+		}
+	}
+}
+
+// run makes a fetch, for all that wait.
+func (c *cardCache) run(ctx context.Context, f *flight) (conn *connection, err error) {
+	defer func() {
+		if ctx.Err() == nil {
+			f.conn, f.err = conn, err
+		}
+		c.mu.Lock()
+		c.flight = nil
+		c.mu.Unlock()
+		close(f.done)
+	}()
+	c.mu.Lock()
+	current, tag, refused := c.current, c.tag, c.refused
+	c.mu.Unlock()
+	got, err := c.fetch(ctx, tag)
+	switch {
+	case err != nil && current != nil && !refused && momentary(err):
+		c.keep(current, tag, time.Now().Add(staleFor))
+		return current, nil
+	case err != nil:
+		return nil, fmt.Errorf("fetch the agent card: %w", err)
+	case got.card == nil && current != nil:
+		c.keep(current, tag, c.until(got))
+		return current, nil
+	}
+	if conn, err = c.open(ctx, got.card); err != nil {
+		return nil, err
+	}
+	c.keep(conn, got.tag, c.until(got))
+	return conn, nil
+}
+
+func (c *cardCache) keep(conn *connection, tag string, expires time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current, c.tag, c.expires, c.refused = conn, tag, expires, false
+}
+
+// until returns how long an answer is valid: as long as the configuration says,
+// or less when the peer does.
+func (c *cardCache) until(f *fetched) time.Time {
+	age := c.ttl
+	if f.maxAge >= 0 {
+		age = min(age, f.maxAge)
+	}
+	return time.Now().Add(max(age, minCardAge))
+}
+
+// refuse has the next get fetch the card anew.
+func (c *cardCache) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = true
+}
+
+// momentary reports whether an error says something about the moment, and nothing
+// about the card.
+func momentary(err error) bool {
+	if refused, ok := errors.AsType[*HTTPError](err); ok {
+		return refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
+	}
+	if _, ok := errors.AsType[*TooLargeError](err); ok {
+		return false
+	}
+	_, wrong := errors.AsType[*ContentTypeError](err)
+	return !wrong
+}
+
+// maxAge returns how long an answer says that it is valid; less than 0 when it
+// does not say.
+func maxAge(header http.Header) time.Duration {
+	age := time.Duration(-1)
+	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
+		switch name {
+		case "no-cache", "no-store":
+			return 0
+		case "max-age":
+			seconds, err := strconv.ParseUint(strings.Trim(value, `"`), 10, 32)
+			if err == nil {
+				age = time.Duration(seconds) * time.Second
+			}
+		}
+	}
+	return age
+}

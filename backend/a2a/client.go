@@ -1,0 +1,53 @@
+package a2abackend
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// newSDKClient returns the client of the SDK for the one interface that was
+// chosen. The tenant of an inbound call stays here: the peer is told the one that
+// its card names.
+func newSDKClient(ctx context.Context, p *peer, card *a2a.AgentCard, to *chosen, extension bool) (*a2aclient.Client, error) {
+	client := &http.Client{
+		Transport:     p.http,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return a2aclient.NewFromCard(ctx, card,
+		a2aclient.WithDefaultsDisabled(),
+		a2aclient.WithConfig(a2aclient.Config{DisableTenantPropagation: true}),
+		a2aclient.WithCallInterceptors(&interceptor{extension: extension}),
+		a2aclient.WithJSONRPCTransport(client),
+		a2aclient.WithRESTTransport(client),
+		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}),
+		a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: client}),
+		p.grpc.transport(to.url),
+	)
+}
+
+// interceptor marks the calls whose answer comes when the work is done, and
+// names the extension that they may use.
+type interceptor struct {
+	a2aclient.PassthroughInterceptor
+	extension bool
+}
+
+var _ a2aclient.CallInterceptor = (*interceptor)(nil)
+
+// Before is called ahead of each call.
+func (i *interceptor) Before(ctx context.Context, req *a2aclient.Request) (context.Context, any, error) {
+	if i.extension {
+		req.ServiceParams.Append(a2a.SvcParamExtensions, a2awire.Extension)
+	}
+	switch req.Method {
+	case "SendMessage", "SendStreamingMessage": // the latter becomes the former at a peer that does not stream
+		ctx = context.WithValue(ctx, slowKey{}, true)
+	}
+	return ctx, nil, nil
+}

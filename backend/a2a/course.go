@@ -1,0 +1,121 @@
+package a2abackend
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// courseVersion is the version of the JSON form of a course, and of what a
+// session keeps of a peer.
+const courseVersion = 1
+
+// course is how far a turn at a peer has come: what is needed to go on with it,
+// in another process. It is the Resume of the turn's state.
+type course struct {
+	Version int `json:"version"`
+	// Peer is where the task is: nobody else is told of it.
+	Peer string `json:"peer"`
+	// MessageID is the id of the message that was sent last, or is about to be.
+	// Accepted tells that the peer has it.
+	MessageID string `json:"message_id"`
+	Accepted  bool   `json:"accepted,omitempty"`
+	// TaskID and ContextID are the peer's; empty until it has told them.
+	TaskID    a2a.TaskID    `json:"task_id,omitempty"`
+	ContextID string        `json:"context_id,omitempty"`
+	State     a2a.TaskState `json:"state,omitempty"`
+	// Step counts the messages that were sent. Open tells that the step of the
+	// last one is not over.
+	Step int  `json:"step"`
+	Open bool `json:"open,omitempty"`
+	// Deadline is when the turn must have ended. While it waits for a person it
+	// has none, and Left is how much of its time is left.
+	Deadline time.Time     `json:"deadline,omitzero"`
+	Left     time.Duration `json:"left,omitempty"`
+	// Asked tells the question that was answered last from a new one, and
+	// Tickets counts the questions.
+	Asked   string `json:"asked,omitempty"`
+	Tickets int    `json:"tickets,omitempty"`
+	// Reported is what the peer has said that the task used.
+	Reported a2awire.Report `json:"reported,omitzero"`
+	// Shown is how much of the answer was shown in the steps before.
+	Shown mark `json:"shown,omitzero"`
+}
+
+// decodeCourse reads what a state holds of a turn at a peer. One that cannot be
+// read must not be taken for a turn that has not begun.
+func decodeCourse(data json.RawMessage) (*course, error) {
+	c := new(course)
+	err := json.Unmarshal(data, c)
+	switch {
+	case err != nil:
+	case c.Version != courseVersion:
+		err = fmt.Errorf("it has version %d; this runtime knows version %d", c.Version, courseVersion)
+	case c.MessageID == "" || c.Step < 1:
+		err = errors.New("it names no message")
+	case c.Deadline.IsZero() && c.Left <= 0:
+		err = errors.New("it has no deadline")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how far the turn at the peer has come: %w", err)
+	}
+	return c, nil
+}
+
+// memory is what a session keeps of a peer: the conversation there. The task is
+// not part of it: a new turn is a new task.
+type memory struct {
+	Version   int    `json:"version"`
+	Peer      string `json:"peer"`
+	ContextID string `json:"context_id"`
+}
+
+// memoryKey is the key of a session's state that has an agent's memory.
+func memoryKey(agentID string) string { return "a2a:" + agentID }
+
+// recall returns the context id that a session has for an agent at a peer; empty
+// when there is none, or the agent is at another peer now.
+func recall(session map[string]json.RawMessage, agentID, peer string) (string, error) {
+	data, ok := session[memoryKey(agentID)]
+	if !ok {
+		return "", nil
+	}
+	var m memory
+	err := json.Unmarshal(data, &m)
+	if err == nil && (m.Version != courseVersion || m.ContextID == "") {
+		err = fmt.Errorf("it has version %d and context id %q", m.Version, m.ContextID)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read what the session keeps of agent %s at its peer: %w", agentID, err)
+	}
+	if m.Peer != peer {
+		return "", nil
+	}
+	return m.ContextID, nil
+}
+
+// remember returns a session's state with the context id of an agent at a peer.
+func remember(session map[string]json.RawMessage, agentID, peer, contextID string) map[string]json.RawMessage {
+	kept := make(map[string]json.RawMessage, len(session)+1)
+	for key, value := range session {
+		kept[key] = value
+	}
+	if contextID != "" {
+		kept[memoryKey(agentID)] = encode(&memory{Version: courseVersion, Peer: peer, ContextID: contextID})
+	}
+	return kept
+}
+
+// encode returns the JSON form of a record of this package: it has one.
+func encode(record any) json.RawMessage {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return data
+}

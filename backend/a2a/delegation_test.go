@@ -1,0 +1,32 @@
+package a2abackend
+
+import (
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+func TestAnAnswerIsShownAsItComes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(
+		task(a2a.TaskStateSubmitted, ""), turned(working, "thinking"), words("Hello, "), words("world"), turned(completed, ""))}})
+	res, err := r.run(t.Context())
+	if err != nil || res.Response != "Hello, world" || res.Termination.Type != event.NaturalEnd {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if diff := cmp.Diff([]event.Type{
+		event.TypeStepStart, event.TypeActivitySnapshot, event.TypeActivitySnapshot, event.TypeTextDelta, event.TypeTextDelta,
+		event.TypeActivitySnapshot, event.TypeStepEnd,
+	}, r.host.types()); diff != "" {
+		t.Error(diff)
+	}
+	if text := r.host.text(); text != res.Response {
+		t.Errorf("%q is shown", text)
+	}
+	if len(res.Messages) != 1 || res.Messages[0].Text() != res.Response || res.Messages[0].ID != "turn-1/m1" {
+		t.Errorf("the conversation gets %+v", res.Messages)
+	}
+}

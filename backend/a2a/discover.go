@@ -1,0 +1,68 @@
+package a2abackend
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// maxDescription is how much of the description of a card an agent has, in
+// bytes: models read it.
+const maxDescription = 4 << 10
+
+// discoveryTimeout is how long learning the agent of a source may take.
+const discoveryTimeout = 30 * time.Second
+
+// Discover returns the agent of a source: each source has one card. Its id is
+// made of the card's name, and it is reached as the source says, not where the
+// card would have it. The card is fetched once; it ends with ctx, which is given
+// a limit when it has none.
+func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error) {
+	e := source.Endpoint()
+	if list := f.Validate(e); list.HasErrors() {
+		return nil, list.Err()
+	}
+	p, err := newPeer(e, f.logger)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.close() }()
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	conn, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []*spec.Agent{{
+		ID:          slug(conn.card.Name),
+		Description: p.shown(conn.card.Description, maxDescription),
+		Endpoint:    e,
+	}}, nil
+}
+
+// slug returns the id that a name gives: its letters and digits in lower case,
+// and one hyphen for whatever stands between them.
+func slug(name string) string {
+	var id strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			gap = id.Len() > 0
+			continue
+		}
+		if gap {
+			id.WriteByte('-')
+			gap = false
+		}
+		id.WriteRune(r)
+		if id.Len() >= maxName {
+			break
+		}
+	}
+	if id.Len() == 0 {
+		return "agent"
+	}
+	return id.String()
+}

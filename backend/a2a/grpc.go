@@ -1,0 +1,249 @@
+package a2abackend
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// grpcConnections are the connections of a peer over gRPC, by their addresses.
+// They outlive the cards that name them.
+type grpcConnections struct {
+	peer *peer
+
+	mu   sync.Mutex
+	open map[string]*grpc.ClientConn
+}
+
+func newGRPCConnections(p *peer) *grpcConnections {
+	return &grpcConnections{peer: p, open: map[string]*grpc.ClientConn{}}
+}
+
+// onlyGRPC reports whether gRPC is the only transport that may be used.
+func onlyGRPC(o *options) bool {
+	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
+}
+
+// keyOutsideHeader reports whether a credential is a key that stands where gRPC
+// has no place for it.
+func keyOutsideHeader(a *spec.Auth) bool {
+	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
+}
+
+// transport returns the SDK's transport for an interface at a URL.
+func (g *grpcConnections) transport(to *url.URL) a2aclient.FactoryOption {
+	return a2aclient.WithTransport(a2a.TransportProtocolGRPC, a2aclient.TransportFactoryFn(
+		func(context.Context, *a2a.AgentCard, *a2a.AgentInterface) (a2aclient.Transport, error) {
+			conn, err := g.connection(to)
+			if err != nil {
+				return nil, err
+			}
+			return shared{a2agrpc.NewGRPCTransport(conn)}, nil
+		}))
+}
+
+// shared is a transport whose connection others use, too.
+type shared struct{ a2aclient.Transport }
+
+// Destroy leaves the connection open.
+func (shared) Destroy() error { return nil }
+
+// connection returns the connection to the host of a URL, which is made when it
+// is first used.
+func (g *grpcConnections) connection(to *url.URL) (*grpc.ClientConn, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	key := origin(to)
+	if conn, ok := g.open[key]; ok {
+		return conn, nil
+	}
+	security := insecure.NewCredentials()
+	if to.Scheme == "https" {
+		security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.roots()})
+	}
+	limit := int(min(g.peer.http.limits.answer, math.MaxInt32))
+	p := g.peer
+	conn, err := grpc.NewClient("passthrough:///"+strings.TrimPrefix(key, to.Scheme+"://"),
+		grpc.WithTransportCredentials(security),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return p.guard.DialContext(ctx, "tcp", address)
+		}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limit)),
+		grpc.WithUserAgent(userAgent),
+		grpc.WithChainUnaryInterceptor(p.unary),
+		grpc.WithChainStreamInterceptor(p.stream),
+	)
+	if err != nil {
+		return nil, err
+	}
+	g.open[key] = conn
+	return conn, nil
+}
+
+// roots returns the authorities that a server's certificate may be signed by; nil
+// for those of the system.
+func (g *grpcConnections) roots() *x509.CertPool {
+	if c := g.peer.base.TLSClientConfig; c != nil {
+		return c.RootCAs
+	}
+	return nil
+}
+
+// close closes all connections.
+func (g *grpcConnections) close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, key := range slices.Sorted(maps.Keys(g.open)) {
+		errs = append(errs, g.open[key].Close())
+	}
+	clear(g.open)
+	return errors.Join(errs...)
+}
+
+// unary makes a call with the peer's credential. A token that is refused is
+// replaced once. It ends when no answer comes for too long, unless that is when
+// the work is done.
+func (p *peer) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, w := newWatch(ctx, p.http.limits.idle)
+	defer w.stop()
+	if marked, _ := ctx.Value(slowKey{}).(bool); !marked {
+		w.start()
+	}
+	try := func() (used string, err error) {
+		called, used, err := p.dressCall(ctx)
+		if err != nil {
+			return "", err
+		}
+		return used, invoke(called, method, req, reply, cc, opts...)
+	}
+	used, err := try()
+	if status.Code(err) == codes.Unauthenticated && p.http.auth.Renew(ctx, used) {
+		_, err = try()
+	}
+	return callError(w.explain(err), p.http.limits.answer)
+}
+
+// stream begins a stream with the peer's credential. It ends when nothing comes
+// for too long.
+func (p *peer) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	ctx, w := newWatch(ctx, p.http.limits.idle)
+	w.start()
+	called, used, err := p.dressCall(ctx)
+	if err != nil {
+		w.stop()
+		return nil, err
+	}
+	stream, err := begin(called, desc, cc, method, opts...)
+	if err != nil {
+		err = w.explain(err)
+		w.stop()
+		return nil, callError(err, p.http.limits.answer)
+	}
+	return &grpcStream{ClientStream: stream, watch: w, limit: p.http.limits.answer, refused: func() { p.http.auth.Renew(ctx, used) }}, nil
+}
+
+// grpcStream is a stream under a watch.
+type grpcStream struct {
+	grpc.ClientStream
+	watch *watch
+	limit int64
+	// refused is called when the server refuses the credential, which the next
+	// call then replaces.
+	refused func()
+}
+
+// RecvMsg receives an event.
+func (s *grpcStream) RecvMsg(m any) error {
+	s.watch.start()
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil {
+		s.watch.start()
+		return nil
+	}
+	err = s.watch.explain(err)
+	s.watch.stop()
+	if status.Code(err) == codes.Unauthenticated {
+		s.refused()
+	}
+	return callError(err, s.limit)
+}
+
+// callError returns the error of a call as the other transports have it, where
+// the SDK would lose what it says.
+func callError(err error, limit int64) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	refused := &HTTPError{Message: cleanText(s.Message(), maxShown)}
+	switch s.Code() {
+	case codes.Unauthenticated:
+		refused.Status, refused.Err = http.StatusUnauthorized, a2a.ErrUnauthenticated
+	case codes.PermissionDenied:
+		refused.Status, refused.Err = http.StatusForbidden, a2a.ErrUnauthorized
+	case codes.ResourceExhausted:
+		if strings.HasPrefix(s.Message(), "grpc: received message") {
+			return &TooLargeError{What: "an answer", Limit: limit}
+		}
+		refused.Status = http.StatusTooManyRequests
+	case codes.Unavailable:
+		if strings.HasPrefix(s.Message(), "connection error") {
+			return &net.OpError{Op: "dial", Net: "tcp", Err: errors.New(refused.Message)}
+		}
+		refused.Status = http.StatusServiceUnavailable
+	default:
+		return err
+	}
+	for _, detail := range s.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			refused.RetryAfter = min(max(info.GetRetryDelay().AsDuration(), 0), maxRetryAfter)
+		}
+	}
+	return refused
+}
+
+// dressCall returns the context of a call as a part of its trace, with the
+// peer's credential and without what came with a call to this runtime.
+func (p *peer) dressCall(ctx context.Context) (called context.Context, used string, err error) {
+	req := (&http.Request{Header: http.Header{}, URL: &url.URL{}}).WithContext(ctx)
+	used, err = p.http.auth.Set(req)
+	if err != nil {
+		return nil, "", err
+	}
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	sent = sent.Copy()
+	for _, name := range []string{"authorization", "cookie", "baggage"} {
+		sent.Delete(name)
+	}
+	for name, values := range req.Header {
+		sent.Set(name, values...)
+	}
+	return metadata.NewOutgoingContext(ctx, sent), used, nil
+}

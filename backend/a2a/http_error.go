@@ -1,0 +1,72 @@
+package a2abackend
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// HTTPError says that a peer answered a request with a status that is no
+// success. When the body holds an error of the protocol, the HTTPError wraps it,
+// so that errors.Is finds a2a.ErrTaskNotFound and the like.
+type HTTPError struct {
+	// Status is the HTTP status.
+	Status int
+	// RetryAfter is how long the peer asks to wait; 0 when it does not say.
+	RetryAfter time.Duration
+	// WWWAuthenticate is how the peer wants to be shown who asks.
+	WWWAuthenticate string
+	// Message is what the peer says of it, cleaned and cut.
+	Message string
+	// Err is the error of the protocol; nil when there is none.
+	Err error
+}
+
+// Error names the status and what the peer says.
+func (e *HTTPError) Error() string {
+	text := fmt.Sprintf("the peer answers %d %s", e.Status, http.StatusText(e.Status))
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// Unwrap returns the error of the protocol.
+func (e *HTTPError) Unwrap() error { return e.Err }
+
+// IdleError says that a peer sent nothing for too long: no answer to a request,
+// or nothing more of one.
+type IdleError struct {
+	After time.Duration
+}
+
+// Error names the time.
+func (e *IdleError) Error() string { return fmt.Sprintf("the peer sent nothing for %s", e.After) }
+
+// Timeout reports that the error is one of time.
+func (*IdleError) Timeout() bool { return true }
+
+// TooLargeError says that an event or an answer of a peer is larger than it may
+// be.
+type TooLargeError struct {
+	// What is what is too large: "an event", "an answer", "the agent card".
+	What string
+	// Limit is how large it may be, in bytes.
+	Limit int64
+}
+
+// Error names the limit.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("%s of the peer is larger than %d bytes", e.What, e.Limit)
+}
+
+// ContentTypeError says that a peer answered with something that the protocol
+// does not know.
+type ContentTypeError struct {
+	ContentType string
+}
+
+// Error names the type.
+func (e *ContentTypeError) Error() string {
+	return fmt.Sprintf("the peer answers with content of type %q, not with JSON", e.ContentType)
+}

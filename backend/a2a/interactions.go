@@ -1,0 +1,172 @@
+package a2abackend
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// The actions of tickets: what a peer waits for.
+const (
+	// ActionInput asks for a message to the peer's agent: a text, or an object
+	// with text or data.
+	ActionInput = "a2a:input_required"
+	// ActionAuth asks somebody to authorise the peer's agent, in the way that the
+	// peer says. The answer tells whether that was done; it may have a message to
+	// the agent besides.
+	ActionAuth = "a2a:auth_required"
+)
+
+var (
+	inputSchema = json.RawMessage(`{
+  "description": "The message to the agent: a text, or an object with text, data or both.",
+  "anyOf": [
+    {"type": "string", "minLength": 1},
+    {"type": "object", "properties": {"text": {"type": "string", "minLength": 1}, "data": {"not": {"type": "null"}}},
+     "anyOf": [{"required": ["text"]}, {"required": ["data"]}], "additionalProperties": false}
+  ]
+}`)
+	authSchema = json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "authenticated": {"type": "boolean", "description": "Whether the agent was authorised."},
+    "text": {"type": "string", "minLength": 1, "description": "A message to the agent."},
+    "data": {"not": {"type": "null"}, "description": "Structured data for the agent."}
+  },
+  "required": ["authenticated"], "additionalProperties": false
+}`)
+)
+
+// The limits of what a ticket repeats of a peer's question, in bytes.
+const maxQuestion = 64 << 10
+
+// ask makes the turn wait for what the peer asks.
+func (d *delegation) ask() {
+	c := &d.course
+	c.Tickets++
+	question := d.messageText(d.status.Message)
+	if len(question) > maxQuestion {
+		question = cleanText(question, maxQuestion)
+	}
+	ticket := &plugins.Ticket{
+		ID: string(c.TaskID) + "/" + strconv.Itoa(c.Tickets), CallID: string(c.TaskID),
+		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: plugins.PassDecisionToTool,
+		Parameters: encode(map[string]string{"task_id": string(c.TaskID), "context_id": c.ContextID}),
+	}
+	if c.State == a2a.TaskStateAuthRequired {
+		ticket.Action, ticket.ResponseSchema = ActionAuth, authSchema
+	}
+	c.Asked = fingerprint(&d.status)
+	d.outcome, d.tickets, d.resolutions = event.CallSuspended, []*plugins.Ticket{ticket}, nil
+	d.host.Emit(&event.InteractionRequest{
+		ID: ticket.ID, CallID: ticket.CallID, Action: ticket.Action, Message: ticket.Message, Parameters: ticket.Parameters,
+		ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
+	})
+}
+
+// fingerprint tells one question of a task from another: "" where the peer gives
+// nothing that does.
+func fingerprint(s *a2a.TaskStatus) string {
+	var id, at string
+	if s.Message != nil {
+		id = s.Message.ID
+	}
+	if s.Timestamp != nil {
+		at = s.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	if id == "" && at == "" {
+		return ""
+	}
+	return string(s.State) + "|" + id + "|" + at
+}
+
+// answered reports whether the peer still shows the question that was answered
+// last.
+func (d *delegation) answered(s *a2a.TaskStatus) bool {
+	print := fingerprint(s)
+	return print != "" && print == d.course.Asked
+}
+
+// answer is what a person said to what a peer asks.
+type answer struct {
+	// refused tells that it is not given.
+	refused bool
+	reason  string
+	// parts are what the peer's agent is told; nil when it is told nothing.
+	parts []*a2a.Part
+}
+
+// readAnswer reads the answer to a ticket.
+func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*answer, error) {
+	if r.Action == plugins.ActionCancel {
+		return &answer{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
+	}
+	var text string
+	if json.Unmarshal(r.Result, &text) == nil && ticket.Action == ActionInput {
+		return &answer{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
+	}
+	var given struct {
+		Authenticated bool            `json:"authenticated"`
+		Text          string          `json:"text"`
+		Data          json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(r.Result, &given); err != nil {
+		return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+	}
+	if ticket.Action == ActionAuth && !given.Authenticated {
+		return &answer{refused: true, reason: "the agent of the peer was not authorised"}, nil
+	}
+	a := new(answer)
+	if given.Text != "" {
+		a.parts = append(a.parts, a2a.NewTextPart(given.Text))
+	}
+	if len(given.Data) > 0 {
+		var value any
+		if err := json.Unmarshal(given.Data, &value); err != nil {
+			return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+		}
+		a.parts = append(a.parts, a2a.NewDataPart(value))
+	}
+	return a, nil
+}
+
+// takeUp reads the answers that a turn goes on with, and shows that it does.
+func (d *delegation) takeUp() (*answer, error) {
+	all := new(answer)
+	for i := range d.resolutions {
+		r := &d.resolutions[i]
+		at := slices.IndexFunc(d.tickets, func(t *plugins.Ticket) bool { return t.ID == r.Target })
+		if at < 0 {
+			return nil, fmt.Errorf("the answer %q belongs to nothing that the turn at the peer waits for", r.Target)
+		}
+		a, err := readAnswer(d.tickets[at], r)
+		if err != nil {
+			return nil, err
+		}
+		if d.outcome == event.CallSuspended {
+			d.host.Emit(&event.ToolCallResumed{TargetID: r.Target, Action: string(r.Action), Result: r.Result})
+		}
+		all.parts = append(all.parts, a.parts...)
+		if a.refused {
+			all.refused, all.reason = true, a.reason
+		}
+	}
+	return all, nil
+}
+
+// messageText returns the text of a message of the peer's; "" for none.
+func (d *delegation) messageText(m *a2a.Message) string {
+	if m == nil {
+		return ""
+	}
+	return a2awire.Text(m.Parts)
+}

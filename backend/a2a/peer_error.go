@@ -1,0 +1,208 @@
+package a2abackend
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// The codes of turns that failed at a peer, besides timeout, unauthorized and
+// rate_limited, which mean what they mean for models.
+const (
+	// CodeRemoteFailed is a task that the peer says has failed.
+	CodeRemoteFailed = "remote_failed"
+	// CodeRemoteRejected is a task that the peer did not take on.
+	CodeRemoteRejected = "remote_rejected"
+	// CodeUnreachable is a peer that gave no answer.
+	CodeUnreachable = "peer_unreachable"
+	// CodeRefused is a peer that answered with an error.
+	CodeRefused = "peer_refused"
+	// CodeProtocol is a peer that does what the protocol does not allow.
+	CodeProtocol = "peer_protocol"
+	// CodeTooLarge is a peer that sent more than is taken in.
+	CodeTooLarge = "too_large"
+	// CodeTaskLost is a task that the peer does not know any more.
+	CodeTaskLost = "task_lost"
+	// CodeCard is a peer whose agent card cannot be used.
+	CodeCard = "peer_card"
+	// CodeDepth is a peer that was not asked because its agent could delegate
+	// deeper than turns may be nested.
+	CodeDepth = "delegation_depth"
+
+	codeTimeout      = string(model.Timeout)
+	codeUnauthorized = string(model.Unauthorized)
+	codeRateLimited  = string(model.RateLimited)
+)
+
+// PeerError says why a turn at a peer failed.
+type PeerError struct {
+	// Peer is the base URL of the peer.
+	Peer string
+	// Code is the code of the turn's termination.
+	Code string
+	// Task is the task at the peer; empty when there is none.
+	Task string
+	// Detail says more, where there is more: cleaned and cut, without credentials.
+	Detail string
+	// Err is what the SDK or the transport returned; nil when the peer answered
+	// as it should.
+	Err error
+}
+
+var _ backend.Terminator = (*PeerError)(nil)
+
+// Error names the peer, the task and what happened.
+func (e *PeerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "peer %s: ", e.Peer)
+	if e.Task != "" {
+		fmt.Fprintf(&b, "task %q: ", clip.Text(e.Task))
+	}
+	b.WriteString(strings.ReplaceAll(e.Code, "_", " "))
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	return b.String()
+}
+
+// Unwrap returns what the SDK or the transport returned.
+func (e *PeerError) Unwrap() error { return e.Err }
+
+// Termination returns how the turn ends.
+func (e *PeerError) Termination() event.Termination {
+	return event.Termination{Type: event.Failed, Code: e.Code, Detail: e.Error()}
+}
+
+// fail returns the error of a turn at the peer.
+func (p *peer) fail(code string, task a2a.TaskID, detail string, err error) *PeerError {
+	return &PeerError{Peer: p.endpoint.BaseURL, Code: code, Task: string(task), Detail: strings.TrimSpace(p.shown(detail, maxShown)), Err: err}
+}
+
+// trouble says what can be done about the error of a call.
+type trouble int
+
+const (
+	// passing trouble may be over the next time.
+	passing trouble = iota
+	// unsupported is a call that the peer does not offer.
+	unsupported
+	// lost is a task that the peer does not know.
+	lost
+	// outdated is a peer that is not what its card said.
+	outdated
+	// final trouble stays.
+	final
+)
+
+// judgement is what is made of the error of a call.
+type judgement struct {
+	trouble trouble
+	// code is that of a turn that fails by the error.
+	code string
+}
+
+// byProtocol are the judgements of the errors of the protocol.
+var byProtocol = []struct {
+	err error
+	judgement
+}{
+	{a2a.ErrTaskNotFound, judgement{lost, CodeTaskLost}},
+	{a2a.ErrUnsupportedOperation, judgement{unsupported, CodeRefused}},
+	{a2a.ErrMethodNotFound, judgement{unsupported, CodeRefused}},
+	{a2a.ErrVersionNotSupported, judgement{outdated, CodeRefused}},
+	{a2a.ErrUnauthenticated, judgement{final, codeUnauthorized}},
+	{a2a.ErrUnauthorized, judgement{final, codeUnauthorized}},
+	{a2a.ErrInternalError, judgement{passing, CodeRefused}},
+	{a2a.ErrServerError, judgement{passing, CodeRefused}},
+}
+
+// judge says what is to be made of the error of a call.
+func judge(err error) judgement {
+	for _, known := range byProtocol {
+		if errors.Is(err, known.err) {
+			return known.judgement
+		}
+	}
+	if status, ok := errors.AsType[*HTTPError](err); ok {
+		return judgeStatus(status.Status)
+	}
+	switch {
+	case errors.As(err, new(*TooLargeError)), errors.Is(err, bufio.ErrTooLong):
+		return judgement{final, CodeTooLarge}
+	case errors.As(err, new(*netguard.BlockedError)):
+		return judgement{final, CodeUnreachable}
+	case errors.As(err, new(*CardError)), errors.As(err, new(*SignatureError)):
+		return judgement{passing, CodeCard} // the next one may be better
+	case errors.As(err, new(*a2a.Error)):
+		return judgement{final, CodeRefused}
+	case wentAway(err):
+		return judgement{passing, CodeUnreachable}
+	default: // an answer that nobody understands
+		return judgement{passing, CodeProtocol}
+	}
+}
+
+func judgeStatus(status int) judgement {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return judgement{final, codeUnauthorized}
+	case http.StatusTooManyRequests:
+		return judgement{passing, codeRateLimited}
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return judgement{passing, CodeUnreachable}
+	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return judgement{unsupported, CodeRefused}
+	case http.StatusNotFound, http.StatusGone:
+		return judgement{outdated, CodeRefused}
+	}
+	if status >= http.StatusInternalServerError {
+		return judgement{passing, CodeUnreachable}
+	}
+	return judgement{final, CodeRefused}
+}
+
+// wentAway reports whether a call failed because the peer could not be reached,
+// or went away before it had answered.
+func wentAway(err error) bool {
+	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// retryAfter returns how long a peer asks to wait; 0 when it does not say.
+func retryAfter(err error) time.Duration {
+	if status, ok := errors.AsType[*HTTPError](err); ok {
+		return status.RetryAfter
+	}
+	return 0
+}
+
+// safe reports whether a message may be sent again whose sending ended with err,
+// and without a sign of the task: the peer did not get it, or was too busy for
+// it, or went away before it answered. The message has the same id again, by
+// which the peer knows it. It must not be sent again when the peer answered that
+// it failed over it.
+func safe(err error) bool {
+	if err == nil { // the answer ended before it said anything
+		return true
+	}
+	if status, ok := errors.AsType[*HTTPError](err); ok {
+		return slices.Contains([]int{
+			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		}, status.Status)
+	}
+	return judge(err) == judgement{passing, CodeUnreachable}
+}

@@ -1,0 +1,93 @@
+package a2abackend
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// protocolErrors are the errors of the protocol, by their codes in JSON-RPC.
+var protocolErrors = map[int]error{
+	-32700: a2a.ErrParseError, -32600: a2a.ErrInvalidRequest, -32601: a2a.ErrMethodNotFound,
+	-32602: a2a.ErrInvalidParams, -32603: a2a.ErrInternalError,
+	-32001: a2a.ErrTaskNotFound, -32002: a2a.ErrTaskNotCancelable, -32003: a2a.ErrPushNotificationNotSupported,
+	-32004: a2a.ErrUnsupportedOperation, -32005: a2a.ErrUnsupportedContentType, -32006: a2a.ErrInvalidAgentResponse,
+	-32007: a2a.ErrExtendedCardNotConfigured, -32008: a2a.ErrExtensionSupportRequired, -32009: a2a.ErrVersionNotSupported,
+}
+
+// decodeError reads the body of an error: that of JSON-RPC, that of REST, or
+// anything else, which has no error of the protocol.
+func decodeError(data []byte) (message string, err error) {
+	var body struct {
+		Error   json.RawMessage `json:"error"`
+		Detail  string          `json:"detail"` // of a problem+json
+		Title   string          `json:"title"`
+		Message string          `json:"message"`
+	}
+	if json.Unmarshal(data, &body) != nil {
+		return "", nil
+	}
+	var fault struct {
+		Code    int               `json:"code"`
+		Message string            `json:"message"`
+		Details []json.RawMessage `json:"details"`
+	}
+	if len(body.Error) > 0 && !bytes.Equal(body.Error, []byte("null")) && json.Unmarshal(body.Error, &fault) == nil {
+		err = protocolErrors[fault.Code]
+		if err == nil {
+			err = errorOfReason(fault.Details)
+		}
+	}
+	for _, text := range []string{fault.Message, body.Detail, body.Message, body.Title} {
+		if text != "" {
+			return cleanText(text, maxShown), err
+		}
+	}
+	return "", err
+}
+
+// errorOfReason returns the error that the details of a REST error name.
+func errorOfReason(details []json.RawMessage) error {
+	for _, raw := range details {
+		var info struct {
+			Reason string `json:"reason"`
+			Domain string `json:"domain"`
+		}
+		if json.Unmarshal(raw, &info) != nil || info.Domain != a2a.ProtocolDomain {
+			continue
+		}
+		for _, err := range protocolErrors {
+			if a2a.ErrorReason(err) == info.Reason {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cleanText returns a text of a peer as it may be shown and logged: without
+// control characters and not longer than limit, in bytes.
+func cleanText(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	end := limit - len(mark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + mark
+}

@@ -1,0 +1,175 @@
+package a2abackend
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/gowebpki/jcs"
+)
+
+// signatureMode says whether the signatures of a card matter.
+type signatureMode string
+
+const (
+	// signaturesOff looks at none.
+	signaturesOff signatureMode = "off"
+	// signaturesIfPresent refuses a card that is signed, but by no known key.
+	signaturesIfPresent signatureMode = "if_present"
+	// signaturesRequired refuses a card that is not signed by a known key.
+	signaturesRequired signatureMode = "required"
+)
+
+// ErrUnsigned says that a card has no signature where one is required.
+var ErrUnsigned = errors.New("the agent card is not signed")
+
+// SignatureError says that no signature of a card is right.
+type SignatureError struct {
+	// Count is how many signatures there are, and Err what is wrong with the last
+	// of them.
+	Count int
+	Err   error
+}
+
+// Error names the cause.
+func (e *SignatureError) Error() string {
+	return fmt.Sprintf("none of the agent card's %d signatures is right: %v", e.Count, e.Err)
+}
+
+// Unwrap returns what is wrong with the last signature.
+func (e *SignatureError) Unwrap() error { return e.Err }
+
+// signatureAlgorithms are those that a signature may have. Algorithms without
+// a public key are not among them: whoever can check those can forge them.
+var signatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
+
+// maxSignatures bounds how many signatures of a card are looked at.
+const maxSignatures = 16
+
+// checkSignatures checks the signatures of a card, as it was received, against
+// known keys. One that is right is enough.
+func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode signatureMode, keys *jose.JSONWebKeySet) error {
+	if mode == signaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
+		return nil
+	}
+	if len(signatures) == 0 {
+		return ErrUnsigned
+	}
+	payloads, err := signedPayloads(card)
+	if err != nil {
+		return &SignatureError{Count: len(signatures), Err: err}
+	}
+	var last error
+	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
+		if last = checkSignature(s, payloads, keys); last == nil {
+			return nil
+		}
+	}
+	return &SignatureError{Count: len(signatures), Err: last}
+}
+
+var (
+	errNotJWS         = errors.New("it is no JWS of ES256, EdDSA or RS256")
+	errUnknownKey     = errors.New("it names no known key")
+	errWrongSignature = errors.New("it does not fit the card and any known key")
+)
+
+// checkSignature checks one signature. Where its key can be had, which it may
+// say, does not matter: only known keys count.
+func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSONWebKeySet) error {
+	for _, payload := range payloads {
+		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, signatureAlgorithms)
+		if err != nil {
+			return errNotJWS
+		}
+		candidates := keys.Keys
+		if kid := signed.Signatures[0].Protected.KeyID; kid != "" {
+			candidates = keys.Key(kid)
+		}
+		if len(candidates) == 0 {
+			return errUnknownKey
+		}
+		for _, key := range candidates {
+			if key.Algorithm != "" && key.Algorithm != signed.Signatures[0].Protected.Algorithm {
+				continue
+			}
+			if _, err := signed.Verify(key.Key); err == nil {
+				return nil
+			}
+		}
+	}
+	return errWrongSignature
+}
+
+// signedPayloads returns the bytes that the signatures of a card may be over: its
+// canonical form without the signatures, as it was received and without empty
+// values, which some signers leave out and some servers put back in.
+func signedPayloads(card []byte) ([][]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(card, &fields); err != nil {
+		return nil, err
+	}
+	delete(fields, "signatures")
+	unsigned, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	received, err := jcs.Transform(unsigned)
+	if err != nil {
+		return nil, fmt.Errorf("the card has no canonical form: %w", err)
+	}
+	full, err := withoutEmpty(received)
+	if err != nil {
+		return nil, err
+	}
+	return [][]byte{received, full}, nil
+}
+
+// withoutEmpty returns the canonical form of JSON without nulls, empty texts,
+// lists and objects.
+func withoutEmpty(canonical []byte) ([]byte, error) {
+	var value any
+	if err := json.Unmarshal(canonical, &value); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(prune(value))
+	if err != nil {
+		return nil, err
+	}
+	return jcs.Transform(data)
+}
+
+// prune returns a value without what is empty, or nil when nothing is left.
+func prune(value any) any {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return nil
+		}
+	case []any:
+		var kept []any
+		for _, e := range v {
+			if e = prune(e); e != nil {
+				kept = append(kept, e)
+			}
+		}
+		if kept == nil {
+			return nil
+		}
+		return kept
+	case map[string]any:
+		for name, e := range v {
+			if e = prune(e); e == nil {
+				delete(v, name)
+			} else {
+				v[name] = e
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return value
+}

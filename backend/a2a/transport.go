@@ -1,0 +1,145 @@
+package a2abackend
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/agentruntime/agentruntime/internal/credential"
+)
+
+// transport makes the requests to one peer: with its credential, as a part of
+// the trace that they belong to, and without trust in the answers. What the SDK
+// does not see of an answer, or sees too late, is judged here.
+type transport struct {
+	base   http.RoundTripper
+	auth   credential.Credential
+	trust  trusted
+	limits limits
+	// secrets are what of the configured credential must not be shown.
+	secrets []string
+}
+
+// limits bound what a peer sends, and how long it may send nothing.
+type limits struct {
+	idle time.Duration
+	// event and answer are how large an event and an answer may be, in bytes.
+	event, answer int64
+}
+
+// RoundTrip makes a request of the protocol. An answer that is no success is an
+// *HTTPError. There is no bound for the whole of an answer's time, only for how
+// long nothing comes: a stream may last.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.send(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.judge(req, resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// send makes a request and returns whatever the answer is. Its body ends with an
+// *IdleError when nothing comes for too long, and must be closed.
+func (t *transport) send(req *http.Request) (*http.Response, error) {
+	ctx, watch := newWatch(req.Context(), t.limits.idle)
+	if !slow(req) {
+		watch.start()
+	}
+	resp, err := credential.RoundTrip(t.base, t.credential(req), dress(req.WithContext(ctx)))
+	if err != nil {
+		err = watch.explain(err)
+		watch.stop()
+		return nil, err
+	}
+	watch.start()
+	resp.Body = &watched{ReadCloser: resp.Body, watch: watch}
+	return resp, nil
+}
+
+// credential returns what a request carries: nothing to an origin that the
+// configuration does not name.
+func (t *transport) credential(req *http.Request) credential.Credential {
+	if t.trust.has(req.URL) {
+		return t.auth
+	}
+	return credential.None()
+}
+
+// userAgent is what requests say of the program that makes them.
+const userAgent = "agentruntime"
+
+// dress returns a copy of a request as a part of the trace that its context
+// belongs to. Credentials that came with a request to this runtime stay here,
+// and so does baggage: it holds whatever callers put there, and the peer may be
+// anybody's.
+func dress(req *http.Request) *http.Request {
+	dressed := req.Clone(req.Context())
+	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Baggage"} {
+		dressed.Header.Del(name)
+	}
+	dressed.Header.Set("User-Agent", userAgent)
+	if dressed.Header.Get("Accept") == "" {
+		dressed.Header.Set("Accept", typeJSON)
+	}
+	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(dressed.Header))
+	return dressed
+}
+
+// slowKey marks the context of calls whose answer comes when the work is done.
+type slowKey struct{}
+
+// slow reports whether a request is answered when the work is done, so that
+// nothing comes for as long as that takes. A stream begins at once.
+func slow(req *http.Request) bool {
+	marked, _ := req.Context().Value(slowKey{}).(bool)
+	return marked && !streams(req)
+}
+
+// streams reports whether a request asks for a stream.
+func streams(req *http.Request) bool { return req.Header.Get("Accept") == typeEvents }
+
+// watch ends a request when nothing comes for a time.
+type watch struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+	timer  *time.Timer
+}
+
+// newWatch returns a watch and the context that it ends. It must be stopped.
+func newWatch(parent context.Context, idle time.Duration) (context.Context, *watch) {
+	ctx, cancel := context.WithCancelCause(parent)
+	return ctx, &watch{ctx: ctx, cancel: cancel, idle: idle}
+}
+
+// start counts the time from now.
+func (w *watch) start() {
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.idle, func() { w.cancel(&IdleError{After: w.idle}) })
+		return
+	}
+	w.timer.Reset(w.idle)
+}
+
+// stop ends the watch, and the request with it.
+func (w *watch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel(nil)
+}
+
+// explain returns why a request failed: that nothing came, if so.
+func (w *watch) explain(err error) error {
+	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
+		return idle
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+)
+
+// surface is a protocol that the HTTP server of this program speaks.
+type surface struct {
+	name string
+	// new makes it; a nil surface is one that the configuration leaves out.
+	new func(surfaceSettings) (server.Surface, error)
+}
+
+// surfaceSettings is what a protocol is spoken with.
+type surfaceSettings struct {
+	file    *config.File
+	http    *server.Server
+	service *runtime.Service
+	logger  *zap.Logger
+}
+
+// open opens the address that a configuration wants requests to be answered at,
+// and mounts the protocols. What is open when it returns an error is closed with
+// the work.
+func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, logger *zap.Logger) error {
+	if l.file.Server.Address() == spec.ListenNone {
+		return nil
+	}
+	settings, err := httpSettings(&l.file.Server)
+	if err != nil {
+		return err
+	}
+	settings.Logger, settings.Ready = logger.Named("http"), w.store.Ping
+	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
+	h, err := server.New(settings)
+	if err != nil {
+		return err
+	}
+	w.http = h
+	if err := h.Listen(ctx); err != nil {
+		return err
+	}
+	for _, one := range p.surfaces {
+		s, err := one.new(surfaceSettings{file: l.file, http: h, service: w.service, logger: logger.Named(one.name)})
+		if err == nil && s != nil {
+			err = h.Mount(ctx, s)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.name, err)
+		}
+	}
+	return nil
+}
+
+// httpSettings returns what a configuration says about answering requests.
+func httpSettings(s *spec.Server) (server.Settings, error) {
+	l := &s.Limits
+	settings := server.Settings{
+		Address: s.Address(), PublicURL: s.PublicURL,
+		AllowUnauthenticated: s.AllowUnauthenticated, CORSOrigins: s.CORSOrigins,
+		Limits: server.Limits{
+			MaxBodyBytes: int64(l.BodyLimit()), MaxHeaderBytes: l.HeaderLimit(),
+			ReadHeaderTimeout: l.HeaderTime(), ReadTimeout: l.BodyTime(), WriteTimeout: l.WriteTime(), IdleTimeout: l.IdleTime(),
+		},
+		Rate: server.Rate{PerSecond: s.Rate.PerSecond, Burst: s.Rate.Burst, Concurrency: s.Rate.Concurrency},
+	}
+	if s.TLS != nil {
+		certificate, err := tls.LoadX509KeyPair(s.TLS.CertFile, s.TLS.KeyFile)
+		if err != nil {
+			return settings, fmt.Errorf("load the certificate: %w", err)
+		}
+		settings.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	}
+	if len(s.Keys) == 0 {
+		return settings, nil
+	}
+	keys := make([]server.Key, len(s.Keys))
+	var errs []error
+	for i := range s.Keys {
+		var err error
+		keys[i], err = apiKey(&s.Keys[i])
+		errs = append(errs, err)
+	}
+	settings.Authenticator = server.NewKeys(keys, nil)
+	return settings, errors.Join(errs...)
+}
+
+// apiKey returns a key of a configuration.
+func apiKey(k *spec.ServerKey) (server.Key, error) {
+	tenant, subject := k.Owner()
+	key := server.Key{Principal: &server.Principal{
+		Caller: runtime.Caller{Tenant: tenant, Subject: subject}, KeyID: k.ID, Agents: k.Agents, Scopes: k.Scopes,
+	}}
+	if k.Expires != nil {
+		key.Expires = k.Expires.End()
+	}
+	if k.Key != "" {
+		key.Hash = server.HashKey(k.Key)
+		return key, nil
+	}
+	var err error
+	if key.Hash, err = server.ParseKeyHash(k.Hash); err != nil {
+		return key, fmt.Errorf("key %s: %w", k.ID, err)
+	}
+	return key, nil
+}

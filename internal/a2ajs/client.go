@@ -1,0 +1,197 @@
+package a2ajs
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// The transports, as cards name them.
+const (
+	JSONRPC = "JSONRPC"
+	REST    = "HTTP+JSON"
+)
+
+// ClientOptions are how a client finds its agent.
+type ClientOptions struct {
+	// Transport is the only one that the client knows. Default: it knows both
+	// and takes what the card prefers.
+	Transport string `json:"transport,omitempty"`
+	// Headers are sent with every request, the one for the card among them.
+	Headers map[string]string `json:"headers,omitempty"`
+	// CardPath is where the card is, from the base URL. Default:
+	// .well-known/agent-card.json.
+	CardPath string `json:"cardPath,omitempty"`
+}
+
+// Client is the client of an SDK. What its methods return as an error is an
+// *Error where the SDK threw it. It is safe for concurrent use.
+type Client struct {
+	driver *driver
+}
+
+// NewClient starts the client of a version for the agent at a base URL, below
+// which its card is. It ends with the test. It reaches for the agent with its
+// first call.
+func NewClient(t testing.TB, v Version, base string, o ClientOptions) *Client {
+	t.Helper()
+	type options struct {
+		ClientOptions
+		URL string `json:"url"`
+	}
+	return &Client{driver: start(t, "client"+string(v)+".mjs", options{ClientOptions: o, URL: base})}
+}
+
+// Bearer are the headers that a token takes.
+func Bearer(token string) map[string]string {
+	return map[string]string{"Authorization": "Bearer " + token}
+}
+
+// Sending is a message with how it is to be answered.
+type Sending struct {
+	Message Message `json:"message"`
+	// Immediately asks for the task at once instead of its end.
+	Immediately bool `json:"immediately,omitempty"`
+	// HistoryLength bounds the history of the task that answers.
+	HistoryLength *int `json:"historyLength,omitempty"`
+	// Push is where changes of the new task are posted to.
+	Push *Push `json:"push,omitempty"`
+}
+
+// Say is a new message with a text.
+func Say(text string) Sending { return Sending{Message: Message{Parts: Text(text)}} }
+
+// Continue is a message to a task that waits for one.
+func Continue(t *Task, text string) Sending {
+	return Sending{Message: Message{TaskID: t.ID, ContextID: t.ContextID, Parts: Text(text)}}
+}
+
+func (s Sending) identified() Sending {
+	if s.Message.MessageID == "" {
+		s.Message.MessageID = uuid.NewString()
+	}
+	return s
+}
+
+// Card returns the card that the client works with.
+func (c *Client) Card() (Card, error) { return call[Card](c.driver, "card", nil) }
+
+// Send sends a message and returns what answers it.
+func (c *Client) Send(s Sending) (Reply, error) {
+	return call[Reply](c.driver, "send", s.identified())
+}
+
+// Stream sends a message and returns what follows. Breaking out aborts it, as
+// closing a browser would.
+func (c *Client) Stream(s Sending) iter.Seq2[Event, error] {
+	return c.stream("stream", s.identified())
+}
+
+// Subscribe returns what happens to a task from now on.
+func (c *Client) Subscribe(taskID string) iter.Seq2[Event, error] {
+	return c.stream("subscribe", map[string]any{"id": taskID})
+}
+
+// Get returns a task, with all of its history where historyLength is nil.
+func (c *Client) Get(taskID string, historyLength *int) (Task, error) {
+	type query struct {
+		ID            string `json:"id"`
+		HistoryLength *int   `json:"historyLength,omitempty"`
+	}
+	return call[Task](c.driver, "get", query{ID: taskID, HistoryLength: historyLength})
+}
+
+// Cancel cancels a task.
+func (c *Client) Cancel(taskID string) (Task, error) {
+	return call[Task](c.driver, "cancel", map[string]any{"id": taskID})
+}
+
+// Query says which tasks are listed.
+type Query struct {
+	ContextID        string `json:"contextId,omitempty"`
+	State            string `json:"state,omitempty"`
+	PageSize         int    `json:"pageSize,omitempty"`
+	PageToken        string `json:"pageToken,omitempty"`
+	IncludeArtifacts bool   `json:"includeArtifacts,omitempty"`
+}
+
+// Page is a page of tasks. An empty NextPageToken says that it is the last.
+type Page struct {
+	Tasks         []Task `json:"tasks"`
+	NextPageToken string `json:"nextPageToken"`
+	TotalSize     int    `json:"totalSize"`
+}
+
+// List returns a page of tasks. Version 0.3 has no such method.
+func (c *Client) List(q Query) (Page, error) { return call[Page](c.driver, "list", q) }
+
+// CreatePush asks for the changes of p.TaskID to be posted.
+func (c *Client) CreatePush(p Push) (Push, error) { return call[Push](c.driver, "pushCreate", p) }
+
+// GetPush returns one of a task's push configurations.
+func (c *Client) GetPush(taskID, id string) (Push, error) {
+	return call[Push](c.driver, "pushGet", map[string]any{"taskId": taskID, "id": id})
+}
+
+// ListPush returns a task's push configurations.
+func (c *Client) ListPush(taskID string) ([]Push, error) {
+	return call[[]Push](c.driver, "pushList", map[string]any{"taskId": taskID})
+}
+
+// DeletePush deletes one of a task's push configurations.
+func (c *Client) DeletePush(taskID, id string) error {
+	_, err := call[any](c.driver, "pushDelete", map[string]any{"taskId": taskID, "id": id})
+	return err
+}
+
+// stream yields the events of a call until its end. One that is broken out of
+// is aborted, and is over when stream returns.
+func (c *Client) stream(name string, params any) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		id, answers, err := c.driver.ask(name, params)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		defer c.driver.forget(id)
+		for i := 0; ; i++ {
+			l, err := answers.at(c.driver.t.Context(), i)
+			if err != nil {
+				yield(Event{}, fmt.Errorf("%s: %w", name, err))
+				return
+			}
+			if l.Error != nil {
+				yield(Event{}, l.Error)
+				return
+			}
+			if l.Event == nil {
+				return
+			}
+			var e Event
+			if err := json.Unmarshal(l.Event, &e); err != nil {
+				yield(Event{}, fmt.Errorf("%s: read event %d: %w", name, i, err))
+				return
+			}
+			if !yield(e, nil) {
+				c.driver.abort(id)
+				_, _ = answers.last(c.driver.t.Context(), i+1) // what still came is of no interest
+				return
+			}
+		}
+	}
+}
+
+// Collect returns all events of a stream, up to the error that ends it.
+func Collect(events iter.Seq2[Event, error]) ([]Event, error) {
+	var all []Event
+	for e, err := range events {
+		if err != nil {
+			return all, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

@@ -1,0 +1,122 @@
+// Package a2ajs lets tests drive the official JavaScript SDKs of A2A, one for
+// each version of the protocol: as clients of a server under test, and as
+// servers with a scripted agent for a client under test. Both speak the words
+// of this package, so that one test serves both versions.
+package a2ajs
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Version is a version of the protocol, and with it an SDK.
+type Version string
+
+// The versions, and the SDKs that speak them.
+const (
+	V10 Version = "10" // 1.0: @a2a-js/sdk 1.3.0
+	V03 Version = "03" // 0.3: @a2a-js/sdk 0.3.14
+)
+
+// Versions are all of them, the newest first.
+var Versions = []Version{V10, V03}
+
+//go:embed testdata/node/*.mjs testdata/node/*.json
+var drivers embed.FS
+
+// installTimeout bounds what npm takes.
+const installTimeout = 2 * time.Minute
+
+var installed = sync.OnceValues(install)
+
+// Install returns the directory with the drivers and the SDKs, in the versions
+// of the lock file. It is made once for a test binary and removed with it. A
+// machine without Node.js 20 or npm, or without the network, skips the test; in
+// CI that is a failure. Short tests are skipped too.
+func Install(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("npm takes a while")
+	}
+	dir, err := installed()
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	return dir
+}
+
+func install() (string, error) {
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return "", errors.New("npm is not installed here: install Node.js 20 or newer to test against the JavaScript SDKs of A2A")
+	}
+	dir, err := os.MkdirTemp("", "a2ajs")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the SDKs: %w", err)
+	}
+	if err := errors.Join(keep(dir), unpack(dir)); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = dir
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("npm ci does not install the SDKs of A2A: %w\n%s", err, said)
+	}
+	return dir, nil
+}
+
+// keep removes the directory when the test binary is gone, however it went: a
+// shell waits for the end of a pipe that nobody writes to.
+func keep(dir string) error {
+	end, leash, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("make a pipe: %w", err)
+	}
+	defer end.Close() // the shell has a copy
+	cmd := exec.Command("sh", "-c", `trap '' INT TERM HUP; cat; rm -rf "$1"`, "a2ajs-keeper", dir)
+	cmd.Stdin = end
+	if err := cmd.Start(); err != nil {
+		return errors.Join(fmt.Errorf("start the keeper of the SDKs: %w", err), leash.Close(), os.RemoveAll(dir))
+	}
+	leashes = append(leashes, leash)
+	return nil
+}
+
+// leashes are open until the test binary ends.
+var leashes []*os.File
+
+// unpack writes the drivers, the manifest and its lock file.
+func unpack(dir string) error {
+	files, err := fs.Sub(drivers, "testdata/node")
+	if err != nil {
+		return fmt.Errorf("find the drivers: %w", err)
+	}
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return fmt.Errorf("list the drivers: %w", err)
+	}
+	for _, entry := range entries {
+		data, err := fs.ReadFile(files, entry.Name())
+		if err != nil {
+			return fmt.Errorf("read a driver: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, entry.Name()), data, 0o600); err != nil {
+			return fmt.Errorf("write a driver: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package a2ajs
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// ServerOptions are what a server's card says and what it asks for.
+type ServerOptions struct {
+	Streaming bool `json:"streaming"`
+	Push      bool `json:"push"`
+	// Token is what callers must show as a bearer; "" lets everybody in. The
+	// card is public.
+	Token string `json:"token,omitempty"`
+	// Transports are those on the card, the preferred one first. Default:
+	// JSONRPC, REST. The server answers on both.
+	Transports []string `json:"transports,omitempty"`
+	// Extensions are the URIs of those on the card.
+	Extensions []string `json:"extensions,omitempty"`
+}
+
+// Server is the server of an SDK with one scripted agent behind it. The first
+// word of a message says which script the agent plays, the rest of it is the
+// script's own:
+//
+//	echo TEXT       completes with TEXT as an artifact
+//	stream N        completes with an artifact of N chunks "0;1;…"
+//	hold N          sends N chunks and completes when released
+//	parts           completes with a text, a data, a file and a link artifact
+//	ask TEXT        asks for input, and completes with "you said …"
+//	authorize TEXT  asks for authorization, and completes with the next message
+//	consent TEXT    asks for authorization, and completes when released
+//	fail TEXT       fails with TEXT
+//	reject TEXT     is rejected with TEXT
+//	message TEXT    answers with a message and no task
+//	stubborn        holds, and ignores a cancel
+//	headers         completes with the request's headers as data
+type Server struct {
+	// URL is what the card is below.
+	URL string
+
+	driver *driver
+}
+
+// Happening is what a server tells the test.
+type Happening struct {
+	// Kind is "request" for a request of HTTP, or says what became of a turn of
+	// the agent: "started", "continued", "holding", "canceled", "ended".
+	Kind      string            `json:"kind"`
+	URL       string            `json:"url"`
+	Method    string            `json:"method"`
+	Path      string            `json:"path"`
+	Headers   map[string]string `json:"headers"` // lower case
+	TaskID    string            `json:"taskId"`
+	ContextID string            `json:"contextId"`
+	MessageID string            `json:"messageId"`
+	Text      string            `json:"text"`
+	Metadata  map[string]any    `json:"metadata"`
+}
+
+// NewServer starts the server of a version on a loopback port of its own. It
+// ends with the test.
+func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
+	t.Helper()
+	s := &Server{driver: start(t, "server"+string(v)+".mjs", o)}
+	s.URL = s.Await("listening", nil).URL
+	return s
+}
+
+// Await waits for the first happening of a kind that match accepts; nil accepts
+// every one. The test fails when there is none.
+func (s *Server) Await(kind string, match func(Happening) bool) Happening {
+	s.driver.t.Helper()
+	for i := 0; ; i++ {
+		l, err := s.driver.happened.at(s.driver.t.Context(), i)
+		if err != nil {
+			s.driver.t.Fatalf("nothing is %s: %v\n%s", kind, err, s.driver.stderr.Text())
+		}
+		h := s.read(l)
+		if h.Kind == kind && (match == nil || match(h)) {
+			return h
+		}
+	}
+}
+
+// AwaitTask is Await for a happening of one task.
+func (s *Server) AwaitTask(kind, taskID string) Happening {
+	s.driver.t.Helper()
+	return s.Await(kind, func(h Happening) bool { return h.TaskID == taskID })
+}
+
+// Happened returns what has happened of a kind so far.
+func (s *Server) Happened(kind string) []Happening {
+	r := s.driver.happened
+	r.mu.Lock()
+	lines := r.lines
+	r.mu.Unlock()
+	var all []Happening
+	for _, l := range lines {
+		if h := s.read(l); h.Kind == kind {
+			all = append(all, h)
+		}
+	}
+	return all
+}
+
+// Release lets a task go on that holds.
+func (s *Server) Release(taskID string) {
+	s.driver.t.Helper()
+	if _, err := call[any](s.driver, "release", map[string]any{"taskId": taskID}); err != nil {
+		s.driver.t.Fatalf("release %s: %v", taskID, err)
+	}
+}
+
+func (s *Server) read(l line) Happening {
+	s.driver.t.Helper()
+	var h Happening
+	if err := json.Unmarshal(l.Event, &h); err != nil {
+		s.driver.t.Errorf("the server tells %s: %v", l.Event, err)
+	}
+	return h
+}

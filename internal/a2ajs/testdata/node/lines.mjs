@@ -1,0 +1,57 @@
+// How a test talks to a driver: a line of JSON on standard input asks, lines of
+// JSON on standard output answer. The driver ends when its input does.
+import { createInterface } from 'node:readline';
+
+export const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+// answer calls the command that each line names. A command that returns a
+// sequence is answered with an event for each element; "abort" ends the
+// command of that id.
+export async function answer(commands) {
+  const running = new Map();
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { id, call, params } = JSON.parse(line);
+    if (call === 'abort') {
+      running.get(params.id)?.abort();
+      continue;
+    }
+    const aborter = new AbortController();
+    running.set(id, aborter);
+    run(commands[call], id, params ?? {}, aborter.signal).finally(() => running.delete(id));
+  }
+  process.exit(0);
+}
+
+async function run(command, id, params, signal) {
+  try {
+    const result = await command(params, signal);
+    if (typeof result?.[Symbol.asyncIterator] !== 'function') {
+      tell({ id, result: result ?? null });
+      return;
+    }
+    for await (const event of result) {
+      tell({ id, event });
+    }
+    tell({ id, result: null });
+  } catch (error) {
+    tell({ id, error: describe(error) });
+  }
+}
+
+// describe tells an error in the same words for both SDKs: the reason as the
+// protocol names it, or the status of HTTP.
+function describe(error) {
+  const message = String(error?.message ?? error);
+  for (let e = error; e; e = e.cause) {
+    const name = e.constructor?.name.replace(/JSONRPCError$|Error$/, '').replace(/^(JsonRpc|Rest)/, '');
+    if (/^(Task|Push|Unsupported|ContentType|InvalidAgent|Version|Extension|Extended|RequestMalformed)/.test(name ?? '')) {
+      return { reason: name, message };
+    }
+    const code = e.errorResponse?.error?.code;
+    if (code !== undefined) {
+      return { reason: String(code), message };
+    }
+  }
+  const status = /\b(?:Status: |: )(\d{3})\b/.exec(message);
+  return { reason: error?.name === 'AbortError' ? 'Aborted' : status ? `HTTP ${status[1]}` : '', message };
+}

@@ -1,0 +1,79 @@
+// A server of SDK 1.3 with the scripted agent, driven by a test.
+import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from 'a2a-v1.0/server';
+import { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-v1.0/server/express';
+import { agent, headers, interfaces, listen, restful, rpc, settings } from './server.mjs';
+import * as shape from './shape10.mjs';
+
+// publisher puts the agent's events into the SDK's words.
+const publisher = (bus, taskId, contextId) => {
+  const said = (parts) =>
+    parts && shape.toMessage({ messageId: crypto.randomUUID(), taskId, contextId, role: 'agent', parts });
+  const status = ({ state, parts }) => ({
+    state: shape.toState(state),
+    message: said(parts),
+    timestamp: new Date().toISOString(),
+  });
+  return ({ task, status: update, artifact, message }) => {
+    if (task) {
+      bus.publish(AgentEvent.task({ id: taskId, contextId, status: status(task), artifacts: [], history: [], metadata: undefined }));
+    } else if (update) {
+      bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: status(update), metadata: undefined }));
+    } else if (artifact) {
+      const { append, lastChunk } = artifact;
+      const made = shape.toArtifact(artifact);
+      bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact: made, append, lastChunk, metadata: undefined }));
+    } else {
+      bus.publish(AgentEvent.message({ ...said(message.parts), taskId: '' }));
+    }
+  };
+};
+
+const contexts = new Map();
+
+const executor = {
+  async execute({ userMessage, taskId, contextId, task }, bus) {
+    contexts.set(taskId, contextId);
+    const { messageId, parts, metadata } = shape.message(userMessage);
+    const text = parts.map((p) => p.text ?? '').join('');
+    await agent.play(
+      { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
+      publisher(bus, taskId, contextId),
+    );
+  },
+  async cancelTask(taskId, bus) {
+    const canceled = agent.cancel(taskId);
+    if (canceled) {
+      publisher(bus, taskId, contexts.get(taskId))(canceled);
+    }
+  },
+};
+
+const card = (url) => ({
+  name: 'scripted',
+  description: 'An agent that plays the script that a message names.',
+  supportedInterfaces: interfaces(url).map((i) => ({ url: i.url, protocolBinding: i.transport, protocolVersion: '1.0', tenant: '' })),
+  provider: undefined,
+  version: '1',
+  capabilities: {
+    streaming: settings.streaming,
+    pushNotifications: settings.push,
+    extendedAgentCard: false,
+    extensions: (settings.extensions ?? []).map((uri) => ({ uri, description: '', required: false, params: undefined })),
+  },
+  securitySchemes: settings.token
+    ? { bearer: { scheme: { $case: 'httpAuthSecurityScheme', value: { description: '', scheme: 'Bearer', bearerFormat: '' } } } }
+    : {},
+  securityRequirements: settings.token ? [{ schemes: { bearer: { list: [] } } }] : [],
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [{ id: 'play', name: 'Play', description: 'Plays a script.', tags: ['test'], examples: [], inputModes: [], outputModes: [], securityRequirements: [] }],
+  signatures: [],
+});
+
+await listen((app, url) => {
+  const requestHandler = new DefaultRequestHandler(card(url), new InMemoryTaskStore(), executor);
+  const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+  app.use(rpc, jsonRpcHandler(options));
+  app.use(restful, restHandler(options));
+});

@@ -1,0 +1,216 @@
+package a2ajs
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// Part is a part of a message or artifact; exactly one of its first four fields
+// is set. Version 0.3 tells raw bytes and URLs as files.
+type Part struct {
+	Text      *string         `json:"text,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Raw       []byte          `json:"raw,omitempty"`
+	URL       string          `json:"url,omitempty"`
+	MediaType string          `json:"mediaType,omitempty"`
+	Filename  string          `json:"filename,omitempty"`
+}
+
+// Text is one part with a text.
+func Text(s string) []Part { return []Part{{Text: &s}} }
+
+// Message is what one side says.
+type Message struct {
+	// MessageID is made up where a test sends a message without one.
+	MessageID string `json:"messageId"`
+	TaskID    string `json:"taskId,omitempty"`
+	ContextID string `json:"contextId,omitempty"`
+	// Role is "user" or "agent"; empty means user.
+	Role     string         `json:"role,omitempty"`
+	Parts    []Part         `json:"parts"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// Text returns the message's texts, one after the other. It takes nil.
+func (m *Message) Text() string {
+	if m == nil {
+		return ""
+	}
+	return join(m.Parts)
+}
+
+// Artifact is an output, whole or a chunk of one.
+type Artifact struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Parts []Part `json:"parts"`
+}
+
+// Task is what a client is told of one. State is the protocol's word in lower
+// case, with hyphens: "input-required".
+type Task struct {
+	ID        string         `json:"id"`
+	ContextID string         `json:"contextId"`
+	State     string         `json:"state"`
+	Message   *Message       `json:"message"`
+	Artifacts []Artifact     `json:"artifacts"`
+	History   []Message      `json:"history"`
+	Metadata  map[string]any `json:"metadata"`
+}
+
+// Text returns the texts of all artifacts.
+func (t *Task) Text() string {
+	var b strings.Builder
+	for _, a := range t.Artifacts {
+		b.WriteString(join(a.Parts))
+	}
+	return b.String()
+}
+
+// Reply is what a message is answered with: a message or a task.
+type Reply struct {
+	Message *Message `json:"message"`
+	Task    *Task    `json:"task"`
+}
+
+// Event is one of a stream: one of its fields is set.
+type Event struct {
+	Reply
+	Status   *StatusUpdate   `json:"status"`
+	Artifact *ArtifactUpdate `json:"artifact"`
+}
+
+// StatusUpdate is a task's new state. Final is of version 0.3 alone.
+type StatusUpdate struct {
+	TaskID    string         `json:"taskId"`
+	ContextID string         `json:"contextId"`
+	State     string         `json:"state"`
+	Message   *Message       `json:"message"`
+	Metadata  map[string]any `json:"metadata"`
+	Final     bool           `json:"final"`
+}
+
+// ArtifactUpdate is an artifact, or the next chunk of one.
+type ArtifactUpdate struct {
+	Artifact
+	TaskID    string `json:"taskId"`
+	ContextID string `json:"contextId"`
+	Append    bool   `json:"append"`
+	LastChunk bool   `json:"lastChunk"`
+}
+
+// State returns the state that the event tells, "" where it tells none.
+func (e Event) State() string {
+	switch {
+	case e.Task != nil:
+		return e.Task.State
+	case e.Status != nil:
+		return e.Status.State
+	default:
+		return ""
+	}
+}
+
+// TaskID returns the task that the event is about, "" for a message.
+func (e Event) TaskID() string {
+	switch {
+	case e.Task != nil:
+		return e.Task.ID
+	case e.Status != nil:
+		return e.Status.TaskID
+	case e.Artifact != nil:
+		return e.Artifact.TaskID
+	default:
+		return ""
+	}
+}
+
+// Assembled returns the texts of the artifact chunks in a stream, and of the
+// tasks in it, as a client would put them together: a task replaces what came
+// before it.
+func Assembled(events []Event) string {
+	var order []string
+	texts := map[string]string{}
+	put := func(a Artifact, onto string) {
+		if _, known := texts[a.ID]; !known {
+			order = append(order, a.ID)
+		}
+		texts[a.ID] = onto + join(a.Parts)
+	}
+	for _, e := range events {
+		switch {
+		case e.Task != nil:
+			order, texts = nil, map[string]string{}
+			for _, a := range e.Task.Artifacts {
+				put(a, "")
+			}
+		case e.Artifact != nil && e.Artifact.Append:
+			put(e.Artifact.Artifact, texts[e.Artifact.ID])
+		case e.Artifact != nil:
+			put(e.Artifact.Artifact, "")
+		}
+	}
+	var b strings.Builder
+	for _, id := range order {
+		b.WriteString(texts[id])
+	}
+	return b.String()
+}
+
+// Push is where the changes of a task are to be posted. Scheme and Credentials
+// are those of the Authorization header.
+type Push struct {
+	ID          string `json:"id,omitempty"`
+	TaskID      string `json:"taskId,omitempty"`
+	URL         string `json:"url"`
+	Token       string `json:"token,omitempty"`
+	Scheme      string `json:"scheme,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+}
+
+// Card is what a test looks at of an agent card.
+type Card struct {
+	Name        string      `json:"name"`
+	Description string      `json:"description"`
+	Streaming   bool        `json:"streaming"`
+	Push        bool        `json:"push"`
+	Interfaces  []Interface `json:"interfaces"`
+	Skills      []string    `json:"skills"`
+}
+
+// Interface is where a card says the agent is.
+type Interface struct {
+	URL       string `json:"url"`
+	Transport string `json:"transport"`
+	Version   string `json:"version"`
+}
+
+// Error is what an SDK throws.
+type Error struct {
+	// Reason is the protocol's name without the word Error: "TaskNotFound"; or
+	// "HTTP 401"; or a code of JSON-RPC; or "Aborted".
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Error says what the SDK said.
+func (e *Error) Error() string { return e.Reason + ": " + e.Message }
+
+// Reason returns the reason of an *Error, "" for anything else.
+func Reason(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Reason
+	}
+	return ""
+}
+
+func join(parts []Part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p.Text != nil {
+			b.WriteString(*p.Text)
+		}
+	}
+	return b.String()
+}

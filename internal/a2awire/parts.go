@@ -1,0 +1,231 @@
+// Package a2awire holds what both directions of A2A share: how the parts of our
+// messages look on the wire, and the extension that tells a peer what a
+// delegated turn may spend and tells back what it spent.
+package a2awire
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// maxParts is how many parts a message may have, and maxName how many bytes of
+// a file's name are kept.
+const (
+	maxParts = 1000
+	maxName  = 255
+)
+
+// unknownMedia is the media type of content that has none.
+const unknownMedia = "application/octet-stream"
+
+// Parts returns what a peer is shown of a message: its texts, images and files.
+// What the model thought and which tools it called stays here.
+func Parts(parts []model.Part) []*a2a.Part {
+	out := make([]*a2a.Part, 0, len(parts))
+	for i := range parts {
+		switch p := &parts[i]; p.Type {
+		case model.PartText:
+			if p.Text != "" {
+				out = append(out, a2a.NewTextPart(p.Text))
+			}
+		case model.PartImage, model.PartFile:
+			if p.Blob != nil {
+				out = append(out, blobPart(p.Blob))
+			}
+		}
+	}
+	return out
+}
+
+func blobPart(b *model.Blob) *a2a.Part {
+	p := &a2a.Part{MediaType: b.MediaType, Filename: b.Name, Content: a2a.Raw(b.Data)}
+	if b.URI != "" {
+		p.Content = a2a.URL(b.URI)
+	} else if b.Data == nil {
+		p.Content = a2a.Raw{} // no content at all would be no part
+	}
+	return p
+}
+
+// A PartError says why a part that a peer sent cannot be used.
+type PartError struct {
+	// Index is the part's place in its message, counted from 0.
+	Index   int
+	Problem string
+}
+
+// Error names the part and the problem.
+func (e *PartError) Error() string {
+	return fmt.Sprintf("part %d of the message %s", e.Index, e.Problem)
+}
+
+// A SizeError says that a peer sent more than is taken in.
+type SizeError struct {
+	// What is over the limit: bytes or parts.
+	What  string
+	Limit int
+}
+
+// Error names the limit.
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("the message has more than %d %s", e.Limit, e.What)
+}
+
+// ModelParts returns the parts that a peer sent, as parts of a message. Bytes
+// and addresses become images or files by their media type, and structured data
+// the text of its JSON. Parts without content are left out. The errors are a
+// *PartError, and a *SizeError for more than 1,000 parts or more than limit
+// bytes of content; 0 stands for no limit of bytes.
+func ModelParts(parts []*a2a.Part, limit int) ([]model.Part, error) {
+	if len(parts) > maxParts {
+		return nil, &SizeError{What: "parts", Limit: maxParts}
+	}
+	out := make([]model.Part, 0, len(parts))
+	size := 0
+	for i, p := range parts {
+		part, problem := modelPart(p)
+		if problem != "" {
+			return nil, &PartError{Index: i, Problem: problem}
+		}
+		if part.Type == "" {
+			continue
+		}
+		if size += modelSize(&part); limit > 0 && size > limit {
+			return nil, &SizeError{What: "bytes", Limit: limit}
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// modelPart returns one part, the zero part when it has no content, or what is
+// wrong with it.
+func modelPart(p *a2a.Part) (part model.Part, problem string) {
+	if p == nil {
+		return model.Part{}, ""
+	}
+	switch content := p.Content.(type) {
+	case a2a.Text:
+		if content == "" {
+			return model.Part{}, ""
+		}
+		return model.Text(string(content)), ""
+	case a2a.Data:
+		data, err := json.Marshal(content.Value)
+		if err != nil {
+			return model.Part{}, "has data that is no JSON"
+		}
+		return model.Text(string(data)), ""
+	case a2a.Raw:
+		media := p.MediaType
+		if media == "" {
+			media = http.DetectContentType(content)
+		}
+		return file(&model.Blob{MediaType: media, Data: content, Name: name(p)}), ""
+	case a2a.URL:
+		if !fetchable(string(content)) {
+			return model.Part{}, "has an address that is no absolute http or https URL"
+		}
+		media := p.MediaType
+		if media == "" {
+			media = unknownMedia
+		}
+		return file(&model.Blob{MediaType: media, URI: string(content), Name: name(p)}), ""
+	default:
+		return model.Part{}, ""
+	}
+}
+
+// file returns a blob as an image, or as a file where it is none.
+func file(b *model.Blob) model.Part {
+	if media := b.MediaType; len(media) > len("image/") && strings.EqualFold(media[:len("image/")], "image/") {
+		return model.Part{Type: model.PartImage, Blob: b}
+	}
+	return model.Part{Type: model.PartFile, Blob: b}
+}
+
+// name returns the name of a part's file, cut where it is too long.
+func name(p *a2a.Part) string {
+	if len(p.Filename) <= maxName {
+		return p.Filename
+	}
+	return strings.ToValidUTF8(p.Filename[:maxName], "")
+}
+
+// fetchable reports whether an address may be handed to the vendor of a model.
+// Nothing here fetches it.
+func fetchable(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func modelSize(p *model.Part) int {
+	if p.Blob == nil {
+		return len(p.Text)
+	}
+	return len(p.Blob.Data) + len(p.Blob.URI)
+}
+
+// Size returns how many bytes the content of a part has, without its metadata.
+func Size(p *a2a.Part) int {
+	if p == nil {
+		return 0
+	}
+	switch content := p.Content.(type) {
+	case a2a.Text:
+		return len(content)
+	case a2a.Raw:
+		return len(content)
+	case a2a.URL:
+		return len(content)
+	case a2a.Data:
+		data, _ := json.Marshal(content.Value) // what is no JSON is refused elsewhere
+		return len(data)
+	default:
+		return 0
+	}
+}
+
+// Text returns the texts among parts joined as they are: the parts may be chunks
+// of one text, so nothing comes between them. Structured data is its JSON, on
+// lines of its own.
+func Text(parts []*a2a.Part) string {
+	var b strings.Builder
+	open, data := false, false // the last line is not ended; it is data
+	for _, p := range parts {
+		text, isData := textOf(p)
+		if text == "" {
+			continue
+		}
+		if open && (isData || data) && text[0] != '\n' {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		open, data = text[len(text)-1] != '\n', isData
+	}
+	return b.String()
+}
+
+func textOf(p *a2a.Part) (text string, isData bool) {
+	if p == nil {
+		return "", false
+	}
+	switch content := p.Content.(type) {
+	case a2a.Text:
+		return string(content), false
+	case a2a.Data:
+		data, err := json.Marshal(content.Value)
+		if err != nil {
+			return "", false
+		}
+		return string(data), true
+	default:
+		return "", false
+	}
+}

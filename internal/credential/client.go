@@ -1,0 +1,116 @@
+package credential
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+// Client is the client of an authorization server that gets tokens for its id
+// and secret.
+type Client struct {
+	ID, Secret string
+	// TokenURL is where the authorization server gives tokens.
+	TokenURL string
+	// Scopes are what the tokens are to permit.
+	Scopes []string
+
+	_ struct{} // keyed literals only
+}
+
+// ClientCredentials puts the tokens of a client on requests, and keeps each as
+// long as it is valid. It asks the authorization server through base, one
+// request for all that wait, and follows no redirect.
+func ClientCredentials(c Client, base http.RoundTripper) Credential {
+	return &client{
+		config: clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: c.TokenURL, Scopes: c.Scopes},
+		http: &http.Client{
+			Transport:     base,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		turn: make(chan struct{}, 1),
+	}
+}
+
+type client struct {
+	config clientcredentials.Config
+	http   *http.Client
+	// turn is held by whoever asks or looks, so that one asks for all.
+	turn    chan struct{}
+	current *oauth2.Token
+}
+
+func (c *client) Set(req *http.Request) (string, error) {
+	token, err := c.token(req.Context())
+	if err != nil {
+		return "", err
+	}
+	setBearer(req, token)
+	return token, nil
+}
+
+func (c *client) token(ctx context.Context) (string, error) {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	defer func() { <-c.turn }()
+	if c.current.Valid() {
+		return c.current.AccessToken, nil
+	}
+	token, err := c.config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.http))
+	if err != nil {
+		return "", tokenError(err)
+	}
+	c.current = token
+	return token.AccessToken, nil
+}
+
+func (c *client) Renew(ctx context.Context, refused string) bool {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	defer func() { <-c.turn }()
+	if c.current != nil && c.current.AccessToken == refused {
+		c.current = nil
+	}
+	return true
+}
+
+// maxCode is how much of the code of an authorization server is shown.
+const maxCode = 80
+
+// tokenError says why there is no token. What the authorization server wrote is
+// left out, apart from its code: it may repeat the request.
+func tokenError(err error) error {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if !ok {
+		return fmt.Errorf("get a token: %w", err)
+	}
+	status, code := "?", "no code"
+	if refused.Response != nil {
+		status = refused.Response.Status
+	}
+	if refused.ErrorCode != "" {
+		code = refused.ErrorCode[:min(len(refused.ErrorCode), maxCode)]
+	}
+	return fmt.Errorf("get a token: the authorization server answers %s (%s)", visible(status), visible(code))
+}
+
+// visible returns a text without what could change how it is shown.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, text)
+}

@@ -1,0 +1,119 @@
+// Package credential shows servers who asks: it puts a token or a key on
+// requests, and replaces a token that a server has refused, once.
+package credential
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+)
+
+// Credential is what requests carry. It is safe for concurrent use.
+type Credential interface {
+	// Set puts the credential on a request, and returns what it put there. It may
+	// ask an authorization server, for as long as the request's context lasts.
+	Set(req *http.Request) (used string, err error)
+	// Renew drops a credential that a server has refused, and reports whether
+	// another one can be had.
+	Renew(ctx context.Context, refused string) bool
+}
+
+// None puts nothing on requests.
+func None() Credential { return none{} }
+
+type none struct{}
+
+func (none) Set(*http.Request) (string, error) { return "", nil }
+
+func (none) Renew(context.Context, string) bool { return false }
+
+// Bearer puts a fixed token on requests.
+func Bearer(token string) Credential { return bearer(token) }
+
+type bearer string
+
+func (b bearer) Set(req *http.Request) (string, error) {
+	setBearer(req, string(b))
+	return string(b), nil
+}
+
+func (bearer) Renew(context.Context, string) bool { return false }
+
+func setBearer(req *http.Request, token string) { req.Header.Set("Authorization", "Bearer "+token) }
+
+// Place is the part of a request that carries a key.
+type Place string
+
+// The places that there are.
+const (
+	Header Place = "header"
+	Query  Place = "query"
+	Cookie Place = "cookie"
+)
+
+// APIKey puts a key into a header, query parameter or cookie of requests. It
+// replaces what a request has there.
+func APIKey(in Place, name, key string) Credential { return &apiKey{in: in, name: name, key: key} }
+
+type apiKey struct {
+	in        Place
+	name, key string
+}
+
+func (k *apiKey) Set(req *http.Request) (string, error) {
+	switch k.in {
+	case Query:
+		u := *req.URL
+		query := u.Query()
+		query.Set(k.name, k.key)
+		u.RawQuery = query.Encode()
+		req.URL = &u
+	case Cookie:
+		req.Header.Del("Cookie")
+		req.AddCookie(&http.Cookie{Name: k.name, Value: k.key})
+	default:
+		req.Header.Set(k.name, k.key)
+	}
+	return k.key, nil
+}
+
+func (*apiKey) Renew(context.Context, string) bool { return false }
+
+// RoundTrip makes a request with a credential through base. An answer of 401
+// makes it renew the credential and repeat the request, once. The request itself
+// is not changed.
+func RoundTrip(base http.RoundTripper, c Credential, req *http.Request) (*http.Response, error) {
+	first := req.Clone(req.Context())
+	used, err := c.Set(first)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	resp, err := base.RoundTrip(first)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !repeatable(req) || !c.Renew(req.Context(), used) {
+		return resp, err
+	}
+	_ = resp.Body.Close()
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, fmt.Errorf("repeat the request: %w", err)
+		}
+	}
+	if _, err = c.Set(again); err != nil {
+		closeBody(again)
+		return nil, err
+	}
+	return base.RoundTrip(again)
+}
+
+// repeatable reports whether a request can be made twice.
+func repeatable(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}

@@ -1,0 +1,102 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// abortTime bounds what is done to end what runs elsewhere for a turn that was
+// ended here.
+const abortTime = 10 * time.Second
+
+// elsewhere returns the states of what runs at peers for a turn that is about to
+// be ended and that no worker is known to have: one that has ends it itself.
+func (s *Service) elsewhere(ctx context.Context, scope store.Scope, id string) []*backend.State {
+	if s.Runtime == nil {
+		return nil
+	}
+	t, err := s.Store.Turn(ctx, scope, id)
+	if err != nil || !t.Status.Live() || t.Status == store.Running && s.now().Sub(t.HeartbeatAt) < s.Lease {
+		return nil
+	}
+	data, err := s.Store.State(ctx, id)
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	state := new(backend.State)
+	if json.Unmarshal(data, state) != nil {
+		return nil
+	}
+	rows, err := s.Store.Journal(ctx, id)
+	if err != nil {
+		return nil
+	}
+	found := atPeers(state)
+	for i := range rows {
+		var entry backend.JournalEntry
+		if json.Unmarshal(rows[i].Entry, &entry) == nil && entry.Outcome == "" {
+			found = append(found, delegateAtPeer(entry.Resume)...)
+		}
+	}
+	return found
+}
+
+// atPeers returns the states of the turns at peers that a turn, or one of its
+// delegates, waits for.
+func atPeers(state *backend.State) []*backend.State {
+	if state.Remote != nil {
+		return []*backend.State{state}
+	}
+	var found []*backend.State
+	for i := range state.Calls {
+		found = append(found, delegateAtPeer(state.Calls[i].Resume)...)
+	}
+	return found
+}
+
+// delegateAtPeer does the same for what a call goes on from, if that is a
+// delegate.
+func delegateAtPeer(resume json.RawMessage) []*backend.State {
+	var waiting suspendedDelegate
+	if len(resume) == 0 || json.Unmarshal(resume, &waiting) != nil || waiting.State == nil {
+		return nil
+	}
+	return atPeers(waiting.State)
+}
+
+// abort ends what runs at peers for a turn that was ended, as far as the peers
+// can be reached.
+func (s *Service) abort(turnID string, states []*backend.State) {
+	for _, state := range states {
+		s.tasks.Go(func() {
+			// It is not given up when the service is closed: nobody would do it later.
+			ctx, cancel := context.WithTimeout(context.Background(), abortTime)
+			defer cancel()
+			if err := s.abortAt(ctx, state); err != nil {
+				s.Logger.Warn("what a peer does for a turn that was ended may go on", zap.String("turn_id", turnID), zap.String("agent", state.Agent), zap.Error(err))
+			}
+		})
+	}
+}
+
+func (s *Service) abortAt(ctx context.Context, state *backend.State) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = backend.Panicked(v)
+		}
+	}()
+	plan, err := resolve.Resolve(ctx, s.Runtime.Revision(), state.Agent, resolve.Options{})
+	if err != nil {
+		return err
+	}
+	if a, ok := plan.Remote.(backend.Aborter); ok {
+		return a.Abort(ctx, state)
+	}
+	return nil
+}

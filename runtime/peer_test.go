@@ -1,0 +1,270 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// peer is a backend whose turns go on when nobody here works on them: each is a
+// task, whose name is all that is kept of it.
+type peer struct {
+	remote
+	mu      sync.Mutex
+	aborted []string
+}
+
+func (p *peer) Abort(_ context.Context, state *backend.State) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.aborted = append(p.aborted, string(state.Remote.Resume))
+	return nil
+}
+
+func (p *peer) abortions() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.aborted...)
+}
+
+// atTask is the state of a turn at the peer.
+func atTask(task string) *backend.State {
+	return &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{Resume: json.RawMessage(task)}}
+}
+
+// asksAt is the state of one for which the peer asks something.
+func asksAt(task string) *backend.State {
+	s := atTask(task)
+	s.Remote.Outcome = event.CallSuspended
+	s.Remote.Tickets = []*plugins.Ticket{{ID: "q", Action: "peer:input", Message: "which one?"}}
+	return s
+}
+
+// federation is a runtime with an agent that lives at the peer and one here that
+// calls it.
+func federation(t testing.TB, p backend.Backend) *runtime.AgentRuntime {
+	exec := scripts(map[string][]answer{"boss": {asksAgent("far"), {text: "thanks"}, {text: "thanks"}}})
+	return build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"far"}}, far).WithBackend(factory{p}))
+}
+
+func TestATurnAtAPeerGoesOnWhenItsWorkerDied(t *testing.T) {
+	for _, agent := range []string{"far", "boss"} {
+		t.Run(agent, func(t *testing.T) {
+			kept := newMemory(t)
+			grave := &mortal{Store: kept}
+			began := make(chan struct{})
+			var sent []string
+			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				if job.State == nil {
+					sent = append(sent, "task")
+					if err := job.Checkpoint(ctx, atTask(`"t1"`)); err != nil {
+						t.Errorf("what the turn goes on from is not kept: %v", err)
+					}
+					grave.dead.Store(true)
+					close(began)
+					<-ctx.Done()
+					if !backend.Released(ctx) {
+						t.Errorf("a worker that is gone ends the turn at the peer: %v", context.Cause(ctx))
+					}
+					return nil, ctx.Err()
+				}
+				return &backend.Result{Response: "from " + string(job.State.Remote.Resume)}, nil
+			}}}
+			rt := federation(t, p)
+			victim := serve(t, rt, on(grave))
+			made := create(t, victim, says(session(t, victim, agent), "x"))
+			<-began
+			go victim.Close()
+			survivor := serve(t, rt, on(kept))
+			turn := ended(t, survivor, made.ID)
+			if turn.Status != store.Succeeded {
+				t.Fatalf("the turn is %s: %+v", turn.Status, turn.Outcome)
+			}
+			if len(sent) != 1 || len(p.abortions()) != 0 {
+				t.Errorf("the peer was asked for %q, and to stop for %q", sent, p.abortions())
+			}
+			if agent == "boss" {
+				if how, text := callOutcome(t, log(t, survivor, turn.ID), "to-far"); how != event.CallSucceeded || text != `from "t1"` {
+					t.Errorf("the call %s: %s", how, text)
+				}
+			}
+		})
+	}
+}
+
+func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
+	for _, agent := range []string{"far", "boss"} {
+		t.Run(agent+" while it runs", func(t *testing.T) {
+			began, ended := make(chan struct{}), make(chan bool, 1)
+			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				if err := job.Checkpoint(ctx, atTask(`"t1"`)); err != nil {
+					t.Error(err)
+				}
+				close(began)
+				<-ctx.Done()
+				ended <- !backend.Released(ctx)
+				return nil, ctx.Err()
+			}}}
+			s := serve(t, federation(t, p))
+			made := create(t, s, says(session(t, s, agent), "x"))
+			<-began
+			if _, err := s.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			if !<-ended {
+				t.Error("the backend is told to leave the turn running at the peer")
+			}
+			if got := p.abortions(); len(got) != 0 {
+				t.Errorf("the peer is asked twice to stop %q", got)
+			}
+		})
+		t.Run(agent+" while it waits", func(t *testing.T) {
+			p := &peer{remote: remote{execute: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
+				state := asksAt(`"t1"`)
+				q := state.Remote.Tickets[0]
+				host.Emit(&event.InteractionRequest{ID: q.ID, Action: q.Action, Message: q.Message})
+				return &backend.Result{Termination: event.Termination{Type: event.Suspended}, Tickets: state.Remote.Tickets, State: state}, nil
+			}}}
+			s := serve(t, federation(t, p))
+			made := create(t, s, says(session(t, s, agent), "x"))
+			until(t, s, made.ID, store.Waiting)
+			if _, err := s.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
+		})
+		t.Run(agent+" when its worker is dead", func(t *testing.T) {
+			kept := newMemory(t)
+			grave := &mortal{Store: kept}
+			began := make(chan struct{})
+			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				err := job.Checkpoint(ctx, atTask(`"t1"`))
+				grave.dead.Store(true)
+				close(began)
+				<-ctx.Done()
+				return nil, errors.Join(err, ctx.Err())
+			}}}
+			rt := federation(t, p)
+			victim := serve(t, rt, on(grave))
+			made := create(t, victim, says(session(t, victim, agent), "x"))
+			<-began
+			victim.Close()
+			late := idle(t, rt, on(kept), func(v *runtime.ServiceSettings) {
+				v.Clock = func() time.Time { return time.Now().Add(time.Minute) }
+			})
+			if _, err := late.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
+		})
+	}
+}
+
+func TestAnAnswerGoesToThePeer(t *testing.T) {
+	for _, agent := range []string{"far", "boss"} {
+		t.Run(agent, func(t *testing.T) {
+			p := &remote{execute: func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+				if job.State == nil {
+					state := asksAt(`"t1"`)
+					q := state.Remote.Tickets[0]
+					host.Emit(&event.InteractionRequest{ID: q.ID, Action: q.Action, Message: q.Message})
+					return &backend.Result{Termination: event.Termination{Type: event.Suspended}, Tickets: state.Remote.Tickets, State: state}, nil
+				}
+				at := job.State.Remote
+				return &backend.Result{Response: string(at.Resume) + string(at.Resolutions[0].Result)}, nil
+			}}
+			kept := newMemory(t)
+			rt := federation(t, p)
+			first := serve(t, rt, on(kept))
+			made := create(t, first, says(session(t, first, agent), "x"))
+			until(t, first, made.ID, store.Waiting)
+			first.Close()
+			second := serve(t, rt, on(kept))
+			open, err := second.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: made.ID})
+			if err != nil || len(open) != 1 || open[0].Ticket.Message != "which one?" {
+				t.Fatalf("the turn waits for %+v, %v", open, err)
+			}
+			answer := yes(open[0].ID)
+			answer.Result = json.RawMessage(`"both"`)
+			if _, err := second.ResolveInteraction(t.Context(), alice, made.ID, answer); err != nil {
+				t.Fatal(err)
+			}
+			turn := ended(t, second, made.ID)
+			if agent == "far" && turn.Outcome.Response != `"t1""both"` {
+				t.Errorf("the turn came to %+v", turn.Outcome)
+			}
+			if agent == "boss" {
+				if _, text := callOutcome(t, log(t, second, made.ID), "to-far"); text != `"t1""both"` {
+					t.Errorf("the call came to %s", text)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
+	var job *backend.Job
+	p := &remote{execute: func(_ context.Context, j *backend.Job, _ backend.Host) (*backend.Result, error) {
+		job = j
+		return &backend.Result{Response: "ok"}, nil
+	}}
+	s := serve(t, federation(t, p))
+	req := says(session(t, s, "far"), "x")
+	req.Depth, req.Limits = 3, &spec.Budgets{MaxTokens: new(100)}
+	req.Overrides.Budgets = &spec.Budgets{MaxTokens: new(500), MaxToolCalls: new(2)}
+	req.Deadline = time.Now().Add(time.Hour)
+	ended(t, s, create(t, s, req).ID)
+	budgets := job.Meter.Budgets()
+	if job.Depth != 3 || *budgets.MaxTokens != 100 || *budgets.MaxToolCalls != 2 {
+		t.Errorf("the job has depth %d and the budgets %+v", job.Depth, budgets)
+	}
+	if left, ok := job.Meter.Remaining(); !ok || left > time.Hour || left < time.Hour-time.Minute {
+		t.Errorf("%s are left of an hour", left)
+	}
+	req = says(session(t, s, "boss"), "x")
+	req.Depth = job.MaxDepth
+	turn := ended(t, s, create(t, s, req).ID)
+	if how, text := callOutcome(t, log(t, s, turn.ID), "to-far"); how != event.CallFailed {
+		t.Errorf("an agent is called beyond the depth: it %s with %s", how, text)
+	}
+	req.Depth++
+	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*runtime.DelegationError)) {
+		t.Errorf("a turn beyond the depth gives %v", err)
+	}
+	req.Depth, req.Deadline = 0, time.Now().Add(-time.Second)
+	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*runtime.InvalidError)) {
+		t.Errorf("a turn behind its deadline gives %v", err)
+	}
+}
+
+func TestATurnBelongsToTheTraceOfWhoAskedForIt(t *testing.T) {
+	const id = "0af7651916cd43dd8448eb211c80319c"
+	seen := make(chan string, 1)
+	p := &remote{execute: func(ctx context.Context, _ *backend.Job, _ backend.Host) (*backend.Result, error) {
+		seen <- trace.SpanContextFromContext(ctx).TraceID().String()
+		return &backend.Result{Response: "ok"}, nil
+	}}
+	s := serve(t, federation(t, p))
+	header := http.Header{"Traceparent": {"00-" + id + "-b7ad6b7169203331-01"}}
+	ctx := telemetry.Extract(t.Context(), header)
+	if _, err := s.CreateTurn(ctx, alice, says(session(t, s, "far"), "x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-seen; got != id {
+		t.Errorf("the turn belongs to trace %s", got)
+	}
+}

@@ -1,0 +1,156 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// The keys of the data part with which a question is asked, and of one that
+// answers a certain question.
+const (
+	keyInteraction = "interaction_id"
+	keyResponse    = "response"
+)
+
+// answerFor returns the answer that a message gives: to the interaction that it
+// names, or else to the oldest that is open, which is the one that was asked.
+func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Resolution, error) {
+	target, said := open[0], said(message)
+	if id, response, ok := addressed(said.data); ok {
+		at := slices.IndexFunc(open, func(i *runtime.Interaction) bool { return i.ID == id })
+		if at < 0 {
+			return nil, invalid("the task does not ask %q", id)
+		}
+		target, said.data, said.text = open[at], response, ""
+	}
+	var problem error
+	for _, result := range said.forms(target.Ticket.ResponseSchema) {
+		answer := &plugins.Resolution{Target: target.ID, Action: plugins.ActionResume, Result: result}
+		err := backend.CheckResolution(&target.Ticket, answer)
+		if err == nil {
+			return answer, nil
+		}
+		if problem == nil {
+			problem = err
+		}
+	}
+	text := "the message has no text and no data"
+	if problem != nil {
+		text = problem.Error()
+	}
+	if len(target.Ticket.ResponseSchema) > 0 {
+		return nil, invalid("the answer does not fit: %s. Asked is: %s. The answer has the form %s", text, question(target), target.Ticket.ResponseSchema)
+	}
+	return nil, invalid("the answer does not fit: %s. Asked is: %s", text, question(target))
+}
+
+// spoken is what a message says.
+type spoken struct {
+	text string
+	// data is the first part with structured data; nil when there is none.
+	data json.RawMessage
+}
+
+func said(message *a2a.Message) spoken {
+	var s spoken
+	var texts []*a2a.Part
+	for _, p := range message.Parts {
+		if p == nil {
+			continue
+		}
+		switch content := p.Content.(type) {
+		case a2a.Data:
+			if s.data == nil {
+				s.data, _ = json.Marshal(content.Value) // what was decoded from JSON is JSON
+			}
+		case a2a.Text:
+			texts = append(texts, p)
+		}
+	}
+	s.text = strings.TrimSpace(a2awire.Text(texts))
+	return s
+}
+
+// addressed returns which interaction structured data answers, and the answer.
+func addressed(data json.RawMessage) (id string, response json.RawMessage, ok bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil || fields[keyResponse] == nil || json.Unmarshal(fields[keyInteraction], &id) != nil {
+		return "", nil, false
+	}
+	return id, fields[keyResponse], id != ""
+}
+
+// forms returns what the message may mean, in the order in which that is tried:
+// its data, or its text as it is, as yes or no, as JSON, and each of them as the
+// one thing that is asked for.
+func (s spoken) forms(schema json.RawMessage) []json.RawMessage {
+	if s.data != nil {
+		return []json.RawMessage{s.data}
+	}
+	if s.text == "" {
+		return nil
+	}
+	quoted, _ := json.Marshal(s.text) // a text
+	plain := []json.RawMessage{quoted}
+	if yes, ok := meant(s.text); ok {
+		word, _ := json.Marshal(yes) // a boolean
+		plain = append(plain, word)
+	}
+	if raw := []byte(s.text); json.Valid(raw) {
+		plain = append(plain, raw)
+	}
+	field := onlyField(schema)
+	if field == "" {
+		return plain
+	}
+	forms := slices.Clone(plain)
+	for _, value := range plain {
+		object, _ := json.Marshal(map[string]json.RawMessage{field: value}) // JSON in JSON
+		forms = append(forms, object)
+	}
+	return forms
+}
+
+// onlyField returns the field of an object that a plain answer stands for:
+// "approved", the only one that is required, or the only one there is.
+func onlyField(schema json.RawMessage) string {
+	var form struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &form) != nil {
+		return ""
+	}
+	if _, ok := form.Properties["approved"]; ok {
+		return "approved"
+	}
+	if len(form.Required) == 1 {
+		return form.Required[0]
+	}
+	if len(form.Properties) == 1 {
+		for name := range form.Properties {
+			return name
+		}
+	}
+	return ""
+}
+
+// meant returns what a word says where yes or no is asked for.
+func meant(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimRight(text, ".!")) {
+	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":
+		return true, true
+	case "no", "n", "false", "deny", "denied", "reject", "rejected", "refuse", "decline":
+		return false, true
+	default:
+		return false, false
+	}
+}

@@ -1,0 +1,111 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+const (
+	// responseID is the artifact that is the answer of the agent.
+	responseID = "response"
+	// maxChunk bounds the content of one event, in bytes as they are sent, so
+	// that the event stays below 1 MiB.
+	maxChunk = 1<<20 - 4<<10
+)
+
+// artifacts returns what a task made: its answer, once it has ended, and what
+// the turn keeps. What there is no room for is left out.
+func (c *call) artifacts(ctx context.Context, turn *runtime.StoredTurn, room *int) ([]*a2a.Artifact, error) {
+	var list []*a2a.Artifact
+	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
+		*room -= len(o.Response)
+		list = append(list, responseArtifact(a2a.NewTextPart(o.Response)))
+	}
+	kept, err := c.service.Store.Artifacts(ctx, store.Of(turn.Owner), turn.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kept {
+		if k.Size > *room {
+			continue
+		}
+		a, err := c.service.GetArtifact(ctx, c.caller, k.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // it was deleted since
+		}
+		if err != nil {
+			return nil, err
+		}
+		*room -= a.Size
+		list = append(list, keptArtifact(a, a.Data))
+	}
+	return list, nil
+}
+
+func responseArtifact(parts ...*a2a.Part) *a2a.Artifact {
+	return &a2a.Artifact{ID: responseID, Name: responseID, Parts: parts}
+}
+
+// keptArtifact returns an artifact of a turn with a part of its content.
+func keptArtifact(a *store.Artifact, data []byte) *a2a.Artifact {
+	part := a2a.NewRawPart(data)
+	if textual(a) {
+		part = a2a.NewTextPart(string(data))
+	}
+	part.MediaType, part.Filename = a.MediaType, a.Name
+	return &a2a.Artifact{ID: a2a.ArtifactID(a.ID), Name: cmp.Or(a.Name, a.ID), Parts: a2a.ContentParts{part}}
+}
+
+// textual reports whether an artifact is sent as text.
+func textual(a *store.Artifact) bool {
+	return strings.HasPrefix(strings.ToLower(a.MediaType), "text/") && utf8.Valid(a.Data)
+}
+
+// chunks returns the events that send an artifact of a turn.
+func chunks(info a2a.TaskInfo, a *store.Artifact) []a2a.Event {
+	size := maxChunk / 4 * 3 // bytes are sent in base64
+	cut := func(data []byte) []byte { return data[:min(size, len(data))] }
+	if textual(a) {
+		cut = func(data []byte) []byte { return data[:textChunk(string(data), maxChunk)] }
+	}
+	var events []a2a.Event
+	for rest := a.Data; ; {
+		chunk := cut(rest)
+		rest = rest[len(chunk):]
+		events = append(events, &a2a.TaskArtifactUpdateEvent{
+			TaskID: info.TaskID, ContextID: info.ContextID, Append: len(events) > 0, LastChunk: len(rest) == 0, Artifact: keptArtifact(a, chunk),
+		})
+		if len(rest) == 0 {
+			return events
+		}
+	}
+}
+
+// textChunk returns how many bytes of a text fit into a number of bytes of JSON.
+// At least one character does.
+func textChunk(text string, limit int) int {
+	if len(text) <= limit/6 { // the longest form of one byte has six
+		return len(text)
+	}
+	size := 0
+	for i, r := range text {
+		n := utf8.RuneLen(r)
+		switch {
+		case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t':
+			n = 2
+		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError:
+			n = 6
+		}
+		if size += n; size > limit && i > 0 {
+			return i
+		}
+	}
+	return len(text)
+}

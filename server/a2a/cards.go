@@ -1,0 +1,241 @@
+package a2aserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+)
+
+// inputModes and outputModes are the media types that agents take and give.
+var (
+	inputModes  = []string{"text/plain", "application/json", "image/*", "application/pdf"}
+	outputModes = []string{"text/plain"}
+	jsonModes   = []string{"application/json", "text/plain"}
+)
+
+// card returns the public card of an agent.
+func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
+	modes := outputModes
+	if a.OutputSchema != nil {
+		modes = jsonModes
+	}
+	card := &a2a.AgentCard{
+		Name: id, Description: a.DisplayDescription(), Version: versionOf(a),
+		SupportedInterfaces: s.interfaces(id),
+		Capabilities: a2a.AgentCapabilities{
+			Streaming: true, PushNotifications: s.handler.push.sender != nil, ExtendedAgentCard: true,
+			Extensions: []a2a.AgentExtension{a2awire.Declaration()},
+		},
+		DefaultInputModes: inputModes, DefaultOutputModes: modes,
+		Skills: []a2a.AgentSkill{{ID: id, Name: id, Description: a.DisplayDescription(), Tags: []string{"agent"}}},
+	}
+	if s.Organization != "" {
+		card.Provider = &a2a.AgentProvider{Org: s.Organization, URL: s.OrganizationURL}
+	}
+	if !s.Open {
+		card.SecuritySchemes = a2a.NamedSecuritySchemes{
+			"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "An API key of the server."},
+			"key":    a2a.APIKeySecurityScheme{Location: a2a.APIKeySecuritySchemeLocationHeader, Name: "X-API-Key", Description: "An API key of the server."},
+		}
+		card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": {}}, {"key": {}}}
+	}
+	return card
+}
+
+// versionOf names what an agent is declared as: it changes with the declaration,
+// and says nothing of it.
+func versionOf(a *spec.Agent) string {
+	data, err := json.Marshal(a)
+	if err != nil {
+		return "0"
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:6])
+}
+
+// interfaces returns where and how an agent is reached, the preferred way first.
+func (s *Server) interfaces(agent string) []*a2a.AgentInterface {
+	at := s.agentURL(agent)
+	list := []*a2a.AgentInterface{
+		{URL: at, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v10},
+		{URL: at, ProtocolBinding: a2a.TransportProtocolHTTPJSON, ProtocolVersion: v10},
+	}
+	if s.GRPC != "" {
+		list = append(list, &a2a.AgentInterface{URL: s.grpcURL(), ProtocolBinding: a2a.TransportProtocolGRPC, ProtocolVersion: v10, Tenant: agent})
+	}
+	if s.V03 {
+		list = append(list,
+			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v03},
+			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolHTTPJSON, ProtocolVersion: v03})
+	}
+	return list
+}
+
+// grpcURL is where cards say that gRPC is spoken.
+func (s *Server) grpcURL() string {
+	if s.GRPCURL != "" {
+		return s.GRPCURL
+	}
+	_, port, err := net.SplitHostPort(s.GRPC)
+	u, wrong := url.Parse(s.base)
+	if err != nil || wrong != nil {
+		return s.GRPC
+	}
+	if s.grpc != nil && s.grpc.port() != "" {
+		port = s.grpc.port()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// extendedCard returns the card that a principal is shown: what its agent is held
+// to, and the agents that work for it and that the principal may use, too.
+func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
+	set := s.Runtime.Revision().Set()
+	a, ok := set.Agent(c.agent)
+	if !ok {
+		return nil, unknownAgent(c.agent)
+	}
+	card := s.card(c.agent, a)
+	params := map[string]any{"max_rounds": a.Rounds()}
+	if a.Budgets != nil {
+		data, err := json.Marshal(a.Budgets)
+		if err != nil {
+			return nil, fmt.Errorf("show the budgets of agent %s: %w", c.agent, err)
+		}
+		var budgets map[string]any
+		if err := json.Unmarshal(data, &budgets); err != nil {
+			return nil, fmt.Errorf("show the budgets of agent %s: %w", c.agent, err)
+		}
+		maps.Copy(params, budgets)
+	}
+	card.Capabilities.Extensions[0].Params = params
+	for _, id := range a.Delegates {
+		if d, ok := set.Agent(id); ok && c.principal.MayUse(id) {
+			card.Skills = append(card.Skills, a2a.AgentSkill{ID: id, Name: id, Description: d.DisplayDescription(), Tags: []string{"delegate"}})
+		}
+	}
+	return card, s.Signer.sign(card)
+}
+
+// published is a card as it is sent.
+type published struct {
+	json []byte
+	etag string
+	err  error
+}
+
+// publishedKey names the card of an agent among what is derived from a revision.
+type publishedKey struct {
+	server *Server
+	agent  string
+	grpc   string
+}
+
+// published returns the card of an agent, which is made once for each revision.
+func (s *Server) published(agent string) (*published, bool) {
+	rev := s.Runtime.Revision()
+	a, ok := rev.Set().Agent(agent)
+	if agent == "" || !ok || !a.Local() {
+		return nil, false
+	}
+	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL()}, func() any { return s.publish(agent, a) }).(*published)
+	return p, ok
+}
+
+func (s *Server) publish(agent string, a *spec.Agent) *published {
+	card := s.card(agent, a)
+	data, err := s.encode(card)
+	if err != nil {
+		return &published{err: fmt.Errorf("make the card of agent %s: %w", agent, err)}
+	}
+	sum := sha256.Sum256(data)
+	return &published{json: data, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+}
+
+// encode signs a card and returns its JSON.
+func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
+	if s.V03 {
+		return s.encodeUnion(card)
+	}
+	if err := s.Signer.sign(card); err != nil {
+		return nil, err
+	}
+	return json.Marshal(card)
+}
+
+// encodeUnion returns the JSON of a card with the fields of version 0.3, too. It
+// has two signatures: of what a reader of version 1.0 sees, and of everything,
+// for those who check a card as they received it.
+func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
+	union, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
+	if !ok {
+		return nil, errors.New("the SDK makes no cards of version 0.3")
+	}
+	if s.Signer == nil {
+		return union.CardJSON(context.Background())
+	}
+	all, err := union.CardJSON(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	second, err := s.Signer.signature(all)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Signer.sign(card); err != nil {
+		return nil, err
+	}
+	card.Signatures = append(card.Signatures, *second)
+	return union.CardJSON(context.Background())
+}
+
+// serveCard answers with the card of an agent.
+func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string) {
+	p, ok := s.published(agent)
+	if !ok {
+		writeProblem(w, http.StatusNotFound, "NOT_FOUND", "there is no such agent")
+		return
+	}
+	if p.err != nil {
+		s.Logger.Error("a card cannot be shown", zap.Error(p.err))
+		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "the server failed; its log says why")
+		return
+	}
+	h := w.Header()
+	h.Set("ETag", p.etag)
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(s.CardAge.Seconds())))
+	h.Set("X-Content-Type-Options", "nosniff")
+	if matches(r.Header.Values("If-None-Match"), p.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	_, _ = w.Write(p.json) // a client that is gone misses nothing
+}
+
+// matches reports whether an ETag is among those that a client has.
+func matches(known []string, etag string) bool {
+	for _, line := range known {
+		for tag := range strings.SplitSeq(line, ",") {
+			if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == etag || tag == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}

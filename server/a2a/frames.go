@@ -1,0 +1,193 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// firstFrame holds back the header of a stream until its first frame is there.
+// The SDK begins a stream before it knows whether there is one; when the first
+// frame is an error, that becomes the response.
+type firstFrame struct {
+	http.ResponseWriter
+	// holding tells that the response is a stream whose header was not sent, and
+	// held what was written of its first frame.
+	holding bool
+	held    []byte
+	begun   bool
+	// refused tells that the response is an error; the rest is dropped.
+	refused bool
+	// old writes errors as readers of version 0.3 know them, too.
+	old bool
+	// failed is the status of an error whose body is put right at the end.
+	failed int
+}
+
+var (
+	dataField = []byte("data: ")
+	idField   = []byte("id: ")
+)
+
+// WriteHeader begins the response, unless it is a stream.
+func (f *firstFrame) WriteHeader(status int) {
+	if status == http.StatusOK && !f.begun && strings.HasPrefix(f.Header().Get("Content-Type"), "text/event-stream") {
+		f.holding, f.begun = true, true
+		return
+	}
+	f.begun = true
+	if f.old && status >= http.StatusBadRequest {
+		f.failed = status
+		return
+	}
+	f.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of the response. Each part of a frame comes in one piece.
+func (f *firstFrame) Write(p []byte) (int, error) {
+	f.begun = true
+	switch {
+	case f.refused:
+		return len(p), nil
+	case f.failed != 0:
+		f.held = append(f.held, p...)
+		return len(p), nil
+	case !f.holding:
+		return f.ResponseWriter.Write(p)
+	case bytes.HasPrefix(p, idField):
+		f.held = append(f.held, p...)
+		return len(p), nil
+	}
+	if data, ok := bytes.CutPrefix(p, dataField); ok && f.refuse(data) {
+		return len(p), nil
+	}
+	if err := f.release(); err != nil {
+		return 0, err
+	}
+	return f.ResponseWriter.Write(p)
+}
+
+// refuse makes an error the response, if the data of the first frame is one.
+func (f *firstFrame) refuse(data []byte) bool {
+	var frame struct {
+		Error *struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(data, &frame) != nil || frame.Error == nil || frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599 {
+		return false
+	}
+	f.holding, f.refused = false, true
+	h := f.Header()
+	for _, name := range []string{"Cache-Control", "Connection", "X-Accel-Buffering"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/json")
+	f.fail(frame.Error.Code, data)
+	return true
+}
+
+// fail writes an error.
+func (f *firstFrame) fail(status int, body []byte) {
+	if f.old {
+		body = oldError(body)
+	}
+	f.ResponseWriter.WriteHeader(status)
+	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
+}
+
+// oldError adds the fields that an error has in version 0.3, whose codes are
+// those of JSON-RPC.
+func oldError(body []byte) []byte {
+	var e struct {
+		Error struct {
+			Message string `json:"message"`
+			Details []struct {
+				Reason string `json:"reason"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	var fields map[string]any
+	if json.Unmarshal(body, &e) != nil || json.Unmarshal(body, &fields) != nil || fields["error"] == nil {
+		return body
+	}
+	fields["code"], fields["message"] = codeInternal, e.Error.Message
+	for _, d := range e.Error.Details {
+		if code, ok := codeOf[d.Reason]; ok {
+			fields["code"] = code
+		}
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return body
+	}
+	return data
+}
+
+// release sends what was held back.
+func (f *firstFrame) release() error {
+	f.holding = false
+	f.ResponseWriter.WriteHeader(http.StatusOK)
+	_, err := f.ResponseWriter.Write(f.held)
+	f.held = nil
+	return err
+}
+
+// Flush sends what was written, unless it is held back.
+func (f *firstFrame) Flush() {
+	if !f.holding && !f.refused {
+		_ = http.NewResponseController(f.ResponseWriter).Flush() // the next write tells what is wrong
+	}
+}
+
+// Unwrap returns the writer behind.
+func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+// finish sends what is left when the handler has returned. A deletion that went
+// well answers with an empty object.
+func (f *firstFrame) finish(method string) {
+	if f.holding {
+		_ = f.release() // the stream had no frame
+		return
+	}
+	if f.failed != 0 {
+		f.fail(f.failed, f.held)
+		return
+	}
+	if !f.begun && method == http.MethodDelete {
+		_, _ = f.ResponseWriter.Write([]byte("{}\n"))
+	}
+}
+
+// keptResponse keeps a response of JSON-RPC, which is short, until it is put
+// right.
+type keptResponse struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader keeps the status.
+func (k *keptResponse) WriteHeader(status int) { k.status = status }
+
+// Write keeps a part of the body.
+func (k *keptResponse) Write(p []byte) (int, error) { return k.body.Write(p) }
+
+// writeResult writes the response; one without result and error has the result
+// that stands for nothing.
+func (k *keptResponse) writeResult(empty string) {
+	body := k.body.Bytes()
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) == nil && fields["error"] == nil && (fields["result"] == nil || string(fields["result"]) == "null") {
+		fields["result"] = json.RawMessage(empty)
+		if data, err := json.Marshal(fields); err == nil {
+			body = data
+		}
+	}
+	k.Header().Set("Content-Type", "application/json")
+	if k.status != 0 {
+		k.ResponseWriter.WriteHeader(k.status)
+	}
+	_, _ = k.ResponseWriter.Write(body) // a client that is gone misses nothing
+}

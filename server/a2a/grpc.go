@@ -1,0 +1,277 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	a2alog "github.com/a2aproject/a2a-go/v2/log"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// What gRPC does for connections on which nothing happens, and how long a client
+// may take to take in a message.
+const (
+	grpcPing      = 30 * time.Second
+	grpcPingWait  = 20 * time.Second
+	grpcSendLimit = 30 * time.Second
+	grpcHandshake = 10 * time.Second
+)
+
+// grpcServer speaks gRPC at an address of its own.
+type grpcServer struct {
+	server   *Server
+	grpc     *grpc.Server
+	listener net.Listener
+	// streams ends when streams are to end.
+	streams context.Context
+	end     context.CancelCauseFunc
+}
+
+func newGRPCServer(s *Server) *grpcServer {
+	g := &grpcServer{server: s}
+	g.streams, g.end = context.WithCancelCause(context.Background())
+	options := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(int(s.MaxBody)), grpc.ConnectionTimeout(grpcHandshake),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: grpcPing, Timeout: grpcPingWait}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcPing / 3, PermitWithoutStream: true}),
+		grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream),
+	}
+	if s.GRPCTLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.GRPCTLS)))
+	}
+	g.grpc = grpc.NewServer(options...)
+	a2agrpc.NewHandler(s.handler).RegisterWith(g.grpc)
+	if s.V03 {
+		a2agrpcv0.NewHandler(s.handler).RegisterWith(g.grpc)
+	}
+	return g
+}
+
+// Listen opens the address of gRPC, if there is one.
+func (s *Server) Listen(ctx context.Context) error {
+	if s.grpc == nil {
+		return nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.GRPC)
+	if err != nil {
+		return fmt.Errorf("listen for gRPC: %w", err)
+	}
+	s.grpc.listener = l
+	return nil
+}
+
+// Serve answers requests over gRPC until ctx ends, and then takes no more.
+func (s *Server) Serve(ctx context.Context) error {
+	if s.grpc == nil {
+		<-ctx.Done()
+		return nil
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.grpc.grpc.Serve(s.grpc.listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve gRPC: %w", err)
+	case <-ctx.Done():
+	}
+	_ = s.grpc.listener.Close() // its Accept returns
+	<-ended
+	return nil
+}
+
+// Shutdown ends the streams over gRPC and waits for the requests that are under
+// way until ctx ends, and then cuts them short.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if s.grpc == nil {
+		return nil
+	}
+	g := s.grpc
+	g.end(server.ErrDraining)
+	if g.listener != nil {
+		_ = g.listener.Close() // closed already when there was a Serve
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.grpc.GracefulStop()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	g.grpc.Stop()
+	<-done
+	return server.ErrCutShort
+}
+
+// GRPCAddr returns the address at which gRPC is spoken; empty before Listen.
+func (s *Server) GRPCAddr() string {
+	if s.grpc == nil || s.grpc.listener == nil {
+		return ""
+	}
+	return s.grpc.listener.Addr().String()
+}
+
+func (g *grpcServer) port() string {
+	if g.listener == nil {
+		return ""
+	}
+	_, port, err := net.SplitHostPort(g.listener.Addr().String())
+	if err != nil {
+		return ""
+	}
+	return port
+}
+
+// tenanted is a request that names the tenant, which is the agent.
+type tenanted interface{ GetTenant() string }
+
+// unary lets in a request that has one answer.
+func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
+	defer g.recovered(info.FullMethod, &err)
+	ctx, end, err := g.enter(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	address(ctx, g.server, req)
+	return handle(ctx, req)
+}
+
+// stream lets in a request whose answer is a stream.
+func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	defer g.recovered(info.FullMethod, &err)
+	ctx, end, err := g.enter(ss.Context(), info.FullMethod)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return handle(srv, &boundedStream{ServerStream: ss, ctx: ctx, server: g.server})
+}
+
+// recovered makes a panic an internal error.
+func (g *grpcServer) recovered(method string, err *error) {
+	if cause := recover(); cause != nil {
+		g.server.Logger.Error("a gRPC request panicked", zap.String("method", method), zap.Error(backend.Panicked(cause)), zap.Stack("stack"))
+		*err = status.Error(codes.Internal, errInternal.Message)
+	}
+}
+
+// enter finds out who asks, and what the request says of itself.
+func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Context, end func(), err error) {
+	incoming, _ := metadata.FromIncomingContext(ctx)
+	header := headerOf(incoming)
+	principal, err := g.server.Authenticator.Authenticate(requestOf(ctx, method, header))
+	switch {
+	case errors.As(err, new(*server.CredentialError)):
+		return nil, nil, status.Error(codes.Unauthenticated, errNobody.Message)
+	case err != nil || principal == nil:
+		return nil, nil, status.Error(codes.Unavailable, "the credential cannot be checked now")
+	case !principal.Has(g.server.Scope):
+		return nil, nil, status.Error(codes.PermissionDenied, "the credential lacks the scope "+g.server.Scope)
+	}
+	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion))}
+	if strings.HasPrefix(method, "/a2a.v1.") { // the package of version 0.3
+		e.spoken = v03
+	}
+	if e.asked == "" {
+		e.asked = e.spoken // the name of the service tells
+	}
+	ctx = a2alog.AttachLogger(ctx, slog.New(slog.DiscardHandler))
+	ctx = server.WithPrincipal(telemetry.Extract(ctx, header), principal)
+	ctx, cancel := context.WithCancelCause(withEnvelope(ctx, e))
+	unlink := context.AfterFunc(g.streams, func() { cancel(server.ErrDraining) })
+	return ctx, func() { unlink(); cancel(nil) }, nil
+}
+
+// address notes which agent a request is for. The SDK passes the tenant on with
+// some of the methods only.
+func address(ctx context.Context, s *Server, req any) {
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok {
+		return
+	}
+	if t, ok := req.(tenanted); ok {
+		e.agent = t.GetTenant()
+	}
+	if e.agent == "" {
+		e.agent = s.defaultAgent()
+	}
+}
+
+// headerOf returns metadata as the header of a request.
+func headerOf(md metadata.MD) http.Header {
+	h := make(http.Header, len(md))
+	for key, values := range md {
+		if !strings.HasPrefix(key, ":") {
+			h[http.CanonicalHeaderKey(key)] = values
+		}
+	}
+	return h
+}
+
+// requestOf returns the request that an authenticator is asked about.
+func requestOf(ctx context.Context, method string, header http.Header) *http.Request {
+	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: method}, Header: header, Body: http.NoBody}
+	if p, ok := peer.FromContext(ctx); ok {
+		r.RemoteAddr = p.Addr.String()
+	}
+	return r.WithContext(ctx)
+}
+
+// errStalled ends a stream whose client takes nothing in.
+var errStalled = status.Error(codes.DeadlineExceeded, "the client did not take the message in time")
+
+// boundedStream is a stream whose every message must be taken in time.
+type boundedStream struct {
+	grpc.ServerStream
+	ctx    context.Context
+	server *Server
+}
+
+// Context returns the context of the request.
+func (b *boundedStream) Context() context.Context { return b.ctx }
+
+// RecvMsg takes in the request and notes which agent it is for.
+func (b *boundedStream) RecvMsg(m any) error {
+	err := b.ServerStream.RecvMsg(m)
+	if err == nil {
+		address(b.ctx, b.server, m)
+	}
+	return err
+}
+
+// SendMsg sends a message. Its goroutine ends when the message was sent, or with
+// the stream, which the error ends.
+func (b *boundedStream) SendMsg(m any) error {
+	sent := make(chan error, 1)
+	go func() { sent <- b.ServerStream.SendMsg(m) }()
+	timer := time.NewTimer(grpcSendLimit)
+	defer timer.Stop()
+	select {
+	case err := <-sent:
+		return err
+	case <-timer.C:
+		return errStalled
+	}
+}

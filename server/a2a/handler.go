@@ -1,0 +1,320 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// handler is what the requests of all transports come to. Which agent a request
+// is for is in its context.
+type handler struct {
+	server  *Server
+	service *runtime.Service
+	push    *pushConfigs
+}
+
+var _ a2asrv.RequestHandler = (*handler)(nil)
+
+// envelope is what a transport knows of a request.
+type envelope struct {
+	agent string
+	// spoken is the version of the protocol that the endpoint speaks, and asked
+	// the one that the request names.
+	spoken, asked version
+}
+
+type envelopeKey struct{}
+
+func withEnvelope(ctx context.Context, e *envelope) context.Context {
+	return context.WithValue(ctx, envelopeKey{}, e)
+}
+
+// call is a request that was let in: it sees what belongs to its caller and was
+// made for its agent, and nothing else.
+type call struct {
+	*handler
+	agent     string
+	caller    runtime.Caller
+	principal *server.Principal
+}
+
+// admit lets a request in. It comes before every lookup, so that what a request
+// may not see it cannot ask for.
+func (h *handler) admit(ctx context.Context) (*call, error) {
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok {
+		return nil, errInternal
+	}
+	principal, ok := server.PrincipalFrom(ctx)
+	if !ok {
+		return nil, errNobody
+	}
+	if e.asked != e.spoken {
+		return nil, wrongVersion(e.asked, e.spoken)
+	}
+	if !h.server.serves(e.agent) || !principal.MayUse(e.agent) {
+		return nil, unknownAgent(e.agent)
+	}
+	return &call{handler: h, agent: e.agent, caller: principal.Caller, principal: principal}, nil
+}
+
+func wrongVersion(asked, spoken version) error {
+	text := "version " + string(asked) + " of the protocol is not spoken here; it is " + string(spoken)
+	if asked == "" {
+		text = "the request names no version of the protocol (A2A-Version); it is " + string(spoken) + " here"
+	}
+	return a2a.NewError(a2a.ErrVersionNotSupported, text)
+}
+
+// turn returns the turn of a task.
+func (c *call) turn(ctx context.Context, id a2a.TaskID) (*runtime.StoredTurn, error) {
+	if id == "" {
+		return nil, errNoTaskID
+	}
+	t, err := c.service.GetTurn(ctx, c.caller, string(id))
+	if errors.Is(err, store.ErrNotFound) || err == nil && t.AgentID != c.agent {
+		return nil, unknownTask(id)
+	}
+	return t, err
+}
+
+// GetTask returns a task with its history and artifacts.
+func (h *handler) GetTask(ctx context.Context, req *a2a.GetTaskRequest) (_ *a2a.Task, err error) {
+	defer h.server.guard(ctx, "GetTask", &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHistory(req.HistoryLength); err != nil {
+		return nil, err
+	}
+	turn, err := c.turn(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	return c.task(ctx, turn, whole(req.HistoryLength))
+}
+
+// CancelTask ends a task at once, wherever it is worked on. One that was
+// cancelled already is returned as it is.
+func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_ *a2a.Task, err error) {
+	defer h.server.guard(ctx, "CancelTask", &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := c.turn(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	if turn.Status.Live() {
+		if turn, err = c.service.CancelTurn(ctx, c.caller, turn.ID, "its caller cancelled it"); err != nil {
+			return nil, err
+		}
+	}
+	if turn.Status != store.Canceled {
+		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
+	}
+	return c.task(ctx, turn, whole(nil))
+}
+
+// SendMessage begins a task, or answers what one asks, and returns it once it
+// has ended, asks for something, or the time to wait is over.
+func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) (_ a2a.SendMessageResult, err error) {
+	defer h.server.guard(ctx, "SendMessage", &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, err := c.send(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	config := configOf(req)
+	if !config.ReturnImmediately {
+		if turn, err = c.settle(ctx, turn); err != nil {
+			return nil, err
+		}
+	}
+	return c.task(context.WithoutCancel(ctx), turn, whole(config.HistoryLength))
+}
+
+// SendStreamingMessage does what SendMessage does, and shows what happens. The
+// stream ends when the task has ended or asks its caller for something.
+func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	return h.stream(ctx, "SendStreamingMessage", func(c *call) iter.Seq2[a2a.Event, error] {
+		return func(yield func(a2a.Event, error) bool) {
+			turn, err := c.send(ctx, req)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c.follow(ctx, turn, configOf(req).HistoryLength, true)(yield)
+		}
+	})
+}
+
+// SubscribeToTask shows a live task as it is, and then what happens, up to its
+// end.
+func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	return h.stream(ctx, "SubscribeToTask", func(c *call) iter.Seq2[a2a.Event, error] {
+		return func(yield func(a2a.Event, error) bool) {
+			turn, err := c.turn(ctx, req.ID)
+			if err == nil && !turn.Status.Live() {
+				err = unsupported("the task has ended: get it instead")
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			c.follow(ctx, turn, nil, false)(yield)
+		}
+	})
+}
+
+// stream lets a request in and shows its events, and its errors as callers see
+// them.
+func (h *handler) stream(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		if err := h.eachEvent(ctx, method, events, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// eachEvent hands on the events until there is an error, which it returns.
+func (h *handler) eachEvent(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error], yield func(a2a.Event, error) bool) (err error) {
+	defer h.server.guard(ctx, method, &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return err
+	}
+	for ev, err := range events(c) {
+		if err != nil {
+			return err
+		}
+		if !yield(ev, nil) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// GetTaskPushConfig returns a push configuration of a task.
+func (h *handler) GetTaskPushConfig(ctx context.Context, req *a2a.GetTaskPushConfigRequest) (_ *a2a.PushConfig, err error) {
+	defer h.server.guard(ctx, "GetTaskPushConfig", &err)
+	c, turn, err := h.admitTo(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return h.push.get(ctx, c.caller, turn.ID, req.ID)
+}
+
+// ListTaskPushConfigs returns the push configurations of a task.
+func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (_ *a2a.ListTaskPushConfigResponse, err error) {
+	defer h.server.guard(ctx, "ListTaskPushConfigs", &err)
+	c, turn, err := h.admitTo(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.push.list(ctx, c.caller, turn.ID, req.PageSize, req.PageToken)
+	if err == nil && list.Configs == nil {
+		list.Configs = []*a2a.PushConfig{} // never null
+	}
+	return list, err
+}
+
+// CreateTaskPushConfig makes a task tell somebody what becomes of it.
+func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig) (_ *a2a.PushConfig, err error) {
+	defer h.server.guard(ctx, "CreateTaskPushConfig", &err)
+	c, turn, err := h.admitTo(ctx, req.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	return h.push.create(ctx, c.caller, turn.ID, req)
+}
+
+// DeleteTaskPushConfig deletes a push configuration of a task.
+func (h *handler) DeleteTaskPushConfig(ctx context.Context, req *a2a.DeleteTaskPushConfigRequest) (err error) {
+	defer h.server.guard(ctx, "DeleteTaskPushConfig", &err)
+	c, turn, err := h.admitTo(ctx, req.TaskID)
+	if err != nil {
+		return err
+	}
+	return h.push.delete(ctx, c.caller, turn.ID, req.ID)
+}
+
+// GetExtendedAgentCard returns the card that is made for the principal.
+func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgentCardRequest) (_ *a2a.AgentCard, err error) {
+	defer h.server.guard(ctx, "GetExtendedAgentCard", &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.server.extendedCard(c)
+}
+
+// admitTo lets in a request that is about a task.
+func (h *handler) admitTo(ctx context.Context, id a2a.TaskID) (*call, *runtime.StoredTurn, error) {
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	turn, err := c.turn(ctx, id)
+	return c, turn, err
+}
+
+func configOf(req *a2a.SendMessageRequest) *a2a.SendMessageConfig {
+	if req.Config == nil {
+		return &a2a.SendMessageConfig{}
+	}
+	return req.Config
+}
+
+func checkHistory(n *int) error {
+	if n != nil && *n < 0 {
+		return invalid("historyLength is %d; it must not be negative", *n)
+	}
+	return nil
+}
+
+// stateOf returns the state of a task whose turn is in a status, as far as that
+// alone tells.
+func stateOf(s store.Status) a2a.TaskState {
+	switch s {
+	case store.Pending:
+		return a2a.TaskStateSubmitted
+	case store.Running:
+		return a2a.TaskStateWorking
+	case store.Waiting:
+		return a2a.TaskStateInputRequired
+	case store.Succeeded:
+		return a2a.TaskStateCompleted
+	case store.Canceled:
+		return a2a.TaskStateCanceled
+	default:
+		return a2a.TaskStateFailed
+	}
+}
+
+// endState returns the state of a task that ended so.
+func endState(why *event.Termination) a2a.TaskState {
+	switch {
+	case why.Status() == event.StatusSucceeded:
+		return a2a.TaskStateCompleted
+	case why.Status() == event.StatusCanceled:
+		return a2a.TaskStateCanceled
+	case why.Code == runtime.CodeUnresolved:
+		return a2a.TaskStateRejected
+	default:
+		return a2a.TaskStateFailed
+	}
+}

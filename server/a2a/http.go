@@ -1,0 +1,235 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2alog "github.com/a2aproject/a2a-go/v2/log"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// maxNesting is how deep the JSON of a request may be nested.
+const maxNesting = 64
+
+// Routes returns the routes of the surface: the cards, which everybody may see,
+// and for each agent the endpoints of the protocol.
+func (s *Server) Routes() []server.Route {
+	const at = "/a2a/{agent}"
+	routes := []server.Route{
+		{Pattern: "GET /.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.rootCard)},
+		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
+		s.route("POST "+at, &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}),
+		s.route(at+"/{path...}", &endpoint{server: s, handler: s.rest, spoken: v10}),
+	}
+	if s.V03 {
+		routes = append(routes,
+			s.route("POST "+at+"/v0.3", &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}),
+			s.route(at+"/v0.3/{path...}", &endpoint{server: s, handler: s.oldREST, spoken: v03, prefix: "/v0.3"}))
+	}
+	return routes
+}
+
+// route returns a route that may be a stream: in JSON-RPC the body tells.
+func (s *Server) route(pattern string, e *endpoint) server.Route {
+	return server.Route{Pattern: pattern, Handler: e, Scope: s.Scope, Stream: true}
+}
+
+func (s *Server) rootCard(w http.ResponseWriter, r *http.Request) {
+	s.serveCard(w, r, s.defaultAgent())
+}
+
+func (s *Server) agentCard(w http.ResponseWriter, r *http.Request) {
+	s.serveCard(w, r, r.PathValue("agent"))
+}
+
+// endpoint prepares requests for a handler of the SDK, and puts right what that
+// answers.
+type endpoint struct {
+	server  *Server
+	handler http.Handler
+	spoken  version
+	// rpc tells JSON-RPC from HTTP+JSON.
+	rpc bool
+	// old takes in the requests that name no version, which stands for 0.3; nil
+	// where that is not spoken.
+	old http.Handler
+	// prefix is what stands before the paths of the protocol.
+	prefix string
+}
+
+// ServeHTTP answers a request.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, problem := e.read(w, r)
+	if problem != nil {
+		problem.write(w, e.rpc)
+		return
+	}
+	handler, asked, spoken := e.handler, askedVersion(r), e.spoken
+	switch {
+	case e.old != nil && (asked == "" || asked == v03):
+		handler, asked, spoken = e.old, v03, v03
+	case asked == "" && spoken == v03:
+		asked = v03 // a request of that version need not name it
+	}
+	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
+	ctx = withEnvelope(ctx, &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked})
+	r = r.Clone(ctx)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if extensions(r.Header) {
+		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
+	}
+	if e.rpc {
+		e.serveRPC(w, r, handler, body)
+		return
+	}
+	e.serveREST(w, r, handler)
+}
+
+// serveRPC answers a request of JSON-RPC.
+func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) {
+	var request struct {
+		Method string `json:"method"`
+	}
+	_ = json.Unmarshal(body, &request) // the handler tells what is wrong
+	empty, ok := emptyResults[request.Method]
+	if !ok {
+		handler.ServeHTTP(w, r)
+		return
+	}
+	kept := &keptResponse{ResponseWriter: w}
+	handler.ServeHTTP(kept, r)
+	kept.writeResult(empty)
+}
+
+// emptyResults are the results of the methods of which the SDK leaves the result
+// out when there is nothing to say, or makes it null.
+var emptyResults = map[string]string{
+	"DeleteTaskPushNotificationConfig":    `{}`,
+	"tasks/pushNotificationConfig/delete": `null`,
+	"tasks/pushNotificationConfig/list":   `[]`,
+}
+
+// serveREST answers a request of HTTP+JSON.
+func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/a2a/"+r.PathValue("agent")+e.prefix)
+	r.URL.RawPath = ""
+	if q := r.URL.Query(); q.Has("lastUpdatedAfter") { // as some clients call it
+		q.Set("statusTimestampAfter", q.Get("lastUpdatedAfter"))
+		r.URL.RawQuery = q.Encode()
+	}
+	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}
+	handler.ServeHTTP(out, r)
+	out.finish(r.Method)
+}
+
+// askedVersion returns the version that a request names, as major and minor.
+func askedVersion(r *http.Request) version {
+	text := r.Header.Get(a2a.SvcParamVersion)
+	if text == "" {
+		text = queryValue(r.URL.RawQuery, a2a.SvcParamVersion)
+	}
+	return majorMinor(text)
+}
+
+// queryValue returns a value of a query, whose keys are not told apart by case.
+func queryValue(raw, key string) string {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return ""
+	}
+	for name := range values {
+		if strings.EqualFold(name, key) {
+			return values.Get(name)
+		}
+	}
+	return ""
+}
+
+// majorMinor drops the patch level of a version, which does not matter.
+func majorMinor(text string) version {
+	text = strings.TrimSpace(text)
+	major, rest, ok := strings.Cut(text, ".")
+	if !ok {
+		return version(text)
+	}
+	minor, _, _ := strings.Cut(rest, ".")
+	return version(major + "." + minor)
+}
+
+// extensions splits the header that names extensions into one value for each, and
+// reports whether ours is among them.
+func extensions(h http.Header) (ours bool) {
+	for _, key := range []string{a2a.SvcParamExtensions, "X-" + a2a.SvcParamExtensions} {
+		var list []string
+		for _, line := range h.Values(key) {
+			for uri := range strings.SplitSeq(line, ",") {
+				if uri = strings.TrimSpace(uri); uri != "" {
+					list = append(list, uri)
+					ours = ours || uri == a2awire.Extension
+				}
+			}
+		}
+		if len(list) > 0 {
+			h[http.CanonicalHeaderKey(key)] = list
+		}
+	}
+	return ours
+}
+
+// read reads the body of a request, if it may be read.
+func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	limit := e.server.MaxBody
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		return nil, &problem{http.StatusRequestEntityTooLarge, a2a.ErrInvalidRequest, fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+	}
+	if err != nil {
+		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the request broke off"}
+	}
+	if len(body) == 0 && !e.rpc {
+		return body, nil
+	}
+	if !e.takes(r.Header.Get("Content-Type")) {
+		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the request is no application/json"}
+	}
+	if nesting(body) > maxNesting {
+		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, fmt.Sprintf("the JSON of the request is nested more than %d deep", maxNesting)}
+	}
+	return body, nil
+}
+
+// takes reports whether a content type is one of requests.
+func (e *endpoint) takes(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" || !e.rpc && media == "application/a2a+json")
+}
+
+// nesting returns how deep JSON is nested. What is no JSON gives any number.
+func nesting(data []byte) int {
+	depth, deepest, text := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}

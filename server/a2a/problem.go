@@ -1,0 +1,109 @@
+package a2aserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// problem is why a request does not get to the protocol.
+type problem struct {
+	status int
+	// kind is the error of the protocol that says so.
+	kind    error
+	message string
+}
+
+// write answers with the problem as an error of JSON-RPC or of HTTP+JSON.
+func (p *problem) write(w http.ResponseWriter, rpc bool) {
+	if rpc {
+		writeRPCProblem(w, p.status, codeOf[a2a.ErrorReason(p.kind)], p.message)
+		return
+	}
+	writeProblem(w, p.status, a2a.ErrorReason(p.kind), p.message)
+}
+
+// The codes that JSON-RPC has for what does not get to the protocol.
+const (
+	codeInvalidRequest  = -32600
+	codeInternal        = -32603
+	codeServer          = -32000
+	codeUnauthenticated = -31401
+	codeForbidden       = -31403
+)
+
+// codeOf has the codes of JSON-RPC for the reasons of errors.
+var codeOf = map[string]int{
+	"PARSE_ERROR": -32700, "INVALID_REQUEST": codeInvalidRequest, "METHOD_NOT_FOUND": -32601, "INVALID_PARAMS": -32602,
+	"SERVER_ERROR": codeServer, "TASK_NOT_FOUND": -32001, "TASK_NOT_CANCELABLE": -32002, "PUSH_NOTIFICATION_NOT_SUPPORTED": -32003,
+	"UNSUPPORTED_OPERATION": -32004, "CONTENT_TYPE_NOT_SUPPORTED": -32005, "INVALID_AGENT_RESPONSE": -32006,
+	"EXTENDED_AGENT_CARD_NOT_CONFIGURED": -32007, "EXTENSION_SUPPORT_REQUIRED": -32008, "VERSION_NOT_SUPPORTED": -32009,
+	"UNAUTHENTICATED": codeUnauthenticated, "UNAUTHORIZED": codeForbidden,
+}
+
+// writeRPCProblem writes an error of JSON-RPC to a request whose id is not known.
+func writeRPCProblem(w http.ResponseWriter, status, code int, message string) {
+	writeJSON(w, status, map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}})
+}
+
+// writeProblem writes an error of HTTP+JSON.
+func writeProblem(w http.ResponseWriter, status int, reason, message string) {
+	writeJSON(w, status, map[string]any{"error": map[string]any{
+		"code": status, "status": statusName(status), "message": message,
+		"details": []any{map[string]any{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": a2a.ProtocolDomain}},
+	}})
+}
+
+// statusName returns the name that google.rpc has for an HTTP status.
+func statusName(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return "UNAUTHENTICATED"
+	case http.StatusForbidden:
+		return "PERMISSION_DENIED"
+	case http.StatusNotFound:
+		return "NOT_FOUND"
+	case http.StatusTooManyRequests:
+		return "RESOURCE_EXHAUSTED"
+	case http.StatusServiceUnavailable:
+		return "UNAVAILABLE"
+	case http.StatusInternalServerError:
+		return "INTERNAL"
+	default:
+		return "INVALID_ARGUMENT"
+	}
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil {
+		data = nil // not reached: these are texts and numbers
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n')) // a client that is gone misses nothing
+}
+
+// WriteError answers in place of a handler, in the shape of the endpoint.
+func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
+	if rpc := r.Method == http.MethodPost && (r.Pattern == "POST /a2a/{agent}" || strings.HasSuffix(r.Pattern, "/v0.3")); !rpc {
+		writeProblem(w, e.Status, strings.ToUpper(e.Code), e.Message)
+		return
+	}
+	code := codeInvalidRequest
+	switch e.Status {
+	case http.StatusUnauthorized:
+		code = codeUnauthenticated
+	case http.StatusForbidden:
+		code = codeForbidden
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		code = codeServer
+	case http.StatusInternalServerError:
+		code = codeInternal
+	}
+	writeRPCProblem(w, e.Status, code, e.Message)
+}

@@ -1,0 +1,261 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// The bounds of a push configuration, in bytes.
+const (
+	maxPushURL        = 2 << 10
+	maxPushCredential = 8 << 10
+	maxPushScheme     = 64
+)
+
+// pushConfigs are the webhooks of tasks as the protocol has them. What somebody
+// may see is checked before: the turn is one of the caller's.
+type pushConfigs struct {
+	service *runtime.Service
+	// sender is nil when nobody can be told.
+	sender *PushSender
+}
+
+var (
+	errNoPush      = a2a.NewError(a2a.ErrPushNotificationNotSupported, "this server sends no push notifications")
+	errUnknownPush = a2a.NewError(a2a.ErrTaskNotFound, "the task has no such push configuration")
+)
+
+// newPushConfigs returns the push configurations of a service; it has none when
+// they are switched off, or the service has no PushSender.
+func newPushConfigs(service *runtime.Service, off bool) *pushConfigs {
+	p := &pushConfigs{service: service}
+	if !off {
+		p.sender = pushSenderOf(service)
+	}
+	return p
+}
+
+// attach lets the sender show whole tasks, as version 0.3 wants them.
+func (p *pushConfigs) attach(h *handler) {
+	if p.sender != nil {
+		p.sender.tasks.Store(h)
+	}
+}
+
+// pushSenderOf returns the sender that a service has for this surface, or nil.
+func pushSenderOf(service *runtime.Service) *PushSender {
+	sender, _ := service.Webhooks[PushSurface].(*PushSender)
+	return sender
+}
+
+// create makes a task tell a receiver what becomes of it. One without an id has
+// that of the task, so that the same request again is the same configuration.
+func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID string, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+	if err := p.check(config); err != nil {
+		return nil, err
+	}
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok {
+		return nil, errInternal
+	}
+	id := cmp.Or(config.ID, turnID)
+	data, err := p.sender.seal(turnID, id, targetOf(config, e))
+	if err != nil {
+		return nil, err
+	}
+	saved, err := p.service.SaveWebhook(ctx, caller, runtime.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data})
+	if limit := new(store.LimitError); errors.As(err, &limit) {
+		return nil, invalid("the task has %d push configurations already: delete one first", limit.Limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.shown(saved)
+}
+
+// get returns a configuration.
+func (p *pushConfigs) get(ctx context.Context, caller runtime.Caller, turnID, id string) (*a2a.PushConfig, error) {
+	if p.sender == nil {
+		return nil, errNoPush
+	}
+	found, err := p.service.GetWebhook(ctx, caller, turnID, cmp.Or(id, turnID))
+	if errors.Is(err, store.ErrNotFound) || err == nil && found.Surface != PushSurface {
+		return nil, errUnknownPush
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.shown(found)
+}
+
+// list returns a page of the configurations of a task.
+func (p *pushConfigs) list(ctx context.Context, caller runtime.Caller, turnID string, size int, token string) (*a2a.ListTaskPushConfigResponse, error) {
+	if p.sender == nil {
+		return nil, errNoPush
+	}
+	if size < 0 {
+		return nil, invalid("pageSize is %d; it must not be negative", size)
+	}
+	page, err := p.service.ListWebhooks(ctx, caller, store.WebhookQuery{
+		TurnID: turnID, Surface: PushSurface, Page: store.Page{After: token, Limit: size},
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := &a2a.ListTaskPushConfigResponse{Configs: make([]*a2a.PushConfig, len(page.Webhooks)), NextPageToken: page.Next}
+	for i, h := range page.Webhooks {
+		if list.Configs[i], err = p.shown(h); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// delete deletes a configuration. One that is not there is as good as deleted,
+// so that the request can be repeated.
+func (p *pushConfigs) delete(ctx context.Context, caller runtime.Caller, turnID, id string) error {
+	if p.sender == nil {
+		return errNoPush
+	}
+	id = cmp.Or(id, turnID)
+	found, err := p.service.GetWebhook(ctx, caller, turnID, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && found.Surface != PushSurface {
+		return nil
+	}
+	if err == nil {
+		err = p.service.DeleteWebhook(ctx, caller, turnID, id)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// shown returns a configuration as its owner sees it: without what it was given
+// to show to the receiver, which the owner knows.
+func (p *pushConfigs) shown(h *store.Webhook) (*a2a.PushConfig, error) {
+	target, err := p.sender.open(h)
+	if err != nil {
+		return nil, err
+	}
+	config := &a2a.PushConfig{TaskID: a2a.TaskID(h.TurnID), ID: h.ID, URL: target.URL}
+	if target.Scheme != "" {
+		config.Auth = &a2a.PushAuthInfo{Scheme: target.Scheme}
+	}
+	return config, nil
+}
+
+// pushTarget is what is kept of a configuration.
+type pushTarget struct {
+	URL string `json:"url"`
+	// Token and Credentials are shown to the receiver.
+	Token       string `json:"token,omitempty"`
+	Scheme      string `json:"scheme,omitempty"`
+	Credentials string `json:"credentials,omitempty"`
+	// Version is that of the protocol that the configuration was made over, and
+	// Agent whose task it is.
+	Version version `json:"version"`
+	Agent   string  `json:"agent"`
+}
+
+func targetOf(config *a2a.PushConfig, e *envelope) *pushTarget {
+	t := &pushTarget{URL: config.URL, Token: config.Token, Version: e.spoken, Agent: e.agent}
+	if config.Auth != nil {
+		t.Scheme, t.Credentials = config.Auth.Scheme, config.Auth.Credentials
+	}
+	return t
+}
+
+// check reports what is wrong with a configuration. Where its URL leads is
+// looked at again whenever something is sent.
+func (p *pushConfigs) check(config *a2a.PushConfig) error {
+	switch {
+	case p.sender == nil:
+		return errNoPush
+	case config == nil:
+		return errNoParams
+	case len(config.ID) > runtime.MaxWebhookID:
+		return invalid("the id of a push configuration has at most %d bytes", runtime.MaxWebhookID)
+	case !isHeader(config.Token, maxPushCredential):
+		return invalid("the token is no value of an HTTP header")
+	}
+	if a := config.Auth; a != nil {
+		if a.Scheme == "" || !isWord(a.Scheme) || len(a.Scheme) > maxPushScheme {
+			return invalid("authentication.scheme is no name of an authentication scheme, such as Bearer")
+		}
+		if !isHeader(a.Credentials, maxPushCredential) {
+			return invalid("authentication.credentials are no value of an HTTP header")
+		}
+	}
+	return p.sender.checkURL(config.URL)
+}
+
+// isHeader reports whether a text can be the value of a header, within a bound.
+func isHeader(text string, most int) bool {
+	return len(text) <= most && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7f }) && strings.TrimSpace(text) == text
+}
+
+func isWord(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+}
+
+// checkURL reports a URL that notifications are not sent to: those go by https,
+// and by http only to hosts that are allowed by name or address, and never to
+// other private addresses.
+func (s *PushSender) checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return invalid("the push configuration has no url")
+	case err != nil || len(text) > maxPushURL || u.Opaque != "" || u.Hostname() == "":
+		return invalid("the url of the push configuration is no absolute URL of at most %d bytes", maxPushURL)
+	case u.User != nil || u.Fragment != "":
+		return invalid("the url of the push configuration has a password or a fragment: use authentication instead")
+	}
+	host := u.Hostname()
+	number, err := strconv.ParseUint(cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443"), 10, 16)
+	if err != nil {
+		return invalid("the url of the push configuration has no valid port")
+	}
+	port := uint16(number)
+	switch {
+	case u.Scheme == "http" && !s.allows(host, port), u.Scheme != "http" && u.Scheme != "https":
+		return invalid("the url of the push configuration must be https")
+	case s.refuses(host, port):
+		return invalid("the url of the push configuration leads to a private network")
+	}
+	return nil
+}
+
+// allows reports whether a host is one that the settings allow, by its name or
+// its address.
+func (s *PushSender) allows(host string, port uint16) bool {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		// A private address that no entry has: what allows it is the name.
+		addr = netip.AddrFrom4([4]byte{0, 0, 0, 1})
+	}
+	to := netip.AddrPortFrom(addr, port)
+	return public.Check(host, to) != nil && s.guard.Check(host, to) == nil
+}
+
+// refuses reports whether a host is known to be private as it is written. What a
+// name stands for is known when it is looked up.
+func (s *PushSender) refuses(host string, port uint16) bool {
+	addr, err := netip.ParseAddr(host)
+	if name := strings.ToLower(strings.TrimSuffix(host, ".")); err != nil && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
+	}
+	return err == nil && s.guard.Check(host, netip.AddrPortFrom(addr, port)) != nil
+}

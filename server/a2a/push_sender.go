@@ -1,0 +1,240 @@
+package a2aserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/cipher"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// PushSurface is the key of the PushSender among the webhooks of a service.
+const PushSurface = "a2a"
+
+// DefaultPushTimeout is how long a receiver may take to answer.
+const DefaultPushTimeout = 10 * time.Second
+
+// The headers of a notification.
+const (
+	headerPushToken = "X-A2A-Notification-Token"
+	// headerPushID is the same each time that a notification is sent.
+	headerPushID  = "X-A2A-Notification-Id"
+	headerVersion = "A2A-Version"
+)
+
+// maxPushAnswer is how much of an answer is read, in bytes, so that its
+// connection can be used again.
+const maxPushAnswer = 4 << 10
+
+// PushSettings is what a PushSender is made of.
+type PushSettings struct {
+	// AllowPrivate are the hosts that notifications may go to although they are
+	// on a private network, as netguard.New takes them. They may be http; all
+	// others must be https and public.
+	AllowPrivate []string
+	// Key has 32 bytes, with which the store keeps the configurations. Without
+	// one, tokens and credentials are kept as they are.
+	Key []byte
+	// Timeout is how long a receiver may take; 0 is DefaultPushTimeout.
+	Timeout time.Duration
+	// RootCAs are the authorities that receivers are certified by; nil are those
+	// of the system.
+	RootCAs *x509.CertPool
+
+	_ struct{} // keyed literals only
+}
+
+// PushSender sends push notifications: whenever a task begins to be worked on,
+// asks for something, or ends. It is the service's sender for PushSurface, and
+// safe for concurrent use.
+type PushSender struct {
+	guard   *netguard.Guard
+	cipher  cipher.AEAD
+	client  *http.Client
+	tasks   atomic.Pointer[handler]
+	timeout time.Duration
+}
+
+var _ runtime.WebhookSender = (*PushSender)(nil)
+
+// public allows public addresses alone.
+var public netguard.Guard
+
+// NewPushSender returns a sender. The error is one of the settings.
+func NewPushSender(s PushSettings) (*PushSender, error) {
+	guard, err := netguard.New(s.AllowPrivate...)
+	if err != nil {
+		return nil, err
+	}
+	sealing, err := newPushCipher(s.Key)
+	if err != nil {
+		return nil, err
+	}
+	transport := netguard.Transport(guard)
+	transport.TLSClientConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: tls.VersionTLS12}
+	return &PushSender{
+		guard: guard, cipher: sealing, timeout: cmp.Or(s.Timeout, DefaultPushTimeout),
+		client: &http.Client{
+			Transport: transport,
+			// Where a redirect leads to, nobody has agreed to.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// Close closes the connections that lie idle.
+func (s *PushSender) Close() { s.client.CloseIdleConnections() }
+
+// Tells reports whether an event changes the status of a task.
+func (s *PushSender) Tells(r *event.Record) bool {
+	return r.Type == event.TypeRunStart || r.Type == event.TypeInteractionRequest || r.Type == event.TypeRunFinish
+}
+
+// Send sends a notification. Receivers may take as long as the settings say.
+func (s *PushSender) Send(ctx context.Context, d *runtime.Delivery) error {
+	target, err := s.open(d.Hook)
+	if err != nil {
+		return &runtime.DeliveryError{Cause: err, Final: true}
+	}
+	status, err := statusAt(d.Record)
+	if err != nil {
+		return &runtime.DeliveryError{Cause: err, Final: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	body, kind, err := s.body(ctx, d, target, status)
+	if err != nil {
+		return err
+	}
+	return s.post(ctx, d, target, body, kind)
+}
+
+// statusAt returns the status that a task has by an event.
+func statusAt(r *event.Record) (*a2a.TaskStatus, error) {
+	ev, err := r.Event()
+	if err != nil {
+		return nil, err
+	}
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(r.TurnID), ContextID: r.SessionID}
+	status := &a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &r.Time}
+	switch d := ev.Data.(type) {
+	case *event.InteractionRequest:
+		asked := &runtime.Interaction{Interaction: store.Interaction{ID: d.ID, TurnID: r.TurnID}, Ticket: plugins.Ticket{
+			ID: d.ID, CallID: d.CallID, Tool: d.Tool, Arguments: d.Arguments, Action: d.Action, Message: d.Message,
+			Parameters: d.Parameters, ResponseSchema: d.ResponseSchema,
+		}}
+		status.State, status.Message = askState(&asked.Ticket), askMessage(info, asked)
+	case *event.RunFinish:
+		status.State, status.Message = endState(&d.Termination), endMessage(info, &d.Termination)
+	}
+	return status, nil
+}
+
+// body returns what is sent, and its content type: the status, or in version 0.3
+// the task with it.
+func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *pushTarget, status *a2a.TaskStatus) ([]byte, string, error) {
+	task := &a2a.Task{ID: a2a.TaskID(d.Record.TurnID), ContextID: d.Record.SessionID}
+	if target.Version != v03 {
+		update := &a2a.TaskStatusUpdateEvent{TaskID: task.ID, ContextID: task.ContextID, Status: *status}
+		data, err := json.Marshal(a2a.StreamResponse{Event: update})
+		return data, "application/a2a+json", err
+	}
+	if h := s.tasks.Load(); h != nil && status.State.Terminal() {
+		owner := d.Hook.Owner
+		c := &call{handler: h, agent: target.Agent, caller: runtime.Caller{Tenant: owner.Tenant, Subject: owner.Subject}}
+		turn, err := c.turn(ctx, task.ID)
+		if err != nil {
+			return nil, "", err
+		}
+		if task, err = c.task(ctx, turn, whole(new(int))); err != nil {
+			return nil, "", err
+		}
+	}
+	task.Status = *status
+	data, err := json.Marshal(a2av0.FromV1Task(task))
+	return data, "application/json", err
+}
+
+// post sends a notification and returns once the receiver has taken it in.
+func (s *PushSender) post(ctx context.Context, d *runtime.Delivery, target *pushTarget, body []byte, kind string) error {
+	if s.checkURL(target.URL) != nil { // it was allowed once
+		return &runtime.DeliveryError{Cause: errors.New("notifications are not sent to that URL any more"), Final: true}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
+	if err != nil {
+		return &runtime.DeliveryError{Cause: errors.New("the URL cannot be used"), Final: true}
+	}
+	req.Header.Set("Content-Type", kind)
+	req.Header.Set("User-Agent", "agentruntime")
+	req.Header.Set(headerPushID, d.ID)
+	req.Header.Set(headerVersion, string(cmp.Or(target.Version, v10)))
+	if target.Token != "" {
+		req.Header.Set(headerPushToken, target.Token)
+	}
+	if target.Scheme != "" && target.Credentials != "" {
+		req.Header.Set("Authorization", target.Scheme+" "+target.Credentials)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return unreachable(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // the answer was read, or does not matter
+	_, _ = io.CopyN(io.Discard, resp.Body, maxPushAnswer)
+	return refused(resp)
+}
+
+// unreachable returns why a receiver was not reached, without its URL, in which
+// there may be a secret.
+func unreachable(err error) error {
+	if blocked := new(netguard.BlockedError); errors.As(err, &blocked) {
+		return &runtime.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
+	}
+	if asked := new(url.Error); errors.As(err, &asked) {
+		err = asked.Err
+	}
+	return &runtime.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", err)}
+}
+
+// refused returns the error of an answer other than a success.
+func refused(resp *http.Response) error {
+	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
+		return nil
+	}
+	e := &runtime.DeliveryError{
+		Cause: fmt.Errorf("the receiver answered with the status %d", resp.StatusCode),
+		Final: resp.StatusCode == http.StatusGone, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	}
+	if resp.StatusCode >= 300 && resp.StatusCode <= 399 {
+		e.Cause = fmt.Errorf("the receiver answered with a redirect (status %d), which is not followed", resp.StatusCode)
+	}
+	return e
+}
+
+// retryAfter reads the header of that name: seconds, or a time.
+func retryAfter(text string, now time.Time) time.Duration {
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package a2aserver
+
+import (
+	"github.com/a2aproject/a2a-go/v2/a2a"
+)
+
+// flushSize is how much text is gathered before it is sent, in bytes.
+const flushSize = 4 << 10
+
+// response gathers the text of the answer and sends it in few pieces, as one
+// artifact. The answer is what the model says last: when it begins anew, what
+// comes next takes the place of what was sent.
+type response struct {
+	text []byte
+	// sent is how much of the text was sent, and mark how much is certain: what is
+	// behind it may be taken back.
+	sent, mark int
+	// stale tells that the next text begins a new answer.
+	stale bool
+	// replace tells that the next piece takes the place of those before, and shown
+	// that there was one.
+	replace, shown bool
+}
+
+// begin notes that a new answer may begin.
+func (r *response) begin() { r.stale = true }
+
+// add adds to the answer.
+func (r *response) add(delta string) {
+	if r.stale {
+		r.stale, r.replace = false, true
+		r.text, r.sent, r.mark = r.text[:0], 0, 0
+	}
+	r.text = append(r.text, delta...)
+}
+
+// settle notes that what there is will not be taken back.
+func (r *response) settle() { r.mark = len(r.text) }
+
+// takeBack drops what is not certain.
+func (r *response) takeBack() {
+	if r.stale {
+		return
+	}
+	r.text = r.text[:min(r.mark, len(r.text))]
+	if r.sent > len(r.text) {
+		r.sent, r.replace = 0, true
+	}
+}
+
+// waiting returns how many bytes were not sent yet.
+func (r *response) waiting() int { return len(r.text) - r.sent }
+
+// flush returns the events that send what was not sent yet.
+func (r *response) flush(info a2a.TaskInfo) []a2a.Event {
+	var events []a2a.Event
+	for r.waiting() > 0 {
+		rest := string(r.text[r.sent:])
+		n := textChunk(rest, maxChunk)
+		r.sent += n
+		events = append(events, r.piece(info, rest[:n]))
+	}
+	return events
+}
+
+// piece returns the event that sends a piece.
+func (r *response) piece(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdateEvent {
+	ev := &a2a.TaskArtifactUpdateEvent{
+		TaskID: info.TaskID, ContextID: info.ContextID, Append: r.shown && !r.replace,
+		Artifact: responseArtifact(a2a.NewTextPart(text)),
+	}
+	r.shown, r.replace = true, false
+	return ev
+}
+
+// finish returns the events that end the answer, which is the text given.
+func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
+	if answer != "" && answer != string(r.text) {
+		r.text, r.sent, r.replace = []byte(answer), 0, true
+	}
+	events := r.flush(info)
+	if len(events) == 0 && r.shown {
+		events = append(events, r.piece(info, ""))
+	}
+	if len(events) > 0 {
+		if last, ok := events[len(events)-1].(*a2a.TaskArtifactUpdateEvent); ok {
+			last.LastChunk = true
+		}
+	}
+	return events
+}
+
+// artifact returns what there is as one artifact, and takes it for sent; nil when
+// there is nothing, or more than one event holds.
+func (r *response) artifact() *a2a.Artifact {
+	text := string(r.text)
+	if text == "" || textChunk(text, maxChunk) < len(text) {
+		return nil
+	}
+	r.sent, r.shown, r.replace = len(r.text), true, false
+	return responseArtifact(a2a.NewTextPart(text))
+}

@@ -1,0 +1,203 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// maxMessageID bounds the ids that clients give their messages, in bytes.
+const maxMessageID = 255
+
+// send carries out a message: it begins a task, or answers what one asks.
+func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.StoredTurn, error) {
+	message := req.Message
+	if err := checkMessage(message); err != nil {
+		return nil, err
+	}
+	config := configOf(req)
+	if err := checkHistory(config.HistoryLength); err != nil {
+		return nil, err
+	}
+	if config.PushConfig != nil {
+		if err := c.push.check(config.PushConfig); err != nil {
+			return nil, err
+		}
+	}
+	var turn *runtime.StoredTurn
+	var err error
+	if message.TaskID != "" {
+		turn, err = c.answerTask(ctx, message)
+	} else {
+		turn, err = c.newTask(ctx, message)
+	}
+	if err != nil || config.PushConfig == nil {
+		return turn, err
+	}
+	_, err = c.push.create(ctx, c.caller, turn.ID, config.PushConfig)
+	return turn, err
+}
+
+func checkMessage(m *a2a.Message) error {
+	switch {
+	case m == nil:
+		return invalid("the request has no message")
+	case m.ID == "":
+		return invalid("the message has no messageId")
+	case len(m.ID) > maxMessageID || !utf8.ValidString(m.ID):
+		return invalid("messageId is text of at most %d bytes", maxMessageID)
+	case m.Role != a2a.MessageRoleUser:
+		return invalid("the role of the message is %q; it must be %s", m.Role, a2a.MessageRoleUser)
+	case len(m.Parts) == 0:
+		return invalid("the message has no parts")
+	default:
+		return nil
+	}
+}
+
+// newTask makes a turn of the session that the message names, or of a new one.
+// The same message again makes nothing new.
+func (c *call) newTask(ctx context.Context, message *a2a.Message) (*runtime.StoredTurn, error) {
+	create, err := c.turnFor(message)
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.session(ctx, message)
+	if err != nil {
+		return nil, err
+	}
+	create.SessionID = session.ID
+	turn, err := c.service.CreateTurn(ctx, c.caller, *create)
+	if used := new(store.KeyConflictError); errors.As(err, &used) {
+		return nil, invalid("messageId %q was used for another message", message.ID)
+	}
+	return turn, err
+}
+
+// turnFor returns the turn that a message asks for, without its session.
+func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
+	parts, err := a2awire.ModelParts(message.Parts, int(c.server.MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	if len(parts) == 0 {
+		return nil, invalid("the message says nothing")
+	}
+	create := &runtime.CreateTurn{
+		AgentID: c.agent, Background: true, IdempotencyKey: c.key(message),
+		Input: []model.Message{{ID: message.ID, Role: model.RoleUser, Parts: parts}},
+	}
+	grant, err := a2awire.GrantOf(message.Metadata)
+	if err != nil || grant == nil {
+		return create, err
+	}
+	create.Depth, create.Deadline = grant.Depth, grant.Deadline
+	limits := &spec.Budgets{MaxTokens: grant.MaxTokens, MaxCost: grant.MaxCost, MaxModelCalls: grant.MaxModelCalls, MaxToolCalls: grant.MaxToolCalls}
+	if *limits != (spec.Budgets{}) {
+		create.Limits = limits
+	}
+	return create, nil
+}
+
+// session returns the session of a message. One of somebody else, or of another
+// agent, is not known.
+func (c *call) session(ctx context.Context, message *a2a.Message) (*store.Session, error) {
+	if message.ContextID == "" {
+		return c.service.CreateSession(ctx, c.caller, runtime.CreateSession{AgentID: c.agent, IdempotencyKey: c.key(message)})
+	}
+	session, err := c.service.GetSession(ctx, c.caller, message.ContextID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && session.AgentID != c.agent && session.AgentID != "" {
+		return nil, invalid("there is no context %q: leave contextId out to begin one", message.ContextID)
+	}
+	return session, err
+}
+
+// key returns what makes a message repeatable. Keys belong to their owner.
+func (c *call) key(message *a2a.Message) string {
+	sum := sha256.Sum256([]byte(c.agent + "\x00" + message.ID))
+	return "a2a:" + hex.EncodeToString(sum[:])
+}
+
+// answerTask gives a message to the task that it names, which must be asking for
+// something.
+func (c *call) answerTask(ctx context.Context, message *a2a.Message) (*runtime.StoredTurn, error) {
+	turn, err := c.turn(ctx, message.TaskID)
+	if err != nil {
+		return nil, err
+	}
+	if message.ContextID != "" && message.ContextID != turn.SessionID {
+		return nil, invalid("task %q is not part of context %q", message.TaskID, message.ContextID)
+	}
+	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
+	if err != nil {
+		return nil, err
+	}
+	if again, err := repeated(turn, asked, message); again || err != nil {
+		return turn, err
+	}
+	if !turn.Status.Live() {
+		return nil, unsupported("the task has ended: send the message without taskId to go on in its context")
+	}
+	open := pending(asked)
+	if len(open) == 0 {
+		return nil, unsupported("the task is being worked on and asks for nothing: wait for it to end or to ask")
+	}
+	answer, err := answerFor(open, message)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.service.ResolveInteraction(ctx, c.caller, turn.ID, *answer); err != nil {
+		return nil, err
+	}
+	return c.turn(ctx, message.TaskID)
+}
+
+// repeated reports whether the task has heard a message before: the one that it
+// began with, or the answer that it was given last and works with.
+func repeated(turn *runtime.StoredTurn, asked []*runtime.Interaction, message *a2a.Message) (bool, error) {
+	if turn.Status != store.Pending && turn.Status != store.Running || len(pending(asked)) > 0 {
+		return false, nil
+	}
+	var last *runtime.Interaction
+	for _, i := range asked {
+		if i.State == store.InteractionResolved && (last == nil || i.ResolvedAt.After(last.ResolvedAt)) {
+			last = i
+		}
+	}
+	if last == nil {
+		return false, nil
+	}
+	answer, err := answerFor([]*runtime.Interaction{last}, message)
+	if err != nil {
+		return false, nil //nolint:nilerr // what does not fit is not the answer that was given
+	}
+	data, err := json.Marshal(answer)
+	return string(data) == string(last.Resolution), err
+}
+
+// pending returns the interactions that nobody has answered, the oldest first.
+func pending(all []*runtime.Interaction) []*runtime.Interaction {
+	var open []*runtime.Interaction
+	for _, i := range all {
+		if i.State == store.InteractionPending {
+			open = append(open, i)
+		}
+	}
+	return open
+}
+
+// question returns what a person is asked.
+func question(i *runtime.Interaction) string {
+	return cmp.Or(i.Ticket.Message, "an answer is needed to go on with "+i.Ticket.Tool)
+}

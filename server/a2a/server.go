@@ -1,0 +1,201 @@
+// Package a2aserver lets other runtimes and programs reach the local agents as
+// A2A peers. A task is a turn and a context is a session, so that whatever
+// process works on a turn, every replica can show, follow and cancel it.
+//
+// The SDK decodes and encodes the protocol. What a request means is decided
+// here, on top of runtime.Service.
+package a2aserver
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"go.uber.org/zap"
+)
+
+// The defaults of Settings.
+const (
+	// DefaultMaxWait is how long a request waits for its task to settle.
+	DefaultMaxWait = time.Minute
+	// DefaultMaxBody bounds a request, in bytes.
+	DefaultMaxBody = 4 << 20
+	// DefaultKeepAlive is how often a stream with nothing to say shows that it is
+	// there.
+	DefaultKeepAlive = 15 * time.Second
+	// DefaultCardAge is how long a card may be kept by whoever fetched it.
+	DefaultCardAge = 5 * time.Minute
+)
+
+// Settings is what the surface is made of. Service and PublicURL are required.
+type Settings struct {
+	// Service runs the turns, and Runtime knows the agents. Without a Runtime it
+	// is that of the service.
+	Service *runtime.Service
+	Runtime *runtime.AgentRuntime
+	// PublicURL is what the addresses in cards begin with: where clients find the
+	// server. It is never guessed from a request.
+	PublicURL string
+	// DefaultAgent is the agent whose card stands at the root. Empty is the only
+	// local agent, if there is only one.
+	DefaultAgent string
+	// V03 speaks version 0.3 of the protocol, too.
+	V03 bool
+	// Scope is what a principal needs to have to send requests; empty needs
+	// nothing.
+	Scope string
+	// Open leaves the security schemes out of the cards: nobody needs a
+	// credential.
+	Open bool
+	// Organization and its URL are the provider that cards name; empty names none.
+	Organization, OrganizationURL string
+	// Signer signs the cards; nil does not.
+	Signer *Signer
+	// NoPush refuses push notifications. So does a service without a PushSender
+	// for PushSurface.
+	NoPush bool
+	// MaxWait, MaxBody, KeepAlive and CardAge have the defaults above.
+	MaxWait   time.Duration
+	MaxBody   int64
+	KeepAlive time.Duration
+	CardAge   time.Duration
+	// GRPC is the address where gRPC is spoken, as host:port; empty does not. It
+	// needs the Authenticator, and speaks TLS if there is a GRPCTLS. GRPCURL is
+	// what cards call it; empty is the host of PublicURL with the port.
+	GRPC          string
+	GRPCURL       string
+	GRPCTLS       *tls.Config
+	Authenticator server.Authenticator
+	// Logger takes in what goes wrong inside; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Server is the surface. It is safe for concurrent use.
+type Server struct {
+	Settings
+
+	base    string
+	handler *handler
+	// rpc and rest speak version 1.0, and the others 0.3.
+	rpc, rest, oldRPC, oldREST http.Handler
+	grpc                       *grpcServer
+}
+
+var (
+	_ server.Surface     = (*Server)(nil)
+	_ server.ErrorWriter = (*Server)(nil)
+	_ server.Listener    = (*Server)(nil)
+)
+
+var (
+	errNoService = errors.New("the settings have no service")
+	errNoAuth    = errors.New("gRPC needs an authenticator of its own")
+)
+
+// New returns the surface. The error says what is wrong with the settings.
+func New(s Settings) (*Server, error) {
+	if s.Service == nil {
+		return nil, errNoService
+	}
+	if s.Runtime == nil {
+		s.Runtime = s.Service.Runtime
+	}
+	if s.Runtime == nil {
+		return nil, errors.New("the settings have no runtime")
+	}
+	base, err := publicBase(s.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	if s.GRPC != "" && s.Authenticator == nil {
+		return nil, errNoAuth
+	}
+	s.MaxWait = cmp.Or(s.MaxWait, DefaultMaxWait)
+	s.MaxBody = cmp.Or(s.MaxBody, DefaultMaxBody)
+	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	s.CardAge = cmp.Or(s.CardAge, DefaultCardAge)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	s.NoPush = s.NoPush || pushSenderOf(s.Service) == nil
+	v := &Server{Settings: s, base: base}
+	v.handler = &handler{server: v, service: s.Service, push: newPushConfigs(s.Service, s.NoPush)}
+	v.handler.push.attach(v.handler)
+	if sender := v.handler.push.sender; sender != nil {
+		sender.tasks.Store(v.handler)
+	}
+	options := []a2asrv.TransportOption{
+		a2asrv.WithTransportKeepAlive(s.KeepAlive),
+		a2asrv.WithTransportPanicHandler(v.panicked),
+	}
+	v.rpc, v.rest = a2asrv.NewJSONRPCHandler(v.handler, options...), a2asrv.NewRESTHandler(v.handler, options...)
+	if s.V03 {
+		v.oldRPC, v.oldREST = a2av0.NewJSONRPCHandler(v.handler, options...), a2av0.NewRESTHandler(v.handler, options...)
+	}
+	if s.GRPC != "" {
+		v.grpc = newGRPCServer(v)
+	}
+	return v, nil
+}
+
+// panicked is asked by the SDK what to answer in place of what panicked outside
+// of the handler, which catches its own.
+func (s *Server) panicked(cause any) error {
+	s.Logger.Error("the answer to an A2A request panicked", zap.Any("panic", cause))
+	return errInternal
+}
+
+func publicBase(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("the public URL %q is no http or https address without query", text)
+	}
+	return strings.TrimRight(text, "/"), nil
+}
+
+// agentURL returns where an agent is found.
+func (s *Server) agentURL(agent string) string { return s.base + "/a2a/" + url.PathEscape(agent) }
+
+// serves reports whether there is a local agent with an id.
+func (s *Server) serves(agent string) bool {
+	a, ok := s.Runtime.Revision().Set().Agent(agent)
+	return ok && a.Local()
+}
+
+// defaultAgent returns the agent at the root; empty when there is none.
+func (s *Server) defaultAgent() string {
+	if s.DefaultAgent != "" {
+		return s.DefaultAgent
+	}
+	only := ""
+	for id, a := range s.Runtime.Revision().Set().Agents.All() {
+		if !a.Local() {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = id
+	}
+	return only
+}
+
+// version is a version of the protocol.
+type version = a2a.ProtocolVersion
+
+const (
+	v10 = a2a.Version
+	v03 = a2av0.Version
+)

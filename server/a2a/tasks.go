@@ -1,0 +1,287 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// view says how much of a task is shown.
+type view struct {
+	// history is how many of the latest messages there are; all of them when it
+	// is negative.
+	history int
+	// artifacts shows what the task made, as far as there is room in bytes.
+	artifacts bool
+	room      *int
+}
+
+// maxInline bounds the content of the artifacts of one response, in bytes. A
+// stream has no such bound.
+const maxInline = 16 << 20
+
+// whole shows a task with its artifacts and the latest messages; nil is all.
+func whole(history *int) view {
+	room := maxInline
+	v := view{history: -1, artifacts: true, room: &room}
+	if history != nil {
+		v.history = *history
+	}
+	return v
+}
+
+// task returns a turn as a task.
+func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a.Task, error) {
+	t := &a2a.Task{ID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
+	var asked []*runtime.Interaction
+	var err error
+	if v.history != 0 || turn.Status == store.Waiting {
+		if asked, err = c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID}); err != nil {
+			return nil, err
+		}
+	}
+	t.Status = statusOf(turn, asked)
+	if o := turn.Outcome; o != nil {
+		a2awire.SetReport(t, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
+	}
+	if v.history != 0 {
+		if t.History, err = c.history(ctx, turn, asked, v.history); err != nil {
+			return nil, err
+		}
+	}
+	if v.artifacts {
+		t.Artifacts, err = c.artifacts(ctx, turn, v.room)
+	}
+	return t, err
+}
+
+// statusOf returns the status of a task. The interactions are those of the turn,
+// for one that waits.
+func statusOf(turn *runtime.StoredTurn, asked []*runtime.Interaction) a2a.TaskStatus {
+	at := cmp.Or(turn.ChangedAt, turn.UpdatedAt, turn.CreatedAt)
+	if turn.ChangedAt.IsZero() && !turn.FinishedAt.IsZero() {
+		at = turn.FinishedAt
+	}
+	s := a2a.TaskStatus{State: stateOf(turn.Status), Timestamp: &at}
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
+	switch {
+	case turn.Outcome != nil:
+		s.State, s.Message = endState(&turn.Outcome.Termination), endMessage(info, &turn.Outcome.Termination)
+	case turn.Status == store.Waiting:
+		if open := pending(asked); len(open) > 0 {
+			s.State, s.Message = askState(&open[0].Ticket), askMessage(info, open[0])
+		}
+	}
+	return s
+}
+
+// askState returns the state of a task that asks for something: a credential, or
+// anything else.
+func askState(t *plugins.Ticket) a2a.TaskState {
+	action := strings.ToLower(t.Action)
+	if strings.HasPrefix(action, "auth") || action == "a2a:auth_required" {
+		return a2a.TaskStateAuthRequired
+	}
+	return a2a.TaskStateInputRequired
+}
+
+// askMessage is what a task asks: the question as text, and as data what a
+// program needs to know to answer it.
+func askMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
+	data := map[string]any{keyInteraction: i.ID, "tool": i.Ticket.Tool}
+	for name, value := range map[string]json.RawMessage{
+		"arguments": i.Ticket.Arguments, "parameters": i.Ticket.Parameters, "response_schema": i.Ticket.ResponseSchema,
+	} {
+		var decoded any
+		if len(value) > 0 && json.Unmarshal(value, &decoded) == nil {
+			data[name] = decoded
+		}
+	}
+	if i.Ticket.Action != "" {
+		data["action"] = i.Ticket.Action
+	}
+	return agentSays(info, i.ID, a2a.NewTextPart(question(i)), a2a.NewDataPart(data))
+}
+
+// agentSays is a message of the agent. Its id is the same whenever it is shown.
+func agentSays(info a2a.TaskInfo, id string, parts ...*a2a.Part) *a2a.Message {
+	return &a2a.Message{ID: string(info.TaskID) + "." + id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: parts}
+}
+
+// endMessage says why a task did not come to its end, in words that tell nothing
+// of how things are inside; nil when it did.
+func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
+	var text string
+	switch {
+	case why.Status() == event.StatusSucceeded:
+		return nil
+	case why.Type == event.Cancelled:
+		text = "the task was cancelled"
+	case why.Type == event.BudgetExceeded:
+		text = "the task needed more than it may use: " + word(why.Code)
+	case why.Type == event.Blocked:
+		text = "the agent may not do what the task needs"
+	case why.Code == runtime.CodeInteractionTimeout:
+		text = "nobody answered in time"
+	case why.Code == runtime.CodeUnresolved:
+		text = "the agent cannot be run now"
+	case word(why.Code) != "":
+		text = "the task failed: " + word(why.Code)
+	default:
+		text = "the task failed"
+	}
+	return agentSays(info, "end", a2a.NewTextPart(text))
+}
+
+// word returns a code if it is a plain word: the class of an error, and nothing
+// that somebody wrote.
+func word(code string) string {
+	for _, r := range code {
+		if r != '_' && (r < 'a' || r > 'z') {
+			return ""
+		}
+	}
+	return code
+}
+
+// history returns the latest messages of a task: what it was given, what it
+// asked and what it was answered.
+func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, asked []*runtime.Interaction, limit int) ([]*a2a.Message, error) {
+	var request struct {
+		Input int `json:"input"`
+	}
+	if err := json.Unmarshal(turn.Request, &request); err != nil {
+		return nil, fmt.Errorf("read what turn %s was asked for: %w", turn.ID, err)
+	}
+	own, err := c.service.Store.OwnMessages(ctx, turn.ID)
+	if err != nil {
+		return nil, err
+	}
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
+	var list []*a2a.Message
+	for i := range min(request.Input, len(own)) {
+		var m model.Message
+		if err := json.Unmarshal(own[i], &m); err != nil {
+			return nil, fmt.Errorf("read the input of turn %s: %w", turn.ID, err)
+		}
+		list = append(list, &a2a.Message{
+			ID: cmp.Or(m.ID, fmt.Sprintf("%s.input%d", turn.ID, i+1)), Role: a2a.MessageRoleUser,
+			TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2awire.Parts(m.Parts),
+		})
+	}
+	for _, i := range asked {
+		list = append(list, askMessage(info, i))
+		if answer := answerMessage(info, i); answer != nil {
+			list = append(list, answer)
+		}
+	}
+	if limit >= 0 && len(list) > limit {
+		list = list[len(list)-limit:]
+	}
+	return list, nil
+}
+
+// answerMessage is what an interaction was answered; nil while it was not.
+func answerMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
+	var given plugins.Resolution
+	if i.State != store.InteractionResolved || json.Unmarshal(i.Resolution, &given) != nil {
+		return nil
+	}
+	m := agentSays(info, i.ID+".answer", a2a.NewTextPart(cmp.Or(given.Reason, string(given.Action))))
+	m.Role = a2a.MessageRoleUser
+	var value any
+	if len(given.Result) == 0 || json.Unmarshal(given.Result, &value) != nil {
+		return m
+	}
+	m.Parts = []*a2a.Part{a2a.NewDataPart(value)}
+	if text, ok := value.(string); ok {
+		m.Parts = []*a2a.Part{a2a.NewTextPart(text)}
+	}
+	return m
+}
+
+// ListTasks returns a page of the caller's tasks of the agent, the one whose
+// state changed last first.
+func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *a2a.ListTasksResponse, err error) {
+	defer h.server.guard(ctx, "ListTasks", &err)
+	c, err := h.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query, err := c.query(req)
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.service.ListTurns(ctx, c.caller, query)
+	if err != nil {
+		return nil, err
+	}
+	v := whole(new(int))
+	v.artifacts = req.IncludeArtifacts
+	if req.HistoryLength != nil {
+		v.history = *req.HistoryLength
+	}
+	out := &a2a.ListTasksResponse{Tasks: make([]*a2a.Task, 0, len(page.Turns)), TotalSize: page.Total, PageSize: query.Page.Limit, NextPageToken: page.Next}
+	for _, turn := range page.Turns {
+		t, err := c.task(ctx, turn, v)
+		if err != nil {
+			return nil, err
+		}
+		if req.Status == a2a.TaskStateUnspecified || t.Status.State == req.Status {
+			out.Tasks = append(out.Tasks, t)
+		}
+	}
+	return out, nil
+}
+
+// The sizes of the pages of a list.
+const (
+	defaultPage = 50
+	maxPage     = 100
+)
+
+// query returns what a list of tasks asks the store for.
+func (c *call) query(req *a2a.ListTasksRequest) (store.TurnQuery, error) {
+	q := store.TurnQuery{SessionID: req.ContextID, AgentID: c.agent, ByChange: true, Count: true, Page: store.Page{After: req.PageToken, Limit: cmp.Or(req.PageSize, defaultPage)}}
+	if q.Page.Limit < 1 || q.Page.Limit > maxPage {
+		return q, invalid("pageSize is %d; it must be from 1 to %d", req.PageSize, maxPage)
+	}
+	if err := checkHistory(req.HistoryLength); err != nil {
+		return q, err
+	}
+	if req.StatusTimestampAfter != nil {
+		q.ChangedAfter = req.StatusTimestampAfter.UTC().Truncate(time.Microsecond)
+	}
+	if req.Status == a2a.TaskStateUnspecified {
+		return q, nil
+	}
+	statuses, ok := statusesOf[req.Status]
+	if !ok {
+		return q, invalid("status %q is none", req.Status)
+	}
+	q.Statuses = statuses
+	return q, nil
+}
+
+// statusesOf returns the states of turns that a state of tasks stands for.
+var statusesOf = map[a2a.TaskState][]store.Status{
+	a2a.TaskStateSubmitted:     {store.Pending},
+	a2a.TaskStateWorking:       {store.Running},
+	a2a.TaskStateInputRequired: {store.Waiting},
+	a2a.TaskStateAuthRequired:  {store.Waiting},
+	a2a.TaskStateCompleted:     {store.Succeeded},
+	a2a.TaskStateCanceled:      {store.Canceled},
+	a2a.TaskStateFailed:        {store.Failed},
+	a2a.TaskStateRejected:      {store.Failed},
+}

@@ -1,0 +1,47 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+)
+
+// cors lets the pages of other sites use a server. Browsers are never told to
+// send what they know of the server by themselves, such as cookies.
+type cors struct {
+	origins []string
+	all     bool
+}
+
+// preflightAge is how long browsers need not ask again, in seconds.
+const preflightAge = "600"
+
+func newCORS(origins []string) *cors {
+	return &cors{origins: origins, all: slices.Contains(origins, "*")}
+}
+
+// answer adds what a page of another site needs to a response. It reports
+// whether that is all there is to say: the request only asks what is allowed.
+func (c *cors) answer(w http.ResponseWriter, r *http.Request) bool {
+	if len(c.origins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !c.all && !slices.Contains(c.origins, origin) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, WWW-Authenticate, X-Request-Id, A2A-Extensions")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Add("Vary", "Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+		h.Set("Access-Control-Allow-Headers", asked)
+	}
+	h.Set("Access-Control-Max-Age", preflightAge)
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// refuse answers a request in place of its handler.
+func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
+	e.RequestID = RequestID(r.Context())
+	w.Header().Set("Cache-Control", "no-store")
+	if writer != nil {
+		writer.WriteError(w, r, e)
+		return
+	}
+	WriteError(w, e)
+}
+
+// WriteError writes an error in the shape that a server's own errors have:
+// {"error":{"code","message","request_id"}}.
+func WriteError(w http.ResponseWriter, e *Error) {
+	type shown struct {
+		Code      string `json:"code"`
+		Message   string `json:"message"`
+		RequestID string `json:"request_id"`
+	}
+	text, err := json.Marshal(map[string]shown{"error": {e.Code, e.Message, e.RequestID}})
+	if err != nil {
+		text = nil // not reached: these are texts
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(e.Status)
+	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
+}

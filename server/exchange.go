@@ -1,0 +1,115 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// exchange is what becomes known of a request while it is answered.
+type exchange struct {
+	id    string
+	began time.Time
+	// mounted is the route, or nil.
+	mounted   *mounted
+	principal *Principal
+	// keyID is the credential of a request that is refused, and problem why it
+	// is.
+	keyID, problem string
+	// aborted tells that the response must not look whole.
+	aborted bool
+}
+
+// route returns the path in the pattern of the route; empty when there is none.
+func (x *exchange) route() string {
+	if x.mounted == nil {
+		return ""
+	}
+	if _, path, ok := strings.Cut(x.mounted.Pattern, " "); ok {
+		return path
+	}
+	return x.mounted.Pattern
+}
+
+type exchangeKey struct{}
+
+func withExchange(ctx context.Context, x *exchange) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+func exchangeFrom(ctx context.Context) *exchange {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return &exchange{} // not reached: the router puts it there
+	}
+	return x
+}
+
+// RequestID returns what a request is called in the log and in its response.
+func RequestID(ctx context.Context) string { return exchangeFrom(ctx).id }
+
+const (
+	requestIDHeader = "X-Request-Id"
+	// maxRequestID bounds an id that a client chose, in bytes.
+	maxRequestID = 128
+)
+
+// requestID returns the id that a client chose for its request, if it can stand
+// in a header and a log as it is, or a new one.
+func requestID(h http.Header, newID func() string) string {
+	id := h.Get(requestIDHeader)
+	if id == "" || len(id) > maxRequestID {
+		return newID()
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return newID()
+		}
+	}
+	return id
+}
+
+// log writes the line of a request. Queries and headers may hold secrets, so
+// they are left out.
+func (rt *router) log(r *http.Request, x *exchange, w *response) {
+	level := zapcore.InfoLevel
+	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {
+		level = zapcore.DebugLevel
+	}
+	entry := rt.server.Logger.Check(level, "request")
+	if entry == nil {
+		return
+	}
+	keyID := x.keyID
+	if x.principal != nil {
+		keyID = x.principal.KeyID
+	}
+	client, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		client = r.RemoteAddr
+	}
+	fields := []zap.Field{
+		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.Text(r.URL.Path)),
+		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
+		zap.Duration("duration", rt.server.Clock().Sub(x.began)), zap.String("client", client),
+	}
+	if keyID != "" {
+		fields = append(fields, zap.String("key_id", keyID))
+	}
+	if x.problem != "" {
+		fields = append(fields, zap.String("problem", x.problem))
+	}
+	if x.aborted || w.err != nil {
+		fields = append(fields, zap.Bool("cut_short", true))
+	}
+	entry.Write(fields...)
+}

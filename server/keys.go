@@ -1,0 +1,123 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// keyPrefix begins the keys that NewKey makes, so that scanners for leaked
+// secrets recognise them.
+const keyPrefix = "ark_"
+
+// keyBytes is how much chance is in a key.
+const keyBytes = 32
+
+// KeyHash is the SHA-256 of an API key. A key is nothing but chance, so that
+// one round of a fast hash protects it.
+type KeyHash [sha256.Size]byte
+
+// HashKey returns the hash of a key.
+func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
+
+// hashPrefix names the hash in its text.
+const hashPrefix = "sha256:"
+
+// ParseKeyHash reads what String writes.
+func ParseKeyHash(text string) (KeyHash, error) {
+	var h KeyHash
+	digits, ok := strings.CutPrefix(text, hashPrefix)
+	if !ok || len(digits) != hex.EncodedLen(len(h)) {
+		return h, fmt.Errorf("a hash is %s and %d hexadecimal digits", hashPrefix, hex.EncodedLen(len(h)))
+	}
+	if _, err := hex.Decode(h[:], []byte(digits)); err != nil {
+		return KeyHash{}, fmt.Errorf("a hash is %s and hexadecimal digits: %w", hashPrefix, err)
+	}
+	return h, nil
+}
+
+// String returns the hash as it is written in a configuration.
+func (h KeyHash) String() string { return hashPrefix + hex.EncodeToString(h[:]) }
+
+// NewKey returns a fresh random key.
+func NewKey() string {
+	chance := make([]byte, keyBytes)
+	rand.Read(chance) // never fails: it ends the process instead
+	return keyPrefix + base64.RawURLEncoding.EncodeToString(chance)
+}
+
+// Key is an API key that is accepted, and who shows it.
+type Key struct {
+	Hash KeyHash
+	// Principal is who shows the key; its KeyID is required.
+	Principal *Principal
+	// Expires is when the key stops being good; the zero time is never.
+	Expires time.Time
+}
+
+// Keys is the Authenticator of API keys: a request shows one as a bearer token
+// or in the header X-API-Key.
+type Keys struct {
+	byHash map[KeyHash]Key
+	clock  func() time.Time
+}
+
+var _ Authenticator = (*Keys)(nil)
+
+// NewKeys returns an authenticator of keys. Of keys with the same hash the
+// first counts. A nil clock is time.Now.
+func NewKeys(keys []Key, clock func() time.Time) *Keys {
+	if clock == nil {
+		clock = time.Now
+	}
+	k := &Keys{byHash: make(map[KeyHash]Key, len(keys)), clock: clock}
+	for _, key := range keys {
+		if _, taken := k.byHash[key.Hash]; !taken {
+			k.byHash[key.Hash] = key
+		}
+	}
+	return k
+}
+
+// Authenticate returns who shows a key. Keys are looked up by their hash, which
+// whoever guesses cannot choose, so that the time it takes tells nothing.
+func (k *Keys) Authenticate(r *http.Request) (*Principal, error) {
+	shown, err := credential(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	hash := HashKey(shown)
+	key, ok := k.byHash[hash]
+	if !ok || subtle.ConstantTimeCompare(key.Hash[:], hash[:]) == 0 {
+		return nil, &CredentialError{Problem: "the key is not known"}
+	}
+	if !key.Expires.IsZero() && !k.clock().Before(key.Expires) {
+		return nil, &CredentialError{KeyID: key.Principal.KeyID, Problem: "the key has expired"}
+	}
+	return key.Principal, nil
+}
+
+// credential returns the key or token that a request shows. One that shows two
+// is refused, because others on its way may have looked at the other one.
+func credential(h http.Header) (string, error) {
+	bearer, keys := h.Values("Authorization"), h.Values("X-Api-Key")
+	switch {
+	case len(bearer)+len(keys) == 0:
+		return "", &CredentialError{Missing: true, Problem: "the request shows no credential"}
+	case len(bearer)+len(keys) > 1:
+		return "", &CredentialError{Problem: "the request shows more than one credential"}
+	case len(keys) == 1:
+		return keys[0], nil
+	}
+	scheme, token, _ := strings.Cut(bearer[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", &CredentialError{Problem: "the credential is no bearer token"}
+	}
+	return strings.TrimSpace(token), nil
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// limiter counts what each credential asks for.
+type limiter struct {
+	rate  Rate
+	clock func() time.Time
+
+	mu   sync.Mutex
+	keys map[string]*allowance
+}
+
+// allowance is what is left to one credential.
+type allowance struct {
+	bucket *rate.Limiter
+	open   int
+}
+
+func newLimiter(r Rate, clock func() time.Time) *limiter {
+	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}}
+}
+
+// enter begins a request of a credential. leave ends it; it is nil when there
+// are too many, and then wait is how long to.
+func (l *limiter) enter(keyID string) (leave func(), wait time.Duration) {
+	if l.rate.PerSecond <= 0 && l.rate.Concurrency <= 0 {
+		return func() {}, 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.keys[keyID]
+	if a == nil {
+		a = &allowance{bucket: rate.NewLimiter(rate.Inf, 0)}
+		if l.rate.PerSecond > 0 {
+			a.bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
+		}
+		l.keys[keyID] = a
+	}
+	if l.rate.Concurrency > 0 && a.open >= l.rate.Concurrency {
+		return nil, time.Second // nobody knows when one ends
+	}
+	now := l.clock()
+	if r := a.bucket.ReserveN(now, 1); r.DelayFrom(now) > 0 {
+		wait := r.DelayFrom(now)
+		r.CancelAt(now)
+		return nil, wait
+	}
+	a.open++
+	return func() { l.leave(a) }, 0
+}
+
+func (l *limiter) leave(a *allowance) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.open--
+}

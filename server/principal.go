@@ -1,0 +1,105 @@
+// Package server answers HTTP requests: one router with one way of finding out
+// who asks, for all the protocols that are mounted on it. What a protocol says
+// is the business of its Surface; who may speak, how much, how fast and for how
+// long is decided here.
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// Principal is who a request comes from, and what it may use. It is not changed
+// once it is made, and is safe for concurrent use.
+type Principal struct {
+	// Caller owns what the request makes, and sees what it made before.
+	Caller runtime.Caller
+	// KeyID names the credential in logs, and is what rates are counted by; empty
+	// where no credential is needed.
+	KeyID string
+	// Agents are the agents that it may use, as globs of their ids; nil is all,
+	// an empty list none.
+	Agents []string
+	// Scopes are what it may do; nil is everything, an empty list nothing that
+	// needs a scope.
+	Scopes []string
+
+	once   sync.Once
+	agents []pattern.Pattern
+}
+
+// MayUse reports whether the principal may use the agent with an id. An agent
+// that it may not use is to look to it as if there were none.
+func (p *Principal) MayUse(agent string) bool {
+	if p.Agents == nil {
+		return true
+	}
+	p.once.Do(func() {
+		for _, source := range p.Agents {
+			if glob, err := pattern.Compile(source); err == nil { // a glob that is none matches nothing
+				p.agents = append(p.agents, glob)
+			}
+		}
+	})
+	return slices.ContainsFunc(p.agents, func(glob pattern.Pattern) bool { return glob.Match(agent) })
+}
+
+// Has reports whether the principal has a scope. Everybody has the empty one.
+func (p *Principal) Has(scope string) bool {
+	return scope == "" || p.Scopes == nil || slices.Contains(p.Scopes, scope)
+}
+
+// Authenticator finds out who a request comes from.
+type Authenticator interface {
+	// Authenticate returns who shows a credential. It neither reads the body nor
+	// writes. A request without a credential that is good gives a
+	// *CredentialError; any other error says that nobody can tell now. It is
+	// called from many goroutines at once.
+	Authenticate(r *http.Request) (*Principal, error)
+}
+
+// ErrForeignSite is the answer to a browser that sends what a page of somebody
+// else's asks for, where no credential tells the two apart.
+var ErrForeignSite = errors.New("the request comes from the page of another site")
+
+// CredentialError says that a request shows no credential that is good.
+type CredentialError struct {
+	// Missing says that it shows none at all.
+	Missing bool
+	// KeyID is the credential that is no longer good, when it is known.
+	KeyID string
+	// Problem is why, for the log. It does not hold the credential, and whoever
+	// asks is not told.
+	Problem string
+}
+
+// Error says why.
+func (e *CredentialError) Error() string { return e.Problem }
+
+// Challenge is the value of WWW-Authenticate that goes with the error.
+func (e *CredentialError) Challenge() string {
+	if e.Missing {
+		return `Bearer realm="agentruntime"`
+	}
+	return `Bearer realm="agentruntime", error="invalid_token"`
+}
+
+type principalKey struct{}
+
+// WithPrincipal returns ctx with who asks in it.
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalFrom returns who asks. On a route that is not public there always is
+// one.
+func PrincipalFrom(ctx context.Context) (*Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(*Principal)
+	return p, ok && p != nil
+}

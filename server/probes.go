@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// ScopeMetrics is the scope that reading the metrics needs.
+const ScopeMetrics = "metrics:read"
+
+// readyTimeout bounds how long a probe looks whether the server can do its work.
+const readyTimeout = 2 * time.Second
+
+// probes is the surface of those who look after a server.
+type probes struct{ server *Server }
+
+// Routes returns the probes, which are public, and the metrics, which are not.
+func (p *probes) Routes() []Route {
+	routes := []Route{
+		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.healthy), Public: true, Quiet: true},
+		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.ready), Public: true, Quiet: true},
+	}
+	if p.server.Metrics != nil {
+		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: ScopeMetrics, Quiet: true})
+	}
+	return routes
+}
+
+// healthy says that the process answers at all.
+func (*probes) healthy(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") }
+
+// ready says whether requests should be sent here. Why not, the log tells.
+func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
+	err := ErrDraining
+	if !p.server.draining.Load() {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+		defer cancel()
+		err = p.server.Ready(ctx)
+	}
+	switch {
+	case err == nil:
+		say(w, http.StatusOK, "ready\n")
+	case errors.Is(err, ErrDraining):
+		say(w, http.StatusServiceUnavailable, "draining\n")
+	default:
+		p.server.Logger.Warn("not ready", zap.Error(err))
+		say(w, http.StatusServiceUnavailable, "not ready\n")
+	}
+}
+
+// say writes a word that is good for this moment only.
+func say(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // who asked sees the status
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// response is a response whose every write must be taken in time, and what is
+// known of it.
+type response struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	// status is 0 until the response has begun.
+	status int
+	bytes  int64
+	// err is why a write failed.
+	err error
+}
+
+func newResponse(w http.ResponseWriter, timeout time.Duration) *response {
+	r := &response{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
+	r.disarm() // of the response before on the same connection
+	return r
+}
+
+// arm begins the time that a write has, and disarm ends it: in HTTP/2 a time
+// that is over ends a stream that only waits, too. A writer that knows no
+// deadlines is one of a test.
+func (w *response) arm()    { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
+func (w *response) disarm() { _ = w.control.SetWriteDeadline(time.Time{}) }
+
+// finish gives what is still to be written by the server itself its time.
+func (w *response) finish() { w.arm() }
+
+// WriteHeader begins the response.
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of the body.
+func (w *response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.arm()
+	n, err := w.ResponseWriter.Write(p)
+	w.disarm()
+	w.bytes += int64(n)
+	return n, w.failed(err)
+}
+
+// FlushError sends what was written.
+func (w *response) FlushError() error {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	w.arm()
+	err := w.control.Flush()
+	w.disarm()
+	return w.failed(err)
+}
+
+// Flush sends what was written. What goes wrong then the next write tells.
+func (w *response) Flush() { _ = w.FlushError() }
+
+// Unwrap returns the writer for what else an http.ResponseController can do.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *response) failed(err error) error {
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return err
+}
+
+// body is the body of a request, which must be there in time.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+	timeout time.Duration
+	began   bool
+}
+
+// limitBody bounds the size of a body, and the time that it takes.
+func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadCloser {
+	if b == nil || b == http.NoBody {
+		return b
+	}
+	if out, ok := w.(*response); ok {
+		w = out.ResponseWriter // which is told that the connection is of no more use
+	}
+	return &body{
+		ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes),
+		control:    http.NewResponseController(w), timeout: limits.ReadTimeout,
+	}
+}
+
+// Read reads on. The time ends with the body: a connection that is silent while
+// the response is made is as it should be.
+func (b *body) Read(p []byte) (int, error) {
+	if !b.began {
+		b.began = true
+		_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
+	}
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

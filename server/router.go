@@ -1,0 +1,206 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.uber.org/zap"
+)
+
+// router finds the route of a request, and decides whether it is answered.
+type router struct {
+	server  *Server
+	mux     *http.ServeMux
+	cors    *cors
+	limiter *limiter
+	metrics *metrics
+	// routes are those that are mounted, in their order.
+	routes []*mounted
+}
+
+// mounted is a route as a part of a server.
+type mounted struct {
+	Route
+	router *router
+	// writer is the surface's own shape of errors, or nil.
+	writer ErrorWriter
+}
+
+func newRouter(s *Server, m *metrics) *router {
+	return &router{
+		server: s, mux: http.NewServeMux(), cors: newCORS(s.CORSOrigins),
+		limiter: newLimiter(s.Rate, s.Clock), metrics: m,
+	}
+}
+
+// add adds a route of a surface.
+func (rt *router) add(surface Surface, route Route) (err error) {
+	defer func() {
+		if r := recover(); r != nil { // a ServeMux says in no other way that a pattern is wrong
+			err = fmt.Errorf("mount %q: %v", route.Pattern, r)
+		}
+	}()
+	m := &mounted{Route: route, router: rt}
+	m.writer, _ = surface.(ErrorWriter)
+	rt.mux.Handle(route.Pattern, m)
+	rt.routes = append(rt.routes, m)
+	return nil
+}
+
+// ServeHTTP answers a request, whatever becomes of it, and logs it.
+func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := rt.server
+	x := &exchange{id: requestID(r.Header, s.NewID), began: s.Clock()}
+	ctx := withExchange(r.Context(), x)
+	r = r.WithContext(ctx)
+	out := newResponse(w, s.Limits.WriteTimeout)
+	out.Header().Set(requestIDHeader, x.id)
+	rt.metrics.begin(ctx, r)
+	defer func() {
+		rt.recovered(out, r, x, recover())
+		rt.metrics.end(ctx, r, x, out, s.Clock().Sub(x.began))
+		rt.log(r, x, out)
+		if x.aborted {
+			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
+		}
+		out.finish()
+	}()
+	if rt.cors.answer(out, r) {
+		return
+	}
+	handler, pattern := rt.mux.Handler(r)
+	if pattern == "" {
+		rt.unrouted(out, r, handler)
+		return
+	}
+	rt.mux.ServeHTTP(out, r)
+}
+
+// unrouted answers a request that no route matches. The handler is that of the
+// mux, which knows whether another method would do.
+func (rt *router) unrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	verdict := &verdict{header: http.Header{}}
+	handler.ServeHTTP(verdict, r)
+	if verdict.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", verdict.header.Get("Allow"))
+		refuse(w, r, nil, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
+		return
+	}
+	refuse(w, r, nil, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
+}
+
+// verdict takes in the status of a response and drops the rest.
+type verdict struct {
+	header http.Header
+	status int
+}
+
+// Header returns the header of the response.
+func (v *verdict) Header() http.Header { return v.header }
+
+// Write drops the body.
+func (*verdict) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader keeps the status.
+func (v *verdict) WriteHeader(status int) { v.status = status }
+
+// recovered makes a panic of a handler an internal error. Once a response has
+// begun only closing the connection shows that it is not whole.
+func (rt *router) recovered(w *response, r *http.Request, x *exchange, cause any) {
+	if cause == nil {
+		return
+	}
+	if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+		rt.server.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.route()),
+			zap.Any("panic", cause), zap.Stack("stack"))
+		if w.status == 0 {
+			var writer ErrorWriter
+			if x.mounted != nil {
+				writer = x.mounted.writer
+			}
+			refuse(w, r, writer, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+			return
+		}
+	}
+	x.aborted = true
+}
+
+// ServeHTTP answers a request that matches the route, if whoever asks may.
+func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := m.router.server
+	x := exchangeFrom(r.Context())
+	x.mounted = m
+	principal, refusal := m.admit(w, r, x)
+	if refusal != nil {
+		refuse(w, r, m.writer, refusal)
+		return
+	}
+	if principal != nil {
+		x.principal = principal
+		leave, wait := m.router.limiter.enter(principal.KeyID)
+		if leave == nil {
+			w.Header().Set("Retry-After", seconds(wait))
+			refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later"})
+			return
+		}
+		defer leave()
+		// Whoever may ask may also say what trace the request is a part of.
+		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
+	}
+	if r.ContentLength > s.Limits.MaxBodyBytes {
+		w.Header().Set("Connection", "close")
+		refuse(w, r, m.writer, &Error{
+			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+			Message: fmt.Sprintf("the body has %d bytes; at most %d are allowed", r.ContentLength, s.Limits.MaxBodyBytes),
+		})
+		return
+	}
+	r.Body = limitBody(w, r.Body, s.Limits)
+	if m.Stream {
+		ctx, end := s.stream(r.Context())
+		defer end()
+		r = r.WithContext(ctx)
+	}
+	m.Handler.ServeHTTP(w, r)
+}
+
+// admit returns who asks, which is nobody where a credential is not needed, or
+// why the request is refused.
+func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
+	principal, err := m.router.server.Authenticator.Authenticate(r)
+	if err != nil {
+		if m.Public {
+			return nil, nil
+		}
+		x.problem = err.Error()
+	}
+	bad, isBad := errors.AsType[*CredentialError](err)
+	switch {
+	case isBad:
+		x.keyID = bad.KeyID
+		w.Header().Set("WWW-Authenticate", bad.Challenge())
+		message := "the credential is not good"
+		if bad.Missing {
+			message = "a credential is needed: an API key, as bearer token or in X-API-Key"
+		}
+		return nil, &Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: message}
+	case errors.Is(err, ErrForeignSite):
+		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "the pages of other sites may not use this server"}
+	case err != nil || principal == nil:
+		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
+	case !principal.Has(m.Scope) && !m.Public:
+		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="agentruntime", error="insufficient_scope", scope=%q`, m.Scope))
+		return nil, &Error{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the credential lacks the scope " + m.Scope, Scope: m.Scope}
+	default:
+		return principal, nil
+	}
+}
+
+// seconds writes a time to wait, in whole seconds.
+func seconds(d time.Duration) string {
+	return fmt.Sprint(int64((d + time.Second - 1) / time.Second))
+}

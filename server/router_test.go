@@ -1,0 +1,203 @@
+package server_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// exposed are the routes of the credential tests: each of them answers with who
+// asks.
+var exposed = []server.Route{
+	{Pattern: "GET /public", Handler: echo, Public: true},
+	{Pattern: "POST /private", Handler: echo},
+	{Pattern: "GET /stream/{id}", Handler: echo, Stream: true},
+	{Pattern: "GET /scoped", Handler: echo, Scope: "things:read"},
+}
+
+func TestEveryRouteAnswersWhomItMayAndNobodyElse(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys(), Metrics: echo}, exposed...)
+	credentials := map[string][]string{
+		"none":     nil,
+		"wrong":    {"Authorization", "Bearer ark_wrong"},
+		"expired":  {"Authorization", "Bearer " + expiredKey},
+		"no key":   {"Authorization", "Basic " + goodKey},
+		"empty":    {"Authorization", "Bearer "},
+		"two":      {"Authorization", "Bearer " + goodKey, "X-API-Key", goodKey},
+		"scoped":   {"X-API-Key", scopedKey},
+		"good":     {"Authorization", "Bearer " + goodKey},
+		"good too": {"authorization", "bearer  " + goodKey},
+		"header":   {"X-API-Key", goodKey},
+	}
+	for _, route := range s.Routes() {
+		request := strings.ReplaceAll(route.Pattern, "{id}", "17")
+		for name, headers := range credentials {
+			t.Run(route.Pattern+" "+name, func(t *testing.T) {
+				t.Parallel()
+				got := s.ask(t, request, "", headers...)
+				good, known := strings.HasPrefix(name, "good") || name == "header", name == "scoped"
+				want, challenge := http.StatusUnauthorized, `Bearer realm="agentruntime", error="invalid_token"`
+				switch {
+				case route.Public, good, known && route.Scope == "":
+					want, challenge = http.StatusOK, ""
+				case known:
+					want, challenge = http.StatusForbidden, fmt.Sprintf(`Bearer realm="agentruntime", error="insufficient_scope", scope=%q`, route.Scope)
+				case name == "none":
+					challenge = `Bearer realm="agentruntime"`
+				}
+				if got.status != want || got.header.Get("WWW-Authenticate") != challenge {
+					t.Errorf("status %d, challenge %s; want %d, %s", got.status, got.header.Get("WWW-Authenticate"), want, challenge)
+				}
+				if want != http.StatusOK && strings.Contains(got.body, "acme") {
+					t.Errorf("the refusal says %s", got.body)
+				}
+			})
+		}
+	}
+}
+
+func TestEveryRouteNeedsAPrincipalUnlessItIsPublic(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys(), Metrics: echo}, exposed...)
+	public := map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /public": true}
+	for _, route := range s.Routes() {
+		if route.Public != public[route.Pattern] {
+			t.Errorf("%s is public: %v", route.Pattern, route.Public)
+		}
+	}
+}
+
+func TestAPublicRouteKnowsWhoShowsAGoodKey(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys()}, exposed...)
+	for headers, want := range map[string]string{"Bearer " + goodKey: "acme/good", "Bearer other": "nobody", "Basic x": "nobody"} {
+		if got := s.ask(t, "GET /public", "", "Authorization", headers); got.body != want {
+			t.Errorf("%s is %s, want %s", headers, got.body, want)
+		}
+	}
+}
+
+// failing is an authenticator that cannot tell.
+type failing struct{}
+
+// Authenticate fails.
+func (failing) Authenticate(*http.Request) (*server.Principal, error) {
+	return nil, errors.New("the directory at 10.0.0.7 does not answer")
+}
+
+func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: failing{}}, exposed...)
+	got := s.ask(t, "POST /private", "", "Authorization", "Bearer "+goodKey)
+	if got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "10.0.0.7") {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+	if got := s.ask(t, "GET /public", ""); got.status != http.StatusOK {
+		t.Errorf("the public route answers with %d", got.status)
+	}
+}
+
+func TestErrorsOfTheRouterAreJSON(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys(), NewID: func() string { return "r1" }},
+		append(exposed, server.Route{Pattern: "GET /panics", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is x") }), Public: true})...)
+	for request, want := range map[string]string{
+		"GET /nowhere":  `404 not_found there is nothing here r1`,
+		"PUT /private":  `405 method_not_allowed the method PUT is not allowed here r1`,
+		"FROB /private": `405 method_not_allowed the method _OTHER is not allowed here r1`,
+		"POST /private": `401 unauthorized a credential is needed: an API key, as bearer token or in X-API-Key r1`,
+		"GET /panics":   `500 internal the server failed; its log says why r1`,
+	} {
+		got := s.ask(t, request, "")
+		var shown struct {
+			Error struct {
+				Code, Message string
+				RequestID     string `json:"request_id"`
+			}
+		}
+		if err := json.Unmarshal([]byte(got.body), &shown); err != nil {
+			t.Fatalf("%s: %v in %s", request, err, got.body)
+		}
+		if text := fmt.Sprint(got.status, " ", shown.Error.Code, " ", shown.Error.Message, " ", shown.Error.RequestID); text != want {
+			t.Errorf("%s gives %s\nwant %s", request, text, want)
+		}
+		if got.header.Get("Content-Type") != "application/json" || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s has the headers %v", request, got.header)
+		}
+	}
+	if got := s.ask(t, "PUT /private", ""); got.header.Get("Allow") != "POST" {
+		t.Errorf("allowed is %q", got.header.Get("Allow"))
+	}
+}
+
+// tersely is a surface with errors of its own.
+type tersely struct{ routes }
+
+// WriteError writes a code alone.
+func (tersely) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
+	w.WriteHeader(e.Status)
+	_, _ = io.WriteString(w, e.Code+" "+e.RequestID)
+}
+
+func TestASurfaceMayHaveErrorsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{Authenticator: keys(), NewID: func() string { return "r1" }})
+	if err := s.Mount(t.Context(), tersely{exposed}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ask(t, "GET /scoped", "", "X-API-Key", scopedKey); got.body != "insufficient_scope r1" || got.status != http.StatusForbidden {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+func TestPatternsThatCannotBeMounted(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"", "GET healthz", "GET /healthz", "GET /{a}/{a}"} {
+		s, err := server.New(server.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Mount(t.Context(), routes{{Pattern: pattern, Handler: echo}}); err == nil {
+			t.Errorf("%q was mounted", pattern)
+		}
+	}
+}
+
+func TestAPanicInTheMiddleOfAResponseClosesTheConnection(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{}, server.Route{Pattern: "GET /half", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "half")
+		_ = http.NewResponseController(w).Flush()
+		panic("no more")
+	})})
+	resp := raw(t, s.dial(t), "GET /half HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if text, err := io.ReadAll(resp.Body); err == nil {
+		t.Errorf("the response %q looks whole", text)
+	}
+}
+
+func TestAPrincipalMayUseTheAgentsOfItsGlobs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		globs  []string
+		agents map[string]bool
+	}{
+		{nil, map[string]bool{"a": true, "": true}},
+		{[]string{}, map[string]bool{"a": false}},
+		{[]string{"a", "team-*", "["}, map[string]bool{"a": true, "b": false, "team-x": true, "[": false}},
+	} {
+		p := &server.Principal{Agents: tt.globs}
+		for agent, want := range tt.agents {
+			if p.MayUse(agent) != want {
+				t.Errorf("with %q %q may be used: %v", tt.globs, agent, !want)
+			}
+		}
+	}
+}

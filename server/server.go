@@ -1,0 +1,223 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+)
+
+var (
+	// ErrUnauthenticated says that a server without credentials was to listen
+	// where other machines reach it.
+	ErrUnauthenticated = errors.New("without keys the server listens on loopback only")
+	// ErrDraining is the cause with which the contexts of streams end when the
+	// server does.
+	ErrDraining = errors.New("the server is shutting down")
+	// ErrCutShort says that requests did not end in time, and were ended.
+	ErrCutShort = errors.New("requests were cut short")
+)
+
+// Server answers HTTP requests. Its life is New, Listen, Mount for each surface,
+// Serve until its context ends, Shutdown.
+type Server struct {
+	Settings
+
+	http     *http.Server
+	router   *router
+	listener net.Listener
+	// beside are the surfaces that listen elsewhere, too.
+	beside   []Listener
+	draining atomic.Bool
+	// open tells that nobody needs a credential.
+	open bool
+	// streams ends when streams are to end, and requests when all are cut short.
+	streams, requests    context.Context
+	endStreams, cutShort context.CancelCauseFunc
+}
+
+// New returns a server that answers probes and nothing else yet. The error says
+// that an origin is none, or that the meter provider refused an instrument.
+func New(settings Settings) (*Server, error) {
+	settings.complete()
+	s := &Server{Settings: settings}
+	s.streams, s.endStreams = context.WithCancelCause(context.Background())
+	s.requests, s.cutShort = context.WithCancelCause(context.Background())
+	if s.Authenticator == nil {
+		e, err := newEverybody(&s.Settings)
+		if err != nil {
+			return nil, err
+		}
+		s.Authenticator, s.open = e, true
+	}
+	m, err := newMetrics(s.MeterProvider)
+	if err != nil {
+		return nil, fmt.Errorf("make the instruments of the server: %w", err)
+	}
+	s.router = newRouter(s, m)
+	// What goes wrong with a connection is the client's doing, mostly.
+	complaints, err := zap.NewStdLogAt(s.Logger, zap.DebugLevel)
+	if err != nil {
+		return nil, fmt.Errorf("make the log of the server: %w", err)
+	}
+	s.http = &http.Server{
+		Handler:           s.router,
+		ReadHeaderTimeout: s.Limits.ReadHeaderTimeout,
+		IdleTimeout:       s.Limits.IdleTimeout,
+		MaxHeaderBytes:    s.Limits.MaxHeaderBytes,
+		TLSConfig:         s.TLS,
+		BaseContext:       func(net.Listener) context.Context { return s.requests },
+		ErrorLog:          complaints,
+	}
+	return s, s.Mount(context.Background(), &probes{server: s})
+}
+
+// Mount adds the routes of a surface, before Serve, and opens the address that it
+// listens at by itself, if it does. The error says that a pattern is none or
+// matches what another one does, or that the address cannot be had.
+func (s *Server) Mount(ctx context.Context, surface Surface) error {
+	for _, route := range surface.Routes() {
+		if err := s.router.add(surface, route); err != nil {
+			return err
+		}
+	}
+	beside, ok := surface.(Listener)
+	if !ok {
+		return nil
+	}
+	if err := beside.Listen(ctx); err != nil {
+		return err
+	}
+	s.beside = append(s.beside, beside)
+	return nil
+}
+
+// Listen opens the address, so that nothing else can take it and URL is known.
+// Requests are answered from Serve on.
+func (s *Server) Listen(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if s.open && !s.AllowUnauthenticated && !loopback(l.Addr()) {
+		return errors.Join(fmt.Errorf("listen on %s: %w", l.Addr(), ErrUnauthenticated), l.Close())
+	}
+	s.listener = l
+	return nil
+}
+
+// loopback reports whether only this machine reaches an address.
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// URL is where the server is found: PublicURL, or else the address that it
+// listens at.
+func (s *Server) URL() string {
+	if s.PublicURL != "" || s.listener == nil {
+		return s.PublicURL
+	}
+	return s.LocalURL()
+}
+
+// LocalURL is the address that the server listens at; empty before Listen.
+func (s *Server) LocalURL() string {
+	switch {
+	case s.listener == nil:
+		return ""
+	case s.TLS != nil:
+		return "https://" + s.listener.Addr().String()
+	default:
+		return "http://" + s.listener.Addr().String()
+	}
+}
+
+// Serve answers requests until ctx ends, and then takes no more; those that are
+// under way go on. It returns nil then, and otherwise says why it cannot go on.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1+len(s.beside))
+	go func() { ended <- s.accept() }()
+	for _, beside := range s.beside {
+		go func() { ended <- beside.Serve(ctx) }()
+	}
+	var errs []error
+	left := cap(ended)
+	select {
+	case <-ctx.Done():
+	case err := <-ended:
+		errs = append(errs, err)
+		left--
+	}
+	cancel()
+	s.draining.Store(true)
+	s.http.SetKeepAlivesEnabled(false)
+	_ = s.listener.Close()
+	for range left {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept() error {
+	var err error
+	if s.TLS != nil {
+		err = s.http.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	if s.draining.Load() || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("accept connections: %w", err)
+}
+
+// Shutdown tells streams to end and waits for all requests. When ctx ends first,
+// those that are left are ended, and the error is ErrCutShort. It is called once
+// Serve has returned, or in its place.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.draining.Store(true)
+	s.endStreams(ErrDraining)
+	if s.listener != nil {
+		_ = s.listener.Close() // closed already when there was a Serve
+	}
+	errs := make([]error, len(s.beside), len(s.beside)+2)
+	var all sync.WaitGroup
+	for i, beside := range s.beside {
+		all.Go(func() { errs[i] = beside.Shutdown(ctx) })
+	}
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.cutShort(ErrCutShort)
+		errs = append(errs, ErrCutShort, s.http.Close())
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// Routes returns all routes that are mounted, in their order.
+func (s *Server) Routes() []Route {
+	routes := make([]Route, len(s.router.routes))
+	for i, m := range s.router.routes {
+		routes[i] = m.Route
+	}
+	return routes
+}
+
+// stream returns ctx for a stream, which ends when the server does. end frees
+// what it holds.
+func (s *Server) stream(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(s.streams, func() { cancel(ErrDraining) })
+	return ctx, func() {
+		unlink()
+		cancel(nil)
+	}
+}

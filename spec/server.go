@@ -1,0 +1,238 @@
+package spec
+
+import (
+	"cmp"
+	"encoding/base64"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+const (
+	// DefaultListen is where a server listens.
+	DefaultListen = "127.0.0.1:8080"
+	// ListenNone in place of an address answers no HTTP.
+	ListenNone = "none"
+)
+
+// encryptionKeyBytes is the length of an encryption key.
+const encryptionKeyBytes = 32
+
+// Server says how a process answers HTTP requests. Absent fields have the
+// defaults named in their descriptions.
+type Server struct {
+	Listen               string       `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"Where the server listens, as host:port; an empty host is every address of the machine, port 0 one that is free. none answers no HTTP."`
+	PublicURL            string       `json:"public_url,omitempty" doc:"Where clients find the server: an http or https URL, with the path that a proxy in front of it adds, if any. The address that it listens at when absent."`
+	TLS                  *ServerTLS   `json:"tls,omitempty" doc:"The certificate of the server; without one it speaks HTTP without TLS, for a proxy in front of it."`
+	Keys                 []ServerKey  `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
+	AllowUnauthenticated bool         `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits to listen beyond loopback without keys. Whoever reaches the server can then use every agent and read everything."`
+	CORSOrigins          []string     `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
+	Limits               ServerLimits `json:"limits,omitzero" doc:"What one request may cost."`
+	Rate                 ServerRate   `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
+	EncryptionKey        string       `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications."`
+	A2A                  ServerA2A    `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
+}
+
+// ServerTLS is the certificate of a server.
+type ServerTLS struct {
+	CertFile string `json:"cert_file" required:"true" path:"true" doc:"The certificate and those between it and its authority, as PEM."`
+	KeyFile  string `json:"key_file" required:"true" path:"true" doc:"Its private key, as PEM."`
+}
+
+// The defaults of ServerLimits: sizes in bytes.
+const (
+	DefaultMaxBodyBytes      = 16 << 20
+	DefaultMaxHeaderBytes    = 64 << 10
+	DefaultReadHeaderTimeout = 10 * time.Second
+	DefaultReadTimeout       = time.Minute
+	DefaultWriteTimeout      = 30 * time.Second
+	DefaultIdleTimeout       = 2 * time.Minute
+)
+
+// ServerLimits bound what one request may cost.
+type ServerLimits struct {
+	MaxBodyBytes      *int      `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"How many bytes the body of a request may have."`
+	MaxHeaderBytes    *int      `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
+	ReadHeaderTimeout *Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"How long a client may take to send its header."`
+	ReadTimeout       *Duration `json:"read_timeout,omitempty" default:"60s" doc:"How long a client may take to send its body."`
+	WriteTimeout      *Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to take in one piece of a response; the time of a whole response has no limit."`
+	IdleTimeout       *Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
+}
+
+// ServerRate bounds what one key may ask for.
+type ServerRate struct {
+	PerSecond   float64 `json:"per_second,omitempty" min:"0" default:"0" doc:"How many requests a second are answered in the long run; 0 is no limit."`
+	Burst       int     `json:"burst,omitempty" min:"0" doc:"How many may come at once; as many as in a second when absent, at least 1."`
+	Concurrency int     `json:"concurrency,omitempty" min:"0" default:"0" doc:"How many may be open at the same time, streams included; 0 is no limit."`
+}
+
+// Address returns where the server listens.
+func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
+
+// EncryptionBytes returns the encryption key; nil when there is none.
+func (s *Server) EncryptionBytes() []byte {
+	key, err := base64.StdEncoding.DecodeString(s.EncryptionKey)
+	if err != nil || len(key) != encryptionKeyBytes {
+		return nil
+	}
+	return key
+}
+
+// BodyLimit returns how many bytes the body of a request may have.
+func (l *ServerLimits) BodyLimit() int { return orDefault(l.MaxBodyBytes, DefaultMaxBodyBytes) }
+
+// HeaderLimit returns how many bytes the header of a request may have.
+func (l *ServerLimits) HeaderLimit() int { return orDefault(l.MaxHeaderBytes, DefaultMaxHeaderBytes) }
+
+// HeaderTime returns how long a client may take to send its header.
+func (l *ServerLimits) HeaderTime() time.Duration {
+	return orDefault(l.ReadHeaderTimeout, Duration(DefaultReadHeaderTimeout)).Std()
+}
+
+// BodyTime returns how long a client may take to send its body.
+func (l *ServerLimits) BodyTime() time.Duration {
+	return orDefault(l.ReadTimeout, Duration(DefaultReadTimeout)).Std()
+}
+
+// WriteTime returns how long a client may take to take in one piece of a
+// response.
+func (l *ServerLimits) WriteTime() time.Duration {
+	return orDefault(l.WriteTimeout, Duration(DefaultWriteTimeout)).Std()
+}
+
+// IdleTime returns how long a connection may lie idle between requests.
+func (l *ServerLimits) IdleTime() time.Duration {
+	return orDefault(l.IdleTimeout, Duration(DefaultIdleTimeout)).Std()
+}
+
+func orDefault[T any](v *T, byDefault T) T {
+	if v == nil {
+		return byDefault
+	}
+	return *v
+}
+
+// Validate checks the record by itself. Secrets are not repeated in messages.
+func (s *Server) Validate() diag.List {
+	var list diag.List
+	if s.Address() != ListenNone {
+		list = append(list, s.checkListen("listen", s.Address())...)
+	}
+	if s.A2A.GRPCListen != "" {
+		list = append(list, within("a2a", s.checkListen("grpc_listen", s.A2A.GRPCListen))...)
+	}
+	if s.PublicURL != "" {
+		list = append(list, checkPublicURL(s.PublicURL)...)
+	} else if s.Address() != ListenNone && !list.HasErrors() && !loopbackOnly(s.Address()) {
+		missing := diag.New(diag.MissingField, "public_url", "public_url is missing; the cards of the agents name the address that the server listens at, which others may not reach")
+		missing.Severity = diag.Warning
+		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
+	}
+	if s.AllowUnauthenticated && len(s.Keys) > 0 {
+		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated says that no key is needed, but there are keys"))
+	}
+	list = append(list, s.checkKeys()...)
+	list = append(list, s.checkOrigins()...)
+	if s.EncryptionKey != "" && s.EncryptionBytes() == nil {
+		list = append(list, diag.New(diag.InvalidValue, "encryption_key", "encryption_key is not the base64 of %d bytes", encryptionKeyBytes).
+			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
+	}
+	list = append(list, within("limits", s.Limits.Validate())...)
+	list = append(list, within("rate", s.Rate.Validate())...)
+	return append(list, within("a2a", s.A2A.Validate())...)
+}
+
+// checkListen checks an address, and who reaches it.
+func (s *Server) checkListen(path, address string) diag.List {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s is %q; it must be host:port", path, clip.Text(address)).
+			WithHint("such as %s, or :8080 for every address of the machine", DefaultListen)}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s has the port %q; it must be a number from 0 to 65535", path, clip.Text(port))}
+	}
+	if strings.ContainsAny(host, " /") {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s has the host %q; it must be a name or an IP address", path, clip.Text(host))}
+	}
+	if len(s.Keys) == 0 && !s.AllowUnauthenticated && !loopbackOnly(address) {
+		return diag.List{diag.New(diag.InvalidValue, path, "%s is reached from other machines, and there are no keys: everybody could use every agent", path).
+			WithHint("make a key with \"runtime keys new\", listen on 127.0.0.1, or write allow_unauthenticated: true")}
+	}
+	return nil
+}
+
+// loopbackOnly reports whether only the machine itself reaches an address.
+func loopbackOnly(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// checkPublicURL checks where clients find the server.
+func checkPublicURL(raw string) diag.List {
+	list := checkURL("public_url", raw)
+	for i := range list {
+		list[i].Code, list[i].Hint = diag.InvalidValue, "such as https://agents.example.com"
+	}
+	return list
+}
+
+// checkOrigins checks the sites whose pages may use the server.
+func (s *Server) checkOrigins() diag.List {
+	var list diag.List
+	for i, origin := range s.CORSOrigins {
+		path := diag.Index("cors_origins", i)
+		if origin == "*" {
+			if len(s.Keys) == 0 {
+				list = append(list, diag.New(diag.InvalidValue, path, "every site is allowed, and there are no keys: any page could use every agent"))
+			}
+			continue
+		}
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || origin != u.Scheme+"://"+u.Host {
+			list = append(list, diag.New(diag.InvalidValue, path, "%q is no origin of a page", clip.Text(origin)).
+				WithHint("a scheme, a host and a port, such as https://console.example.com"))
+		}
+	}
+	return list
+}
+
+// Validate checks the record by itself. Paths are relative to the limits.
+func (l *ServerLimits) Validate() diag.List {
+	list := positive("max_body_bytes", l.MaxBodyBytes)
+	list = append(list, positive("max_header_bytes", l.MaxHeaderBytes)...)
+	list = append(list, moreThanZero("read_header_timeout", l.ReadHeaderTimeout)...)
+	list = append(list, moreThanZero("read_timeout", l.ReadTimeout)...)
+	list = append(list, moreThanZero("write_timeout", l.WriteTimeout)...)
+	return append(list, moreThanZero("idle_timeout", l.IdleTimeout)...)
+}
+
+// Validate checks the record by itself. Paths are relative to the rate.
+func (r *ServerRate) Validate() diag.List {
+	var list diag.List
+	if r.PerSecond < 0 {
+		list = append(list, diag.New(diag.InvalidValue, "per_second", "per_second is %v; it must be 0 or more", r.PerSecond))
+	}
+	list = append(list, atLeastZero("burst", &r.Burst)...)
+	if r.Burst > 0 && r.PerSecond == 0 {
+		list = append(list, diag.New(diag.InvalidValue, "burst", "burst belongs to per_second, which is 0"))
+	}
+	return append(list, atLeastZero("concurrency", &r.Concurrency)...)
+}
+
+// moreThanZero checks a time span that must not be 0.
+func moreThanZero(path string, d *Duration) diag.List {
+	if d == nil || *d > 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be more than 0", path, d)}
+}

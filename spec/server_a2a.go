@@ -1,0 +1,51 @@
+package spec
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+)
+
+// DefaultMaxWait is how long a request that waits for the end of a task waits.
+const DefaultMaxWait = time.Minute
+
+// ServerA2A says how the agents of a server are peers of others.
+type ServerA2A struct {
+	Enabled        *bool         `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
+	V03            bool          `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
+	DefaultAgent   string        `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
+	GRPCListen     string        `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
+	MaxWait        *Duration     `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
+	SigningKeyFile string        `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
+	Push           ServerA2APush `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
+}
+
+// ServerA2APush says where notifications may go.
+type ServerA2APush struct {
+	Enabled      *bool    `json:"enabled,omitempty" default:"true" doc:"Whether callers may ask for notifications."`
+	AllowPrivate []string `json:"allow_private,omitempty" doc:"The hosts that notifications may go to although they are on a private network: names, addresses or prefixes such as 10.0.0.0/8. All others must be public, and https."`
+}
+
+// On reports whether the agents can be reached by the protocol.
+func (a *ServerA2A) On() bool { return orDefault(a.Enabled, true) }
+
+// WaitTime returns how long a request that waits for the end of a task waits.
+func (a *ServerA2A) WaitTime() time.Duration {
+	return orDefault(a.MaxWait, Duration(DefaultMaxWait)).Std()
+}
+
+// On reports whether callers may ask for notifications.
+func (p *ServerA2APush) On() bool { return orDefault(p.Enabled, true) }
+
+// Validate checks the record by itself. Paths are relative to it. Where it
+// listens is checked by the server, which knows whether there are keys.
+func (a *ServerA2A) Validate() diag.List {
+	list := moreThanZero("max_wait", a.MaxWait)
+	for i, host := range a.Push.AllowPrivate {
+		if _, err := netguard.New(host); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("push.allow_private", i), "%v", err))
+		}
+	}
+	return list
+}

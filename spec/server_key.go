@@ -1,0 +1,131 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// minKeyLength is the length from which on a key cannot be guessed, if it is
+// random.
+const minKeyLength = 16
+
+// ServerKey is an API key that a server accepts, and who shows it.
+type ServerKey struct {
+	ID      string `json:"id" required:"true" doc:"What the key is called in logs, and in the end who asks when subject is absent."`
+	Hash    string `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
+	Key     string `json:"key,omitempty" secret:"true" doc:"The key itself, in place of its hash, as in ${SERVER_KEY}: at least 16 characters, all random."`
+	Tenant  string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Subject string `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
+	Agents  Names  `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. The others look as if there were none."`
+	Scopes  Names  `json:"scopes,omitempty" doc:"What may be done, such as metrics:read; everything when absent."`
+	Expires *Date  `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
+}
+
+// hashGrammar is how a hash is written.
+var hashGrammar = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// Owner returns the tenant and the subject that what is made belongs to.
+func (k *ServerKey) Owner() (tenant, subject string) {
+	return cmp.Or(k.Tenant, DefaultTenant), cmp.Or(k.Subject, k.ID)
+}
+
+// Validate checks the record by itself. The key is not repeated in messages.
+func (k *ServerKey) Validate() diag.List {
+	var list diag.List
+	if k.ID != "" {
+		list = append(list, CheckID("id", "key", k.ID)...)
+	}
+	switch {
+	case k.Hash == "" && k.Key == "":
+		list = append(list, diag.New(diag.MissingField, "", "the key has neither hash nor key").WithHint("make one with \"runtime keys new\""))
+	case k.Hash != "" && k.Key != "":
+		list = append(list, diag.New(diag.InvalidValue, "key", "the key has both hash and key; only one of them can be given"))
+	case k.Hash != "" && !hashGrammar.MatchString(k.Hash):
+		list = append(list, diag.New(diag.InvalidValue, "hash", "hash is not sha256: and 64 hexadecimal digits").WithHint("make one with \"runtime keys new\""))
+	case k.Key != "" && len(k.Key) < minKeyLength:
+		list = append(list, diag.New(diag.InvalidValue, "key", "key has %d characters; it must have %d or more, all random", len(k.Key), minKeyLength).
+			WithHint("make one with \"runtime keys new\""))
+	case k.Key == redacted || strings.TrimSpace(k.Key) != k.Key:
+		list = append(list, diag.New(diag.InvalidValue, "key", "key begins or ends with white space"))
+	}
+	for i, glob := range k.Agents {
+		if _, err := pattern.Compile(glob); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "%q is no pattern: %v", clip.Text(glob), err))
+		}
+	}
+	for i, scope := range k.Scopes {
+		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "%q is no scope", clip.Text(scope)).WithHint("such as metrics:read"))
+		}
+	}
+	return list
+}
+
+// checkKeys checks the keys, each by itself and all together.
+func (s *Server) checkKeys() diag.List {
+	var list diag.List
+	for i := range s.Keys {
+		k := &s.Keys[i]
+		path := diag.Index("keys", i)
+		list = append(list, within(path, k.Validate())...)
+		same := func(of func(*ServerKey) string) bool {
+			return of(k) != "" && slices.ContainsFunc(s.Keys[:i], func(other ServerKey) bool { return of(&other) == of(k) })
+		}
+		switch {
+		case same(func(k *ServerKey) string { return k.ID }):
+			list = append(list, diag.New(diag.DuplicateID, diag.Key(path, "id"), "there is a key %q already", clip.Text(k.ID)))
+		case same(func(k *ServerKey) string { return k.Hash }):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key(path, "hash"), "another key has the same hash; only the first would count"))
+		case same(func(k *ServerKey) string { return k.Key }):
+			list = append(list, diag.New(diag.InvalidValue, diag.Key(path, "key"), "another key is the same; only the first would count"))
+		}
+	}
+	return list
+}
+
+// Date is the end of something: of a day, written as in 2026-12-31, or a moment,
+// written as in 2026-12-31T18:00:00Z.
+type Date struct {
+	// day tells how it was written.
+	day bool
+	// at is the moment; of a day its beginning.
+	at time.Time
+}
+
+// End returns the first moment that is no longer meant.
+func (d Date) End() time.Time {
+	if d.day {
+		return d.at.AddDate(0, 0, 1)
+	}
+	return d.at
+}
+
+// MarshalText returns the date as it was written.
+func (d Date) MarshalText() ([]byte, error) {
+	if d.day {
+		return []byte(d.at.Format(time.DateOnly)), nil
+	}
+	return []byte(d.at.Format(time.RFC3339)), nil
+}
+
+// UnmarshalText reads a day or a moment.
+func (d *Date) UnmarshalText(text []byte) error {
+	if day, err := time.Parse(time.DateOnly, string(text)); err == nil {
+		*d = Date{day: true, at: day}
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return fmt.Errorf("%q is neither a day such as 2026-12-31 nor a moment such as 2026-12-31T18:00:00Z", clip.Text(string(text)))
+	}
+	*d = Date{at: at}
+	return nil
+}

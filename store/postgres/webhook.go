@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
+	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
+	"github.com/jackc/pgx/v5"
+)
+
+// SaveWebhook stores a webhook of a turn.
+func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+	err = s.transact(ctx, func(tx pgx.Tx) error {
+		saved, err = saveWebhook(ctx, s.queries.WithTx(tx), n)
+		return err
+	})
+	if err != nil {
+		return nil, wrap("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
+	}
+	return saved, nil
+}
+
+// saveWebhook locks the turn, so that the limit and the first cursor hold.
+func saveWebhook(ctx context.Context, q *db.Queries, n *store.NewWebhook) (*store.Webhook, error) {
+	h := &n.Webhook
+	turn, err := q.LockTurn(ctx, h.TurnID)
+	if code(err) == codeBadText {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		err = visible(n.Scope, turn.Tenant, turn.Subject)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n.Limit > 0 {
+		count, err := q.CountWebhooks(ctx, db.CountWebhooksParams{TurnID: h.TurnID, ID: h.ID})
+		if err != nil {
+			return nil, err
+		}
+		if count >= int64(n.Limit) {
+			return nil, &store.LimitError{TurnID: h.TurnID, Limit: n.Limit}
+		}
+	}
+	row, err := q.SaveWebhook(ctx, db.SaveWebhookParams{
+		TurnID: h.TurnID, ID: h.ID, SessionID: turn.SessionID, Tenant: turn.Tenant, Subject: turn.Subject,
+		Surface: h.Surface, Data: h.Data, Cursor: firstCursor(&turn, n.FromStart), At: instant.Time(h.CreatedAt),
+	})
+	return webhookOf(&row), err
+}
+
+// firstCursor returns behind which event a new webhook begins to tell.
+func firstCursor(t *db.Turn, fromStart bool) int64 {
+	switch {
+	case fromStart:
+		return 0
+	case store.Status(t.Status).Live():
+		return t.Seq
+	default:
+		return max(0, t.Seq-1)
+	}
+}
+
+// Webhook returns a webhook.
+func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
+	row, err := s.queries.GetWebhook(ctx, db.GetWebhookParams{TurnID: turnID, ID: id})
+	if err == nil {
+		err = visible(scope, row.Tenant, row.Subject)
+	}
+	if err != nil {
+		return nil, wrapRead("read webhook", id+" of turn "+turnID, err)
+	}
+	return webhookOf(&row), nil
+}
+
+// Webhooks returns a page of webhooks, the newest first.
+func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.WebhookPage, err error) {
+	before, err := q.Page.Place()
+	if err != nil {
+		return page, err
+	}
+	f := filter{query: db.SelectWebhooks}
+	f.scope(q.Scope)
+	f.equals("turn_id", q.TurnID)
+	f.equals("surface", q.Surface)
+	if q.State == store.WebhookDead {
+		f.where("state = 'dead'") // as the index has it
+	} else {
+		f.equals("state", string(q.State))
+	}
+	f.where("n < " + f.arg(before))
+	size := q.Page.Size()
+	found, err := s.pool.Query(ctx, f.text("ORDER BY n DESC LIMIT "+f.arg(size+1)), f.args...)
+	if err != nil {
+		return page, wrap("list", "webhooks", err)
+	}
+	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[db.Webhook])
+	if err != nil {
+		return page, wrap("list", "webhooks", err)
+	}
+	if len(rows) > size {
+		rows = rows[:size]
+		last := &rows[size-1]
+		page.Next = store.Cursor{Time: time.Time(last.CreatedAt), ID: strconv.FormatInt(last.N, 10)}.String()
+	}
+	for i := range rows {
+		page.Webhooks = append(page.Webhooks, webhookOf(&rows[i]))
+	}
+	return page, nil
+}
+
+// DeleteWebhook deletes a webhook.
+func (s *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
+	n, err := s.queries.DeleteWebhook(ctx, db.DeleteWebhookParams{
+		TurnID: turnID, ID: id, Everything: scope.All, Tenant: scope.Owner.Tenant, Subject: scope.Owner.Subject,
+	})
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return wrapRead("delete webhook", id+" of turn "+turnID, err)
+}
+
+// ClaimWebhooks makes the worker the owner of webhooks. Several replicas may do
+// so at once: each takes what no other one does. Leases go by the clock of the
+// database.
+func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) ([]*store.Webhook, error) {
+	if c.Limit <= 0 {
+		return nil, nil
+	}
+	var rows []db.Webhook
+	var err error
+	if c.TurnID != "" {
+		rows, err = s.queries.ClaimWebhooksOf(ctx, db.ClaimWebhooksOfParams{
+			Worker: c.Worker, Lease: c.Lease, TurnID: c.TurnID, Now: instant.Time(c.Now), Surfaces: c.Surfaces, Most: int32(c.Limit),
+		})
+	} else {
+		rows, err = s.queries.ClaimWebhooks(ctx, db.ClaimWebhooksParams{
+			Worker: c.Worker, Lease: c.Lease, Now: instant.Time(c.Now), Surfaces: c.Surfaces, Most: int32(c.Limit),
+			NotTenants: append([]string{}, c.NotTenants...), // none is no list, not NULL
+		})
+	}
+	if err != nil {
+		return nil, wrap("claim webhooks for worker", c.Worker, err)
+	}
+	slices.SortFunc(rows, func(a, b db.Webhook) int {
+		return cmp.Or(time.Time(a.DueAt).Compare(time.Time(b.DueAt)), cmp.Compare(a.N, b.N))
+	})
+	claimed := make([]*store.Webhook, len(rows))
+	for i := range rows {
+		claimed[i] = webhookOf(&rows[i])
+	}
+	return claimed, nil
+}
+
+// HeartbeatWebhooks prolongs the leases of a worker's webhooks, by the clock of
+// the database.
+func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
+	if len(held) == 0 {
+		return nil, nil
+	}
+	p := db.HeartbeatWebhooksParams{Lease: lease, Worker: worker}
+	for _, h := range held {
+		p.TurnIds, p.Ids, p.Fences = append(p.TurnIds, h.TurnID), append(p.Ids, h.ID), append(p.Fences, h.Fence)
+	}
+	rows, err := s.queries.HeartbeatWebhooks(ctx, p)
+	if err != nil {
+		return nil, wrap("prolong the leases of webhooks of worker", worker, err)
+	}
+	kept := make(map[db.HeartbeatWebhooksRow]bool, len(rows))
+	for _, r := range rows {
+		kept[r] = true
+	}
+	for _, h := range held {
+		if !kept[db.HeartbeatWebhooksRow(h)] {
+			lost = append(lost, h)
+		}
+	}
+	return lost, nil
+}
+
+// AdvanceWebhook changes a webhook by the worker that owns it.
+func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
+	n, err := s.queries.AdvanceWebhook(ctx, db.AdvanceWebhookParams{
+		State: string(a.State), Cursor: int64(a.Cursor), Attempts: a.Attempts, FailingSince: instant.Time(a.FailingSince),
+		LastError: a.LastError, DueAt: instant.Time(a.DueAt), At: instant.Time(a.Now), Release: a.Release,
+		TurnID: a.TurnID, ID: a.ID, Fence: a.Fence,
+	})
+	if err == nil && n == 0 {
+		err = &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
+	}
+	return wrap("advance webhook", a.ID+" of turn "+a.TurnID, err)
+}

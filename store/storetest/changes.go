@@ -1,0 +1,210 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+var changeTests = []test{
+	{name: "ATurnChangesWithItsState", run: aTurnChangesWithItsState},
+	{name: "TheLatestChangeComesFirst", run: theLatestChangeComesFirst},
+	{name: "WhatDidNotChangeSinceIsLeftOut", run: whatDidNotChangeSinceIsLeftOut},
+	{name: "PagesOfChangesMissNothing", run: pagesOfChangesMissNothing},
+	{name: "ACountGoesOverAllPages", run: aCountGoesOverAllPages},
+	{name: "TheLatestStateIsRead", run: theLatestStateIsRead},
+}
+
+// aTurnChangesWithItsState holds that what a turn does while it runs is no
+// change of its state.
+func aTurnChangesWithItsState(f *fixture) {
+	start := f.now
+	later := func() time.Time {
+		f.now = f.now.Add(time.Minute)
+		return f.now
+	}
+	changed := func(what string, want time.Time) {
+		f.Helper()
+		got := f.get("t")
+		equal(f, "when the turn changed by "+what, got.ChangedAt, want)
+	}
+	f.session("s")
+	f.turn("s", "t")
+	changed("being made", start)
+	claimedAt := later()
+	c := f.claim("t")
+	changed("a claim", claimedAt)
+	equal(f, "when the turn that is claimed changed", c.Turn.ChangedAt, claimedAt)
+
+	later()
+	add := f.commitOf(c)
+	add.Events, add.State, add.Messages = append(add.Events, f.eventOf(&c.Turn, 1, `{}`)), []byte("state"), messages("one")
+	f.commit(add)
+	changed("an append", claimedAt)
+	equal(f, "when the turn was written", f.get("t").UpdatedAt, f.now)
+	yes := true
+	_, err := f.UpdateTurn(f.Context(), store.Everything, "t", store.TurnPatch{Background: &yes, Now: later()})
+	ok(f, err)
+	changed("a patch", claimedAt)
+	_, err = f.Heartbeat(f.Context(), worker, time.Hour, []store.Held{{TurnID: "t", Fence: c.Turn.Fence}})
+	ok(f, err)
+	changed("a heartbeat", claimedAt)
+
+	yieldedAt := later()
+	yield := f.commitOf(c)
+	yield.Yield = true
+	f.commit(yield)
+	changed("being handed back", yieldedAt)
+	later()
+	c = f.claim("t")
+	suspendedAt := later()
+	f.suspend(c, "q")
+	changed("beginning to wait", suspendedAt)
+	answeredAt := later()
+	f.answer("t", "q", "yes")
+	changed("an answer", answeredAt)
+	later()
+	c = f.claim("t")
+	finishedAt := later()
+	last := f.finishOf(c)
+	last.Events = append(last.Events, f.eventOf(&c.Turn, 2, `{}`))
+	f.commit(last)
+	changed("its end", finishedAt)
+	later()
+	f.end("t")
+	changed("an end that comes late", finishedAt)
+}
+
+func theLatestChangeComesFirst(f *fixture) {
+	f.session("s1", "s2", "s3")
+	f.sessionFor(bob, "s4")
+	f.turn("s1", "t1")
+	f.turn("s2", "t2")
+	f.turn("s3", "t3")
+	foreign := f.turnOf("s4", "t4")
+	foreign.Turn.Owner = bob
+	f.create(foreign)
+	for _, id := range []string{"t2", "t3", "t1"} {
+		f.now = f.now.Add(time.Second)
+		f.claim(id)
+	}
+	f.now = f.now.Add(time.Second)
+	f.end("t3")
+	for _, c := range []struct {
+		name string
+		q    store.TurnQuery
+		want []string
+	}{
+		{"an owner", store.TurnQuery{Scope: store.Of(ann)}, []string{"t3", "t1", "t2"}},
+		{"everybody", store.TurnQuery{Scope: store.Everything}, []string{"t3", "t1", "t2", "t4"}},
+		{"a session", store.TurnQuery{Scope: store.Of(ann), SessionID: "s2"}, []string{"t2"}},
+		{"a state", store.TurnQuery{Scope: store.Of(ann), Statuses: []store.Status{store.Running}}, []string{"t1", "t2"}},
+		{"a stranger", store.TurnQuery{Scope: store.Of(eve)}, nil},
+	} {
+		c.q.ByChange = true
+		ids, _ := f.turnIDs(c.q)
+		equal(f, "the turns of "+c.name, ids, c.want)
+	}
+	ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann)})
+	equal(f, "the turns in the order in which they were made", ids, []string{"t3", "t2", "t1"})
+}
+
+func whatDidNotChangeSinceIsLeftOut(f *fixture) {
+	f.session("s1", "s2")
+	f.turn("s1", "t1")
+	f.turn("s2", "t2")
+	at := f.now.Add(time.Second)
+	f.now = at
+	f.claim("t1")
+	for _, c := range []struct {
+		after time.Time
+		want  []string
+	}{
+		{time.Time{}, []string{"t1", "t2"}},
+		{at.Add(-time.Second), []string{"t1", "t2"}},
+		{at.Add(-time.Microsecond), []string{"t1"}},
+		{at, []string{"t1"}},
+		{at.Add(time.Microsecond), nil},
+	} {
+		ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, ChangedAfter: c.after})
+		equal(f, fmt.Sprint("what changed after ", c.after), ids, c.want)
+		ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ChangedAfter: c.after})
+		slices.Sort(ids)
+		equal(f, fmt.Sprint("what changed after ", c.after, ", in another order"), ids, c.want)
+	}
+}
+
+func pagesOfChangesMissNothing(f *fixture) {
+	const n = 20
+	var want []string
+	f.session("s")
+	for i, id := range numbered("t", n) {
+		turn := f.turnOf("s", id)
+		turn.Turn.CreatedAt = f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
+		f.create(turn)
+		want = append([]string{id}, want...)
+	}
+	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
+		what := fmt.Sprintf(" in pages of %d", limit)
+		all, pages := walk(func(p store.Page) ([]string, string) {
+			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, Page: p})
+		}, limit)
+		equal(f, "the turns"+what, all, want)
+		equal(f, "how many pages there are"+what, pages, (n+limit-1)/limit)
+	}
+}
+
+func aCountGoesOverAllPages(f *fixture) {
+	const n = 5
+	f.session("s", "other")
+	f.turn("s", numbered("t", n)...)
+	f.turn("other", "u")
+	count := func(q store.TurnQuery) int {
+		f.Helper()
+		page, err := f.Turns(f.Context(), q)
+		ok(f, err)
+		return page.Total
+	}
+	q := store.TurnQuery{Scope: store.Of(ann), SessionID: "s", Page: store.Page{Limit: 2}}
+	equal(f, "the count nobody asked for", count(q), 0)
+	q.Count = true
+	equal(f, "the count", count(q), n)
+	page, err := f.Turns(f.Context(), q)
+	ok(f, err)
+	q.Page.After = page.Next
+	equal(f, "the count on the second page", count(q), n)
+	f.claim("t-000")
+	q.Statuses = []store.Status{store.Pending}
+	equal(f, "the count of a state", count(q), n-1)
+	equal(f, "the count of everybody", count(store.TurnQuery{Scope: store.Everything, Count: true}), n+1)
+	equal(f, "the count of a stranger", count(store.TurnQuery{Scope: store.Of(eve), Count: true}), 0)
+}
+
+func theLatestStateIsRead(f *fixture) {
+	state := func(turn string) string {
+		f.Helper()
+		data, err := f.State(f.Context(), turn)
+		ok(f, err)
+		if data == nil {
+			return "none"
+		}
+		return string(data)
+	}
+	equal(f, "the state of an unknown turn", state("t"), "none")
+	c := f.running("s", "t")
+	equal(f, "the state of a turn that begins", state("t"), "none")
+	for _, text := range []string{"first", "second"} {
+		add := f.commitOf(c)
+		add.State = []byte(text)
+		f.commit(add)
+		equal(f, "the state", state("t"), text)
+	}
+	f.commit(f.commitOf(c)) // without a state
+	equal(f, "the state", state("t"), "second")
+	f.suspend(c, "q")
+	equal(f, "the state while it waits", state("t"), "second")
+	f.end("t")
+	equal(f, "the state of a turn that has ended", state("t"), "none")
+}

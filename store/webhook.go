@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// WebhookState says whether there is something left to tell.
+type WebhookState string
+
+// The states of a webhook. It stays in the last two until it is saved anew.
+const (
+	// WebhookActive is one whose turn goes on, or whose receiver does not know
+	// all of it yet.
+	WebhookActive WebhookState = "active"
+	// WebhookDone is one whose receiver was told of the end of the turn.
+	WebhookDone WebhookState = "done"
+	// WebhookDead is one whose receiver was given up.
+	WebhookDead WebhookState = "dead"
+)
+
+// Webhook is a request to tell somebody outside what happens to a turn. The
+// events of the turn are what there is to tell: the webhook only keeps how far
+// the receiver knows them.
+type Webhook struct {
+	// ID is unique within the turn.
+	ID     string
+	TurnID string
+	// SessionID and Owner are those of the turn.
+	SessionID string
+	Owner     Owner
+	// Surface names the protocol that the receiver speaks. Data is for that alone:
+	// where the receiver is, and what it is shown to let us in. The store does not
+	// look into it.
+	Surface string
+	Data    json.RawMessage
+	State   WebhookState
+	// Cursor is the seq of the latest event that needs not be told any more.
+	Cursor uint64
+	// Attempts counts the failures since the receiver took something in last,
+	// FailingSince is when the first of them was and LastError what was wrong with
+	// the latest. They are zero when there was none.
+	Attempts     int
+	FailingSince time.Time
+	LastError    string
+	// DueAt is before when nobody is to try.
+	DueAt time.Time
+
+	// Worker tells the receiver, until LeaseUntil. Fence is raised by each claim,
+	// and when the webhook is saved anew.
+	Worker     string
+	Fence      int64
+	LeaseUntil time.Time
+
+	CreatedAt, UpdatedAt time.Time
+}
+
+// NewWebhook asks for a webhook. Of the webhook it takes ID, TurnID, Surface,
+// Data and CreatedAt.
+type NewWebhook struct {
+	Scope   Scope
+	Webhook Webhook
+	// FromStart tells of all events of the turn. Otherwise a live turn is told of
+	// from its next event on, and one that has ended of its end.
+	FromStart bool
+	// Limit is how many webhooks the turn may have; 0 is any number.
+	Limit int
+}
+
+// WebhookQuery asks for a page of webhooks.
+type WebhookQuery struct {
+	Scope Scope
+	// TurnID, Surface and State restrict the webhooks where they are set.
+	TurnID  string
+	Surface string
+	State   WebhookState
+	Page    Page
+}
+
+// WebhookPage is a page of webhooks.
+type WebhookPage struct {
+	Webhooks []*Webhook
+	// Next is where the next page begins; empty when there is none.
+	Next string
+}
+
+// ClaimWebhooks asks for webhooks to work on.
+type ClaimWebhooks struct {
+	Worker string
+	// Lease is how long they are the worker's without a heartbeat.
+	Lease time.Duration
+	// Surfaces are those that the worker can speak.
+	Surfaces []string
+	// TurnID restricts the claim to the webhooks of a turn, whether there is
+	// something to tell already or not; empty does not.
+	TurnID string
+	// NotTenants are those whose webhooks are left to others: the worker has
+	// enough of them.
+	NotTenants []string
+	// Limit is how many it can take.
+	Limit int
+	Now   time.Time
+}
+
+// HeldWebhook is a webhook that a worker believes to own.
+type HeldWebhook struct {
+	TurnID, ID string
+	Fence      int64
+}
+
+// AdvanceWebhook is a change of a webhook by the worker that owns it.
+type AdvanceWebhook struct {
+	HeldWebhook
+	// State, Cursor, Attempts, FailingSince, LastError and DueAt replace those of
+	// the webhook.
+	State        WebhookState
+	Cursor       uint64
+	Attempts     int
+	FailingSince time.Time
+	LastError    string
+	DueAt        time.Time
+	// Release ends the lease.
+	Release bool
+	Now     time.Time
+}
+
+// Webhooks is the part of a Store that keeps webhooks.
+//
+// A webhook is deleted with its session, and with the events of its turn when
+// these are too old. One that is active keeps Prune from both.
+type Webhooks interface {
+	// SaveWebhook stores a webhook of a turn, and begins to tell its receiver. It
+	// replaces the one with the same id: whoever works on that loses it, and the
+	// new one goes on behind what was told. The errors are ErrNotFound for a turn
+	// that the scope does not see, and a *LimitError.
+	SaveWebhook(ctx context.Context, n *NewWebhook) (*Webhook, error)
+	// Webhook returns a webhook. The error is ErrNotFound for one that the scope
+	// does not see.
+	Webhook(ctx context.Context, scope Scope, turnID, id string) (*Webhook, error)
+	// Webhooks returns a page of webhooks, the newest first.
+	Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, error)
+	// DeleteWebhook deletes a webhook. The error is ErrNotFound for one that the
+	// scope does not see.
+	DeleteWebhook(ctx context.Context, scope Scope, turnID, id string) error
+
+	// ClaimWebhooks makes the worker the owner of active webhooks that are due, of
+	// which there is something to tell, and which nobody owns: those that are due
+	// for the longest come first.
+	ClaimWebhooks(ctx context.Context, c *ClaimWebhooks) ([]*Webhook, error)
+	// HeartbeatWebhooks prolongs the leases of a worker's webhooks, and returns
+	// those that the worker does not own any more.
+	HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []HeldWebhook) (lost []HeldWebhook, err error)
+	// AdvanceWebhook changes a webhook. The error is a *FencedError when it does
+	// not belong to the worker any more; nothing else tells that it is gone.
+	AdvanceWebhook(ctx context.Context, a *AdvanceWebhook) error
+}
