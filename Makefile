@@ -18,6 +18,7 @@ build: ## build the runtime command
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
+	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 
 test: postgres vet lint race gate ## everything that CI checks
 

@@ -28,13 +28,13 @@ import (
 type AgentRuntimeBuilder struct {
 	set *registry.Set
 	// errs is what the With methods found, discovery what the latest Discover
-	// did, refresh what the latest RefreshTools did.
-	errs, discovery, refresh []error
-	sources                  int
-	logger                   *zap.Logger
-	observer                 *telemetry.Telemetry
-	newID                    func() string
-	depth                    int
+	// did, probes and refresh what the latest ProbePeers and RefreshTools did.
+	errs, discovery, probes, refresh []error
+	sources                          int
+	logger                           *zap.Logger
+	observer                         *telemetry.Telemetry
+	newID                            func() string
+	depth                            int
 }
 
 // New returns an empty builder.
@@ -226,7 +226,7 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 
 // err returns what was found before anything was resolved.
 func (b *AgentRuntimeBuilder) err() error {
-	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.refresh...))
+	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.probes...), errors.Join(b.refresh...))
 }
 
 // build publishes the first revision; a nil check publishes it unchecked.

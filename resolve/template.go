@@ -49,6 +49,11 @@ type template struct {
 	// nobody knows which tools it would have brought.
 	broken bool
 
+	// brought are tools that a turn brought along, and passing tells that the
+	// template is for that turn alone.
+	brought []EphemeralTool
+	passing bool
+
 	// Of the third stage. The agent sees some tools, and its model is offered
 	// some of those; choices are recorded for Explain only.
 	seen, offered *toolbox
@@ -62,8 +67,14 @@ type template struct {
 // earlier error is left out.
 func (x *index) resolve(id string, trace *Trace) *template {
 	declared, _ := x.set.Agent(id)
+	return x.compose(declared, agentPath(x.set, declared), nil, trace)
+}
+
+// compose runs the stages for an agent that stands at base, with the tools that a
+// turn brings along.
+func (x *index) compose(declared *spec.Agent, base string, brought []EphemeralTool, trace *Trace) *template {
 	agent, origin := x.set.Defaults.Apply(declared)
-	t := &template{index: x, trace: trace, agent: agent, origin: origin, base: agentPath(x.set, declared)}
+	t := &template{index: x, trace: trace, agent: agent, origin: origin, base: base, brought: brought, passing: base == ""}
 	t.validate()
 	t.lookup()
 	if agent.Local() {

@@ -57,6 +57,7 @@ func (t *template) merge() *merger {
 	if t.trace.on() {
 		t.trace.note("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
 	}
+	m.addBrought()
 	for i, id := range t.agent.Delegates {
 		if !slices.Contains(t.agent.Delegates[:i], id) {
 			m.addDelegate(i, id)
@@ -234,9 +235,10 @@ func (m *merger) filter(catalog *tools.Catalog) {
 }
 
 // toolbox returns the toolbox of some tools. The tools of plugins are the
-// agent's own, so there is nobody to share them with.
+// agent's own, and those of a turn the turn's, so there is nobody to share them
+// with.
 func (m *merger) toolbox(entries []*tools.Entry) *toolbox {
-	if m.env != nil && len(m.env.Tools()) > 0 {
+	if m.passing || m.env != nil && len(m.env.Tools()) > 0 {
 		return newToolbox(entries)
 	}
 	return m.index.toolboxes.of(entries)

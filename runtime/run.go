@@ -52,6 +52,9 @@ type Request struct {
 	// limits and the form of its answer.
 	Params    model.Params
 	Overrides resolve.Overrides
+	// Ephemeral is the agent, for a turn that brings it along. It has the id
+	// AgentID.
+	Ephemeral *resolve.Ephemeral
 
 	// State goes on with a turn that was stopped or suspended, with the input,
 	// history and turn id that it began with. The agent is that of the state.
@@ -207,11 +210,17 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 // resolve resolves the agent, and measures how long that takes.
 func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
 	opts := resolve.Options{Overrides: req.Overrides}
-	if r.observer == nil {
+	find := func() (*resolve.Plan, error) {
+		if req.Ephemeral != nil && agentID == req.Ephemeral.Agent.ID {
+			return resolve.ResolveEphemeral(ctx, rev, req.Ephemeral, opts)
+		}
 		return resolve.Resolve(ctx, rev, agentID, opts)
 	}
+	if r.observer == nil {
+		return find()
+	}
 	begun := time.Now()
-	plan, err := resolve.Resolve(ctx, rev, agentID, opts)
+	plan, err := find()
 	failure := ""
 	if err != nil {
 		failure = "unresolved"

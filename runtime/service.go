@@ -53,6 +53,8 @@ type ServiceSettings struct {
 	// OnTimeout says what then becomes of it.
 	InteractionTimeout time.Duration
 	OnTimeout          TimeoutPolicy
+	// TurnTools makes the tools that turns bring along; nil refuses such turns.
+	TurnTools TurnTools
 	// Retention says what is deleted, once an hour.
 	Retention store.Retention
 	// Schedules make turns when they are due.

@@ -52,6 +52,9 @@ type CreateTurn struct {
 	// Depth is how many turns, in other runtimes, led to this one. The error is a
 	// *DelegationError where that is more than delegates may be nested.
 	Depth int
+	// Ephemeral is an agent that the turn brings along, in place of a declared one;
+	// AgentID is then not used.
+	Ephemeral *Ephemeral
 	// Metadata is a JSON object that the caller keeps with the turn.
 	Metadata json.RawMessage
 	// SnapshotID makes the turn go on from an earlier snapshot of the session,
@@ -104,6 +107,7 @@ type turnRequest struct {
 	Input     int               `json:"input"`
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
+	Ephemeral *Ephemeral        `json:"ephemeral,omitempty"`
 	Depth     int               `json:"depth,omitempty"`
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header `json:"trace,omitempty"`
@@ -152,6 +156,12 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if agent == "" {
 		agent = session.AgentID
 	}
+	if req.Ephemeral != nil {
+		if err := s.checkEphemeral(req.Ephemeral); err != nil {
+			return nil, err
+		}
+		agent = req.Ephemeral.Agent.ID
+	}
 	if agent == "" {
 		return nil, &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 	}
@@ -162,6 +172,9 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 			return nil, err
 		}
 		asked.Overrides = overrides
+		if req.Ephemeral != nil {
+			asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent}
+		}
 		if err := s.Runtime.startable(ctx, asked); err != nil {
 			return nil, err
 		}
@@ -181,7 +194,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	trace := make(http.Header)
 	telemetry.Inject(ctx, trace)
-	request, err := json.Marshal(turnRequest{Input: len(input), Params: req.Params, Overrides: overrides, Depth: req.Depth, Trace: trace})
+	request, err := json.Marshal(turnRequest{Input: len(input), Params: req.Params, Overrides: overrides, Ephemeral: req.Ephemeral, Depth: req.Depth, Trace: trace})
 	if err != nil {
 		return nil, &InvalidError{"overrides", err.Error()}
 	}
@@ -203,7 +216,9 @@ func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error)
 	if req.Limits == nil && req.Deadline.IsZero() {
 		return budgets, nil
 	}
-	if agent, ok := s.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
+	if budgets == nil && req.Ephemeral != nil {
+		budgets = req.Ephemeral.Agent.Budgets
+	} else if agent, ok := s.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
 		budgets = agent.Budgets
 	}
 	budgets = budgets.Within(req.Limits)

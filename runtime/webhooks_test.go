@@ -93,16 +93,22 @@ func (r *receivers) all() []notification {
 	return slices.Clone(r.got)
 }
 
+// shared is a store that other processes use, too: what they run is not taken
+// from them by who comes new.
+type shared struct{ *memory.Store }
+
+func (shared) Recover(context.Context, time.Time) (int, error) { return 0, nil }
+
 // town is a store with turns that a test moves by hand, and services that tell
 // of them. It is used within a bubble of synctest.
 type town struct {
 	*testing.T
-	store *memory.Store
+	store shared
 	turns map[string]*store.Claimed
 }
 
 func newTown(t *testing.T) *town {
-	return &town{T: t, store: memory.New(store.Settings{}), turns: make(map[string]*store.Claimed)}
+	return &town{T: t, store: shared{memory.New(store.Settings{})}, turns: make(map[string]*store.Claimed)}
 }
 
 // tell returns a service that tells with a sender.
@@ -369,44 +375,75 @@ func TestAReceiverIsGivenUp(t *testing.T) {
 func TestAReceiverThatHangsDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)
-		r := &receivers{answer: func(ctx context.Context, d *runtime.Delivery) error {
-			if d.Hook.ID != "h" {
-				return nil
-			}
-			select { // as a sender with a limit does
-			case <-time.After(10 * time.Second):
-				return errors.New("too slow")
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}}
+		r := &receivers{answer: hanging}
 		s := w.tell(r)
 		defer s.Close()
-		// One tenant has more receivers that hang than there is room for.
-		w.turn("bad", "stuck")
-		w.happen("stuck", finished)
-		for i := range 16 {
-			w.turn("bad", fmt.Sprint("stuck-", i))
-			w.happen(fmt.Sprint("stuck-", i), started)
-			for j := range 60 {
+		w.turn("acme", "t")
+		w.happen("t", started)
+		w.hook(s, "t", "hangs")
+		synctest.Wait()
+		w.hook(s, "t", "h")
+		synctest.Wait()
+		if got := r.seqs("t/h"); !slices.Equal(got, []uint64{1}) {
+			t.Errorf("what arrived beside the one that hangs is %v", got)
+		}
+		began := time.Now()
+		w.happen("t", step, finished) // nor the run
+		if time.Since(began) != 0 {
+			t.Errorf("the run was held up for %v", time.Since(began))
+		}
+		pass(2 * time.Second)
+		if got := r.seqs("t/h"); !slices.Equal(got, []uint64{1, 2, 3}) {
+			t.Errorf("what arrived beside the one that hangs is %v", got)
+		}
+	})
+}
+
+// hanging lets receivers whose name says so hang, until a sender has enough.
+func hanging(ctx context.Context, d *runtime.Delivery) error {
+	if !strings.HasPrefix(d.Hook.ID, "hangs") {
+		return nil
+	}
+	select {
+	case <-time.After(10 * time.Second):
+		return errors.New("too slow")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestATenantDoesNotTakeAllTheRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := newTown(t), &receivers{answer: hanging}
+		s := w.tell(r)
+		defer s.Close()
+		// One tenant has more receivers that hang than there is room for at all.
+		for i := range 20 {
+			turn := fmt.Sprint("stuck-", i)
+			w.turn("bad", turn)
+			w.happen(turn, started)
+			for j := range 50 {
 				_, err := w.store.SaveWebhook(t.Context(), &store.NewWebhook{Scope: store.Everything, FromStart: true, Webhook: store.Webhook{
-					TurnID: fmt.Sprint("stuck-", i), ID: fmt.Sprint("h", strings.Repeat("", j), j), Surface: "test", CreatedAt: time.Now(),
+					TurnID: turn, ID: fmt.Sprint("hangs-", j), Surface: "test", CreatedAt: time.Now(),
 				}})
 				w.must(err)
 			}
 		}
-		w.hook(s, "stuck", "h")
+		pass(time.Second)
 		w.turn("good", "t")
 		w.happen("t", started)
-		pass(time.Second)
-		w.hook(s, "t", "other")
-		w.hook(s, "stuck", "beside")
+		w.hook(s, "t", "h")
 		synctest.Wait()
-		if got := r.seqs("t/other"); !slices.Equal(got, []uint64{1}) {
+		if got := r.seqs("t/h"); !slices.Equal(got, []uint64{1}) {
 			t.Errorf("what arrived at another tenant at once is %v", got)
 		}
-		if got := r.seqs("stuck/beside"); !slices.Equal(got, []uint64{1}) {
-			t.Errorf("what arrived beside a receiver that hangs is %v", got)
+		pass(5 * time.Minute)
+		asked := make(map[string]bool)
+		for _, n := range r.all() {
+			asked[n.hook] = true
+		}
+		if len(asked) != 1001 {
+			t.Errorf("%d of 1001 receivers were asked", len(asked))
 		}
 	})
 }

@@ -26,6 +26,8 @@ type SourceKind string
 const (
 	// SourceGlobal is a tool of the registry.
 	SourceGlobal SourceKind = "global"
+	// SourceTurn is a tool that the turn brought along.
+	SourceTurn SourceKind = "turn"
 	// SourceDelegate is an agent that may be called.
 	SourceDelegate SourceKind = "delegate"
 	// SourceHandOff is an agent that the conversation may be handed to.
@@ -50,6 +52,8 @@ func (s Source) String() string {
 		return "global tool of " + s.Name
 	case s.Kind == SourceGlobal:
 		return "global tool"
+	case s.Kind == SourceTurn:
+		return "tool of the turn"
 	}
 	return string(s.Kind) + " " + s.Name
 }

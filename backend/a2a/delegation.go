@@ -121,7 +121,7 @@ func (d *delegation) restore(s *backend.State) error {
 // limited returns a context that ends when the turn's time is up.
 func (d *delegation) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d.course.Deadline.IsZero() {
-		d.course.Deadline = time.Now().Add(d.course.Left)
+		d.course.Deadline, d.course.Left = time.Now().Add(d.course.Left), 0
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	stop := func() bool { return true }
@@ -151,6 +151,15 @@ func (d *delegation) fail(code, detail string, err error) error {
 	return d.peer.fail(code, d.course.TaskID, detail, err)
 }
 
+// lasting returns the error of a turn that ends by the error of a call, or nil
+// when it goes on.
+func (d *delegation) lasting(cut error) error {
+	if cut == nil || d.settled() || judge(cut).trouble != final {
+		return nil
+	}
+	return d.failed(cut)
+}
+
 // failed returns the error of a turn that a call ended with.
 func (d *delegation) failed(err error) error {
 	if _, ok := errors.AsType[*PeerError](err); ok {
@@ -167,13 +176,13 @@ func (d *delegation) run(ctx context.Context) (event.Termination, error) {
 	if d.outcome == event.CallSuspended && len(d.resolutions) == 0 { // nobody has answered
 		return event.Termination{Type: event.Suspended}, nil
 	}
-	given, err := d.takeUp()
+	said, err := d.takeUp()
 	if err != nil {
 		return event.Termination{}, err
 	}
-	if given.refused {
+	if said.refused {
 		d.abandon(ctx)
-		return event.Termination{Type: event.Cancelled, Detail: given.reason}, nil
+		return event.Termination{Type: event.Cancelled, Detail: said.reason}, nil
 	}
 	leave, err := d.peer.enter(ctx)
 	if err != nil {
@@ -181,7 +190,7 @@ func (d *delegation) run(ctx context.Context) (event.Termination, error) {
 	}
 	defer leave()
 	defer func() { d.span.End(err) }()
-	if ctx, err = d.begin(ctx, given); err != nil {
+	if ctx, err = d.begin(ctx, said); err != nil {
 		return event.Termination{}, err
 	}
 	if !d.course.Accepted {
@@ -199,7 +208,7 @@ func (d *delegation) run(ctx context.Context) (event.Termination, error) {
 
 // begin prepares the message that is to be sent, and opens a step unless the
 // turn is in the middle of one.
-func (d *delegation) begin(ctx context.Context, given *answer) (context.Context, error) {
+func (d *delegation) begin(ctx context.Context, said *given) (context.Context, error) {
 	c := &d.course
 	switch {
 	case d.job.State == nil:
@@ -210,7 +219,7 @@ func (d *delegation) begin(ctx context.Context, given *answer) (context.Context,
 	case d.outcome == event.CallSuspended:
 		d.outcome, d.response = "", ""
 		d.nextStep()
-		if given.parts == nil { // the peer is told nothing, but looked at again
+		if said.parts == nil { // the peer is told nothing, but looked at again
 			c.Accepted, d.tickets, d.resolutions = true, nil, nil
 		}
 	case c.TaskID != "":
@@ -221,7 +230,7 @@ func (d *delegation) begin(ctx context.Context, given *answer) (context.Context,
 	if c.Accepted {
 		return ctx, d.checkpoint(ctx)
 	}
-	if d.parts = given.parts; d.parts == nil {
+	if d.parts = said.parts; d.parts == nil {
 		d.parts = userParts(d.job.Input)
 	}
 	if len(d.parts) == 0 {
@@ -303,8 +312,11 @@ func (d *delegation) deliver(ctx context.Context) error {
 			}
 		}
 		var err error
-		if cut, err = d.send(ctx); err != nil || d.course.Accepted {
+		if cut, err = d.send(ctx); err != nil {
 			return err
+		}
+		if d.course.Accepted {
+			return d.lasting(cut)
 		}
 		if d.trouble = cut; ctx.Err() != nil {
 			return d.ended(ctx)

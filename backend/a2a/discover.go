@@ -12,7 +12,7 @@ import (
 // bytes: models read it.
 const maxDescription = 4 << 10
 
-// discoveryTimeout is how long learning the agent of a source may take.
+// discoveryTimeout is how long asking a peer for its card may take.
 const discoveryTimeout = 30 * time.Second
 
 // Discover returns the agent of a source: each source has one card. Its id is
@@ -24,22 +24,36 @@ func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*s
 	if list := f.Validate(e); list.HasErrors() {
 		return nil, list.Err()
 	}
-	p, err := newPeer(e, f.logger)
+	var agent *spec.Agent
+	err := f.meet(ctx, e, func(p *peer, conn *connection) {
+		agent = &spec.Agent{ID: slug(conn.card.Name), Description: p.shown(conn.card.Description, maxDescription), Endpoint: e}
+	})
 	if err != nil {
 		return nil, err
+	}
+	return []*spec.Agent{agent}, nil
+}
+
+// Probe fetches and checks the card of an endpoint's peer.
+func (f *Factory) Probe(ctx context.Context, e *spec.Endpoint) error {
+	return f.meet(ctx, e, func(*peer, *connection) {})
+}
+
+// meet fetches the card of a peer that is not met again.
+func (f *Factory) meet(ctx context.Context, e *spec.Endpoint, use func(*peer, *connection)) error {
+	p, err := newPeer(e, f.logger)
+	if err != nil {
+		return err
 	}
 	defer func() { _ = p.close() }()
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
 	conn, err := p.connect(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return []*spec.Agent{{
-		ID:          slug(conn.card.Name),
-		Description: p.shown(conn.card.Description, maxDescription),
-		Endpoint:    e,
-	}}, nil
+	use(p, conn)
+	return nil
 }
 
 // slug returns the id that a name gives: its letters and digits in lower case,

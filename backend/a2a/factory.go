@@ -23,7 +23,11 @@ type Factory struct {
 	logger *zap.Logger
 }
 
-var _ backend.Discoverer = (*Factory)(nil)
+var (
+	_ backend.Discoverer = (*Factory)(nil)
+	_ backend.Prober     = (*Factory)(nil)
+	_ backend.Examiner   = (*Factory)(nil)
+)
 
 // NewFactory returns a factory.
 func NewFactory(s Settings) *Factory {

@@ -71,19 +71,19 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "there is an error instead of a stream", replies: map[string][]reply{
 			methodStream: {fault(-32602, "no such thing")}}, want: failed(CodeRefused), calls: map[string]int{methodStream: 1}},
 		{name: "a stream ends by an error", replies: map[string][]reply{
-			methodStream: {func(w http.ResponseWriter, _ *call) {
+			methodStream: {func(w http.ResponseWriter, _ *request) {
 				sendEvents(w, task(working, ""))
 				_, _ = fmt.Fprintf(w, "data: %s\n\n", envelope("error", map[string]any{"code": -32603, "message": "oops"}))
 			}}, methodSubscribe: {fault(-32004, "it has ended")}, methodGet: {done}}, want: ended, answer: "all of it"},
 		{name: "an event is no event", replies: map[string][]reply{
-			methodStream: {func(w http.ResponseWriter, _ *call) {
+			methodStream: {func(w http.ResponseWriter, _ *request) {
 				sendEvents(w, task(working, ""))
 				_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"result\":{\"surprise\":{}}}\n\n")
 			}}, methodSubscribe: {streamOf(task(completed, "all of it"))}}, want: ended, answer: "all of it"},
 		{name: "the credential is refused", replies: map[string][]reply{
 			methodStream: {answers(401, "WWW-Authenticate", `Bearer realm="`+token+`"`)}}, want: failed("unauthorized")},
 		{name: "the credential is refused later", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {answers(403)}}, want: failed("unauthorized"), canceled: true},
+			methodStream: {started}, methodSubscribe: {answers(403)}}, want: failed("unauthorized"), answer: "all ", canceled: true},
 		{name: "it is too much for a while", replies: map[string][]reply{
 			methodStream: {answers(429, "Retry-After", "0"), answers(503), whole}}, want: ended, answer: "all of it", calls: map[string]int{methodStream: 3}},
 		{name: "it is too much for longer than the turn may take", replies: map[string][]reply{
@@ -93,14 +93,14 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "the peer fails over the message", replies: map[string][]reply{
 			methodStream: {answers(500)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
 		{name: "an event has 11 MiB", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), huge, turned(completed, ""))}}, want: failed(CodeTooLarge), canceled: false},
+			methodStream: {streamOf(task(working, ""), huge, turned(completed, ""))}}, want: failed(CodeTooLarge), canceled: true},
 		{name: "a snapshot has 11 MiB", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(task(completed, huge.Artifact.Parts[0].Text()))}}, want: failed(CodeTooLarge), canceled: true},
+			methodStream: {started}, methodSubscribe: {streamOf(task(completed, huge.Artifact.Parts[0].Text()))}}, want: failed(CodeTooLarge), answer: "all ", canceled: true},
 		{name: "an event is one of another task", replies: map[string][]reply{
 			methodStream: {streamOf(task(working, ""), &a2a.TaskStatusUpdateEvent{TaskID: "another", ContextID: contextID, Status: a2a.TaskStatus{State: completed}})}},
 			want: failed(CodeProtocol), canceled: true},
 		{name: "the task that is looked at is another", replies: map[string][]reply{
-			methodStream: {started}, methodGet: {result(&a2a.Task{ID: "another", Status: a2a.TaskStatus{State: completed}})}}, want: failed(CodeProtocol), canceled: true},
+			methodStream: {started}, methodGet: {result(&a2a.Task{ID: "another", Status: a2a.TaskStatus{State: completed}})}}, want: failed(CodeProtocol), answer: "all ", canceled: true},
 		{name: "a task has no id", replies: map[string][]reply{
 			methodStream: {streamOf(&a2a.Task{Status: a2a.TaskStatus{State: working}})}}, want: failed(CodeProtocol)},
 		{name: "an id is too long", replies: map[string][]reply{
@@ -114,9 +114,9 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 			methodStream: {streamOf(task("TASK_STATE_DREAMING", ""), words("all of it"), turned("?", ""), turned(completed, ""))}}, want: ended, answer: "all of it"},
 		{name: "the task is lost", replies: map[string][]reply{
 			methodStream: {started}, methodSubscribe: {fault(-32001, "no such task")}, methodGet: {fault(-32001, "no such task")}}, want: failed(CodeTaskLost),
-			calls: map[string]int{methodGet: missing}},
+			answer: "all ", calls: map[string]int{methodGet: missing}, canceled: true},
 		{name: "a task that was completed is lost", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(turned(completed, ""))}, methodGet: {fault(-32001, "no such task")}}, want: failed(CodeTaskLost)},
+			methodStream: {started}, methodSubscribe: {streamOf(turned(completed, ""))}, methodGet: {fault(-32001, "no such task")}}, want: failed(CodeTaskLost), answer: "all "},
 		{name: "the task has failed", replies: map[string][]reply{
 			methodStream: {streamOf(task(working, ""), words("half"), turned(a2a.TaskStateFailed, "no luck with "+token))}}, want: failed(CodeRemoteFailed), answer: "half"},
 		{name: "the task is rejected", replies: map[string][]reply{

@@ -49,23 +49,22 @@ func (d *delegation) follow(ctx context.Context) error {
 			return d.ended(ctx)
 		}
 		cut, err := d.look(ctx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case d.settled():
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil && !d.settled() {
 			return d.ended(ctx)
 		}
 		if d.trouble = cut; cut != nil {
 			d.peer.refuse(cut)
-			switch judge(cut).trouble {
-			case final:
+			if err := d.lasting(cut); err != nil {
+				return err
+			}
+			if judge(cut).trouble != passing {
+				unknown++
+			}
+			if unknown == missing {
 				return d.failed(cut)
-			case lost, outdated:
-				if unknown++; unknown == missing {
-					return d.failed(cut)
-				}
-			case passing, unsupported:
 			}
 		}
 		if now := d.progress(); now != at {

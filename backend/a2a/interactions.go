@@ -96,8 +96,8 @@ func (d *delegation) answered(s *a2a.TaskStatus) bool {
 	return print != "" && print == d.course.Asked
 }
 
-// answer is what a person said to what a peer asks.
-type answer struct {
+// given is what a person said to what a peer asks.
+type given struct {
 	// refused tells that it is not given.
 	refused bool
 	reason  string
@@ -106,32 +106,32 @@ type answer struct {
 }
 
 // readAnswer reads the answer to a ticket.
-func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*answer, error) {
+func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*given, error) {
 	if r.Action == plugins.ActionCancel {
-		return &answer{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
+		return &given{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
 	}
 	var text string
 	if json.Unmarshal(r.Result, &text) == nil && ticket.Action == ActionInput {
-		return &answer{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
+		return &given{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
 	}
-	var given struct {
+	var fields struct {
 		Authenticated bool            `json:"authenticated"`
 		Text          string          `json:"text"`
 		Data          json.RawMessage `json:"data"`
 	}
-	if err := json.Unmarshal(r.Result, &given); err != nil {
+	if err := json.Unmarshal(r.Result, &fields); err != nil {
 		return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
 	}
-	if ticket.Action == ActionAuth && !given.Authenticated {
-		return &answer{refused: true, reason: "the agent of the peer was not authorised"}, nil
+	if ticket.Action == ActionAuth && !fields.Authenticated {
+		return &given{refused: true, reason: "the agent of the peer was not authorised"}, nil
 	}
-	a := new(answer)
-	if given.Text != "" {
-		a.parts = append(a.parts, a2a.NewTextPart(given.Text))
+	a := new(given)
+	if fields.Text != "" {
+		a.parts = append(a.parts, a2a.NewTextPart(fields.Text))
 	}
-	if len(given.Data) > 0 {
+	if len(fields.Data) > 0 {
 		var value any
-		if err := json.Unmarshal(given.Data, &value); err != nil {
+		if err := json.Unmarshal(fields.Data, &value); err != nil {
 			return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
 		}
 		a.parts = append(a.parts, a2a.NewDataPart(value))
@@ -140,8 +140,8 @@ func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*answer, error) 
 }
 
 // takeUp reads the answers that a turn goes on with, and shows that it does.
-func (d *delegation) takeUp() (*answer, error) {
-	all := new(answer)
+func (d *delegation) takeUp() (*given, error) {
+	all := new(given)
 	for i := range d.resolutions {
 		r := &d.resolutions[i]
 		at := slices.IndexFunc(d.tickets, func(t *plugins.Ticket) bool { return t.ID == r.Target })

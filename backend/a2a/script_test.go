@@ -30,8 +30,8 @@ const (
 	methodCancel    = "CancelTask"
 )
 
-// call is a call that a scripted peer got.
-type call struct {
+// request is a call that a scripted peer got.
+type request struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	header http.Header
@@ -39,7 +39,7 @@ type call struct {
 }
 
 // message returns the message that a call sent.
-func (c *call) message(t *testing.T) *a2a.Message {
+func (c *request) message(t *testing.T) *a2a.Message {
 	t.Helper()
 	var params a2a.SendMessageRequest
 	if err := json.Unmarshal(c.Params, &params); err != nil {
@@ -49,7 +49,7 @@ func (c *call) message(t *testing.T) *a2a.Message {
 }
 
 // reply answers a call.
-type reply func(w http.ResponseWriter, c *call)
+type reply func(w http.ResponseWriter, c *request)
 
 // script is a peer that answers the calls of each method as it is told, one after
 // another. The last answer is given again and again.
@@ -58,7 +58,7 @@ type script struct {
 
 	mu      sync.Mutex
 	replies map[string][]reply
-	calls   []*call
+	calls   []*request
 }
 
 func newScript(t *testing.T, replies map[string][]reply) *script {
@@ -69,7 +69,7 @@ func newScript(t *testing.T, replies map[string][]reply) *script {
 }
 
 func (s *script) serve(w http.ResponseWriter, r *http.Request) {
-	c := &call{header: r.Header, ctx: r.Context()}
+	c := &request{header: r.Header, ctx: r.Context()}
 	if err := json.NewDecoder(r.Body).Decode(c); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -90,10 +90,10 @@ func (s *script) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // got returns the calls of a method so far.
-func (s *script) got(method string) []*call {
+func (s *script) got(method string) []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []*call
+	var list []*request
 	for _, c := range s.calls {
 		if c.Method == method {
 			list = append(list, c)
@@ -104,7 +104,7 @@ func (s *script) got(method string) []*call {
 
 // result answers with one result.
 func result(v any) reply {
-	return func(w http.ResponseWriter, _ *call) {
+	return func(w http.ResponseWriter, _ *request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, envelope("result", v))
 	}
@@ -112,7 +112,7 @@ func result(v any) reply {
 
 // fault answers with an error of the protocol.
 func fault(code int, message string) reply {
-	return func(w http.ResponseWriter, _ *call) {
+	return func(w http.ResponseWriter, _ *request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, envelope("error", map[string]any{"code": code, "message": message}))
 	}
@@ -128,7 +128,7 @@ func envelope(field string, v any) string {
 
 // answers answers with a status of HTTP.
 func answers(code int, headers ...string) reply {
-	return func(w http.ResponseWriter, _ *call) {
+	return func(w http.ResponseWriter, _ *request) {
 		for i := 0; i+1 < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
 		}
@@ -138,12 +138,12 @@ func answers(code int, headers ...string) reply {
 
 // streamOf answers with a stream of events, and closes it.
 func streamOf(events ...a2a.Event) reply {
-	return func(w http.ResponseWriter, _ *call) { sendEvents(w, events...) }
+	return func(w http.ResponseWriter, _ *request) { sendEvents(w, events...) }
 }
 
 // cutStream answers with a stream of events, and breaks the connection.
 func cutStream(events ...a2a.Event) reply {
-	return func(w http.ResponseWriter, _ *call) {
+	return func(w http.ResponseWriter, _ *request) {
 		sendEvents(w, events...)
 		panic(http.ErrAbortHandler)
 	}
@@ -152,16 +152,16 @@ func cutStream(events ...a2a.Event) reply {
 // openStream answers with a stream of events that stays open until the client
 // goes away.
 func openStream(events ...a2a.Event) reply {
-	return func(w http.ResponseWriter, c *call) {
+	return func(w http.ResponseWriter, c *request) {
 		sendEvents(w, events...)
 		<-c.ctx.Done()
 	}
 }
 
-func hang(_ http.ResponseWriter, c *call) { <-c.ctx.Done() }
+func hang(_ http.ResponseWriter, c *request) { <-c.ctx.Done() }
 
 // broken breaks the connection without an answer.
-func broken(http.ResponseWriter, *call) { panic(http.ErrAbortHandler) }
+func broken(http.ResponseWriter, *request) { panic(http.ErrAbortHandler) }
 
 func sendEvents(w http.ResponseWriter, events ...a2a.Event) {
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -143,10 +143,7 @@ func (d *delegation) observe(s *a2a.TaskStatus, metadata map[string]any) error {
 		d.interrupted = !d.answered(s)
 	}
 	if s.State != before || fingerprint(s) != said {
-		text := d.messageText(s.Message)
-		if len(text) > maxShown {
-			text = cleanText(text, maxShown)
-		}
+		text := d.peer.shown(d.messageText(s.Message), maxShown)
 		if err := d.bounded(d.assembly.spend(overhead + len(text))); err != nil {
 			return err
 		}

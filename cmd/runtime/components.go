@@ -21,6 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/server"
+	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -65,12 +67,17 @@ func shipped() components {
 			{"permission", permission.New()},
 		},
 		backends: []func(*zap.Logger) backend.Factory{
-			func(logger *zap.Logger) backend.Factory { return a2abackend.NewFactory(a2abackend.Settings{Logger: logger}) },
+			func(logger *zap.Logger) backend.Factory {
+				return a2abackend.NewFactory(a2abackend.Settings{Logger: logger})
+			},
 		},
 		stores: []storeDriver{
 			{name: spec.StoreSQLite, migrate: sqlite.Migrate, open: openSQLite, look: readSQLite},
 			{name: spec.StorePostgres, shared: true, migrate: migratePostgres, open: openPostgres, look: readPostgres},
 			{name: spec.StoreMemory, migrate: migrateMemory, open: openMemory},
+		},
+		surfaces: []surface{
+			{name: a2aserver.PushSurface, sender: newA2ASender, new: newA2ASurface},
 		},
 	}
 }
@@ -158,4 +165,38 @@ func migrateMemory(context.Context, store.Settings) ([]string, error) { return n
 
 func openMemory(_ context.Context, s store.Settings) (*engine, error) {
 	return &engine{store: memory.New(s), dispatcher: localDispatcher}, nil
+}
+
+// newA2ASender makes what sends the notifications of A2A tasks.
+func newA2ASender(f *config.File) (webhookSender, error) {
+	c := &f.Server.A2A
+	if !c.On() || !c.Push.On() {
+		return nil, nil //nolint:nilnil // nobody is told
+	}
+	return a2aserver.NewPushSender(a2aserver.PushSettings{AllowPrivate: c.Push.AllowPrivate, Key: f.Server.EncryptionBytes()})
+}
+
+// scopeA2A is the scope that using agents by A2A needs.
+const scopeA2A = "a2a:invoke"
+
+// newA2ASurface lets the agents of a configuration be reached by A2A.
+func newA2ASurface(s surfaceSettings) (server.Surface, error) {
+	c := &s.file.Server.A2A
+	if !c.On() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	settings := a2aserver.Settings{
+		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03,
+		Scope: scopeA2A, Open: len(s.file.Server.Keys) == 0, NoPush: !c.Push.On(),
+		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
+		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, Authenticator: s.http.Authenticator, Logger: s.logger,
+	}
+	if c.SigningKeyFile != "" {
+		signer, err := a2aserver.LoadSigner(c.SigningKeyFile)
+		if err != nil {
+			return nil, err
+		}
+		settings.Signer = signer
+	}
+	return a2aserver.New(settings)
 }

@@ -15,9 +15,21 @@ import (
 
 // surface is a protocol that the HTTP server of this program speaks.
 type surface struct {
+	// name is also that of the protocol's webhooks.
 	name string
-	// new makes it; a nil surface is one that the configuration leaves out.
+	// sender makes what tells receivers of the protocol what happens to turns; a
+	// nil sender tells nobody.
+	sender func(*config.File) (webhookSender, error)
+	// new makes the surface; a nil surface is one that the configuration leaves
+	// out.
 	new func(surfaceSettings) (server.Surface, error)
+}
+
+// webhookSender tells receivers of one protocol what happens to turns.
+type webhookSender interface {
+	runtime.WebhookSender
+	// Close closes what it holds open, after the last use.
+	Close()
 }
 
 // surfaceSettings is what a protocol is spoken with.
@@ -26,6 +38,23 @@ type surfaceSettings struct {
 	http    *server.Server
 	service *runtime.Service
 	logger  *zap.Logger
+}
+
+// senders makes what tells receivers of each protocol what happens to turns, also
+// for a process that answers no requests itself.
+func (p *program) senders(l *loaded, w *work) (map[string]runtime.WebhookSender, error) {
+	made := map[string]runtime.WebhookSender{}
+	for _, one := range p.surfaces {
+		sender, err := one.sender(l.file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.name, err)
+		}
+		if sender != nil {
+			made[one.name] = sender
+			w.senders = append(w.senders, sender)
+		}
+	}
+	return made, nil
 }
 
 // open opens the address that a configuration wants requests to be answered at,

@@ -101,8 +101,9 @@ type work struct {
 	service *runtime.Service
 	store   store.Store
 	// http answers requests; nil answers none.
-	http  *server.Server
-	grace time.Duration
+	http    *server.Server
+	senders []webhookSender
+	grace   time.Duration
 }
 
 // start makes the store ready, opens the address for requests and begins to work
@@ -120,7 +121,11 @@ func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime
 	settings := serviceSettings(l.file)
 	settings.Runtime, settings.Logger = rt, logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = e.store, queue, e.bell
-	w := &work{service: runtime.NewService(settings), store: e.store, grace: l.file.Turns.GraceTime()}
+	w := &work{store: e.store, grace: l.file.Turns.GraceTime()}
+	if settings.Webhooks, err = p.senders(l, w); err != nil {
+		return nil, errors.Join(err, e.store.Close())
+	}
+	w.service = runtime.NewService(settings)
 	if err = p.open(ctx, l, w, seen, logger); err == nil {
 		err = w.service.Start(ctx)
 	}
@@ -151,6 +156,9 @@ func (w *work) end(ctx context.Context) error {
 		err = errors.Join(err, w.http.Shutdown(responses))
 	}
 	w.service.Close()
+	for _, sender := range w.senders {
+		sender.Close()
+	}
 	return errors.Join(err, w.store.Close())
 }
 

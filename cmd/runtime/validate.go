@@ -34,7 +34,7 @@ that cannot be read.`,
 	}
 	o.format = formatFlag(cmd, "text", "json", "sarif", "github")
 	cmd.Flags().BoolVar(&o.strict, "strict", false, "treat warnings as errors for the exit code")
-	cmd.Flags().BoolVar(&o.online, "online", false, "also ask remote sources for their agents, and servers for their tools")
+	cmd.Flags().BoolVar(&o.online, "online", false, "also ask remote sources for their agents, peers for their cards, and servers for their tools")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "validate only the agent with this id, and what it uses")
 	return cmd
 }
@@ -47,6 +47,7 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 	if o.online {
 		defer l.close()
 		l.builder.Discover(ctx)
+		l.builder.ProbePeers(ctx)
 		l.builder.RefreshTools(ctx)
 	}
 	rev, list, err := l.check(ctx)

@@ -65,7 +65,7 @@ func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
 func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 	implementations := []string{
 		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "plugins/permission", "plugins/log",
-		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river",
+		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river", "server/a2a",
 	}
 	for _, p := range listPackages(t) {
 		if short(p.ImportPath) == "cmd/runtime" {

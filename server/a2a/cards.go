@@ -82,6 +82,9 @@ func (s *Server) interfaces(agent string) []*a2a.AgentInterface {
 		list = append(list,
 			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v03},
 			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolHTTPJSON, ProtocolVersion: v03})
+		if s.GRPC != "" && agent == s.defaultAgent() { // that version names no agent
+			list = append(list, &a2a.AgentInterface{URL: s.grpcURL(), ProtocolBinding: a2a.TransportProtocolGRPC, ProtocolVersion: v03})
+		}
 	}
 	return list
 }
@@ -182,16 +185,9 @@ func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
 // has two signatures: of what a reader of version 1.0 sees, and of everything,
 // for those who check a card as they received it.
 func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
-	union, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
-	if !ok {
-		return nil, errors.New("the SDK makes no cards of version 0.3")
-	}
-	if s.Signer == nil {
-		return union.CardJSON(context.Background())
-	}
-	all, err := union.CardJSON(context.Background())
-	if err != nil {
-		return nil, err
+	all, err := union(card)
+	if err != nil || s.Signer == nil {
+		return all, err
 	}
 	second, err := s.Signer.signature(all)
 	if err != nil {
@@ -201,7 +197,53 @@ func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
 		return nil, err
 	}
 	card.Signatures = append(card.Signatures, *second)
-	return union.CardJSON(context.Background())
+	return union(card)
+}
+
+// union returns the JSON of a card that readers of both versions understand. In
+// that of the SDK those of version 1.0 miss the security schemes.
+func union(card *a2a.AgentCard) ([]byte, error) {
+	producer, ok := a2av0.NewStaticAgentCardProducer(card).(a2asrv.AgentCardJSONProducer)
+	if !ok {
+		return nil, errors.New("the SDK makes no cards of version 0.3")
+	}
+	data, err := producer.CardJSON(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	if len(card.SecuritySchemes) > 0 {
+		if fields["securitySchemes"], err = mergeSchemes(fields["securitySchemes"], card.SecuritySchemes); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// mergeSchemes adds to the security schemes of version 0.3 the fields of 1.0.
+func mergeSchemes(old json.RawMessage, schemes a2a.NamedSecuritySchemes) (json.RawMessage, error) {
+	data, err := json.Marshal(schemes)
+	if err != nil {
+		return nil, err
+	}
+	var merged map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(old, &merged); err != nil {
+		return nil, err
+	}
+	var current map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(data, &current); err != nil {
+		return nil, err
+	}
+	for name, fields := range current {
+		if merged[name] == nil {
+			merged[name] = fields
+		}
+		maps.Copy(merged[name], fields)
+	}
+	return json.Marshal(merged)
 }
 
 // serveCard answers with the card of an agent.

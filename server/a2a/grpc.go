@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a2aproject/a2a-go/a2apb"
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
@@ -264,6 +265,7 @@ func (b *boundedStream) RecvMsg(m any) error {
 // SendMsg sends a message. Its goroutine ends when the message was sent, or with
 // the stream, which the error ends.
 func (b *boundedStream) SendMsg(m any) error {
+	markFinal(m)
 	sent := make(chan error, 1)
 	go func() { sent <- b.ServerStream.SendMsg(m) }()
 	timer := time.NewTimer(grpcSendLimit)
@@ -273,5 +275,18 @@ func (b *boundedStream) SendMsg(m any) error {
 		return err
 	case <-timer.C:
 		return errStalled
+	}
+}
+
+// markFinal marks the last status of a stream of version 0.3, as the SDK does for
+// JSON-RPC only.
+func markFinal(m any) {
+	r, ok := m.(*a2apb.StreamResponse)
+	if update := r.GetStatusUpdate(); ok && update != nil {
+		switch update.GetStatus().GetState() {
+		case a2apb.TaskState_TASK_STATE_COMPLETED, a2apb.TaskState_TASK_STATE_FAILED, a2apb.TaskState_TASK_STATE_CANCELLED,
+			a2apb.TaskState_TASK_STATE_REJECTED, a2apb.TaskState_TASK_STATE_INPUT_REQUIRED:
+			update.Final = true
+		}
 	}
 }

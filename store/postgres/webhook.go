@@ -134,14 +134,14 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) ([]*s
 	}
 	var rows []db.Webhook
 	var err error
+	notTenants := append([]string{}, c.NotTenants...) // none is an empty list, not NULL
 	if c.TurnID != "" {
 		rows, err = s.queries.ClaimWebhooksOf(ctx, db.ClaimWebhooksOfParams{
-			Worker: c.Worker, Lease: c.Lease, TurnID: c.TurnID, Now: instant.Time(c.Now), Surfaces: c.Surfaces, Most: int32(c.Limit),
+			Worker: c.Worker, Lease: c.Lease, TurnID: c.TurnID, Now: instant.Time(c.Now), Surfaces: c.Surfaces, NotTenants: notTenants, Most: int32(c.Limit),
 		})
 	} else {
 		rows, err = s.queries.ClaimWebhooks(ctx, db.ClaimWebhooksParams{
-			Worker: c.Worker, Lease: c.Lease, Now: instant.Time(c.Now), Surfaces: c.Surfaces, Most: int32(c.Limit),
-			NotTenants: append([]string{}, c.NotTenants...), // none is no list, not NULL
+			Worker: c.Worker, Lease: c.Lease, Now: instant.Time(c.Now), Surfaces: c.Surfaces, NotTenants: notTenants, Most: int32(c.Limit),
 		})
 	}
 	if err != nil {

@@ -356,6 +356,9 @@ func aClaimLeavesTheRest(f *fixture) {
 		change(q)
 		equal(f, "what is claimed "+what, f.claimed(q), nil)
 	}
+	q := f.claimWebhooksOf()
+	q.TurnID, q.NotTenants = "t", []string{"acme"}
+	equal(f, "what is claimed of the turn of a tenant that is left out", f.claimed(q), nil)
 	for _, state := range []store.WebhookState{store.WebhookDone, store.WebhookDead} {
 		f.hook("t", "h")
 		over := f.advanceOf(f.claimWebhook())
@@ -363,7 +366,7 @@ func aClaimLeavesTheRest(f *fixture) {
 		f.advance(over)
 		equal(f, "what is claimed of what is "+string(state), f.claimed(f.claimWebhooksOf()), nil)
 	}
-	q := f.claimWebhooksOf()
+	q = f.claimWebhooksOf()
 	q.NotTenants = []string{"umbra"}
 	f.hook("t", "h")
 	equal(f, "what is claimed of a tenant that is not left out", f.claimed(q), []string{"t/h"})

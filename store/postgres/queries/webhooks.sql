@@ -42,6 +42,7 @@ WITH due AS MATERIALIZED (
     SELECT w.turn_id, w.id FROM webhooks w
     WHERE w.turn_id = @turn_id AND w.state = 'active' AND w.due_at <= @now
         AND (w.lease_until IS NULL OR w.lease_until <= clock_timestamp()) AND w.surface = ANY(@surfaces::text[])
+        AND w.tenant <> ALL(@not_tenants::text[])
     ORDER BY w.due_at, w.n LIMIT @most FOR NO KEY UPDATE OF w SKIP LOCKED
 )
 UPDATE webhooks h SET worker = @worker, fence = h.fence + 1, lease_until = clock_timestamp() + @lease::interval

@@ -127,7 +127,8 @@ WITH due AS MATERIALIZED (
     SELECT w.turn_id, w.id FROM webhooks w
     WHERE w.turn_id = $3 AND w.state = 'active' AND w.due_at <= $4
         AND (w.lease_until IS NULL OR w.lease_until <= clock_timestamp()) AND w.surface = ANY($5::text[])
-    ORDER BY w.due_at, w.n LIMIT $6 FOR NO KEY UPDATE OF w SKIP LOCKED
+        AND w.tenant <> ALL($6::text[])
+    ORDER BY w.due_at, w.n LIMIT $7 FOR NO KEY UPDATE OF w SKIP LOCKED
 )
 UPDATE webhooks h SET worker = $1, fence = h.fence + 1, lease_until = clock_timestamp() + $2::interval
 FROM due WHERE h.turn_id = due.turn_id AND h.id = due.id
@@ -135,12 +136,13 @@ RETURNING h.turn_id, h.id, h.n, h.session_id, h.tenant, h.subject, h.surface, h.
 `
 
 type ClaimWebhooksOfParams struct {
-	Worker   string
-	Lease    time.Duration
-	TurnID   string
-	Now      instant.Time
-	Surfaces []string
-	Most     int32
+	Worker     string
+	Lease      time.Duration
+	TurnID     string
+	Now        instant.Time
+	Surfaces   []string
+	NotTenants []string
+	Most       int32
 }
 
 // ClaimWebhooksOf claims those of one turn, whether there is something to tell or
@@ -152,6 +154,7 @@ func (q *Queries) ClaimWebhooksOf(ctx context.Context, arg ClaimWebhooksOfParams
 		arg.TurnID,
 		arg.Now,
 		arg.Surfaces,
+		arg.NotTenants,
 		arg.Most,
 	)
 	if err != nil {

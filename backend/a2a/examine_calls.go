@@ -1,0 +1,289 @@
+package a2abackend
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+)
+
+// called is an interface that an examination calls.
+type called struct {
+	*chosen
+	name string
+}
+
+// unknownTask is the id of a task that no peer has.
+const unknownTask = "00000000-0000-4000-8000-00000000d0c7"
+
+// question is a call of an examination, as each transport has it. None changes
+// anything at the peer.
+type question struct {
+	// rpc is the method of JSON-RPC, and params its parameters.
+	rpc    string
+	params map[string]string
+	// method and path are the request of REST.
+	method, path string
+	// version is the one of the protocol that the call says it speaks.
+	version a2a.ProtocolVersion
+	stream  bool
+}
+
+// unknownCall is what a call carries as its id.
+const unknownCall = "doctor"
+
+// calls looks at how an interface answers.
+func (x *examiner) calls(ctx context.Context, card *a2a.AgentCard, to *called) {
+	if to.iface.ProtocolBinding == a2a.TransportProtocolGRPC {
+		x.callGRPC(ctx, to)
+		return
+	}
+	get := question{rpc: "GetTask", params: map[string]string{"id": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask, version: version1}
+	if to.iface.ProtocolVersion != version1 {
+		get.rpc, get.path, get.version = "tasks/get", "/v1"+get.path, version03
+	}
+	if !x.unknownTask(ctx, card, to, &get) || to.iface.ProtocolVersion != version1 {
+		return
+	}
+	x.otherVersion(ctx, to, get)
+	x.streaming(ctx, card, to)
+	x.pushes(ctx, card, to)
+}
+
+// unknownTask asks for a task that there is not. It reports whether more calls
+// make sense.
+func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *called, c *question) bool {
+	name := to.name + " unknown task"
+	got, err := x.call(ctx, to, c)
+	switch {
+	case err != nil:
+		x.fail(name, "an error TaskNotFound", "%v", err)
+		return false
+	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden:
+		x.unauthorized(card, to, got)
+		return false
+	case !isJSON(got.kind):
+		x.fail(name, wantTaskNotFound(to), "status %d, content of type %q", got.status, got.kind)
+		return false
+	case !errors.Is(got.err, a2a.ErrTaskNotFound):
+		x.fail(name, wantTaskNotFound(to), "%s", got.tell())
+		return got.err != nil
+	case misshapen(to, got) != "":
+		x.warn(name, wantTaskNotFound(to), "TaskNotFound, but %s", misshapen(to, got))
+	default:
+		x.ok(name, "TaskNotFound")
+	}
+	x.unguarded(card, to)
+	return true
+}
+
+// wantTaskNotFound returns the right answer to a call about an unknown task.
+func wantTaskNotFound(to *called) string {
+	if to.iface.ProtocolBinding == a2a.TransportProtocolJSONRPC {
+		return `status 200, application/json, the id of the call and {"error": {"code": -32001}}`
+	}
+	return `status 404 and {"error": {"code": 404, "details": [{"reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org"}]}}`
+}
+
+// misshapen returns what is wrong with the form of an error, or nothing.
+func misshapen(to *called, got *seen) string {
+	if to.iface.ProtocolBinding != a2a.TransportProtocolJSONRPC {
+		if got.status != http.StatusNotFound {
+			return fmt.Sprintf("with status %d", got.status)
+		}
+		return ""
+	}
+	var envelope struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+	}
+	switch {
+	case got.status != http.StatusOK:
+		return fmt.Sprintf("with status %d", got.status)
+	case json.Unmarshal(got.body, &envelope) != nil || envelope.Version != "2.0":
+		return `without "jsonrpc": "2.0"`
+	case string(envelope.ID) != `"`+unknownCall+`"`:
+		return "without the id of the call"
+	}
+	return ""
+}
+
+// unauthorized looks at a call that was refused.
+func (x *examiner) unauthorized(card *a2a.AgentCard, to *called, got *seen) {
+	name, scheme := to.name+" authorization", got.header.Get("WWW-Authenticate")
+	switch {
+	case x.credential:
+		x.fail(name, "a credential that the peer takes", "status %d although a credential was shown; WWW-Authenticate: %q", got.status, scheme)
+	case got.status == http.StatusUnauthorized && scheme == "":
+		x.fail(name, "a header WWW-Authenticate that says how", "status 401 without WWW-Authenticate")
+	case len(card.SecurityRequirements) == 0:
+		x.fail(name, "securitySchemes and securityRequirements in the card", "status %d, but the card declares no security", got.status)
+	default:
+		x.warn(name, "a credential (--header), to look further", "status %d; WWW-Authenticate: %q", got.status, scheme)
+	}
+}
+
+// unguarded looks at a call that was let through.
+func (x *examiner) unguarded(card *a2a.AgentCard, to *called) {
+	if len(card.SecurityRequirements) > 0 && !x.credential {
+		x.warn(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
+	}
+}
+
+// otherVersion says that it speaks a version that there is not.
+func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
+	name := to.name + " version"
+	c.version = "99.0"
+	got, err := x.call(ctx, to, &c)
+	switch {
+	case err != nil:
+		x.warn(name, "an error VersionNotSupported", "A2A-Version: 99.0: %v", err)
+	case errors.Is(got.err, a2a.ErrVersionNotSupported):
+		x.ok(name, "a version that there is not is refused")
+	default:
+		x.warn(name, "an error VersionNotSupported", "A2A-Version: 99.0 is answered with %s", got.tell())
+	}
+}
+
+// streaming subscribes to a task that there is not.
+func (x *examiner) streaming(ctx context.Context, card *a2a.AgentCard, to *called) {
+	name := to.name + " streaming"
+	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: version1, stream: true}
+	got, err := x.call(ctx, to, c)
+	declared := card.Capabilities.Streaming
+	switch {
+	case err != nil:
+		x.fail(name, "an error TaskNotFound", "subscribing to an unknown task: %v", err)
+	case got.kind != typeEvents && !isJSON(got.kind):
+		x.fail(name, typeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
+	case declared && errors.Is(got.err, a2a.ErrTaskNotFound):
+		x.ok(name, "declared; subscribing to an unknown task gives TaskNotFound as %s", got.kind)
+	case declared:
+		x.fail(name, "an error TaskNotFound, or capabilities.streaming: false", "declared, but subscribing to an unknown task gives %s", got.tell())
+	case got.err != nil:
+		x.ok(name, "not declared; refused with %s", got.tell())
+	default:
+		x.warn(name, "an error UnsupportedOperation", "not declared, but subscribing gives %s", got.tell())
+	}
+}
+
+// pushes asks for the webhooks of a task that there is not.
+func (x *examiner) pushes(ctx context.Context, card *a2a.AgentCard, to *called) {
+	name := to.name + " push notifications"
+	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: version1}
+	got, err := x.call(ctx, to, c)
+	unsupported := err == nil && (errors.Is(got.err, a2a.ErrPushNotificationNotSupported) || errors.Is(got.err, a2a.ErrMethodNotFound) || errors.Is(got.err, a2a.ErrUnsupportedOperation))
+	switch {
+	case err != nil:
+		x.warn(name, "an answer", "asking for the webhooks of an unknown task: %v", err)
+	case card.Capabilities.PushNotifications && unsupported:
+		x.fail(name, "capabilities.pushNotifications: false", "declared, but a call gives %s", got.tell())
+	case card.Capabilities.PushNotifications:
+		x.ok(name, "declared; asking for the webhooks of an unknown task gives %s", got.tell())
+	case unsupported || errors.Is(got.err, a2a.ErrTaskNotFound):
+		x.ok(name, "not declared; refused with %s", got.tell())
+	default:
+		x.warn(name, "an error PushNotificationNotSupported", "not declared, but a call gives %s", got.tell())
+	}
+}
+
+// tell says what an answer is.
+func (s *seen) tell() string {
+	text := fmt.Sprintf("status %d", s.status)
+	switch {
+	case s.err != nil:
+		text += ", " + a2a.ErrorReason(s.err)
+	case len(s.body) == 0:
+		text += ", no body"
+	default:
+		text += ", no error of the protocol"
+	}
+	if s.message != "" {
+		text += fmt.Sprintf(" (%q)", s.message)
+	}
+	return text
+}
+
+// call makes a call.
+func (x *examiner) call(ctx context.Context, to *called, c *question) (*seen, error) {
+	req, err := c.request(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set(a2a.SvcParamVersion, string(c.version))
+	if c.stream {
+		req.Header.Set("Accept", typeEvents)
+	}
+	return x.do(req)
+}
+
+// request returns the request that a call is.
+func (c *question) request(ctx context.Context, to *called) (*http.Request, error) {
+	if to.iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON {
+		u := to.url
+		if to.iface.Tenant != "" {
+			u = u.JoinPath(to.iface.Tenant)
+		}
+		return http.NewRequestWithContext(ctx, c.method, u.JoinPath(c.path).String(), http.NoBody)
+	}
+	params := c.params
+	if to.iface.Tenant != "" {
+		params = map[string]string{"tenant": to.iface.Tenant}
+		for name, value := range c.params {
+			params[name] = value
+		}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": unknownCall, "method": c.rpc, "params": params})
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(body))
+	if err == nil {
+		req.Header.Set("Content-Type", typeJSON)
+	}
+	return req, err
+}
+
+// callGRPC asks for a task that there is not, over gRPC.
+func (x *examiner) callGRPC(ctx context.Context, to *called) {
+	name := to.name + " unknown task"
+	conn, err := x.peer.grpc.connection(to.url)
+	if err != nil {
+		x.fail(name, "a connection", "%v", err)
+		return
+	}
+	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(version1)}},
+		&a2a.GetTaskRequest{ID: unknownTask, Tenant: to.iface.Tenant})
+	switch {
+	case errors.Is(err, a2a.ErrTaskNotFound):
+		x.ok(name, "TaskNotFound")
+	case err == nil:
+		x.fail(name, "status NOT_FOUND", "a task")
+	default:
+		x.fail(name, "status NOT_FOUND with reason TASK_NOT_FOUND", "%v", err)
+	}
+}
+
+// firstEvent returns the data of the first event of a stream.
+func firstEvent(body io.ReadCloser) ([]byte, error) {
+	lines := bufio.NewScanner(&bounded{ReadCloser: body, what: "an event", limit: maxCard})
+	lines.Buffer(nil, maxCard)
+	var data []byte
+	for lines.Scan() {
+		line := lines.Bytes()
+		if part, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(part, []byte(" "))...)
+		} else if len(line) == 0 && len(data) > 0 {
+			return data, nil
+		}
+	}
+	return data, lines.Err()
+}

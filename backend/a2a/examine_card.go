@@ -1,0 +1,175 @@
+package a2abackend
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/go-jose/go-jose/v4"
+)
+
+// shape looks at whether the card is JSON of the right form. It returns nil when
+// the card cannot be read.
+func (x *examiner) shape(data []byte) *a2a.AgentCard {
+	const name = "card JSON"
+	card, err := parseCard(data)
+	if err != nil {
+		x.fail(name, "an object of the form that the protocol has for agent cards", "%v", err)
+		return nil
+	}
+	if strict := json.Unmarshal(data, new(a2a.AgentCard)); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
+		x.warn(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
+	} else {
+		x.ok(name, "%d bytes", len(data))
+	}
+	var value any
+	if json.Unmarshal(data, &value) != nil {
+		return card
+	}
+	if nulls := nullEntries(value, ""); len(nulls) > 0 {
+		x.warn("card null entries", "lists without null", "null in %s", strings.Join(nulls, ", "))
+	}
+	return card
+}
+
+// isOld reports whether a version is one before 1.
+func isOld(v a2a.ProtocolVersion) bool { return strings.HasPrefix(string(v), "0.") }
+
+// maxNulls is how many places of a fault are named.
+const maxNulls = 5
+
+// nullEntries returns the lists of a JSON value that have a null among their
+// elements.
+func nullEntries(value any, path string) []string {
+	var found []string
+	switch v := value.(type) {
+	case []any:
+		if slices.Contains(v, nil) {
+			found = append(found, path)
+		}
+		for i, e := range v {
+			found = append(found, nullEntries(e, fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	case map[string]any:
+		names := make([]string, 0, len(v))
+		for name := range v {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			found = append(found, nullEntries(v[name], strings.TrimPrefix(path+"."+name, "."))...)
+		}
+	}
+	return found[:min(len(found), maxNulls)]
+}
+
+// fields looks at what a card must say.
+func (x *examiner) fields(card *a2a.AgentCard) {
+	const name = "card fields"
+	var missing []string
+	for _, f := range []struct {
+		name  string
+		empty bool
+	}{
+		{"description", card.Description == ""}, {"version", card.Version == ""},
+		{"defaultInputModes", len(card.DefaultInputModes) == 0}, {"defaultOutputModes", len(card.DefaultOutputModes) == 0},
+		{"skills", len(card.Skills) == 0},
+	} {
+		if f.empty {
+			missing = append(missing, f.name)
+		}
+	}
+	switch {
+	case strings.TrimSpace(card.Name) == "":
+		x.fail(name, "a name", "the card has no name")
+	case len(missing) > 0:
+		x.warn(name, "all fields that the protocol requires", "missing: %s", strings.Join(missing, ", "))
+	default:
+		x.ok(name, "all that are required")
+	}
+}
+
+// signatures looks at how the card is signed.
+func (x *examiner) signatures(card *a2a.AgentCard) {
+	const name = "signature"
+	if len(card.Signatures) == 0 {
+		x.ok(name, "the card is not signed")
+		return
+	}
+	if o := &x.peer.options; o.signatures != signaturesOff {
+		// The bytes are gone, and what was checked with them counts.
+		x.ok(name, "%d; checked with the keys of the configuration when the agent is used", len(card.Signatures))
+		return
+	}
+	for i, s := range card.Signatures[:min(len(card.Signatures), maxSignatures)] {
+		var header struct {
+			Alg string `json:"alg"`
+			Kid string `json:"kid"`
+		}
+		raw, err := base64.RawURLEncoding.DecodeString(s.Protected)
+		if err != nil || json.Unmarshal(raw, &header) != nil {
+			x.fail(name, "a protected header that is base64url of a JSON object", "the protected header of signature %d cannot be read", i)
+			continue
+		}
+		if !slices.Contains(signatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
+			x.warn(name, "ES256, EdDSA or RS256", "signature %d is of algorithm %q", i, header.Alg)
+			continue
+		}
+		x.ok(name, "signature %d: %s, key %q; not verified without a key", i, header.Alg, header.Kid)
+	}
+}
+
+// interfaces looks at each interface, and returns those that can be called.
+func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
+	if len(card.SupportedInterfaces) == 0 {
+		x.fail("interfaces", "at least one entry in supportedInterfaces", "the card has none")
+	}
+	tolerant := x.peer.options
+	tolerant.allowV03 = true
+	var usable []*called
+	for i, iface := range card.SupportedInterfaces {
+		name := fmt.Sprintf("interface %d", i)
+		to, err := checkInterface(iface, &tolerant, x.peer.http.trust)
+		if err != nil {
+			x.fail(name, x.wantOf(iface), "it %v", err)
+			continue
+		}
+		usable = append(usable, &called{chosen: to, name: name})
+		x.advertised(name, iface, to)
+	}
+	return usable
+}
+
+// wantOf returns what an interface that cannot be used should be.
+func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
+	base, err := url.Parse(x.peer.endpoint.BaseURL)
+	if iface == nil || err != nil {
+		return "an object with url, protocolBinding and protocolVersion"
+	}
+	u, err := url.Parse(iface.URL)
+	if err == nil && u.Host != "" && !x.peer.http.trust.has(u) {
+		if meant(u.Hostname()) && !meant(base.Hostname()) {
+			return "the public URL of the peer; it names itself as its own machine sees it"
+		}
+		return "a URL at " + shownOrigin(base)
+	}
+	return "a URL at " + shownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
+}
+
+// advertised looks at what of an interface that can be used could be better.
+func (x *examiner) advertised(name string, iface *a2a.AgentInterface, to *chosen) {
+	switch {
+	case iface.ProtocolBinding != to.iface.ProtocolBinding:
+		x.warn(name, string(to.iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
+	case to.iface.ProtocolVersion != version1:
+		x.warn(name, "version 1.0; the option allow_v0_3 permits the older one", "%s of version %s", iface.ProtocolBinding, iface.ProtocolVersion)
+	case to.url.Scheme == "http" && !meant(to.url.Hostname()):
+		x.warn(name, "https", "%s", iface.URL)
+	default:
+		x.ok(name, "%s of version %s at %s", iface.ProtocolBinding, iface.ProtocolVersion, iface.URL)
+	}
+}

@@ -1,0 +1,488 @@
+package a2abackend_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/memory"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The tests in this file reach agents that run on the official JavaScript SDKs.
+
+// token is what the peers ask for.
+const token = "s3cret-t0ken"
+
+// alice is who uses the durable service.
+var alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
+
+// peer is an agent of an SDK and how it is reached.
+type peer struct {
+	*a2ajs.Server
+	version  a2ajs.Version
+	endpoint spec.Endpoint
+}
+
+// forEachPeer runs a test with the servers of both SDKs, over both transports.
+func forEachPeer(t *testing.T, o a2ajs.ServerOptions, test func(t *testing.T, p peer)) {
+	t.Helper()
+	for _, version := range a2ajs.Versions {
+		for _, transport := range []string{"jsonrpc", "rest"} {
+			t.Run(string(version)+" "+transport, func(t *testing.T) {
+				t.Parallel()
+				o.Token = token
+				s := a2ajs.NewServer(t, version, o)
+				test(t, peer{s, version, spec.Endpoint{
+					BaseURL: s.URL, Auth: &spec.Auth{Type: spec.AuthBearer, Token: token},
+					Options: map[string]json.RawMessage{
+						"transports":    json.RawMessage(`["` + transport + `"]`),
+						"allow_v0_3":    json.RawMessage(fmt.Sprint(version == a2ajs.V03)),
+						"poll_interval": json.RawMessage(`"100ms"`),
+					},
+				}})
+			})
+		}
+	}
+}
+
+// runtime returns a runtime that knows the peer as the agent "remote", and
+// nothing of what other runtimes did with it.
+func (p peer) runtime(t *testing.T) *runtime.AgentRuntime {
+	t.Helper()
+	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).
+		WithAgentSpec(spec.Agent{ID: "remote", Endpoint: &p.endpoint}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rt.Close() })
+	return rt
+}
+
+// ask has the peer answer a message outside of any service.
+func (p peer) ask(ctx context.Context, t *testing.T, text string) (*runtime.Result, error) {
+	t.Helper()
+	return p.runtime(t).Run(ctx, runtime.Prompt("remote", text), nil)
+}
+
+// serve returns a service that knows the peer.
+func (p peer) serve(t *testing.T, kept store.Store) *runtime.Service {
+	t.Helper()
+	return serve(t, p.runtime(t), kept)
+}
+
+// serve returns a service that works on the turns of a store until it is closed,
+// or the test ends.
+func serve(t *testing.T, rt *runtime.AgentRuntime, kept store.Store) *runtime.Service {
+	t.Helper()
+	t.Cleanup(func() { _ = rt.Close() })
+	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 4})})
+	t.Cleanup(s.Close)
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// keep returns a store that outlives services.
+func keep(t *testing.T) store.Store {
+	t.Helper()
+	kept := memory.New(store.Settings{})
+	t.Cleanup(func() { _ = kept.Close() })
+	return kept
+}
+
+// says begins a turn of a new session.
+func says(t *testing.T, s *runtime.Service, text string) *runtime.StoredTurn {
+	t.Helper()
+	session, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: "remote"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := s.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+// until waits for a turn to be in a state.
+func until(t *testing.T, s *runtime.Service, id string, status store.Status) *runtime.StoredTurn {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		turn, err := s.GetTurn(t.Context(), alice, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Status == status {
+			return turn
+		}
+		if turn.Outcome != nil {
+			t.Fatalf("turn %s ended: %+v", id, turn.Outcome.Termination)
+		}
+		select {
+		case <-again.C:
+		case <-deadline.C:
+			t.Fatalf("turn %s is %s, not %s", id, turn.Status, status)
+		}
+	}
+}
+
+// ended waits for the end of a turn.
+func ended(t *testing.T, s *runtime.Service, id string) *runtime.TurnOutcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	turn, err := s.WaitTurn(ctx, alice, id)
+	if err != nil {
+		t.Fatalf("turn %s does not end: %v", id, err)
+	}
+	return turn.Outcome
+}
+
+// answers answers what a turn waits for.
+func answers(t *testing.T, s *runtime.Service, id, want, result string) {
+	t.Helper()
+	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: id, State: store.InteractionPending})
+	if err != nil || len(open) != 1 || open[0].Ticket.Message != want {
+		t.Fatalf("the turn waits for %+v, %v", open, err)
+	}
+	answer := plugins.Resolution{Target: open[0].ID, Action: plugins.ActionResume, Result: json.RawMessage(result)}
+	if _, err := s.ResolveInteraction(t.Context(), alice, id, answer); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAJavaScriptAgentAnswers(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]a2ajs.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachPeer(t, o, func(t *testing.T, p peer) {
+				rt := p.runtime(t)
+				for text, want := range map[string]struct{ response, code string }{
+					"echo hello":     {"hello", ""},
+					"stream 5":       {"0;1;2;3;4;", ""},
+					"message hi":     {"hi", ""},
+					"fail so badly":  {"so badly", a2abackend.CodeRemoteFailed},
+					"reject for you": {"for you", a2abackend.CodeRemoteRejected},
+				} {
+					got, err := rt.Run(t.Context(), runtime.Prompt("remote", text), nil)
+					switch {
+					case want.code == "" && (err != nil || got.Response != want.response || got.Status != event.StatusSucceeded):
+						t.Errorf("%q is answered with %q, %v", text, got.Response, err)
+					case want.code != "" && (err == nil || got.Termination.Code != want.code || !strings.Contains(got.Termination.Detail, want.response)):
+						t.Errorf("%q ends with %+v, %v", text, got.Termination, err)
+					}
+				}
+				for _, h := range p.Happened("request") {
+					card := strings.HasSuffix(h.Path, "agent-card.json")
+					if got := h.Headers["authorization"]; got != "Bearer "+token {
+						t.Errorf("%s %s shows %q", h.Method, h.Path, got)
+					}
+					if want := map[a2ajs.Version]string{a2ajs.V10: "1.0"}[p.version]; !card && want != "" && h.Headers["a2a-version"] != want {
+						t.Errorf("%s %s is of version %q", h.Method, h.Path, h.Headers["a2a-version"])
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestTheAnswerOfAJavaScriptAgentIsStreamed(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+		var text strings.Builder
+		shown := make(chan struct{})
+		result := make(chan error, 1)
+		go func() {
+			_, err := p.runtime(t).Run(t.Context(), runtime.Prompt("remote", "hold 2"), event.SinkFunc(func(ev event.Event) {
+				if d, ok := ev.Data.(*event.TextDelta); ok {
+					if text.WriteString(d.Delta); text.String() == "0;1;" {
+						close(shown)
+					}
+				}
+			}))
+			result <- err
+		}()
+		<-shown // before the task has ended
+		p.Release(p.Await("holding", nil).TaskID)
+		if err := <-result; err != nil || text.String() != "0;1;" {
+			t.Errorf("shown is %q, %v", text.String(), err)
+		}
+	})
+}
+
+func TestThePartsOfAJavaScriptAgentAreKept(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+		s := p.serve(t, keep(t))
+		turn := says(t, s, "parts")
+		got := ended(t, s, turn.ID)
+		for _, want := range []string{"a text", `{"rows":[1,2]}`, "p.png", "https://files.example/report.pdf"} {
+			if !strings.Contains(got.Response, want) {
+				t.Errorf("the answer has no %s: %s", want, got.Response)
+			}
+		}
+		var kept []byte
+		for r, err := range s.Events(t.Context(), alice, turn.ID, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Type != event.TypeArtifact {
+				continue
+			}
+			ev, err := r.Event()
+			if err != nil {
+				t.Fatal(err)
+			}
+			artifact, err := s.GetArtifact(t.Context(), alice, ev.Data.(*event.Artifact).ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept = artifact.Data
+		}
+		if string(kept) != "bytes" {
+			t.Errorf("the picture is %q", kept)
+		}
+	})
+}
+
+func TestAQuestionOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, answer, response string }{
+		"input":         {"ask who?", `"me"`, "you said me"},
+		"authorization": {"authorize who?", `{"authenticated":true,"text":"done"}`, "authorized"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+				kept := keep(t)
+				first := p.serve(t, kept)
+				turn := says(t, first, c.text)
+				until(t, first, turn.ID, store.Waiting)
+				first.Close()
+				second := p.serve(t, kept)
+				answers(t, second, turn.ID, "who?", c.answer)
+				if got := ended(t, second, turn.ID); got.Response != c.response || got.Termination.Type != event.NaturalEnd {
+					t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
+				}
+				started, continued := p.Happened("started"), p.Happened("continued")
+				if len(started) != 1 || len(continued) != 1 || continued[0].TaskID != started[0].TaskID || continued[0].ContextID != started[0].ContextID {
+					t.Errorf("%d tasks were started, and %d continued", len(started), len(continued))
+				}
+			})
+		})
+	}
+}
+
+func TestAnAuthorizationThatIsGivenElsewhereIsHeardOf(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+		s := p.serve(t, keep(t))
+		turn := says(t, s, "consent please")
+		until(t, s, turn.ID, store.Waiting)
+		p.Release(p.Await("holding", nil).TaskID)
+		answers(t, s, turn.ID, "please", `{"authenticated":true}`)
+		if got := ended(t, s, turn.ID); got.Response != "consented" {
+			t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
+		}
+		if n := len(p.Happened("continued")); n != 0 {
+			t.Errorf("the agent was sent %d messages", n)
+		}
+	})
+}
+
+func TestATaskOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]a2ajs.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachPeer(t, o, func(t *testing.T, p peer) {
+				kept := keep(t)
+				first := p.serve(t, kept)
+				turn := says(t, first, "hold 2")
+				task := p.Await("holding", nil).TaskID
+				first.Close()
+				second := p.serve(t, kept)
+				p.Release(task)
+				if got := ended(t, second, turn.ID); got.Response != "0;1;" || got.Termination.Type != event.NaturalEnd {
+					t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
+				}
+				if n, canceled := len(p.Happened("started")), p.Happened("canceled"); n != 1 || len(canceled) != 0 {
+					t.Errorf("%d tasks were started, and canceled %+v", n, canceled)
+				}
+			})
+		})
+	}
+}
+
+func TestTheNextTurnGoesOnInTheContext(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{}, func(t *testing.T, p peer) {
+		s := p.serve(t, keep(t))
+		first := says(t, s, "echo one")
+		ended(t, s, first.ID)
+		next, err := s.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: first.SessionID, Input: []model.Message{model.User("echo two")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ended(t, s, next.ID); got.Response != "two" {
+			t.Errorf("the second answer is %q", got.Response)
+		}
+		if h := p.Happened("started"); len(h) != 2 || h[0].ContextID != h[1].ContextID || h[0].TaskID == h[1].TaskID {
+			t.Errorf("the turns were %+v", h)
+		}
+	})
+}
+
+func TestACancelReachesTheJavaScriptAgent(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{"hold 1", "stubborn"} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+				s := p.serve(t, keep(t))
+				turn := says(t, s, script)
+				task := p.Await("holding", nil).TaskID
+				if _, err := s.CancelTurn(t.Context(), alice, turn.ID, "changed my mind"); err != nil {
+					t.Fatal(err)
+				}
+				if got := ended(t, s, turn.ID); got.Termination.Type != event.Cancelled {
+					t.Errorf("the turn ended with %+v", got.Termination)
+				}
+				p.AwaitTask("canceled", task)
+				p.Release(task)
+				p.AwaitTask("ended", task)
+			})
+		})
+	}
+}
+
+func TestATurnOutsideAServiceIsCanceledAtTheAgentToo(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		result := make(chan error, 1)
+		go func() {
+			_, err := p.ask(ctx, t, "hold 1")
+			result <- err
+		}()
+		task := p.Await("holding", nil).TaskID
+		cancel()
+		if err := <-result; !errors.Is(err, context.Canceled) {
+			t.Errorf("the turn ended with %v", err)
+		}
+		p.AwaitTask("canceled", task)
+	})
+}
+
+func TestAPeerThatRefusesTheTokenIsSaidToDoSo(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{}, func(t *testing.T, p peer) {
+		p.endpoint.Auth.Token = "another"
+		got, err := p.ask(t.Context(), t, "echo hello")
+		if err == nil || got.Termination.Code != a2abackend.CodeRefused || strings.Contains(err.Error(), "another") {
+			t.Errorf("the turn ended with %+v, %v", got.Termination, err)
+		}
+	})
+}
+
+func TestAPeerOfVersion03NeedsPermission(t *testing.T) {
+	t.Parallel()
+	p := peer{Server: a2ajs.NewServer(t, a2ajs.V03, a2ajs.ServerOptions{})}
+	p.endpoint = spec.Endpoint{BaseURL: p.URL}
+	got, err := p.ask(t.Context(), t, "echo hello")
+	if err == nil || got.Termination.Code != a2abackend.CodeCard || !strings.Contains(err.Error(), "allow_v0_3") {
+		t.Errorf("the turn ended with %+v, %v", got.Termination, err)
+	}
+}
+
+func TestADelegateOfAnotherRuntimeAsksThroughItsPrincipal(t *testing.T) {
+	t.Parallel()
+	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+		kept := keep(t)
+		first := p.boss(t, kept)
+		session, err := first.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: "boss"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn, err := first.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User("go")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, first, turn.ID, store.Waiting)
+		first.Close()
+		second := p.boss(t, kept)
+		answers(t, second, turn.ID, "who?", `"me"`)
+		if got := ended(t, second, turn.ID); !strings.Contains(got.Response, "you said me") {
+			t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
+		}
+		if h := p.Happened("started"); len(h) != 1 {
+			t.Errorf("%d tasks were started", len(h))
+		}
+		if slices.ContainsFunc(p.Happened("request"), func(h a2ajs.Happening) bool { return h.Headers["authorization"] != "Bearer "+token }) {
+			t.Error("a request shows another token")
+		}
+	})
+}
+
+// boss is a model that asks the peer once, and repeats what it says.
+type boss struct{}
+
+// Stream calls the delegate, or shows its answer.
+func (boss) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	last := &req.Messages[len(req.Messages)-1]
+	events := []model.Event{
+		{Type: model.EventToolCallStart, ID: "call", Name: tools.DelegateID("remote")},
+		{Type: model.EventToolCallEnd, Delta: `{"prompt":"ask who?"}`},
+		{Type: model.EventFinish, Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 1, Output: 1}},
+	}
+	if last.Role != model.RoleUser {
+		events = []model.Event{
+			{Type: model.EventText, Delta: last.Parts[0].ToolResult.Content[0].Text},
+			{Type: model.EventFinish, Reason: model.FinishStop, Usage: &model.Usage{Input: 1, Output: 1}},
+		}
+	}
+	return func(yield func(model.Event, error) bool) {
+		for _, ev := range events {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// boss returns a service whose agent delegates to the peer.
+func (p peer) boss(t *testing.T, kept store.Store) *runtime.Service {
+	t.Helper()
+	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).WithProvider("fake", boss{}).
+		WithModel(spec.Model{ID: "boss", ProviderID: "fake", UpstreamModel: "boss"}).
+		WithAgentSpec(spec.Agent{ID: "boss", ModelID: "boss", Delegates: []string{"remote"}}).
+		WithAgentSpec(spec.Agent{ID: "remote", Endpoint: &p.endpoint}).Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, rt, kept)
+}

@@ -1,0 +1,204 @@
+package a2abackend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
+	t.Parallel()
+	var kept atomic.Int32
+	r := newRig(t, map[string][]reply{methodStream: {func(w http.ResponseWriter, c *request) {
+		if kept.Load() != 1 {
+			t.Error("the message comes ahead of the state")
+		}
+		sendEvents(w, task(a2a.TaskStateSubmitted, ""), turned(working, ""), words("hi"), turned(completed, ""))
+	}}})
+	var states []course
+	r.job.Checkpoint = func(_ context.Context, state *backend.State) error {
+		c, err := decodeCourse(stored(t, state).Remote.Resume)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, *c)
+		kept.Add(1)
+		return nil
+	}
+	if _, err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(states) != 2 || states[0].Accepted || states[0].TaskID != "" || !states[1].Accepted || states[1].TaskID != taskID || states[1].ContextID != contextID {
+		t.Fatalf("the states are %+v", states)
+	}
+	if id := r.script.got(methodStream)[0].message(t).ID; id != states[0].MessageID || states[0].Deadline.IsZero() || !states[0].Deadline.Equal(states[1].Deadline) {
+		t.Errorf("the message has the id %q, the states are %+v", id, states)
+	}
+}
+
+// A turn goes on from wherever it was stopped.
+func TestATurnGoesOnInAnotherProcess(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		stop    int
+		replies map[string][]reply
+		sends   int
+	}{
+		"ahead of the message": {1, map[string][]reply{methodStream: {streamOf(task(working, ""), words("hi"), turned(completed, ""))}}, 1},
+		"behind the message": {2, map[string][]reply{
+			methodStream: {streamOf(task(working, ""))}, methodSubscribe: {streamOf(task(working, "h"), words("i"), turned(completed, ""))}}, 1},
+		"when it has ended": {2, map[string][]reply{
+			methodStream: {streamOf(task(working, ""))}, methodSubscribe: {fault(-32004, "it has ended")}, methodGet: {result(task(completed, "hi"))}}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, tt.replies)
+			state := r.stopAt(tt.stop)
+			before, err := decodeCourse(state.Remote.Resume)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.next(state)
+			res, err := r.run(t.Context())
+			if err != nil || res.Response != "hi" || res.Steps != 1 {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			sends := r.script.got(methodStream)
+			if len(sends) != tt.sends || sends[0].message(t).ID != before.MessageID {
+				t.Errorf("%d messages are sent", len(sends))
+			}
+			checkTurn(t, r, res, err)
+		})
+	}
+}
+
+func TestARestartDoesNotProlongATurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodSubscribe: {hang}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+	r.remote.peer.endpoint.Timeout = nil
+	state := r.stopAt(2)
+	c, err := decodeCourse(state.Remote.Resume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := time.Until(c.Deadline); left < 4*time.Minute || left > 5*time.Minute {
+		t.Errorf("%s are left", left)
+	}
+	c.Deadline = time.Now().Add(50 * time.Millisecond)
+	state.Remote.Resume = encode(c)
+	r.next(state)
+	res, err := r.run(t.Context())
+	if got := termination(res, err); got.Code != string(model.Timeout) || len(r.script.got(methodCancel)) != 1 {
+		t.Errorf("it ends by %+v", got)
+	}
+}
+
+func TestAStateThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	full := errors.New("disk full")
+	for at, sends := range []int{0, 1} {
+		r := newRig(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+		n := 0
+		r.job.Checkpoint = func(context.Context, *backend.State) error {
+			if n++; n > at {
+				return full
+			}
+			return nil
+		}
+		res, err := r.run(t.Context())
+		if !errors.Is(err, full) || len(r.script.got(methodStream)) != sends || len(r.script.got(methodCancel)) != 0 {
+			t.Errorf("it ends by %v, with %d messages and %d cancels", err, len(r.script.got(methodStream)), len(r.script.got(methodCancel)))
+		}
+		checkTurn(t, r, res, err)
+	}
+}
+
+func TestAStateThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
+	good := r.stopAt(1)
+	for name, spoil := range map[string]func(s *backend.State){
+		"no remote turn":  func(s *backend.State) { s.Remote = nil },
+		"another agent":   func(s *backend.State) { s.Agent = "near" },
+		"no JSON":         func(s *backend.State) { s.Remote.Resume = json.RawMessage(`{"version":`) },
+		"nothing":         func(s *backend.State) { s.Remote.Resume = nil },
+		"another version": func(s *backend.State) { s.Remote.Resume = bytesOf(s, `"version":1`, `"version":2`) },
+		"no message":      func(s *backend.State) { s.Remote.Resume = bytesOf(s, `"message_id":"`, `"message_ide":"`) },
+		"no deadline":     func(s *backend.State) { s.Remote.Resume = bytesOf(s, `"deadline":"`, `"deadlin":"`) },
+		"another peer":    func(s *backend.State) { s.Remote.Resume = bytesOf(s, `127.0.0.1`, `127.0.0.2`) },
+	} {
+		state := good.Clone()
+		spoil(state)
+		job := *r.job
+		job.State = state
+		if _, err := r.remote.Execute(t.Context(), &job, r.host); err == nil {
+			t.Errorf("%s: it goes on", name)
+		}
+	}
+	if n := len(r.script.got(methodStream)); n != 0 {
+		t.Errorf("the peer is asked %d times", n)
+	}
+}
+
+func bytesOf(s *backend.State, from, to string) json.RawMessage {
+	return json.RawMessage(strings.Replace(string(s.Remote.Resume), from, to, 1))
+}
+
+// The next turn of a session is another task in the same conversation.
+func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi")), streamOf(task(completed, "hi again"))}})
+	r.job.Session = map[string]json.RawMessage{"notes": json.RawMessage(`"kept"`)}
+	res, err := r.run(t.Context())
+	if err != nil || string(res.Session["notes"]) != `"kept"` || res.Session["a2a:far"] == nil {
+		t.Fatalf("the session is %s, %v", res.Session, err)
+	}
+	job := newJob()
+	job.TurnID, job.Session, job.History = "turn-2", res.Session, slices.Concat(r.job.Input, res.Messages)
+	job.Input = []model.Message{model.System("be brief"), model.User("and"), model.User("now?")}
+	r.job = job
+	if _, err = r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, second := r.script.got(methodStream)[0].message(t), r.script.got(methodStream)[1].message(t)
+	if first.ContextID != "" || second.ContextID != contextID || first.TaskID != "" || second.TaskID != "" || first.ID == second.ID {
+		t.Errorf("the messages are %+v and %+v", first, second)
+	}
+	if len(second.Parts) != 2 || second.Parts[0].Text() != "and" || second.Parts[1].Text() != "now?" {
+		t.Errorf("the peer is told %+v", second.Parts)
+	}
+	r.job.Session["a2a:far"] = json.RawMessage(`{"version":1}`)
+	if _, err := r.run(t.Context()); err == nil {
+		t.Error("a session that cannot be read is taken for a new one")
+	}
+	r.job.Session["a2a:far"] = encode(&memory{Version: 1, Peer: "https://elsewhere.example", ContextID: "theirs"})
+	if _, err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m := r.script.got(methodStream)[2].message(t); m.ContextID != "" {
+		t.Errorf("the peer is told of the context %q of another", m.ContextID)
+	}
+}
+
+func TestATurnWithNothingToSay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.job.Input = []model.Message{model.Assistant("hello")}
+	res, err := r.run(t.Context())
+	if got := termination(res, err); got.Type != event.Failed || len(r.script.got(methodStream)) != 0 {
+		t.Errorf("it ends by %+v", got)
+	}
+	checkTurn(t, r, res, err)
+}

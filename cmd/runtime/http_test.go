@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
+)
+
+// publicRoutes are those that need no key. A route that is not among them is
+// refused without one, and this list is where a new one has to be justified.
+var publicRoutes = []string{
+	"GET /healthz", "GET /readyz", // probes
+	"GET /.well-known/agent-card.json", "GET /a2a/{agent}/.well-known/agent-card.json", // what peers read before they have a key
+}
+
+// The keys of guarded.
+const (
+	rightKey    = "ark_right-right-right"
+	foreignKey  = "ark_foreign-foreign-foreign"
+	powerless   = "ark_powerless-powerless"
+	outdatedKey = "ark_outdated-outdated"
+)
+
+const guarded = `version: 1
+providers: {s: {type: scripted, script: ./script.yaml}}
+models: {m: {provider_id: s, upstream_model: x}}
+agents: {a: {model_id: m}}
+store: {driver: memory}
+server:
+  listen: 127.0.0.1:0
+  keys:
+    - {id: right, key: ` + rightKey + `}
+    - {id: foreign, key: ` + foreignKey + `, agents: [b*]}
+    - {id: powerless, key: ` + powerless + `, scopes: []}
+    - {id: outdated, key: ` + outdatedKey + `, expires: 2020-12-31}
+  a2a: {v0_3: true}
+`
+
+// serveHTTP answers requests for a configuration until the test ends.
+func serveHTTP(t *testing.T, text string) *server.Server {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config.yaml")
+	for name, content := range map[string]string{file: text, filepath.Join(dir, "script.yaml"): "replies: [{text: \"Hi.\"}]\n"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said strings.Builder
+	p := &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &said}, components: shipped()}
+	l, err := p.load([]string{file}, true, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	rt, err := l.build(t.Context(), p)
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	seen, err := observe(t.Context(), zap.NewNop(), l.file.Redact, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.start(t.Context(), l, rt, seen, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- w.http.Serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		if err := w.end(context.Background()); err != nil {
+			t.Errorf("end: %v", err)
+		}
+		_ = rt.Close()
+		_ = seen.shutdown(context.Background())
+	})
+	return w.http
+}
+
+// wildcard matches a part of a pattern that stands for any text.
+var wildcard = regexp.MustCompile(`\{[^}]*\}`)
+
+// requestsTo returns requests that a route answers, as a method and a path.
+func requestsTo(route server.Route, agent string) []string {
+	pattern := strings.ReplaceAll(route.Pattern, "{agent}", agent)
+	pattern = wildcard.ReplaceAllString(pattern, "tasks")
+	if strings.HasPrefix(pattern, "/") {
+		return []string{"GET " + pattern, "POST " + pattern, "DELETE " + pattern}
+	}
+	return []string{pattern}
+}
+
+// statusOf sends a request with a key, or none, and returns the status.
+func statusOf(t *testing.T, s *server.Server, request, key string) int {
+	t.Helper()
+	method, path, _ := strings.Cut(request, " ")
+	req, err := http.NewRequestWithContext(t.Context(), method, s.LocalURL()+path, strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("A2A-Version", "1.0")
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode == http.StatusUnauthorized && (resp.Header.Get("WWW-Authenticate") == "" || len(text) > 512) {
+		t.Errorf("%s says %v %s", request, resp.Header, text)
+	}
+	return resp.StatusCode
+}
+
+func TestEveryRouteNeedsAGoodKeyUnlessItIsPublic(t *testing.T) {
+	s := serveHTTP(t, guarded)
+	for _, route := range s.Routes() {
+		if public := slices.Contains(publicRoutes, route.Pattern); public != route.Public {
+			t.Errorf("%s is public: %v", route.Pattern, route.Public)
+		}
+		for _, request := range requestsTo(route, "a") {
+			for name, key := range map[string]string{"no": "", "a wrong": "ark_wrong", "an expired": outdatedKey} {
+				if status := statusOf(t, s, request, key); (status == http.StatusUnauthorized) == route.Public {
+					t.Errorf("%s answers %s key with %d", request, name, status)
+				}
+			}
+			if status := statusOf(t, s, request, rightKey); status == http.StatusUnauthorized || status == http.StatusForbidden {
+				t.Errorf("%s answers the right key with %d", request, status)
+			}
+			if status := statusOf(t, s, request, powerless); (status == http.StatusForbidden) != (route.Scope != "") {
+				t.Errorf("%s answers a key without scopes with %d", request, status)
+			}
+		}
+	}
+}
+
+func TestAnAgentThatAKeyMayNotUseLooksAsIfThereWereNone(t *testing.T) {
+	s := serveHTTP(t, guarded)
+	for _, route := range s.Routes() {
+		if route.Public || !strings.Contains(route.Pattern, "{agent}") {
+			continue
+		}
+		hidden, none := requestsTo(route, "a"), requestsTo(route, "b")
+		for i := range hidden {
+			if got, want := statusOf(t, s, hidden[i], foreignKey), statusOf(t, s, none[i], foreignKey); got != want {
+				t.Errorf("%s gives %d, and an agent that is none %d", hidden[i], got, want)
+			}
+		}
+	}
+}
+
+func TestTheServerOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	day := &spec.Date{}
+	if err := day.UnmarshalText([]byte("2026-12-31")); err != nil {
+		t.Fatal(err)
+	}
+	hash := server.HashKey(rightKey)
+	key, err := apiKey(&spec.ServerKey{ID: "ci", Hash: hash.String(), Agents: spec.Names{"a*"}, Scopes: spec.Names{"s"}, Expires: day})
+	if err != nil || key.Hash != hash || key.Principal.KeyID != "ci" || key.Principal.Caller.Subject != "ci" || key.Principal.Caller.Tenant != "default" ||
+		!key.Principal.MayUse("ab") || key.Principal.MayUse("b") || key.Principal.Has("t") || !key.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if _, err := httpSettings(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+		t.Error(err)
+	}
+	settings, err := httpSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
+	if err != nil || settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
+		settings.Limits.WriteTimeout != spec.DefaultWriteTimeout || settings.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
+		!settings.AllowUnauthenticated || settings.PublicURL != "https://y" || len(settings.CORSOrigins) != 1 {
+		t.Errorf("%+v, %v", settings, err)
+	}
+}

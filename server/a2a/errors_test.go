@@ -1,0 +1,86 @@
+package a2aserver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+func TestAPanicIsAnInternalError(t *testing.T) {
+	s := &Server{Settings: Settings{Logger: zap.NewNop()}}
+	fail := func() (err error) {
+		defer s.guard(t.Context(), "GetTask", &err)
+		panic("the password is sesame")
+	}
+	if err := fail(); !errors.Is(err, a2a.ErrInternalError) || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("the error is %v", err)
+	}
+	stream := (&handler{server: s}).SubscribeToTask(t.Context(), nil) // nobody asks, for nothing
+	for ev, err := range stream {
+		if ev != nil || !errors.Is(err, a2a.ErrInternalError) {
+			t.Errorf("the stream has %v, %v", ev, err)
+		}
+	}
+}
+
+func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
+	s := &Server{Settings: Settings{Logger: zap.NewNop()}}
+	draining, cancel := context.WithCancelCause(t.Context())
+	cancel(server.ErrDraining)
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want error
+		text string
+	}{
+		"a turn":              {t.Context(), &runtime.NotFoundError{Kind: "turn", ID: "x"}, a2a.ErrTaskNotFound, `there is no task "x"`},
+		"a field":             {t.Context(), &runtime.InvalidError{Field: "deadline", Problem: "it is over"}, a2a.ErrInvalidParams, "deadline: it is over"},
+		"an answer":           {t.Context(), &backend.ResolutionError{Target: "q", Problem: "no"}, a2a.ErrInvalidParams, ""},
+		"a cursor":            {t.Context(), store.ErrCursor, a2a.ErrInvalidParams, "pageToken is none that was given out"},
+		"an archived session": {t.Context(), &store.StateError{Kind: "session", ID: "x", State: "archived"}, a2a.ErrUnsupportedOperation, "the context is archived"},
+		"another answer":      {t.Context(), &store.ConflictError{}, a2a.ErrUnsupportedOperation, ""},
+		"the end":             {draining, context.Canceled, a2a.ErrServerError, "the server is shutting down; ask again"},
+		"an agent":            {t.Context(), &resolve.Error{Agent: "clerk", Errs: []error{errors.New("key sk-1234")}}, a2a.ErrServerError, "the agent cannot be run now"},
+		"anything":            {t.Context(), errors.New("pq: password sk-1234"), a2a.ErrInternalError, "the server failed; its log says why"},
+	} {
+		got := s.shown(c.ctx, "x", c.err)
+		if !errors.Is(got, c.want) || c.text != "" && got.Error() != c.text {
+			t.Errorf("%s is shown as %v", name, got)
+		}
+	}
+}
+
+func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
+	for want, why := range map[string]event.Termination{
+		"":                       {Type: event.NaturalEnd},
+		"the task was cancelled": {Type: event.Cancelled, Detail: "secret"},
+		"the task needed more than it may use: tokens": {Type: event.BudgetExceeded, Code: "tokens"},
+		"the agent may not do what the task needs":     {Type: event.Blocked, Detail: "secret"},
+		"nobody answered in time":                      {Type: event.Failed, Code: runtime.CodeInteractionTimeout},
+		"the agent cannot be run now":                  {Type: event.Failed, Code: runtime.CodeUnresolved, Detail: "secret"},
+		"the task failed: rate_limit":                  {Type: event.Failed, Code: "rate_limit", Detail: "secret"},
+		"the task failed":                              {Type: event.Failed, Code: "see /etc/passwd"},
+	} {
+		m := endMessage(a2a.TaskInfo{}, &why)
+		text := ""
+		if m != nil {
+			text = m.Parts[0].Text()
+		}
+		if text != want {
+			t.Errorf("%+v is told as %q", why, text)
+		}
+	}
+	if got := endState(&event.Termination{Type: event.Failed, Code: runtime.CodeUnresolved}); got != a2a.TaskStateRejected {
+		t.Errorf("a task that could not begin is %s", got)
+	}
+}
