@@ -40,6 +40,7 @@ type Factory interface {
 }
 
 // Discoverer is implemented by factories that can ask a peer for its agents.
+// Their Validate is given the endpoints of sources, too, which have no target.
 type Discoverer interface {
 	Factory
 	// Discover returns the agents of a source, with ids without the source's

@@ -139,8 +139,10 @@ func (c *check) sources() {
 		path, kind := src.Path(), src.Spec.Kind()
 		c.failBelow(path, src.Spec.Validate())
 		factory, known := c.set.Backends.Get(kind)
+		if discoverer, ok := factory.(backend.Discoverer); ok {
+			c.sourceOptions(path, discoverer, src.Spec.Endpoint())
+		}
 		if known {
-			c.sourceOptions(path, kind, factory, src.Spec.Endpoint())
 			continue
 		}
 		if src.Spec.Backend != "" {
@@ -151,10 +153,10 @@ func (c *check) sources() {
 }
 
 // sourceOptions lets a backend check how a source is reached.
-func (c *check) sourceOptions(path, kind string, factory backend.Factory, endpoint *spec.Endpoint) {
+func (c *check) sourceOptions(path string, factory backend.Discoverer, endpoint *spec.Endpoint) {
 	var found diag.List
 	if err := guarded("Validate", func() { found = factory.Validate(endpoint) }); err != nil {
-		found = diag.List{diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err)}
+		found = diag.List{diag.New(diag.InvalidEndpoint, "", "backend %q: %v", endpoint.Kind(), err)}
 	}
 	c.failBelow(path, found)
 }

@@ -149,8 +149,8 @@ func TestAServerSaysWhetherItIsReady(t *testing.T) {
 		synctest.Wait()
 		s.stop()
 		synctest.Wait()
-		if resp := raw(t, c, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"); resp.StatusCode != http.StatusServiceUnavailable || !resp.Close {
-			t.Errorf("%s, the connection closes: %v", resp.Status, resp.Close)
+		if got, _ := raw(t, c, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n"); got.status != http.StatusServiceUnavailable || !got.last {
+			t.Errorf("%d, the connection closes: %v", got.status, got.last)
 		}
 	})
 }

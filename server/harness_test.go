@@ -120,6 +120,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
+	// last tells that the connection is closed behind it.
+	last bool
 }
 
 // ask sends a request: a method and a path, and headers as name, value.
@@ -146,19 +148,20 @@ func (r *running) ask(t *testing.T, request, body string, headers ...string) ans
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(text)}
+	return answer{resp.StatusCode, resp.Header, string(text), resp.Close}
 }
 
-// raw sends bytes and reads the answer to them.
-func raw(t *testing.T, c net.Conn, text string) *http.Response {
+// raw sends bytes and reads the answer to them. The error is that of its body.
+func raw(t *testing.T, c net.Conn, text string) (answer, error) {
 	t.Helper()
 	go func() { _, _ = io.WriteString(c, text) }() // the server may end it before it has read all
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(body), resp.Close}, err
 }
 
 // pipes is a listener whose connections are pipes.

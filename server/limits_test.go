@@ -50,8 +50,8 @@ func TestAConnectionThatIsIdleIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, server.Settings{Limits: server.Limits{IdleTimeout: time.Hour}})
 		c := s.dial(t)
-		if resp := raw(t, c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); resp.StatusCode != http.StatusOK {
-			t.Fatal(resp.Status)
+		if got, err := raw(t, c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); got.status != http.StatusOK || err != nil {
+			t.Fatal(got, err)
 		}
 		began := time.Now()
 		if _, err := io.Copy(io.Discard, c); err != nil {
@@ -209,27 +209,25 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 	if got := s.ask(t, "POST /read", "12345678"); got.body != "12345678" || read.get() != nil {
 		t.Errorf("%s, %v", got.body, read.get())
 	}
-	got := s.ask(t, "POST /read", "123456789")
-	if got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "the body has 9 bytes; at most 8 are allowed") {
+	if got := s.ask(t, "POST /read", "123456789"); got.status != http.StatusRequestEntityTooLarge || !strings.Contains(got.body, "the body has 9 bytes; at most 8 are allowed") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	resp := raw(t, s.dial(t), "POST /read HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n6\r\n789012\r\n0\r\n\r\n")
-	text, err := io.ReadAll(resp.Body)
-	if err != nil || string(text) != "12345678" {
-		t.Errorf("%q, %v", text, err)
+	got, err := raw(t, s.dial(t), "POST /read HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n123456\r\n6\r\n789012\r\n0\r\n\r\n")
+	if err != nil || got.body != "12345678" {
+		t.Errorf("%q, %v", got.body, err)
 	}
 	var large *http.MaxBytesError
-	if !errors.As(read.get(), &large) || large.Limit != 8 || !resp.Close {
-		t.Errorf("reading ended with %v, the connection closes: %v", read.get(), resp.Close)
+	if !errors.As(read.get(), &large) || large.Limit != 8 || !got.last {
+		t.Errorf("reading ended with %v, the connection closes: %v", read.get(), got.last)
 	}
 }
 
 func TestAHeaderThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t, server.Settings{Limits: server.Limits{MaxHeaderBytes: 1 << 10}})
-	resp := raw(t, s.dial(t), "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 8<<10)+"\r\n\r\n")
-	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Error(resp.Status)
+	got, err := raw(t, s.dial(t), "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "+strings.Repeat("x", 8<<10)+"\r\n\r\n")
+	if got.status != http.StatusRequestHeaderFieldsTooLarge || err != nil {
+		t.Error(got, err)
 	}
 }
 

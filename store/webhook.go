@@ -48,7 +48,9 @@ type Webhook struct {
 	DueAt time.Time
 
 	// Worker tells the receiver, until LeaseUntil. Fence is raised by each claim,
-	// and when the webhook is saved anew.
+	// and when the webhook is saved anew. It begins with the microseconds of
+	// CreatedAt, so that one that is made where another was deleted has other
+	// fences.
 	Worker     string
 	Fence      int64
 	LeaseUntil time.Time

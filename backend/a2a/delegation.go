@@ -113,6 +113,7 @@ func (d *delegation) restore(s *backend.State) error {
 	d.course, d.stats, d.response = *c, s.Stats, s.Response
 	d.outcome, d.tickets, d.resolutions = s.Remote.Outcome, s.Remote.Tickets, slices.Clone(s.Remote.Resolutions)
 	d.known.Store(c.TaskID != "")
+	d.sent = d.outcome != event.CallSuspended
 	d.assembly.shown = shownBefore(c.Shown)
 	d.assembly.stale = c.Shown.Bytes > 0
 	return nil
@@ -306,7 +307,7 @@ func (d *delegation) deliver(ctx context.Context) error {
 	pause := d.pace()
 	var cut error
 	for attempt := 1; ; attempt++ {
-		if attempt > 1 || d.job.State != nil {
+		if d.sent {
 			if arrived, err := d.arrived(ctx); arrived || err != nil {
 				return err
 			}
@@ -365,7 +366,7 @@ func (d *delegation) send(ctx context.Context) (cut, err error) {
 	reading, stop := d.outlive(ctx)
 	defer stop()
 	if conn.streaming && !d.noStream {
-		d.whole = !d.sent && d.job.State == nil // it is told from the beginning
+		d.whole = !d.sent && d.course.TaskID == "" // it is told from the beginning
 		d.sent = true
 		cut, err = d.read(ctx, conn.client.SendStreamingMessage(reading, d.request(conn, false)))
 		if err != nil || d.course.Accepted || cut == nil || judge(cut).trouble != unsupported {
@@ -373,7 +374,7 @@ func (d *delegation) send(ctx context.Context) (cut, err error) {
 		}
 		d.noStream = true
 	}
-	d.polled = true
+	d.polled, d.sent = true, true
 	return d.read(ctx, once(func() (a2a.Event, error) {
 		return conn.client.SendMessage(reading, d.request(conn, true))
 	}))

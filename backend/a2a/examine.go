@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -229,10 +228,19 @@ func (x *examiner) caching(ctx context.Context, got *seen) {
 func (x *examiner) choice(card *a2a.AgentCard) {
 	to, err := choose(card, &x.peer.options, x.peer.http.trust)
 	if err != nil {
-		x.fail("choice", "an interface of version 1 by jsonrpc, rest or grpc, at the origin of the card", "%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		x.fail("choice", "an interface of version 1 by JSONRPC, HTTP+JSON or GRPC, at the origin of the card", "%s", problem(err))
 		return
 	}
 	x.ok("choice", "the runtime speaks %s of version %s at %s", to.iface.ProtocolBinding, to.declared, to.iface.URL)
+}
+
+// problem returns what is wrong with a card, without what was said of its
+// interfaces.
+func problem(err error) string {
+	if bad, ok := errors.AsType[*CardError](err); ok {
+		return bad.Problem
+	}
+	return err.Error()
 }
 
 // fixedHeader is a credential that the caller made.

@@ -26,24 +26,17 @@ const (
 	ActionAuth = "a2a:auth_required"
 )
 
+// The forms of the answers to both, compact as they are stored.
 var (
-	inputSchema = json.RawMessage(`{
-  "description": "The message to the agent: a text, or an object with text, data or both.",
-  "anyOf": [
-    {"type": "string", "minLength": 1},
-    {"type": "object", "properties": {"text": {"type": "string", "minLength": 1}, "data": {"not": {"type": "null"}}},
-     "anyOf": [{"required": ["text"]}, {"required": ["data"]}], "additionalProperties": false}
-  ]
-}`)
-	authSchema = json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "authenticated": {"type": "boolean", "description": "Whether the agent was authorised."},
-    "text": {"type": "string", "minLength": 1, "description": "A message to the agent."},
-    "data": {"not": {"type": "null"}, "description": "Structured data for the agent."}
-  },
-  "required": ["authenticated"], "additionalProperties": false
-}`)
+	inputSchema = json.RawMessage(`{"description":"The message to the agent: a text, or an object with text, data or both.",` +
+		`"anyOf":[{"type":"string","minLength":1},` +
+		`{"type":"object","properties":{"text":{"type":"string","minLength":1},"data":{"not":{"type":"null"}}},` +
+		`"anyOf":[{"required":["text"]},{"required":["data"]}],"additionalProperties":false}]}`)
+	authSchema = json.RawMessage(`{"type":"object","properties":{` +
+		`"authenticated":{"type":"boolean","description":"Whether the agent was authorised."},` +
+		`"text":{"type":"string","minLength":1,"description":"A message to the agent."},` +
+		`"data":{"not":{"type":"null"},"description":"Structured data for the agent."}},` +
+		`"required":["authenticated"],"additionalProperties":false}`)
 )
 
 // The limits of what a ticket repeats of a peer's question, in bytes.

@@ -148,10 +148,24 @@ func until(t *testing.T, s *runtime.Service, id string, status store.Status) *ru
 	}
 }
 
+// sees waits until a turn shows the task at the peer, whose id is then kept.
+func sees(t *testing.T, s *runtime.Service, id, task string) {
+	t.Helper()
+	for r, err := range s.Events(t.Context(), alice, id, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Type == event.TypeActivitySnapshot && strings.Contains(string(r.Data), task) {
+			return
+		}
+	}
+	t.Fatalf("turn %s ended without task %s", id, task)
+}
+
 // ended waits for the end of a turn.
 func ended(t *testing.T, s *runtime.Service, id string) *runtime.TurnOutcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	turn, err := s.WaitTurn(ctx, alice, id)
 	if err != nil {
@@ -287,8 +301,11 @@ func TestAQuestionOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 				if got := ended(t, second, turn.ID); got.Response != c.response || got.Termination.Type != event.NaturalEnd {
 					t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
 				}
-				started, continued := p.Happened("started"), p.Happened("continued")
-				if len(started) != 1 || len(continued) != 1 || continued[0].TaskID != started[0].TaskID || continued[0].ContextID != started[0].ContextID {
+				begun := p.Await("started", nil)
+				if again := p.AwaitTask("continued", begun.TaskID); again.ContextID != begun.ContextID {
+					t.Errorf("the task goes on as %+v", again)
+				}
+				if started, continued := p.Happened("started"), p.Happened("continued"); len(started) != 1 || len(continued) != 1 {
 					t.Errorf("%d tasks were started, and %d continued", len(started), len(continued))
 				}
 			})
@@ -323,8 +340,11 @@ func TestATaskOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 				first := p.serve(t, kept)
 				turn := says(t, first, "hold 2")
 				task := p.Await("holding", nil).TaskID
+				sees(t, first, turn.ID, task)
 				first.Close()
+				before := len(p.Happened("request"))
 				second := p.serve(t, kept)
+				p.AwaitNumber("request", before+2) // the card, and the task
 				p.Release(task)
 				if got := ended(t, second, turn.ID); got.Response != "0;1;" || got.Termination.Type != event.NaturalEnd {
 					t.Errorf("the turn ended with %+v: %q", got.Termination, got.Response)
@@ -350,6 +370,7 @@ func TestTheNextTurnGoesOnInTheContext(t *testing.T) {
 		if got := ended(t, s, next.ID); got.Response != "two" {
 			t.Errorf("the second answer is %q", got.Response)
 		}
+		p.AwaitNumber("started", 2)
 		if h := p.Happened("started"); len(h) != 2 || h[0].ContextID != h[1].ContextID || h[0].TaskID == h[1].TaskID {
 			t.Errorf("the turns were %+v", h)
 		}
@@ -403,7 +424,7 @@ func TestAPeerThatRefusesTheTokenIsSaidToDoSo(t *testing.T) {
 	forEachPeer(t, a2ajs.ServerOptions{}, func(t *testing.T, p peer) {
 		p.endpoint.Auth.Token = "another"
 		got, err := p.ask(t.Context(), t, "echo hello")
-		if err == nil || got.Termination.Code != a2abackend.CodeRefused || strings.Contains(err.Error(), "another") {
+		if err == nil || got.Termination.Code != string(model.Unauthorized) || strings.Contains(err.Error(), "another") {
 			t.Errorf("the turn ended with %+v, %v", got.Termination, err)
 		}
 	})

@@ -68,6 +68,7 @@ func TestScripts(t *testing.T) {
 			"mask":   mask,
 			"events": events,
 			"absent": absent,
+			"peer":   servePeer,
 
 			"serving":  serving,
 			"ends":     ends,
@@ -110,6 +111,7 @@ var unstable = []struct {
 	{regexp.MustCompile(`(?m)\b\d+s$`), "AGE"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "TIME"},
 	{regexp.MustCompile(`process \d+`), "process PID"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d{4,5}\b`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`(?m)^(! .*) \(after [\d.]+m?s\)$`), "$1"},
 }
 

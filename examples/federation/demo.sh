@@ -49,7 +49,8 @@ export ARCHIVE_URL
 cat archive.log
 
 note "What others see of it, and whether that is right:"
-show doctor "$ARCHIVE_URL/a2a/archivist"
+say 'runtime doctor $ARCHIVE_URL/a2a/archivist --header "Authorization: Bearer $DESK_KEY"'
+"$runtime" doctor "$ARCHIVE_URL/a2a/archivist" --header "Authorization: Bearer $DESK_KEY"
 
 note "Another runtime, whose agent asks the archivist. It resolves only if the peer is there:"
 show validate --online desk/config.yaml

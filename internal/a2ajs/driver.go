@@ -51,7 +51,7 @@ func start(t testing.TB, script string, options any) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &driver{t: t, stderr: &process.Tail{}, calls: map[int]*record{}, happened: newRecord()}
+	d := &driver{t: t, stderr: &process.Tail{Limit: 4 << 10}, calls: map[int]*record{}, happened: newRecord()}
 	cmd := exec.Command("node", filepath.Join(dir, script), string(given))
 	cmd.Stderr = d.stderr
 	stdin, err := cmd.StdinPipe()

@@ -46,8 +46,9 @@ type Server struct {
 type Happening struct {
 	// Kind is "request" for a request of HTTP, or says what became of a turn of
 	// the agent: "started", "continued", "holding", "canceled", "ended".
-	Kind      string            `json:"kind"`
-	URL       string            `json:"url"`
+	Kind string `json:"kind"`
+	URL  string `json:"url"`
+	// Method is that of JSON-RPC, where that is spoken, and otherwise of HTTP.
 	Method    string            `json:"method"`
 	Path      string            `json:"path"`
 	Headers   map[string]string `json:"headers"` // lower case
@@ -87,6 +88,12 @@ func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 func (s *Server) AwaitTask(kind, taskID string) Happening {
 	s.driver.t.Helper()
 	return s.Await(kind, func(h Happening) bool { return h.TaskID == taskID })
+}
+
+// AwaitNumber waits until there have been n happenings of a kind.
+func (s *Server) AwaitNumber(kind string, n int) {
+	s.driver.t.Helper()
+	s.Await(kind, func(Happening) bool { n--; return n <= 0 })
 }
 
 // Happened returns what has happened of a kind so far.

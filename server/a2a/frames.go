@@ -83,7 +83,6 @@ func (f *firstFrame) refuse(data []byte) bool {
 	for _, name := range []string{"Cache-Control", "Connection", "X-Accel-Buffering"} {
 		h.Del(name)
 	}
-	h.Set("Content-Type", "application/json")
 	f.fail(frame.Error.Code, data)
 	return true
 }
@@ -93,6 +92,7 @@ func (f *firstFrame) fail(status int, body []byte) {
 	if f.old {
 		body = oldError(body)
 	}
+	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's own clients take
 	f.ResponseWriter.WriteHeader(status)
 	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
 }

@@ -94,8 +94,8 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("serve gRPC: %w", err)
 	case <-ctx.Done():
 	}
-	_ = s.grpc.listener.Close() // its Accept returns
-	<-ended
+	_ = s.grpc.listener.Close() // which is why it ends
+	s.Logger.Debug("gRPC takes no more connections", zap.Error(<-ended))
 	return nil
 }
 

@@ -321,7 +321,9 @@ func (w *world) alice() *a2aclient.Client {
 }
 
 // user is a message with a text.
-func user(text string) *a2a.Message { return a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text)) }
+func user(text string) *a2a.Message {
+	return a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))
+}
 
 // request asks for a message to be sent.
 func request(m *a2a.Message) *a2a.SendMessageRequest { return &a2a.SendMessageRequest{Message: m} }
@@ -441,12 +443,18 @@ func answerOf(task *a2a.Task) string {
 	return ""
 }
 
-// post sends a request over HTTP as it is, and returns the status and the body.
-func (w *world) post(path, contentType, body string, header ...string) (*http.Response, string) {
+// answer is an answer over HTTP, whose body was read.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
+// post sends a request over HTTP as it is, and returns the answer and its body.
+func (w *world) post(path, contentType, body string, header ...string) (answer, string) {
 	return w.do(http.MethodPost, path, body, append([]string{"Content-Type", contentType}, header...)...)
 }
 
-func (w *world) do(method, path, body string, header ...string) (*http.Response, string) {
+func (w *world) do(method, path, body string, header ...string) (answer, string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
@@ -468,5 +476,5 @@ func (w *world) do(method, path, body string, header ...string) (*http.Response,
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return resp, string(data)
+	return answer{resp.StatusCode, resp.Header}, string(data)
 }

@@ -84,6 +84,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
 	ctx = withEnvelope(ctx, &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked})
 	r = r.Clone(ctx)
+	if spoken == v03 && !e.rpc && strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs") {
+		body = wrapConfig(body)
+	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if extensions(r.Header) {
 		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
@@ -130,6 +133,20 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}
 	handler.ServeHTTP(out, r)
 	out.finish(r.Method)
+}
+
+// wrapConfig wraps a push configuration of version 0.3 as the SDK expects it.
+// Some clients send it as it is.
+func wrapConfig(body []byte) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || fields["config"] != nil || fields["pushNotificationConfig"] == nil {
+		return body
+	}
+	wrapped, err := json.Marshal(map[string]json.RawMessage{"config": body})
+	if err != nil {
+		return body
+	}
+	return wrapped
 }
 
 // askedVersion returns the version that a request names, as major and minor.

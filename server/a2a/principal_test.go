@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -37,7 +38,7 @@ func withPush(t *testing.T) option {
 // when both belong to somebody else.
 func methods(c *a2aclient.Client, task *a2a.Task) map[string]func(context.Context) error {
 	push := &a2a.PushConfig{TaskID: task.ID, ID: "hook", URL: "https://example.com/hook"}
-	drain := func(list []a2a.Event, err error) error { return err }
+	drain := func(_ []a2a.Event, err error) error { return err }
 	return map[string]func(context.Context) error{
 		"GetTask": func(ctx context.Context) error {
 			_, err := c.GetTask(ctx, &a2a.GetTaskRequest{ID: task.ID})
@@ -138,7 +139,7 @@ func TestAnAgentThatAPrincipalMayNotUseLooksUnknown(t *testing.T) {
 		}
 	}
 	resp, body := w.post("/a2a/clerk", "application/json", `{}`, "Authorization", "")
-	if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("WWW-Authenticate") == "" {
+	if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("WWW-Authenticate") == "" || codeOf(t, body) == 0 || !strings.Contains(body, "jsonrpc") {
 		t.Errorf("without a credential the answer is %d %s", resp.StatusCode, body)
 	}
 }

@@ -1,12 +1,15 @@
 package a2aserver_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 func TestAMessageBecomesATaskWithAnAnswer(t *testing.T) {
@@ -176,6 +179,23 @@ func TestCancelEndsATaskAtOnce(t *testing.T) {
 		if _, err := c.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: done.ID}); err == nil {
 			t.Errorf("%s: a task that has ended is cancelled", over)
 		}
+	}
+}
+
+func TestCancelWaitsForNoTool(t *testing.T) {
+	stubborn := make(chan struct{})
+	w := open(t, withTool("nothing", func(context.Context, *tools.Call) (tools.Result, error) {
+		<-stubborn // whatever becomes of the turn
+		return tools.TextResult("at last"), nil
+	}))
+	t.Cleanup(func() { close(stubborn) })
+	w.mouth.teach("work", asksNothing("1"))
+	c := w.alice()
+	task := send(t, c, atOnce(user("work")))
+	eventually(t, func() bool { return w.seen(t, task.ID, event.TypeToolCallReady) })
+	got, err := c.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: task.ID})
+	if err != nil || got.Status.State != a2a.TaskStateCanceled {
+		t.Errorf("the task is %+v, %v", got, err)
 	}
 }
 

@@ -98,16 +98,15 @@ func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error
 	if v.artifacts {
 		return task, nil
 	}
-	for seq := uint64(0); seq < f.turn.Seq; {
+	// The events are numbered without gaps, so a page is full of those that may be
+	// shown, or a transform leaves some out.
+	for seq := uint64(0); seq < f.turn.Seq; seq += readPage {
 		records, err := f.service.ReadEvents(ctx, f.caller, f.turn.ID, seq, readPage)
 		if err != nil {
 			return nil, err
 		}
-		if len(records) == 0 {
-			break // they are not shown, or not kept any more
-		}
 		for i := range records {
-			if seq = records[i].Seq; seq > f.turn.Seq {
+			if records[i].Seq > f.turn.Seq {
 				break
 			}
 			if err := f.hear(&records[i]); err != nil {
@@ -135,7 +134,7 @@ func (f *follower) run(ctx context.Context, show func(a2a.Event) bool) error {
 	log := make(chan reading, readAhead)
 	defer func() {
 		cancel()
-		for range log { //nolint:revive // until the reader has ended
+		for range log { // until the reader has ended
 		}
 	}()
 	go f.read(reads, log)

@@ -211,6 +211,32 @@ func TestASubscriberThatStallsDelaysNobody(t *testing.T) {
 	reach(t, c, task.ID, a2a.TaskStateCompleted)
 }
 
+func TestAStreamShowsTheEndThoughTheLogHidesIt(t *testing.T) {
+	w := open(t, func(s *setup) {
+		s.service.EventTransform = func(_ context.Context, ev *event.Event) (*event.Event, error) {
+			if ev.Terminal() {
+				return nil, nil //nolint:nilnil // it is left out
+			}
+			return ev, nil
+		}
+	})
+	w.mouth.teach("ask", asks("1", "who?"), says("hello"))
+	for _, text := range []string{"hello", "ask"} {
+		c := w.alice()
+		list, err := events(c.SendStreamingMessage(t.Context(), request(user(text))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text == "ask" {
+			list, err = events(c.SendStreamingMessage(t.Context(), request(a2a.NewMessageForTask(a2a.MessageRoleUser, list[0].TaskInfo(), a2a.NewTextPart("me")))))
+		}
+		content, ended := assembled(list)
+		if got := states(list); err != nil || got[len(got)-1] != a2a.TaskStateCompleted || content["response"] == "" || !ended["response"] {
+			t.Errorf("the stream has %v, %q, %v", got, content["response"], err)
+		}
+	}
+}
+
 func TestStreamsEndWhenTheServerDrains(t *testing.T) {
 	w := open(t)
 	w.mouth.teach("slow", reply{chunks: []string{"never", ""}, hold: make(chan struct{})})

@@ -60,6 +60,7 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 			m.hooked++
 			h = &webhook{order: m.hooked, Webhook: store.Webhook{
 				ID: n.Webhook.ID, TurnID: t.ID, SessionID: t.SessionID, Owner: t.Owner, CreatedAt: now, Cursor: firstCursor(&t.Turn, n),
+				Fence: now.UnixMicro() - 1,
 			}}
 			t.webhooks, m.told[t.ID] = append(t.webhooks, h), t
 		}

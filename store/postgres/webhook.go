@@ -50,6 +50,7 @@ func saveWebhook(ctx context.Context, q *db.Queries, n *store.NewWebhook) (*stor
 	row, err := q.SaveWebhook(ctx, db.SaveWebhookParams{
 		TurnID: h.TurnID, ID: h.ID, SessionID: turn.SessionID, Tenant: turn.Tenant, Subject: turn.Subject,
 		Surface: h.Surface, Data: h.Data, Cursor: firstCursor(&turn, n.FromStart), At: instant.Time(h.CreatedAt),
+		Fence: h.CreatedAt.UnixMicro(),
 	})
 	return webhookOf(&row), err
 }

@@ -66,3 +66,35 @@ func plan(t *testing.T, s *Store, query string) (steps []string) {
 	}
 	return steps
 }
+
+// TestListsAreNotSorted holds for the lists that are asked for again and again:
+// an index has their order.
+func TestListsAreNotSorted(t *testing.T) {
+	s := openForTest(t)
+	for name, c := range map[string]struct{ query, index string }{
+		"turns by change": {
+			turnColumns + " WHERE tenant = ? AND subject = ? AND changed_at >= ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ?",
+			"turns_of_owner_by_change",
+		},
+		"webhooks that can be claimed": {
+			webhookColumns + `webhooks w JOIN turns t ON t.id = w.turn_id WHERE w.state = 'active' AND w.due_at <= ? AND w.lease_until <= ?
+				AND w.surface IN (?) AND (t.seq > w.cursor OR t.finished_at <> 0) ORDER BY w.due_at, w.n LIMIT ?`,
+			"webhooks_due",
+		},
+		"webhooks of an owner": {
+			webhookColumns + "webhooks w WHERE tenant = ? AND subject = ? AND n < ? ORDER BY n DESC LIMIT ?", "webhooks_of_owner",
+		},
+		"webhooks of a turn": {
+			webhookColumns + "webhooks w WHERE turn_id = ? AND +tenant = ? AND +subject = ? AND n < ? ORDER BY n DESC LIMIT ?",
+			"autoindex_webhooks_1 (turn_id=?)", // there are few to sort
+		},
+		"dead webhooks": {
+			webhookColumns + "webhooks w WHERE state = 'dead' AND n < ? ORDER BY n DESC LIMIT ?", "webhooks_dead",
+		},
+	} {
+		steps := strings.Join(plan(t, s, c.query), "\n")
+		if sorted := strings.Contains(steps, "TEMP B-TREE"); !strings.Contains(steps, c.index) || sorted && name != "webhooks of a turn" {
+			t.Errorf("%s:\n%s", name, steps)
+		}
+	}
+}

@@ -101,8 +101,14 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 		return out, err
 	}
 	f := &filter{query: webhookColumns + "webhooks w"}
-	f.scope(q.Scope)
-	f.equals("turn_id", q.TurnID)
+	switch {
+	case q.TurnID == "":
+		f.scope(q.Scope)
+	case q.Scope.All:
+		f.where("turn_id = ?", q.TurnID)
+	default: // the few of a turn are not looked for among all of its owner
+		f.where("turn_id = ? AND +tenant = ? AND +subject = ?", q.TurnID, q.Scope.Owner.Tenant, q.Scope.Owner.Subject)
+	}
 	f.equals("surface", q.Surface)
 	switch q.State {
 	case store.WebhookDead:

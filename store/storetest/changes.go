@@ -183,28 +183,28 @@ func aCountGoesOverAllPages(f *fixture) {
 }
 
 func theLatestStateIsRead(f *fixture) {
-	state := func(turn string) string {
+	state := func() string {
 		f.Helper()
-		data, err := f.State(f.Context(), turn)
+		data, err := f.State(f.Context(), "t")
 		ok(f, err)
 		if data == nil {
 			return "none"
 		}
 		return string(data)
 	}
-	equal(f, "the state of an unknown turn", state("t"), "none")
+	equal(f, "the state of an unknown turn", state(), "none")
 	c := f.running("s", "t")
-	equal(f, "the state of a turn that begins", state("t"), "none")
+	equal(f, "the state of a turn that begins", state(), "none")
 	for _, text := range []string{"first", "second"} {
 		add := f.commitOf(c)
 		add.State = []byte(text)
 		f.commit(add)
-		equal(f, "the state", state("t"), text)
+		equal(f, "the state", state(), text)
 	}
 	f.commit(f.commitOf(c)) // without a state
-	equal(f, "the state", state("t"), "second")
+	equal(f, "the state", state(), "second")
 	f.suspend(c, "q")
-	equal(f, "the state while it waits", state("t"), "second")
+	equal(f, "the state while it waits", state(), "second")
 	f.end("t")
-	equal(f, "the state of a turn that has ended", state("t"), "none")
+	equal(f, "the state of a turn that has ended", state(), "none")
 }

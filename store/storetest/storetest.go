@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Artifacts", artifactTests},
 		{"Prune", pruneTests},
 		{"Webhooks", webhookTests},
+		{"WebhookClaims", webhookClaimTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
 	} {
@@ -66,6 +67,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 			checkModel(t, open(t, store.Settings{TenantTurns: room}), room)
 		})
 	}
+	t.Run("Model/Webhooks", func(t *testing.T) { checkWebhookModel(t, open(t, store.Settings{})) })
 }
 
 // fixture is a store with a queue, for one test.

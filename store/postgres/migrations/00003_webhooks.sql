@@ -16,7 +16,7 @@ CREATE TABLE webhooks (
     last_error    text COLLATE "C" NOT NULL DEFAULT '',
     due_at        timestamptz NOT NULL,
     worker        text COLLATE "C" NOT NULL DEFAULT '',
-    fence         bigint NOT NULL DEFAULT 1,
+    fence         bigint NOT NULL,
     lease_until   timestamptz,
     created_at    timestamptz NOT NULL,
     updated_at    timestamptz NOT NULL,

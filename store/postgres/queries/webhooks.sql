@@ -13,8 +13,8 @@ WHERE w.turn_id = @turn_id AND NOT EXISTS (SELECT 1 FROM webhooks k WHERE k.turn
 -- name: SaveWebhook :one
 -- SaveWebhook leaves a webhook that is there where it is in the order, and its
 -- cursor as it is.
-INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, created_at, updated_at)
-VALUES (@turn_id, @id, @session_id, @tenant, @subject, @surface, @data, 'active', @cursor, @at, @at, @at)
+INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, fence, created_at, updated_at)
+VALUES (@turn_id, @id, @session_id, @tenant, @subject, @surface, @data, 'active', @cursor, @at, @fence, @at, @at)
 ON CONFLICT (turn_id, id) DO UPDATE SET surface = excluded.surface, data = excluded.data, state = 'active', attempts = 0,
     failing_since = NULL, last_error = '', due_at = excluded.due_at, worker = '', fence = webhooks.fence + 1, lease_until = NULL,
     updated_at = excluded.updated_at

@@ -6,7 +6,7 @@ SELECT count(*) FROM webhooks WHERE turn_id = ?;
 
 -- name: InsertWebhook :exec
 INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, state, cursor, due_at, fence, created_at, updated_at, data)
-VALUES (@turn_id, @id, @session_id, @tenant, @subject, @surface, 'active', @cursor, @at, 1, @at, @at, @data);
+VALUES (@turn_id, @id, @session_id, @tenant, @subject, @surface, 'active', @cursor, @at, @at, @at, @at, @data);
 
 -- name: RenewWebhook :exec
 UPDATE webhooks SET surface = @surface, data = @data, state = 'active', attempts = 0, failing_since = 0, last_error = '', due_at = @at,

@@ -100,10 +100,8 @@ export class Agent {
     turn.canceled = (how) => this.#canceled(turn, how);
     this.#tasks.set(taskId, turn);
     this.#tell({ kind: before ? 'continued' : 'started', taskId, contextId, messageId, text, headers, metadata });
-    if (!known && turn.word !== 'message') {
-      publish({ task: { state: 'submitted' } });
-    }
     if (turn.word !== 'message') {
+      publish({ task: { state: known ? 'working' : 'submitted' } }); // a stream begins with the task
       publish(status('working'));
     }
     const script = scripts[turn.word] ?? scripts.echo;

@@ -24,8 +24,9 @@ export const rpc = '/rpc';
 // public, everything else asks for the test's token.
 export async function listen(mount) {
   const app = express();
+  app.use(express.json({ type: ['application/json', 'application/a2a+json'] }));
   app.use((req, res, next) => {
-    happened({ kind: 'request', method: req.method, path: req.path, headers: req.headers });
+    happened({ kind: 'request', method: req.body?.method ?? req.method, path: req.path, headers: req.headers });
     const card = req.path.startsWith('/.well-known/');
     if (!card && settings.token && req.headers.authorization !== `Bearer ${settings.token}`) {
       res.status(401).set('WWW-Authenticate', 'Bearer realm="test"').json({ error: 'who are you?' });

@@ -7,13 +7,13 @@ import * as shape from './shape03.mjs';
 const final = ['completed', 'canceled', 'failed', 'rejected', 'input-required'];
 
 // publisher puts the agent's events into the SDK's words.
-const publisher = (bus, taskId, contextId) => {
+const publisher = (bus, taskId, contextId, known) => {
   const said = (parts) =>
     parts && shape.toMessage({ messageId: crypto.randomUUID(), taskId, contextId, role: 'agent', parts });
   const status = ({ state, parts }) => ({ state, message: said(parts), timestamp: new Date().toISOString() });
   return ({ task, status: update, artifact, message }) => {
     if (task) {
-      bus.publish({ kind: 'task', id: taskId, contextId, status: status(task), artifacts: [], history: [] });
+      bus.publish({ kind: 'task', id: taskId, contextId, artifacts: [], history: [], ...known, status: status(task) });
     } else if (update) {
       bus.publish({ kind: 'status-update', taskId, contextId, status: status(update), final: final.includes(update.state) });
     } else if (artifact) {
@@ -34,7 +34,7 @@ const executor = {
     const text = parts.map((p) => p.text ?? '').join('');
     await agent.play(
       { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
-      publisher(bus, taskId, contextId),
+      publisher(bus, taskId, contextId, task),
     );
     bus.finished();
   },

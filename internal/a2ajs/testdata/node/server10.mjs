@@ -5,7 +5,7 @@ import { agent, headers, interfaces, listen, restful, rpc, settings } from './se
 import * as shape from './shape10.mjs';
 
 // publisher puts the agent's events into the SDK's words.
-const publisher = (bus, taskId, contextId) => {
+const publisher = (bus, taskId, contextId, known) => {
   const said = (parts) =>
     parts && shape.toMessage({ messageId: crypto.randomUUID(), taskId, contextId, role: 'agent', parts });
   const status = ({ state, parts }) => ({
@@ -15,7 +15,8 @@ const publisher = (bus, taskId, contextId) => {
   });
   return ({ task, status: update, artifact, message }) => {
     if (task) {
-      bus.publish(AgentEvent.task({ id: taskId, contextId, status: status(task), artifacts: [], history: [], metadata: undefined }));
+      const made = { id: taskId, contextId, artifacts: [], history: [], metadata: undefined, ...known, status: status(task) };
+      bus.publish(AgentEvent.task(made));
     } else if (update) {
       bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: status(update), metadata: undefined }));
     } else if (artifact) {
@@ -37,7 +38,7 @@ const executor = {
     const text = parts.map((p) => p.text ?? '').join('');
     await agent.play(
       { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
-      publisher(bus, taskId, contextId),
+      publisher(bus, taskId, contextId, task),
     );
   },
   async cancelTask(taskId, bus) {

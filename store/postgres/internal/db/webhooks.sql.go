@@ -339,8 +339,8 @@ func (q *Queries) HeartbeatWebhooks(ctx context.Context, arg HeartbeatWebhooksPa
 }
 
 const SaveWebhook = `-- name: SaveWebhook :one
-INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $9, $9, $9)
+INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, data, state, cursor, due_at, fence, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $9, $10, $9, $9)
 ON CONFLICT (turn_id, id) DO UPDATE SET surface = excluded.surface, data = excluded.data, state = 'active', attempts = 0,
     failing_since = NULL, last_error = '', due_at = excluded.due_at, worker = '', fence = webhooks.fence + 1, lease_until = NULL,
     updated_at = excluded.updated_at
@@ -357,6 +357,7 @@ type SaveWebhookParams struct {
 	Data      []byte
 	Cursor    int64
 	At        instant.Time
+	Fence     int64
 }
 
 // SaveWebhook leaves a webhook that is there where it is in the order, and its
@@ -372,6 +373,7 @@ func (q *Queries) SaveWebhook(ctx context.Context, arg SaveWebhookParams) (Webho
 		arg.Data,
 		arg.Cursor,
 		arg.At,
+		arg.Fence,
 	)
 	var i Webhook
 	err := row.Scan(

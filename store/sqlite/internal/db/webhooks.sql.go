@@ -157,7 +157,7 @@ func (q *Queries) HeartbeatWebhook(ctx context.Context, arg HeartbeatWebhookPara
 
 const insertWebhook = `-- name: InsertWebhook :exec
 INSERT INTO webhooks (turn_id, id, session_id, tenant, subject, surface, state, cursor, due_at, fence, created_at, updated_at, data)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?8, 1, ?8, ?8, ?9)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'active', ?7, ?8, ?8, ?8, ?8, ?9)
 `
 
 type InsertWebhookParams struct {

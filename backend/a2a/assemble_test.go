@@ -1,0 +1,292 @@
+package a2abackend
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// screen is what shows the text of an assembly.
+type screen struct {
+	shown  string
+	resets int
+}
+
+func newAssembly(limit int) (*assembly, *screen) {
+	s := new(screen)
+	return &assembly{
+		limit: limit, show: func(text string) { s.shown += text },
+		reset: func() { s.shown, s.resets = "", s.resets+1 },
+	}, s
+}
+
+func TestHowArtifactsBecomeText(t *testing.T) {
+	t.Parallel()
+	text := a2a.NewTextPart
+	for name, tt := range map[string]struct {
+		updates []*a2a.TaskArtifactUpdateEvent
+		live    string
+		want    string
+	}{
+		"one after another":      {[]*a2a.TaskArtifactUpdateEvent{chunk("a", true, text("Hel")), chunk("a", true, text("lo"))}, "Hello", "Hello"},
+		"two artifacts":          {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("b", false, text("two"))}, "one\n\ntwo", "one\n\ntwo"},
+		"a longer form":          {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false, text("one two"))}, "one two", "one two"},
+		"another form":           {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false, text("two")), chunk("a", true, text("!"))}, "one", "two!"},
+		"more of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("b", false, text("two")), chunk("a", true, text("!"))}, "one\n\ntwo", "one!\n\ntwo"},
+		"text of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false), chunk("b", false, text("two")), chunk("a", true, text("one"))}, "two", "one\n\ntwo"},
+		"nothing":                {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false), chunk("a", true, nil, text("")), chunk("", true)}, "", ""},
+		"structured data":        {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("see:"), a2a.NewDataPart(map[string]any{"n": 1}))}, "see:\n{\"n\":1}", "see:\n{\"n\":1}"},
+		"nothing any more":       {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false), chunk("b", true, text("two"))}, "one", "two"},
+	} {
+		a, s := newAssembly(1 << 20)
+		for _, u := range tt.updates {
+			if err := a.update(u.Artifact.ID, u.Artifact.Parts, u.Append); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.shown != tt.live || a.text() != tt.want {
+			t.Errorf("%s: it shows %q and is %q", name, s.shown, a.text())
+		}
+		if a.finish(a.text()); s.shown != tt.want {
+			t.Errorf("%s: it shows %q in the end", name, s.shown)
+		}
+	}
+}
+
+// Whatever comes, in whatever order: what is shown in the end is the text, what
+// comes at the end of it was shown at once, and the size is that of what is kept.
+func TestWhatIsShownIsTheText(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, s := newAssembly(1 << 20)
+		want := map[string]string{}
+		var order []string
+		for range rapid.IntRange(0, 30).Draw(t, "updates") {
+			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
+			text := rapid.SampledFrom([]string{"", "x", "yz", "ü€😀", "\n\n"}).Draw(t, "text")
+			more := rapid.Bool().Draw(t, "more")
+			if _, known := want[id]; !known {
+				order = append(order, id)
+			}
+			if !more {
+				want[id] = ""
+			}
+			want[id] += text
+			if rapid.IntRange(0, 9).Draw(t, "snapshot") > 0 {
+				if err := a.update(a2a.ArtifactID(id), a2a.ContentParts{a2a.NewTextPart(text)}, more); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			var all []*a2a.Artifact
+			for _, id := range order {
+				all = append(all, &a2a.Artifact{ID: a2a.ArtifactID(id), Parts: a2a.ContentParts{a2a.NewTextPart(want[id])}})
+			}
+			if err := a.rebuild(append(all, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var texts []string
+		size := 0
+		for _, id := range order {
+			size += len(want[id]) + overhead + len(id)
+			if want[id] != "" {
+				texts = append(texts, want[id])
+			}
+		}
+		text := strings.Join(texts, between)
+		if a.text() != text || a.size != size {
+			t.Fatalf("the text is %q of size %d, want %q of %d", a.text(), a.size, text, size)
+		}
+		if !a.stale && s.shown != text {
+			t.Fatalf("%q is shown of %q", s.shown, text)
+		}
+		if a.finish(text); s.shown != text || s.resets > 1 {
+			t.Fatalf("%q is shown of %q, %d resets", s.shown, text, s.resets)
+		}
+	})
+}
+
+func TestWhatWasShownBeforeIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	first, _ := newAssembly(1 << 20)
+	if err := first.update("a", a2a.ContentParts{a2a.NewTextPart("Let me see. ")}, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ text, shown string }{
+		{"Let me see. Yes.", "Yes."}, {"Let me see. ", ""}, {"Let me", "Let me"}, {"Let me now. Yes.", "Let me now. Yes."}, {"", ""},
+	} {
+		second, s := newAssembly(1 << 20)
+		second.shown, second.stale = shownBefore(first.shown.mark()), true
+		if err := second.update("a", a2a.ContentParts{a2a.NewTextPart(tt.text)}, true); err != nil || s.shown != "" {
+			t.Errorf("%q is shown too early, %v", s.shown, err)
+		}
+		if second.finish(tt.text); s.shown != tt.shown || s.resets != 0 {
+			t.Errorf("%q is shown of %q, %d resets", s.shown, tt.text, s.resets)
+		}
+	}
+}
+
+func TestTextIsShownInPieces(t *testing.T) {
+	t.Parallel()
+	a, _ := newAssembly(1 << 20)
+	var pieces []string
+	a.show = func(text string) { pieces = append(pieces, text) }
+	text := strings.Repeat("x", maxDelta-1) + strings.Repeat("😀", maxDelta)
+	if err := a.update("a", a2a.ContentParts{a2a.NewTextPart(text)}, true); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range pieces {
+		if len(p) > maxDelta || !utf8.ValidString(p) {
+			t.Errorf("piece %d has %d bytes", i, len(p))
+		}
+	}
+	if strings.Join(pieces, "") != text {
+		t.Error("the pieces are not the text")
+	}
+}
+
+func TestAnAssemblyIsBounded(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 600)
+	for name, parts := range map[string]a2a.ContentParts{
+		"text":  {a2a.NewTextPart(large)},
+		"data":  {a2a.NewDataPart(large)},
+		"bytes": {a2a.NewRawPart([]byte(large))},
+		"URLs":  {a2a.NewFileURLPart(a2a.URL("https://example.com/"+large), "text/html")},
+	} {
+		a, _ := newAssembly(2000)
+		var err error
+		n := 0
+		for ; n < 10 && err == nil; n++ {
+			err = a.update("a", parts, true)
+		}
+		if tooMuch, ok := errors.AsType[*outputError](err); !ok || tooMuch.limit != 2000 || n > 3 {
+			t.Errorf("%s: %v after %d", name, err, n)
+		}
+		if err := a.rebuild([]*a2a.Artifact{{ID: "b", Parts: append(append(parts, parts...), append(parts, parts...)...)}}); err == nil {
+			t.Errorf("%s: a snapshot may have as much as it likes", name)
+		}
+	}
+}
+
+func TestFilesAreKeptAndNamed(t *testing.T) {
+	t.Parallel()
+	named := a2a.NewRawPart([]byte("%PDF-"))
+	named.Filename, named.MediaType = `..\..\etc/re"port.pdf`, "application/pdf"
+	parts := a2a.ContentParts{
+		a2a.NewTextPart("Here it is."), named, nil, a2a.NewRawPart([]byte{1, 2}),
+		a2a.NewFileURLPart("https://example.com/plan.png", "image/png"), a2a.NewFileURLPart("file:///etc/passwd", "text/plain"),
+	}
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(&a2a.Task{
+		ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}, Artifacts: []*a2a.Artifact{{ID: "a", Parts: parts[:2]}, nil, {ID: "b", Parts: parts[3:]}},
+	})}})
+	res, err := r.run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Here it is.\n" +
+		"[re\"port.pdf (application/pdf, 5 bytes) is kept as artifact turn-1/m1/f1]\n" +
+		"[file (application/octet-stream, 2 bytes) is kept as artifact turn-1/m1/f2]\n" +
+		"[file (image/png) is at https://example.com/plan.png]"
+	if diff := cmp.Diff(want, res.Response); diff != "" {
+		t.Error(diff)
+	}
+	var kept []string
+	for _, a := range r.host.kept {
+		kept = append(kept, fmt.Sprintf("%s %s %s %q", a.ID, a.Name, a.MediaType, a.Data))
+	}
+	if diff := cmp.Diff([]string{
+		`turn-1/m1/f1 turn-1/m1/f1/re"port.pdf application/pdf "%PDF-"`, `turn-1/m1/f2 turn-1/m1/f2/file application/octet-stream "\x01\x02"`,
+	}, kept); diff != "" {
+		t.Error(diff)
+	}
+	checkTurn(t, r, res, err)
+
+	r = newRig(t, map[string][]reply{methodStream: {streamOf(&a2a.Message{ID: "m", Role: a2a.MessageRoleAgent, Parts: parts[3:4]})}})
+	r.host.refuse = errors.New("no room")
+	if res, err = r.run(t.Context()); err != nil || res.Response != "[file (application/octet-stream, 2 bytes) is lost: no room]" {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestWhatATurnAnswers(t *testing.T) {
+	t.Parallel()
+	history := []*a2a.Message{said("earlier"), {ID: "u", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("me")}}, said("later"), nil}
+	full := task(completed, "artifact")
+	full.Status.Message, full.History = said("status"), history
+	for want, last := range map[string]*a2a.Task{
+		"artifact": full,
+		"status":   {ID: taskID, ContextID: contextID, Status: full.Status, History: history},
+		"later":    {ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}, History: history},
+		"":         {ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}},
+	} {
+		r := newRig(t, map[string][]reply{methodStream: {streamOf(task(working, ""), turned(completed, ""))}, methodGet: {result(last)}})
+		if want == "status" {
+			r = newRig(t, map[string][]reply{methodStream: {streamOf(last)}})
+		}
+		res, err := r.run(t.Context())
+		if err != nil || res.Response != want && want != "artifact" || res.Termination.Type != event.NaturalEnd {
+			t.Errorf("it answers %q, not %q, %v", res.Response, want, err)
+		}
+		if (len(res.Messages) == 0) != (want == "") {
+			t.Errorf("the conversation gets %+v", res.Messages)
+		}
+		checkTurn(t, r, res, err)
+	}
+}
+
+func FuzzAssembly(f *testing.F) {
+	f.Add("a", "text", "b", "more", true, false)
+	f.Add("", "\xff\xfe", "", "\xf0\x9f", false, false)
+	f.Fuzz(func(t *testing.T, id, first, other, second string, more, again bool) {
+		a, s := newAssembly(4096)
+		for _, u := range []struct {
+			id, text string
+			more     bool
+		}{{id, first, more}, {other, second, again}, {id, second, again}, {other, first, more}} {
+			parts := a2a.ContentParts{a2a.NewTextPart(u.text), nil, a2a.NewRawPart([]byte(u.text)), a2a.NewFileURLPart(a2a.URL(u.text), "")}
+			if err := a.update(a2a.ArtifactID(u.id), parts, u.more); err != nil {
+				return
+			}
+			if !a.stale && s.shown != a.text() {
+				t.Fatalf("%q is shown of %q", s.shown, a.text())
+			}
+		}
+		text := a.text()
+		if a.finish(text); s.shown != text {
+			t.Fatalf("%q is shown of %q", s.shown, text)
+		}
+		kept := len(text)
+		for _, file := range a.files() {
+			kept += len(file.Blob.Data)
+		}
+		if kept > a.size+len(between) || a2awire.Size(nil) != 0 {
+			t.Fatalf("%d bytes are kept, %d are counted", kept, a.size)
+		}
+	})
+}
+
+// Appending a chunk must not cost more the longer the text is.
+func BenchmarkAssembly(b *testing.B) {
+	b.ReportAllocs()
+	parts := a2a.ContentParts{a2a.NewTextPart(strings.Repeat("x", 40))}
+	for b.Loop() {
+		a, _ := newAssembly(16 << 20)
+		a.show = func(string) {}
+		for range 4000 {
+			if err := a.update("a", parts, true); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package a2abackend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+const (
+	inputRequired = a2a.TaskStateInputRequired
+	authRequired  = a2a.TaskStateAuthRequired
+)
+
+// asking returns the task as it asks something.
+func asking(state a2a.TaskState, question string) *a2a.Task {
+	t := task(state, "")
+	t.Status.Message = said(question)
+	return t
+}
+
+// resume returns the answer to a ticket.
+func resume(target, answer string) plugins.Resolution {
+	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: json.RawMessage(answer)}
+}
+
+// wait runs the turn until it waits for somebody.
+func (r *rig) wait() (*backend.State, *plugins.Ticket) {
+	r.t.Helper()
+	res, err := r.run(r.t.Context())
+	if err != nil || res.Termination.Type != event.Suspended || len(res.Tickets) != 1 || res.State == nil {
+		r.t.Fatalf("it does not wait: %+v, %v", res, err)
+	}
+	return res.State, res.Tickets[0]
+}
+
+func TestAPeerThatAsks(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer string
+		told   *a2a.Part
+	}{
+		"and is told a text":         {`"blue"`, a2a.NewTextPart("blue")},
+		"and is told it in a field":  {`{"text":"blue"}`, a2a.NewTextPart("blue")},
+		"and is given a value":       {`{"data":{"colour":["blue",1,null]}}`, a2a.NewDataPart(map[string]any{"colour": []any{"blue", 1.0, nil}})},
+		"and is given a simple one":  {`{"data":false}`, a2a.NewDataPart(false)},
+		"and is told a text of JSON": {`"{\"a\":1}"`, a2a.NewTextPart(`{"a":1}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string][]reply{methodStream: {
+				streamOf(task(working, ""), words("Let me see. "), turned(inputRequired, "Which colour?")),
+				streamOf(task(working, "Let me see. "), words("Blue it is."), turned(completed, "")),
+			}})
+			state, ticket := r.wait()
+			want := &plugins.Ticket{
+				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: ticket.ResponseSchema, Mode: plugins.PassDecisionToTool,
+				Parameters: json.RawMessage(`{"context_id":"context-1","task_id":"task-1"}`),
+			}
+			if diff := cmp.Diff(want, ticket); diff != "" {
+				t.Error(diff)
+			}
+			shown, ok := r.host.events[len(r.host.events)-1].(*event.InteractionRequest)
+			if !ok || shown.ID != ticket.ID || shown.CallID != string(taskID) || shown.Message != "Which colour?" {
+				t.Errorf("it shows %+v", shown)
+			}
+			before := len(r.host.events)
+			r.next(state, resume(ticket.ID, tt.answer))
+			res, err := r.run(t.Context())
+			if err != nil || res.Response != "Let me see. Blue it is." || res.Steps != 2 || res.State != nil {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if resumed, ok := r.host.events[before].(*event.ToolCallResumed); !ok || resumed.TargetID != ticket.ID || string(resumed.Result) != tt.answer {
+				t.Errorf("it shows %+v", r.host.events[before])
+			}
+			if text := r.host.text(); text != res.Response {
+				t.Errorf("it shows %q", text)
+			}
+			calls := r.script.got(methodStream)
+			first, second := calls[0].message(t), calls[1].message(t)
+			if second.TaskID != taskID || second.ContextID != contextID || second.ID == first.ID || len(calls) != 2 {
+				t.Errorf("the messages are %+v and %+v", first, second)
+			}
+			if diff := cmp.Diff(a2a.ContentParts{tt.told}, second.Parts); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnswersThatAPeerCannotBeGiven(t *testing.T) {
+	t.Parallel()
+	for form, answers := range map[string][]string{
+		string(inputSchema): {`""`, `null`, `1`, `{}`, `{"data":null}`, `{"text":1}`, `{"text":"a","more":1}`},
+		string(authSchema):  {`true`, `{}`, `{"authenticated":"yes"}`, `{"authenticated":true,"more":1}`},
+	} {
+		compiled, err := schema.Compile(json.RawMessage(form))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			if found, err := compiled.ValidateJSON(json.RawMessage(a)); err != nil || len(found) == 0 {
+				t.Errorf("%s is an answer", a)
+			}
+		}
+	}
+}
+
+func TestAPeerThatAsksAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {
+		streamOf(asking(inputRequired, "Which colour?")),
+		streamOf(asking(inputRequired, "Are you sure?")),
+		streamOf(task(completed, "Blue it is.")),
+	}})
+	state, first := r.wait()
+	r.next(state, resume(first.ID, `"blue"`))
+	state, second := r.wait()
+	if first.ID == second.ID || second.Message != "Are you sure?" {
+		t.Errorf("it asks %+v, then %+v", first, second)
+	}
+	if err := state.Resolve(resume(first.ID, `"red"`)); err == nil {
+		t.Error("a late answer to the first question is one to the second")
+	}
+	r.next(state, resume(string(taskID), `"yes"`)) // a ticket may be named by its call
+	res, err := r.run(t.Context())
+	if err != nil || res.Response != "Blue it is." || res.Steps != 3 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+func TestATurnThatNobodyAnswersGoesOnWaiting(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(inputRequired, "Which colour?"))}})
+	state, first := r.wait()
+	r.next(state)
+	_, second := r.wait()
+	if diff := cmp.Diff(first, second); diff != "" || len(r.script.got(methodStream)) != 1 {
+		t.Error(diff)
+	}
+}
+
+func TestAnAnswerThatIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		state  a2a.TaskState
+		answer plugins.Resolution
+	}{
+		"input":         {inputRequired, plugins.Resolution{Action: plugins.ActionCancel, Reason: "not today"}},
+		"authorisation": {authRequired, plugins.Resolution{Action: plugins.ActionCancel}},
+		"consent":       {authRequired, resume("", `{"authenticated":false}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(tt.state, "May I?"))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+			state, ticket := r.wait()
+			tt.answer.Target = ticket.ID
+			r.next(state, tt.answer)
+			res, err := r.run(t.Context())
+			if got := termination(res, err); got.Type != event.Cancelled || got.Detail == "" || res.State != nil {
+				t.Errorf("it ends by %+v", got)
+			}
+			if sends, cancels := len(r.script.got(methodStream)), len(r.script.got(methodCancel)); sends != 1 || cancels != 1 {
+				t.Errorf("%d messages, %d cancels", sends, cancels)
+			}
+		})
+	}
+}
+
+// That an agent waits to be authorised says nothing of whether it was: the task
+// is looked at again, and a message is sent only when there is one.
+func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer string
+		sends  int
+	}{
+		"elsewhere":      {`{"authenticated":true}`, 1},
+		"with a message": {`{"authenticated":true,"text":"code 1234"}`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := asking(authRequired, "Open https://example.com/auth")
+			r := newRig(t, map[string][]reply{
+				methodStream:    {streamOf(asked), streamOf(asked, turned(working, ""), words("thanks"), turned(completed, ""))},
+				methodSubscribe: {streamOf(asked), streamOf(asked, task(completed, "thanks"))},
+				methodGet:       {result(asked), result(task(completed, "thanks"))},
+			})
+			state, ticket := r.wait()
+			if ticket.Action != ActionAuth || ticket.Message != "Open https://example.com/auth" {
+				t.Errorf("it asks %+v", ticket)
+			}
+			r.next(state, resume(ticket.ID, tt.answer))
+			res, err := r.run(t.Context())
+			if err != nil || res.Response != "thanks" {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			if n := len(r.script.got(methodStream)); n != tt.sends {
+				t.Errorf("%d messages are sent", n)
+			}
+		})
+	}
+}
+
+// An answer reaches the peer once, whenever the process dies.
+func TestAnAnswerIsGivenOnce(t *testing.T) {
+	t.Parallel()
+	question := asking(inputRequired, "Which colour?")
+	for name, tt := range map[string]struct {
+		now   *a2a.Task
+		sends int
+	}{
+		"it has not arrived": {question, 3},
+		"it has arrived":     {task(working, ""), 2},
+		"it has been enough": {task(completed, "Blue it is."), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string][]reply{
+				methodStream:    {streamOf(question), broken, streamOf(task(completed, "Blue it is."))},
+				methodGet:       {result(tt.now)},
+				methodSubscribe: {streamOf(task(completed, "Blue it is."))},
+			})
+			r.remote.peer.options.pollInterval = time.Millisecond
+			state, ticket := r.wait()
+			r.next(state, resume(ticket.ID, `"blue"`))
+			ctx, kill := context.WithCancelCause(t.Context())
+			kept := (*backend.State)(nil)
+			r.job.Checkpoint = func(_ context.Context, s *backend.State) error {
+				kept = stored(t, s)
+				return nil
+			}
+			r.script.mu.Lock()
+			r.script.replies[methodStream][0] = func(w http.ResponseWriter, c *request) {
+				kill(backend.ErrReleased)
+				broken(w, c)
+			}
+			r.script.mu.Unlock()
+			if _, err := r.run(ctx); !errors.Is(err, backend.ErrReleased) || kept == nil || len(kept.Remote.Resolutions) != 1 {
+				t.Fatalf("the answer is not kept: %+v, %v", kept, err)
+			}
+			r.next(kept)
+			res, err := r.run(t.Context())
+			if err != nil || res.Response != "Blue it is." {
+				t.Fatalf("%+v, %v", res, err)
+			}
+			sends := r.script.got(methodStream)
+			if len(sends) != tt.sends || sends[1].message(t).ID != sends[len(sends)-1].message(t).ID {
+				t.Errorf("%d messages are sent", len(sends))
+			}
+			if err := kept.Resolve(resume(ticket.ID, `"blue"`)); err != nil {
+				t.Errorf("the answer is not known any more: %v", err)
+			}
+		})
+	}
+}
+
+func TestTheTimeThatAPersonTakesDoesNotCount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(inputRequired, "Which colour?")), streamOf(task(completed, "Blue it is."))}})
+	r.remote.peer.endpoint.Timeout = nil
+	state, _ := r.wait()
+	c, err := decodeCourse(state.Remote.Resume)
+	if err != nil || !c.Deadline.IsZero() || c.Left < 4*time.Minute || c.Left > 5*time.Minute {
+		t.Errorf("%s are left until %s, %v", c.Left, c.Deadline, err)
+	}
+}

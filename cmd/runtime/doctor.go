@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"path"
+	"strings"
+	"unicode"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// doctorOptions are the flags of doctor.
+type doctorOptions struct {
+	format       *choice
+	headers      []string
+	allowPrivate []string
+	allowOrigins []string
+	allowOld     bool
+}
+
+func newDoctor(p *program) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor URL",
+		Short: "Explain what a peer gets wrong",
+		Long: `doctor looks at a peer that agents can delegate to: its agent card, and how each
+of its interfaces answers calls that change nothing. Each check says what was
+seen, and what would be right. URL is the base_url of an endpoint, or that of the
+card itself, which ends in .json.
+
+Exit codes: 0 no errors, 1 errors, 2 usage.`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return doctor(cmd.Context(), cmd, p, args[0], &o)
+		},
+	}
+	o.format = formatFlag(cmd, "text", "json")
+	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "a header of all requests to the peer, as \"Name: value\"")
+	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "hosts with private addresses that may be reached")
+	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "other origins that interfaces may have")
+	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
+	return cmd
+}
+
+func doctor(ctx context.Context, cmd *cobra.Command, p *program, address string, o *doctorOptions) error {
+	header, err := parseHeaders(o.headers)
+	if err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	endpoint, err := o.endpoint(address)
+	if err != nil {
+		return usagef(cmd, "%w", err)
+	}
+	examiner, err := p.examiner(endpoint.Kind())
+	if err != nil {
+		return err
+	}
+	found, err := examiner.Examine(ctx, endpoint, header)
+	if err != nil {
+		return err
+	}
+	if err := showExamination(p.out, found, o.format.value); err != nil {
+		return err
+	}
+	if found.Count(backend.OutcomeError) > 0 {
+		return exit{exitFailed}
+	}
+	return nil
+}
+
+// endpoint returns the endpoint that the flags describe.
+func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
+	e := &spec.Endpoint{BaseURL: address, Options: map[string]json.RawMessage{}}
+	set := func(name string, value any) error {
+		raw, err := json.Marshal(value)
+		e.Options[name] = raw
+		return err
+	}
+	var errs []error
+	if u, err := url.Parse(address); err == nil && u.IsAbs() && path.Ext(u.Path) == ".json" {
+		errs = append(errs, set("card_url", address))
+		e.BaseURL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
+	}
+	if len(o.allowPrivate) > 0 {
+		errs = append(errs, set("allow_private", o.allowPrivate))
+	}
+	if len(o.allowOrigins) > 0 {
+		errs = append(errs, set("allow_origins", o.allowOrigins))
+	}
+	if o.allowOld {
+		errs = append(errs, set("allow_v0_3", true))
+	}
+	return e, errors.Join(errs...)
+}
+
+// parseHeaders reads headers as they are written in a request. What is wrong is
+// not repeated, because it may be a secret.
+func parseHeaders(lines []string) (http.Header, error) {
+	header := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		name, value = textproto.TrimString(name), textproto.TrimString(value)
+		if !ok || name == "" || strings.ContainsAny(name, " \t()<>@,;\\\"/[]?={}") || strings.ContainsFunc(name+value, unicode.IsControl) {
+			return nil, errors.New(`a --header is not of the form "Name: value"`)
+		}
+		header.Add(name, value)
+	}
+	return header, nil
+}
+
+// examiner returns the backend of a kind that explains what its peers do wrong.
+func (c *components) examiner(kind string) (backend.Examiner, error) {
+	for _, newBackend := range c.backends {
+		if x, ok := newBackend(zap.NewNop()).(backend.Examiner); ok && x.Kind() == kind {
+			return x, nil
+		}
+	}
+	return nil, fmt.Errorf("this program cannot examine peers of kind %q", kind)
+}
+
+// showExamination writes what was seen of a peer.
+func showExamination(w io.Writer, found *backend.Examination, format string) error {
+	if format == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(found)
+	}
+	var text strings.Builder
+	text.WriteString(found.Peer)
+	if found.Name != "" {
+		fmt.Fprintf(&text, " (%s)", found.Name)
+	}
+	text.WriteString("\n\n")
+	for _, c := range found.Checks {
+		fmt.Fprintf(&text, "%-7s  %s: %s\n", c.Outcome, c.Name, c.Seen)
+		if c.Want != "" {
+			fmt.Fprintf(&text, "%-7s  right would be: %s\n", "", c.Want)
+		}
+	}
+	fmt.Fprintf(&text, "\n%s, %s\n",
+		count(found.Count(backend.OutcomeError), "error", "errors"), count(found.Count(backend.OutcomeWarning), "warning", "warnings"))
+	_, err := io.WriteString(w, text.String())
+	return err
+}

@@ -1,0 +1,98 @@
+package a2aserver_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/a2apb"
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
+	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+)
+
+// speaksBoth makes a world speak version 0.3, too, in which gRPC knows the clerk
+// only.
+func speaksBoth(s *setup) { s.settings.V03, s.settings.DefaultAgent = true, "clerk" }
+
+// oldClient returns a client of the clerk that speaks version 0.3.
+func (w *world) oldClient(over a2a.TransportProtocol) *a2aclient.Client {
+	w.t.Helper()
+	at := &a2a.AgentInterface{URL: w.url + "/a2a/clerk/v0.3", ProtocolBinding: over, ProtocolVersion: a2av0.Version}
+	if over == a2a.TransportProtocolGRPC {
+		at.URL = w.surface.GRPCAddr()
+	}
+	c, err := a2aclient.NewFromEndpoints(w.t.Context(), []*a2a.AgentInterface{at}, a2aclient.WithCallInterceptors(bearer("alice")),
+		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{}), a2av0.WithRESTTransport(a2av0.RESTTransportConfig{}),
+		a2agrpcv0.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = c.Destroy() })
+	return c
+}
+
+func TestVersion03IsSpokenWhereItIsWanted(t *testing.T) {
+	w := open(t, speaksBoth)
+	w.mouth.teach("ask", asks("1", "who?"), says("hello ", "you"))
+	for _, over := range transports {
+		c := w.oldClient(over)
+		task := send(t, c, request(user("ask")))
+		if task.Status.State != a2a.TaskStateInputRequired {
+			t.Fatalf("%s: the task is %s", over, task.Status.State)
+		}
+		list, err := events(c.SendStreamingMessage(t.Context(), request(a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("me")))))
+		content, _ := assembled(list)
+		if got := states(list); err != nil || content["response"] != "hello you" || got[len(got)-1] != a2a.TaskStateCompleted {
+			t.Errorf("%s: the stream has %v, %q, %v", over, got, content["response"], err)
+		}
+		if _, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "nothing"}); !errors.Is(err, a2a.ErrTaskNotFound) {
+			t.Errorf("%s: an unknown task gives %v", over, err)
+		}
+		if _, err := c.GetExtendedAgentCard(t.Context(), &a2a.GetExtendedAgentCardRequest{}); err != nil {
+			t.Errorf("%s: the extended card gives %v", over, err)
+		}
+	}
+}
+
+func TestVersion03IsNotSpokenUnasked(t *testing.T) {
+	w := open(t)
+	for _, over := range transports {
+		if _, err := w.oldClient(over).SendMessage(t.Context(), request(user("hello"))); err == nil {
+			t.Errorf("%s: version 0.3 is spoken", over)
+		}
+	}
+}
+
+func TestTheLastEventOfAnOldStreamSaysSo(t *testing.T) {
+	w := open(t, speaksBoth)
+	conn, err := grpc.NewClient(w.surface.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer alice")
+	stream, err := a2apb.NewA2AServiceClient(conn).SendStreamingMessage(ctx, &a2apb.SendMessageRequest{Request: &a2apb.Message{
+		MessageId: "m1", Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{{Part: &a2apb.Part_Text{Text: "hello"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var final []bool
+	for {
+		ev, err := stream.Recv()
+		if err != nil {
+			break
+		}
+		if u := ev.GetStatusUpdate(); u != nil {
+			final = append(final, u.GetFinal())
+		}
+	}
+	if len(final) == 0 || !final[len(final)-1] || slices.Contains(final[:len(final)-1], true) {
+		t.Errorf("final is %v", final)
+	}
+}
