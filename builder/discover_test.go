@@ -220,7 +220,7 @@ func TestAMisconfiguredSourceIsNotAsked(t *testing.T) {
 		WithRemoteAgents(spec.RemoteSource{Name: "local", BaseURL: "https://cloud.example"}).
 		WithRemoteAgents(spec.RemoteSource{Name: "other", BaseURL: "https://cloud.example", Backend: "pigeon"})
 	_, err := b.BuildAndDiscover(t.Context())
-	want := []string{"invalid-endpoint remote_agents[0].base_url", "invalid-id remote_agents[1].name", "unsupported-backend remote_agents[2]"}
+	want := []string{"invalid-endpoint remote_agents[0].base_url", "invalid-id remote_agents[1].name", "unsupported-backend remote_agents[2].backend"}
 	if diff := cmp.Diff(want, places(diag.FromError(err))); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,15 +137,32 @@ func (s *Service) expireInteractions(ctx context.Context) {
 
 func (s *Service) expire(ctx context.Context, i *store.Interaction) error {
 	text := fmt.Sprintf("nobody answered within %s", i.ExpiresAt.Sub(i.CreatedAt).Round(time.Millisecond))
-	if s.OnTimeout == TimeoutFails {
+	policy, err := s.onTimeout(ctx, i.TurnID)
+	if err != nil {
+		return err
+	}
+	if policy == TimeoutFails {
 		_, err := s.end(ctx, Operator(), i.TurnID, event.Termination{Type: event.Failed, Code: CodeInteractionTimeout, Detail: text})
 		return err
 	}
-	_, err := s.resolve(ctx, store.Everything, i.TurnID, &plugins.Resolution{Target: i.ID, Action: plugins.ActionCancel, Reason: text}, "")
+	_, err = s.resolve(ctx, store.Everything, i.TurnID, &plugins.Resolution{Target: i.ID, Action: plugins.ActionCancel, Reason: text}, "")
 	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
 		return nil // somebody was faster
 	}
 	return err
+}
+
+// onTimeout returns what becomes of a turn that waited too long.
+func (s *Service) onTimeout(ctx context.Context, turnID string) (TimeoutPolicy, error) {
+	t, err := s.Store.Turn(ctx, store.Everything, turnID)
+	if err != nil {
+		return "", err
+	}
+	var asked turnRequest
+	if err := json.Unmarshal(t.Request, &asked); err != nil {
+		return "", fmt.Errorf("read what turn %s was asked for: %w", turnID, err)
+	}
+	return cmp.Or(asked.OnTimeout, s.OnTimeout), nil
 }
 
 // The codes of turns that the service ends, besides those of package backend.

@@ -64,6 +64,16 @@ func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
 
 func TestNobodyAnswersInTime(t *testing.T) {
 	for policy, want := range map[runtime.TimeoutPolicy]store.Status{runtime.TimeoutCancels: store.Succeeded, runtime.TimeoutFails: store.Failed} {
+		t.Run("the turn's "+string(policy), func(t *testing.T) {
+			s := serve(t, asking(t), func(v *runtime.ServiceSettings) {
+				v.InteractionTimeout, v.Lease = time.Hour, 300*time.Millisecond
+			})
+			req := says(session(t, s, "clerk"), "x")
+			req.InteractionTimeout, req.OnTimeout = 30*time.Millisecond, policy
+			if got := ended(t, s, create(t, s, req).ID); got.Status != want {
+				t.Errorf("the turn is %s: %+v", got.Status, got.Outcome)
+			}
+		})
 		t.Run(string(policy), func(t *testing.T) {
 			s := serve(t, asking(t), func(v *runtime.ServiceSettings) {
 				v.InteractionTimeout, v.OnTimeout, v.Lease = 30*time.Millisecond, policy, 300*time.Millisecond

@@ -40,6 +40,8 @@ type recorder struct {
 	// keep is the session's state, once the turn has one. Used by the turn's
 	// goroutine.
 	keep *sessionState
+	// patience is how long the turn waits for a person; 0 is for ever.
+	patience time.Duration
 	// ahead, when set, is called when the turn got ahead.
 	ahead func()
 	// messages is how many messages of the turn are kept, behind its input.
@@ -72,7 +74,7 @@ type recorder struct {
 }
 
 func newRecorder(ctx context.Context, s *Service, t *store.Turn, lost func()) *recorder {
-	return &recorder{ctx: ctx, service: s, turn: t, lost: lost, seq: t.Seq, commit: make(chan struct{}, 1)}
+	return &recorder{ctx: ctx, service: s, turn: t, lost: lost, patience: s.InteractionTimeout, seq: t.Seq, commit: make(chan struct{}, 1)}
 }
 
 var (
@@ -132,8 +134,8 @@ func (r *recorder) ask(q *event.InteractionRequest) {
 		ID: q.ID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, Owner: r.turn.Owner, State: store.InteractionPending,
 		Action: q.Action, Request: request, CreatedAt: now,
 	}
-	if limit := r.service.InteractionTimeout; limit > 0 {
-		i.ExpiresAt = now.Add(limit)
+	if r.patience > 0 {
+		i.ExpiresAt = now.Add(r.patience)
 	}
 	r.asked = append(r.asked, i)
 }

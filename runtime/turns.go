@@ -55,6 +55,10 @@ type CreateTurn struct {
 	// Ephemeral is an agent that the turn brings along, in place of a declared one;
 	// AgentID is then not used.
 	Ephemeral *Ephemeral
+	// InteractionTimeout and OnTimeout take the place of the service's, for what
+	// the turn waits for.
+	InteractionTimeout time.Duration
+	OnTimeout          TimeoutPolicy
 	// Metadata is a JSON object that the caller keeps with the turn.
 	Metadata json.RawMessage
 	// SnapshotID makes the turn go on from an earlier snapshot of the session,
@@ -109,6 +113,9 @@ type turnRequest struct {
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
 	Ephemeral *Ephemeral        `json:"ephemeral,omitempty"`
 	Depth     int               `json:"depth,omitempty"`
+	// InteractionTimeout and OnTimeout take the place of the service's.
+	InteractionTimeout spec.Duration `json:"interaction_timeout,omitempty"`
+	OnTimeout          TimeoutPolicy `json:"on_timeout,omitempty"`
 	// Trace is the trace that the turn was asked for in.
 	Trace http.Header `json:"trace,omitempty"`
 }
@@ -194,7 +201,10 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	}
 	trace := make(http.Header)
 	telemetry.Inject(ctx, trace)
-	request, err := json.Marshal(turnRequest{Input: len(input), Params: req.Params, Overrides: overrides, Ephemeral: req.Ephemeral, Depth: req.Depth, Trace: trace})
+	request, err := json.Marshal(turnRequest{
+		Input: len(input), Params: req.Params, Overrides: overrides, Ephemeral: req.Ephemeral, Depth: req.Depth, Trace: trace,
+		InteractionTimeout: spec.Duration(req.InteractionTimeout), OnTimeout: req.OnTimeout,
+	})
 	if err != nil {
 		return nil, &InvalidError{"overrides", err.Error()}
 	}
@@ -236,8 +246,13 @@ func checkTurn(req *CreateTurn) error {
 	if len(req.Input) == 0 {
 		return ErrNoInput
 	}
-	if req.Depth < 0 {
+	switch {
+	case req.Depth < 0:
 		return &InvalidError{"depth", "it is less than 0"}
+	case req.InteractionTimeout < 0:
+		return &InvalidError{"interaction_timeout", "it is less than 0"}
+	case req.OnTimeout != "" && req.OnTimeout != TimeoutCancels && req.OnTimeout != TimeoutFails:
+		return &InvalidError{"on_timeout", fmt.Sprintf("%q is none of cancel, fail", req.OnTimeout)}
 	}
 	switch req.OnBusy {
 	case "", QueueBehind, RejectBusy, Interrupt:

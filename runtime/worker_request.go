@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,7 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.log.patience = cmp.Or(asked.InteractionTimeout.Std(), s.InteractionTimeout)
 	if asked.Input > len(own) {
 		return nil, fmt.Errorf("the turn has %d messages, but an input of %d", len(own), asked.Input)
 	}

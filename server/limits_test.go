@@ -245,6 +245,9 @@ func TestEachKeyHasARateOfItsOwn(t *testing.T) {
 		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "2" || !strings.Contains(got.body, "rate_limited") {
 			t.Errorf("%d, again after %s: %s", got.status, got.header.Get("Retry-After"), got.body)
 		}
+		if leave, wait := s.Enter(&server.Principal{KeyID: "good"}); leave != nil || wait != 2*time.Second {
+			t.Errorf("by another way it may ask after %s", wait)
+		}
 		if got := ask(scopedKey); got.status != http.StatusOK {
 			t.Errorf("another key gets %d", got.status)
 		}

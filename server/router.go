@@ -140,7 +140,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if principal != nil {
 		x.principal = principal
-		leave, wait := m.router.limiter.enter(principal.KeyID)
+		leave, wait := s.Enter(principal)
 		if leave == nil {
 			w.Header().Set("Retry-After", seconds(wait))
 			refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later"})

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -200,6 +201,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// Enter begins a request that did not come through the router: one of a surface
+// that listens by itself. It counts like those that did. leave ends it; it is nil
+// when the principal asks for too much, and then wait is when to try again.
+func (s *Server) Enter(p *Principal) (leave func(), wait time.Duration) {
+	return s.router.limiter.enter(p.KeyID)
 }
 
 // Routes returns all routes that are mounted, in their order.

@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// WebhookHold is how much longer than the retention says the events and the
+// session of a turn are kept for a receiver that does not know all of it yet. It
+// is long enough to give that up before, if there is anybody who tries.
+const WebhookHold = 48 * time.Hour
+
 // WebhookState says whether there is something left to tell.
 type WebhookState string
 
@@ -130,7 +135,8 @@ type AdvanceWebhook struct {
 // Webhooks is the part of a Store that keeps webhooks.
 //
 // A webhook is deleted with its session, and with the events of its turn when
-// these are too old. One that is active keeps Prune from both.
+// these are too old. One that is active keeps Prune from both for up to
+// WebhookHold.
 type Webhooks interface {
 	// SaveWebhook stores a webhook of a turn, and begins to tell its receiver. It
 	// replaces the one with the same id: whoever works on that loses it, and the

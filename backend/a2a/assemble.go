@@ -55,7 +55,8 @@ type assembly struct {
 type artifact struct {
 	text  strings.Builder
 	files []model.Part
-	size  int
+	// size is what it counts, and least what it counts when it is empty.
+	size, least int
 }
 
 // update takes in an artifact, or a part of one.
@@ -73,7 +74,8 @@ func (a *assembly) update(id a2a.ArtifactID, parts []*a2a.Part, more bool) error
 
 // add adds an empty artifact behind the others.
 func (a *assembly) add(id a2a.ArtifactID) *artifact {
-	at := &artifact{size: overhead + len(id)}
+	at := &artifact{least: overhead + len(id)}
+	at.size = at.least
 	if a.byID == nil {
 		a.byID = make(map[a2a.ArtifactID]*artifact)
 	}
@@ -121,8 +123,8 @@ func (a *assembly) texts(at *artifact) bool {
 // one is a longer form of it.
 func (a *assembly) replace(at *artifact, text string, parts []*a2a.Part) error {
 	old := at.text.String()
-	a.size -= at.size - overhead
-	at.size, at.files = overhead, nil
+	a.size -= at.size - at.least
+	at.size, at.files = at.least, nil
 	if rest, longer := strings.CutPrefix(text, old); longer {
 		if err := a.grow(at, len(old)); err != nil {
 			return err

@@ -48,6 +48,9 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if err != nil {
 		return &backend.Result{}, err
 	}
+	if d.outcome == event.CallSuspended && len(d.resolutions) == 0 { // nobody has answered
+		return d.result(event.Termination{Type: event.Suspended}), nil
+	}
 	ctx, cancel := d.limited(ctx)
 	defer cancel()
 	termination, err := d.run(ctx)

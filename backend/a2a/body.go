@@ -64,8 +64,8 @@ type events struct {
 	limit int64
 	// event is how large the event is so far, and line its last line.
 	event, line int64
-	// comment tells that the line is one.
-	comment bool
+	// first is the line's first byte.
+	first byte
 	// over is set once an event is too large.
 	over error
 }
@@ -79,23 +79,17 @@ func (e *events) Read(p []byte) (int, error) {
 	n, err := e.ReadCloser.Read(p)
 	whole := 0 // where the last event that is over ends in p
 	for from := 0; from < n; {
-		end := bytes.IndexByte(p[from:n], '\n')
-		if end < 0 {
-			e.more(p[from:n])
-			from = n
-		} else {
-			e.more(p[from : from+end])
-			from += end + 1
-			if e.endLine() {
-				whole = from
-			}
-		}
-		if e.event+e.line > e.limit {
+		part, _, ended := bytes.Cut(p[from:n], []byte("\n"))
+		if e.more(part); e.event+e.line > e.limit {
 			e.over = &TooLargeError{What: "an event", Limit: e.limit}
 			if whole > 0 {
 				return whole, nil
 			}
 			return 0, e.over
+		}
+		from += len(part) + 1
+		if ended && e.endLine() {
+			whole = from
 		}
 	}
 	return n, err
@@ -103,22 +97,21 @@ func (e *events) Read(p []byte) (int, error) {
 
 // more takes in a part of a line.
 func (e *events) more(part []byte) {
-	part = bytes.TrimSuffix(part, []byte("\r"))
 	if e.line == 0 && len(part) > 0 {
-		e.comment = part[0] == ':'
+		e.first = part[0]
 	}
 	e.line += int64(len(part))
 }
 
 // endLine takes in the end of a line, and reports whether it is that of an event.
 func (e *events) endLine() bool {
-	empty := e.line == 0
+	empty := e.line == 0 || e.line == 1 && e.first == '\r'
 	switch {
 	case empty:
 		e.event = 0
-	case !e.comment:
+	case e.first != ':':
 		e.event += e.line
 	}
-	e.line, e.comment = 0, false
+	e.line = 0
 	return empty
 }

@@ -1,6 +1,7 @@
 package a2abackend
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strconv"
@@ -35,6 +36,9 @@ func (d *delegation) conclude() (event.Termination, error) {
 			text = d.closing
 		}
 	}
+	if len(text) > d.peer.options.maxOutputBytes {
+		return event.Termination{}, d.bounded(&outputError{d.peer.options.maxOutputBytes})
+	}
 	d.response = text + d.keepFiles(text)
 	d.assembly.finish(d.response)
 	d.endStep()
@@ -54,10 +58,9 @@ func (d *delegation) conclude() (event.Termination, error) {
 	}
 }
 
-// silent reports whether the task has come to nothing that is known.
-func (d *delegation) silent() bool {
-	return d.assembly.text() == "" && len(d.assembly.files()) == 0 && d.messageText(d.status.Message) == "" && d.closing == ""
-}
+// silent reports whether the task has no artifact that is known. A peer may have
+// kept them for the task itself.
+func (d *delegation) silent() bool { return d.assembly.text() == "" && len(d.assembly.files()) == 0 }
 
 // keepFiles keeps the images and files of the task as artifacts of the session,
 // and returns what the answer says of them.
@@ -121,8 +124,11 @@ func usedUp(budget string, used int) error {
 }
 
 // grant tells the peer what the turn may still use, and until when.
-func (d *delegation) grant(m *a2a.Message) {
+func (d *delegation) grant(ctx context.Context, m *a2a.Message) {
 	g := &a2awire.Grant{Depth: d.job.Depth + 1, Deadline: d.course.Deadline}
+	if deadline, ok := ctx.Deadline(); ok {
+		g.Deadline = deadline
+	}
 	if left := d.job.Meter.Left(); left != nil {
 		g.MaxTokens, g.MaxModelCalls, g.MaxToolCalls = left.MaxTokens, left.MaxModelCalls, left.MaxToolCalls
 		if left.MaxCost != nil {

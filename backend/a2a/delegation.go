@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -20,9 +19,6 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/telemetry"
 )
-
-// sendAttempts is how often a message is sent whose fate is not known.
-const sendAttempts = 4
 
 // delegation is one turn at a peer. It belongs to the goroutine that runs
 // Execute.
@@ -58,9 +54,10 @@ type delegation struct {
 	// replied tells that the peer answered with a message, without a task, and
 	// interrupted that the task waits for somebody.
 	replied, interrupted bool
-	// whole tells that nothing is missing in the assembly, and polled that the
-	// task was looked at last, and not followed.
-	whole, polled bool
+	// whole tells that nothing is missing in the assembly, told that the task was
+	// told as it is by what came last, and polled that it was looked at, and not
+	// followed.
+	whole, told, polled bool
 	// sent tells that the message may have been sent before.
 	sent bool
 	// inPath tells that the ids of tasks are parts of URLs.
@@ -173,9 +170,6 @@ func (d *delegation) failed(err error) error {
 func (d *delegation) run(ctx context.Context) (event.Termination, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return event.Termination{}, d.ended(ctx)
-	}
-	if d.outcome == event.CallSuspended && len(d.resolutions) == 0 { // nobody has answered
-		return event.Termination{Type: event.Suspended}, nil
 	}
 	said, err := d.takeUp()
 	if err != nil {
@@ -298,113 +292,4 @@ func (d *delegation) checkpoint(ctx context.Context) error {
 		return &checkpointError{err}
 	}
 	return nil
-}
-
-// deliver sends the message, and takes in what the peer answers as long as it
-// answers. While nothing is known of what became of the message it is sent
-// again, with the same id, as long as that is safe.
-func (d *delegation) deliver(ctx context.Context) error {
-	pause := d.pace()
-	var cut error
-	for attempt := 1; ; attempt++ {
-		if d.sent {
-			if arrived, err := d.arrived(ctx); arrived || err != nil {
-				return err
-			}
-		}
-		var err error
-		if cut, err = d.send(ctx); err != nil {
-			return err
-		}
-		if d.course.Accepted {
-			return d.lasting(cut)
-		}
-		if d.trouble = cut; ctx.Err() != nil {
-			return d.ended(ctx)
-		}
-		d.peer.refuse(cut)
-		again := safe(cut) || judge(cut).trouble == outdated && attempt == 1
-		if !again || attempt == sendAttempts || beyond(ctx, retryAfter(cut)) {
-			break
-		}
-		if err := pause.wait(ctx, retryAfter(cut)); err != nil {
-			return d.ended(ctx)
-		}
-	}
-	if cut == nil {
-		return d.fail(CodeUnreachable, "the answer ended before it said anything", nil)
-	}
-	return d.failed(cut)
-}
-
-// beyond reports whether a wait would last longer than the context.
-func beyond(ctx context.Context, wait time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && wait > time.Until(deadline)
-}
-
-// arrived reports whether a message to a task, that may have been sent before,
-// has arrived: the task does not show the question any more that it answers.
-func (d *delegation) arrived(ctx context.Context) (bool, error) {
-	if d.course.TaskID == "" || d.course.Asked == "" {
-		return false, nil
-	}
-	task, cut := d.get(ctx)
-	if cut != nil || d.answered(&task.Status) {
-		return false, nil //nolint:nilerr // the message is sent, and its error tells
-	}
-	return true, d.take(ctx, task)
-}
-
-// send sends the message once. It returns why the answer broke off, which is nil
-// when it ended, and what is wrong with what came.
-func (d *delegation) send(ctx context.Context) (cut, err error) {
-	conn, cut := d.connect(ctx)
-	if cut != nil {
-		return cut, nil
-	}
-	reading, stop := d.outlive(ctx)
-	defer stop()
-	if conn.streaming && !d.noStream {
-		d.whole = !d.sent && d.course.TaskID == "" // it is told from the beginning
-		d.sent = true
-		cut, err = d.read(ctx, conn.client.SendStreamingMessage(reading, d.request(conn, false)))
-		if err != nil || d.course.Accepted || cut == nil || judge(cut).trouble != unsupported {
-			return cut, err
-		}
-		d.noStream = true
-	}
-	d.polled, d.sent = true, true
-	return d.read(ctx, once(func() (a2a.Event, error) {
-		return conn.client.SendMessage(reading, d.request(conn, true))
-	}))
-}
-
-// once returns the one event that a call returns.
-func once(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
-	return func(yield func(a2a.Event, error) bool) { yield(call()) }
-}
-
-// request returns what is sent.
-func (d *delegation) request(conn *connection, immediately bool) *a2a.SendMessageRequest {
-	m := &a2a.Message{
-		ID: d.course.MessageID, Role: a2a.MessageRoleUser, Parts: d.parts,
-		TaskID: d.course.TaskID, ContextID: d.course.ContextID,
-	}
-	if conn.extension {
-		d.grant(m)
-	}
-	return &a2a.SendMessageRequest{
-		Message: m,
-		Config:  &a2a.SendMessageConfig{ReturnImmediately: immediately, HistoryLength: d.peer.options.historyLength},
-	}
-}
-
-// connect returns how the peer is spoken to.
-func (d *delegation) connect(ctx context.Context) (*connection, error) {
-	conn, err := d.peer.connect(ctx)
-	if err == nil {
-		d.grants, d.inPath = conn.extension, conn.iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON
-	}
-	return conn, err
 }

@@ -1,6 +1,7 @@
 package a2abackend
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -29,4 +30,14 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 	if len(res.Messages) != 1 || res.Messages[0].Text() != res.Response || res.Messages[0].ID != "turn-1/m1" {
 		t.Errorf("the conversation gets %+v", res.Messages)
 	}
+}
+
+// activityOf reads what a turn shows of its task.
+func activityOf(t *testing.T, shown *event.ActivitySnapshot) *taskActivity {
+	t.Helper()
+	a := new(taskActivity)
+	if err := json.Unmarshal(shown.Content, a); err != nil || shown.ActivityType != ActivityTask {
+		t.Fatal(shown, err)
+	}
+	return a
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -33,6 +34,7 @@ func (f *Factory) Examine(ctx context.Context, e *spec.Endpoint, header http.Hea
 	p.http.limits.idle = examinationTimeout
 	if len(header) > 0 {
 		p.http.auth = fixedHeader(header)
+		p.http.secrets = append(p.http.secrets, fixedHeader(header).secrets()...)
 	}
 	x := &examiner{peer: p, credential: len(header) > 0 || e.Auth != nil, found: &backend.Examination{Peer: e.BaseURL}}
 	x.all(ctx)
@@ -245,6 +247,24 @@ func problem(err error) string {
 
 // fixedHeader is a credential that the caller made.
 type fixedHeader http.Header
+
+// shortestSecret is the length, in bytes, from which on the value of a header is
+// hidden. Shorter ones would be found in any text.
+const shortestSecret = 6
+
+// secrets returns what of the header must not be shown: a peer may repeat it.
+func (h fixedHeader) secrets() []string {
+	var found []string
+	for _, values := range h {
+		for _, value := range values {
+			// The scheme before a credential is no secret: "Bearer …".
+			if value = value[strings.LastIndexByte(value, ' ')+1:]; len(value) >= shortestSecret {
+				found = append(found, value)
+			}
+		}
+	}
+	return found
+}
 
 // Set puts the header on a request.
 func (h fixedHeader) Set(req *http.Request) (string, error) {

@@ -44,7 +44,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "the stream has no event", replies: map[string][]reply{
 			methodStream: {streamOf(), whole}}, want: ended, answer: "all of it", calls: map[string]int{methodStream: 2}},
 		{name: "the first byte never comes", replies: map[string][]reply{
-			methodStream: {hang}}, set: func(p *peer) { p.http.limits.idle = 20 * time.Millisecond }, want: failed(CodeUnreachable)},
+			methodStream: {hang}}, set: func(p *peer) { p.http.limits.idle = 20 * time.Millisecond }, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
 		{name: "the stream stops", replies: map[string][]reply{
 			methodStream: {openStream(task(working, ""), words("all "))}, methodSubscribe: {streamOf(task(working, "all "), words("of it"), turned(completed, ""))}},
 			set: func(p *peer) { p.http.limits.idle = 50 * time.Millisecond }, want: ended, answer: "all of it"},

@@ -114,7 +114,7 @@ func (d *delegation) get(ctx context.Context) (*a2a.Task, error) {
 // confirm looks at a task that has been completed when something of what it came
 // to may be missing.
 func (d *delegation) confirm(ctx context.Context) error {
-	if d.course.State != a2a.TaskStateCompleted || d.whole && !d.silent() {
+	if d.course.State != a2a.TaskStateCompleted || d.told || d.whole && !d.silent() {
 		return nil
 	}
 	pause, unknown := d.pace(), 0

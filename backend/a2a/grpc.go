@@ -26,20 +26,27 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // grpcConnections are the connections of a peer over gRPC, by their addresses.
 // They outlive the cards that name them.
 type grpcConnections struct {
-	peer *peer
+	guard *netguard.Guard
+	// http makes the requests of the other transports, with the same credential
+	// and limits.
+	http *transport
+	// roots are the authorities that a server's certificate may be signed by; nil
+	// for those of the system.
+	roots *x509.CertPool
 
 	mu   sync.Mutex
 	open map[string]*grpc.ClientConn
 }
 
-func newGRPCConnections(p *peer) *grpcConnections {
-	return &grpcConnections{peer: p, open: map[string]*grpc.ClientConn{}}
+func newGRPCConnections(guard *netguard.Guard, http *transport) *grpcConnections {
+	return &grpcConnections{guard: guard, http: http, open: map[string]*grpc.ClientConn{}}
 }
 
 // onlyGRPC reports whether gRPC is the only transport that may be used.
@@ -82,36 +89,26 @@ func (g *grpcConnections) connection(to *url.URL) (*grpc.ClientConn, error) {
 	}
 	security := insecure.NewCredentials()
 	if to.Scheme == "https" {
-		security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.roots()})
+		security = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.roots})
 	}
-	limit := int(min(g.peer.http.limits.answer, math.MaxInt32))
-	p := g.peer
+	limit := int(min(g.http.limits.answer, math.MaxInt32))
 	conn, err := grpc.NewClient("passthrough:///"+strings.TrimPrefix(key, to.Scheme+"://"),
 		grpc.WithTransportCredentials(security),
 		grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return p.guard.DialContext(ctx, "tcp", address)
+			return g.guard.DialContext(ctx, "tcp", address)
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limit)),
 		grpc.WithUserAgent(userAgent),
-		grpc.WithChainUnaryInterceptor(p.unary),
-		grpc.WithChainStreamInterceptor(p.stream),
+		grpc.WithChainUnaryInterceptor(g.unary),
+		grpc.WithChainStreamInterceptor(g.stream),
 	)
 	if err != nil {
 		return nil, err
 	}
 	g.open[key] = conn
 	return conn, nil
-}
-
-// roots returns the authorities that a server's certificate may be signed by; nil
-// for those of the system.
-func (g *grpcConnections) roots() *x509.CertPool {
-	if c := g.peer.base.TLSClientConfig; c != nil {
-		return c.RootCAs
-	}
-	return nil
 }
 
 // close closes all connections.
@@ -129,32 +126,32 @@ func (g *grpcConnections) close() error {
 // unary makes a call with the peer's credential. A token that is refused is
 // replaced once. It ends when no answer comes for too long, unless that is when
 // the work is done.
-func (p *peer) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	ctx, w := newWatch(ctx, p.http.limits.idle)
+func (g *grpcConnections) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx, w := newWatch(ctx, g.http.limits.idle)
 	defer w.stop()
 	if marked, _ := ctx.Value(slowKey{}).(bool); !marked {
 		w.start()
 	}
 	try := func() (used string, err error) {
-		called, used, err := p.dressCall(ctx)
+		called, used, err := g.dressCall(ctx)
 		if err != nil {
 			return "", err
 		}
 		return used, invoke(called, method, req, reply, cc, opts...)
 	}
 	used, err := try()
-	if status.Code(err) == codes.Unauthenticated && p.http.auth.Renew(ctx, used) {
+	if status.Code(err) == codes.Unauthenticated && g.http.auth.Renew(ctx, used) {
 		_, err = try()
 	}
-	return callError(w.explain(err), p.http.limits.answer)
+	return callError(w.explain(err), g.http.limits.answer)
 }
 
 // stream begins a stream with the peer's credential. It ends when nothing comes
 // for too long.
-func (p *peer) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	ctx, w := newWatch(ctx, p.http.limits.idle)
+func (g *grpcConnections) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	ctx, w := newWatch(ctx, g.http.limits.idle)
 	w.start()
-	called, used, err := p.dressCall(ctx)
+	called, used, err := g.dressCall(ctx)
 	if err != nil {
 		w.stop()
 		return nil, err
@@ -163,9 +160,9 @@ func (p *peer) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 	if err != nil {
 		err = w.explain(err)
 		w.stop()
-		return nil, callError(err, p.http.limits.answer)
+		return nil, callError(err, g.http.limits.answer)
 	}
-	return &grpcStream{ClientStream: stream, watch: w, limit: p.http.limits.answer, refused: func() { p.http.auth.Renew(ctx, used) }}, nil
+	return &grpcStream{ClientStream: stream, watch: w, limit: g.http.limits.answer, refused: func() bool { return g.http.auth.Renew(ctx, used) }}, nil
 }
 
 // grpcStream is a stream under a watch.
@@ -173,9 +170,9 @@ type grpcStream struct {
 	grpc.ClientStream
 	watch *watch
 	limit int64
-	// refused is called when the server refuses the credential, which the next
-	// call then replaces.
-	refused func()
+	// refused is called when the server refuses the credential, and reports
+	// whether the next call has another one.
+	refused func() bool
 }
 
 // RecvMsg receives an event.
@@ -188,10 +185,12 @@ func (s *grpcStream) RecvMsg(m any) error {
 	}
 	err = s.watch.explain(err)
 	s.watch.stop()
-	if status.Code(err) == codes.Unauthenticated {
-		s.refused()
+	renewed := status.Code(err) == codes.Unauthenticated && s.refused()
+	err = callError(err, s.limit)
+	if refused, ok := errors.AsType[*HTTPError](err); ok {
+		refused.renewed = renewed
 	}
-	return callError(err, s.limit)
+	return err
 }
 
 // callError returns the error of a call as the other transports have it, where
@@ -230,9 +229,9 @@ func callError(err error, limit int64) error {
 
 // dressCall returns the context of a call as a part of its trace, with the
 // peer's credential and without what came with a call to this runtime.
-func (p *peer) dressCall(ctx context.Context) (called context.Context, used string, err error) {
+func (g *grpcConnections) dressCall(ctx context.Context) (called context.Context, used string, err error) {
 	req := (&http.Request{Header: http.Header{}, URL: &url.URL{}}).WithContext(ctx)
-	used, err = p.http.auth.Set(req)
+	used, err = g.http.auth.Set(req)
 	if err != nil {
 		return nil, "", err
 	}

@@ -165,7 +165,7 @@ func TestErrorsOfGRPCAreTyped(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	plain := errors.New("x")
-	if callError(plain, 1) != plain || callError(nil, 1) != nil {
+	if !errors.Is(callError(plain, 1), plain) || callError(nil, 1) != nil {
 		t.Error("other errors change")
 	}
 }

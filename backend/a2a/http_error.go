@@ -20,6 +20,10 @@ type HTTPError struct {
 	Message string
 	// Err is the error of the protocol; nil when there is none.
 	Err error
+
+	// renewed tells that the next call has another credential than the one that
+	// was refused.
+	renewed bool
 }
 
 // Error names the status and what the peer says.

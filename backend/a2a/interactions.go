@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -39,21 +40,21 @@ var (
 		`"required":["authenticated"],"additionalProperties":false}`)
 )
 
-// The limits of what a ticket repeats of a peer's question, in bytes.
+// maxQuestion is how much a ticket repeats of a peer's question, in bytes.
 const maxQuestion = 64 << 10
 
 // ask makes the turn wait for what the peer asks.
 func (d *delegation) ask() {
 	c := &d.course
 	c.Tickets++
-	question := d.messageText(d.status.Message)
+	question, parameters := d.question()
 	if len(question) > maxQuestion {
-		question = cleanText(question, maxQuestion)
+		question = strings.ToValidUTF8(question[:maxQuestion], "") + "…"
 	}
 	ticket := &plugins.Ticket{
 		ID: string(c.TaskID) + "/" + strconv.Itoa(c.Tickets), CallID: string(c.TaskID),
 		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: plugins.PassDecisionToTool,
-		Parameters: encode(map[string]string{"task_id": string(c.TaskID), "context_id": c.ContextID}),
+		Parameters: parameters,
 	}
 	if c.State == a2a.TaskStateAuthRequired {
 		ticket.Action, ticket.ResponseSchema = ActionAuth, authSchema
@@ -64,6 +65,21 @@ func (d *delegation) ask() {
 		ID: ticket.ID, CallID: ticket.CallID, Action: ticket.Action, Message: ticket.Message, Parameters: ticket.Parameters,
 		ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
 	})
+}
+
+// question returns what the peer asks, and what a program needs to know about
+// it: which task asks, and the data that came with the question unless it is too
+// large.
+func (d *delegation) question() (text string, parameters json.RawMessage) {
+	about := map[string]any{"task_id": string(d.course.TaskID), "context_id": d.course.ContextID}
+	if m := d.status.Message; m != nil {
+		var data any
+		text, data = a2awire.Question(m.Parts)
+		if shown := encode(data); data != nil && len(shown) <= maxQuestion {
+			about["data"] = shown
+		}
+	}
+	return text, encode(about)
 }
 
 // fingerprint tells one question of a task from another: "" where the peer gives
@@ -85,8 +101,8 @@ func fingerprint(s *a2a.TaskStatus) string {
 // answered reports whether the peer still shows the question that was answered
 // last.
 func (d *delegation) answered(s *a2a.TaskStatus) bool {
-	print := fingerprint(s)
-	return print != "" && print == d.course.Asked
+	question := fingerprint(s)
+	return question != "" && question == d.course.Asked
 }
 
 // given is what a person said to what a peer asks.

@@ -98,6 +98,18 @@ func TestAPeerThatAsks(t *testing.T) {
 	}
 }
 
+func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
+	t.Parallel()
+	asks := turned(inputRequired, "May I?")
+	asks.Status.Message.Parts = append(asks.Status.Message.Parts, a2a.NewDataPart(map[string]any{"tool": "lend"}))
+	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(working, ""), asks)}})
+	_, ticket := r.wait()
+	want := `{"context_id":"context-1","data":{"tool":"lend"},"task_id":"task-1"}`
+	if ticket.Message != "May I?" || string(ticket.Parameters) != want {
+		t.Errorf("it asks %q with %s", ticket.Message, ticket.Parameters)
+	}
+}
+
 func TestAnswersThatAPeerCannotBeGiven(t *testing.T) {
 	t.Parallel()
 	for form, answers := range map[string][]string{
@@ -144,7 +156,10 @@ func TestATurnThatNobodyAnswersGoesOnWaiting(t *testing.T) {
 	r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(inputRequired, "Which colour?"))}})
 	state, first := r.wait()
 	r.next(state)
-	_, second := r.wait()
+	state, second := r.wait()
+	if c, err := decodeCourse(state.Remote.Resume); err != nil || !c.Deadline.IsZero() {
+		t.Errorf("the time runs out on %s, %v", c.Deadline, err)
+	}
 	if diff := cmp.Diff(first, second); diff != "" || len(r.script.got(methodStream)) != 1 {
 		t.Error(diff)
 	}

@@ -105,7 +105,7 @@ func TestATurnAtAPeerWithABadCard(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
-			r.script.host.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card(r.script.URL)) }, nil)
+			r.script.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card(r.script.URL)) }, nil)
 			res, err := r.run(t.Context())
 			want := CodeCard
 			if name == "5 MiB" {

@@ -25,10 +25,9 @@ type peer struct {
 	options  options
 	logger   *zap.Logger
 
-	guard *netguard.Guard
-	base  *http.Transport
-	http  *transport
-	grpc  *grpcConnections
+	base *http.Transport
+	http *transport
+	grpc *grpcConnections
 	// cardURL is where the card is.
 	cardURL *url.URL
 	cards   cardCache
@@ -70,14 +69,14 @@ func newPeer(e *spec.Endpoint, logger *zap.Logger) (*peer, error) {
 	}
 	base := netguard.Transport(guard)
 	p := &peer{
-		endpoint: e, options: o, logger: logger, guard: guard, base: base, cardURL: location,
+		endpoint: e, options: o, logger: logger, base: base, cardURL: location,
 		slots: make(chan struct{}, o.concurrency),
 	}
 	p.http = &transport{
 		base: base, auth: newCredential(e.Auth, base), trust: trust(e, &o), secrets: secrets(e.Auth),
 		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.maxOutputBytes)},
 	}
-	p.grpc = newGRPCConnections(p)
+	p.grpc = newGRPCConnections(guard, p.http)
 	p.cards = cardCache{fetch: p.fetchCard, open: p.open, ttl: o.cardTTL}
 	return p, nil
 }

@@ -102,7 +102,8 @@ const (
 	unsupported
 	// lost is a task that the peer does not know.
 	lost
-	// outdated is a peer that is not what its card said.
+	// outdated is a peer that is not what its card said, or a credential that it
+	// does not accept any more. The next call may have another one.
 	outdated
 	// final trouble stays.
 	final
@@ -132,12 +133,16 @@ var byProtocol = []struct {
 
 // judge says what is to be made of the error of a call.
 func judge(err error) judgement {
+	status, answered := errors.AsType[*HTTPError](err)
+	if answered && status.renewed {
+		return judgement{outdated, codeUnauthorized}
+	}
 	for _, known := range byProtocol {
 		if errors.Is(err, known.err) {
 			return known.judgement
 		}
 	}
-	if status, ok := errors.AsType[*HTTPError](err); ok {
+	if answered {
 		return judgeStatus(status.Status)
 	}
 	switch {
@@ -203,6 +208,9 @@ func safe(err error) bool {
 			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
 			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 		}, status.Status)
+	}
+	if errors.As(err, new(*IdleError)) { // it may be at work
+		return false
 	}
 	return judge(err) == judgement{passing, CodeUnreachable}
 }

@@ -21,7 +21,7 @@ import (
 func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
 	t.Parallel()
 	var kept atomic.Int32
-	r := newRig(t, map[string][]reply{methodStream: {func(w http.ResponseWriter, c *request) {
+	r := newRig(t, map[string][]reply{methodStream: {func(w http.ResponseWriter, _ *request) {
 		if kept.Load() != 1 {
 			t.Error("the message comes ahead of the state")
 		}

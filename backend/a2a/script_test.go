@@ -64,7 +64,7 @@ type script struct {
 func newScript(t *testing.T, replies map[string][]reply) *script {
 	t.Helper()
 	s := &script{host: newHost(t), replies: replies}
-	s.host.answer(nil, s.serve)
+	s.answer(nil, s.serve)
 	return s
 }
 

@@ -34,6 +34,7 @@ func (d *delegation) take(ctx context.Context, ev a2a.Event) error {
 			if err := d.see(ctx, ev.TaskID, ev.ContextID); err != nil {
 				return err
 			}
+			d.told = false
 			return d.observe(&ev.Status, ev.Metadata)
 		}
 	case *a2a.TaskArtifactUpdateEvent:
@@ -41,6 +42,7 @@ func (d *delegation) take(ctx context.Context, ev a2a.Event) error {
 			if err := d.see(ctx, ev.TaskID, ev.ContextID); err != nil {
 				return err
 			}
+			d.told = false
 			return d.bounded(d.assembly.update(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
 		}
 	}
@@ -88,7 +90,7 @@ func (d *delegation) snapshot(ctx context.Context, t *a2a.Task) error {
 	if err := d.bounded(d.assembly.rebuild(t.Artifacts)); err != nil {
 		return err
 	}
-	d.whole = true
+	d.whole, d.told = true, true
 	return d.observe(&t.Status, t.Metadata)
 }
 

@@ -305,7 +305,7 @@ func TestAPeerThatDoesNotAnswerIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := idleTransport(&pipe{head: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})
 		start := time.Now()
-		_, err := tr.RoundTrip(streamRequest(t.Context()))
+		_, err := tr.RoundTrip(streamRequest(t.Context())) //nolint:bodyclose // there is no answer
 		if _, ok := errors.AsType[*IdleError](err); !ok || time.Since(start) != time.Minute {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
@@ -334,7 +334,8 @@ func TestACallThatIsCancelledSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	_, err := idleTransport(&pipe{head: func(ctx context.Context) error { return ctx.Err() }}).RoundTrip(streamRequest(ctx))
+	tr := idleTransport(&pipe{head: func(ctx context.Context) error { return ctx.Err() }})
+	_, err := tr.RoundTrip(streamRequest(ctx)) //nolint:bodyclose // there is no answer
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error is %v", err)
 	}
@@ -375,6 +376,8 @@ func FuzzFrame(f *testing.F) {
 // However a stream is cut into reads, it is refused or passed on unchanged.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data: 1\n\n: x\r\n\r\ndata: 2\n"), uint8(3))
+	f.Add([]byte(strings.Repeat("0", 43)+"\r"+strings.Repeat("0", 21)), uint8(0))
+	f.Add([]byte(":"+strings.Repeat("0", 70)+"\n"), uint8(10))
 	f.Fuzz(func(t *testing.T, data []byte, size uint8) {
 		read := func(r io.Reader) ([]byte, error) {
 			return io.ReadAll(&events{ReadCloser: io.NopCloser(r), limit: 64})

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,12 +50,15 @@ server:
   a2a: {v0_3: true}
 `
 
+// oneReply is the script of a model that says one thing.
+const oneReply = "replies: [{text: \"Hi.\"}]\n"
+
 // serveHTTP answers requests for a configuration until the test ends.
-func serveHTTP(t *testing.T, text string) *server.Server {
+func serveHTTP(t *testing.T, text, script string) *served {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
-	for name, content := range map[string]string{file: text, filepath.Join(dir, "script.yaml"): "replies: [{text: \"Hi.\"}]\n"} {
+	for name, content := range map[string]string{file: text, filepath.Join(dir, "script.yaml"): script} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -79,18 +85,24 @@ func serveHTTP(t *testing.T, text string) *server.Server {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.http.Serve(ctx) }()
-	t.Cleanup(func() {
+	s := &served{Server: w.http}
+	s.end = sync.OnceValue(func() error {
 		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-		if err := w.end(context.Background()); err != nil {
+		return errors.Join(<-ended, w.end(context.Background()), rt.Close(), seen.shutdown(context.Background()))
+	})
+	t.Cleanup(func() {
+		if err := s.end(); err != nil {
 			t.Errorf("end: %v", err)
 		}
-		_ = rt.Close()
-		_ = seen.shutdown(context.Background())
 	})
-	return w.http
+	return s
+}
+
+// served is a server at work.
+type served struct {
+	*server.Server
+	// end ends it as a signal does.
+	end func() error
 }
 
 // wildcard matches a part of a pattern that stands for any text.
@@ -107,7 +119,7 @@ func requestsTo(route server.Route, agent string) []string {
 }
 
 // statusOf sends a request with a key, or none, and returns the status.
-func statusOf(t *testing.T, s *server.Server, request, key string) int {
+func statusOf(t *testing.T, s *served, request, key string) int {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
 	req, err := http.NewRequestWithContext(t.Context(), method, s.LocalURL()+path, strings.NewReader("{}"))
@@ -135,7 +147,7 @@ func statusOf(t *testing.T, s *server.Server, request, key string) int {
 }
 
 func TestEveryRouteNeedsAGoodKeyUnlessItIsPublic(t *testing.T) {
-	s := serveHTTP(t, guarded)
+	s := serveHTTP(t, guarded, oneReply)
 	for _, route := range s.Routes() {
 		if public := slices.Contains(publicRoutes, route.Pattern); public != route.Public {
 			t.Errorf("%s is public: %v", route.Pattern, route.Public)
@@ -157,7 +169,7 @@ func TestEveryRouteNeedsAGoodKeyUnlessItIsPublic(t *testing.T) {
 }
 
 func TestAnAgentThatAKeyMayNotUseLooksAsIfThereWereNone(t *testing.T) {
-	s := serveHTTP(t, guarded)
+	s := serveHTTP(t, guarded, oneReply)
 	for _, route := range s.Routes() {
 		if route.Public || !strings.Contains(route.Pattern, "{agent}") {
 			continue
@@ -168,6 +180,54 @@ func TestAnAgentThatAKeyMayNotUseLooksAsIfThereWereNone(t *testing.T) {
 				t.Errorf("%s gives %d, and an agent that is none %d", hidden[i], got, want)
 			}
 		}
+	}
+}
+
+func TestATurnIsHandedOnAndItsStreamEndsWithTheServer(t *testing.T) {
+	const config = `version: 1
+providers: {s: {type: scripted, script: ./script.yaml}}
+models: {m: {provider_id: s, upstream_model: x}}
+tools: {count: {type: command, description: Counts., command: [wc, -w]}}
+agents: {a: {model_id: m}}
+store: {driver: memory}
+server: {listen: "127.0.0.1:0"}
+`
+	const script = `replies:
+  - match: Begin
+    text: I count the words and will tell you
+    chunks: 20
+    chunk_delay: 50ms
+    tool_calls: [{id: call_1, name: count, arguments: {}}]
+fallback: {text: It is done.}
+`
+	s := serveHTTP(t, config, script)
+	body := `{"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "Begin"}]}}`
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.LocalURL()+"/a2a/a/message:stream", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("A2A-Version", "1.0")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), "I count") {
+	}
+	if err := s.end(); err != nil {
+		t.Errorf("the end is not clean: %v", err)
+	}
+	var rest strings.Builder
+	for lines.Scan() {
+		rest.WriteString(lines.Text() + "\n")
+	}
+	if err := lines.Err(); err != nil {
+		t.Errorf("the stream was cut off: %v", err)
+	}
+	if strings.Contains(rest.String(), "COMPLETED") || strings.Contains(rest.String(), "FAILED") {
+		t.Errorf("the stream says that the task is over:\n%s", rest.String())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -88,11 +89,16 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRu
 		ready += ", listening on " + w.http.LocalURL()
 	}
 	fmt.Fprintf(p.err, "runtime: ready: %s\n", ready)
+	peers, stop := context.WithCancel(ctx)
+	var discovery sync.WaitGroup
+	discovery.Go(func() { rediscover(peers, rt, logger.Named("discovery")) })
 	if w.http == nil {
 		<-ctx.Done()
 	} else {
 		err = w.http.Serve(ctx)
 	}
+	stop()
+	discovery.Wait()
 	return errors.Join(err, w.end(ctx))
 }
 

@@ -1,6 +1,7 @@
 package a2ajs
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -17,15 +18,10 @@ type pair struct {
 // forEachPair runs a test in both versions and over both transports.
 func forEachPair(t *testing.T, o ServerOptions, test func(t *testing.T, p pair)) {
 	t.Helper()
-	for _, v := range Versions {
-		for _, transport := range []string{JSONRPC, REST} {
-			t.Run(string(v)+" "+transport, func(t *testing.T) {
-				t.Parallel()
-				s := NewServer(t, v, o)
-				test(t, pair{NewClient(t, v, s.URL, ClientOptions{Transport: transport, Headers: Bearer(o.Token)}), s})
-			})
-		}
-	}
+	ForEach(t, func(t *testing.T, v Version, transport string) {
+		s := NewServer(t, v, o)
+		test(t, pair{NewClient(t, v, s.URL, ClientOptions{Transport: transport, Headers: Bearer(o.Token)}), s})
+	})
 }
 
 func TestTheScriptsPlay(t *testing.T) {
@@ -217,17 +213,27 @@ func TestTasksAreListed(t *testing.T) {
 	}
 }
 
-func TestAScriptThatIsGoneIsAnError(t *testing.T) {
+func TestASignedCardIsVerified(t *testing.T) {
 	t.Parallel()
+	s := NewServer(t, V10, ServerOptions{Signed: true})
+	other := NewServer(t, V10, ServerOptions{Signed: true})
+	c := NewClient(t, V10, s.URL, ClientOptions{})
+	if card, err := c.SignedCard(json.RawMessage("[" + string(s.Key) + "]")); err != nil || card.Name != "scripted" {
+		t.Errorf("the card is %+v, %v", card, err)
+	}
+	if _, err := c.SignedCard(json.RawMessage("[" + string(other.Key) + "]")); err == nil {
+		t.Error("the card is verified by a key that did not sign it")
+	}
+}
+
+func TestAProcessThatIsGoneIsAnError(t *testing.T) { // alone, because the tests share it
 	c := NewClient(t, V10, "http://127.0.0.1:1", ClientOptions{})
 	if _, err := c.Card(); err == nil || Reason(err) != "" {
 		t.Errorf("nobody answers with %v", err)
 	}
-	if err := c.driver.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.driver.happened.at(t.Context(), 0); err == nil {
-		t.Error("the script goes on")
+	c.driver.stop()
+	if _, err := c.happened.at(t.Context(), 0); err == nil {
+		t.Error("the process goes on")
 	}
 	if _, err := c.Card(); err == nil || errors.As(err, new(*Error)) {
 		t.Errorf("the call ends with %v", err)

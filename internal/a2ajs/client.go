@@ -2,7 +2,6 @@ package a2ajs
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"testing"
 
@@ -30,7 +29,7 @@ type ClientOptions struct {
 // Client is the client of an SDK. What its methods return as an error is an
 // *Error where the SDK threw it. It is safe for concurrent use.
 type Client struct {
-	driver *driver
+	*object
 }
 
 // NewClient starts the client of a version for the agent at a base URL, below
@@ -42,7 +41,8 @@ func NewClient(t testing.TB, v Version, base string, o ClientOptions) *Client {
 		ClientOptions
 		URL string `json:"url"`
 	}
-	return &Client{driver: start(t, "client"+string(v)+".mjs", options{ClientOptions: o, URL: base})}
+	object, _ := newObject(t, v, "client", options{ClientOptions: o, URL: base})
+	return &Client{object}
 }
 
 // Bearer are the headers that a token takes.
@@ -77,11 +77,17 @@ func (s Sending) identified() Sending {
 }
 
 // Card returns the card that the client works with.
-func (c *Client) Card() (Card, error) { return call[Card](c.driver, "card", nil) }
+func (c *Client) Card() (Card, error) { return call[Card](c.object, "card", nil) }
+
+// SignedCard returns the card if one of its signatures is of one of the keys,
+// which are JSON Web Keys. Version 0.3 looks at no signatures.
+func (c *Client) SignedCard(keys json.RawMessage) (Card, error) {
+	return call[Card](c.object, "card", map[string]any{"keys": keys})
+}
 
 // Send sends a message and returns what answers it.
 func (c *Client) Send(s Sending) (Reply, error) {
-	return call[Reply](c.driver, "send", s.identified())
+	return call[Reply](c.object, "send", s.identified())
 }
 
 // Stream sends a message and returns what follows. Breaking out aborts it, as
@@ -101,12 +107,12 @@ func (c *Client) Get(taskID string, historyLength *int) (Task, error) {
 		ID            string `json:"id"`
 		HistoryLength *int   `json:"historyLength,omitempty"`
 	}
-	return call[Task](c.driver, "get", query{ID: taskID, HistoryLength: historyLength})
+	return call[Task](c.object, "get", query{ID: taskID, HistoryLength: historyLength})
 }
 
 // Cancel cancels a task.
 func (c *Client) Cancel(taskID string) (Task, error) {
-	return call[Task](c.driver, "cancel", map[string]any{"id": taskID})
+	return call[Task](c.object, "cancel", map[string]any{"id": taskID})
 }
 
 // Query says which tasks are listed.
@@ -126,62 +132,25 @@ type Page struct {
 }
 
 // List returns a page of tasks. Version 0.3 has no such method.
-func (c *Client) List(q Query) (Page, error) { return call[Page](c.driver, "list", q) }
+func (c *Client) List(q Query) (Page, error) { return call[Page](c.object, "list", q) }
 
 // CreatePush asks for the changes of p.TaskID to be posted.
-func (c *Client) CreatePush(p Push) (Push, error) { return call[Push](c.driver, "pushCreate", p) }
+func (c *Client) CreatePush(p Push) (Push, error) { return call[Push](c.object, "pushCreate", p) }
 
 // GetPush returns one of a task's push configurations.
 func (c *Client) GetPush(taskID, id string) (Push, error) {
-	return call[Push](c.driver, "pushGet", map[string]any{"taskId": taskID, "id": id})
+	return call[Push](c.object, "pushGet", map[string]any{"taskId": taskID, "id": id})
 }
 
 // ListPush returns a task's push configurations.
 func (c *Client) ListPush(taskID string) ([]Push, error) {
-	return call[[]Push](c.driver, "pushList", map[string]any{"taskId": taskID})
+	return call[[]Push](c.object, "pushList", map[string]any{"taskId": taskID})
 }
 
 // DeletePush deletes one of a task's push configurations.
 func (c *Client) DeletePush(taskID, id string) error {
-	_, err := call[any](c.driver, "pushDelete", map[string]any{"taskId": taskID, "id": id})
+	_, err := call[any](c.object, "pushDelete", map[string]any{"taskId": taskID, "id": id})
 	return err
-}
-
-// stream yields the events of a call until its end. One that is broken out of
-// is aborted, and is over when stream returns.
-func (c *Client) stream(name string, params any) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		id, answers, err := c.driver.ask(name, params)
-		if err != nil {
-			yield(Event{}, err)
-			return
-		}
-		defer c.driver.forget(id)
-		for i := 0; ; i++ {
-			l, err := answers.at(c.driver.t.Context(), i)
-			if err != nil {
-				yield(Event{}, fmt.Errorf("%s: %w", name, err))
-				return
-			}
-			if l.Error != nil {
-				yield(Event{}, l.Error)
-				return
-			}
-			if l.Event == nil {
-				return
-			}
-			var e Event
-			if err := json.Unmarshal(l.Event, &e); err != nil {
-				yield(Event{}, fmt.Errorf("%s: read event %d: %w", name, i, err))
-				return
-			}
-			if !yield(e, nil) {
-				c.driver.abort(id)
-				_, _ = answers.last(c.driver.t.Context(), i+1) // what still came is of no interest
-				return
-			}
-		}
-	}
 }
 
 // Collect returns all events of a stream, up to the error that ends it.

@@ -2,7 +2,6 @@ package a2ajs
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,91 +18,129 @@ import (
 // patience is how long a test waits for what should be there in no time.
 const patience = 30 * time.Second
 
-// driver is a script that runs in Node.js for as long as a test does. It ends
-// when its standard input does.
+// driver is the process with the clients and servers of one version. It takes a
+// line of JSON for each call, and ends when its standard input does.
 type driver struct {
-	t      testing.TB
+	cmd    *exec.Cmd
 	stdin  io.WriteCloser
 	stderr *process.Tail
+	ended  chan struct{}
+
+	// users is how many tests use it.
+	users int
 
 	mu    sync.Mutex
 	last  int
 	calls map[int]*record
-	// happened is what the script tells unasked.
-	happened *record
-	gone     error // set when the script has ended
+	// happened is what objects tell unasked.
+	happened map[int]*record
+	gone     error // set when the process has ended
 }
 
-// line is what a script writes: the answer to a call, or with id 0 something
-// that happened.
+// line is what the process writes: an answer to a call, or something that
+// happened to an object.
 type line struct {
 	ID     int             `json:"id"`
+	On     int             `json:"on"`
 	Event  json.RawMessage `json:"event"`
 	Result json.RawMessage `json:"result"`
 	Error  *Error          `json:"error"`
 }
 
-// start runs a script of Install's directory with options that it gets as JSON.
-func start(t testing.TB, script string, options any) *driver {
+// drivers are those that are used, by version. The tests that run at the same
+// time share them: to start Node.js takes longer than most tests.
+var drivers = struct {
+	sync.Mutex
+	byVersion map[Version]*driver
+}{byVersion: map[Version]*driver{}}
+
+// use returns the driver of a version, which runs at least as long as the test.
+func use(t testing.TB, v Version) *driver {
 	t.Helper()
 	dir := Install(t)
-	given, err := json.Marshal(options)
-	if err != nil {
-		t.Fatal(err)
+	drivers.Lock()
+	defer drivers.Unlock()
+	d := drivers.byVersion[v]
+	if d == nil || d.isGone() {
+		var err error
+		if d, err = start(dir, v); err != nil {
+			t.Fatal(err)
+		}
+		drivers.byVersion[v] = d
 	}
-	d := &driver{t: t, stderr: &process.Tail{Limit: 4 << 10}, calls: map[int]*record{}, happened: newRecord()}
-	cmd := exec.Command("node", filepath.Join(dir, script), string(given))
-	cmd.Stderr = d.stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.stdin = stdin
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		d.read(stdout)
-		d.end(cmd.Wait())
-	}()
+	d.users++
 	t.Cleanup(func() {
-		_ = d.stdin.Close()
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			<-ended
+		if text := d.stderr.Text(); t.Failed() && text != "" {
+			t.Logf("the SDK of version %s said:\n%s", v, text)
 		}
-		if t.Failed() && d.stderr.Text() != "" {
-			t.Logf("%s said:\n%s", script, d.stderr.Text())
+		drivers.Lock()
+		defer drivers.Unlock()
+		if d.users--; d.users > 0 {
+			return
 		}
+		if drivers.byVersion[v] == d {
+			delete(drivers.byVersion, v)
+		}
+		d.stop()
 	})
 	return d
 }
 
-// read hands every line to whom it belongs.
-func (d *driver) read(stdout io.Reader) {
+// start starts the process.
+func start(dir string, v Version) (*driver, error) {
+	d := &driver{
+		stderr: &process.Tail{Limit: 4 << 10}, ended: make(chan struct{}),
+		calls: map[int]*record{}, happened: map[int]*record{},
+	}
+	d.cmd = exec.Command("node", filepath.Join(dir, "driver.mjs"), string(v))
+	d.cmd.Stderr = d.stderr
+	var err error
+	if d.stdin, err = d.cmd.StdinPipe(); err != nil {
+		return nil, fmt.Errorf("start the SDK: %w", err)
+	}
+	stdout, err := d.cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start the SDK: %w", err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the SDK: %w", err)
+	}
+	go func() {
+		defer close(d.ended)
+		wrong := d.read(stdout)
+		d.end(errors.Join(wrong, d.cmd.Wait()))
+	}()
+	return d, nil
+}
+
+// stop ends the process and waits for that.
+func (d *driver) stop() {
+	_ = d.stdin.Close() // it may have ended by itself
+	select {
+	case <-d.ended:
+	case <-time.After(patience):
+		_ = d.cmd.Process.Kill()
+		<-d.ended
+	}
+}
+
+// read hands every line to whom it belongs, until there are no more.
+func (d *driver) read(stdout io.ReadCloser) error {
+	defer stdout.Close() // it was only read
 	lines := bufio.NewReader(stdout)
 	for {
 		data, err := lines.ReadBytes('\n')
 		if err != nil {
-			return
+			return nil //nolint:nilerr // how it ended, Wait tells
 		}
 		var l line
 		if err := json.Unmarshal(data, &l); err != nil {
-			d.t.Errorf("the script writes %q: %v", data, err)
-			continue
+			return fmt.Errorf("the SDK writes %q: %w", data, err)
 		}
 		d.mu.Lock()
 		to := d.calls[l.ID]
 		if l.ID == 0 {
-			to = d.happened
+			to = d.happened[l.On]
 		}
 		d.mu.Unlock()
 		if to != nil {
@@ -112,19 +149,28 @@ func (d *driver) read(stdout io.Reader) {
 	}
 }
 
-// end tells everybody who waits that the script is gone.
+// end tells everybody who waits that the process is gone.
 func (d *driver) end(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.gone = errors.Join(errors.New("the script has ended"), err)
-	d.happened.end(d.gone)
+	d.gone = errors.Join(errors.New("the process of the SDK has ended"), err)
+	for _, r := range d.happened {
+		r.end(d.gone)
+	}
 	for _, r := range d.calls {
 		r.end(d.gone)
 	}
 }
 
-// ask starts a call and returns where its answers go.
-func (d *driver) ask(call string, params any) (int, *record, error) {
+func (d *driver) isGone() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone != nil
+}
+
+// ask calls a method of an object; 0 is the process itself. It returns where the
+// answers go.
+func (d *driver) ask(object int, method string, params any) (int, *record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gone != nil {
@@ -133,17 +179,17 @@ func (d *driver) ask(call string, params any) (int, *record, error) {
 	d.last++
 	answers := newRecord()
 	d.calls[d.last] = answers
-	return d.last, answers, d.write(d.last, call, params)
+	return d.last, answers, d.write(map[string]any{"id": d.last, "on": object, "call": method, "params": params})
 }
 
 // write must be called with the lock held: lines do not mix.
-func (d *driver) write(id int, call string, params any) error {
-	data, err := json.Marshal(map[string]any{"id": id, "call": call, "params": params})
+func (d *driver) write(call map[string]any) error {
+	data, err := json.Marshal(call)
 	if err != nil {
-		return fmt.Errorf("ask for %s: %w", call, err)
+		return fmt.Errorf("call %s: %w", call["call"], err)
 	}
 	if _, err := d.stdin.Write(append(data, '\n')); err != nil {
-		return fmt.Errorf("ask for %s: %w", call, err)
+		return fmt.Errorf("call %s: %w", call["call"], err)
 	}
 	return nil
 }
@@ -152,91 +198,12 @@ func (d *driver) write(id int, call string, params any) error {
 func (d *driver) abort(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.write(0, "abort", map[string]any{"id": id}) // the script may be gone
+	_ = d.write(map[string]any{"id": id, "call": "abort"}) // the process may be gone
 }
 
+// forget drops what else answers a call.
 func (d *driver) forget(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.calls, id)
-}
-
-// call asks and waits for the one answer.
-func call[T any](d *driver, name string, params any) (T, error) {
-	var result T
-	id, answers, err := d.ask(name, params)
-	if err != nil {
-		return result, err
-	}
-	defer d.forget(id)
-	l, err := answers.at(d.t.Context(), 0)
-	if err != nil {
-		return result, fmt.Errorf("%s: %w", name, err)
-	}
-	if l.Error != nil {
-		return result, l.Error
-	}
-	if err := json.Unmarshal(l.Result, &result); err != nil {
-		return result, fmt.Errorf("%s: read the answer: %w", name, err)
-	}
-	return result, nil
-}
-
-// record is a growing list of lines, for any number of readers.
-type record struct {
-	mu    sync.Mutex
-	lines []line
-	grown chan struct{} // closed with the next line
-	err   error
-}
-
-func newRecord() *record { return &record{grown: make(chan struct{})} }
-
-func (r *record) add(l line) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lines = append(r.lines, l)
-	close(r.grown)
-	r.grown = make(chan struct{})
-}
-
-func (r *record) end(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = err
-		close(r.grown)
-	}
-}
-
-// at waits for the line with the index i.
-func (r *record) at(ctx context.Context, i int) (line, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		r.mu.Lock()
-		lines, grown, err := r.lines, r.grown, r.err
-		r.mu.Unlock()
-		if i < len(lines) {
-			return lines[i], nil
-		}
-		if err != nil {
-			return line{}, err
-		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
-			return line{}, fmt.Errorf("wait for line %d: %w", i, ctx.Err())
-		}
-	}
-}
-
-// last waits for the line that ends a call, from the index i on.
-func (r *record) last(ctx context.Context, i int) (line, error) {
-	for ; ; i++ {
-		l, err := r.at(ctx, i)
-		if err != nil || l.Event == nil {
-			return l, err
-		}
-	}
 }

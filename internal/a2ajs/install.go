@@ -31,12 +31,29 @@ const (
 var Versions = []Version{V10, V03}
 
 //go:embed testdata/node/*.mjs testdata/node/*.json
-var drivers embed.FS
+var scripts embed.FS
 
 // installTimeout bounds what npm takes.
 const installTimeout = 2 * time.Minute
 
 var installed = sync.OnceValues(install)
+
+// ForEach runs a test in both versions and over both transports, which it is
+// given by name. The tests run in parallel and share what it takes to run them.
+func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string)) {
+	t.Helper()
+	for _, v := range Versions {
+		use(t, v)
+	}
+	for _, v := range Versions {
+		for _, transport := range []string{JSONRPC, REST} {
+			t.Run(string(v)+" "+transport, func(t *testing.T) {
+				t.Parallel()
+				test(t, v, transport)
+			})
+		}
+	}
+}
 
 // Install returns the directory with the drivers and the SDKs, in the versions
 // of the lock file. It is made once for a test binary and removed with it. A
@@ -101,7 +118,7 @@ var leashes []*os.File
 
 // unpack writes the drivers, the manifest and its lock file.
 func unpack(dir string) error {
-	files, err := fs.Sub(drivers, "testdata/node")
+	files, err := fs.Sub(scripts, "testdata/node")
 	if err != nil {
 		return fmt.Errorf("find the drivers: %w", err)
 	}

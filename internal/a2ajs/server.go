@@ -17,6 +17,9 @@ type ServerOptions struct {
 	Transports []string `json:"transports,omitempty"`
 	// Extensions are the URIs of those on the card.
 	Extensions []string `json:"extensions,omitempty"`
+	// Signed has the card signed with a key of the server's own; in version 1.0
+	// alone.
+	Signed bool `json:"signed,omitempty"`
 }
 
 // Server is the server of an SDK with one scripted agent behind it. The first
@@ -38,8 +41,10 @@ type ServerOptions struct {
 type Server struct {
 	// URL is what the card is below.
 	URL string
+	// Key is the JSON Web Key that verifies the card's signature.
+	Key json.RawMessage
 
-	driver *driver
+	*object
 }
 
 // Happening is what a server tells the test.
@@ -47,7 +52,6 @@ type Happening struct {
 	// Kind is "request" for a request of HTTP, or says what became of a turn of
 	// the agent: "started", "continued", "holding", "canceled", "ended".
 	Kind string `json:"kind"`
-	URL  string `json:"url"`
 	// Method is that of JSON-RPC, where that is spoken, and otherwise of HTTP.
 	Method    string            `json:"method"`
 	Path      string            `json:"path"`
@@ -63,19 +67,18 @@ type Happening struct {
 // ends with the test.
 func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 	t.Helper()
-	s := &Server{driver: start(t, "server"+string(v)+".mjs", o)}
-	s.URL = s.Await("listening", nil).URL
-	return s
+	object, made := newObject(t, v, "server", o)
+	return &Server{made.URL, made.Key, object}
 }
 
 // Await waits for the first happening of a kind that match accepts; nil accepts
 // every one. The test fails when there is none.
 func (s *Server) Await(kind string, match func(Happening) bool) Happening {
-	s.driver.t.Helper()
+	s.t.Helper()
 	for i := 0; ; i++ {
-		l, err := s.driver.happened.at(s.driver.t.Context(), i)
+		l, err := s.happened.at(s.t.Context(), i)
 		if err != nil {
-			s.driver.t.Fatalf("nothing is %s: %v\n%s", kind, err, s.driver.stderr.Text())
+			s.t.Fatalf("nothing is %s: %v\n%s", kind, err, s.driver.stderr.Text())
 		}
 		h := s.read(l)
 		if h.Kind == kind && (match == nil || match(h)) {
@@ -86,24 +89,20 @@ func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 
 // AwaitTask is Await for a happening of one task.
 func (s *Server) AwaitTask(kind, taskID string) Happening {
-	s.driver.t.Helper()
+	s.t.Helper()
 	return s.Await(kind, func(h Happening) bool { return h.TaskID == taskID })
 }
 
 // AwaitNumber waits until there have been n happenings of a kind.
 func (s *Server) AwaitNumber(kind string, n int) {
-	s.driver.t.Helper()
+	s.t.Helper()
 	s.Await(kind, func(Happening) bool { n--; return n <= 0 })
 }
 
 // Happened returns what has happened of a kind so far.
 func (s *Server) Happened(kind string) []Happening {
-	r := s.driver.happened
-	r.mu.Lock()
-	lines := r.lines
-	r.mu.Unlock()
 	var all []Happening
-	for _, l := range lines {
+	for _, l := range s.happened.all() {
 		if h := s.read(l); h.Kind == kind {
 			all = append(all, h)
 		}
@@ -113,17 +112,17 @@ func (s *Server) Happened(kind string) []Happening {
 
 // Release lets a task go on that holds.
 func (s *Server) Release(taskID string) {
-	s.driver.t.Helper()
-	if _, err := call[any](s.driver, "release", map[string]any{"taskId": taskID}); err != nil {
-		s.driver.t.Fatalf("release %s: %v", taskID, err)
+	s.t.Helper()
+	if _, err := call[any](s.object, "release", map[string]any{"taskId": taskID}); err != nil {
+		s.t.Fatalf("release %s: %v", taskID, err)
 	}
 }
 
 func (s *Server) read(l line) Happening {
-	s.driver.t.Helper()
+	s.t.Helper()
 	var h Happening
 	if err := json.Unmarshal(l.Event, &h); err != nil {
-		s.driver.t.Errorf("the server tells %s: %v", l.Event, err)
+		s.t.Errorf("the server tells %s: %v", l.Event, err)
 	}
 	return h
 }

@@ -64,27 +64,22 @@ func stock(t *testing.T, v Version) string {
 
 func TestTheClientsUnderstandTheGoSDK(t *testing.T) {
 	t.Parallel()
-	for _, v := range Versions {
-		for _, transport := range []string{JSONRPC, REST} {
-			t.Run(string(v)+" "+transport, func(t *testing.T) {
-				t.Parallel()
-				c := NewClient(t, v, stock(t, v), ClientOptions{Transport: transport})
-				r, err := c.Send(Say("hello"))
-				if err != nil || r.Task == nil || r.Task.State != "completed" || r.Task.Text() != "hello" {
-					t.Fatalf("the reply is %+v, %v", r.Task, err)
-				}
-				if task, err := c.Get(r.Task.ID, nil); err != nil || task.ContextID != r.Task.ContextID {
-					t.Errorf("the task is %+v, %v", task, err)
-				}
-				events, err := Collect(c.Stream(Say("again")))
-				if err != nil || Assembled(events) != "again" || events[len(events)-1].State() != "completed" {
-					t.Errorf("the stream is %+v, %v", events, err)
-				}
-				// The Go SDK tells errors of REST in version 0.3 as 1.0 does.
-				if _, err := c.Get("nosuch", nil); Reason(err) != "TaskNotFound" && (v != V03 || Reason(err) != "HTTP 404") {
-					t.Errorf("an unknown task is %v", err)
-				}
-			})
+	ForEach(t, func(t *testing.T, v Version, transport string) {
+		c := NewClient(t, v, stock(t, v), ClientOptions{Transport: transport})
+		r, err := c.Send(Say("hello"))
+		if err != nil || r.Task == nil || r.Task.State != "completed" || r.Task.Text() != "hello" {
+			t.Fatalf("the reply is %+v, %v", r.Task, err)
 		}
-	}
+		if task, err := c.Get(r.Task.ID, nil); err != nil || task.ContextID != r.Task.ContextID {
+			t.Errorf("the task is %+v, %v", task, err)
+		}
+		events, err := Collect(c.Stream(Say("again")))
+		if err != nil || Assembled(events) != "again" || events[len(events)-1].State() != "completed" {
+			t.Errorf("the stream is %+v, %v", events, err)
+		}
+		// The Go SDK tells errors of REST in version 0.3 as 1.0 does.
+		if _, err := c.Get("nosuch", nil); Reason(err) != "TaskNotFound" && (v != V03 || Reason(err) != "HTTP 404") {
+			t.Errorf("an unknown task is %v", err)
+		}
+	})
 }

@@ -212,6 +212,26 @@ func Text(parts []*a2a.Part) string {
 	return b.String()
 }
 
+// Question returns what a message asks: its texts, for a person, and the first
+// structured data, for a program; nil when there is none. A message without a text
+// asks in its data.
+func Question(parts []*a2a.Part) (text string, data any) {
+	var b strings.Builder
+	for _, p := range parts {
+		if p == nil {
+			continue
+		}
+		b.WriteString(p.Text())
+		if data == nil {
+			data = p.Data()
+		}
+	}
+	if b.Len() == 0 {
+		return Text(parts), data
+	}
+	return b.String(), data
+}
+
 func textOf(p *a2a.Part) (text string, isData bool) {
 	if p == nil {
 		return "", false

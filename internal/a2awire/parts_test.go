@@ -134,6 +134,21 @@ func TestTheTextOfParts(t *testing.T) {
 	}
 }
 
+func TestAQuestionIsForAPersonAndItsDataForAProgram(t *testing.T) {
+	text, data := a2a.NewTextPart, a2a.NewDataPart
+	for want, parts := range map[string][]*a2a.Part{
+		"|<nil>":       {nil, a2a.NewRawPart([]byte("x"))},
+		"May I?|<nil>": {text("May "), text("I?")},
+		"May I?|[a]":   {data([]any{"a"}), text("May I?"), data("b")},
+		"[\"a\"]|[a]":  {data([]any{"a"})},
+	} {
+		asked, details := a2awire.Question(parts)
+		if got := fmt.Sprintf("%s|%v", asked, details); got != want {
+			t.Errorf("it asks %s, want %s", got, want)
+		}
+	}
+}
+
 // modelParts draws parts that a peer can be shown.
 func modelParts(t *rapid.T) []model.Part {
 	texts := rapid.StringMatching(`[a-zä ,\n]{1,20}`)

@@ -45,6 +45,7 @@ type client struct {
 	current *oauth2.Token
 }
 
+// Set puts a token on a request, and asks for one when there is none.
 func (c *client) Set(req *http.Request) (string, error) {
 	token, err := c.token(req.Context())
 	if err != nil {
@@ -72,6 +73,7 @@ func (c *client) token(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
+// Renew forgets a token that was refused, unless another one took its place.
 func (c *client) Renew(ctx context.Context, refused string) bool {
 	select {
 	case c.turn <- struct{}{}:

@@ -23,8 +23,10 @@ func None() Credential { return none{} }
 
 type none struct{}
 
+// Set puts nothing on a request.
 func (none) Set(*http.Request) (string, error) { return "", nil }
 
+// Renew has nothing to renew.
 func (none) Renew(context.Context, string) bool { return false }
 
 // Bearer puts a fixed token on requests.
@@ -32,11 +34,13 @@ func Bearer(token string) Credential { return bearer(token) }
 
 type bearer string
 
+// Set puts the token on a request.
 func (b bearer) Set(req *http.Request) (string, error) {
 	setBearer(req, string(b))
 	return string(b), nil
 }
 
+// Renew has no other token.
 func (bearer) Renew(context.Context, string) bool { return false }
 
 func setBearer(req *http.Request, token string) { req.Header.Set("Authorization", "Bearer "+token) }
@@ -60,6 +64,7 @@ type apiKey struct {
 	name, key string
 }
 
+// Set puts the key on a request.
 func (k *apiKey) Set(req *http.Request) (string, error) {
 	switch k.in {
 	case Query:
@@ -77,6 +82,7 @@ func (k *apiKey) Set(req *http.Request) (string, error) {
 	return k.key, nil
 }
 
+// Renew has no other key.
 func (*apiKey) Renew(context.Context, string) bool { return false }
 
 // RoundTrip makes a request with a credential through base. An answer of 401

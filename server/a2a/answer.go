@@ -9,6 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 )
@@ -27,7 +28,7 @@ func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Reso
 	if id, response, ok := addressed(said.data); ok {
 		at := slices.IndexFunc(open, func(i *runtime.Interaction) bool { return i.ID == id })
 		if at < 0 {
-			return nil, invalid("the task does not ask %q", id)
+			return nil, invalid("the task does not ask %q", clip.Text(id))
 		}
 		target, said.data, said.text = open[at], response, ""
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
@@ -37,13 +38,13 @@ func unsupported(format string, args ...any) error {
 // unknownTask is the answer for a task that does not exist, or is somebody
 // else's: nobody can tell which.
 func unknownTask(id a2a.TaskID) error {
-	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no task %q", id))
+	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no task %q", clip.Text(string(id))))
 }
 
 // unknownAgent is the answer for an agent that does not exist, or that the
 // principal may not use.
 func unknownAgent(id string) error {
-	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no agent %q", id))
+	return a2a.NewError(a2a.ErrTaskNotFound, fmt.Sprintf("there is no agent %q", clip.Text(id)))
 }
 
 // guard is deferred by each method of the handler: it turns a panic, and an
@@ -85,7 +86,7 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 		if notFound.Kind == "turn" {
 			return unknownTask(a2a.TaskID(notFound.ID))
 		}
-		return invalid("there is no %s %q", notFound.Kind, notFound.ID)
+		return invalid("there is no %s %q", named(notFound.Kind), clip.Text(notFound.ID))
 	case errors.Is(err, store.ErrCursor):
 		return invalid("pageToken is none that was given out")
 	case errors.As(err, &invalidErr), errors.As(err, &answer), errors.As(err, &part), errors.As(err, &size), errors.As(err, &meta),

@@ -37,7 +37,7 @@ func (f *firstFrame) WriteHeader(status int) {
 		return
 	}
 	f.begun = true
-	if f.old && status >= http.StatusBadRequest {
+	if status >= http.StatusBadRequest {
 		f.failed = status
 		return
 	}
@@ -89,6 +89,11 @@ func (f *firstFrame) refuse(data []byte) bool {
 
 // fail writes an error.
 func (f *firstFrame) fail(status int, body []byte) {
+	if !json.Valid(body) { // the path is none of the protocol
+		f.ResponseWriter.Header().Del("Content-Length")
+		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "there is no such method")
+		return
+	}
 	if f.old {
 		body = oldError(body)
 	}
@@ -136,7 +141,7 @@ func (f *firstFrame) release() error {
 
 // Flush sends what was written, unless it is held back.
 func (f *firstFrame) Flush() {
-	if !f.holding && !f.refused {
+	if !f.holding && !f.refused && f.failed == 0 {
 		_ = http.NewResponseController(f.ResponseWriter).Flush() // the next write tells what is wrong
 	}
 }

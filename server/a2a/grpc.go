@@ -29,13 +29,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What gRPC does for connections on which nothing happens, and how long a client
-// may take to take in a message.
+// What gRPC does for connections on which nothing happens, and how many requests
+// one connection may have under way.
 const (
 	grpcPing      = 30 * time.Second
 	grpcPingWait  = 20 * time.Second
-	grpcSendLimit = 30 * time.Second
 	grpcHandshake = 10 * time.Second
+	grpcRequests  = 256
 )
 
 // grpcServer speaks gRPC at an address of its own.
@@ -52,7 +52,7 @@ func newGRPCServer(s *Server) *grpcServer {
 	g := &grpcServer{server: s}
 	g.streams, g.end = context.WithCancelCause(context.Background())
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(int(s.MaxBody)), grpc.ConnectionTimeout(grpcHandshake),
+		grpc.MaxRecvMsgSize(int(s.MaxBody)), grpc.ConnectionTimeout(grpcHandshake), grpc.MaxConcurrentStreams(grpcRequests),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: grpcPing, Timeout: grpcPingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcPing / 3, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream),
@@ -182,7 +182,7 @@ func (g *grpcServer) recovered(method string, err *error) {
 func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Context, end func(), err error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	header := headerOf(incoming)
-	principal, err := g.server.Authenticator.Authenticate(requestOf(ctx, method, header))
+	principal, err := g.server.Authenticator.Authenticate(requestOf(ctx, method, incoming, header))
 	switch {
 	case errors.As(err, new(*server.CredentialError)):
 		return nil, nil, status.Error(codes.Unauthenticated, errNobody.Message)
@@ -232,8 +232,11 @@ func headerOf(md metadata.MD) http.Header {
 }
 
 // requestOf returns the request that an authenticator is asked about.
-func requestOf(ctx context.Context, method string, header http.Header) *http.Request {
+func requestOf(ctx context.Context, method string, md metadata.MD, header http.Header) *http.Request {
 	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: method}, Header: header, Body: http.NoBody}
+	if authority := md.Get(":authority"); len(authority) > 0 {
+		r.Host = authority[0]
+	}
 	if p, ok := peer.FromContext(ctx); ok {
 		r.RemoteAddr = p.Addr.String()
 	}
@@ -268,12 +271,13 @@ func (b *boundedStream) SendMsg(m any) error {
 	markFinal(m)
 	sent := make(chan error, 1)
 	go func() { sent <- b.ServerStream.SendMsg(m) }()
-	timer := time.NewTimer(grpcSendLimit)
+	timer := time.NewTimer(b.server.WriteTimeout)
 	defer timer.Stop()
 	select {
 	case err := <-sent:
 		return err
 	case <-timer.C:
+		b.server.Logger.Debug("a client of gRPC takes nothing in; its stream ends")
 		return errStalled
 	}
 }

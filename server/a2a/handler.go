@@ -8,6 +8,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
@@ -67,7 +68,7 @@ func (h *handler) admit(ctx context.Context) (*call, error) {
 }
 
 func wrongVersion(asked, spoken version) error {
-	text := "version " + string(asked) + " of the protocol is not spoken here; it is " + string(spoken)
+	text := "version " + clip.Text(string(asked)) + " of the protocol is not spoken here; it is " + string(spoken)
 	if asked == "" {
 		text = "the request names no version of the protocol (A2A-Version); it is " + string(spoken) + " here"
 	}
@@ -286,22 +287,15 @@ func checkHistory(n *int) error {
 	return nil
 }
 
-// stateOf returns the state of a task whose turn is in a status, as far as that
-// alone tells.
-func stateOf(s store.Status) a2a.TaskState {
-	switch s {
-	case store.Pending:
-		return a2a.TaskStateSubmitted
-	case store.Running:
-		return a2a.TaskStateWorking
-	case store.Waiting:
+// stateOf returns the state of a live task, as far as the turn alone tells.
+func stateOf(turn *store.Turn) a2a.TaskState {
+	switch {
+	case turn.Status == store.Waiting:
 		return a2a.TaskStateInputRequired
-	case store.Succeeded:
-		return a2a.TaskStateCompleted
-	case store.Canceled:
-		return a2a.TaskStateCanceled
-	default:
-		return a2a.TaskStateFailed
+	case turn.Status == store.Pending && turn.StartedAt.IsZero():
+		return a2a.TaskStateSubmitted
+	default: // it is worked on, or goes on as soon as somebody is free
+		return a2a.TaskStateWorking
 	}
 }
 

@@ -259,7 +259,7 @@ func (w *world) serve(s *setup) {
 		s.settings.PublicURL = w.url
 	}
 	s.settings.Service = w.service
-	s.settings.Authenticator = s.server.Authenticator
+	s.settings.Authenticator = srv.Authenticator
 	if s.settings.GRPC == "" {
 		s.settings.GRPC = "127.0.0.1:0"
 	}

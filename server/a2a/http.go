@@ -104,6 +104,7 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 		Method string `json:"method"`
 	}
 	_ = json.Unmarshal(body, &request) // the handler tells what is wrong
+	w.Header().Set("Content-Type", "application/json")
 	empty, ok := emptyResults[request.Method]
 	if !ok {
 		handler.ServeHTTP(w, r)

@@ -170,6 +170,22 @@ func TestAnErrorOfTheOldRESTHasItsCode(t *testing.T) {
 	}
 }
 
+func TestWhatIsNoMethodIsTold(t *testing.T) {
+	w := open(t, func(s *setup) { s.settings.V03 = true })
+	for _, path := range []string{"/a2a/clerk/nothing", "/a2a/clerk/", "/a2a/clerk/v0.3/v1/nothing"} {
+		resp, body := w.do(http.MethodGet, path, "", "A2A-Version", "")
+		if resp.StatusCode != http.StatusNotFound || resp.Header.Get("Content-Type") != asJSON || !json.Valid([]byte(body)) {
+			t.Errorf("%s answers %d %s", path, resp.StatusCode, body)
+		}
+	}
+	for path, method := range map[string]string{"/a2a/clerk": "Nothing", "/a2a/clerk/v0.3": "tasks/nothing"} {
+		resp, body := w.post(path, asJSON, rpc(method, `{}`), "A2A-Version", map[bool]string{true: "1.0"}[path == "/a2a/clerk"])
+		if codeOf(t, body) != -32601 || resp.Header.Get("Content-Type") != asJSON {
+			t.Errorf("%s answers %s: %s", path, resp.Header.Get("Content-Type"), body)
+		}
+	}
+}
+
 func TestTheExtensionIsEchoedWhenItIsAskedFor(t *testing.T) {
 	w := open(t)
 	for asked, want := range map[string]string{"": "", "https://example.com/x, " + a2awire.Extension: a2awire.Extension} {

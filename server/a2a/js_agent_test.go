@@ -2,6 +2,7 @@ package a2aserver_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -177,6 +178,8 @@ type office struct {
 	*clerk
 	service *runtime.Service
 	url     string
+	// signer signs the cards.
+	signer *a2aserver.Signer
 }
 
 // openOffice serves until the test ends.
@@ -217,7 +220,12 @@ func openOffice(t *testing.T) *office {
 	}
 	o.service = runtime.NewService(service)
 	t.Cleanup(o.service.Close)
-	mounted, err := a2aserver.New(a2aserver.Settings{Service: o.service, PublicURL: o.url, V03: true})
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.signer = signerWith(t, key)
+	mounted, err := a2aserver.New(a2aserver.Settings{Service: o.service, PublicURL: o.url, V03: true, Signer: o.signer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,16 +268,10 @@ type visitor struct {
 // each at an office of its own.
 func forEachVisitor(t *testing.T, test func(t *testing.T, v visitor)) {
 	t.Helper()
-	for _, version := range a2ajs.Versions {
-		for _, transport := range []string{a2ajs.JSONRPC, a2ajs.REST} {
-			t.Run(string(version)+" "+transport, func(t *testing.T) {
-				t.Parallel()
-				a2ajs.Install(t)
-				o := openOffice(t)
-				test(t, visitor{o.client(t, version, transport, aliceKey), o, version, transport})
-			})
-		}
-	}
+	a2ajs.ForEach(t, func(t *testing.T, version a2ajs.Version, transport string) {
+		o := openOffice(t)
+		test(t, visitor{o.client(t, version, transport, aliceKey), o, version, transport})
+	})
 }
 
 func (o *office) client(t *testing.T, v a2ajs.Version, transport, key string) *a2ajs.Client {

@@ -78,6 +78,31 @@ func TestJavaScriptDiscoversTheAgent(t *testing.T) {
 	})
 }
 
+func TestJavaScriptVerifiesTheSignatureOfTheCard(t *testing.T) {
+	t.Parallel()
+	forEachVisitor(t, func(t *testing.T, v visitor) {
+		if v.version == a2ajs.V03 {
+			return // it looks at no signatures
+		}
+		keys, err := v.signer.PublicKeys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var set struct {
+			Keys json.RawMessage `json:"keys"`
+		}
+		if err := json.Unmarshal(keys, &set); err != nil {
+			t.Fatal(err)
+		}
+		if card, err := v.SignedCard(set.Keys); err != nil || card.Name != "clerk" {
+			t.Errorf("the card is %+v, %v", card, err)
+		}
+		if _, err := v.SignedCard(json.RawMessage(`[]`)); err == nil {
+			t.Error("a key that is not known has signed")
+		}
+	})
+}
+
 func TestJavaScriptSendsAMessage(t *testing.T) {
 	t.Parallel()
 	forEachVisitor(t, func(t *testing.T, v visitor) {
@@ -456,7 +481,7 @@ func TestJavaScriptMayNotHaveThePrivateNetworkNotified(t *testing.T) {
 		asks := a2ajs.Say("ask who?")
 		for _, url := range []string{"http://example.com/", "https://10.0.0.7/", "https://127.0.0.2/", "https://[::ffff:10.0.0.7]/", "ftp://example.com/"} {
 			asks.Push = &a2ajs.Push{URL: url}
-			if _, err := v.Send(asks); err == nil || a2ajs.Reason(err) == "" {
+			if _, err := v.Send(asks); err == nil || !strings.Contains(err.Error(), "the url of the push configuration") {
 				t.Errorf("%s is notified: %v", url, err)
 			}
 		}

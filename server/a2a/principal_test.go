@@ -143,3 +143,15 @@ func TestAnAgentThatAPrincipalMayNotUseLooksUnknown(t *testing.T) {
 		t.Errorf("without a credential the answer is %d %s", resp.StatusCode, body)
 	}
 }
+
+func TestEverybodyIsLetInWhereNoCredentialIsNeeded(t *testing.T) {
+	w := open(t, func(s *setup) { s.server.Authenticator, s.settings.Open = nil, true })
+	for _, over := range transports {
+		if task := send(t, w.client("nobody", "clerk", over), request(user("hello"))); answerOf(task) != "you said: hello" {
+			t.Errorf("%s: the task is %+v", over, task)
+		}
+	}
+	if _, body := w.do(http.MethodGet, "/a2a/clerk/.well-known/agent-card.json", ""); strings.Contains(body, "security") {
+		t.Errorf("the card asks for a credential: %s", body)
+	}
+}

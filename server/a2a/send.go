@@ -11,6 +11,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -118,7 +119,7 @@ func (c *call) session(ctx context.Context, message *a2a.Message) (*store.Sessio
 	}
 	session, err := c.service.GetSession(ctx, c.caller, message.ContextID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && session.AgentID != c.agent && session.AgentID != "" {
-		return nil, invalid("there is no context %q: leave contextId out to begin one", message.ContextID)
+		return nil, invalid("there is no context %q: leave contextId out to begin one", clip.Text(message.ContextID))
 	}
 	return session, err
 }
@@ -137,7 +138,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message) (*runtime.S
 		return nil, err
 	}
 	if message.ContextID != "" && message.ContextID != turn.SessionID {
-		return nil, invalid("task %q is not part of context %q", message.TaskID, message.ContextID)
+		return nil, invalid("task %q is not part of context %q", turn.ID, clip.Text(message.ContextID))
 	}
 	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
 	if err != nil {

@@ -21,13 +21,12 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
 )
 
 // The defaults of Settings.
 const (
-	// DefaultMaxWait is how long a request waits for its task to settle.
-	DefaultMaxWait = time.Minute
 	// DefaultMaxBody bounds a request, in bytes.
 	DefaultMaxBody = 4 << 20
 	// DefaultKeepAlive is how often a stream with nothing to say shows that it is
@@ -64,7 +63,8 @@ type Settings struct {
 	// NoPush refuses push notifications. So does a service without a PushSender
 	// for PushSurface.
 	NoPush bool
-	// MaxWait, MaxBody, KeepAlive and CardAge have the defaults above.
+	// MaxWait is how long a request waits for its task to settle; 0 is
+	// spec.DefaultMaxWait. MaxBody, KeepAlive and CardAge have the defaults above.
 	MaxWait   time.Duration
 	MaxBody   int64
 	KeepAlive time.Duration
@@ -76,6 +76,9 @@ type Settings struct {
 	GRPCURL       string
 	GRPCTLS       *tls.Config
 	Authenticator server.Authenticator
+	// WriteTimeout is how long a client of gRPC may take to take in one message; 0
+	// is spec.DefaultWriteTimeout. For the rest the server has a limit.
+	WriteTimeout time.Duration
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
 
@@ -122,10 +125,11 @@ func New(s Settings) (*Server, error) {
 	if s.GRPC != "" && s.Authenticator == nil {
 		return nil, errNoAuth
 	}
-	s.MaxWait = cmp.Or(s.MaxWait, DefaultMaxWait)
+	s.MaxWait = cmp.Or(s.MaxWait, spec.DefaultMaxWait)
 	s.MaxBody = cmp.Or(s.MaxBody, DefaultMaxBody)
 	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
 	s.CardAge = cmp.Or(s.CardAge, DefaultCardAge)
+	s.WriteTimeout = cmp.Or(s.WriteTimeout, spec.DefaultWriteTimeout)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}

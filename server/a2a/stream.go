@@ -20,6 +20,9 @@ const (
 	// wait: its log does not say when it did.
 	minLook = 20 * time.Millisecond
 	maxLook = time.Second
+	// maxSnapshot bounds the content of the artifacts of a task that had ended when
+	// its stream began, in bytes: clients do not take events of any size.
+	maxSnapshot = 2 << 20
 	// readAhead is how many events are read before they are wanted, and readPage
 	// how many at once.
 	readAhead = 64
@@ -90,7 +93,7 @@ func (c *call) follow(ctx context.Context, turn *runtime.StoredTurn, history *in
 // snapshot returns the task as it is, and takes in the log up to there.
 func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error) {
 	v := whole(history)
-	v.artifacts = !f.turn.Status.Live()
+	v.artifacts, *v.room = !f.turn.Status.Live(), maxSnapshot
 	task, err := f.task(ctx, f.turn, v)
 	if err != nil {
 		return nil, err
@@ -214,7 +217,9 @@ func (f *follower) next(ctx context.Context, r reading, ok bool) ([]a2a.Event, e
 		if f.state != before {
 			return f.status(&a2a.TaskStatus{State: f.state, Timestamp: &r.record.Time}, nil), nil
 		}
-	case event.TypeStepStart, event.TypeStepEnd, event.TypeToolCallDone, event.TypeArtifact:
+	case event.TypeStepEnd: // what is left of the answer goes with the end of the turn, if that is next
+		return f.made(ctx)
+	case event.TypeStepStart, event.TypeToolCallDone, event.TypeArtifact:
 		made, err := f.made(ctx)
 		return append(f.answer.flush(f.info), made...), err
 	case event.TypeRunFinish:

@@ -14,9 +14,17 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 func TestAStreamShowsTheTaskAndWhatBecomesOfIt(t *testing.T) {
@@ -209,6 +217,38 @@ func TestASubscriberThatStallsDelaysNobody(t *testing.T) {
 		t.Errorf("the other subscriber saw %d bytes", len(content["response"]))
 	}
 	reach(t, c, task.ID, a2a.TaskStateCompleted)
+}
+
+func TestAClientOfGRPCThatStallsLosesItsStream(t *testing.T) {
+	core, logged := observer.New(zap.DebugLevel)
+	w := open(t, func(s *setup) {
+		s.settings.WriteTimeout, s.settings.Logger = 50*time.Millisecond, zap.New(core)
+	})
+	w.mouth.teach("much", says(slices.Repeat([]string{strings.Repeat("x", 256<<10)}, 40)...))
+	conn, err := grpc.NewClient(w.surface.GRPCAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer alice")
+	stream, err := a2apb.NewA2AServiceClient(conn).SendStreamingMessage(ctx, &a2apb.SendMessageRequest{Tenant: "clerk", Message: &a2apb.Message{
+		MessageId: "m1", Role: a2apb.Role_ROLE_USER, Parts: []*a2apb.Part{{Content: &a2apb.Part_Text{Text: "much"}}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reach(t, w.alice(), a2a.TaskID(first.GetTask().GetId()), a2a.TaskStateCompleted)
+	eventually(t, func() bool { return logged.FilterMessageSnippet("takes nothing in").Len() > 0 })
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	if status.Code(err) != codes.Aborted {
+		t.Errorf("the stream ends with %v", err)
+	}
 }
 
 func TestAStreamShowsTheEndThoughTheLogHidesIt(t *testing.T) {

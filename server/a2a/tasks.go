@@ -73,7 +73,7 @@ func statusOf(turn *runtime.StoredTurn, asked []*runtime.Interaction) a2a.TaskSt
 	if turn.ChangedAt.IsZero() && !turn.FinishedAt.IsZero() {
 		at = turn.FinishedAt
 	}
-	s := a2a.TaskStatus{State: stateOf(turn.Status), Timestamp: &at}
+	s := a2a.TaskStatus{State: stateOf(&turn.Turn), Timestamp: &at}
 	info := a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
 	switch {
 	case turn.Outcome != nil:
@@ -212,7 +212,9 @@ func answerMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
 }
 
 // ListTasks returns a page of the caller's tasks of the agent, the one whose
-// state changed last first.
+// state changed last first. Where turns do not tell two states of tasks apart,
+// such as failed and rejected, a page may have fewer tasks than there is room for,
+// and the total counts both.
 func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *a2a.ListTasksResponse, err error) {
 	defer h.server.guard(ctx, "ListTasks", &err)
 	c, err := h.admit(ctx)
@@ -277,7 +279,7 @@ func (c *call) query(req *a2a.ListTasksRequest) (store.TurnQuery, error) {
 // statusesOf returns the states of turns that a state of tasks stands for.
 var statusesOf = map[a2a.TaskState][]store.Status{
 	a2a.TaskStateSubmitted:     {store.Pending},
-	a2a.TaskStateWorking:       {store.Running},
+	a2a.TaskStateWorking:       {store.Running, store.Pending},
 	a2a.TaskStateInputRequired: {store.Waiting},
 	a2a.TaskStateAuthRequired:  {store.Waiting},
 	a2a.TaskStateCompleted:     {store.Succeeded},

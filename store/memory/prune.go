@@ -37,7 +37,8 @@ func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 func (m *Store) pruneSessions(before time.Time, limit int) int {
 	var old []*session
 	for _, s := range m.sessions {
-		if len(s.live) == 0 && s.ActiveAt.Before(before) && !slices.ContainsFunc(s.turns, (*turn).tells) {
+		if len(s.live) == 0 && s.ActiveAt.Before(before) &&
+			(s.ActiveAt.Before(before.Add(-store.WebhookHold)) || !slices.ContainsFunc(s.turns, (*turn).tells)) {
 			old = append(old, s)
 		}
 	}
@@ -52,8 +53,10 @@ func (m *Store) pruneSessions(before time.Time, limit int) int {
 // pruneEvents deletes the events, journals and webhooks of turns that ended long
 // ago.
 func (m *Store) pruneEvents(before time.Time, limit int) (n int) {
+	latest := before.Add(-store.WebhookHold)
 	for _, t := range m.turns {
-		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(before) && !t.tells() {
+		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(before) &&
+			(t.FinishedAt.Before(latest) || !t.tells()) {
 			t.events, t.journal, t.webhooks = nil, nil, nil
 			delete(m.told, t.ID)
 			n++

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
@@ -20,12 +21,12 @@ const defaultPrune = 1000
 func (s *Store) Prune(ctx context.Context, r store.Retention) (p store.Pruned, err error) {
 	limit := int32(cmp.Or(r.Limit, defaultPrune))
 	if r.Sessions > 0 {
-		if p.Sessions, err = s.pruneSessions(ctx, instant.Time(r.Now.Add(-r.Sessions)), limit); err != nil {
+		if p.Sessions, err = s.pruneSessions(ctx, r.Now.Add(-r.Sessions), limit); err != nil {
 			return p, wrap("delete old", "sessions", err)
 		}
 	}
 	if r.Events > 0 {
-		if p.Turns, err = s.pruneEvents(ctx, instant.Time(r.Now.Add(-r.Events)), limit); err != nil {
+		if p.Turns, err = s.pruneEvents(ctx, r.Now.Add(-r.Events), limit); err != nil {
 			return p, wrap("delete old", "events", err)
 		}
 	}
@@ -39,10 +40,12 @@ func (s *Store) Prune(ctx context.Context, r store.Retention) (p store.Pruned, e
 	return p, nil
 }
 
-func (s *Store) pruneSessions(ctx context.Context, before instant.Time, limit int32) (n int, err error) {
+func (s *Store) pruneSessions(ctx context.Context, before time.Time, limit int32) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
-		ids, err := q.LockOldSessions(ctx, db.LockOldSessionsParams{Before: before, Most: limit})
+		ids, err := q.LockOldSessions(ctx, db.LockOldSessionsParams{
+			Before: instant.Time(before), Latest: instant.Time(before.Add(-store.WebhookHold)), Most: limit,
+		})
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -58,9 +61,11 @@ func (s *Store) pruneSessions(ctx context.Context, before instant.Time, limit in
 	return n, err
 }
 
-func (s *Store) pruneEvents(ctx context.Context, before instant.Time, limit int32) (n int, err error) {
+func (s *Store) pruneEvents(ctx context.Context, before time.Time, limit int32) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
-		marked, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{Before: before, Most: limit})
+		marked, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{
+			Before: instant.Time(before), Latest: instant.Time(before.Add(-store.WebhookHold)), Most: limit,
+		})
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/pressly/goose/v3"
 )
 
@@ -39,7 +38,4 @@ func TestOldTurnsHaveTheirLastChange(t *testing.T) {
 		ID: "h", TurnID: "t", Surface: "test", CreatedAt: time.Unix(8, 0),
 	}})
 	must(t, err)
-	if _, err := sqlite.Migrate(t.Context(), store.Settings{DSN: filepath.Join(t.TempDir(), "new.db")}); err != nil {
-		t.Error(err)
-	}
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
@@ -17,12 +18,12 @@ const defaultLimit = 1000
 func (s *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
 	limit := int64(cmp.Or(r.Limit, defaultLimit))
 	if r.Sessions > 0 {
-		if out.Sessions, err = s.pruneSessions(ctx, micros(r.Now.Add(-r.Sessions)), limit); err != nil {
+		if out.Sessions, err = s.pruneSessions(ctx, r.Now.Add(-r.Sessions), limit); err != nil {
 			return out, wrap("delete old sessions", s.path, err)
 		}
 	}
 	if r.Events > 0 {
-		if out.Turns, err = s.pruneTurns(ctx, micros(r.Now.Add(-r.Events)), limit); err != nil {
+		if out.Turns, err = s.pruneTurns(ctx, r.Now.Add(-r.Events), limit); err != nil {
 			return out, wrap("delete old events", s.path, err)
 		}
 	}
@@ -37,15 +38,16 @@ func (s *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned,
 }
 
 // pruneSessions deletes sessions without activity since some time.
-func (s *Store) pruneSessions(ctx context.Context, before, limit int64) (n int, err error) {
-	ids, err := s.queries.OldSessions(ctx, db.OldSessionsParams{Before: before, Most: limit})
+func (s *Store) pruneSessions(ctx context.Context, before time.Time, limit int64) (n int, err error) {
+	latest := micros(before.Add(-store.WebhookHold))
+	ids, err := s.queries.OldSessions(ctx, db.OldSessionsParams{Before: micros(before), Latest: latest, Most: limit})
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
 		var gone bool
 		err := s.write(ctx, func(ctx context.Context, tx *tx) error {
-			old, err := tx.IsOld(ctx, db.IsOldParams{ID: id, Before: before})
+			old, err := tx.IsOld(ctx, db.IsOldParams{ID: id, Before: micros(before), Latest: latest})
 			gone = old
 			if err != nil || !old { // it was used meanwhile
 				return err
@@ -64,8 +66,8 @@ func (s *Store) pruneSessions(ctx context.Context, before, limit int64) (n int, 
 
 // pruneTurns deletes the events, journals and webhooks of turns that have ended before
 // some time.
-func (s *Store) pruneTurns(ctx context.Context, before, limit int64) (n int, err error) {
-	turns, err := s.queries.OldTurns(ctx, db.OldTurnsParams{Before: before, Most: limit})
+func (s *Store) pruneTurns(ctx context.Context, before time.Time, limit int64) (n int, err error) {
+	turns, err := s.queries.OldTurns(ctx, db.OldTurnsParams{Before: micros(before), Latest: micros(before.Add(-store.WebhookHold)), Most: limit})
 	if err != nil {
 		return 0, err
 	}

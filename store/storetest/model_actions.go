@@ -165,8 +165,9 @@ func (m *model) answer() {
 		return
 	}
 	m.none(err)
+	again := q.state == store.InteractionResolved
 	q.state, q.answer = store.InteractionResolved, answer
-	if t.status == store.Waiting {
+	if t.status == store.Waiting && !again {
 		t.status = store.Pending
 		m.settle()
 	}

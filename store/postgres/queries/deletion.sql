@@ -25,9 +25,9 @@ DELETE FROM sessions WHERE id = ANY(@session_ids::text[]);
 SELECT s.id FROM sessions s
 WHERE s.active_at < @before AND NOT EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.status IN ('pending', 'running', 'waiting')
-) AND NOT EXISTS (
+) AND (s.active_at < @latest OR NOT EXISTS (
     SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'
-)
+))
 ORDER BY s.active_at LIMIT @most FOR UPDATE SKIP LOCKED;
 
 -- name: LiveSessions :many
@@ -41,7 +41,7 @@ WHERE session_id = ANY(@session_ids::text[]) AND status IN ('pending', 'running'
 UPDATE turns SET pruned = true
 WHERE id IN (
     SELECT t.id FROM turns t WHERE t.finished_at < @before AND NOT t.pruned
-        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
+        AND (t.finished_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
     ORDER BY t.finished_at LIMIT @most FOR NO KEY UPDATE SKIP LOCKED
 )
 RETURNING id, (seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = turns.id))::boolean AS had;

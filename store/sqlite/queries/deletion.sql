@@ -24,19 +24,19 @@ DELETE FROM sessions WHERE id = ?;
 -- name: OldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
-    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
+    AND (s.active_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
 ORDER BY s.active_at LIMIT @most;
 
 -- name: IsOld :one
 SELECT EXISTS (
     SELECT 1 FROM sessions s
     WHERE s.id = @id AND s.active_at < @before AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
-        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
+        AND (s.active_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
 );
 
 -- name: OldTurns :many
 SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < @before
-    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
+    AND (t.finished_at < @latest OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
 ORDER BY t.finished_at LIMIT @most;
 
 -- name: DeleteEvents :exec

@@ -1,35 +1,25 @@
 // What the clients of both versions share: where they find the card, and the
-// credentials that they send.
+// headers that they send.
 
-// settings are the options that the test gave.
-export const settings = JSON.parse(process.argv[2]);
-
-// authorized is fetch with the test's headers on every request.
-export function authorized(input, init = {}) {
-  const headers = new Headers(init.headers);
-  for (const [name, value] of Object.entries(settings.headers ?? {})) {
-    headers.set(name, value);
-  }
-  return fetch(input, { ...init, headers });
-}
-
-// options are those of the factory, of either SDK: one transport alone when the
-// test names one.
-export function options(sdk) {
-  const given = { fetchImpl: authorized };
-  const transports = [new sdk.JsonRpcTransportFactory(given), new sdk.RestTransportFactory(given)];
-  return {
-    transports: transports.filter((t) => !settings.transport || t.protocolName === settings.transport),
-    cardResolver: new sdk.DefaultAgentCardResolver(given),
+// connect returns a function that returns the client of an SDK, which it makes
+// when it is first asked for. It has one transport alone when the test names one.
+export function connect(sdk, { url, cardPath = '.well-known/agent-card.json', headers, transport }) {
+  const fetchImpl = (input, init = {}) => {
+    const all = new Headers(init.headers);
+    for (const [name, value] of Object.entries(headers ?? {})) {
+      all.set(name, value);
+    }
+    return fetch(input, { ...init, headers: all });
   };
-}
-
-// connect makes the client at the first command that needs it.
-export function connect(sdk) {
-  const base = settings.url.endsWith('/') ? settings.url : `${settings.url}/`;
+  const transports = [new sdk.JsonRpcTransportFactory({ fetchImpl }), new sdk.RestTransportFactory({ fetchImpl })];
+  const factory = new sdk.ClientFactory({
+    transports: transports.filter((t) => !transport || t.protocolName === transport),
+    cardResolver: new sdk.DefaultAgentCardResolver({ fetchImpl }),
+  });
+  const base = url.endsWith('/') ? url : `${url}/`;
   let client;
   return () => {
-    client ??= new sdk.ClientFactory(options(sdk)).createFromUrl(base, settings.cardPath ?? '.well-known/agent-card.json');
+    client ??= factory.createFromUrl(base, cardPath);
     return client;
   };
 }

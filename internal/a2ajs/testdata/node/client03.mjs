@@ -1,10 +1,7 @@
 // The client of SDK 0.3, driven by a test. That version lists no tasks.
 import * as sdk from 'a2a-v0.3/client';
-import { connect, settings } from './client.mjs';
-import { answer } from './lines.mjs';
+import { connect } from './client.mjs';
 import * as shape from './shape03.mjs';
-
-const client = connect(sdk);
 
 const request = ({ message, immediately = false, historyLength, push }) => ({
   message: shape.toMessage(message),
@@ -18,11 +15,11 @@ const request = ({ message, immediately = false, historyLength, push }) => ({
 
 // shaped puts back what the SDK's REST transport drops: that a chunk of an
 // artifact which is known goes onto the end of it.
-async function* shaped(events) {
+async function* shaped(events, { transport }) {
   const known = new Set();
   for await (const e of events) {
     const event = shape.event(e);
-    if (event.artifact && settings.transport === 'HTTP+JSON') {
+    if (event.artifact && transport === 'HTTP+JSON') {
       event.artifact.append = known.has(event.artifact.id);
     }
     for (const { id } of [event.artifact ?? [], event.task?.artifacts ?? []].flat()) {
@@ -32,31 +29,35 @@ async function* shaped(events) {
   }
 }
 
-await answer({
-  card: async () => {
-    const card = await (await client()).getAgentCard();
-    const first = { url: card.url, transport: card.preferredTransport };
-    return {
-      name: card.name,
-      description: card.description,
-      streaming: card.capabilities?.streaming,
-      push: card.capabilities?.pushNotifications,
-      interfaces: [first, ...(card.additionalInterfaces ?? [])].map((i) => ({ ...i, version: card.protocolVersion })),
-      skills: card.skills.map((s) => s.id),
-    };
-  },
-  send: async (params, signal) => shape.reply(await (await client()).sendMessage(request(params), { signal })),
-  stream: async (params, signal) => shaped((await client()).sendMessageStream(request(params), { signal })),
-  subscribe: async ({ id }, signal) => shaped((await client()).resubscribeTask({ id }, { signal })),
-  get: async ({ id, historyLength }) => shape.task(await (await client()).getTask({ id, historyLength })),
-  cancel: async ({ id }) => shape.task(await (await client()).cancelTask({ id })),
-  pushCreate: async (config) =>
-    shape.push(
-      await (await client()).setTaskPushNotificationConfig({ taskId: config.taskId, pushNotificationConfig: shape.toPush(config) }),
-    ),
-  pushGet: async ({ taskId, id }) =>
-    shape.push(await (await client()).getTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: id })),
-  pushList: async ({ taskId }) => (await (await client()).listTaskPushNotificationConfig({ id: taskId })).map(shape.push),
-  pushDelete: async ({ taskId, id }) =>
-    (await client()).deleteTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: id }),
-});
+// client returns what a test can call.
+export function client(settings) {
+  const connected = connect(sdk, settings);
+  return {
+    card: async () => {
+      const card = await (await connected()).getAgentCard();
+      const first = { url: card.url, transport: card.preferredTransport };
+      return {
+        name: card.name,
+        description: card.description,
+        streaming: card.capabilities?.streaming,
+        push: card.capabilities?.pushNotifications,
+        interfaces: [first, ...(card.additionalInterfaces ?? [])].map((i) => ({ ...i, version: card.protocolVersion })),
+        skills: card.skills.map((s) => s.id),
+      };
+    },
+    send: async (params, signal) => shape.reply(await (await connected()).sendMessage(request(params), { signal })),
+    stream: async (params, signal) => shaped((await connected()).sendMessageStream(request(params), { signal }), settings),
+    subscribe: async ({ id }, signal) => shaped((await connected()).resubscribeTask({ id }, { signal }), settings),
+    get: async ({ id, historyLength }) => shape.task(await (await connected()).getTask({ id, historyLength })),
+    cancel: async ({ id }) => shape.task(await (await connected()).cancelTask({ id })),
+    pushCreate: async (config) =>
+      shape.push(
+        await (await connected()).setTaskPushNotificationConfig({ taskId: config.taskId, pushNotificationConfig: shape.toPush(config) }),
+      ),
+    pushGet: async ({ taskId, id }) =>
+      shape.push(await (await connected()).getTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: id })),
+    pushList: async ({ taskId }) => (await (await connected()).listTaskPushNotificationConfig({ id: taskId })).map(shape.push),
+    pushDelete: async ({ taskId, id }) =>
+      (await connected()).deleteTaskPushNotificationConfig({ id: taskId, pushNotificationConfigId: id }),
+  };
+}

@@ -4,27 +4,28 @@ import { createInterface } from 'node:readline';
 
 export const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-// answer calls the command that each line names. A command that returns a
-// sequence is answered with an event for each element; "abort" ends the
-// command of that id.
-export async function answer(commands) {
+// answer calls the method that each line names, of the object that it names, or
+// of root. A method that returns a sequence is answered with an event for each
+// element; "abort" ends the call of that id.
+export async function answer(root, objects) {
   const running = new Map();
   for await (const line of createInterface({ input: process.stdin })) {
-    const { id, call, params } = JSON.parse(line);
+    const { id, on, call, params } = JSON.parse(line);
     if (call === 'abort') {
-      running.get(params.id)?.abort();
+      running.get(id)?.abort();
       continue;
     }
     const aborter = new AbortController();
     running.set(id, aborter);
-    run(commands[call], id, params ?? {}, aborter.signal).finally(() => running.delete(id));
+    const object = on === 0 ? root : objects.get(on);
+    run(id, () => object[call](params ?? {}, aborter.signal)).finally(() => running.delete(id));
   }
   process.exit(0);
 }
 
-async function run(command, id, params, signal) {
+async function run(id, method) {
   try {
-    const result = await command(params, signal);
+    const result = await method();
     if (typeof result?.[Symbol.asyncIterator] !== 'function') {
       tell({ id, result: result ?? null });
       return;

@@ -1,7 +1,7 @@
 // A server of SDK 0.3 with the scripted agent, driven by a test.
 import { DefaultRequestHandler, InMemoryTaskStore } from 'a2a-v0.3/server';
 import { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-v0.3/server/express';
-import { agent, headers, interfaces, listen, restful, rpc, settings } from './server.mjs';
+import { headers, interfaces, listen, restful, rpc } from './server.mjs';
 import * as shape from './shape03.mjs';
 
 const final = ['completed', 'canceled', 'failed', 'rejected', 'input-required'];
@@ -25,30 +25,32 @@ const publisher = (bus, taskId, contextId, known) => {
   };
 };
 
-const contexts = new Map();
-
-const executor = {
-  async execute({ userMessage, taskId, contextId, task }, bus) {
-    contexts.set(taskId, contextId);
-    const { messageId, parts, metadata } = shape.message(userMessage);
-    const text = parts.map((p) => p.text ?? '').join('');
-    await agent.play(
-      { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
-      publisher(bus, taskId, contextId, task),
-    );
-    bus.finished();
-  },
-  async cancelTask(taskId, bus) {
-    const canceled = agent.cancel(taskId);
-    if (canceled) {
-      publisher(bus, taskId, contexts.get(taskId))(canceled);
+// executor lets the agent play.
+function executor(agent) {
+  const contexts = new Map();
+  return {
+    async execute({ userMessage, taskId, contextId, task }, bus) {
+      contexts.set(taskId, contextId);
+      const { messageId, parts, metadata } = shape.message(userMessage);
+      const text = parts.map((p) => p.text ?? '').join('');
+      await agent.play(
+        { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
+        publisher(bus, taskId, contextId, task),
+      );
       bus.finished();
-    }
-  },
-};
+    },
+    async cancelTask(taskId, bus) {
+      const canceled = agent.cancel(taskId);
+      if (canceled) {
+        publisher(bus, taskId, contexts.get(taskId))(canceled);
+        bus.finished();
+      }
+    },
+  };
+}
 
-const card = (url) => {
-  const [first, ...others] = interfaces(url);
+const card = (url, settings) => {
+  const [first, ...others] = interfaces(url, settings);
   return {
     protocolVersion: '0.3.0',
     name: 'scripted',
@@ -71,10 +73,12 @@ const card = (url) => {
   };
 };
 
-await listen((app, url) => {
-  const requestHandler = new DefaultRequestHandler(card(url), new InMemoryTaskStore(), executor);
-  const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
-  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-  app.use(rpc, jsonRpcHandler(options));
-  app.use(restful, restHandler(options));
-});
+// server listens and returns what a test can call.
+export const server = (settings, happened) =>
+  listen(settings, happened, (app, url, agent) => {
+    const requestHandler = new DefaultRequestHandler(card(url, settings), new InMemoryTaskStore(), executor(agent));
+    const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+    app.use(rpc, jsonRpcHandler(options));
+    app.use(restful, restHandler(options));
+  });

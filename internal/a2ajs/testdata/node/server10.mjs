@@ -1,7 +1,9 @@
 // A server of SDK 1.3 with the scripted agent, driven by a test.
+import { generateKeyPairSync } from 'node:crypto';
+import { generateAgentCardSignature } from 'a2a-v1.0';
 import { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } from 'a2a-v1.0/server';
 import { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-v1.0/server/express';
-import { agent, headers, interfaces, listen, restful, rpc, settings } from './server.mjs';
+import { headers, interfaces, listen, restful, rpc } from './server.mjs';
 import * as shape from './shape10.mjs';
 
 // publisher puts the agent's events into the SDK's words.
@@ -29,30 +31,32 @@ const publisher = (bus, taskId, contextId, known) => {
   };
 };
 
-const contexts = new Map();
+// executor lets the agent play.
+function executor(agent) {
+  const contexts = new Map();
+  return {
+    async execute({ userMessage, taskId, contextId, task }, bus) {
+      contexts.set(taskId, contextId);
+      const { messageId, parts, metadata } = shape.message(userMessage);
+      const text = parts.map((p) => p.text ?? '').join('');
+      await agent.play(
+        { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
+        publisher(bus, taskId, contextId, task),
+      );
+    },
+    async cancelTask(taskId, bus) {
+      const canceled = agent.cancel(taskId);
+      if (canceled) {
+        publisher(bus, taskId, contexts.get(taskId))(canceled);
+      }
+    },
+  };
+}
 
-const executor = {
-  async execute({ userMessage, taskId, contextId, task }, bus) {
-    contexts.set(taskId, contextId);
-    const { messageId, parts, metadata } = shape.message(userMessage);
-    const text = parts.map((p) => p.text ?? '').join('');
-    await agent.play(
-      { taskId, contextId, messageId, text, headers: headers(), metadata, known: task !== undefined },
-      publisher(bus, taskId, contextId, task),
-    );
-  },
-  async cancelTask(taskId, bus) {
-    const canceled = agent.cancel(taskId);
-    if (canceled) {
-      publisher(bus, taskId, contexts.get(taskId))(canceled);
-    }
-  },
-};
-
-const card = (url) => ({
+const card = (url, settings) => ({
   name: 'scripted',
   description: 'An agent that plays the script that a message names.',
-  supportedInterfaces: interfaces(url).map((i) => ({ url: i.url, protocolBinding: i.transport, protocolVersion: '1.0', tenant: '' })),
+  supportedInterfaces: interfaces(url, settings).map((i) => ({ url: i.url, protocolBinding: i.transport, protocolVersion: '1.0', tenant: '' })),
   provider: undefined,
   version: '1',
   capabilities: {
@@ -71,10 +75,22 @@ const card = (url) => ({
   signatures: [],
 });
 
-await listen((app, url) => {
-  const requestHandler = new DefaultRequestHandler(card(url), new InMemoryTaskStore(), executor);
-  const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
-  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
-  app.use(rpc, jsonRpcHandler(options));
-  app.use(restful, restHandler(options));
-});
+// handler signs its card with a private key, where there is one.
+function handler(card, agent, key) {
+  const sign = key && generateAgentCardSignature(key, { alg: 'ES256', kid: 'test', typ: 'JOSE' });
+  const unset = undefined;
+  return new DefaultRequestHandler(card, new InMemoryTaskStore(), executor(agent), unset, unset, unset, unset, sign);
+}
+
+// server listens and returns what a test can call.
+export async function server(settings, happened) {
+  const pair = settings.signed ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : undefined;
+  const made = await listen(settings, happened, (app, url, agent) => {
+    const requestHandler = handler(card(url, settings), agent, pair?.privateKey);
+    const options = { requestHandler, userBuilder: UserBuilder.noAuthentication };
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }));
+    app.use(rpc, jsonRpcHandler(options));
+    app.use(restful, restHandler(options));
+  });
+  return { ...made, key: pair && { ...pair.publicKey.export({ format: 'jwk' }), kid: 'test', alg: 'ES256' } };
+}

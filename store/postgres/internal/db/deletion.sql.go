@@ -138,19 +138,20 @@ const LockOldSessions = `-- name: LockOldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < $1 AND NOT EXISTS (
     SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.status IN ('pending', 'running', 'waiting')
-) AND NOT EXISTS (
+) AND (s.active_at < $2 OR NOT EXISTS (
     SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'
-)
-ORDER BY s.active_at LIMIT $2 FOR UPDATE SKIP LOCKED
+))
+ORDER BY s.active_at LIMIT $3 FOR UPDATE SKIP LOCKED
 `
 
 type LockOldSessionsParams struct {
 	Before instant.Time
+	Latest instant.Time
 	Most   int32
 }
 
 func (q *Queries) LockOldSessions(ctx context.Context, arg LockOldSessionsParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, LockOldSessions, arg.Before, arg.Most)
+	rows, err := q.db.Query(ctx, LockOldSessions, arg.Before, arg.Latest, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -173,14 +174,15 @@ const MarkPruned = `-- name: MarkPruned :many
 UPDATE turns SET pruned = true
 WHERE id IN (
     SELECT t.id FROM turns t WHERE t.finished_at < $1 AND NOT t.pruned
-        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
-    ORDER BY t.finished_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+        AND (t.finished_at < $2 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
+    ORDER BY t.finished_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
 )
 RETURNING id, (seq > 0 OR EXISTS (SELECT 1 FROM journal j WHERE j.turn_id = turns.id))::boolean AS had
 `
 
 type MarkPrunedParams struct {
 	Before instant.Time
+	Latest instant.Time
 	Most   int32
 }
 
@@ -192,7 +194,7 @@ type MarkPrunedRow struct {
 // MarkPruned returns turns that ended long ago, and whether they have anything to
 // delete.
 func (q *Queries) MarkPruned(ctx context.Context, arg MarkPrunedParams) ([]MarkPrunedRow, error) {
-	rows, err := q.db.Query(ctx, MarkPruned, arg.Before, arg.Most)
+	rows, err := q.db.Query(ctx, MarkPruned, arg.Before, arg.Latest, arg.Most)
 	if err != nil {
 		return nil, err
 	}

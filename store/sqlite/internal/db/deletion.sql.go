@@ -109,17 +109,18 @@ const isOld = `-- name: IsOld :one
 SELECT EXISTS (
     SELECT 1 FROM sessions s
     WHERE s.id = ?1 AND s.active_at < ?2 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
-        AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
+        AND (s.active_at < ?3 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
 )
 `
 
 type IsOldParams struct {
 	ID     string
 	Before int64
+	Latest int64
 }
 
 func (q *Queries) IsOld(ctx context.Context, arg IsOldParams) (bool, error) {
-	row := q.db.QueryRowContext(ctx, isOld, arg.ID, arg.Before)
+	row := q.db.QueryRowContext(ctx, isOld, arg.ID, arg.Before, arg.Latest)
 	var exists bool
 	err := row.Scan(&exists)
 	return exists, err
@@ -137,17 +138,18 @@ func (q *Queries) MarkPruned(ctx context.Context, made int64) error {
 const oldSessions = `-- name: OldSessions :many
 SELECT s.id FROM sessions s
 WHERE s.active_at < ?1 AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.finished_at = 0)
-    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active')
-ORDER BY s.active_at LIMIT ?2
+    AND (s.active_at < ?2 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.session_id = s.id AND w.state = 'active'))
+ORDER BY s.active_at LIMIT ?3
 `
 
 type OldSessionsParams struct {
 	Before int64
+	Latest int64
 	Most   int64
 }
 
 func (q *Queries) OldSessions(ctx context.Context, arg OldSessionsParams) ([]string, error) {
-	rows, err := q.db.QueryContext(ctx, oldSessions, arg.Before, arg.Most)
+	rows, err := q.db.QueryContext(ctx, oldSessions, arg.Before, arg.Latest, arg.Most)
 	if err != nil {
 		return nil, err
 	}
@@ -171,12 +173,13 @@ func (q *Queries) OldSessions(ctx context.Context, arg OldSessionsParams) ([]str
 
 const oldTurns = `-- name: OldTurns :many
 SELECT t.made, t.id FROM turns t WHERE t.finished_at <> 0 AND NOT t.pruned AND t.finished_at < ?1
-    AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active')
-ORDER BY t.finished_at LIMIT ?2
+    AND (t.finished_at < ?2 OR NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.turn_id = t.id AND w.state = 'active'))
+ORDER BY t.finished_at LIMIT ?3
 `
 
 type OldTurnsParams struct {
 	Before int64
+	Latest int64
 	Most   int64
 }
 
@@ -186,7 +189,7 @@ type OldTurnsRow struct {
 }
 
 func (q *Queries) OldTurns(ctx context.Context, arg OldTurnsParams) ([]OldTurnsRow, error) {
-	rows, err := q.db.QueryContext(ctx, oldTurns, arg.Before, arg.Most)
+	rows, err := q.db.QueryContext(ctx, oldTurns, arg.Before, arg.Latest, arg.Most)
 	if err != nil {
 		return nil, err
 	}

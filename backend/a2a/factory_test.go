@@ -1,0 +1,73 @@
+package a2abackend
+
+import (
+	"encoding/json"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+func TestTheSameEndpointHasOnePeer(t *testing.T) {
+	t.Parallel()
+	endpoint := func(change func(*spec.Endpoint)) *spec.Endpoint {
+		e := &spec.Endpoint{
+			BaseURL: "https://peer.example", Auth: &spec.Auth{Type: spec.AuthBearer, Token: "one"},
+			Options: map[string]json.RawMessage{"concurrency": []byte("2"), "stream": []byte("true")},
+		}
+		if change != nil {
+			change(e)
+		}
+		return e
+	}
+	f := NewFactory(Settings{})
+	first, err := f.peer(endpoint(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := f.peer(endpoint(nil)); again != first || err != nil {
+		t.Errorf("the same endpoint has another peer, %v", err)
+	}
+	for name, change := range map[string]func(*spec.Endpoint){
+		"the URL":    func(e *spec.Endpoint) { e.BaseURL += "/x" },
+		"the target": func(e *spec.Endpoint) { e.Target = "x" },
+		"the token":  func(e *spec.Endpoint) { e.Auth.Token = "two" },
+		"an option":  func(e *spec.Endpoint) { e.Options["concurrency"] = []byte("3") },
+		"no auth":    func(e *spec.Endpoint) { e.Auth = nil },
+	} {
+		if other, err := f.peer(endpoint(change)); other == first || err != nil {
+			t.Errorf("%s changes nothing, %v", name, err)
+		}
+	}
+}
+
+// A peer that no backend has any more is gone, and its connections with it.
+func TestAPeerGoesWithItsBackends(t *testing.T) {
+	t.Parallel()
+	f := NewFactory(Settings{})
+	connections := func() *grpcConnections {
+		p, err := f.peer(&spec.Endpoint{BaseURL: "https://peer.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, _ := interfaceURL("https://peer.example:1", "GRPC")
+		if _, err := p.grpc.connection(u); err != nil {
+			t.Fatal(err)
+		}
+		return p.grpc
+	}()
+	deadline := time.Now().Add(10 * time.Second)
+	for gone := false; !gone; {
+		if time.Now().After(deadline) {
+			t.Fatal("the peer stays")
+		}
+		runtime.GC()
+		runtime.Gosched()
+		f.mu.Lock()
+		connections.mu.Lock()
+		gone = len(f.peers) == 0 && len(connections.open) == 0
+		connections.mu.Unlock()
+		f.mu.Unlock()
+	}
+}

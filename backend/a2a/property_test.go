@@ -1,0 +1,271 @@
+package a2abackend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"pgregory.net/rapid"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// worker is a peer with one task that goes through its stages, whatever becomes
+// of the connections. It works on as it is looked at.
+type worker struct {
+	mu sync.Mutex
+	// stages are the texts that come until the task waits, or ends.
+	stages [][]string
+	end    a2a.TaskState
+	stage  int
+	// said is how many texts of the stage have come; one more is its end.
+	said int
+	text string
+	// taken are the messages that were taken in, by id, and told their texts in
+	// order.
+	taken map[string]bool
+	told  []string
+	// faults are what happens to the next calls, by method, and unseen is how much
+	// is done between two calls.
+	faults map[string][]string
+	unseen []int
+	wrong  string
+}
+
+// state returns the state of the task.
+func (w *worker) state() a2a.TaskState {
+	last := w.stage == len(w.stages)-1
+	switch {
+	case w.said <= len(w.stages[w.stage]):
+		return working
+	case last:
+		return w.end
+	default:
+		return inputRequired
+	}
+}
+
+func (w *worker) status() a2a.TaskStatus {
+	return a2a.TaskStatus{State: w.state(), Message: said(fmt.Sprintf("%s at %d", w.state(), w.stage))}
+}
+
+func (w *worker) snapshot() *a2a.Task {
+	t := task(w.state(), w.text)
+	t.Status = w.status()
+	return t
+}
+
+// work does a little, and returns the event of it; nil when there is nothing to
+// do.
+func (w *worker) work() a2a.Event {
+	texts := w.stages[w.stage]
+	switch w.said++; {
+	case w.said <= len(texts):
+		w.text += texts[w.said-1]
+		return words(texts[w.said-1])
+	case w.said == len(texts)+1:
+		return &a2a.TaskStatusUpdateEvent{TaskID: taskID, ContextID: contextID, Status: w.status()}
+	default:
+		w.said = len(texts) + 1
+		return nil
+	}
+}
+
+// accept takes in a message, once.
+func (w *worker) accept(m *a2a.Message) {
+	if w.taken[m.ID] {
+		return
+	}
+	w.taken[m.ID] = true
+	w.told = append(w.told, m.Parts[0].Text())
+	if len(w.taken) == 1 {
+		return
+	}
+	if w.state() != inputRequired || m.TaskID != taskID || m.ContextID != contextID {
+		w.wrong = fmt.Sprintf("message %+v comes to a task that is %s", m, w.state())
+		return
+	}
+	w.stage, w.said = w.stage+1, 0
+}
+
+func (w *worker) fault(method string) string {
+	next := w.faults[method]
+	if len(next) == 0 {
+		return ""
+	}
+	w.faults[method] = next[1:]
+	return next[0]
+}
+
+func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	c := new(request)
+	if err := json.NewDecoder(r.Body).Decode(c); err != nil {
+		http.Error(rw, err.Error(), http.StatusBadRequest)
+		return
+	}
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kind := c.Method
+	if kind == methodStream {
+		kind = methodSend
+	}
+	fault := w.fault(kind)
+	switch fault {
+	case "busy":
+		rw.WriteHeader(http.StatusServiceUnavailable)
+		return
+	case "many":
+		rw.Header().Set("Retry-After", "0")
+		rw.WriteHeader(http.StatusTooManyRequests)
+		return
+	case "broken":
+		panic(http.ErrAbortHandler)
+	case "garbage":
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":"1","result":{"what":`)
+		return
+	}
+	if kind == methodSend {
+		var params a2a.SendMessageRequest
+		if err := json.Unmarshal(c.Params, &params); err != nil {
+			http.Error(rw, err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.accept(params.Message)
+		if fault == "lost" {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if len(w.unseen) > 0 {
+		for range w.unseen[0] {
+			w.work()
+		}
+		w.unseen = w.unseen[1:]
+	}
+	w.answer(rw, c.Method, fault)
+}
+
+// answer answers a call that arrived.
+func (w *worker) answer(rw http.ResponseWriter, method, fault string) {
+	switch method {
+	case methodGet:
+		w.work()
+		result(w.snapshot())(rw, nil)
+		return
+	case methodSend:
+		sent(w.snapshot())(rw, nil)
+		return
+	case methodSubscribe:
+		if w.state().Terminal() {
+			faultOf(rw)
+			return
+		}
+	}
+	if fault != "middle" {
+		sendEvents(rw, w.snapshot())
+	}
+	for n := 0; fault == "" || fault == "middle" || n < 1; n++ {
+		ev := w.work()
+		if ev == nil {
+			return
+		}
+		sendEvents(rw, ev)
+		if w.state() != working {
+			return
+		}
+	}
+	if fault == "cut" {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func faultOf(rw http.ResponseWriter) { fault(-32004, "it has ended")(rw, nil) }
+
+// drawWorker makes up a task and what goes wrong with it.
+func drawWorker(t *rapid.T) *worker {
+	w := &worker{
+		taken: map[string]bool{}, faults: map[string][]string{},
+		end: rapid.SampledFrom([]a2a.TaskState{completed, completed, a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled}).Draw(t, "end"),
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "stages") {
+		w.stages = append(w.stages, rapid.SliceOfN(rapid.SampledFrom([]string{"a", "bc", "ü", "\n"}), 0, 4).Draw(t, "texts"))
+	}
+	// A message is sent a few times only.
+	w.faults[methodSend] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "lost", "ends", "cut"}), 0, sendAttempts-1).Draw(t, "sends")
+	w.faults[methodSubscribe] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "broken", "garbage", "ends", "cut", "middle"}), 0, 5).Draw(t, "subscriptions")
+	w.unseen = rapid.SliceOfN(rapid.IntRange(0, 2), 0, 8).Draw(t, "unseen")
+	w.faults[methodGet] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "garbage"}), 0, 6).Draw(t, "looks")
+	return w
+}
+
+// However the connections end, and the process: the turn ends as the task does,
+// with all its text, and every message is taken in once.
+func TestATurnEndsAsItsTaskDoes(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, nil)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := drawWorker(rt)
+		s.answer(nil, w.ServeHTTP)
+		r := &rig{t: t, script: s, remote: remoteOf(t, s.endpoint("")), host: &turnHost{session: tools.NoSession}, job: newJob()}
+		stream, dies := rapid.Bool().Draw(rt, "stream"), rapid.SliceOfN(rapid.IntRange(1, 8), 0, 3).Draw(rt, "dies")
+		checkpoints := 0
+		r.job.Checkpoint = func(context.Context, *backend.State) error {
+			checkpoints++
+			if len(dies) > 0 && dies[0] <= checkpoints {
+				checkpoints, dies = 0, dies[1:]
+				return backend.ErrYield
+			}
+			return nil
+		}
+		want := []string{"hello"}
+		var res *backend.Result
+		var err error
+		for range 20 {
+			r.remote.peer.options.stream = stream
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			res, err = r.run(ctx)
+			cancel()
+			if errors.Is(err, backend.ErrYield) {
+				r.next(res.State)
+				continue
+			}
+			if err != nil || res.Termination.Type != event.Suspended {
+				break
+			}
+			answer := fmt.Sprintf("answer %d", len(want))
+			want = append(want, answer)
+			r.next(res.State, resume(res.Tickets[0].ID, fmt.Sprintf("%q", answer)))
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		ended := termination(res, err)
+		outcome := map[a2a.TaskState]string{
+			completed: string(event.NaturalEnd), a2a.TaskStateCanceled: string(event.Cancelled),
+			a2a.TaskStateFailed: CodeRemoteFailed, a2a.TaskStateRejected: CodeRemoteRejected,
+		}[w.end]
+		if string(ended.Type) != outcome && ended.Code != outcome {
+			rt.Fatalf("the task is %s, the turn ended by %+v", w.end, ended)
+		}
+		if w.wrong != "" || strings.Join(w.told, ", ") != strings.Join(want, ", ") {
+			rt.Fatalf("the peer was told %q of %q: %s", w.told, want, w.wrong)
+		}
+		text := w.text
+		if text == "" && w.end == completed {
+			text = res.Response // what else the peer says
+		}
+		if w.end == completed && (res.Response != text || r.host.text() != text) {
+			rt.Fatalf("the text is %q, the answer %q, %q is shown", text, res.Response, r.host.text())
+		}
+	})
+}

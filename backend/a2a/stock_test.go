@@ -1,0 +1,169 @@
+package a2abackend
+
+import (
+	"context"
+	"iter"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// clerk is an agent on the SDK's own server.
+type clerk struct{}
+
+func (clerk) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		text := c.Message.Parts[0].Text()
+		say := func(state a2a.TaskState, text string) bool {
+			return yield(a2a.NewStatusUpdateEvent(c, state, a2a.NewMessageForTask(a2a.MessageRoleAgent, c, a2a.NewTextPart(text))), nil)
+		}
+		if c.StoredTask == nil && !yield(a2a.NewSubmittedTask(c, c.Message), nil) {
+			return
+		}
+		switch {
+		case text == "ask":
+			say(a2a.TaskStateInputRequired, "Which colour?")
+			return
+		case text == "wait":
+			say(a2a.TaskStateWorking, "waiting")
+			<-ctx.Done()
+			return
+		}
+		first := a2a.NewArtifactEvent(c, a2a.NewTextPart("You said "))
+		if yield(first, nil) && yield(a2a.NewArtifactUpdateEvent(c, first.Artifact.ID, a2a.NewTextPart(text)), nil) {
+			yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateCompleted, nil), nil)
+		}
+	}
+}
+
+func (clerk) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateCanceled, nil), nil)
+	}
+}
+
+// serveStock serves a clerk over a transport, and returns how it is reached.
+func serveStock(t *testing.T, transport string) *spec.Endpoint {
+	t.Helper()
+	handler := a2asrv.NewHandler(clerk{})
+	card := cardOf("")
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+wellKnown, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	e := (&host{Server: server, t: t}).endpoint("")
+	switch transport {
+	case "jsonrpc":
+		mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
+		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface(server.URL+"/rpc", a2a.TransportProtocolJSONRPC)}
+	case "rest":
+		mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
+		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface(server.URL+"/rest", a2a.TransportProtocolHTTPJSON)}
+	case "grpc":
+		e.Auth = &spec.Auth{Type: spec.AuthClientCredentials, TokenURL: issuer(t), ClientID: "me", ClientSecret: "hush"}
+		address := listenGRPC(t, handler)
+		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface(address, a2a.TransportProtocolGRPC)}
+		e.Options = (&host{Server: server, t: t}).endpoint(`{"allow_origins":["http://` + address + `"]}`).Options
+	}
+	return e
+}
+
+// listenGRPC serves an agent to those who have not the first token of an issuer.
+func listenGRPC(t *testing.T, handler a2asrv.RequestHandler) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(ctx context.Context) error {
+		md, _ := metadata.FromIncomingContext(ctx)
+		if got := md.Get("authorization"); len(got) != 1 || got[0] == "Bearer token-1" {
+			return status.Error(codes.Unauthenticated, "no")
+		}
+		return nil
+	}
+	server := grpc.NewServer(
+		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			if err := check(ctx); err != nil {
+				return nil, err
+			}
+			return next(ctx, req)
+		}),
+		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			if err := check(stream.Context()); err != nil {
+				return err
+			}
+			return next(srv, stream)
+		}),
+	)
+	a2agrpc.NewHandler(handler).RegisterWith(server)
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	t.Cleanup(func() { server.Stop(); serving.Wait() })
+	return listener.Addr().String()
+}
+
+// Over each transport, to the SDK's own server, by streams and without.
+func TestTheSDKsServerIsAPeer(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []string{"jsonrpc", "rest", "grpc"} {
+		for name, stream := range map[string]bool{"streamed": true, "polled": false} {
+			t.Run(transport+" "+name, func(t *testing.T) {
+				t.Parallel()
+				e := serveStock(t, transport)
+				e.Timeout = new(spec.Duration(20 * time.Second))
+				r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
+				r.remote.peer.options.stream = stream
+				res, err := r.run(t.Context())
+				if err != nil || res.Response != "You said hello" || r.host.text() != res.Response {
+					t.Errorf("%+v, %v, %q is shown", res, err, r.host.text())
+				}
+
+				r.job = newJob()
+				r.job.TurnID, r.job.Input[0].Parts[0].Text = "turn-2", "ask"
+				state, ticket := r.wait()
+				if ticket.Message != "Which colour?" {
+					t.Errorf("it asks %+v", ticket)
+				}
+				r.next(state, resume(ticket.ID, `"blue"`))
+				r.remote.peer.options.stream = stream
+				if res, err = r.run(t.Context()); err != nil || res.Response != "You said blue" {
+					t.Errorf("%+v, %v", res, err)
+				}
+
+				r.job = newJob()
+				r.job.TurnID, r.job.Input[0].Parts[0].Text = "turn-3", "wait"
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				r.host.emitted = func(data event.Data) {
+					if _, ok := data.(*event.ActivitySnapshot); ok {
+						cancel()
+					}
+				}
+				res, err = r.run(ctx)
+				if got := termination(res, err); got.Type != event.Cancelled {
+					t.Errorf("it ends by %+v", got)
+				}
+				last, ok := r.host.events[len(r.host.events)-2].(*event.ActivitySnapshot)
+				if !ok || activityOf(t, last).State != "canceled" {
+					t.Errorf("the task is %+v", last)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package docs_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestDemos runs the demonstrations that no page shows as a whole. What they
+// print differs from run to run; that they come to their end says that each
+// thing they wait for happened.
+func TestDemos(t *testing.T) {
+	for _, name := range []string{"durable", "federation"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script, err := filepath.Abs(filepath.Join(root, "examples", name, "demo.sh"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.CommandContext(t.Context(), script, program).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}

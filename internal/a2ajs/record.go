@@ -1,0 +1,76 @@
+package a2ajs
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// record is a growing list of lines, for any number of readers.
+type record struct {
+	mu    sync.Mutex
+	lines []line
+	grown chan struct{} // closed with the next line
+	err   error
+}
+
+func newRecord() *record { return &record{grown: make(chan struct{})} }
+
+func (r *record) add(l line) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, l)
+	if r.err == nil {
+		close(r.grown)
+		r.grown = make(chan struct{})
+	}
+}
+
+// end says that there will be no more lines.
+func (r *record) end(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+		close(r.grown)
+	}
+}
+
+// all returns the lines so far.
+func (r *record) all() []line {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lines
+}
+
+// at waits for the line with the index i.
+func (r *record) at(ctx context.Context, i int) (line, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		r.mu.Lock()
+		lines, grown, err := r.lines, r.grown, r.err
+		r.mu.Unlock()
+		if i < len(lines) {
+			return lines[i], nil
+		}
+		if err != nil {
+			return line{}, err
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return line{}, fmt.Errorf("wait for line %d: %w", i+1, ctx.Err())
+		}
+	}
+}
+
+// last waits for the line that ends a call, from the index i on.
+func (r *record) last(ctx context.Context, i int) (line, error) {
+	for ; ; i++ {
+		l, err := r.at(ctx, i)
+		if err != nil || l.Event == nil {
+			return l, err
+		}
+	}
+}

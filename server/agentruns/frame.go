@@ -1,0 +1,218 @@
+package agentruns
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+const (
+	// echoSize bounds what an event repeats of a tool's result, in bytes: a frame
+	// has it up to four times, and clients cannot read lines of 8 MiB.
+	echoSize = 128 << 10
+	// summarySize bounds the summary of a result.
+	summarySize = 300
+)
+
+// frame is one event of a run.
+type frame struct {
+	// Seq numbers the events of a run from 1, without gaps.
+	Seq     uint64
+	Type    string
+	Payload payload
+}
+
+// payload is what an event says. It has no fields called seq, type and data.
+type payload interface {
+	// kind is the type of the event.
+	kind() string
+}
+
+// MarshalJSON writes the event in both forms at once: clients of some kinds read
+// its fields from the top, and others below data.
+func (f frame) MarshalJSON() ([]byte, error) {
+	body, err := json.Marshal(f.Payload)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(2*len(body) + len(f.Type) + 48)
+	b.WriteString(`{"seq":`)
+	b.WriteString(strconv.FormatUint(f.Seq, 10))
+	b.WriteString(`,"type":"`)
+	b.WriteString(f.Type)
+	b.WriteString(`",`)
+	if inner := body[1 : len(body)-1]; len(inner) > 0 {
+		b.Write(inner)
+		b.WriteByte(',')
+	}
+	b.WriteString(`"data":`)
+	b.Write(body)
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// write writes the event as a server-sent event.
+func (f frame) write(b *bytes.Buffer) error {
+	body, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	b.WriteString("id: ")
+	b.WriteString(strconv.FormatUint(f.Seq, 10))
+	b.WriteString("\nevent: ")
+	b.WriteString(f.Type)
+	b.WriteString("\ndata: ")
+	b.Write(body)
+	b.WriteString("\n\n")
+	return nil
+}
+
+// terminal reports whether the event ends the run.
+func (f *frame) terminal() bool {
+	return f.Type == typeResult || f.Type == typeError || f.Type == typeCancelled
+}
+
+// The payloads, as the protocol has them.
+type (
+	started        struct{}
+	assistantDelta struct {
+		Text string `json:"text"`
+	}
+	thinkingDelta struct {
+		Text string `json:"text"`
+	}
+	assistantMessage struct {
+		Text         string    `json:"text"`
+		Turn         int       `json:"turn"`
+		FinishReason *string   `json:"finishReason"`
+		ToolCalls    []toolUse `json:"toolCalls,omitempty"`
+	}
+	toolUse struct {
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+	}
+	toolCall struct {
+		ToolUseID string          `json:"toolUseId"`
+		Name      string          `json:"name"`
+		Input     json.RawMessage `json:"input"`
+	}
+	toolResult struct {
+		ToolUseID string `json:"toolUseId"`
+		Name      string `json:"name"`
+		OK        bool   `json:"ok"`
+		Summary   string `json:"summary"`
+		Result    string `json:"result"`
+	}
+	localToolCall struct {
+		ToolUseID string          `json:"toolUseId"`
+		Name      string          `json:"name"`
+		Args      json.RawMessage `json:"args"`
+		// echo has the kind, and what goes with it.
+		echo localEcho
+	}
+	localToolResultIn struct {
+		ToolUseID string  `json:"toolUseId"`
+		Result    *string `json:"result,omitempty"`
+		Output    *string `json:"output,omitempty"`
+		Error     string  `json:"error,omitempty"`
+	}
+	loopDetected struct {
+		Count      int      `json:"consecutiveCount"`
+		HardCutoff bool     `json:"hardCutoff"`
+		Tools      []string `json:"tools"`
+	}
+	toolBudgetExceeded struct {
+		Tool     string `json:"tool"`
+		MaxCalls int    `json:"maxCalls"`
+		Call     int    `json:"callIndex"`
+	}
+	runResult struct {
+		OK      bool    `json:"ok"`
+		Subtype string  `json:"subtype"`
+		Text    *string `json:"text,omitempty"`
+		Error   string  `json:"error,omitempty"`
+		usage
+	}
+	runError struct {
+		Error        string  `json:"error"`
+		Code         string  `json:"code"`
+		Subtype      string  `json:"subtype,omitempty"`
+		ErrorClass   string  `json:"errorClass"`
+		FinishReason *string `json:"finishReason,omitempty"`
+		PartialText  *string `json:"partialText,omitempty"`
+		Retryable    bool    `json:"retryable"`
+		usage
+	}
+	cancelled struct {
+		Reason string `json:"reason"`
+	}
+)
+
+// localEcho is what the call of a client's tool repeats of its declaration.
+type localEcho struct {
+	Kind          string          `json:"kind"`
+	AgentCard     json.RawMessage `json:"agentCard,omitempty"`
+	MCPServer     string          `json:"mcpServer,omitempty"`
+	MCPToolName   string          `json:"mcpToolName,omitempty"`
+	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty"`
+}
+
+// MarshalJSON writes the call with what its kind has besides.
+func (c localToolCall) MarshalJSON() ([]byte, error) {
+	type plain localToolCall
+	return json.Marshal(struct {
+		plain
+		localEcho
+	}{plain(c), c.echo})
+}
+
+// usage is what a run has used, which its terminal event and its snapshot say.
+type usage struct {
+	Tokens tokens    `json:"tokens"`
+	Turns  int       `json:"turns"`
+	Model  modelUsed `json:"model"`
+}
+
+type tokens struct {
+	Input     int `json:"inputTokens"`
+	Cached    int `json:"cachedTokens"`
+	Reasoning int `json:"reasoningTokens"`
+	Output    int `json:"outputTokens"`
+}
+
+func tokensOf(u *event.Usage) tokens {
+	return tokens{Input: u.Input, Cached: u.CacheRead, Reasoning: u.Reasoning, Output: u.Output}
+}
+
+func (started) kind() string            { return typeStarted }
+func (assistantDelta) kind() string     { return typeAssistantDelta }
+func (thinkingDelta) kind() string      { return typeThinkingDelta }
+func (assistantMessage) kind() string   { return typeAssistantMessage }
+func (toolCall) kind() string           { return typeToolCall }
+func (toolResult) kind() string         { return typeToolResult }
+func (localToolCall) kind() string      { return typeLocalToolCall }
+func (localToolResultIn) kind() string  { return typeLocalToolResultIn }
+func (loopDetected) kind() string       { return typeLoopDetected }
+func (toolBudgetExceeded) kind() string { return typeToolBudgetExceeded }
+func (runResult) kind() string          { return typeResult }
+func (runError) kind() string           { return typeError }
+func (cancelled) kind() string          { return typeCancelled }
+
+// echoed returns a text as events repeat it.
+func echoed(text string) string { return shortened(text, echoSize) }
+
+// shortened returns the beginning of a text that is too long.
+func shortened(text string, size int) string {
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size] + "…"
+}

@@ -1,0 +1,328 @@
+package agentruns
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The types of the events of a run.
+const (
+	typeStarted            = "started"
+	typeAssistantDelta     = "assistant_delta"
+	typeThinkingDelta      = "thinking_delta"
+	typeAssistantMessage   = "assistant_message"
+	typeToolCall           = "tool_call"
+	typeToolResult         = "tool_result"
+	typeLocalToolCall      = "local_tool_call"
+	typeLocalToolResultIn  = "local_tool_result_in"
+	typeLoopDetected       = "loop_detected"
+	typeToolBudgetExceeded = "tool_budget_exceeded"
+	typeResult             = "result"
+	typeError              = "error"
+	typeCancelled          = "cancelled"
+)
+
+// actionClientCall is what the interaction of a call asks for that the client
+// answers.
+const actionClientCall = "client:call"
+
+// kindLocal is the kind of a tool that the client runs itself.
+const kindLocal = "local"
+
+// translator turns the log of a turn into the events of a run. It is a fold: the
+// same log gives the same events with the same numbers, on every replica and
+// however often it is read.
+type translator struct {
+	facts runFacts
+	seq   uint64
+	// turns counts the model calls that ended, and open tells that one has begun
+	// since.
+	turns int
+	open  bool
+	// text and calls are those of the model call that is under way.
+	text  strings.Builder
+	calls []*event.ToolCallReady
+	// last is the text of the model call that ended last.
+	last string
+	// asked are the calls that the client was asked to answer, by ticket, and
+	// answered those that it has, by call.
+	asked    map[string]*event.InteractionRequest
+	answered map[string]bool
+}
+
+// runFacts is what the log of a turn does not say of a run.
+type runFacts struct {
+	// model is what the run was made with.
+	model modelUsed
+	// thinks tells that the client asked for the model's thoughts.
+	thinks bool
+	// local are the tools that the client answers, by name.
+	local map[string]bool
+}
+
+// modelUsed names a model in the terminal events.
+type modelUsed struct {
+	ID              string `json:"id"`
+	Provider        string `json:"provider"`
+	VendorModelID   string `json:"vendorModelId"`
+	ReasoningEffort string `json:"reasoningEffort,omitempty"`
+}
+
+func newTranslator(facts runFacts) *translator {
+	return &translator{facts: facts, asked: make(map[string]*event.InteractionRequest), answered: make(map[string]bool)}
+}
+
+// take returns the events that a record of the log becomes. Records that clients
+// know nothing of become none.
+func (t *translator) take(r *event.Record) ([]frame, error) {
+	if !translated[r.Type] {
+		return nil, nil
+	}
+	ev, err := r.Event()
+	if err != nil {
+		return nil, err
+	}
+	var frames []frame
+	for _, p := range t.payloads(ev.Data) {
+		t.seq++
+		frames = append(frames, frame{Seq: t.seq, Type: p.kind(), Payload: p})
+	}
+	return frames, nil
+}
+
+// translated are the types of records that matter.
+var translated = map[event.Type]bool{
+	event.TypeRunStart: true, event.TypeStepStart: true, event.TypeTextDelta: true, event.TypeReasoningDelta: true,
+	event.TypeToolCallReady: true, event.TypeToolCallCancel: true, event.TypeStreamReset: true, event.TypeInferenceComplete: true,
+	event.TypeInteractionRequest: true, event.TypeToolCallResumed: true, event.TypeToolCallDone: true,
+	event.TypeLoopDetected: true, event.TypeToolBudgetExceeded: true, event.TypeRunFinish: true,
+}
+
+func (t *translator) payloads(data event.Data) []payload {
+	switch d := data.(type) {
+	case *event.RunStart:
+		t.forget()
+		if t.seq == 0 {
+			return []payload{started{}}
+		}
+	case *event.StepStart:
+		t.forget()
+		t.open = true
+	case *event.StreamReset:
+		t.forget()
+	case *event.TextDelta:
+		t.text.WriteString(d.Delta)
+		return []payload{assistantDelta{Text: d.Delta}}
+	case *event.ReasoningDelta:
+		if t.facts.thinks {
+			return []payload{thinkingDelta{Text: d.Delta}}
+		}
+	case *event.ToolCallReady:
+		t.calls = append(t.calls, d)
+	case *event.ToolCallCancel:
+		t.drop(d.ID)
+	case *event.InferenceComplete:
+		return t.message(d)
+	case *event.InteractionRequest:
+		return t.ask(d)
+	case *event.ToolCallResumed:
+		return t.answer(d)
+	case *event.ToolCallDone:
+		return t.done(d)
+	case *event.LoopDetected:
+		return []payload{loopDetected{Count: d.Count, HardCutoff: d.HardCutoff, Tools: d.Tools}}
+	case *event.ToolBudgetExceeded:
+		return []payload{toolBudgetExceeded{Tool: d.Tool, MaxCalls: d.MaxCalls, Call: d.Call}}
+	case *event.RunFinish:
+		return []payload{t.finish(d)}
+	}
+	return nil
+}
+
+// forget takes back what the model call under way has said: it is asked anew.
+func (t *translator) forget() {
+	t.text.Reset()
+	t.calls = nil
+}
+
+func (t *translator) drop(id string) {
+	for i, c := range t.calls {
+		if c.ID == id {
+			t.calls = append(t.calls[:i], t.calls[i+1:]...)
+			return
+		}
+	}
+}
+
+// message returns the events of a model call that ended: what it said, and the
+// calls that are made here.
+func (t *translator) message(d *event.InferenceComplete) []payload {
+	t.last = t.text.String()
+	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
+	list := make([]payload, 1, 1+len(t.calls))
+	for _, c := range t.calls {
+		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: c.Name, Input: c.Arguments})
+		if !t.facts.local[c.Name] {
+			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: c.Arguments})
+		}
+	}
+	list[0] = m
+	t.turns++
+	t.open = false
+	t.forget()
+	return list
+}
+
+// finishReason is the name that clients know a reason by; nil when there is
+// none.
+func finishReason(reason string) *string {
+	switch reason {
+	case "":
+		return nil
+	case "stop":
+		reason = "end_turn"
+	case "tool_calls":
+		reason = "tool_use"
+	case "content_filter":
+		reason = "refusal"
+	}
+	return &reason
+}
+
+// ask returns the event that asks the client for the result of a call. Other
+// interactions are not for clients of this protocol.
+func (t *translator) ask(d *event.InteractionRequest) []payload {
+	if d.Action != actionClientCall || t.asked[d.ID] != nil {
+		return nil
+	}
+	t.asked[d.ID] = d
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: d.Arguments, echo: localEcho{Kind: kindLocal}}
+	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
+	return []payload{call}
+}
+
+// answer returns the event that shows what the client answered.
+func (t *translator) answer(d *event.ToolCallResumed) []payload {
+	asked := t.asked[d.TargetID]
+	if asked == nil || d.Action != "resume" {
+		return nil
+	}
+	var given struct {
+		Result string  `json:"result"`
+		Error  *string `json:"error"`
+	}
+	if json.Unmarshal(d.Result, &given) != nil {
+		return nil
+	}
+	t.answered[asked.CallID] = true
+	in := localToolResultIn{ToolUseID: asked.CallID}
+	if given.Error != nil {
+		in.Error = echoed(*given.Error)
+	} else {
+		text := echoed(given.Result)
+		in.Result, in.Output = &text, &text
+	}
+	return []payload{in}
+}
+
+// done returns the event of a call that was made here, or that was answered in
+// place of the client.
+func (t *translator) done(d *event.ToolCallDone) []payload {
+	if d.Outcome == event.CallSuspended || t.answered[d.ID] {
+		return nil
+	}
+	text := d.Result.Text()
+	return []payload{toolResult{
+		ToolUseID: d.ID, Name: d.Name, OK: d.Outcome == event.CallSucceeded, Summary: shortened(text, summarySize), Result: echoed(text),
+	}}
+}
+
+// finish returns the one terminal event.
+func (t *translator) finish(d *event.RunFinish) payload {
+	turns := t.turns
+	if t.open {
+		turns++ // the call that failed
+	}
+	used := usage{Tokens: tokensOf(&d.Usage), Turns: turns, Model: t.facts.model}
+	switch why := &d.Termination; {
+	case why.Type == event.Cancelled:
+		return cancelled{Reason: "user"}
+	case why.Type == event.Stopped && why.Code == string(spec.StopMaxRounds):
+		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
+	case why.Status() == event.StatusSucceeded:
+		text := ""
+		if d.Result != nil {
+			text = d.Result.Response
+		}
+		return runResult{OK: true, Subtype: "success", Text: &text, usage: used}
+	default:
+		return t.failure(d, used)
+	}
+}
+
+// failure returns the terminal event of a run that failed.
+func (t *translator) failure(d *event.RunFinish, used usage) payload {
+	class := errorClass(d.Termination)
+	e := runError{Error: errorText(class, &d.Termination), Code: class, ErrorClass: class, Retryable: retryable[class], usage: used}
+	if class == classLocalTimeout {
+		e.Error, e.Subtype = "Timed out waiting for local tool result", "error_local_tool_timeout"
+	}
+	if d.FinishReason != "" && !t.open {
+		e.FinishReason = finishReason(d.FinishReason)
+	}
+	if partial := t.last; class == classTruncation || class == classUpstreamDeadline || d.Termination.Type == event.BudgetExceeded {
+		if d.Result != nil && d.Result.Response != "" {
+			partial = d.Result.Response
+		}
+		if partial != "" {
+			e.PartialText = &partial
+		}
+	}
+	return e
+}
+
+// The classes of errors that clients know.
+const (
+	classTruncation       = "truncation"
+	classLocalTimeout     = "local_timeout"
+	classUpstreamDeadline = "upstream_deadline"
+	classUnknown          = "unknown"
+)
+
+// classes are the classes of errors by the code of the termination.
+var classes = map[string]string{
+	"rate_limited": "rate_limit", "overloaded": "overloaded", "provider": "server", "stream_interrupted": "server",
+	"all_models_unavailable": "server", "context_overflow": "context_window", "truncation": classTruncation,
+	"invalid_request": "invalid_request", "model_not_found": "invalid_request", "invalid_output": "invalid_request",
+	"content_filtered": "invalid_request", "unauthorized": "auth", "timeout": "timeout",
+	runtime.CodeInteractionTimeout: classLocalTimeout,
+}
+
+var retryable = map[string]bool{"rate_limit": true, "overloaded": true, "server": true, "timeout": true, classUpstreamDeadline: true}
+
+// errorClass returns the class of the error that a turn ended by.
+func errorClass(why event.Termination) string {
+	if why.Type == event.BudgetExceeded && why.Code == "duration" {
+		return classUpstreamDeadline
+	}
+	if class, ok := classes[why.Code]; ok {
+		return class
+	}
+	return classUnknown
+}
+
+// errorText says what went wrong. What happened inside is not for clients.
+func errorText(class string, why *event.Termination) string {
+	switch {
+	case class == classUnknown && why.Type == event.BudgetExceeded:
+		return "The run needed more than its budget of " + why.Code
+	case class == classUnknown, why.Detail == "":
+		return "The run failed"
+	default:
+		return why.Detail
+	}
+}
