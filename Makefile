@@ -1,6 +1,6 @@
 # What the project is built, tested and measured with. "make test" is what CI
-# runs; it needs Go, PostgreSQL (which it installs where apt-get can), and a
-# network that reaches the Go module proxy.
+# runs; it needs Go, PostgreSQL and Node.js (which it installs where apt-get can),
+# and a network that reaches the Go module proxy and the npm registry.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 SQLC_VERSION := v1.31.1
@@ -8,7 +8,7 @@ BIN := bin
 LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test postgres sqlc vet lint unit race docs bench gate fuzz clean
+.PHONY: all build demo test postgres node sqlc vet lint unit race docs bench gate fuzz clean
 
 all: build
 
@@ -20,10 +20,13 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
 
-test: postgres vet lint race gate ## everything that CI checks
+test: postgres node vet lint race gate ## everything that CI checks
 
 postgres: ## the server that the tests start, from the Debian package
 	@./.ci/postgres
+
+node: ## what the tests run packages of npm with, from the Debian package
+	@./.ci/node
 
 vet:
 	go vet ./...

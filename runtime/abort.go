@@ -16,13 +16,13 @@ import (
 const abortTime = 10 * time.Second
 
 // elsewhere returns the states of what runs at peers for a turn that is about to
-// be ended and that no worker is known to have: one that has ends it itself.
+// be ended. A worker of this process ends that itself; one elsewhere would, too,
+// but may be dead, and to end it twice does no harm.
 func (s *Service) elsewhere(ctx context.Context, scope store.Scope, id string) []*backend.State {
-	if s.Runtime == nil {
+	if s.Runtime == nil || s.worker(id) != nil {
 		return nil
 	}
-	t, err := s.Store.Turn(ctx, scope, id)
-	if err != nil || !t.Status.Live() || t.Status == store.Running && s.now().Sub(t.HeartbeatAt) < s.Lease {
+	if t, err := s.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {
 		return nil
 	}
 	data, err := s.Store.State(ctx, id)

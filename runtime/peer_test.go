@@ -163,9 +163,7 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 			made := create(t, victim, says(session(t, victim, agent), "x"))
 			<-began
 			victim.Close()
-			late := idle(t, rt, on(kept), func(v *runtime.ServiceSettings) {
-				v.Clock = func() time.Time { return time.Now().Add(time.Minute) }
-			})
+			late := idle(t, rt, on(kept))
 			if _, err := late.CancelTurn(t.Context(), alice, made.ID, "enough"); err != nil {
 				t.Fatal(err)
 			}

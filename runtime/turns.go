@@ -358,9 +358,8 @@ func (s *Service) end(ctx context.Context, caller Caller, id string, why event.T
 	}
 	if w := s.worker(id); w != nil {
 		w.stop(errEnded)
-	} else {
-		s.abort(id, elsewhere)
 	}
+	s.abort(id, elsewhere)
 	s.hub.look(id)
 	s.ring(id)
 	return s.view(t), nil

@@ -101,7 +101,7 @@ func (shared) Recover(context.Context, time.Time) (int, error) { return 0, nil }
 // of them. It is used within a bubble of synctest.
 type town struct {
 	*testing.T
-	store shared
+	store store.Store
 	turns map[string]*store.Claimed
 }
 
@@ -131,7 +131,7 @@ func (w *town) turn(tenant, id string) {
 	owner := store.Owner{Tenant: tenant, Subject: "ann"}
 	now := time.Now()
 	_, err := w.store.CreateSession(w.Context(), &store.NewSession{Session: store.Session{
-		ID: "session-" + id, Owner: owner, AgentID: "a", State: store.SessionActive, CreatedAt: now,
+		ID: "session-" + id, Owner: owner, AgentID: "a", State: store.SessionActive, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
 	}})
 	w.must(err)
 	// Its job is for a dispatcher that has nobody to run it: it is not due.

@@ -220,7 +220,9 @@ func (a *assembly) finish(text string) {
 		if a.shown.step > 0 {
 			a.reset()
 		}
-		a.shown = shown{}
+		if a.shown = shownBefore(a.shown.before); !a.shown.begins(text) {
+			a.shown = shown{}
+		}
 	}
 	a.stale = false
 	a.shown.seed(text)
@@ -276,7 +278,7 @@ type mark struct {
 
 // shown is the text that was shown.
 type shown struct {
-	// before is what earlier activations showed, as long as hash is nil.
+	// before is what earlier steps showed of it: all of it as long as hash is nil.
 	before mark
 	bytes  int
 	hash   hash.Hash

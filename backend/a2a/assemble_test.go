@@ -136,6 +136,22 @@ func TestWhatWasShownBeforeIsNotShownAgain(t *testing.T) {
 	}
 }
 
+func TestWhatAStepTakesBackIsItsOwn(t *testing.T) {
+	t.Parallel()
+	first, _ := newAssembly(1 << 20)
+	if err := first.update("a", a2a.ContentParts{a2a.NewTextPart("one ")}, true); err != nil {
+		t.Fatal(err)
+	}
+	second, s := newAssembly(1 << 20)
+	second.shown, second.stale = shownBefore(first.shown.mark()), true
+	if err := second.rebuild([]*a2a.Artifact{{ID: "a", Parts: a2a.ContentParts{a2a.NewTextPart("one three")}}}); err != nil || s.shown != "three" {
+		t.Fatalf("%q is shown, %v", s.shown, err)
+	}
+	if second.finish("one two three"); s.shown != "two three" || s.resets != 1 {
+		t.Errorf("%q is shown, %d resets", s.shown, s.resets)
+	}
+}
+
 func TestTextIsShownInPieces(t *testing.T) {
 	t.Parallel()
 	a, _ := newAssembly(1 << 20)

@@ -23,13 +23,13 @@ func (d *delegation) conclude() (event.Termination, error) {
 	text := d.assembly.text()
 	if d.interrupted {
 		d.assembly.finish(text)
-		d.response = d.messageText(d.status.Message)
+		d.response = messageText(d.status.Message)
 		d.course.Left, d.course.Deadline = max(time.Until(d.course.Deadline), time.Second), time.Time{}
 		d.endStep()
 		d.ask()
 		return event.Termination{Type: event.Suspended}, nil
 	}
-	said := d.messageText(d.status.Message)
+	said := messageText(d.status.Message)
 	if text == "" && (d.replied || d.course.State == a2a.TaskStateCompleted) {
 		text = said
 		if text == "" {

@@ -27,6 +27,13 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 	if text := r.host.text(); text != res.Response {
 		t.Errorf("%q is shown", text)
 	}
+	sent := r.script.got(methodStream)[0]
+	if got := sent.header.Get("Authorization"); got != "Bearer "+token {
+		t.Errorf("the peer is shown %q", got)
+	}
+	if m := sent.message(t); m.Role != a2a.MessageRoleUser || len(m.Parts) != 1 || m.Parts[0].Text() != "hello" {
+		t.Errorf("the peer is told %+v", m)
+	}
 	if len(res.Messages) != 1 || res.Messages[0].Text() != res.Response || res.Messages[0].ID != "turn-1/m1" {
 		t.Errorf("the conversation gets %+v", res.Messages)
 	}

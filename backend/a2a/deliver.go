@@ -15,7 +15,7 @@ const sendAttempts = 4
 // answers. While nothing is known of what became of the message it is sent
 // again, with the same id, as long as that is safe.
 func (d *delegation) deliver(ctx context.Context) error {
-	pause := d.pace()
+	pause, renewed := d.pace(), false
 	var cut error
 	for attempt := 1; ; attempt++ {
 		if d.sent {
@@ -34,7 +34,10 @@ func (d *delegation) deliver(ctx context.Context) error {
 			return d.ended(ctx)
 		}
 		d.peer.refuse(cut)
-		again := safe(cut) || judge(cut).trouble == outdated && attempt == 1
+		again := safe(cut)
+		if judge(cut).trouble == outdated && !renewed { // the card or the credential may be another one now
+			again, renewed = true, true
+		}
 		if !again || attempt == sendAttempts || beyond(ctx, retryAfter(cut)) {
 			break
 		}

@@ -1,7 +1,10 @@
 package a2abackend
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -26,7 +29,7 @@ func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*s
 	}
 	var agent *spec.Agent
 	err := f.meet(ctx, e, func(p *peer, conn *connection) {
-		agent = &spec.Agent{ID: slug(conn.card.Name), Description: p.shown(conn.card.Description, maxDescription), Endpoint: e}
+		agent = &spec.Agent{ID: agentID(conn.card.Name, e.BaseURL), Description: p.shown(conn.card.Description, maxDescription), Endpoint: e}
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +59,17 @@ func (f *Factory) meet(ctx context.Context, e *spec.Endpoint, use func(*peer, *c
 	return nil
 }
 
-// slug returns the id that a name gives: its letters and digits in lower case,
+// agentID returns the id of an agent: what its name gives, or else the end of its
+// peer's URL.
+func agentID(name, baseURL string) string {
+	last := ""
+	if u, err := url.Parse(baseURL); err == nil {
+		last = path.Base(u.Path)
+	}
+	return cmp.Or(slug(name), slug(last), "agent")
+}
+
+// slug returns the id that a text gives, which may be empty: its letters and digits in lower case,
 // and one hyphen for whatever stands between them.
 func slug(name string) string {
 	var id strings.Builder
@@ -74,9 +87,6 @@ func slug(name string) string {
 		if id.Len() >= maxName {
 			break
 		}
-	}
-	if id.Len() == 0 {
-		return "agent"
 	}
 	return id.String()
 }

@@ -54,12 +54,15 @@ func TestNamesBecomeIDs(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"Translator": "translator", "Weather & Time Agent 2": "weather-time-agent-2", "--a__b--": "a-b",
-		"": "agent", "!!!": "agent", "Übersetzer": "bersetzer", "日本": "agent", "a/b": "a-b",
+		"": "weather", "!!!": "weather", "Übersetzer": "bersetzer", "日本": "weather", "a/b": "a-b",
 		strings.Repeat("ab", 200): strings.Repeat("ab", 40),
 	} {
-		got := slug(name)
+		got := agentID(name, "https://a.example/agents/Weather/")
 		if got != want || spec.CheckID("", "agent", got) != nil {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
+	}
+	if got := agentID("日本", "https://a.example/"); got != "agent" {
+		t.Errorf("without a name and a path the id is %q", got)
 	}
 }

@@ -63,7 +63,7 @@ func (x *examiner) all(ctx context.Context) {
 	}
 	x.found.Name = cleanText(card.Name, maxName)
 	x.fields(card)
-	x.signatures(card)
+	x.signatures(card, got.body)
 	interfaces := x.interfaces(card)
 	x.choice(card)
 	for _, i := range interfaces {

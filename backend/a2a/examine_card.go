@@ -93,16 +93,21 @@ func (x *examiner) fields(card *a2a.AgentCard) {
 	}
 }
 
-// signatures looks at how the card is signed.
-func (x *examiner) signatures(card *a2a.AgentCard) {
+// signatures looks at how the card is signed, and whether by a known key if the
+// endpoint names some.
+func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
 	const name = "signature"
-	if len(card.Signatures) == 0 {
-		x.ok(name, "the card is not signed")
+	o := &x.peer.options
+	if err := checkSignatures(data, card.Signatures, o.signatures, &o.signatureKeys); err != nil {
+		x.fail(name, "a signature of a known key over the canonical form of the card", "%v", err)
 		return
 	}
-	if o := &x.peer.options; o.signatures != signaturesOff {
-		// The bytes are gone, and what was checked with them counts.
-		x.ok(name, "%d; checked with the keys of the configuration when the agent is used", len(card.Signatures))
+	switch {
+	case len(card.Signatures) == 0:
+		x.ok(name, "the card is not signed")
+		return
+	case o.signatures != signaturesOff:
+		x.ok(name, "the card is signed by a known key")
 		return
 	}
 	for i, s := range card.Signatures[:min(len(card.Signatures), maxSignatures)] {

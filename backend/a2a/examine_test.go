@@ -136,6 +136,15 @@ func TestTheHeaderOfAnExaminationGoesToThePeer(t *testing.T) {
 	}
 }
 
+func TestTheSignatureIsExaminedWithTheKeysThatAreKnown(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	checks := examine(t, h.endpoint(`{"signatures":"required","signature_keys":{"keys":[`+publicKey+`]}}`), nil)
+	if got := checks["signature"]; got.Outcome != backend.OutcomeError || got.Seen != "the agent card is not signed" {
+		t.Errorf("the check is %+v", got)
+	}
+}
+
 // Whatever the peer answers, there are checks and no panic.
 func TestAnythingIsExamined(t *testing.T) {
 	t.Parallel()

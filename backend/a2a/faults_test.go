@@ -92,6 +92,8 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 			methodStream: {answers(503)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: sendAttempts}},
 		{name: "the peer fails over the message", replies: map[string][]reply{
 			methodStream: {answers(500)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
+		{name: "a proxy does not wait", replies: map[string][]reply{
+			methodStream: {answers(504)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
 		{name: "an event has 11 MiB", replies: map[string][]reply{
 			methodStream: {streamOf(task(working, ""), huge, turned(completed, ""))}}, want: failed(CodeTooLarge), canceled: true},
 		{name: "a snapshot has 11 MiB", replies: map[string][]reply{

@@ -142,10 +142,10 @@ func (d *delegation) confirm(ctx context.Context) error {
 // position is how far a task has come: what tells something new from the same
 // again.
 type position struct {
-	state        a2a.TaskState
-	asked        string
-	size, spent  int
-	reportedStep int
+	state       a2a.TaskState
+	said        string
+	size, spent int
+	steps       int
 }
 
 func (d *delegation) progress() position {

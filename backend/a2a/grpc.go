@@ -183,9 +183,9 @@ func (s *grpcStream) RecvMsg(m any) error {
 		s.watch.start()
 		return nil
 	}
+	renewed := status.Code(err) == codes.Unauthenticated && s.refused() // as long as the context lasts
 	err = s.watch.explain(err)
 	s.watch.stop()
-	renewed := status.Code(err) == codes.Unauthenticated && s.refused()
 	err = callError(err, s.limit)
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		refused.renewed = renewed

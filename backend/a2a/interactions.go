@@ -173,7 +173,7 @@ func (d *delegation) takeUp() (*given, error) {
 }
 
 // messageText returns the text of a message of the peer's; "" for none.
-func (d *delegation) messageText(m *a2a.Message) string {
+func messageText(m *a2a.Message) string {
 	if m == nil {
 		return ""
 	}

@@ -4,193 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2ajs"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/memory"
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 // The tests in this file reach agents that run on the official JavaScript SDKs.
-
-// token is what the peers ask for.
-const token = "s3cret-t0ken"
-
-// alice is who uses the durable service.
-var alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
-
-// peer is an agent of an SDK and how it is reached.
-type peer struct {
-	*a2ajs.Server
-	version   a2ajs.Version
-	transport string
-	endpoint  spec.Endpoint
-}
-
-// forEachPeer runs a test with the servers of both SDKs, over both transports.
-func forEachPeer(t *testing.T, o a2ajs.ServerOptions, test func(t *testing.T, p peer)) {
-	t.Helper()
-	o.Token = token
-	a2ajs.ForEach(t, func(t *testing.T, version a2ajs.Version, transport string) {
-		s := a2ajs.NewServer(t, version, o)
-		name := map[string]string{a2ajs.JSONRPC: "jsonrpc", a2ajs.REST: "rest"}[transport]
-		test(t, peer{s, version, transport, spec.Endpoint{
-			BaseURL: s.URL, Auth: &spec.Auth{Type: spec.AuthBearer, Token: token},
-			Options: map[string]json.RawMessage{
-				"transports":    json.RawMessage(`["` + name + `"]`),
-				"allow_v0_3":    json.RawMessage(fmt.Sprint(version == a2ajs.V03)),
-				"poll_interval": json.RawMessage(`"100ms"`),
-			},
-		}})
-	})
-}
-
-// runtime returns a runtime that knows the peer as the agent "remote", and
-// nothing of what other runtimes did with it.
-func (p peer) runtime(t *testing.T) *runtime.AgentRuntime {
-	t.Helper()
-	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).
-		WithAgentSpec(spec.Agent{ID: "remote", Endpoint: &p.endpoint}).Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = rt.Close() })
-	return rt
-}
-
-// ask has the peer answer a message outside of any service.
-func (p peer) ask(ctx context.Context, t *testing.T, text string) (*runtime.Result, error) {
-	t.Helper()
-	return p.runtime(t).Run(ctx, runtime.Prompt("remote", text), nil)
-}
-
-// serve returns a service that knows the peer.
-func (p peer) serve(t *testing.T, kept store.Store) *runtime.Service {
-	t.Helper()
-	return serve(t, p.runtime(t), kept)
-}
-
-// serve returns a service that works on the turns of a store until it is closed,
-// or the test ends.
-func serve(t *testing.T, rt *runtime.AgentRuntime, kept store.Store) *runtime.Service {
-	t.Helper()
-	t.Cleanup(func() { _ = rt.Close() })
-	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 4})})
-	t.Cleanup(s.Close)
-	if err := s.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// keep returns a store that outlives services.
-func keep(t *testing.T) store.Store {
-	t.Helper()
-	kept := memory.New(store.Settings{})
-	t.Cleanup(func() { _ = kept.Close() })
-	return kept
-}
-
-// says begins a turn of a new session.
-func says(t *testing.T, s *runtime.Service, text string) *runtime.StoredTurn {
-	t.Helper()
-	session, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: "remote"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	turn, err := s.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User(text)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return turn
-}
-
-// until waits for a turn to be in a state.
-func until(t *testing.T, s *runtime.Service, id string, status store.Status) *runtime.StoredTurn {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		turn, err := s.GetTurn(t.Context(), alice, id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if turn.Status == status {
-			return turn
-		}
-		if turn.Outcome != nil {
-			t.Fatalf("turn %s ended: %+v", id, turn.Outcome.Termination)
-		}
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			t.Fatalf("turn %s is %s, not %s", id, turn.Status, status)
-		}
-	}
-}
-
-// taskOf waits until a turn shows its task at the peer, whose id is then kept,
-// and returns the id.
-func (p peer) taskOf(t *testing.T, s *runtime.Service, id string) string {
-	t.Helper()
-	for r, err := range s.Events(t.Context(), alice, id, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		var shown struct {
-			Content struct {
-				TaskID string `json:"task_id"`
-			} `json:"content"`
-		}
-		if r.Type == event.TypeActivitySnapshot && json.Unmarshal(r.Data, &shown) == nil && shown.Content.TaskID != "" {
-			return shown.Content.TaskID
-		}
-	}
-	t.Fatalf("turn %s ended without a task", id)
-	return ""
-}
-
-// ended waits for the end of a turn.
-func ended(t *testing.T, s *runtime.Service, id string) *runtime.TurnOutcome {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	turn, err := s.WaitTurn(ctx, alice, id)
-	if err != nil {
-		t.Fatalf("turn %s does not end: %v", id, err)
-	}
-	return turn.Outcome
-}
-
-// answers answers what a turn waits for.
-func answers(t *testing.T, s *runtime.Service, id, want, result string) {
-	t.Helper()
-	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: id, State: store.InteractionPending})
-	if err != nil || len(open) != 1 || open[0].Ticket.Message != want {
-		t.Fatalf("the turn waits for %+v, %v", open, err)
-	}
-	answer := plugins.Resolution{Target: open[0].ID, Action: plugins.ActionResume, Result: json.RawMessage(result)}
-	if _, err := s.ResolveInteraction(t.Context(), alice, id, answer); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestAJavaScriptAgentAnswers(t *testing.T) {
 	t.Parallel()
@@ -535,43 +364,4 @@ func TestADelegateOfAnotherRuntimeAsksThroughItsPrincipal(t *testing.T) {
 			t.Error("a request shows another token")
 		}
 	})
-}
-
-// boss is a model that asks the peer once, and repeats what it says.
-type boss struct{}
-
-// Stream calls the delegate, or shows its answer.
-func (boss) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	last := &req.Messages[len(req.Messages)-1]
-	events := []model.Event{
-		{Type: model.EventToolCallStart, ID: "call", Name: tools.DelegateID("remote")},
-		{Type: model.EventToolCallEnd, Delta: `{"prompt":"ask who?"}`},
-		{Type: model.EventFinish, Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 1, Output: 1}},
-	}
-	if last.Role != model.RoleUser {
-		events = []model.Event{
-			{Type: model.EventText, Delta: last.Parts[0].ToolResult.Content[0].Text},
-			{Type: model.EventFinish, Reason: model.FinishStop, Usage: &model.Usage{Input: 1, Output: 1}},
-		}
-	}
-	return func(yield func(model.Event, error) bool) {
-		for _, ev := range events {
-			if !yield(ev, nil) {
-				return
-			}
-		}
-	}
-}
-
-// boss returns a service whose agent delegates to the peer.
-func (p peer) boss(t *testing.T, kept store.Store) *runtime.Service {
-	t.Helper()
-	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).WithProvider("fake", boss{}).
-		WithModel(spec.Model{ID: "boss", ProviderID: "fake", UpstreamModel: "boss"}).
-		WithAgentSpec(spec.Agent{ID: "boss", ModelID: "boss", Delegates: []string{"remote"}}).
-		WithAgentSpec(spec.Agent{ID: "remote", Endpoint: &p.endpoint}).Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serve(t, rt, kept)
 }

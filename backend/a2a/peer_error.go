@@ -198,15 +198,14 @@ func retryAfter(err error) time.Duration {
 // and without a sign of the task: the peer did not get it, or was too busy for
 // it, or went away before it answered. The message has the same id again, by
 // which the peer knows it. It must not be sent again when the peer answered that
-// it failed over it.
+// it failed over it, or may be at work on it, as behind a proxy that did not wait.
 func safe(err error) bool {
 	if err == nil { // the answer ended before it said anything
 		return true
 	}
 	if status, ok := errors.AsType[*HTTPError](err); ok {
 		return slices.Contains([]int{
-			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests,
-			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+			http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
 		}, status.Status)
 	}
 	if errors.As(err, new(*IdleError)) { // it may be at work

@@ -165,7 +165,6 @@ func broken(http.ResponseWriter, *request) { panic(http.ErrAbortHandler) }
 
 func sendEvents(w http.ResponseWriter, events ...a2a.Event) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
 	for _, ev := range events {
 		_, _ = fmt.Fprintf(w, "data: %s\n\n", envelope("result", a2a.StreamResponse{Event: ev}))
 	}

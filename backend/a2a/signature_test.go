@@ -144,3 +144,26 @@ func isSignature(err error) bool {
 	_, ok := errors.AsType[*SignatureError](err)
 	return ok
 }
+
+// The card was signed with the JavaScript SDK, which leaves empty values out of
+// what it signs; the second is as a server that writes them has it.
+func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
+	t.Parallel()
+	const signature = `"signatures":[{"protected":"eyJhbGciOiJFUzI1NiIsImtpZCI6ImpzIiwidHlwIjoiSk9TRSJ9","signature":"nHASN-56MkNjGJY8-D98XoUj2KH-LZrdeunsW_ObEtB5_ubbZ-pOtDDxCbwac9ze-EhakwGPEFrURf3PpwXMdQ"}]`
+	var keys jose.JSONWebKeySet
+	if err := json.Unmarshal([]byte(`{"keys":[{"kty":"EC","crv":"P-256","kid":"js","x":"TB1eTez_netiKTCj8kGwUlwg-knhShrG8Sk_sX1O8KE","y":"NLa3rdivnmEXm7QT09hLUNZhpqh6sgZ86HORhjdtXfU"}]}`), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{
+		`{"name":"Signed","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"]}],` + signature + `}`,
+		`{"name":"Signed","description":"","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":""}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"defaultOutputModes":[],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"],"examples":[]}],` + signature + `}`,
+	} {
+		card, err := parseCard([]byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := checkSignatures([]byte(data), card.Signatures, signaturesRequired, &keys); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -35,11 +35,11 @@ func (clerk) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a
 		if c.StoredTask == nil && !yield(a2a.NewSubmittedTask(c, c.Message), nil) {
 			return
 		}
-		switch {
-		case text == "ask":
+		switch text {
+		case "ask":
 			say(a2a.TaskStateInputRequired, "Which colour?")
 			return
-		case text == "wait":
+		case "wait":
 			say(a2a.TaskStateWorking, "waiting")
 			<-ctx.Done()
 			return

@@ -56,7 +56,7 @@ func (d *delegation) message(ctx context.Context, m *a2a.Message) error {
 		if err := d.see(ctx, m.TaskID, m.ContextID); err != nil {
 			return err
 		}
-		d.closing = d.messageText(m)
+		d.closing = messageText(m)
 		return nil
 	}
 	if problem := d.unfit(m.ContextID); problem != "" {
@@ -84,7 +84,7 @@ func (d *delegation) snapshot(ctx context.Context, t *a2a.Task) error {
 	}
 	for _, m := range t.History {
 		if m != nil && m.Role == a2a.MessageRoleAgent {
-			d.closing = d.messageText(m)
+			d.closing = messageText(m)
 		}
 	}
 	if err := d.bounded(d.assembly.rebuild(t.Artifacts)); err != nil {
@@ -140,12 +140,11 @@ func (d *delegation) observe(s *a2a.TaskStatus, metadata map[string]any) error {
 	}
 	before, said := d.course.State, fingerprint(&d.status)
 	d.status, d.course.State = *s, s.State
-	switch s.State {
-	case a2a.TaskStateInputRequired, a2a.TaskStateAuthRequired:
+	if s.State == a2a.TaskStateInputRequired || s.State == a2a.TaskStateAuthRequired {
 		d.interrupted = !d.answered(s)
 	}
 	if s.State != before || fingerprint(s) != said {
-		text := d.peer.shown(d.messageText(s.Message), maxShown)
+		text := d.peer.shown(messageText(s.Message), maxShown)
 		if err := d.bounded(d.assembly.spend(overhead + len(text))); err != nil {
 			return err
 		}

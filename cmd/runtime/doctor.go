@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 	"unicode"
@@ -26,6 +27,8 @@ type doctorOptions struct {
 	allowPrivate []string
 	allowOrigins []string
 	allowOld     bool
+	// keys is a file with a JWK set.
+	keys string
 }
 
 func newDoctor(p *program) *cobra.Command {
@@ -48,6 +51,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage.`,
 	cmd.Flags().StringArrayVar(&o.headers, "header", nil, "a header of all requests to the peer, as \"Name: value\"")
 	cmd.Flags().StringSliceVar(&o.allowPrivate, "allow-private", nil, "hosts with private addresses that may be reached")
 	cmd.Flags().StringSliceVar(&o.allowOrigins, "allow-origin", nil, "other origins that interfaces may have")
+	cmd.Flags().StringVar(&o.keys, "signature-keys", "", "a file with the JWK set that the card must be signed with")
 	cmd.Flags().BoolVar(&o.allowOld, "allow-v0_3", false, "take a peer that speaks version 0.3 alone for usable")
 	return cmd
 }
@@ -99,6 +103,10 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 	}
 	if o.allowOld {
 		errs = append(errs, set("allow_v0_3", true))
+	}
+	if o.keys != "" {
+		text, err := os.ReadFile(o.keys)
+		errs = append(errs, err, set("signatures", "required"), set("signature_keys", string(text)))
 	}
 	return e, errors.Join(errs...)
 }

@@ -75,6 +75,23 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 	return l.builder.BuildUnchecked() // check was the dry run
 }
 
+// forPeers returns a runtime that reaches the peers which the configuration names,
+// to end what they do for turns; nil when the configuration is not right. Its
+// agents are not proved to resolve.
+func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
+	if l.file.Partial {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, discoveryTime)
+	defer cancel()
+	l.builder.LearnAgents(asking)
+	rt, err := l.builder.BuildUnchecked()
+	if err != nil {
+		return nil
+	}
+	return rt
+}
+
 // report returns a report of diagnostics about the configuration.
 func (l *loaded) report(list diag.List, w io.Writer) *diag.Report {
 	return &diag.Report{

@@ -149,7 +149,11 @@ has ended stays as it is. A SQLite file must not be served meanwhile.`,
 				return err
 			}
 			defer l.close()
-			return p.change(cmd.Context(), l, nil, func(s *runtime.Service) error {
+			rt := l.forPeers(cmd.Context())
+			if rt != nil {
+				defer func() { _ = rt.Close() }()
+			}
+			return p.change(cmd.Context(), l, rt, func(s *runtime.Service) error {
 				t, err := s.CancelTurn(cmd.Context(), runtime.Operator(), args[len(args)-1], reason)
 				if err != nil {
 					return err

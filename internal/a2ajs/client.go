@@ -76,13 +76,14 @@ func (s Sending) identified() Sending {
 	return s
 }
 
-// Card returns the card that the client works with.
+// Card returns the card that the client is shown: the extended one where there
+// is one.
 func (c *Client) Card() (Card, error) { return call[Card](c.object, "card", nil) }
 
-// SignedCard returns the card if one of its signatures is of one of the keys,
-// which are JSON Web Keys. Version 0.3 looks at no signatures.
+// SignedCard returns the public card if one of its signatures is of one of the
+// keys, which are JSON Web Keys. Version 0.3 looks at no signatures.
 func (c *Client) SignedCard(keys json.RawMessage) (Card, error) {
-	return call[Card](c.object, "card", map[string]any{"keys": keys})
+	return call[Card](c.object, "signedCard", map[string]any{"keys": keys})
 }
 
 // Send sends a message and returns what answers it.

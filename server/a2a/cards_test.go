@@ -142,31 +142,55 @@ func TestACardIsSigned(t *testing.T) {
 	}
 	for name, key := range map[string]any{"ES256": curve, "EdDSA": edwards} {
 		for _, both := range []bool{false, true} {
-			signer := newSigner(t, key)
+			signer := signerWith(t, key)
 			w := open(t, func(s *setup) { s.settings.Signer, s.settings.V03 = signer, both })
 			_, body := w.do(http.MethodGet, "/a2a/clerk/.well-known/agent-card.json", "")
 			var card a2a.AgentCard
 			if err := json.Unmarshal([]byte(body), &card); err != nil {
 				t.Fatal(err)
 			}
-			signatures := card.Signatures
-			card.Signatures = nil
-			shown, err := json.Marshal(card)
-			if err != nil {
-				t.Fatal(err)
+			if want := map[bool]int{false: 1, true: 2}[both]; len(card.Signatures) != want {
+				t.Fatalf("%s: there are %d signatures", name, len(card.Signatures))
 			}
-			checkSignature(t, name, signer, signatures[0], shown)
+			checkSignature(t, name, signer, card.Signatures[0], canonicalCard(t, body))
+			if !both {
+				continue
+			}
 			var fields map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(body), &fields); err != nil {
 				t.Fatal(err)
 			}
 			delete(fields, "signatures")
-			if shown, err = json.Marshal(fields); err != nil {
+			received, err := json.Marshal(fields)
+			if err != nil {
 				t.Fatal(err)
 			}
-			checkSignature(t, name, signer, signatures[len(signatures)-1], shown)
+			checkSignature(t, name, signer, card.Signatures[1], received)
 		}
 	}
+}
+
+// canonicalCard returns what the JavaScript SDK checks a signature against: the
+// fields of version 1.0 that are not empty.
+func canonicalCard(t *testing.T, body string) []byte {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(body), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"signatures", "securityRequirements", "additionalInterfaces", "url", "preferredTransport", "protocolVersion", "security", "supportsAuthenticatedExtendedCard"} {
+		delete(fields, name) // the requirements name schemes without scopes: nothing is left of them
+	}
+	for _, scheme := range fields["securitySchemes"].(map[string]any) {
+		for _, name := range []string{"type", "in", "name", "scheme", "description", "http", "apiKey"} {
+			delete(scheme.(map[string]any), name)
+		}
+	}
+	data, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 func checkSignature(t *testing.T, algorithm string, signer *a2aserver.Signer, s a2a.AgentCardSignature, card []byte) {
@@ -192,7 +216,7 @@ func checkSignature(t *testing.T, algorithm string, signer *a2aserver.Signer, s 
 	}
 }
 
-func newSigner(t *testing.T, key any) *a2aserver.Signer {
+func signerWith(t *testing.T, key any) *a2aserver.Signer {
 	t.Helper()
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {

@@ -240,7 +240,7 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig)
 	if err != nil {
 		return nil, err
 	}
-	return h.push.create(ctx, c.caller, turn.ID, req)
+	return h.push.create(ctx, c.caller, turn.ID, req, false)
 }
 
 // DeleteTaskPushConfig deletes a push configuration of a task.

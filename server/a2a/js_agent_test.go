@@ -3,7 +3,9 @@ package a2aserver_test
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"iter"
 	"strconv"
@@ -220,11 +222,7 @@ func openOffice(t *testing.T) *office {
 	}
 	o.service = runtime.NewService(service)
 	t.Cleanup(o.service.Close)
-	_, key, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.signer = signerWith(t, key)
+	o.signer = freshSigner(t)
 	mounted, err := a2aserver.New(a2aserver.Settings{Service: o.service, PublicURL: o.url, V03: true, Signer: o.signer})
 	if err != nil {
 		t.Fatal(err)
@@ -234,6 +232,24 @@ func openOffice(t *testing.T) *office {
 	}
 	o.serve(t, s)
 	return o
+}
+
+// freshSigner signs with a key that nobody else has.
+func freshSigner(t *testing.T) *a2aserver.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := a2aserver.NewSigner(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // serve answers requests and works on turns until the test ends.

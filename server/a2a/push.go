@@ -57,9 +57,10 @@ func pushSenderOf(service *runtime.Service) *PushSender {
 	return sender
 }
 
-// create makes a task tell a receiver what becomes of it. One without an id has
-// that of the task, so that the same request again is the same configuration.
-func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID string, config *a2a.PushConfig) (*a2a.PushConfig, error) {
+// create makes a task tell a receiver what becomes of it, and what has become of
+// it so far if that is wanted from the start. One without an id has that of the
+// task, so that the same request again is the same configuration.
+func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID string, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
 	if err := p.check(config); err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID 
 	if err != nil {
 		return nil, err
 	}
-	saved, err := p.service.SaveWebhook(ctx, caller, runtime.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data})
+	saved, err := p.service.SaveWebhook(ctx, caller, runtime.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data, FromStart: fromStart})
 	if limit := new(store.LimitError); errors.As(err, &limit) {
 		return nil, invalid("the task has %d push configurations already: delete one first", limit.Limit)
 	}

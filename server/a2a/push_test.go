@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -116,7 +118,7 @@ func TestWithoutASenderThereIsNoPush(t *testing.T) {
 	t.Cleanup(s.Close)
 	p := newPushConfigs(s, false)
 	ctx := over(t.Context(), v10)
-	_, created := p.create(ctx, pushCaller, "t", &a2a.PushConfig{URL: "https://hooks.example.com"})
+	_, created := p.create(ctx, pushCaller, "t", &a2a.PushConfig{URL: "https://hooks.example.com"}, false)
 	_, got := p.get(ctx, pushCaller, "t", "h")
 	_, listed := p.list(ctx, pushCaller, "t", 0, "")
 	for _, err := range []error{created, got, listed, p.delete(ctx, pushCaller, "t", "h")} {
@@ -124,4 +126,31 @@ func TestWithoutASenderThereIsNoPush(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 	}
+}
+
+// FuzzAURLThatIsTakenIsNotPrivate holds for what a URL says by itself: what is
+// taken can be sent to, by https, and not to an address of a private network.
+func FuzzAURLThatIsTakenIsNotPrivate(f *testing.F) {
+	for _, seed := range []string{
+		"https://hooks.example.com/a?b=c", "https://127.0.0.1", "https://[::1]:8443/", "https://[fe80::1%25eth0]/", "http://x", "https://0x7f.1",
+		"https://user@host", "//host", "https:///path", "https://%31%32%37.0.0.1", "HTTPS://LOCALHOST", "https://host:0x50/",
+	} {
+		f.Add(seed)
+	}
+	sender, err := NewPushSender(PushSettings{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if sender.checkURL(text) != nil {
+			return
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, text, nil)
+		if err != nil || req.URL.Scheme != "https" || req.URL.User != nil {
+			t.Fatalf("%q is taken: %v", text, err)
+		}
+		if addr, err := netip.ParseAddr(req.URL.Hostname()); err == nil && public.Check("", netip.AddrPortFrom(addr, 443)) != nil {
+			t.Fatalf("%q is taken, which is the private %v", text, addr)
+		}
+	})
 }

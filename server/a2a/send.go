@@ -36,17 +36,14 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.
 			return nil, err
 		}
 	}
-	var turn *runtime.StoredTurn
-	var err error
 	if message.TaskID != "" {
-		turn, err = c.answerTask(ctx, message)
-	} else {
-		turn, err = c.newTask(ctx, message)
+		return c.answerTask(ctx, message, config.PushConfig)
 	}
-	if err != nil || config.PushConfig == nil {
-		return turn, err
+	turn, err := c.newTask(ctx, message)
+	if err == nil && config.PushConfig != nil {
+		// It may have begun to ask by now: the receiver is told of all of it.
+		_, err = c.push.create(ctx, c.caller, turn.ID, config.PushConfig, true)
 	}
-	_, err = c.push.create(ctx, c.caller, turn.ID, config.PushConfig)
 	return turn, err
 }
 
@@ -131,8 +128,8 @@ func (c *call) key(message *a2a.Message) string {
 }
 
 // answerTask gives a message to the task that it names, which must be asking for
-// something.
-func (c *call) answerTask(ctx context.Context, message *a2a.Message) (*runtime.StoredTurn, error) {
+// something. A receiver of notifications is told of what the answer leads to.
+func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*runtime.StoredTurn, error) {
 	turn, err := c.turn(ctx, message.TaskID)
 	if err != nil {
 		return nil, err
@@ -157,6 +154,11 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message) (*runtime.S
 	answer, err := answerFor(open, message)
 	if err != nil {
 		return nil, err
+	}
+	if push != nil {
+		if _, err := c.push.create(ctx, c.caller, turn.ID, push, false); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := c.service.ResolveInteraction(ctx, c.caller, turn.ID, *answer); err != nil {
 		return nil, err

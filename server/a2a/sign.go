@@ -87,7 +87,8 @@ func (s *Signer) PublicKeys() ([]byte, error) {
 	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{s.public}})
 }
 
-// sign adds the signature to a card. A nil signer adds none.
+// sign adds the signature to a card: of what there is of it without empty values,
+// which other SDKs leave out before they look. A nil signer adds none.
 func (s *Signer) sign(card *a2a.AgentCard) error {
 	if s == nil {
 		return nil
@@ -95,6 +96,9 @@ func (s *Signer) sign(card *a2a.AgentCard) error {
 	card.Signatures = nil
 	data, err := json.Marshal(card)
 	if err != nil {
+		return fmt.Errorf("encode the card: %w", err)
+	}
+	if data, err = withoutEmpty(data); err != nil {
 		return fmt.Errorf("encode the card: %w", err)
 	}
 	signature, err := s.signature(data)
@@ -120,4 +124,47 @@ func (s *Signer) signature(card []byte) (*a2a.AgentCardSignature, error) {
 	}
 	parts := strings.Split(compact, ".")
 	return &a2a.AgentCardSignature{Protected: parts[0], Signature: parts[2]}, nil
+}
+
+// withoutEmpty returns JSON without nulls, empty texts, lists and objects.
+func withoutEmpty(data []byte) ([]byte, error) {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(prune(value))
+}
+
+// prune returns what is left of a value without what is empty in it; nil is
+// nothing.
+func prune(value any) any {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return nil
+		}
+	case []any:
+		kept := v[:0]
+		for _, e := range v {
+			if e = prune(e); e != nil {
+				kept = append(kept, e)
+			}
+		}
+		if len(kept) == 0 {
+			return nil
+		}
+		return kept
+	case map[string]any:
+		for name, e := range v {
+			if e = prune(e); e == nil {
+				delete(v, name)
+			} else {
+				v[name] = e
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return value
 }

@@ -33,18 +33,7 @@ async function* shaped(events, { transport }) {
 export function client(settings) {
   const connected = connect(sdk, settings);
   return {
-    card: async () => {
-      const card = await (await connected()).getAgentCard();
-      const first = { url: card.url, transport: card.preferredTransport };
-      return {
-        name: card.name,
-        description: card.description,
-        streaming: card.capabilities?.streaming,
-        push: card.capabilities?.pushNotifications,
-        interfaces: [first, ...(card.additionalInterfaces ?? [])].map((i) => ({ ...i, version: card.protocolVersion })),
-        skills: card.skills.map((s) => s.id),
-      };
-    },
+    card: async () => shape.card(await (await connected()).getAgentCard()),
     send: async (params, signal) => shape.reply(await (await connected()).sendMessage(request(params), { signal })),
     stream: async (params, signal) => shaped((await connected()).sendMessageStream(request(params), { signal }), settings),
     subscribe: async ({ id }, signal) => shaped((await connected()).resubscribeTask({ id }, { signal }), settings),

@@ -1,7 +1,7 @@
 // The client of SDK 1.3, driven by a test.
 import * as sdk from 'a2a-v1.0/client';
 import { TaskState, verifyAgentCardSignature } from 'a2a-v1.0';
-import { connect } from './client.mjs';
+import { connect, publicCard } from './client.mjs';
 import * as shape from './shape10.mjs';
 
 const request = ({ message, immediately = false, historyLength, push }) => ({
@@ -26,17 +26,11 @@ async function* shaped(events) {
 export function client(settings) {
   const connected = connect(sdk, settings);
   return {
-    card: async ({ keys }) => {
-      const verify = keys && verifyAgentCardSignature(async (kid) => keys.find((key) => key.kid === kid));
-      const card = await (await connected()).getAgentCard({}, verify);
-      return {
-        name: card.name,
-        description: card.description,
-        streaming: card.capabilities?.streaming,
-        push: card.capabilities?.pushNotifications,
-        interfaces: card.supportedInterfaces.map((i) => ({ url: i.url, transport: i.protocolBinding, version: i.protocolVersion })),
-        skills: card.skills.map((s) => s.id),
-      };
+    card: async () => shape.card(await (await connected()).getAgentCard()),
+    signedCard: async ({ keys }) => {
+      const card = await publicCard(sdk, settings);
+      await verifyAgentCardSignature(async (kid) => keys.find((key) => key.kid === kid))(card);
+      return shape.card(card);
     },
     send: async (params, signal) => shape.reply(await (await connected()).sendMessage(request(params), { signal })),
     stream: async (params, signal) => shaped((await connected()).sendMessageStream(request(params), { signal })),

@@ -1,6 +1,9 @@
 // How a test talks to a driver: a line of JSON on standard input asks, lines of
 // JSON on standard output answer. The driver ends when its input does.
+import { Console } from 'node:console';
 import { createInterface } from 'node:readline';
+
+globalThis.console = new Console(process.stderr); // the SDKs say what they think
 
 export const tell = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 

@@ -101,3 +101,15 @@ export const toPush = ({ id, url, token, scheme, credentials }) => ({
   token,
   authentication: scheme ? { schemes: [scheme], credentials } : undefined,
 });
+
+export function card(c) {
+  const first = { url: c.url, transport: c.preferredTransport };
+  return {
+    name: c.name,
+    description: c.description,
+    streaming: c.capabilities?.streaming,
+    push: c.capabilities?.pushNotifications,
+    interfaces: [first, ...(c.additionalInterfaces ?? [])].map((i) => ({ ...i, version: c.protocolVersion })),
+    skills: c.skills.map((s) => s.id),
+  };
+}

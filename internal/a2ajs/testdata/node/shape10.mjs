@@ -108,3 +108,12 @@ export const toPush = ({ id = '', taskId = '', url, token = '', scheme, credenti
   token,
   authentication: scheme ? { scheme, credentials } : undefined,
 });
+
+export const card = (c) => ({
+  name: c.name,
+  description: c.description,
+  streaming: c.capabilities?.streaming,
+  push: c.capabilities?.pushNotifications,
+  interfaces: c.supportedInterfaces.map((i) => ({ url: i.url, transport: i.protocolBinding, version: i.protocolVersion })),
+  skills: c.skills.map((s) => s.id),
+});

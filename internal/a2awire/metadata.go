@@ -1,0 +1,149 @@
+package a2awire
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A MetadataError says what is wrong with the extension's metadata that a peer
+// sent.
+type MetadataError struct {
+	// Field is the field that is wrong; empty for all of it.
+	Field   string
+	Problem string
+}
+
+// Error names the field and the problem.
+func (e *MetadataError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("the metadata of %s %s", Extension, e.Problem)
+	}
+	return fmt.Sprintf("%s in the metadata of %s %s", e.Field, Extension, e.Problem)
+}
+
+// reader reads fields that a peer wrote and keeps the first error.
+type reader struct {
+	fields map[string]any
+	err    error
+}
+
+// readerOf returns a reader of the extension's fields, or nil when there are
+// none.
+func readerOf(metadata map[string]any) (*reader, error) {
+	value, ok := metadata[Extension]
+	if !ok || value == nil {
+		return nil, nil
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return nil, &MetadataError{Problem: "is no object"}
+	}
+	return &reader{fields: fields}, nil
+}
+
+func (r *reader) fail(field, format string, args ...any) {
+	if r.err == nil {
+		r.err = &MetadataError{Field: field, Problem: fmt.Sprintf(format, args...)}
+	}
+}
+
+// join takes over the error of a reader of an inner object.
+func (r *reader) join(inner *reader) {
+	if r.err == nil {
+		r.err = inner.err
+	}
+}
+
+// object returns a reader of an inner object, or nil when there is none.
+func (r *reader) object(field string) *reader {
+	value, ok := r.fields[field]
+	if !ok || value == nil {
+		return nil
+	}
+	fields, ok := value.(map[string]any)
+	if !ok {
+		r.fail(field, "is no object")
+		return nil
+	}
+	return &reader{fields: fields}
+}
+
+// number returns a number that is not negative; ok is false when there is none.
+func (r *reader) number(field string) (n float64, ok bool) {
+	switch value := r.fields[field].(type) {
+	case nil:
+		return 0, false
+	case float64:
+		n = value
+	case int:
+		n = float64(value)
+	case int64:
+		n = float64(value)
+	case json.Number:
+		var err error
+		if n, err = value.Float64(); err != nil {
+			n = math.NaN()
+		}
+	default:
+		n = math.NaN()
+	}
+	if math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
+		r.fail(field, "is no number from 0")
+		return 0, false
+	}
+	return n, true
+}
+
+// count returns a whole number up to largest, or 0 when there is none.
+func (r *reader) count(field string, largest int) int {
+	n, ok := r.number(field)
+	if ok && (n > float64(largest) || n != math.Trunc(n)) {
+		r.fail(field, "is no whole number from 0 to %d", largest)
+		return 0
+	}
+	return int(n)
+}
+
+// limit returns a limit, cut down to the largest; nil when there is none.
+func (r *reader) limit(field string, largest int) *int {
+	n, ok := r.number(field)
+	if !ok {
+		return nil
+	}
+	limit := int(min(n, float64(largest)))
+	return &limit
+}
+
+func (r *reader) time(field string) time.Time {
+	value, ok := r.fields[field]
+	if !ok || value == nil {
+		return time.Time{}
+	}
+	text, _ := value.(string)
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		r.fail(field, "is no RFC 3339 time")
+		return time.Time{}
+	}
+	return t
+}
+
+func (r *reader) currency(field string) string {
+	text, _ := r.fields[field].(string)
+	if len(text) != 3 || !upper(text) {
+		r.fail(field, "is no ISO 4217 code")
+		return ""
+	}
+	return text
+}
+
+func upper(text string) bool {
+	for _, c := range []byte(text) {
+		if c < 'A' || c > 'Z' {
+			return false
+		}
+	}
+	return true
+}

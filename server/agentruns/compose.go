@@ -1,0 +1,273 @@
+package agentruns
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// ephemeralAgent is the id of the agents that specs bring along.
+const ephemeralAgent = "ephemeral"
+
+// composer makes turns of what runs are asked for.
+type composer struct {
+	// set is what is declared.
+	set *registry.Set
+	// defaultModel is the model of specs that name none.
+	defaultModel string
+	// localToolTimeout is how long a run waits for its client.
+	localToolTimeout time.Duration
+}
+
+// composition is a turn without its session.
+type composition struct {
+	// turn has neither a session nor an id.
+	turn runtime.CreateTurn
+	// history is what was said before the input of the turn: a session begins with
+	// it.
+	history []model.Message
+}
+
+// compose returns the turn that a request asks for. The error is a *requestError.
+func (c *composer) compose(p *server.Principal, r *request) (*composition, error) {
+	out := &composition{turn: runtime.CreateTurn{
+		Background: true, InteractionTimeout: c.localToolTimeout, OnTimeout: runtime.TimeoutFails,
+	}}
+	agent, err := c.agent(p, r)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := c.choose(r)
+	if err != nil {
+		return nil, err
+	}
+	if agent != nil && !r.brings() {
+		out.turn.AgentID = agent.ID
+	} else if out.turn.Ephemeral, err = c.bring(agent, r, chosen); err != nil {
+		return nil, err
+	}
+	out.turn.Overrides = c.overrides(agent, r, chosen)
+	out.turn.Params.ReasoningEffort = effortOf(r)
+	out.history, out.turn.Input = conversation(r.messages)
+	return out, nil
+}
+
+// agent returns the declared agent that the request names, with the defaults merged
+// under it; nil when it names none.
+// One that the principal may not use is not told from one that does not exist.
+func (c *composer) agent(p *server.Principal, r *request) (*spec.Agent, error) {
+	if r.agentID == "" {
+		return nil, nil //nolint:nilnil // the request brings its agent along
+	}
+	declared, ok := c.set.Agent(r.agentID)
+	if !ok || !p.MayUse(r.agentID) {
+		return nil, &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", r.agentID)}
+	}
+	if !declared.Local() && r.brings() {
+		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
+	}
+	agent, _ := c.set.Defaults.Apply(declared)
+	return agent, nil
+}
+
+// brings reports whether a declared agent does not do as it is. A prompt is used
+// only where the agent has none; that cannot be told here, so it counts.
+func (r *request) brings() bool { return len(r.tools) > 0 || r.modelID != "" || r.systemPrompt != "" }
+
+// bring returns the agent that the turn brings along: that of the request, or a
+// declared one with what the request adds to it.
+func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) (*runtime.Ephemeral, error) {
+	agent := c.base(declared, r)
+	if declared == nil || r.modelID != "" {
+		var err error
+		if agent.ModelID, err = modelsOf(c.set, c.defaultModel).find(r.modelID); err != nil {
+			return nil, err
+		}
+	}
+	chosen.allow(agent)
+	return &runtime.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
+}
+
+// base returns a copy of the agent that the request adds to.
+func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
+	if declared != nil {
+		agent := declared.Clone()
+		agent.SystemPrompt = cmp.Or(agent.SystemPrompt, spec.Prompt(r.systemPrompt))
+		return agent
+	}
+	off := spec.EffortPercent(0)
+	agent, _ := c.set.Defaults.Apply(&spec.Agent{
+		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.Prompt(r.systemPrompt), ReasoningEffort: &off,
+		AllowedTools: spec.Names{}, // of the registry's tools it has those that it names
+	})
+	return agent.Clone()
+}
+
+// effortOf returns the effort that the request asks for, or nil.
+func effortOf(r *request) *spec.Effort {
+	if r.effort == nil {
+		return nil
+	}
+	effort := spec.EffortPercent(*r.effort)
+	return &effort
+}
+
+// overrides returns the limits of the turn.
+func (c *composer) overrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
+	var o resolve.Overrides
+	if r.maxToolTurns > 0 || agent == nil {
+		// The answer behind the last turn with tools is a step, too.
+		rounds := cmp.Or(r.maxToolTurns, defaultMaxToolTurns) + 1
+		o.MaxRounds = &rounds
+	}
+	if l := r.loop; l != nil && l.off {
+		o.LoopDetection = &spec.LoopDetection{Enabled: new(bool)}
+	} else if l != nil {
+		o.LoopDetection = &spec.LoopDetection{ConsecutiveThreshold: &l.consecutive, HardCutoffThreshold: &l.max}
+	} else if agent == nil || agent.LoopDetection == nil {
+		o.LoopDetection = &spec.LoopDetection{}
+	}
+	if r.toolBudgets != nil || agent == nil || agent.ToolBudgets == nil {
+		o.ToolBudgets = c.toolBudgets(r, chosen)
+	}
+	if r.output != nil {
+		o.Output = &spec.OutputSchema{Name: r.output.name, Schema: r.output.schema}
+	}
+	return o
+}
+
+// standardBudgets are the budgets of tools that a spec says nothing of.
+var standardBudgets = map[string]int{
+	"recall": 4, "traverse": 3, "hive_consult_ontology": 4,
+	"hive_search_deals": 5, "hive_search_meetings": 5, "hive_search_companies": 5, "hive_search_people": 5, "hive_search_tickets": 5,
+	"hive_search_conversations": 5, "hive_search_accounts": 5, "hive_search_releases": 5, "hive_search_issues": 5,
+}
+
+// toolBudgets returns the budgets of a run: the standard ones of the tools there
+// are, and over them those of the spec. A spec with none at all wants none.
+func (c *composer) toolBudgets(r *request, chosen *chosenTools) map[string]spec.ToolBudget {
+	budgets := make(map[string]spec.ToolBudget, len(r.toolBudgets))
+	if r.toolBudgets != nil && len(r.toolBudgets) == 0 {
+		return budgets
+	}
+	for name, calls := range r.toolBudgets {
+		budgets[name] = spec.ToolBudget{MaxCalls: calls}
+	}
+	for _, name := range slices.Sorted(maps.Keys(standardBudgets)) {
+		if _, given := budgets[name]; given || len(budgets) == maxToolBudgets {
+			continue
+		}
+		if _, global := c.set.Tools.Get(name); global || slices.Contains(chosen.ids, name) {
+			budgets[name] = spec.ToolBudget{MaxCalls: standardBudgets[name]}
+		}
+	}
+	return budgets
+}
+
+// conversation parts messages into what was said before and the input, which is
+// all behind the last word of the assistant.
+func conversation(messages []inputMessage) (history, input []model.Message) {
+	last := -1
+	all := make([]model.Message, len(messages))
+	for i, m := range messages {
+		all[i] = model.Message{Role: model.Role(m.Role), Parts: []model.Part{model.Text(m.Content)}}
+		if m.Role == roleAssistant {
+			last = i
+		}
+	}
+	return all[:last+1], all[last+1:]
+}
+
+// chosenTools are the tools that a request names.
+type chosenTools struct {
+	// ids are those whose ids are known, and prefixes what the ids of the others
+	// begin with.
+	ids, prefixes []string
+	// reserved are tools of the registry which only look like one of the others.
+	reserved []string
+	brought  []runtime.EphemeralTool
+}
+
+// choose finds the tools of a request.
+func (c *composer) choose(r *request) (*chosenTools, error) {
+	chosen := new(chosenTools)
+	for i := range r.tools {
+		ref := &r.tools[i]
+		switch ref.Kind {
+		case kindMantyx, kindPlugin:
+			id, err := c.declaredTool(ref)
+			if err != nil {
+				return nil, err
+			}
+			chosen.ids = append(chosen.ids, id)
+			continue
+		case kindMCP:
+			chosen.prefixes = append(chosen.prefixes, ref.prefix())
+		default:
+			chosen.ids = append(chosen.ids, ref.claims()...)
+		}
+		chosen.brought = append(chosen.brought, runtime.EphemeralTool{Kind: ref.Kind, Config: ref.raw})
+	}
+	for _, id := range c.set.Tools.IDs() {
+		if slices.ContainsFunc(chosen.prefixes, func(prefix string) bool { return strings.HasPrefix(id, prefix) }) && !slices.Contains(chosen.ids, id) {
+			chosen.reserved = append(chosen.reserved, id)
+		}
+	}
+	return chosen, nil
+}
+
+// declaredTool returns the id of a tool of the registry. A plugin is a server of
+// tools, and its tools are found by the names that it gives them.
+func (c *composer) declaredTool(ref *toolRef) (string, error) {
+	name := cmp.Or(ref.ID, ref.Name)
+	if ref.Kind == kindPlugin {
+		name = ref.Name
+	}
+	if _, ok := c.set.Tools.Get(name); ok {
+		return name, nil
+	}
+	if ref.Kind == kindMantyx {
+		return "", c.unknownTool(codeInvalidRequest, "there is no tool %q", name)
+	}
+	if plugin, tool, ok := strings.Cut(strings.TrimPrefix(name, "@"), "/"); ok {
+		for _, id := range c.set.Tools.IDs() {
+			if c.set.Tools.Owner(id) == plugin && (id == tool || strings.HasSuffix(id, "__"+tool)) {
+				return id, nil
+			}
+		}
+	}
+	return "", c.unknownTool(codeInvalidPlugin, "the tool %q of a plugin is not installed", name)
+}
+
+func (c *composer) unknownTool(code, format, name string) error {
+	e := &requestError{Code: code, Message: fmt.Sprintf(format, name)}
+	if near, ok := nearest.Of(name, c.set.Tools.IDs()); ok {
+		e.Hint, e.Candidates = fmt.Sprintf("did you mean %q?", near), []string{near}
+	}
+	return e
+}
+
+// allow adds the tools to those that the agent may use. What the request brings
+// along wins over a tool of the agent with the same name.
+func (t *chosenTools) allow(agent *spec.Agent) {
+	if agent.AllowedTools != nil || agent.AllowedToolPatterns != nil {
+		agent.AllowedTools = append(slices.Clip(agent.AllowedTools), t.ids...)
+		for _, prefix := range t.prefixes {
+			agent.AllowedToolPatterns = append(slices.Clip(agent.AllowedToolPatterns), prefix+"*")
+		}
+		agent.ExcludedTools = append(slices.Clip(agent.ExcludedTools), t.reserved...)
+	}
+	agent.ExcludedTools = slices.DeleteFunc(slices.Clone(agent.ExcludedTools), func(id string) bool { return slices.Contains(t.ids, id) })
+}
+

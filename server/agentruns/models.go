@@ -1,0 +1,211 @@
+package agentruns
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+const (
+	// platformPrefix is what the ids of declared models and pools begin with, and
+	// providerPrefix those of the models of a provider.
+	platformPrefix = "platform:"
+	providerPrefix = "provider:"
+	// sourcePlatform is the source of declared models.
+	sourcePlatform = "platform_offering"
+	// maxCandidates is how many models an error names.
+	maxCandidates = 20
+)
+
+// modelList is the body of the list of models.
+type modelList struct {
+	Models []modelInfo `json:"models"`
+	// DefaultModelID is nil when a spec has to name its model.
+	DefaultModelID *string `json:"defaultModelId"`
+}
+
+// modelInfo describes a model, or a pool of models.
+type modelInfo struct {
+	ID            string        `json:"id"`
+	Label         string        `json:"label"`
+	Provider      string        `json:"provider"`
+	VendorModelID string        `json:"vendorModelId"`
+	Source        string        `json:"source"`
+	ContextWindow *int          `json:"contextWindowTokens"`
+	Pricing       *modelPricing `json:"pricing"`
+
+	// declared is the id in the configuration.
+	declared string
+	// providerID is the provider's id in the configuration; empty for a pool.
+	providerID string
+}
+
+// modelPricing is what a million tokens cost.
+type modelPricing struct {
+	Input     float64 `json:"inputPer1MUsd"`
+	Output    float64 `json:"outputPer1MUsd"`
+	CacheRead float64 `json:"cacheReadPer1MUsd"`
+}
+
+// models are the models of a revision.
+type models struct {
+	list []modelInfo
+	// standard is the declared id of the model of specs that name none; empty when
+	// they have to.
+	standard string
+}
+
+// modelsOf returns the models of a revision. The model of specs that name none is
+// the one that is preferred, else that of the defaults, else the only one.
+func modelsOf(set *registry.Set, preferred string) *models {
+	m := &models{list: make([]modelInfo, 0, set.Models.Len()+set.Pools.Len())}
+	for _, declared := range set.Models.All() {
+		m.list = append(m.list, infoOf(set, declared))
+	}
+	for _, pool := range set.Pools.All() {
+		m.list = append(m.list, poolInfo(set, pool))
+	}
+	if preferred == "" && set.Defaults != nil {
+		preferred = set.Defaults.ModelID
+	}
+	switch {
+	case preferred != "" && slices.ContainsFunc(m.list, func(i modelInfo) bool { return i.declared == preferred }):
+		m.standard = preferred
+	case preferred == "" && len(m.list) == 1:
+		m.standard = m.list[0].declared
+	}
+	return m
+}
+
+func infoOf(set *registry.Set, m *spec.Model) modelInfo {
+	info := modelInfo{
+		ID: platformPrefix + m.ID, Label: m.ID, Provider: vendorOf(set, m.ProviderID), VendorModelID: m.UpstreamModel,
+		Source: sourcePlatform, ContextWindow: m.ContextWindow, declared: m.ID, providerID: m.ProviderID,
+	}
+	if p := m.Pricing; p != nil && p.CurrencyCode() == spec.DefaultCurrency {
+		info.Pricing = &modelPricing{Input: p.InputPerMillion, Output: p.OutputPerMillion, CacheRead: p.InputPerMillion}
+		if p.CachedInputPerMillion != nil {
+			info.Pricing.CacheRead = *p.CachedInputPerMillion
+		}
+	}
+	return info
+}
+
+// poolInfo describes a pool as its first member, with the smallest window of all
+// and no prices: which model answers is not known before.
+func poolInfo(set *registry.Set, pool *spec.Pool) modelInfo {
+	info := modelInfo{ID: platformPrefix + pool.ID, Label: pool.ID, VendorModelID: pool.ID, Source: sourcePlatform, declared: pool.ID}
+	for i := range pool.Members {
+		m, ok := set.Models.Get(pool.Members[i].ModelID)
+		if !ok {
+			continue
+		}
+		if info.Provider == "" {
+			info.Provider = vendorOf(set, m.ProviderID)
+		}
+		if w := m.ContextWindow; w != nil && (info.ContextWindow == nil || *w < *info.ContextWindow) {
+			info.ContextWindow = w
+		}
+	}
+	return info
+}
+
+// vendorOf returns who a provider is, or its id where that is not known. It is
+// what the usage of a run names, too.
+func vendorOf(set *registry.Set, providerID string) string {
+	exec, _ := set.Providers.Get(providerID)
+	if v, ok := exec.(model.Vendor); ok {
+		if name := v.Vendor(); name != "" {
+			return name
+		}
+	}
+	return providerID
+}
+
+// body returns the list as clients read it.
+func (m *models) body() modelList {
+	list := modelList{Models: m.list}
+	if m.standard != "" {
+		id := platformPrefix + m.standard
+		list.DefaultModelID = &id
+	}
+	return list
+}
+
+// find returns the declared id of the model that a spec names; empty names the
+// standard one. A declared id wins over what else the text may mean.
+func (m *models) find(id string) (string, error) {
+	if id == "" {
+		if m.standard == "" {
+			return "", &requestError{
+				Code: codeInvalidModel, Message: "modelId is required: there is no default model",
+				Hint: "name one of the candidates", Candidates: m.candidates(m.list),
+			}
+		}
+		return m.standard, nil
+	}
+	for i := range m.list {
+		if id == m.list[i].declared || id == m.list[i].ID {
+			return m.list[i].declared, nil
+		}
+	}
+	var found []modelInfo
+	for i := range m.list {
+		if m.list[i].means(id) {
+			found = append(found, m.list[i])
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", m.unknown(id)
+	case 1:
+		return found[0].declared, nil
+	default:
+		return "", &requestError{
+			Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q may mean any of %d models", clip.Text(id), len(found)),
+			Hint: "name one of the candidates", Candidates: m.candidates(found),
+		}
+	}
+}
+
+// means reports whether a text may name a model of a provider: by the provider, by
+// what the vendor calls it, or by both.
+func (i *modelInfo) means(id string) bool {
+	if i.providerID == "" {
+		return false
+	}
+	switch id {
+	case i.VendorModelID, providerPrefix + i.providerID,
+		providerPrefix + i.providerID + ":" + i.VendorModelID,
+		i.providerID + ":" + i.VendorModelID, i.Provider + ":" + i.VendorModelID:
+		return true
+	}
+	return false
+}
+
+func (m *models) unknown(id string) error {
+	e := &requestError{
+		Code: codeInvalidModel, Message: fmt.Sprintf("modelId %q is not known", clip.Text(id)), Candidates: m.candidates(m.list),
+	}
+	names := make([]string, 0, 3*len(m.list))
+	for i := range m.list {
+		names = append(names, m.list[i].ID, m.list[i].declared, m.list[i].VendorModelID)
+	}
+	if near, ok := nearest.Of(id, names); ok {
+		e.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return e
+}
+
+func (*models) candidates(list []modelInfo) []string {
+	ids := make([]string, 0, min(len(list), maxCandidates))
+	for i := range list[:cap(ids)] {
+		ids = append(ids, list[i].ID)
+	}
+	return ids
+}

@@ -1,0 +1,62 @@
+package agentruns
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+)
+
+// redacted stands for the value of a header wherever a spec is read back.
+const redacted = "***"
+
+// shown returns a spec as it is read back: as it was given, but for the values of
+// headers.
+func shown(spec fields) fields {
+	var list []json.RawMessage
+	raw, has := spec[fieldTools]
+	if !has || json.Unmarshal(raw, &list) != nil {
+		return spec
+	}
+	for i := range list {
+		list[i] = withoutHeaders(list[i])
+	}
+	hidden, err := json.Marshal(list)
+	if err != nil {
+		hidden = []byte("[]") // what was decoded encodes
+	}
+	copied := maps.Clone(spec)
+	copied[fieldTools] = hidden
+	return copied
+}
+
+// withoutHeaders returns a tool without the values of its headers. Names are
+// compared as decoders do: without regard to case.
+func withoutHeaders(raw json.RawMessage) json.RawMessage {
+	var tool fields
+	if json.Unmarshal(raw, &tool) != nil || tool == nil {
+		return raw
+	}
+	for name := range tool {
+		if !strings.EqualFold(name, "headers") {
+			continue
+		}
+		var headers map[string]json.RawMessage
+		if json.Unmarshal(tool[name], &headers) != nil || headers == nil {
+			tool[name] = json.RawMessage(`"` + redacted + `"`)
+			continue
+		}
+		for header := range headers {
+			headers[header] = json.RawMessage(`"` + redacted + `"`)
+		}
+		hidden, err := json.Marshal(headers)
+		if err != nil {
+			hidden = []byte("{}")
+		}
+		tool[name] = hidden
+	}
+	out, err := json.Marshal(tool)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+package agentruns
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/tools"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+// The kinds of tools that a spec may name. The server runs those of the first
+// five kinds, and the client those whose kind ends with local.
+const (
+	kindMantyx   = "mantyx"
+	kindPlugin   = "mantyx_plugin"
+	kindA2A      = "a2a"
+	kindMCP      = "mcp"
+	kindA2ALocal = "a2a_local"
+	kindMCPLocal = "mcp_local"
+)
+
+// The limits of tools.
+const (
+	maxHeaderValue = 8 << 10
+	maxMCPTools    = 64
+	maxSkills      = 12
+	maxToolID      = 64
+)
+
+var (
+	refName     = regexp.MustCompile(`^[a-zA-Z0-9_]{1,64}$`)
+	headerName  = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	mcpToolName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+)
+
+// toolRef is an element of tools, of any kind: each has some of the fields. What
+// the protocol does not know is kept in raw.
+type toolRef struct {
+	Kind string `json:"kind"`
+	// ID is the tool of mantyx.
+	ID string `json:"id"`
+	// Name is what the model calls the tool, or the server of tools; that of
+	// mantyx_plugin is of the form @plugin/tool.
+	Name         string            `json:"name"`
+	Description  string            `json:"description"`
+	Parameters   json.RawMessage   `json:"parameters"`
+	OutputSchema json.RawMessage   `json:"outputSchema"`
+	LongRunning  bool              `json:"longRunning"`
+	AgentCardURL string            `json:"agentCardUrl"`
+	ContextID    string            `json:"contextId"`
+	URL          string            `json:"url"`
+	Headers      map[string]string `json:"headers"`
+	ToolFilter   []string          `json:"toolFilter"`
+	AgentCard    json.RawMessage   `json:"agentCard"`
+	ServerInfo   json.RawMessage   `json:"serverInfo"`
+	Tools        []mcpTool         `json:"tools"`
+
+	raw json.RawMessage
+}
+
+// mcpTool is a tool of a server that the client speaks to.
+type mcpTool struct {
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+}
+
+// readToolRefs reads the tools of a spec. No two may get one id.
+func readToolRefs(list []json.RawMessage) ([]toolRef, error) {
+	refs := make([]toolRef, len(list))
+	owners := make(map[string]int)
+	for i, raw := range list {
+		path := fmt.Sprintf("tools[%d]", i)
+		ref, err := readToolRef(raw)
+		if err != nil {
+			return nil, invalid("%s: %v", path, err)
+		}
+		for _, id := range ref.claims() {
+			if first, taken := owners[id]; taken {
+				return nil, invalid("%s: the name %q is taken by tools[%d]", path, id, first)
+			}
+			owners[id] = i
+		}
+		refs[i] = *ref
+	}
+	return refs, nil
+}
+
+// readToolRef reads one tool. The error does not say which.
+func readToolRef(raw json.RawMessage) (*toolRef, error) {
+	ref := &toolRef{raw: raw}
+	if err := json.Unmarshal(raw, ref); err != nil || isNull(raw) {
+		return nil, wrongType(err)
+	}
+	var err error
+	switch ref.Kind {
+	case kindMantyx:
+		err = required("id", ref.ID)
+	case kindPlugin:
+		err = required("name", ref.Name)
+	case kindLocal:
+		err = cmp.Or(ref.checkName(), ref.checkClientTools())
+	case kindA2A:
+		err = cmp.Or(ref.checkName(), checkAddress("agentCardUrl", ref.AgentCardURL), ref.checkHeaders())
+	case kindMCP:
+		err = cmp.Or(ref.checkName(), checkAddress("url", ref.URL), ref.checkHeaders())
+	case kindA2ALocal:
+		err = cmp.Or(ref.checkName(), ref.checkCard(), ref.checkClientTools())
+	case kindMCPLocal:
+		err = cmp.Or(ref.checkName(), ref.checkMCPTools(), ref.checkClientTools())
+	case "":
+		err = required("kind", "")
+	default:
+		err = fmt.Errorf("the kind %q is not known; there are mantyx, mantyx_plugin, local, a2a, a2a_local, mcp and mcp_local", clip.Text(ref.Kind))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ref, nil
+}
+
+// wrongType says which field has a value of the wrong type, without the value.
+func wrongType(err error) error {
+	if wrong, ok := err.(*json.UnmarshalTypeError); ok && wrong.Field != "" { //nolint:errorlint // encoding/json does not wrap it
+		return fmt.Errorf("%s must not be a JSON %s", wrong.Field, wrong.Value)
+	}
+	return fmt.Errorf("it is no JSON object")
+}
+
+func required(field, value string) error {
+	if value == "" {
+		return fmt.Errorf("%s is required", field)
+	}
+	return nil
+}
+
+func (r *toolRef) checkName() error {
+	if refName.MatchString(r.Name) {
+		return nil
+	}
+	return fmt.Errorf("name %q is not allowed: 1 to 64 letters, digits or '_'", clip.Text(r.Name))
+}
+
+// checkAddress checks an address without repeating it: it may hold a secret.
+func checkAddress(field, address string) error {
+	if err := required(field, address); err != nil {
+		return err
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return fmt.Errorf("%s must be an http or https URL", field)
+	case u.User != nil:
+		return fmt.Errorf("%s must not have credentials; use headers", field)
+	}
+	return nil
+}
+
+// checkHeaders checks the headers, whose values it does not repeat.
+func (r *toolRef) checkHeaders() error {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		value := r.Headers[name]
+		switch {
+		case !headerName.MatchString(name):
+			return fmt.Errorf("headers: %q is no name of a header", clip.Text(name))
+		case len(value) > maxHeaderValue:
+			return fmt.Errorf("headers.%s has %d bytes; %d are allowed", name, len(value), maxHeaderValue)
+		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+			return fmt.Errorf("headers.%s has a character that headers cannot have", name)
+		case slices.Contains(ownHeaders, strings.ToLower(name)):
+			return fmt.Errorf("headers.%s is set by the server itself", name)
+		}
+	}
+	return nil
+}
+
+// ownHeaders are those that the protocols set, and those that would change what
+// the rest of a request means.
+var ownHeaders = []string{
+	"accept", "connection", "content-length", "content-type", "host", "last-event-id", "mcp-protocol-version", "mcp-session-id",
+	"te", "trailer", "transfer-encoding", "upgrade",
+}
+
+// agentCard is what of a card the model is told.
+type agentCard struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Skills      []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+	} `json:"skills"`
+}
+
+func (r *toolRef) checkCard() error {
+	var card agentCard
+	if err := json.Unmarshal(r.AgentCard, &card); err != nil || isNull(r.AgentCard) {
+		return fmt.Errorf("agentCard must be the card of an agent, with name, description and skills")
+	}
+	return required("agentCard.name", card.Name)
+}
+
+func (r *toolRef) checkMCPTools() error {
+	if n := len(r.Tools); n < 1 || n > maxMCPTools {
+		return fmt.Errorf("tools has %d elements; 1 to %d are allowed", n, maxMCPTools)
+	}
+	for i, t := range r.Tools {
+		if !mcpToolName.MatchString(t.Name) {
+			return fmt.Errorf("tools[%d].name %q is not allowed: 1 to 64 letters, digits, '_', '.' or '-'", i, clip.Text(t.Name))
+		}
+	}
+	var info map[string]json.RawMessage
+	if len(r.ServerInfo) > 0 && json.Unmarshal(r.ServerInfo, &info) != nil {
+		return fmt.Errorf("serverInfo must be an object")
+	}
+	return nil
+}
+
+// checkClientTools checks that models can be told of the tools that the client
+// runs.
+func (r *toolRef) checkClientTools() error {
+	for _, t := range r.clientTools() {
+		if _, found := tools.Compile(t.id, clienttool.New(t.config), tools.Source{Kind: tools.SourceTurn}); found.HasErrors() {
+			return fmt.Errorf("%s", found[0].Message)
+		}
+	}
+	return nil
+}
+
+// claims are the ids of the tools that a reference brings along, as far as they
+// are known; for a server of tools it is the beginning of theirs.
+func (r *toolRef) claims() []string {
+	switch r.Kind {
+	case kindMantyx:
+		return []string{r.ID}
+	case kindPlugin:
+		return []string{r.Name}
+	case kindMCPLocal:
+		ids := make([]string, len(r.Tools))
+		for i, t := range r.Tools {
+			ids[i] = modelName(t.Name)
+		}
+		return ids
+	default:
+		return []string{r.Name}
+	}
+}
+
+// surePrefix is how much of its beginning the id of a server's tool keeps where it
+// has to be shortened.
+const surePrefix = 40
+
+// prefix is what the ids of the tools of a server begin with.
+func (r *toolRef) prefix() string {
+	whole := r.Name + "_"
+	return whole[:min(len(whole), surePrefix)]
+}
+
+// modelName returns the name of a client's tool as models take it.
+func modelName(name string) string { return strings.ReplaceAll(name, ".", "_") }
+
+// clientTool is a tool that the client runs.
+type clientTool struct {
+	id     string
+	config clienttool.Config
+}
+
+// clientTools returns the tools of a reference that the client runs.
+func (r *toolRef) clientTools() []clientTool {
+	switch r.Kind {
+	case kindLocal:
+		return []clientTool{{r.Name, clienttool.Config{
+			Description: r.Description, Parameters: r.Parameters, Output: r.OutputSchema, LongRunning: r.LongRunning,
+			Echo: echoOf(localEcho{Kind: r.Kind}),
+		}}}
+	case kindA2ALocal:
+		return []clientTool{{r.Name, clienttool.Config{
+			Description: cmp.Or(r.Description, describeCard(r.AgentCard)), Parameters: messageParameters,
+			Echo: echoOf(localEcho{Kind: r.Kind, AgentCard: r.AgentCard}),
+		}}}
+	case kindMCPLocal:
+		list := make([]clientTool, len(r.Tools))
+		for i, t := range r.Tools {
+			list[i] = clientTool{modelName(t.Name), clienttool.Config{
+				Name: t.Name, Description: t.Description, Parameters: t.InputSchema, Output: t.OutputSchema,
+				Echo: echoOf(localEcho{Kind: r.Kind, MCPServer: r.Name, MCPToolName: t.Name, MCPServerInfo: r.ServerInfo}),
+			}}
+		}
+		return list
+	default:
+		return nil
+	}
+}
+
+// echoOf returns what a call repeats of its tool.
+func echoOf(echo localEcho) json.RawMessage {
+	raw, err := json.Marshal(echo)
+	if err != nil {
+		return nil // not reached: it is made of JSON
+	}
+	return raw
+}
+
+// messageParameters are those of a tool that says something to an agent.
+var messageParameters = json.RawMessage(`{"type":"object","properties":{"message":{"type":"string","description":"What to tell the agent."}},"required":["message"]}`)
+
+// describeCard returns what the model is told of an agent with a card.
+func describeCard(raw json.RawMessage) string {
+	var card agentCard
+	if json.Unmarshal(raw, &card) != nil {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("Sends a message to the agent " + card.Name + " and returns its reply.")
+	if card.Description != "" {
+		text.WriteString("\n\n" + card.Description)
+	}
+	for i, skill := range card.Skills {
+		if i == maxSkills {
+			break
+		}
+		if i == 0 {
+			text.WriteString("\n\nSkills:")
+		}
+		text.WriteString("\n- " + skill.Name)
+		if skill.Description != "" {
+			text.WriteString(": " + skill.Description)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,273 @@
+package agentruns
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/tools"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+const (
+	// DefaultConnectTimeout is how long a server of tools may take to tell what it
+	// has.
+	DefaultConnectTimeout = 15 * time.Second
+	// DefaultPeerTimeout is how long an agent that is called may take to reply.
+	DefaultPeerTimeout = 5 * time.Minute
+)
+
+// PeerCall is a message to an agent that a spec names by the address of its card.
+type PeerCall struct {
+	// CardURL is where the card is. Whoever calls must not reach private addresses
+	// for it, unless it is configured to.
+	CardURL string
+	// Headers go with every request.
+	Headers map[string]string
+	// ContextID is the conversation that the message belongs to; empty begins one.
+	ContextID string
+	// Message is what the agent is told.
+	Message string
+	// MessageID is the same whenever the same call is repeated.
+	MessageID string
+}
+
+// MCPServer is a server of tools that a spec names.
+type MCPServer struct {
+	// Name is what the ids of the tools begin with, before an underscore. An id
+	// that is too long for models is shortened behind its first 40 characters.
+	Name string
+	// URL is where the server is, over streamable HTTP. Whoever connects must not
+	// reach private addresses for it, unless it is configured to.
+	URL string
+	// Headers go with every request.
+	Headers map[string]string
+	// Tools are the names of those that are wanted; empty is all.
+	Tools []string
+}
+
+// TurnToolsSettings is what the tools of turns are made with.
+type TurnToolsSettings struct {
+	// CallPeer sends a message to an agent and returns the text of its reply; nil
+	// answers every call with an error. It is called from many goroutines at once.
+	CallPeer func(ctx context.Context, call PeerCall) (string, error)
+	// ConnectMCP returns the tools that a server has, which work until release is
+	// called; nil reaches none. It is called from many goroutines at once.
+	ConnectMCP func(ctx context.Context, server MCPServer) (members []tools.Member, release func(), err error)
+	// ConnectTimeout and PeerTimeout have the defaults above.
+	ConnectTimeout time.Duration
+	PeerTimeout    time.Duration
+	// Logger takes in which servers cannot be reached; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// TurnTools makes the tools that the runs of this protocol bring along. It is safe
+// for concurrent use.
+type TurnTools struct{ settings TurnToolsSettings }
+
+var _ runtime.TurnTools = (*TurnTools)(nil)
+
+// NewTurnTools returns what ServiceSettings.TurnTools is to be.
+func NewTurnTools(s TurnToolsSettings) *TurnTools {
+	s.ConnectTimeout = cmp.Or(s.ConnectTimeout, DefaultConnectTimeout)
+	s.PeerTimeout = cmp.Or(s.PeerTimeout, DefaultPeerTimeout)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	return &TurnTools{settings: s}
+}
+
+// Check reports what is wrong with the descriptions of tools. It reaches nothing.
+func (t *TurnTools) Check(list []runtime.EphemeralTool) error {
+	_, err := refsOf(list)
+	return err
+}
+
+// refsOf reads the descriptions that a turn was stored with.
+func refsOf(list []runtime.EphemeralTool) ([]toolRef, error) {
+	raw := make([]json.RawMessage, len(list))
+	for i := range list {
+		raw[i] = list[i].Config
+	}
+	refs, err := readToolRefs(raw)
+	if err != nil {
+		return nil, err
+	}
+	for i := range refs {
+		switch {
+		case refs[i].Kind != list[i].Kind:
+			return nil, invalid("tools[%d]: it is of kind %s, and described as one of kind %s", i, list[i].Kind, refs[i].Kind)
+		case refs[i].Kind == kindMantyx, refs[i].Kind == kindPlugin:
+			return nil, invalid("tools[%d]: a tool of the registry is not brought along", i)
+		}
+	}
+	return refs, nil
+}
+
+// Make returns the tools. A server that cannot be reached gives one tool that says
+// so. The error is that of a description that does not fit, or of ctx.
+func (t *TurnTools) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+	refs, err := refsOf(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	servers := t.connect(ctx, refs)
+	release := func() {
+		for _, s := range servers {
+			s.release()
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		release()
+		return nil, nil, err
+	}
+	made := make([]resolve.EphemeralTool, 0, len(refs))
+	taken := make(map[string]bool)
+	for i := range refs {
+		for _, tool := range t.of(&refs[i], servers) {
+			if !taken[tool.ID] { // what a server calls its tools is not the spec's doing
+				taken[tool.ID] = true
+				made = append(made, tool)
+			}
+		}
+	}
+	return made, release, nil
+}
+
+// of returns the tools of a reference. Those of servers come behind the others of
+// the same name: see readToolRefs.
+func (t *TurnTools) of(ref *toolRef, servers map[string]*mcpServer) []resolve.EphemeralTool {
+	switch ref.Kind {
+	case kindMCP:
+		return servers[ref.Name].tools
+	case kindA2A:
+		return []resolve.EphemeralTool{{ID: ref.Name, Tool: t.peer(ref)}}
+	default:
+		client := ref.clientTools()
+		made := make([]resolve.EphemeralTool, len(client))
+		for i, c := range client {
+			made[i] = resolve.EphemeralTool{ID: c.id, Tool: clienttool.New(c.config)}
+		}
+		return made
+	}
+}
+
+// mcpServer is a server of tools that was asked what it has.
+type mcpServer struct {
+	tools   []resolve.EphemeralTool
+	release func()
+}
+
+// connect asks all servers of a spec at once, by their names.
+func (t *TurnTools) connect(ctx context.Context, refs []toolRef) map[string]*mcpServer {
+	servers := make(map[string]*mcpServer)
+	var wait sync.WaitGroup
+	for i := range refs {
+		ref := &refs[i]
+		if ref.Kind != kindMCP {
+			continue
+		}
+		server := &mcpServer{release: func() {}}
+		servers[ref.Name] = server
+		wait.Go(func() { t.ask(ctx, ref, server) })
+	}
+	wait.Wait()
+	return servers
+}
+
+// errNoMCP and errNoPeers say what the program was made without.
+var (
+	errNoMCP   = errors.New("this server reaches no MCP servers")
+	errNoPeers = errors.New("this server calls no agents elsewhere")
+)
+
+// ask asks one server, within the time that it has.
+func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
+	ctx, cancel := context.WithTimeout(ctx, t.settings.ConnectTimeout)
+	defer cancel()
+	err := errNoMCP
+	var members []tools.Member
+	if connect := t.settings.ConnectMCP; connect != nil {
+		var release func()
+		members, release, err = connect(ctx, MCPServer{Name: ref.Name, URL: ref.URL, Headers: ref.Headers, Tools: ref.ToolFilter})
+		if release != nil {
+			server.release = release
+		}
+	}
+	if err != nil {
+		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err))
+		server.tools = []resolve.EphemeralTool{unavailable(ref.Name, err)}
+		return
+	}
+	for _, m := range members {
+		server.tools = append(server.tools, resolve.EphemeralTool{ID: m.ID, Tool: m.Tool})
+	}
+}
+
+// unavailable returns the one tool of a server that cannot be reached: the model
+// can say why something is missing.
+func unavailable(name string, err error) resolve.EphemeralTool {
+	const suffix = "_unavailable"
+	why := fmt.Sprintf("The MCP server %s cannot be reached, so none of its tools can be used: %v", name, err)
+	return resolve.EphemeralTool{ID: name[:min(len(name), maxToolID-len(suffix))] + suffix, Tool: stub(why)}
+}
+
+// stub is a tool that does nothing but say why.
+type stub string
+
+// Descriptor describes why.
+func (s stub) Descriptor() tools.Descriptor {
+	return tools.Descriptor{Description: string(s), Effect: tools.Read}
+}
+
+// Call says why.
+func (s stub) Call(context.Context, *tools.Call) (tools.Result, error) {
+	return tools.ErrorResult(string(s)), nil
+}
+
+// peer is a tool that says something to an agent elsewhere.
+type peer struct {
+	settings *TurnToolsSettings
+	ref      *toolRef
+}
+
+func (t *TurnTools) peer(ref *toolRef) tools.Tool { return &peer{&t.settings, ref} }
+
+// Descriptor describes the tool. What the agent does with a message nobody knows,
+// so it must not hear it twice.
+func (p *peer) Descriptor() tools.Descriptor {
+	return tools.Descriptor{
+		Description: cmp.Or(p.ref.Description, fmt.Sprintf("Sends a message to the remote agent %s and returns its reply.", p.ref.Name)),
+		Parameters:  messageParameters, Effect: tools.Once, Timeout: p.settings.PeerTimeout,
+	}
+}
+
+// Call sends the message.
+func (p *peer) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	var in struct {
+		Message string `json:"message"`
+	}
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return tools.Result{}, fmt.Errorf("read the message: %w", err)
+	}
+	if p.settings.CallPeer == nil {
+		return tools.Result{}, errNoPeers
+	}
+	reply, err := p.settings.CallPeer(ctx, PeerCall{
+		CardURL: p.ref.AgentCardURL, Headers: p.ref.Headers, ContextID: p.ref.ContextID, Message: in.Message, MessageID: call.IdempotencyKey,
+	})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	return tools.TextResult(reply), nil
+}

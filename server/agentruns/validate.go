@@ -1,0 +1,344 @@
+package agentruns
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The codes of a request that is refused before there is a run.
+const (
+	codeInvalidRequest = "invalid_request"
+	codeInvalidModel   = "invalid_model"
+	codeInvalidPlugin  = "invalid_plugin"
+	codeForbidden      = "forbidden"
+)
+
+// requestError says why there is no run for a request.
+type requestError struct {
+	// Code is one of the codes above.
+	Code string
+	// Message is a sentence for people, which repeats no secrets.
+	Message string
+	// Hint says what to do about it; it may be empty.
+	Hint string
+	// Candidates are what the request may have meant.
+	Candidates []string
+}
+
+// Error returns the message.
+func (e *requestError) Error() string { return e.Message }
+
+func invalid(format string, args ...any) error {
+	return &requestError{Code: codeInvalidRequest, Message: fmt.Sprintf(format, args...)}
+}
+
+// The limits of a spec.
+const (
+	maxToolTurnsCeiling = 100
+	defaultMaxToolTurns = 32
+	maxOutputSchema     = 32768
+	maxToolBudgets      = 32
+	maxToolBudgetKey    = 120
+	maxToolBudgetCalls  = 1000
+	maxMetadataEntries  = 16
+	maxMetadataValue    = 256
+	maxMetadataBytes    = 4096
+	minConsecutive      = 2
+	minHardCutoff       = 3
+	maxLoopThreshold    = 100
+	maxEffort           = 100
+)
+
+var (
+	metadataKey      = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	outputSchemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+)
+
+// purpose says what a body is for, which decides what it must have.
+type purpose int
+
+const (
+	// forRun is a run, or a message together with its session.
+	forRun purpose = iota
+	// forSession is a session, which has no input of its own.
+	forSession
+)
+
+// readRequest checks a body against all limits and returns what it asks for. The
+// error is a *requestError.
+func readRequest(f fields, why purpose) (*request, error) {
+	r := new(request)
+	for _, read := range []func(fields) error{
+		r.readIdentity, r.readEffort, r.readTools, r.readBudgets,
+		r.readOutputSchema, r.readLoopDetection, r.readToolBudgets, r.readMetadata,
+	} {
+		if err := read(f); err != nil {
+			return nil, err
+		}
+	}
+	if why == forSession {
+		return r, nil
+	}
+	return r, r.readInput(f)
+}
+
+func (r *request) readIdentity(f fields) error {
+	for _, field := range []struct {
+		name  string
+		value *string
+	}{
+		{fieldAgentID, &r.agentID}, {fieldName, &r.name}, {fieldSystemPrompt, &r.systemPrompt}, {fieldModelID, &r.modelID},
+	} {
+		if err := f.read(field.name, field.value, "a string"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case r.agentID != "" && !agentIDGrammar.MatchString(r.agentID):
+		return invalid("agentId %q is no id of an agent", clip.Text(r.agentID))
+	case r.agentID == "" && r.systemPrompt == "":
+		return invalid("systemPrompt is required unless agentId is given")
+	}
+	r.name = cmp.Or(r.name, "ephemeral")
+	return nil
+}
+
+// agentIDGrammar is that of declared agents, and of those of a remote source.
+var agentIDGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}(/[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})?$`)
+
+// readInput reads what the run works on: a prompt or messages.
+func (r *request) readInput(f fields) error {
+	var prompt string
+	if err := f.read(fieldPrompt, &prompt, "a string"); err != nil {
+		return err
+	}
+	if err := f.read(fieldMessages, &r.messages, "a list of {role, content} with strings"); err != nil {
+		return err
+	}
+	switch listed := len(r.messages) > 0; {
+	case prompt != "" && listed:
+		return invalid("prompt and messages exclude each other")
+	case prompt != "":
+		r.messages = []inputMessage{{Role: roleUser, Content: prompt}}
+		return nil
+	case !listed:
+		return invalid("either prompt or messages is required")
+	}
+	for i, m := range r.messages {
+		if m.Role != roleUser && m.Role != roleAssistant && m.Role != roleSystem {
+			return invalid("messages[%d].role is %q; it must be user, assistant or system", i, clip.Text(m.Role))
+		}
+	}
+	if r.messages[len(r.messages)-1].Role == roleAssistant {
+		return invalid("messages ends with what the assistant said: there is nothing to answer")
+	}
+	return nil
+}
+
+// The roles of messages.
+const (
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleSystem    = "system"
+)
+
+// efforts are the levels of reasoning and what they count for.
+var efforts = map[string]int{"off": 0, "low": 30, "medium": 50, "high": 80}
+
+func (r *request) readEffort(f fields) error {
+	raw, has := f[fieldReasoningLevel]
+	if !has {
+		return nil
+	}
+	var level string
+	if json.Unmarshal(raw, &level) == nil {
+		if effort, known := efforts[level]; known {
+			r.effort = &effort
+			return nil
+		}
+	}
+	effort, whole := integerOf(raw)
+	if !whole || effort < 0 || effort > maxEffort {
+		return invalid("reasoningLevel must be off, low, medium, high, or a whole number from 0 to %d", maxEffort)
+	}
+	r.effort = &effort
+	return nil
+}
+
+func (r *request) readTools(f fields) error {
+	var list []json.RawMessage
+	if err := f.read(fieldTools, &list, "a list"); err != nil {
+		return err
+	}
+	var err error
+	r.tools, err = readToolRefs(list)
+	return err
+}
+
+func (r *request) readBudgets(f fields) error {
+	budgets, err := f.object(fieldBudgets)
+	if err != nil {
+		return err
+	}
+	if r.maxToolTurns, _, err = budgets.integer("maxToolTurns", "budgets.maxToolTurns", 1, maxToolTurnsCeiling); err != nil {
+		return err
+	}
+	var exceeded string
+	if err := budgets.read("maxToolTurnsExceeded", &exceeded, "a string"); err != nil {
+		return err
+	}
+	switch exceeded {
+	case "", "error":
+	case "finalize":
+		r.finalize = true
+	default:
+		return invalid("budgets.maxToolTurnsExceeded is %q; it must be error or finalize", clip.Text(exceeded))
+	}
+	return nil
+}
+
+func (r *request) readOutputSchema(f fields) error {
+	raw, has := f[fieldOutputSchema]
+	if !has {
+		return nil
+	}
+	output, err := f.object(fieldOutputSchema)
+	if err != nil {
+		return err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return invalid("outputSchema is no JSON")
+	}
+	if compact.Len() > maxOutputSchema {
+		return invalid("outputSchema has %d bytes; %d are allowed", compact.Len(), maxOutputSchema)
+	}
+	r.output = new(outputSchema)
+	if err := output.read("name", &r.output.name, "a string"); err != nil {
+		return err
+	}
+	if _, named := output["name"]; named && !outputSchemaName.MatchString(r.output.name) {
+		return invalid("outputSchema.name must be 1 to 64 letters, digits, '_' or '-'")
+	}
+	schema, err := output.object("schema")
+	if err != nil || schema == nil {
+		return invalid("outputSchema.schema must be an object")
+	}
+	r.output.schema = output["schema"]
+	return nil
+}
+
+// readLoopDetection reads the thresholds. One that is not given has its default
+// before the two are compared.
+func (r *request) readLoopDetection(f fields) error {
+	raw, has := f[fieldLoopDetection]
+	if !has {
+		return nil
+	}
+	var on bool
+	if json.Unmarshal(raw, &on) == nil {
+		if on {
+			return invalid("loopDetection must be false or an object; leave it out for the defaults")
+		}
+		r.loop = &loopDetection{off: true}
+		return nil
+	}
+	given, err := f.object(fieldLoopDetection)
+	if err != nil {
+		return invalid("loopDetection must be false or an object")
+	}
+	consecutive, has1, err := given.integer("consecutiveThreshold", "loopDetection.consecutiveThreshold", minConsecutive, maxLoopThreshold)
+	if err != nil {
+		return err
+	}
+	hard, has2, err := given.integer("hardCutoffThreshold", "loopDetection.hardCutoffThreshold", minHardCutoff, maxLoopThreshold)
+	if err != nil {
+		return err
+	}
+	if !has1 {
+		consecutive = spec.DefaultConsecutiveThreshold
+	}
+	if !has2 {
+		hard = spec.DefaultHardCutoffThreshold
+	}
+	if hard <= consecutive {
+		return invalid("loopDetection.hardCutoffThreshold (%d) must be more than consecutiveThreshold (%d); they are %d and %d when not given",
+			hard, consecutive, spec.DefaultHardCutoffThreshold, spec.DefaultConsecutiveThreshold)
+	}
+	r.loop = &loopDetection{consecutive: consecutive, max: hard}
+	return nil
+}
+
+func (r *request) readToolBudgets(f fields) error {
+	budgets, err := f.object(fieldToolBudgets)
+	if err != nil || budgets == nil {
+		return err
+	}
+	if len(budgets) > maxToolBudgets {
+		return invalid("toolBudgets has %d entries; %d are allowed", len(budgets), maxToolBudgets)
+	}
+	r.toolBudgets = make(map[string]int, len(budgets))
+	for _, name := range slices.Sorted(maps.Keys(budgets)) {
+		if n := utf8.RuneCountInString(name); n < 1 || n > maxToolBudgetKey {
+			return invalid("a key of toolBudgets has %d characters; 1 to %d are allowed", n, maxToolBudgetKey)
+		}
+		path := "toolBudgets." + clip.Text(name)
+		entry, err := budgets.object(name)
+		if err != nil {
+			return invalid("%s must be an object", path)
+		}
+		calls, has, err := entry.integer("maxCalls", path+".maxCalls", 0, maxToolBudgetCalls)
+		switch {
+		case err != nil:
+			return err
+		case !has:
+			return invalid("%s.maxCalls is required", path)
+		}
+		r.toolBudgets[name] = calls
+	}
+	return nil
+}
+
+func (r *request) readMetadata(f fields) error {
+	metadata, err := f.object(fieldMetadata)
+	if err != nil {
+		return err
+	}
+	if len(metadata) > maxMetadataEntries {
+		return invalid("metadata has %d entries; %d are allowed", len(metadata), maxMetadataEntries)
+	}
+	r.metadata = make(map[string]string, len(metadata))
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		if !metadataKey.MatchString(key) {
+			return invalid("the metadata key %q is not allowed: 1 to 64 letters, digits, '.', '_' or '-'", clip.Text(key))
+		}
+		var value string
+		if err := json.Unmarshal(metadata[key], &value); err != nil {
+			return invalid("metadata.%s must be a string", key)
+		}
+		if n := utf8.RuneCountInString(value); n > maxMetadataValue {
+			return invalid("metadata.%s has %d characters; %d are allowed", key, n, maxMetadataValue)
+		}
+		r.metadata[key] = value
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r.metadata); err != nil {
+		return invalid("metadata cannot be encoded")
+	}
+	if size := out.Len() - 1; size > maxMetadataBytes { // without the line feed behind it
+		return invalid("metadata has %d bytes as JSON; %d are allowed", size, maxMetadataBytes)
+	}
+	return nil
+}
+

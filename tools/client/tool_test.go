@@ -1,0 +1,107 @@
+package clienttool_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+func call(t *testing.T, c clienttool.Config, resumed *tools.Resumed) tools.Result {
+	t.Helper()
+	result, err := clienttool.New(c).Call(t.Context(), &tools.Call{ID: "c1", Tool: "lookup", Arguments: json.RawMessage(`{}`), Resumed: resumed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestACallWaitsForTheClient(t *testing.T) {
+	echo := json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)
+	result := call(t, clienttool.Config{Name: "read.file", Echo: echo}, nil)
+	if result.Wait == nil || len(result.Wait.Questions) != 1 || result.Wait.AnswerIsResult {
+		t.Fatalf("it comes to %+v", result)
+	}
+	q := result.Wait.Questions[0]
+	if q.Action != clienttool.Action || q.Tool != "read.file" || string(q.Parameters) != string(echo) || q.ID != "" {
+		t.Errorf("it asks %+v", q)
+	}
+}
+
+func TestACallWhoseWorkerDiedWaitsAgain(t *testing.T) {
+	if result := call(t, clienttool.Config{}, &tools.Resumed{}); result.Wait == nil {
+		t.Errorf("it comes to %+v", result)
+	}
+}
+
+func TestTheAnswerIsWhatTheCallComesTo(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  tools.Answer
+		text    string
+		isError bool
+	}{
+		"a result":       {tools.Answer{Result: json.RawMessage(`{"result":"42"}`)}, "42", false},
+		"nothing":        {tools.Answer{Result: json.RawMessage(`{"result":""}`)}, "", false},
+		"an error":       {tools.Answer{Result: json.RawMessage(`{"error":"no such file"}`)}, "no such file", true},
+		"neither":        {tools.Answer{Result: json.RawMessage(`{}`)}, "the client answered with neither a result nor an error", true},
+		"a refusal":      {tools.Answer{Cancelled: true, Reason: "too late"}, "the client refused the call: too late", true},
+		"a bare refusal": {tools.Answer{Cancelled: true}, "the client refused the call", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := call(t, clienttool.Config{}, &tools.Resumed{Answers: []tools.Answer{c.answer}})
+			if got := model.PartsText(result.Content); got != c.text || result.IsError != c.isError || result.Wait != nil {
+				t.Errorf("it comes to %+v", result)
+			}
+		})
+	}
+}
+
+func TestAnAnswerHasExactlyOneOfResultAndError(t *testing.T) {
+	compiled, err := schema.Compile(call(t, clienttool.Config{}, nil).Wait.Questions[0].ResponseSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, fits := range map[string]bool{
+		`{"result":""}`: true, `{"error":"x"}`: true,
+		`{}`: false, `{"result":"","error":""}`: false, `{"result":1}`: false, `{"result":null}`: false, `"x"`: false, `{"output":"x"}`: false,
+	} {
+		found, err := compiled.ValidateJSON([]byte(answer))
+		if err != nil || (len(found) == 0) != fits {
+			t.Errorf("%s: %v, %v", answer, found, err)
+		}
+	}
+}
+
+func TestWhatModelsDoNotTakeForASchemaIsLeftOut(t *testing.T) {
+	for raw, kept := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"string"}}}`: true,
+		`{"properties":{}}`: true,
+		`{}`:                true,
+		`{"type":"array"}`:  false, `{"type":["object","null"]}`: false, `true`: false, `null`: false, `[]`: false, ``: false, `"x"`: false,
+	} {
+		d := clienttool.New(clienttool.Config{Parameters: json.RawMessage(raw), Output: json.RawMessage(raw)}).Descriptor()
+		want := ""
+		if kept {
+			want = raw
+		}
+		if string(d.Parameters) != want || string(d.Output) != want {
+			t.Errorf("%s becomes %s and %s", raw, d.Parameters, d.Output)
+		}
+	}
+}
+
+func TestALongRunningToolSaysSo(t *testing.T) {
+	for description, want := range map[string]string{"": clienttool.LongRunning, "Builds.": "Builds.\n\n" + clienttool.LongRunning} {
+		d := clienttool.New(clienttool.Config{Description: description, LongRunning: true}).Descriptor()
+		if d.Description != want {
+			t.Errorf("%q becomes %q", description, d.Description)
+		}
+	}
+	if d := clienttool.New(clienttool.Config{Description: "Builds."}).Descriptor(); strings.Contains(d.Description, "NOTE") {
+		t.Errorf("another says %q", d.Description)
+	}
+}
