@@ -233,6 +233,13 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 	if left, ok := job.Meter.Remaining(); !ok || left > time.Hour || left < time.Hour-time.Minute {
 		t.Errorf("%s are left of an hour", left)
 	}
+	again := says(req.SessionID, "x")
+	again.IdempotencyKey, again.Deadline = "once", time.Now().Add(time.Hour)
+	first := create(t, s, again)
+	again.Deadline, again.Limits = time.Now().Add(time.Minute), &spec.Budgets{MaxTokens: new(5)}
+	if second := create(t, s, again); second.ID != first.ID {
+		t.Errorf("the same request with less left makes turn %s besides %s", second.ID, first.ID)
+	}
 	req = says(session(t, s, "boss"), "x")
 	req.Depth = job.MaxDepth
 	turn := ended(t, s, create(t, s, req).ID)

@@ -249,6 +249,10 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 	}
 	if len(c.Events) > 0 {
 		r.service.hub.publish(r.turn.ID, c.Events)
+	} else if c.Suspend != nil {
+		r.service.hub.look(r.turn.ID)
+	}
+	if len(c.Events) > 0 || c.Suspend != nil {
 		r.service.ring(r.turn.ID)
 	}
 	return nil

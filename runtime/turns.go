@@ -155,7 +155,9 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 
 // newTurn returns the turn that a request asks for.
 func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, req *CreateTurn) (*store.NewTurn, error) {
-	key, err := keyOf(req.IdempotencyKey, req)
+	same := *req
+	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+	key, err := keyOf(req.IdempotencyKey, &same)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,10 @@ func (d *delegation) conclude() (event.Termination, error) {
 	text := d.assembly.text()
 	if d.interrupted {
 		d.assembly.finish(text)
-		d.response = messageText(d.status.Message)
 		d.course.Left, d.course.Deadline = max(time.Until(d.course.Deadline), time.Second), time.Time{}
 		d.endStep()
 		d.ask()
+		d.response = d.tickets[0].Message
 		return event.Termination{Type: event.Suspended}, nil
 	}
 	said := messageText(d.status.Message)
@@ -100,7 +100,7 @@ func (d *delegation) keepFile(number int, blob *model.Blob) string {
 // permitted reports why the peer must not be called: turns would be nested too
 // deep, or nothing is left of the budgets.
 func (d *delegation) permitted() error {
-	if d.job.MaxDepth > 0 && d.job.Depth >= d.job.MaxDepth {
+	if d.job.MaxDepth > 0 && d.depth() > d.job.MaxDepth {
 		return d.fail(CodeDepth, fmt.Sprintf("turns may be nested %d deep", d.job.MaxDepth), nil)
 	}
 	if err := d.job.Meter.Exceeded(); err != nil {
@@ -118,6 +118,11 @@ func (d *delegation) permitted() error {
 	return nil
 }
 
+// depth is how many turns led to the task: as many as led to this turn, whose
+// work it does. A turn that nobody delegated leads to it itself, so that runtimes
+// which send turns to each other come to an end.
+func (d *delegation) depth() int { return max(d.job.Depth, 1) }
+
 // usedUp returns the error of a budget of which nothing is left.
 func usedUp(budget string, used int) error {
 	return &backend.BudgetError{Budget: budget, Limit: float64(used), Used: float64(used)}
@@ -125,7 +130,7 @@ func usedUp(budget string, used int) error {
 
 // grant tells the peer what the turn may still use, and until when.
 func (d *delegation) grant(ctx context.Context, m *a2a.Message) {
-	g := &a2awire.Grant{Depth: d.job.Depth + 1, Deadline: d.course.Deadline}
+	g := &a2awire.Grant{Depth: d.depth(), Deadline: d.course.Deadline}
 	if deadline, ok := ctx.Deadline(); ok {
 		g.Deadline = deadline
 	}

@@ -91,9 +91,9 @@ func TestAnAgentOverGRPCIsExamined(t *testing.T) {
 
 func TestAPeerThatIsDownIsExamined(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	h.Close()
-	checks := examine(t, h.endpoint(""), nil)
+	down := newHost(t).endpoint("")
+	down.BaseURL = "http://127.0.0.1:1" // a port that is given to nobody
+	checks := examine(t, down, nil)
 	if got := checks["card location"]; got.Outcome != backend.OutcomeError || !strings.Contains(got.Seen, "refused") || len(checks) != 2 {
 		t.Errorf("the checks are %+v", checks)
 	}

@@ -55,7 +55,7 @@ func TestThePeerIsToldWhatIsLeft(t *testing.T) {
 		t.Errorf("%s are left", left)
 	}
 	got.Deadline = time.Time{}
-	want := &a2awire.Grant{Depth: 3, MaxTokens: new(600), MaxCost: new(1.5), Currency: "USD", MaxModelCalls: new(7), MaxToolCalls: new(3)}
+	want := &a2awire.Grant{Depth: 2, MaxTokens: new(600), MaxCost: new(1.5), Currency: "USD", MaxModelCalls: new(7), MaxToolCalls: new(3)}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -143,7 +143,7 @@ func TestWhenAPeerIsNotAsked(t *testing.T) {
 		set  func(job *backend.Job)
 		want event.Termination
 	}{
-		"too deep": {func(job *backend.Job) { job.Depth = 5 }, event.Termination{Type: event.Failed, Code: CodeDepth}},
+		"too deep": {func(job *backend.Job) { job.Depth = 6 }, event.Termination{Type: event.Failed, Code: CodeDepth}},
 		"no tokens": {func(job *backend.Job) {
 			job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(10)}, backend.Spent{Tokens: 10})
 		}, event.Termination{Type: event.BudgetExceeded, Code: backend.BudgetTokens}},

@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -216,6 +217,27 @@ func TestTheNextTurnGoesOnInTheContext(t *testing.T) {
 			t.Errorf("the turns were %+v", h)
 		}
 	})
+}
+
+func TestWhatATurnMayUseIsToldToAgentsThatKnowTheExtension(t *testing.T) {
+	t.Parallel()
+	for name, extensions := range map[string][]string{"known": {a2awire.Extension}, "unknown": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			forEachPeer(t, a2ajs.ServerOptions{Extensions: extensions}, func(t *testing.T, p peer) {
+				if _, err := p.ask(t.Context(), t, "echo hello"); err != nil {
+					t.Fatal(err)
+				}
+				told := p.Await("started", nil)
+				if grant, err := a2awire.GrantOf(told.Metadata); err != nil || (grant != nil) != (extensions != nil) || grant != nil && (grant.Depth != 1 || grant.Deadline.IsZero()) {
+					t.Errorf("the agent is told %+v: %v", grant, err)
+				}
+				if extensions == nil && len(told.Metadata) > 0 {
+					t.Errorf("the message has the metadata %v", told.Metadata)
+				}
+			})
+		})
+	}
 }
 
 func TestACancelReachesTheJavaScriptAgent(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/gowebpki/jcs"
 )
@@ -120,56 +121,9 @@ func signedPayloads(card []byte) ([][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the card has no canonical form: %w", err)
 	}
-	full, err := withoutEmpty(received)
+	full, err := a2awire.CanonicalWithoutEmpty(received)
 	if err != nil {
 		return nil, err
 	}
 	return [][]byte{received, full}, nil
-}
-
-// withoutEmpty returns the canonical form of JSON without nulls, empty texts,
-// lists and objects.
-func withoutEmpty(canonical []byte) ([]byte, error) {
-	var value any
-	if err := json.Unmarshal(canonical, &value); err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(prune(value))
-	if err != nil {
-		return nil, err
-	}
-	return jcs.Transform(data)
-}
-
-// prune returns a value without what is empty, or nil when nothing is left.
-func prune(value any) any {
-	switch v := value.(type) {
-	case string:
-		if v == "" {
-			return nil
-		}
-	case []any:
-		var kept []any
-		for _, e := range v {
-			if e = prune(e); e != nil {
-				kept = append(kept, e)
-			}
-		}
-		if kept == nil {
-			return nil
-		}
-		return kept
-	case map[string]any:
-		for name, e := range v {
-			if e = prune(e); e == nil {
-				delete(v, name)
-			} else {
-				v[name] = e
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	}
-	return value
 }

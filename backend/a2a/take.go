@@ -59,7 +59,7 @@ func (d *delegation) message(ctx context.Context, m *a2a.Message) error {
 		d.closing = messageText(m)
 		return nil
 	}
-	if problem := d.unfit(m.ContextID); problem != "" {
+	if problem := unfit(m.ContextID, false); problem != "" {
 		return d.fail(CodeProtocol, "the id of a context "+problem, nil)
 	}
 	d.report(m.Metadata)
@@ -98,7 +98,7 @@ func (d *delegation) snapshot(ctx context.Context, t *a2a.Task) error {
 // the first time, and so is that the message has arrived.
 func (d *delegation) see(ctx context.Context, task a2a.TaskID, contextID string) error {
 	c := &d.course
-	if problem := cmp.Or(d.unfit(string(task)), d.unfit(contextID)); problem != "" {
+	if problem := cmp.Or(unfit(string(task), d.inPath), unfit(contextID, false)); problem != "" {
 		return d.fail(CodeProtocol, "the id of a task or context "+problem, nil)
 	}
 	switch {
@@ -117,15 +117,15 @@ func (d *delegation) see(ctx context.Context, task a2a.TaskID, contextID string)
 	return d.checkpoint(ctx)
 }
 
-// unfit says what is wrong with an id of the peer's, which requests and events
-// carry; "" when nothing is.
-func (d *delegation) unfit(id string) string {
+// unfit says what is wrong with an id of the peer's, which events carry, and
+// requests, perhaps in their paths; "" when nothing is.
+func unfit(id string, inPath bool) string {
 	switch {
 	case len(id) > maxID:
 		return fmt.Sprintf("has more than %d bytes", maxID)
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "has control characters"
-	case d.inPath && (url.PathEscape(id) != id || strings.Trim(id, ".") == "" && id != ""):
+	case inPath && (url.PathEscape(id) != id || strings.Trim(id, ".") == "" && id != ""):
 		return "cannot be part of a URL"
 	}
 	return ""

@@ -189,7 +189,7 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03,
 		Scope: scopeA2A, Open: len(s.file.Server.Keys) == 0, NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
-		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Logger: s.logger,
+		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Enter: s.http.Enter, Logger: s.logger,
 	}
 	if c.SigningKeyFile != "" {
 		signer, err := a2aserver.LoadSigner(c.SigningKeyFile)

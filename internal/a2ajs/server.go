@@ -8,7 +8,6 @@ import (
 // ServerOptions are what a server's card says and what it asks for.
 type ServerOptions struct {
 	Streaming bool `json:"streaming"`
-	Push      bool `json:"push"`
 	// Token is what callers must show as a bearer; "" lets everybody in. The
 	// card is public.
 	Token string `json:"token,omitempty"`

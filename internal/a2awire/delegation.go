@@ -48,8 +48,7 @@ func Declared(card *a2a.AgentCard) bool {
 // Grant is what the caller of a delegated turn lets it spend. Nil limits and
 // zero times do not limit.
 type Grant struct {
-	// Depth is how many turns led to this one, that of the agent which runs at the
-	// peer included: 1 when nobody delegated it.
+	// Depth is how many turns led to this one.
 	Depth int
 	// Deadline is when the caller stops waiting.
 	Deadline time.Time

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -27,6 +28,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // What gRPC does for connections on which nothing happens, and how many requests
@@ -186,10 +188,16 @@ func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Contex
 	switch {
 	case errors.As(err, new(*server.CredentialError)):
 		return nil, nil, status.Error(codes.Unauthenticated, errNobody.Message)
+	case errors.Is(err, server.ErrForeignSite):
+		return nil, nil, status.Error(codes.PermissionDenied, err.Error())
 	case err != nil || principal == nil:
 		return nil, nil, status.Error(codes.Unavailable, "the credential cannot be checked now")
 	case !principal.Has(g.server.Scope):
 		return nil, nil, status.Error(codes.PermissionDenied, "the credential lacks the scope "+g.server.Scope)
+	}
+	leave, err := g.admit(principal)
+	if err != nil {
+		return nil, nil, err
 	}
 	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion))}
 	if strings.HasPrefix(method, "/a2a.v1.") { // the package of version 0.3
@@ -202,7 +210,23 @@ func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Contex
 	ctx = server.WithPrincipal(telemetry.Extract(ctx, header), principal)
 	ctx, cancel := context.WithCancelCause(withEnvelope(ctx, e))
 	unlink := context.AfterFunc(g.streams, func() { cancel(server.ErrDraining) })
-	return ctx, func() { unlink(); cancel(nil) }, nil
+	return ctx, func() { unlink(); cancel(nil); leave() }, nil
+}
+
+// admit counts the request of a principal, or refuses one too many.
+func (g *grpcServer) admit(principal *server.Principal) (leave func(), err error) {
+	if g.server.Enter == nil {
+		return func() {}, nil
+	}
+	leave, wait := g.server.Enter(principal)
+	if leave != nil {
+		return leave, nil
+	}
+	refused, err := status.New(codes.ResourceExhausted, "too many requests").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)})
+	if err != nil {
+		return nil, status.Error(codes.ResourceExhausted, "too many requests")
+	}
+	return nil, refused.Err()
 }
 
 // address notes which agent a request is for. The SDK passes the tenant on with

@@ -2,7 +2,6 @@ package a2aserver_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -18,8 +17,6 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
@@ -30,131 +27,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 )
-
-// reply is one answer of a model: its text in chunks, or calls of tools.
-type reply struct {
-	chunks []string
-	calls  []model.ToolCall
-	err    error
-	// hold keeps the answer back behind its first chunk until it is closed, or the
-	// turn ends.
-	hold <-chan struct{}
-}
-
-// says is a reply that is a text.
-func says(chunks ...string) reply { return reply{chunks: chunks} }
-
-// asks is a reply that calls the tool "ask", which waits for a person.
-func asks(id, question string) reply {
-	args, _ := json.Marshal(map[string]string{"question": question})
-	return reply{calls: []model.ToolCall{{ID: id, Name: "ask", Arguments: args}}}
-}
-
-// mouth is a model whose replies are listed by the text of the turn's input, one
-// for each step.
-type mouth struct {
-	mu      sync.Mutex
-	replies map[string][]reply
-}
-
-// teach adds replies.
-func (m *mouth) teach(input string, replies ...reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.replies == nil {
-		m.replies = make(map[string][]reply)
-	}
-	m.replies[input] = replies
-}
-
-// Stream answers with the reply for the step that the conversation has come to.
-func (m *mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	input, step := "", 0
-	for i := range req.Messages {
-		switch req.Messages[i].Role {
-		case model.RoleUser:
-			input, step = req.Messages[i].Text(), 0
-		case model.RoleAssistant:
-			step++
-		}
-	}
-	m.mu.Lock()
-	list := m.replies[input]
-	m.mu.Unlock()
-	out := says("you said: " + input)
-	if step < len(list) {
-		out = list[step]
-	}
-	return out.stream(ctx)
-}
-
-func (r reply) stream(ctx context.Context) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		for i, chunk := range r.chunks {
-			if !yield(model.Event{Type: model.EventText, Delta: chunk}, nil) {
-				return
-			}
-			if i > 0 || r.hold == nil {
-				continue
-			}
-			select {
-			case <-r.hold:
-			case <-ctx.Done():
-				yield(model.Event{}, ctx.Err())
-				return
-			}
-		}
-		if r.err != nil {
-			yield(model.Event{}, r.err)
-			return
-		}
-		reason := model.FinishStop
-		for i, c := range r.calls {
-			reason = model.FinishToolCalls
-			if !yield(model.Event{Type: model.EventToolCallStart, Index: i, ID: c.ID, Name: c.Name}, nil) ||
-				!yield(model.Event{Type: model.EventToolCallEnd, Index: i, Delta: string(c.Arguments)}, nil) {
-				return
-			}
-		}
-		yield(model.Event{Type: model.EventFinish, Reason: reason, Usage: &model.Usage{Input: 10, Output: 5}}, nil)
-	}
-}
-
-// toolFunc is a tool that takes any arguments.
-type toolFunc func(ctx context.Context, call *tools.Call) (tools.Result, error)
-
-func (toolFunc) Descriptor() tools.Descriptor { return tools.Descriptor{Description: "for tests"} }
-
-func (f toolFunc) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	return f(ctx, call)
-}
-
-type plugin func(r *plugins.Registrar)
-
-func (plugin) Descriptor() plugins.Descriptor { return plugins.Descriptor{Summary: "for tests"} }
-
-func (p plugin) Register(r *plugins.Registrar) error { p(r); return nil }
-
-// asking makes each call of the tool "ask" wait for somebody: the arguments say
-// what is asked, in which form, and by which action.
-var asking = plugin(func(r *plugins.Registrar) {
-	r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-		if p.Call.Name != "ask" {
-			return plugins.Decision{}, nil
-		}
-		var asked struct {
-			Question string          `json:"question"`
-			Action   string          `json:"action"`
-			Schema   json.RawMessage `json:"schema"`
-		}
-		if err := json.Unmarshal(p.Call.Arguments, &asked); err != nil {
-			return plugins.Decision{}, err
-		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
-			ID: "q_" + p.Call.ID, Message: asked.Question, Action: asked.Action, ResponseSchema: asked.Schema, Mode: plugins.UseDecisionAsToolResult,
-		}}, nil
-	}))
-})
 
 // world is a server with agents, and all that belongs to it.
 type world struct {
@@ -259,7 +131,7 @@ func (w *world) serve(s *setup) {
 		s.settings.PublicURL = w.url
 	}
 	s.settings.Service = w.service
-	s.settings.Authenticator = srv.Authenticator
+	s.settings.Authenticator, s.settings.Enter = srv.Authenticator, srv.Enter
 	if s.settings.GRPC == "" {
 		s.settings.GRPC = "127.0.0.1:0"
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 )
 
@@ -153,5 +154,23 @@ func TestEverybodyIsLetInWhereNoCredentialIsNeeded(t *testing.T) {
 	}
 	if _, body := w.do(http.MethodGet, "/a2a/clerk/.well-known/agent-card.json", ""); strings.Contains(body, "security") {
 		t.Errorf("the card asks for a credential: %s", body)
+	}
+}
+
+func TestTheRequestsOfAPrincipalCountOnEveryTransport(t *testing.T) {
+	w := open(t, func(s *setup) { s.server.Rate = server.Rate{PerSecond: 1e-3, Burst: 1} })
+	for i, over := range transports {
+		who := []string{"alice", "bob", "ann"}[i]
+		c := w.client(who, "clerk", over)
+		get := func() error {
+			_, err := c.GetTask(t.Context(), &a2a.GetTaskRequest{ID: "none"})
+			return err
+		}
+		if err := get(); !errors.Is(err, a2a.ErrTaskNotFound) {
+			t.Errorf("%s: the first request gives %v", over, err)
+		}
+		if err := get(); err == nil || errors.Is(err, a2a.ErrTaskNotFound) {
+			t.Errorf("%s: one request too many gives %v", over, err)
+		}
 	}
 }

@@ -79,6 +79,9 @@ type Settings struct {
 	// WriteTimeout is how long a client of gRPC may take to take in one message; 0
 	// is spec.DefaultWriteTimeout. For the rest the server has a limit.
 	WriteTimeout time.Duration
+	// Enter begins a request over gRPC, as that of server.Server does; nil lets
+	// everybody make as many as they want.
+	Enter func(p *server.Principal) (leave func(), wait time.Duration)
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/gowebpki/jcs"
 )
@@ -98,7 +99,7 @@ func (s *Signer) sign(card *a2a.AgentCard) error {
 	if err != nil {
 		return fmt.Errorf("encode the card: %w", err)
 	}
-	if data, err = withoutEmpty(data); err != nil {
+	if data, err = a2awire.CanonicalWithoutEmpty(data); err != nil {
 		return fmt.Errorf("encode the card: %w", err)
 	}
 	signature, err := s.signature(data)
@@ -124,47 +125,4 @@ func (s *Signer) signature(card []byte) (*a2a.AgentCardSignature, error) {
 	}
 	parts := strings.Split(compact, ".")
 	return &a2a.AgentCardSignature{Protected: parts[0], Signature: parts[2]}, nil
-}
-
-// withoutEmpty returns JSON without nulls, empty texts, lists and objects.
-func withoutEmpty(data []byte) ([]byte, error) {
-	var value any
-	if err := json.Unmarshal(data, &value); err != nil {
-		return nil, err
-	}
-	return json.Marshal(prune(value))
-}
-
-// prune returns what is left of a value without what is empty in it; nil is
-// nothing.
-func prune(value any) any {
-	switch v := value.(type) {
-	case string:
-		if v == "" {
-			return nil
-		}
-	case []any:
-		kept := v[:0]
-		for _, e := range v {
-			if e = prune(e); e != nil {
-				kept = append(kept, e)
-			}
-		}
-		if len(kept) == 0 {
-			return nil
-		}
-		return kept
-	case map[string]any:
-		for name, e := range v {
-			if e = prune(e); e == nil {
-				delete(v, name)
-			} else {
-				v[name] = e
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	}
-	return value
 }

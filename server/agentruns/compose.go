@@ -270,4 +270,3 @@ func (t *chosenTools) allow(agent *spec.Agent) {
 	}
 	agent.ExcludedTools = slices.DeleteFunc(slices.Clone(agent.ExcludedTools), func(id string) bool { return slices.Contains(t.ids, id) })
 }
-

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/tools"
@@ -60,7 +61,8 @@ type TurnToolsSettings struct {
 	// answers every call with an error. It is called from many goroutines at once.
 	CallPeer func(ctx context.Context, call PeerCall) (string, error)
 	// ConnectMCP returns the tools that a server has, which work until release is
-	// called; nil reaches none. It is called from many goroutines at once.
+	// called, also when ctx has ended by then; nil reaches none. It is called from
+	// many goroutines at once.
 	ConnectMCP func(ctx context.Context, server MCPServer) (members []tools.Member, release func(), err error)
 	// ConnectTimeout and PeerTimeout have the defaults above.
 	ConnectTimeout time.Duration
@@ -131,35 +133,38 @@ func (t *TurnTools) Make(ctx context.Context, list []runtime.EphemeralTool) ([]r
 		release()
 		return nil, nil, err
 	}
-	made := make([]resolve.EphemeralTool, 0, len(refs))
-	taken := make(map[string]bool)
+	return assemble(refs, servers, t.peer), release, nil
+}
+
+// assemble returns the tools of all references, of which those with an id of their
+// own come first: what a server calls its tools must not take a name from them.
+func assemble(refs []toolRef, servers map[string]*mcpServer, peer func(*toolRef) tools.Tool) []resolve.EphemeralTool {
+	var made []resolve.EphemeralTool
 	for i := range refs {
-		for _, tool := range t.of(&refs[i], servers) {
-			if !taken[tool.ID] { // what a server calls its tools is not the spec's doing
+		ref := &refs[i]
+		if ref.Kind == kindA2A {
+			made = append(made, resolve.EphemeralTool{ID: ref.Name, Tool: peer(ref)})
+		}
+		for _, c := range ref.clientTools() {
+			made = append(made, resolve.EphemeralTool{ID: c.id, Tool: clienttool.New(c.config)})
+		}
+	}
+	taken := make(map[string]bool, len(made))
+	for i := range made {
+		taken[made[i].ID] = true
+	}
+	for i := range refs {
+		if refs[i].Kind != kindMCP {
+			continue
+		}
+		for _, tool := range servers[refs[i].Name].tools {
+			if !taken[tool.ID] {
 				taken[tool.ID] = true
 				made = append(made, tool)
 			}
 		}
 	}
-	return made, release, nil
-}
-
-// of returns the tools of a reference. Those of servers come behind the others of
-// the same name: see readToolRefs.
-func (t *TurnTools) of(ref *toolRef, servers map[string]*mcpServer) []resolve.EphemeralTool {
-	switch ref.Kind {
-	case kindMCP:
-		return servers[ref.Name].tools
-	case kindA2A:
-		return []resolve.EphemeralTool{{ID: ref.Name, Tool: t.peer(ref)}}
-	default:
-		client := ref.clientTools()
-		made := make([]resolve.EphemeralTool, len(client))
-		for i, c := range client {
-			made[i] = resolve.EphemeralTool{ID: c.id, Tool: clienttool.New(c.config)}
-		}
-		return made
-	}
+	return made
 }
 
 // mcpServer is a server of tools that was asked what it has.
@@ -195,14 +200,9 @@ var (
 func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
 	ctx, cancel := context.WithTimeout(ctx, t.settings.ConnectTimeout)
 	defer cancel()
-	err := errNoMCP
-	var members []tools.Member
-	if connect := t.settings.ConnectMCP; connect != nil {
-		var release func()
-		members, release, err = connect(ctx, MCPServer{Name: ref.Name, URL: ref.URL, Headers: ref.Headers, Tools: ref.ToolFilter})
-		if release != nil {
-			server.release = release
-		}
+	members, release, err := t.reach(ctx, ref)
+	if release != nil {
+		server.release = release
 	}
 	if err != nil {
 		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err))
@@ -210,29 +210,43 @@ func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
 		return
 	}
 	for _, m := range members {
-		server.tools = append(server.tools, resolve.EphemeralTool{ID: m.ID, Tool: m.Tool})
+		server.tools = append(server.tools, resolve.EphemeralTool(m))
 	}
+}
+
+func (t *TurnTools) reach(ctx context.Context, ref *toolRef) (members []tools.Member, release func(), err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = backend.Panicked(v)
+		}
+	}()
+	if t.settings.ConnectMCP == nil {
+		return nil, nil, errNoMCP
+	}
+	return t.settings.ConnectMCP(ctx, MCPServer{Name: ref.Name, URL: ref.URL, Headers: ref.Headers, Tools: ref.ToolFilter})
 }
 
 // unavailable returns the one tool of a server that cannot be reached: the model
 // can say why something is missing.
 func unavailable(name string, err error) resolve.EphemeralTool {
 	const suffix = "_unavailable"
-	why := fmt.Sprintf("The MCP server %s cannot be reached, so none of its tools can be used: %v", name, err)
-	return resolve.EphemeralTool{ID: name[:min(len(name), maxToolID-len(suffix))] + suffix, Tool: stub(why)}
+	return resolve.EphemeralTool{ID: name[:min(len(name), maxToolID-len(suffix))] + suffix, Tool: &stub{server: name, err: err}}
 }
 
-// stub is a tool that does nothing but say why.
-type stub string
+// stub is the tool of a server that cannot be reached.
+type stub struct {
+	server string
+	err    error
+}
 
-// Descriptor describes why.
-func (s stub) Descriptor() tools.Descriptor {
-	return tools.Descriptor{Description: string(s), Effect: tools.Read}
+// Descriptor tells the model that tools are missing.
+func (s *stub) Descriptor() tools.Descriptor {
+	return tools.Descriptor{Description: "The MCP server " + s.server + " cannot be reached, so none of its tools can be used. Calling this tool says why.", Effect: tools.Read}
 }
 
 // Call says why.
-func (s stub) Call(context.Context, *tools.Call) (tools.Result, error) {
-	return tools.ErrorResult(string(s)), nil
+func (s *stub) Call(context.Context, *tools.Call) (tools.Result, error) {
+	return tools.Result{}, fmt.Errorf("the MCP server %s cannot be reached: %w", s.server, s.err)
 }
 
 // peer is a tool that says something to an agent elsewhere.

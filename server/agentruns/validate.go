@@ -341,4 +341,3 @@ func (r *request) readMetadata(f fields) error {
 	}
 	return nil
 }
-

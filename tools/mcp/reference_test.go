@@ -37,7 +37,7 @@ func everything(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+	cmd := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	cmd.Dir = dir
 	if said, err := cmd.CombinedOutput(); err != nil {
 		missing("npm ci does not install the reference servers: %v\n%s", err, said)

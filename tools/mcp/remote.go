@@ -26,8 +26,13 @@ type remote struct {
 	connection mcp.Connection
 }
 
-func newRemote(ctx context.Context, c *Config) *remote {
-	base := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
+// plainTransport returns what requests to a server of the configuration go
+// through.
+func plainTransport() *http.Transport {
+	return http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing replaces it
+}
+
+func newRemote(ctx context.Context, c *Config, base *http.Transport) *remote {
 	r := &remote{endpoint: c.URL, headers: c.Headers, base: base}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	r.auth = newCredential(c.Auth, base)

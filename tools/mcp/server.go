@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +34,10 @@ type server struct {
 	filter      *filter
 	secrets     []string
 	link        *link
-	// writeTime is how long a program may leave its input unread.
+	// writeTime is how long a program may leave its input unread, and transport
+	// makes what requests go through.
 	writeTime time.Duration
+	transport func() *http.Transport
 
 	mu sync.Mutex
 	// catalog is nil while the tools are not known, and unknown says why.
@@ -56,16 +59,11 @@ func create(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
-	v := &server{
-		id: s.ID, config: c.clone(), logger: s.Logger,
-		file: c.catalogFile(&s), fingerprint: c.fingerprint(&s), secrets: c.secrets(),
-		writeTime: defaultWriteTime,
+	v, err := newServer(&s, c)
+	if err != nil {
+		return nil, err
 	}
-	if v.logger == nil {
-		v.logger = zap.NewNop()
-	}
-	v.filter, _ = c.Filter.compile()
-	v.link = newLink(v.open)
+	v.file, v.fingerprint = c.catalogFile(&s), c.fingerprint(&s)
 	known, err := readCatalog(v.file, v.fingerprint)
 	if err != nil {
 		v.unknown = err
@@ -73,6 +71,21 @@ func create(s tools.Settings, c *Config) (tools.Tool, error) {
 	}
 	v.use(known)
 	return v, nil
+}
+
+// newServer returns a server that has no catalogue yet.
+func newServer(s *tools.Settings, c *Config) (*server, error) {
+	v := &server{
+		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secrets(),
+		writeTime: defaultWriteTime, transport: plainTransport, unknown: errNoCatalog,
+	}
+	if v.logger == nil {
+		v.logger = zap.NewNop()
+	}
+	var list diag.List
+	v.filter, list = c.Filter.compile()
+	v.link = newLink(v.open)
+	return v, list.Err()
 }
 
 func (c *Config) clone() Config {
@@ -238,6 +251,9 @@ func (s *server) list(ctx context.Context, session *session) (differs bool, err 
 	c, err := session.catalog(ctx, s.fingerprint)
 	if err != nil {
 		return false, &Error{Server: s.id, Err: s.hidden(err)}
+	}
+	if s.file == "" { // nothing is kept of it
+		return s.use(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
 		s.logger.Warn("the catalogue cannot be written", zap.String("file", s.file), zap.Error(err))

@@ -65,7 +65,7 @@ func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, e
 	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	if s.config.URL != "" {
-		c.carrier = newRemote(c.ctx, &s.config)
+		c.carrier = newRemote(c.ctx, &s.config, s.transport())
 	} else {
 		c.carrier = &program{config: &s.config, writeTime: s.writeTime}
 	}

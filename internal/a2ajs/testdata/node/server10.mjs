@@ -61,7 +61,7 @@ const card = (url, settings) => ({
   version: '1',
   capabilities: {
     streaming: settings.streaming,
-    pushNotifications: settings.push,
+    pushNotifications: false,
     extendedAgentCard: false,
     extensions: (settings.extensions ?? []).map((uri) => ({ uri, description: '', required: false, params: undefined })),
   },

@@ -1,0 +1,56 @@
+package a2awire
+
+import (
+	"encoding/json"
+
+	"github.com/gowebpki/jcs"
+)
+
+// CanonicalWithoutEmpty returns JSON in the canonical form of RFC 8785, without
+// what is empty in it: absent fields of the protocol are, in some libraries, empty
+// ones, and a signature must hold for both.
+func CanonicalWithoutEmpty(data []byte) ([]byte, error) {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(prune(value))
+	if err != nil {
+		return nil, err
+	}
+	return jcs.Transform(data)
+}
+
+// prune returns what is left of a value without what is empty in it; nil is
+// nothing.
+func prune(value any) any {
+	switch v := value.(type) {
+	case string:
+		if v == "" {
+			return nil
+		}
+	case []any:
+		kept := v[:0]
+		for _, e := range v {
+			if e = prune(e); e != nil {
+				kept = append(kept, e)
+			}
+		}
+		if len(kept) == 0 {
+			return nil
+		}
+		return kept
+	case map[string]any:
+		for name, e := range v {
+			if e = prune(e); e == nil {
+				delete(v, name)
+			} else {
+				v[name] = e
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return value
+}

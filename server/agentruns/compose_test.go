@@ -1,0 +1,270 @@
+package agentruns
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// noop is a tool that does nothing.
+type noop struct{}
+
+func (noop) Descriptor() tools.Descriptor { return tools.Descriptor{Effect: tools.Read} }
+
+func (noop) Call(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, nil }
+
+// bundle is a server of tools.
+type bundle struct {
+	noop
+	ids []string
+}
+
+func (b bundle) Members() ([]tools.Member, diag.List) {
+	list := make([]tools.Member, len(b.ids))
+	for i, id := range b.ids {
+		list[i] = tools.Member{ID: id, Tool: noop{}}
+	}
+	return list, nil
+}
+
+func (bundle) Prefix() string { return "" }
+
+var anybody = &server.Principal{}
+
+// composing composes over what catalogue declares, and more.
+func composing(t *testing.T, edits ...func(*registry.Draft)) *composer {
+	t.Helper()
+	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, set: declared(t, func(d *registry.Draft) {
+		catalogue(d)
+		for _, id := range []string{"recall", "weather", "fs_read"} {
+			d.Tools.Put(id, noop{})
+		}
+		d.Tools.Put("jira", bundle{ids: []string{"mcp__jira__search"}})
+		d.Agents.Put("clerk", &spec.Agent{ID: "clerk", ModelID: "slow", SystemPrompt: "stored"})
+		d.Agents.Put("strict", &spec.Agent{
+			ID: "strict", ModelID: "slow", AllowedTools: spec.Names{"weather"}, ExcludedTools: spec.Names{"look", "recall"},
+			LoopDetection: &spec.LoopDetection{ConsecutiveThreshold: new(9), HardCutoffThreshold: new(10)}, ToolBudgets: map[string]spec.ToolBudget{"weather": {MaxCalls: 9}},
+		})
+		d.Agents.Put("far", &spec.Agent{ID: "far", Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}})
+		for _, edit := range edits {
+			edit(d)
+		}
+	})}
+}
+
+func (c *composer) must(t *testing.T, text string) *composition {
+	t.Helper()
+	out, err := c.compose(anybody, read(t, text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return out
+}
+
+func TestASpecBringsItsAgentAlong(t *testing.T) {
+	t.Parallel()
+	out := composing(t).must(t, `{"systemPrompt":"Be brief.","prompt":"hi","name":"helper","tools":[
+		{"kind":"mantyx","id":"weather"},{"kind":"mantyx_plugin","name":"@jira/search"},{"kind":"local","name":"look"},
+		{"kind":"mcp","name":"fs","url":"https://x.example"}]}`)
+	turn := &out.turn
+	if turn.AgentID != "" || !turn.Background || turn.InteractionTimeout != time.Minute || turn.OnTimeout != runtime.TimeoutFails || len(out.history) != 0 {
+		t.Errorf("the turn is %+v", turn)
+	}
+	agent := turn.Ephemeral.Agent
+	want := spec.Agent{
+		ID: ephemeralAgent, Description: "helper", ModelID: "fast", SystemPrompt: "Be brief.", ReasoningEffort: &spec.Effort{Level: "off"},
+		AllowedTools:        spec.Names{"weather", "mcp__jira__search", "look"},
+		AllowedToolPatterns: spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"},
+	}
+	if d := cmp.Diff(want, agent); d != "" {
+		t.Errorf("the agent differs:\n%s", d)
+	}
+	if len(turn.Ephemeral.Tools) != 2 || turn.Ephemeral.Tools[0].Kind != "local" || string(turn.Ephemeral.Tools[0].Config) != `{"kind":"local","name":"look"}` {
+		t.Errorf("it brings %+v", turn.Ephemeral.Tools)
+	}
+	if o := turn.Overrides; *o.MaxRounds != 33 || *o.LoopDetection != (spec.LoopDetection{}) || o.Output != nil || !maps.Equal(o.ToolBudgets, map[string]spec.ToolBudget{"recall": {MaxCalls: 4}}) {
+		t.Errorf("its limits are %+v", o)
+	}
+	if len(turn.Input) != 1 || turn.Input[0].Role != model.RoleUser || turn.Input[0].Text() != "hi" {
+		t.Errorf("its input is %+v", turn.Input)
+	}
+}
+
+func TestASpecWithoutToolsHasNone(t *testing.T) {
+	t.Parallel()
+	agent := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","tools":[]}`).turn.Ephemeral.Agent
+	kept, err := json.Marshal(agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back spec.Agent
+	if err := json.Unmarshal(kept, &back); err != nil || back.AllowedTools == nil || len(back.AllowedTools) != 0 {
+		t.Errorf("it is kept as %s", kept)
+	}
+}
+
+func TestTheLimitsOfASpec(t *testing.T) {
+	t.Parallel()
+	o := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","reasoningLevel":37,"budgets":{"maxToolTurns":1},"loopDetection":{"hardCutoffThreshold":4},
+		"toolBudgets":{"recall":{"maxCalls":0},"look":{"maxCalls":7}},"outputSchema":{"schema":{"type":"object"}},"tools":[{"kind":"local","name":"traverse"}]}`)
+	over := o.turn.Overrides
+	if *over.MaxRounds != 2 || *over.LoopDetection.ConsecutiveThreshold != 3 || *over.LoopDetection.HardCutoffThreshold != 4 || string(over.Output.Schema) != `{"type":"object"}` {
+		t.Errorf("they are %+v", over)
+	}
+	if want := map[string]spec.ToolBudget{"recall": {}, "look": {MaxCalls: 7}, "traverse": {MaxCalls: 3}}; !maps.Equal(over.ToolBudgets, want) {
+		t.Errorf("the tool budgets are %v", over.ToolBudgets)
+	}
+	if *o.turn.Params.ReasoningEffort != (spec.Effort{Percent: 37}) {
+		t.Errorf("the effort is %v", o.turn.Params.ReasoningEffort)
+	}
+	over = composing(t).must(t, `{"systemPrompt":"s","prompt":"p","loopDetection":false,"toolBudgets":{}}`).turn.Overrides
+	if *over.LoopDetection.Enabled || over.ToolBudgets == nil || len(over.ToolBudgets) != 0 {
+		t.Errorf("they are %+v", over)
+	}
+}
+
+func TestAllToolBudgetsTogetherAreNotTooMany(t *testing.T) {
+	t.Parallel()
+	list := repeated(maxToolBudgets, func(i int) string { return fmt.Sprintf(`"t%d":{"maxCalls":1}`, i) })
+	out := composing(t).must(t, with("toolBudgets", "{"+list+"}"))
+	agent := spec.Agent{ModelID: "m", ToolBudgets: out.turn.Overrides.ToolBudgets}
+	if found := agent.Validate(); found.HasErrors() {
+		t.Error(found)
+	}
+}
+
+func TestADeclaredAgentRunsAsItIs(t *testing.T) {
+	t.Parallel()
+	c := composing(t)
+	for id, want := range map[string]runtime.CreateTurn{"clerk": {AgentID: "clerk"}, "far": {AgentID: "far"}} {
+		turn := c.must(t, `{"agentId":"`+id+`","prompt":"p","tools":[]}`).turn
+		if turn.AgentID != want.AgentID || turn.Ephemeral != nil || turn.Params.ReasoningEffort != nil || turn.Overrides.MaxRounds != nil {
+			t.Errorf("the turn is %+v", turn)
+		}
+	}
+	if o := c.must(t, `{"agentId":"strict","prompt":"p"}`).turn.Overrides; !o.Empty() {
+		t.Errorf("its limits are replaced by %+v", o)
+	}
+	if o := c.must(t, `{"agentId":"clerk","prompt":"p"}`).turn.Overrides; o.LoopDetection == nil || o.ToolBudgets == nil {
+		t.Errorf("it has no limits: %+v", o)
+	}
+}
+
+func TestWhatARequestAddsToADeclaredAgent(t *testing.T) {
+	t.Parallel()
+	c := composing(t)
+	agent := c.must(t, `{"agentId":"strict","prompt":"p","systemPrompt":"inline","modelId":"fast","tools":[{"kind":"local","name":"look"},{"kind":"mantyx","id":"recall"}]}`).turn.Ephemeral.Agent
+	if agent.ID != "strict" || agent.ModelID != "fast" || agent.SystemPrompt != "inline" || agent.ReasoningEffort != nil {
+		t.Errorf("it is %+v", agent)
+	}
+	if !slices.Equal(agent.AllowedTools, spec.Names{"weather", "look", "recall"}) || len(agent.ExcludedTools) != 0 {
+		t.Errorf("it may use %v but %v", agent.AllowedTools, agent.ExcludedTools)
+	}
+	agent = c.must(t, `{"agentId":"clerk","prompt":"p","systemPrompt":"inline","tools":[{"kind":"local","name":"look"}]}`).turn.Ephemeral.Agent
+	if agent.SystemPrompt != "stored" || agent.ModelID != "slow" || agent.AllowedTools != nil || agent.AllowedToolPatterns != nil {
+		t.Errorf("it is %+v", agent)
+	}
+	kept, _ := c.set.Agent("strict")
+	if len(kept.AllowedTools) != 1 || len(kept.ExcludedTools) != 2 {
+		t.Errorf("what is declared has changed: %+v", kept)
+	}
+}
+
+func TestTheDefaultsHoldForWhatARequestBrings(t *testing.T) {
+	t.Parallel()
+	c := composing(t, func(d *registry.Draft) {
+		d.Defaults = &spec.Defaults{Agent: spec.Agent{ExcludedTools: spec.Names{"weather"}, PluginIDs: []string{"permission"}, AllowedTools: spec.Names{"weather"}}}
+	})
+	agent := c.must(t, `{"systemPrompt":"s","prompt":"p","tools":[{"kind":"mcp","name":"fs","url":"https://x.example"}]}`).turn.Ephemeral.Agent
+	if !slices.Equal(agent.ExcludedTools, spec.Names{"weather", "fs_read"}) || len(agent.AllowedTools) != 0 || !slices.Equal(agent.PluginIDs, []string{"permission"}) {
+		t.Errorf("it is %+v", agent)
+	}
+	agent = c.must(t, `{"agentId":"clerk","prompt":"p","tools":[{"kind":"local","name":"look"}]}`).turn.Ephemeral.Agent
+	if !slices.Equal(agent.AllowedTools, spec.Names{"weather", "look"}) {
+		t.Errorf("it may use %v", agent.AllowedTools)
+	}
+}
+
+func TestWhatCannotBeComposed(t *testing.T) {
+	t.Parallel()
+	c := composing(t)
+	limited := &server.Principal{Agents: []string{"clerk"}}
+	for text, want := range map[string]requestError{
+		`{"agentId":"gone","prompt":"p"}`:   {Code: codeForbidden, Message: `agent "gone" is not available with this credential`},
+		`{"agentId":"strict","prompt":"p"}`: {Code: codeForbidden, Message: `agent "strict" is not available with this credential`},
+		with("modelId", `"gone"`):           {Code: codeInvalidModel, Message: `modelId "gone" is not known`},
+		tool(`{"kind":"mantyx","id":"wether"}`): {
+			Code: codeInvalidRequest, Message: `there is no tool "wether"`, Hint: `did you mean "weather"?`, Candidates: []string{"weather"},
+		},
+		tool(`{"kind":"mantyx_plugin","name":"@gone/tool"}`):   {Code: codeInvalidPlugin, Message: `the tool "@gone/tool" of a plugin is not installed`},
+		tool(`{"kind":"mantyx_plugin","name":"@jira/create"}`): {Code: codeInvalidPlugin, Message: `the tool "@jira/create" of a plugin is not installed`},
+	} {
+		_, err := c.compose(limited, read(t, text))
+		e := refused(t, err)
+		if e.Code != want.Code || e.Message != want.Message || want.Hint != "" && (e.Hint != want.Hint || !slices.Equal(e.Candidates, want.Candidates)) {
+			t.Errorf("%s: %+v", text, e)
+		}
+	}
+	for _, more := range []string{`"tools":[{"kind":"local","name":"a"}]`, `"modelId":"fast"`, `"systemPrompt":"x"`} {
+		_, err := c.compose(anybody, read(t, `{"agentId":"far","prompt":"p",`+more+`}`))
+		if e := refused(t, err); e.Code != codeInvalidRequest || !strings.Contains(e.Message, "runs elsewhere") {
+			t.Errorf("%s: %+v", more, e)
+		}
+	}
+}
+
+func TestThePluginOfAToolMayBeLeftOut(t *testing.T) {
+	t.Parallel()
+	agent := composing(t).must(t, tool(`{"kind":"mantyx_plugin","name":"weather"}`)).turn.Ephemeral.Agent
+	if !slices.Equal(agent.AllowedTools, spec.Names{"weather"}) {
+		t.Errorf("it may use %v", agent.AllowedTools)
+	}
+}
+
+func TestWhatWasSaidBeforeIsNoInput(t *testing.T) {
+	t.Parallel()
+	out := composing(t).must(t, `{"systemPrompt":"s","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"c"},{"role":"user","content":"d"}]}`)
+	texts := func(list []model.Message) (all []string) {
+		for i := range list {
+			all = append(all, string(list[i].Role)+" "+list[i].Text())
+		}
+		return all
+	}
+	if h, in := texts(out.history), texts(out.turn.Input); !slices.Equal(h, []string{"user a", "assistant b"}) || !slices.Equal(in, []string{"system c", "user d"}) {
+		t.Errorf("it parts into %v and %v", h, in)
+	}
+}
+
+func BenchmarkCompose(b *testing.B) {
+	text := []byte(`{"systemPrompt":"s","prompt":"p","tools":[{"kind":"local","name":"look","parameters":{"type":"object","properties":{"a":{"type":"string"}}}}]}`)
+	set := declared(b, catalogue)
+	b.ReportAllocs()
+	for b.Loop() {
+		f, err := decodeBody(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := readRequest(f, forRun)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := (&composer{set: set, defaultModel: "fast"}).compose(anybody, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
