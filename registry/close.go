@@ -11,8 +11,10 @@ import (
 // Close closes the components that hold something open: every tool, bundle,
 // plugin and provider that is an io.Closer, each once and all at the same time.
 // It returns when all have ended, with what went wrong, joined.
-func (s *Set) Close() error {
-	closers := s.closers()
+func (s *Set) Close() error { return closeAll(s.closers(nil)) }
+
+// closeAll closes all at the same time.
+func closeAll(closers []io.Closer) error {
 	errs := make([]error, len(closers))
 	var running sync.WaitGroup
 	for i, c := range closers {
@@ -22,10 +24,18 @@ func (s *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// closers returns the components to close, without repetitions.
-func (s *Set) closers() []io.Closer {
+// closers returns the components to close, without repetitions and without those
+// of another set, which may be nil.
+func (s *Set) closers(but *Set) []io.Closer {
 	var list []io.Closer
 	seen := make(map[io.Closer]bool)
+	if but != nil {
+		for _, c := range but.closers(nil) {
+			if reflect.ValueOf(c).Comparable() {
+				seen[c] = true
+			}
+		}
+	}
 	add := func(component any) {
 		c, ok := component.(io.Closer)
 		if !ok {

@@ -20,10 +20,11 @@ type Revision struct {
 	diagnostics diag.List
 	hash        func() string
 	derived     sync.Map
+	generation  *generation
 }
 
-func newRevision(number uint64, set *Set) *Revision {
-	rev := &Revision{number: number, set: set}
+func newRevision(number uint64, set *Set, own *generation) *Revision {
+	rev := &Revision{number: number, set: set, generation: own}
 	rev.hash = sync.OnceValue(func() string { return contentHash(set) })
 	return rev
 }

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -23,13 +24,19 @@ type Check func(ctx context.Context, rev *Revision) (diag.List, error)
 type Store struct {
 	current atomic.Pointer[Revision]
 	check   Check
+
+	// closing are those that close the components of earlier revisions, and errs
+	// what came of that.
+	closing sync.WaitGroup
+	mu      sync.Mutex
+	errs    []error
 }
 
 // NewStore returns a store whose current revision, number 0, is empty. A nil
 // check finds nothing.
 func NewStore(check Check) *Store {
 	s := &Store{check: check}
-	s.current.Store(newRevision(0, NewSet()))
+	s.current.Store(newRevision(0, NewSet(), new(generation)))
 	return s
 }
 
@@ -58,6 +65,10 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // finds errors (*InvalidError), nothing changes. When another draft was
 // published in the meantime edit is called again, with a draft of that one.
 // Turns in flight keep the revision they began with.
+//
+// A draft whose Set edit has replaced begins anew: the components of the
+// revision before, but for those that are in the new one, too, are closed when
+// everybody who acquired it has released it.
 func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
 	return s.publish(ctx, edit, s.check)
 }
@@ -72,14 +83,19 @@ func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (
 func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
 	for {
 		base := s.current.Load()
-		draft := &Draft{base.set.Clone()}
+		edited := base.set.Clone()
+		draft := &Draft{edited}
 		if err := edit(draft); err != nil {
 			return nil, err
 		}
 		if found := draft.sound(); found != nil {
 			return nil, &InvalidError{Diagnostics: found, Err: found.Err()}
 		}
-		rev := newRevision(base.number+1, draft.Set)
+		own := base.generation
+		if draft.Set != edited {
+			own = new(generation)
+		}
+		rev := newRevision(base.number+1, draft.Set, own)
 		var found diag.List
 		var err error
 		if check != nil {
@@ -93,6 +109,9 @@ func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Chec
 		}
 		rev.diagnostics = found
 		if s.current.CompareAndSwap(base, rev) {
+			if own != base.generation {
+				s.retire(base)
+			}
 			return rev, nil
 		}
 	}

@@ -3,9 +3,9 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -17,8 +17,9 @@ type Ephemeral struct {
 	// Agent is the agent, which must run here. The defaults are merged under it as
 	// under a declared one.
 	Agent *spec.Agent
-	// Tools are there besides those of the revision. The agent's catalog decides
-	// about all of them.
+	// Tools are there besides those of the revision. One takes the place of the
+	// revision's with its id: whoever brings it along need not know those. The
+	// agent's catalog decides about all of them.
 	Tools []EphemeralTool
 }
 
@@ -38,34 +39,24 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 	if !e.Agent.Local() {
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
-	x := indexOf(rev)
-	if err := x.servesModel(e.Agent); err != nil {
-		return nil, err
-	}
-	return x.compose(e.Agent, "", e.Tools, nil).plan(opts)
+	t := &template{brought: e.Tools, passing: true}
+	return indexOf(rev).compose(t, e.Agent, nil).plan(opts)
 }
 
-// servesModel reports that there is no such model as an agent from outside names.
-// Whoever asks for many must not make the revision grow.
-func (x *index) servesModel(agent *spec.Agent) error {
-	id := agent.ModelID
-	_, isModel := x.set.Models.Get(id)
-	_, isPool := x.set.Pools.Get(id)
-	if id == "" || isModel || isPool {
-		return nil
-	}
-	near, _ := nearest.Of(id, append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...))
-	return &Error{Agent: agent.ID, Errs: []error{&ModelNotFoundError{Reference{ID: id, Agent: agent.ID, Path: "model_id", Nearest: near}}}}
-}
-
-// addBrought adds the tools that the turn brought along.
+// addBrought adds the tools that the turn brought along. They hide the global ones
+// of the same id; two of them with one id are an error.
 func (m *merger) addBrought() {
 	source := tools.Source{Kind: tools.SourceTurn}
 	for i, b := range m.brought {
 		path := diag.Index("tools", i)
-		if m.free(b.ID, source, path) {
-			entry, found := tools.Compile(b.ID, b.Tool, source)
-			m.add(b.ID, entry, found, path)
+		if first, taken := m.own[b.ID]; taken {
+			m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: b.ID, First: first.Source, Second: source, Path: path})
+			continue
 		}
+		if hidden, ok := m.index.global[b.ID]; ok {
+			m.all = slices.DeleteFunc(slices.Clone(m.all), func(e *tools.Entry) bool { return e == hidden })
+		}
+		entry, found := tools.Compile(b.ID, b.Tool, source)
+		m.add(b.ID, entry, found, path)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -40,7 +41,9 @@ type index struct {
 	pools      sync.Map // poolKey → *model.Pool
 	breakers   sync.Map // model id → *model.Breaker
 	suggested  sync.Map // what was looked for → nearest id
-	toolboxes  *toolboxes
+	// suggestions counts the elements of suggested.
+	suggestions atomic.Int64
+	toolboxes   *toolboxes
 }
 
 // claim is a section that a plugin claims, with its schema compiled. The
@@ -157,10 +160,14 @@ type poolKey struct {
 	idle time.Duration
 }
 
-// sharedPool returns the one pool of the revision for a key.
-func (x *index) sharedPool(key poolKey, make func() *model.Pool) *model.Pool {
+// sharedPool returns the one pool of the revision for a key. One that is not kept,
+// for an agent that will not come again, is shared only if it is there already.
+func (x *index) sharedPool(key poolKey, keep bool, make func() *model.Pool) *model.Pool {
 	if p, ok := x.pools.Load(key); ok {
 		return p.(*model.Pool) //nolint:forcetypeassert // only pools are stored
+	}
+	if !keep {
+		return make()
 	}
 	p, _ := x.pools.LoadOrStore(key, make())
 	return p.(*model.Pool) //nolint:forcetypeassert // as above
@@ -178,6 +185,10 @@ func (x *index) breaker(modelID string) *model.Breaker {
 // suggestion identifies a search for the nearest id.
 type suggestion struct{ kind, id string }
 
+// maxSuggestions is how many answers of nearest are kept. What is looked for may
+// come from outside, and must not make the revision grow for ever.
+const maxSuggestions = 4096
+
 // nearest returns the id of a registry that looks most like a missing one. A
 // file may repeat one mistake thousands of times, so answers are kept.
 func (x *index) nearest(kind, id string, candidates func() []string) string {
@@ -186,6 +197,10 @@ func (x *index) nearest(kind, id string, candidates func() []string) string {
 		return found.(string) //nolint:forcetypeassert // only strings are stored
 	}
 	found, _ := nearest.Of(id, candidates())
-	x.suggested.Store(key, found)
+	if x.suggestions.Load() < maxSuggestions {
+		if _, known := x.suggested.LoadOrStore(key, found); !known {
+			x.suggestions.Add(1)
+		}
+	}
 	return found
 }

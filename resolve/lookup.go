@@ -244,7 +244,8 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 		return nil, capabilities{}
 	}
 	known := capabilitiesOf(models...)
-	shared := t.index.sharedPool(poolKey{id: pool.ID, idle: t.calling.idle}, func() *model.Pool {
+	keep := !t.passing || t.calling.idle == defaultCalling().idle
+	shared := t.index.sharedPool(poolKey{id: pool.ID, idle: t.calling.idle}, keep, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
 	if !t.retries("model pool", pool.ID) {

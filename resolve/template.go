@@ -67,18 +67,18 @@ type template struct {
 // earlier error is left out.
 func (x *index) resolve(id string, trace *Trace) *template {
 	declared, _ := x.set.Agent(id)
-	return x.compose(declared, agentPath(x.set, declared), nil, trace)
+	return x.compose(&template{base: agentPath(x.set, declared)}, declared, trace)
 }
 
-// compose runs the stages for an agent that stands at base, with the tools that a
-// turn brings along.
-func (x *index) compose(declared *spec.Agent, base string, brought []EphemeralTool, trace *Trace) *template {
-	agent, origin := x.set.Defaults.Apply(declared)
-	t := &template{index: x, trace: trace, agent: agent, origin: origin, base: base, brought: brought, passing: base == ""}
+// compose runs the stages for an agent, in a template that says where it comes
+// from.
+func (x *index) compose(t *template, declared *spec.Agent, trace *Trace) *template {
+	t.index, t.trace = x, trace
+	t.agent, t.origin = x.set.Defaults.Apply(declared)
 	t.validate()
 	t.lookup()
-	if agent.Local() {
-		t.prices, t.outputLimit = t.pricing(), t.maxOutput(agent)
+	if t.agent.Local() {
+		t.prices, t.outputLimit = t.pricing(), t.maxOutput(t.agent)
 		t.compileOutput()
 		t.load()
 		t.collect()

@@ -133,9 +133,9 @@ func (m *merger) addPluginTool(p plugins.PluginTool) {
 
 // free reports whether no tool has an id yet; if one has, that is an error.
 func (m *merger) free(id string, source tools.Source, path string) bool {
-	first, taken := m.index.global[id]
+	first, taken := m.own[id]
 	if !taken {
-		first, taken = m.own[id]
+		first, taken = m.index.global[id]
 	}
 	if taken {
 		m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
@@ -173,9 +173,13 @@ type agentTool struct {
 // may call it. The agent is nil when its source was not asked yet.
 func (x *index) delegate(id string, agent *spec.Agent) *agentTool {
 	source := tools.Source{Kind: tools.SourceDelegate, Name: id}
-	return x.agentTool(source, tools.DelegateID(id), func() tools.Tool {
-		return &tools.Delegate{AgentID: id, Description: x.describe(id, agent)}
-	})
+	tool := func() tools.Tool { return &tools.Delegate{AgentID: id, Description: x.describe(id, agent)} }
+	if agent == nil { // any id may be that of such an agent, so it is not kept
+		made := new(agentTool)
+		made.entry, made.found = tools.Compile(tools.DelegateID(id), tool(), source)
+		return made
+	}
+	return x.agentTool(source, tools.DelegateID(id), tool)
 }
 
 // handOff returns the tool that hands the conversation to an agent, which is the

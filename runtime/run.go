@@ -11,7 +11,6 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
@@ -156,124 +155,13 @@ var ErrNoInput = errors.New("the request has no input: give at least one message
 // *TurnError. One that was stopped between two steps gives a result with a
 // State, backend.ErrYield, and no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
-	h, err := r.prepare(ctx, r.registry.Current(), &req, sink, nil)
+	rev := r.registry.Acquire()
+	defer rev.Release()
+	h, err := r.prepare(ctx, rev, &req, sink, nil)
 	if err != nil {
 		return nil, err
 	}
 	return h.run(ctx)
-}
-
-// ancestry is where a delegated turn comes from.
-type ancestry struct {
-	turnID, callID string
-	// chain are the agents above, the root first, and depth is how many agents
-	// led to the root, in other runtimes.
-	chain   []string
-	depth   int
-	ceiling []plugins.CeilingGate
-	meter   *backend.Meter
-	// session is that of the root turn, which the artifacts of a delegate belong
-	// to.
-	session *sessionState
-}
-
-// prepare resolves what a turn needs, or says why it cannot begin.
-func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
-	if len(req.Input) == 0 {
-		return nil, ErrNoInput
-	}
-	agentID := req.AgentID
-	state, err := goOn(req)
-	if err != nil {
-		return nil, err
-	}
-	if state != nil {
-		agentID = state.Agent
-	}
-	plan, err := r.resolve(ctx, rev, agentID, req)
-	if err != nil {
-		return nil, err
-	}
-	where, err := r.place(plan, req)
-	if err != nil {
-		return nil, err
-	}
-	if parent == nil && req.Depth > r.depth {
-		return nil, &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
-	}
-	h := r.newHost(plan, req, state, sink, parent)
-	h.where = where
-	h.job = h.newJob(plan, req, state)
-	return h, nil
-}
-
-// resolve resolves the agent, and measures how long that takes.
-func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
-	opts := resolve.Options{Overrides: req.Overrides}
-	find := func() (*resolve.Plan, error) {
-		if req.Ephemeral != nil && agentID == req.Ephemeral.Agent.ID {
-			return resolve.ResolveEphemeral(ctx, rev, req.Ephemeral, opts)
-		}
-		return resolve.Resolve(ctx, rev, agentID, opts)
-	}
-	if r.observer == nil {
-		return find()
-	}
-	begun := time.Now()
-	plan, err := find()
-	failure := ""
-	if err != nil {
-		failure = "unresolved"
-	}
-	r.observer.Resolved(ctx, agentID, time.Since(begun), failure)
-	return plan, err
-}
-
-// goOn returns the state that a turn goes on from, with the answers taken in;
-// nil for a turn that begins.
-func goOn(req *Request) (*backend.State, error) {
-	if req.State == nil {
-		if len(req.Resolutions) > 0 {
-			return nil, &backend.UnknownTicketError{Target: req.Resolutions[0].Target}
-		}
-		return nil, nil //nolint:nilnil // the turn begins
-	}
-	state := req.State.Clone()
-	if err := state.Check(); err != nil {
-		return nil, err
-	}
-	for _, r := range req.Resolutions {
-		if err := state.Resolve(r); err != nil {
-			return nil, err
-		}
-	}
-	return state, nil
-}
-
-// place returns the backend that runs the plan, if it can do what the request
-// needs.
-func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Backend, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, backend.Panicked(v))
-		}
-	}()
-	where = r.local
-	if plan.Remote != nil {
-		where = plan.Remote
-	}
-	profile := where.Profile()
-	need := backend.Requirements{Output: backend.OutputText, Transcript: backend.TranscriptPrompt}
-	if len(req.History) > 0 {
-		need.Transcript = backend.TranscriptFull
-	}
-	if req.Params != (model.Params{}) {
-		need.Overrides = backend.OverrideParams
-	}
-	if missing := profile.Check(&need); missing != nil {
-		return nil, &backend.MismatchError{Agent: plan.Agent.ID, Mismatches: missing}
-	}
-	return where, nil
 }
 
 // run opens the turn, runs it, and ends it.

@@ -30,8 +30,10 @@ type Turn struct {
 // has to wait: it goes on once Resolve gave it the answers. The turn ends when
 // ctx does. The errors are those of a request that cannot begin.
 func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) (*Turn, error) {
-	h, err := r.prepare(ctx, r.registry.Current(), &req, sink, nil)
+	rev := r.registry.Acquire()
+	h, err := r.prepare(ctx, rev, &req, sink, nil)
 	if err != nil {
+		rev.Release()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -41,7 +43,12 @@ func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) 
 	if state := h.job.State; state != nil {
 		t.asked.Calls, t.asked.Resolved = state.Clone().Calls, state.Clone().Resolved
 	}
-	go t.run(ctx)
+	go func() {
+		defer t.cancel(nil)
+		defer close(t.done)
+		defer rev.Release()
+		t.run(ctx)
+	}()
 	return t, nil
 }
 
@@ -112,8 +119,6 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 
 // run runs the turn from one wait to the next.
 func (t *Turn) run(ctx context.Context) {
-	defer t.cancel(nil)
-	defer close(t.done)
 	defer t.forget()
 	t.err = errNoOutcome // unless a sink ends the goroutine, something else comes of it
 	ctx, span := t.host.observe(ctx)

@@ -156,34 +156,11 @@ func (w *worker) run(ctx context.Context) error {
 		defer release()
 		w.log.ahead = release
 	}
-	conversation, err := w.conversation(ctx)
-	if err != nil {
-		return w.giveUp(ctx, err)
-	}
-	req, err := w.request(conversation)
-	if err != nil {
-		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
-	}
-	if w.service.StateTransform != nil {
-		req.ShowCustom = func(custom json.RawMessage) (json.RawMessage, error) {
-			return w.service.shownCustom(ctx, w.turn.ID, custom)
-		}
-	}
-	rt := w.service.Runtime
-	release, err := w.bring(ctx, req)
+	h, release, done, err := w.prepare(ctx)
 	defer release()
-	var h *host
-	if err == nil {
-		h, err = rt.prepare(ctx, rt.registry.Current(), req, w.log, nil)
+	if done || err != nil {
+		return err
 	}
-	if err != nil && ctx.Err() != nil {
-		return w.giveUp(ctx, err)
-	}
-	if err != nil {
-		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
-	}
-	h.job.Answered = true
-	w.log.keep = h.session
 	ctx, span := h.observe(telemetry.Extract(ctx, w.asked.Trace))
 	begun := time.Now()
 	res, err := h.execute(ctx)
@@ -206,6 +183,39 @@ func (w *worker) run(ctx context.Context) error {
 	out, err := h.finish(ctx, res, err, begun)
 	observed(span, out, err)
 	return w.finish(ctx, out)
+}
+
+// prepare returns the turn ready to be run, and what is called when the work on
+// it is over. It is done when the turn cannot be run and was ended or handed back
+// for that.
+func (w *worker) prepare(ctx context.Context) (h *host, release func(), done bool, err error) {
+	release = func() {}
+	conversation, err := w.conversation(ctx)
+	if err != nil {
+		return nil, release, true, w.giveUp(ctx, err)
+	}
+	req, err := w.request(conversation)
+	if err != nil {
+		return nil, release, true, w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+	}
+	if w.service.StateTransform != nil {
+		req.ShowCustom = func(custom json.RawMessage) (json.RawMessage, error) {
+			return w.service.shownCustom(ctx, w.turn.ID, custom)
+		}
+	}
+	rt := w.service.Runtime
+	if release, err = w.bring(ctx, req); err == nil {
+		h, err = rt.prepare(ctx, rt.registry.Current(), req, w.log, nil)
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, release, true, w.giveUp(ctx, err)
+	case err != nil:
+		return nil, release, true, w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
+	}
+	h.job.Answered = true
+	w.log.keep = h.session
+	return h, release, false, nil
 }
 
 // isolationPause is how long a turn that has one death left waits for another

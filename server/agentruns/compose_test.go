@@ -54,7 +54,9 @@ func composing(t *testing.T, edits ...func(*registry.Draft)) *composer {
 		for _, id := range []string{"recall", "weather", "fs_read"} {
 			d.Tools.Put(id, noop{})
 		}
-		d.Tools.Put("jira", bundle{ids: []string{"mcp__jira__search"}})
+		if err := d.AddTool("jira", bundle{ids: []string{"mcp__jira__search"}}); err != nil {
+			t.Error(err)
+		}
 		d.Agents.Put("clerk", &spec.Agent{ID: "clerk", ModelID: "slow", SystemPrompt: "stored"})
 		d.Agents.Put("strict", &spec.Agent{
 			ID: "strict", ModelID: "slow", AllowedTools: spec.Names{"weather"}, ExcludedTools: spec.Names{"look", "recall"},

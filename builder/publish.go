@@ -1,0 +1,31 @@
+package builder
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// Publish makes what the builder collected all that a runtime knows, in place of
+// what it knew before: it resolves every agent once, as Build does, and publishes
+// a revision. When something is wrong nothing changes, and the error is a
+// *BuildError. Turns in flight keep the revision they began with; the components
+// of the revision before are closed when no turn uses them any more. From then on
+// those of the builder belong to the runtime.
+func (b *AgentRuntimeBuilder) Publish(ctx context.Context, rt *runtime.AgentRuntime) (*registry.Revision, error) {
+	if err := b.err(); err != nil {
+		return nil, &BuildError{Diagnostics: diag.FromError(err).Dedup(), Err: err}
+	}
+	rev, err := rt.Publish(ctx, b.fill)
+	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
+		return nil, &BuildError{Diagnostics: invalid.Diagnostics.Dedup(), Err: invalid.Err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.watch(rt)
+	return rev, nil
+}

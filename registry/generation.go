@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"errors"
+	"sync"
+)
+
+// generation counts who uses the components of a set. Revisions that were made
+// by editing one another share it, and so do their components; a revision with a
+// set of its own begins a new one.
+type generation struct {
+	mu    sync.Mutex
+	users int
+	// end closes the components. It is set once no new user can come, and called
+	// when the last one has gone.
+	end func()
+}
+
+// enter adds a user, and reports whether one may still come.
+func (g *generation) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end != nil {
+		return false
+	}
+	g.users++
+	return true
+}
+
+// leave takes a user away.
+func (g *generation) leave() {
+	g.mu.Lock()
+	g.users--
+	end := g.end
+	last := end != nil && g.users == 0
+	g.mu.Unlock()
+	if last {
+		end()
+	}
+}
+
+// retire lets no more users come, and has end called when all have gone.
+func (g *generation) retire(end func()) {
+	g.mu.Lock()
+	g.end = end
+	unused := g.users == 0
+	g.mu.Unlock()
+	if unused {
+		end()
+	}
+}
+
+// Acquire returns the revision published last, whose components are not closed
+// before Release of it is called.
+func (s *Store) Acquire() *Revision {
+	for {
+		rev := s.current.Load()
+		if rev.generation.enter() {
+			return rev
+		}
+		// Another revision has taken its place by now.
+	}
+}
+
+// Release says that whoever called Acquire no longer uses the components of the
+// revision. It is called once for each Acquire, and does not wait.
+func (r *Revision) Release() { r.generation.leave() }
+
+// retire closes the components of a revision that are not in the current one, as
+// soon as nobody uses them.
+func (s *Store) retire(old *Revision) {
+	old.generation.retire(func() {
+		closers := old.set.closers(s.Current().set)
+		if len(closers) == 0 {
+			return
+		}
+		s.closing.Go(func() {
+			err := closeAll(closers)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.errs = append(s.errs, err)
+		})
+	})
+}
+
+// Close closes the components of the current revision, and waits for those of
+// earlier ones. It is called when nothing is published or used any more. The
+// error says what could not be closed since the store was made.
+func (s *Store) Close() error {
+	s.closing.Wait()
+	err := s.Current().set.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	errs := append(s.errs, err)
+	s.errs = nil
+	return errors.Join(errs...)
+}

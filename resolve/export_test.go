@@ -1,0 +1,23 @@
+package resolve
+
+import (
+	"sync"
+
+	"github.com/agentruntime/agentruntime/registry"
+)
+
+// Kept returns how many things a revision keeps for those who resolve in it.
+func Kept(rev *registry.Revision) int {
+	x := indexOf(rev)
+	n := 0
+	for _, m := range []*sync.Map{&x.templates, &x.agentTools, &x.pools, &x.breakers, &x.suggested} {
+		m.Range(func(any, any) bool { n++; return true })
+	}
+	for _, boxes := range x.toolboxes.all {
+		n += len(boxes)
+	}
+	return n
+}
+
+// MaxSuggestions is how many answers about misspelt ids are kept.
+const MaxSuggestions = maxSuggestions
