@@ -165,13 +165,13 @@ func TestARevisionKeepsNothingOfWhatTurnsBringAlong(t *testing.T) {
 		d.Sources.Put("peers", &registry.Source{Spec: spec.RemoteSource{Name: "peers"}})
 	})
 	bring := func(i int) {
-		_, _ = resolve.ResolveEphemeral(t.Context(), rev, passing(func(a *spec.Agent) {
+		resolved(t, rev, passing(func(a *spec.Agent) {
 			a.ID, a.ModelID = fmt.Sprintf("guest%d", i), "shared"
 			a.Delegates = []string{"clerk", fmt.Sprintf("peers/agent%d", i)}
 			a.AllowedTools = spec.Names{"a", fmt.Sprintf("own%d", i)}
-			a.Sections = spec.Sections{"retry": fmt.Appendf(nil, `{"idle_timeout":%q}`, time.Duration(i+1)*time.Second)}
-		}, fmt.Sprintf("own%d", i)), resolve.Options{})
-		_, _ = resolve.ResolveEphemeral(t.Context(), rev, passing(func(a *spec.Agent) { a.PluginIDs = []string{"pack"} }), resolve.Options{})
+			a.Sections = spec.Sections{"retry": fmt.Appendf(nil, `{"stream_idle_timeout":%q}`, time.Duration(i+1)*time.Second)}
+		}, fmt.Sprintf("own%d", i)))
+		resolved(t, rev, passing(func(a *spec.Agent) { a.PluginIDs = []string{"pack"} }))
 	}
 	for i := range 3 {
 		bring(i)

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
 )
 
 // Ephemeral is an agent that a stored turn brings along, which no revision
@@ -46,6 +47,8 @@ var errNoTurnTools = errors.New("the service makes no tools for turns")
 // checkEphemeral reports why a turn cannot bring its agent along.
 func (s *Service) checkEphemeral(e *Ephemeral) error {
 	switch {
+	case e.Agent.ID == "":
+		return &InvalidError{"ephemeral.agent.id", "the agent has no id"}
 	case !e.Agent.Local():
 		return &InvalidError{"ephemeral.agent.endpoint", "an agent that a turn brings along runs here"}
 	case len(e.Tools) == 0:
@@ -85,8 +88,19 @@ func (w *worker) bring(ctx context.Context, req *Request) (release func(), err e
 		return release, fmt.Errorf("make the tools of the turn: %w", err)
 	}
 	if done != nil {
-		release = done
+		release = func() { w.letGo(done) }
 	}
 	req.Ephemeral.Tools = made
 	return release, nil
+}
+
+// letGo lets go of the tools that were made for the turn. What panics there keeps
+// nothing from ending.
+func (w *worker) letGo(done func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.service.Logger.Error("the tools of a turn cannot be let go", zap.String("turn_id", w.turn.ID), zap.Error(backend.Panicked(v)))
+		}
+	}()
+	done()
 }

@@ -74,6 +74,9 @@ type ServerRate struct {
 // Address returns where the server listens.
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
 
+// Authenticated reports whether whoever asks needs a credential.
+func (s *Server) Authenticated() bool { return len(s.Keys) > 0 }
+
 // EncryptionBytes returns the encryption key; nil when there is none.
 func (s *Server) EncryptionBytes() []byte {
 	key, err := base64.StdEncoding.DecodeString(s.EncryptionKey)

@@ -36,7 +36,7 @@ func servePeer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	var answers []peerAnswer
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &answers))
-	server := httptest.NewServer(nil)
+	server := httptest.NewUnstartedServer(nil)
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		for i := range answers {
@@ -47,6 +47,7 @@ func servePeer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		http.NotFound(w, r)
 	})
+	server.Start()
 	ts.Defer(server.Close)
 	ts.Setenv("PEER", server.URL)
 }

@@ -68,6 +68,14 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	if err != nil {
 		return err
 	}
+	if l.file.Server.Authenticated() {
+		first, err := newAuthenticator(&l.file.Server)
+		if err != nil {
+			return err
+		}
+		w.authenticator = server.NewReplaceable(first)
+		settings.Authenticator = w.authenticator
+	}
 	settings.Logger, settings.Ready = logger.Named("http"), w.store.Ping
 	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
 	h, err := server.New(settings)
@@ -109,9 +117,12 @@ func httpSettings(s *spec.Server) (server.Settings, error) {
 		}
 		settings.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	}
-	if len(s.Keys) == 0 {
-		return settings, nil
-	}
+	return settings, nil
+}
+
+// newAuthenticator returns what finds out who asks, for a configuration that names
+// credentials.
+func newAuthenticator(s *spec.Server) (server.Authenticator, error) {
 	keys := make([]server.Key, len(s.Keys))
 	var errs []error
 	for i := range s.Keys {
@@ -119,8 +130,7 @@ func httpSettings(s *spec.Server) (server.Settings, error) {
 		keys[i], err = apiKey(&s.Keys[i])
 		errs = append(errs, err)
 	}
-	settings.Authenticator = server.NewKeys(keys, nil)
-	return settings, errors.Join(errs...)
+	return server.NewKeys(keys, nil), errors.Join(errs...)
 }
 
 // apiKey returns a key of a configuration.

@@ -55,10 +55,18 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 	return rev, l.file.Complete(l.found, found), nil
 }
 
-// build returns the runtime of a configuration, or shows why there is none. A
-// peer that does not say which agents it has is a warning: what does not need
-// them works all the same.
+// build returns the runtime of a configuration, or shows why there is none.
 func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, error) {
+	if err := l.prove(ctx, p); err != nil {
+		return nil, err
+	}
+	return l.builder.BuildUnchecked() // proving was the dry run
+}
+
+// prove asks servers and peers what they have, and proves that every agent
+// resolves, or shows why not. A peer that does not say which agents it has is a
+// warning: what does not need them works all the same.
+func (l *loaded) prove(ctx context.Context, p *program) error {
 	l.builder.LearnTools(ctx)
 	asking, cancel := context.WithTimeout(ctx, discoveryTime)
 	for _, e := range l.builder.LearnAgents(asking) {
@@ -67,12 +75,12 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 	cancel()
 	_, list, err := l.check(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if list.HasErrors() {
-		return nil, failed(l.refuse(list, p.err))
+		return failed(l.refuse(list, p.err))
 	}
-	return l.builder.BuildUnchecked() // check was the dry run
+	return nil
 }
 
 // forPeers returns a runtime that reaches the peers which the configuration names,

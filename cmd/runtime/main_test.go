@@ -72,6 +72,8 @@ func TestScripts(t *testing.T) {
 
 			"serving":  serving,
 			"ends":     ends,
+			"hangup":   hangup,
+			"says":     says,
 			"get":      get,
 			"until":    until,
 			"keep":     keep,

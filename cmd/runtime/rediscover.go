@@ -18,33 +18,28 @@ const (
 	discoveryInterval = 5 * time.Minute
 )
 
-// rediscover asks the remote sources again and again until ctx ends, so that a
-// peer which was down, or has other agents now, becomes known.
-func rediscover(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
-	if rt.Revision().Set().Sources.Len() == 0 {
-		return
+// rediscover asks the remote sources again, so that a peer which was down, or has
+// other agents now, becomes known. What goes wrong is logged.
+func rediscover(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) error {
+	asking, cancel := context.WithTimeout(ctx, discoveryTime)
+	defer cancel()
+	err := builder.Rediscover(asking, rt)
+	if err != nil && ctx.Err() == nil {
+		logger.Warn("remote agents are not up to date", zap.Error(err))
 	}
-	wait := discoveryInterval
+	return err
+}
+
+// discoveryWait returns when the sources are asked again: soon when asking failed,
+// or one was not heard of yet.
+func discoveryWait(rt *runtime.AgentRuntime, err error) time.Duration {
+	if err != nil {
+		return discoveryRetry
+	}
 	for _, source := range rt.Revision().Set().Sources.All() {
 		if !source.Discovered {
-			wait = discoveryRetry
+			return discoveryRetry
 		}
 	}
-	for {
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-		asking, cancel := context.WithTimeout(ctx, discoveryTime)
-		err := builder.Rediscover(asking, rt)
-		cancel()
-		wait = discoveryInterval
-		if err != nil && ctx.Err() == nil {
-			wait = discoveryRetry
-			logger.Warn("remote agents are not up to date", zap.Error(err))
-		}
-	}
+	return discoveryInterval
 }

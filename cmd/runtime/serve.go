@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -19,8 +22,14 @@ import (
 	"go.uber.org/zap"
 )
 
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	listen         string
+	verbose, watch bool
+}
+
 func newServe(p *program) *cobra.Command {
-	verbose, listen := false, ""
+	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve FILE…",
 		Short: "Work on the turns that are in the store, and answer HTTP",
@@ -35,51 +44,72 @@ of the configuration (turns.grace) steps are cut short and run again later. Then
 open responses have five seconds to end. A second signal ends the process at
 once.
 
+SIGHUP makes it read the files again, and so does a change of one of them with
+--watch. When all is well with them the agents and keys of the files count from
+then on; turns under way end with the agents they began with. Otherwise it shows
+what is wrong and goes on as before. What has changed and waits for the next start
+is named.
+
 Exit codes: 0 after a clean end, 1 the configuration is invalid, the store or the
 address cannot be used, or something had to be cut short, 2 usage or a file that
 cannot be read.`,
 		Args: arguments(1, unlimited),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return serve(cmd.Context(), p, files, listen, verbose)
+			return serve(cmd.Context(), p, files, &o)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	cmd.Flags().StringVar(&o.listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
+	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "read the files again when one of them changes")
 	return cmd
 }
 
-func serve(ctx context.Context, p *program, files []string, listen string, verbose bool) error {
+func serve(ctx context.Context, p *program, files []string, o *serveOptions) error {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	k := &keeper{program: p, files: files, listen: o.listen, hangups: hangups}
+	if o.watch {
+		k.watch = newWatch(files)
+	}
 	log := &logOutput{out: p.err}
-	logger := newLogger(log, verbose)
-	l, err := p.load(files, true, logger)
+	k.logger = newLogger(log, o.verbose)
+	l, err := p.load(files, true, k.logger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	log.redact = l.file.Redact
-	l.file.Server.Listen = cmp.Or(listen, l.file.Server.Listen)
-	seen, err := observe(ctx, logger, l.file.Redact, l.file.Server.Address() != spec.ListenNone)
+	k.started, k.redactions = l.file, newRedactions(l.file)
+	log.redact = k.redactions.redact
+	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
+	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != spec.ListenNone)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
 	rt, err := l.build(ctx, p)
 	if err == nil {
-		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, rt, seen, logger))
+		k.runtime = rt
+		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, k, seen))
 		_ = rt.Close() // of what was published since, too
 	}
 	if lost := seen.shutdown(ctx); lost != nil {
-		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
+		fmt.Fprintf(p.err, "runtime: %s\n", k.redactions.redact(lost.Error()))
 	}
 	return err
 }
 
 // serveUntil works on turns and answers requests until ctx ends.
-func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, seen *observed, logger *zap.Logger) error {
-	w, err := p.start(ctx, l, rt, seen, logger)
+func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
+	var err error
+	if k.metrics, err = newReloadMetrics(seen.meters); err != nil {
+		return err
+	}
+	w, err := p.start(ctx, l, k.runtime, seen, k.logger)
 	if err != nil {
 		return err
 	}
+	k.authenticator = w.authenticator
 	where := l.file.Store.Driver
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
@@ -89,16 +119,16 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, rt *runtime.AgentRu
 		ready += ", listening on " + w.http.LocalURL()
 	}
 	fmt.Fprintf(p.err, "runtime: ready: %s\n", ready)
-	peers, stop := context.WithCancel(ctx)
-	var discovery sync.WaitGroup
-	discovery.Go(func() { rediscover(peers, rt, logger.Named("discovery")) })
+	keeping, stop := context.WithCancel(ctx)
+	var kept sync.WaitGroup
+	kept.Go(func() { k.run(keeping) })
 	if w.http == nil {
 		<-ctx.Done()
 	} else {
 		err = w.http.Serve(ctx)
 	}
 	stop()
-	discovery.Wait()
+	kept.Wait()
 	return errors.Join(err, w.end(ctx))
 }
 
@@ -107,9 +137,11 @@ type work struct {
 	service *runtime.Service
 	store   store.Store
 	// http answers requests; nil answers none.
-	http    *server.Server
-	senders []webhookSender
-	grace   time.Duration
+	http *server.Server
+	// authenticator is the one of http; nil where nobody needs a credential.
+	authenticator *server.Replaceable
+	senders       []webhookSender
+	grace         time.Duration
 }
 
 // start makes the store ready, opens the address for requests and begins to work

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -88,8 +87,10 @@ type daemonsKey struct{}
 // daemon is a server that runs beside a script.
 type daemon struct {
 	cmd *exec.Cmd
-	// said is what it wrote to standard error; it is read once it has ended.
-	said  bytes.Buffer
+	// said is what it wrote to standard error, and heard how much of it a script
+	// has waited for.
+	said  transcript
+	heard int
 	ended chan struct{}
 	err   error
 }
@@ -144,7 +145,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 func (d *daemon) wait(said io.Reader, ready chan<- string) {
 	defer close(d.ended)
 	for lines := bufio.NewScanner(said); lines.Scan(); {
-		d.said.WriteString(lines.Text() + "\n")
+		d.said.add(lines.Text() + "\n")
 		if strings.HasPrefix(lines.Text(), "runtime: ready: ") {
 			ready <- lines.Text() // once
 		}
@@ -178,7 +179,7 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	} else {
 		ts.Check(one.err)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), one.said.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".err"), []byte(one.said.String()), 0o600))
 	if strconv.Itoa(code) != args[2] {
 		ts.Fatalf("exit code %d, want %s:\n%s", code, args[2], one.said.String())
 	}

@@ -5,6 +5,7 @@ package clienttool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -98,7 +99,7 @@ type Answer struct {
 func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil || len(call.Resumed.Answers) == 0 {
 		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{
-			Tool: t.config.Name, Action: Action, Parameters: t.config.Echo, ResponseSchema: answerSchema,
+			Tool: cmp.Or(t.config.Name, call.Tool), Arguments: call.Arguments, Action: Action, Parameters: t.config.Echo, ResponseSchema: answerSchema,
 			Message: fmt.Sprintf("The client is to run %s.", call.Tool),
 		}}}}, nil
 	}

@@ -27,8 +27,11 @@ func TestACallWaitsForTheClient(t *testing.T) {
 		t.Fatalf("it comes to %+v", result)
 	}
 	q := result.Wait.Questions[0]
-	if q.Action != clienttool.Action || q.Tool != "read.file" || string(q.Parameters) != string(echo) || q.ID != "" {
+	if q.Action != clienttool.Action || q.Tool != "read.file" || string(q.Arguments) != "{}" || string(q.Parameters) != string(echo) || q.ID != "" {
 		t.Errorf("it asks %+v", q)
+	}
+	if q := call(t, clienttool.Config{}, nil).Wait.Questions[0]; q.Tool != "lookup" {
+		t.Errorf("without a name of its own it is called %s", q.Tool)
 	}
 }
 

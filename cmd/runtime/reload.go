@@ -1,0 +1,241 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.uber.org/zap"
+)
+
+// keeper keeps what a server knows up to date: it reads the configuration again
+// when it is told to, or sees that a file has changed, and asks peers for their
+// agents now and then. One goroutine does it all, so that no two of them get in
+// each other's way.
+type keeper struct {
+	program *program
+	runtime *runtime.AgentRuntime
+	// files are the names of those that are read again, and listen the address
+	// that stands for what they say, if any.
+	files  []string
+	listen string
+	// started is the configuration that the process began with; what of it does
+	// not change before the next start is compared with it.
+	started *config.File
+	// authenticator is the one of the HTTP server; nil where nobody needs a
+	// credential.
+	authenticator *server.Replaceable
+	redactions    *redactions
+	// hangups tells to read the files again; watch, if there is one, sees that
+	// they have changed.
+	hangups <-chan os.Signal
+	watch   *watch
+	metrics *reloadMetrics
+	logger  *zap.Logger
+}
+
+// run works until ctx ends.
+func (k *keeper) run(ctx context.Context) {
+	discovery := time.NewTimer(discoveryWait(k.runtime, nil))
+	defer discovery.Stop()
+	var ticks <-chan time.Time
+	if k.watch != nil {
+		ticker := time.NewTicker(watchInterval)
+		defer ticker.Stop()
+		ticks = ticker.C
+	}
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.hangups:
+			k.reload(ctx)
+		case <-ticks:
+			if !k.watch.changed() {
+				continue
+			}
+			k.reload(ctx)
+		case <-discovery.C:
+			err = rediscover(ctx, k.runtime, k.logger.Named("discovery"))
+		}
+		discovery.Reset(discoveryWait(k.runtime, err))
+	}
+}
+
+// reload puts the configuration that the files hold now in the place of the one
+// before, or says why it stays.
+func (k *keeper) reload(ctx context.Context) {
+	logger := k.logger.Named("config")
+	number, restart, err := k.replace(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	k.metrics.reloaded(ctx, err == nil)
+	if err != nil {
+		said := "it is shown above"
+		if !errors.As(err, new(exit)) {
+			said = k.redactions.redact(err.Error())
+		}
+		fmt.Fprintf(k.program.err, "runtime: not reloaded, everything stays as it was: %s\n", said)
+		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", said))
+		return
+	}
+	fmt.Fprintf(k.program.err, "runtime: reloaded: revision %d\n", number)
+	logger.Info("the configuration is reloaded", zap.Uint64("revision", number))
+	if len(restart) > 0 {
+		fmt.Fprintf(k.program.err, "runtime: warning: the server goes on with what it began with until it is started again: %s\n", strings.Join(restart, ", "))
+		logger.Warn("some settings wait for a restart", zap.Strings("settings", restart))
+	}
+}
+
+// replace reads the files, proves that all agents resolve, and makes them
+// current: the number is that of the revision, and restart names the settings that
+// have changed and do not count yet. An error that is an exit was shown already.
+func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, err error) {
+	l, err := k.program.load(k.files, true, k.logger)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() {
+		if err != nil {
+			k.redactions.drop(l.file)
+			l.close()
+		}
+	}()
+	k.redactions.add(l.file)
+	l.file.Server.Listen = cmp.Or(k.listen, l.file.Server.Listen)
+	if err := l.prove(ctx, k.program); err != nil {
+		return 0, nil, err
+	}
+	restart = waiting(k.started, l.file)
+	swap, err := k.newAuthenticator(l.file)
+	if err != nil {
+		return 0, nil, err
+	}
+	rev, err := l.builder.Publish(ctx, k.runtime)
+	if err != nil {
+		return 0, nil, err
+	}
+	swap()
+	return rev.Number(), restart, nil
+}
+
+// newAuthenticator makes the one of a new configuration. Calling swap makes it
+// count. A server never begins or ceases to ask for credentials while it runs:
+// what it listens at was chosen for the one or the other.
+func (k *keeper) newAuthenticator(f *config.File) (swap func(), err error) {
+	if k.authenticator == nil || !f.Server.Authenticated() {
+		return func() {}, nil
+	}
+	next, err := newAuthenticator(&f.Server)
+	if err != nil {
+		return nil, err
+	}
+	return func() { k.authenticator.Replace(next) }, nil
+}
+
+// reloadable are the settings of a server that count as soon as they are read.
+var reloadable = []string{"keys"}
+
+// waiting names the settings that differ from those that the process began with
+// and count when it is started again.
+func waiting(began, now *config.File) []string {
+	var names []string
+	differ := func(name string, a, b any) {
+		if !reflect.DeepEqual(a, b) {
+			names = append(names, name)
+		}
+	}
+	differ("store", began.Store, now.Store)
+	differ("turns", began.Turns, now.Turns)
+	differ("schedules", began.Schedules, now.Schedules)
+	a, b := reflect.ValueOf(began.Server), reflect.ValueOf(now.Server)
+	asked := began.Server.Authenticated() && now.Server.Authenticated()
+	for i := range a.NumField() {
+		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		if !asked || !slices.Contains(reloadable, name) {
+			differ("server."+name, a.Field(i).Interface(), b.Field(i).Interface())
+		}
+	}
+	return names
+}
+
+// keptRedactions is how many configurations have their secrets kept out of the
+// log: those that turns in flight may still work with.
+const keptRedactions = 16
+
+// redactions keeps the secrets of several configurations out of what is shown. It
+// is safe for concurrent use, but one goroutine changes it.
+type redactions struct {
+	files atomic.Pointer[[]*config.File]
+}
+
+func newRedactions(f *config.File) *redactions {
+	r := new(redactions)
+	r.files.Store(&[]*config.File{f})
+	return r
+}
+
+// add keeps the secrets of one more configuration out.
+func (r *redactions) add(f *config.File) {
+	files := append(slices.Clone(*r.files.Load()), f)
+	files = files[max(0, len(files)-keptRedactions):]
+	r.files.Store(&files)
+}
+
+// drop forgets a configuration that nothing was made of.
+func (r *redactions) drop(f *config.File) {
+	files := slices.DeleteFunc(slices.Clone(*r.files.Load()), func(one *config.File) bool { return one == f })
+	r.files.Store(&files)
+}
+
+// redact returns text without the secrets, the newest first.
+func (r *redactions) redact(text string) string {
+	for _, f := range slices.Backward(*r.files.Load()) {
+		text = f.Redact(text)
+	}
+	return text
+}
+
+// reloadMetrics count what became of new configurations.
+type reloadMetrics struct {
+	reloads metric.Int64Counter
+	latest  metric.Int64Gauge
+}
+
+// newReloadMetrics makes the instruments; nil meters measure nothing.
+func newReloadMetrics(p metric.MeterProvider) (*reloadMetrics, error) {
+	if p == nil {
+		p = noop.NewMeterProvider()
+	}
+	meter := p.Meter("github.com/agentruntime/agentruntime/cmd/runtime")
+	reloads, err := meter.Int64Counter("agentruntime.config.reloads", metric.WithUnit("{reload}"),
+		metric.WithDescription("Number of times that the configuration was read again."))
+	latest, failed := meter.Int64Gauge("agentruntime.config.last_reload.successful", metric.WithUnit("1"),
+		metric.WithDescription("Whether the configuration that was read last is the one in use."))
+	return &reloadMetrics{reloads, latest}, errors.Join(err, failed)
+}
+
+// reloaded counts one.
+func (m *reloadMetrics) reloaded(ctx context.Context, applied bool) {
+	outcome, value := "refused", int64(0)
+	if applied {
+		outcome, value = "applied", 1
+	}
+	m.reloads.Add(ctx, 1, metric.WithAttributes(attribute.String("outcome", outcome)))
+	m.latest.Record(ctx, value)
+}

@@ -1,0 +1,294 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// workshop makes one tool, under the id that its description has.
+type workshop struct {
+	tool  tools.Tool
+	make  func(ctx context.Context) error
+	check error
+	// open counts what was made and not let go; made is how often it was made.
+	open, made atomic.Int64
+}
+
+func (w *workshop) Check([]runtime.EphemeralTool) error { return w.check }
+
+func (w *workshop) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+	w.made.Add(1)
+	if w.make != nil {
+		if err := w.make(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	out := make([]resolve.EphemeralTool, len(list))
+	for i := range list {
+		var id string
+		if err := json.Unmarshal(list[i].Config, &id); err != nil {
+			return nil, nil, err
+		}
+		out[i] = resolve.EphemeralTool{ID: id, Tool: w.tool}
+	}
+	w.open.Add(1)
+	return out, func() { w.open.Add(-1) }, nil
+}
+
+// with makes a service whose turns bring along what the workshop makes.
+func (w *workshop) with(v *runtime.ServiceSettings) { v.TurnTools = w }
+
+// guest is an agent that a turn brings along, with a tool.
+func guest() *runtime.Ephemeral {
+	return &runtime.Ephemeral{
+		Agent: spec.Agent{ID: "guest", ModelID: "clerk", SystemPrompt: "You are a guest."},
+		Tools: []runtime.EphemeralTool{{Kind: "fake", Config: json.RawMessage(`"mine"`)}},
+	}
+}
+
+// brings is a turn that brings its agent along.
+func brings(sessionID string, e *runtime.Ephemeral) runtime.CreateTurn {
+	req := says(sessionID, "x")
+	req.Ephemeral = e
+	return req
+}
+
+func TestATurnBringsItsAgentAlong(t *testing.T) {
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "done"}}})
+	shop := &workshop{tool: toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("made"), nil })}
+	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), shop.with)
+	id := session(t, s, "")
+	turn := ended(t, s, create(t, s, brings(id, guest())).ID)
+	if turn.Status != store.Succeeded || turn.AgentID != "guest" || turn.Outcome.Agent != "guest" || turn.Outcome.Response != "done" {
+		t.Fatalf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	if how, text := callOutcome(t, log(t, s, turn.ID), "c"); how != event.CallSucceeded || text != "made" {
+		t.Errorf("the call %s: %s", how, text)
+	}
+	if asked := exec.requests["clerk"][0]; system(asked) != "You are a guest." || len(asked.Tools) != 1 || asked.Tools[0].Name != "mine" {
+		t.Errorf("the model was asked %+v", asked)
+	}
+	if got := conversation(t, s, id); !slices.Contains(got, "done") {
+		t.Errorf("the session has %v", got)
+	}
+	eventually(t, func() string {
+		if shop.open.Load() != 0 || shop.made.Load() != 1 {
+			return "the tools are not let go"
+		}
+		return ""
+	})
+}
+
+func TestWhatATurnCannotBringAlong(t *testing.T) {
+	rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"}))
+	far := guest()
+	far.Agent.Endpoint = &spec.Endpoint{BaseURL: "https://x.example"}
+	lost := guest()
+	lost.Agent.ModelID = "clrek"
+	for name, c := range map[string]struct {
+		shop runtime.TurnTools
+		e    *runtime.Ephemeral
+		want func(error) bool
+	}{
+		"tools that nobody makes": {nil, guest(), invalidField("ephemeral.tools")},
+		"tools that are none":     {&workshop{check: errors.New("bad")}, guest(), invalidField("ephemeral.tools")},
+		"an agent elsewhere":      {&workshop{}, far, invalidField("ephemeral.agent.endpoint")},
+		"an agent without id":     {&workshop{}, &runtime.Ephemeral{Agent: spec.Agent{ModelID: "clerk"}}, invalidField("ephemeral.agent.id")},
+		"an unknown model": {&workshop{}, lost, func(err error) bool {
+			missing, ok := errors.AsType[*resolve.ModelNotFoundError](err)
+			return ok && missing.Nearest == "clerk"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, rt, func(v *runtime.ServiceSettings) { v.TurnTools = c.shop })
+			id := session(t, s, "")
+			if _, err := s.CreateTurn(t.Context(), alice, brings(id, c.e)); !c.want(err) {
+				t.Errorf("the error is %v", err)
+			}
+			if list, err := s.ListTurns(t.Context(), alice, store.TurnQuery{SessionID: id}); err != nil || len(list.Turns) != 0 {
+				t.Errorf("there are turns: %+v, %v", list, err)
+			}
+		})
+	}
+}
+
+func invalidField(field string) func(error) bool {
+	return func(err error) bool {
+		e, ok := errors.AsType[*runtime.InvalidError](err)
+		return ok && e.Field == field
+	}
+}
+
+func TestToolsThatCannotBeMadeFailTheTurn(t *testing.T) {
+	for name, fails := range map[string]func(context.Context) error{
+		"error": func(context.Context) error { return errors.New("no wood") },
+		"panic": func(context.Context) error { panic("no wood") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			exec := scripts(nil)
+			s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{make: fails}).with)
+			turn := ended(t, s, create(t, s, brings(session(t, s, ""), guest())).ID)
+			why := turn.Outcome.Termination
+			if turn.Status != store.Failed || why.Code != runtime.CodeUnresolved || !strings.Contains(why.Detail, "no wood") {
+				t.Errorf("the turn is %s: %+v", turn.Status, why)
+			}
+			if len(exec.requests) != 0 {
+				t.Error("a model was asked")
+			}
+			log(t, s, turn.ID)
+		})
+	}
+}
+
+func TestACancelledTurnDoesNotWaitForItsTools(t *testing.T) {
+	began := make(chan struct{})
+	shop := &workshop{make: func(ctx context.Context) error {
+		close(began)
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	s := serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"})), shop.with)
+	made := create(t, s, brings(session(t, s, ""), guest()))
+	<-began
+	turn, err := s.CancelTurn(t.Context(), alice, made.ID, "enough")
+	if err != nil || turn.Status != store.Canceled {
+		t.Errorf("it is %+v, %v", turn, err)
+	}
+}
+
+func TestToolsThatCannotBeLetGoHoldNothingUp(t *testing.T) {
+	exec := scripts(map[string][]answer{"clerk": {{text: "done"}, {text: "done"}}})
+	shop := clumsy{&workshop{}}
+	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), func(v *runtime.ServiceSettings) { v.TurnTools = shop })
+	id := session(t, s, "")
+	for range 2 {
+		if turn := ended(t, s, create(t, s, brings(id, guest())).ID); turn.Status != store.Succeeded {
+			t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+		}
+	}
+}
+
+// clumsy panics when its tools are let go.
+type clumsy struct{ *workshop }
+
+func (c clumsy) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+	c.tool = toolFunc(nil)
+	made, _, err := c.workshop.Make(ctx, list)
+	return made, func() { panic("it slips") }, err
+}
+
+func TestATurnGoesOnWithItsAgentAfterATakeOver(t *testing.T) {
+	kept := newMemory(t)
+	grave := &mortal{Store: kept}
+	called := make(chan struct{})
+	tool := &effects{class: tools.Idempotent, call: func(ctx context.Context, n int) (tools.Result, error) {
+		if n == 1 {
+			grave.dead.Store(true)
+			close(called)
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		}
+		return tools.TextResult("made"), nil
+	}}
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "finished"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	victim := serve(t, rt, on(grave), (&workshop{tool: tool}).with)
+	made := create(t, victim, brings(session(t, victim, ""), guest()))
+	<-called
+	go victim.Close()
+	shop := &workshop{tool: tool}
+	survivor := serve(t, rt, on(kept), shop.with)
+	turn := ended(t, survivor, made.ID)
+	if turn.Status != store.Succeeded || turn.Outcome.Agent != "guest" || turn.Outcome.Response != "finished" {
+		t.Fatalf("the turn is %s: %+v", turn.Status, turn.Outcome)
+	}
+	if how, text := callOutcome(t, log(t, survivor, turn.ID), "c"); how != event.CallSucceeded || text != "made" || shop.made.Load() != 1 {
+		t.Errorf("the call %s: %s, its tool was made %d times", how, text, shop.made.Load())
+	}
+	if asked := exec.requests["clerk"]; system(asked[len(asked)-1]) != "You are a guest." {
+		t.Errorf("the model was asked as %q", system(asked[len(asked)-1]))
+	}
+}
+
+func TestToolsAreLetGoWhileTheTurnWaits(t *testing.T) {
+	kept := newMemory(t)
+	shop := &workshop{tool: toolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
+		if call.Resumed == nil {
+			return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{Action: "ask"}}}}, nil
+		}
+		return tools.TextResult(string(call.Resumed.Answers[0].Result)), nil
+	})}
+	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "done"}}})
+	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	first := serve(t, rt, on(kept), shop.with)
+	made := create(t, first, brings(session(t, first, ""), guest()))
+	until(t, first, made.ID, store.Waiting)
+	eventually(t, func() string {
+		if n := shop.open.Load(); n != 0 {
+			return "the tools are not let go"
+		}
+		return ""
+	})
+	first.Close()
+	second := serve(t, rt, on(kept), shop.with)
+	if _, err := second.ResolveInteraction(t.Context(), alice, made.ID, plugins.Resolution{Target: "c", Result: json.RawMessage(`"42"`)}); err != nil {
+		t.Fatal(err)
+	}
+	turn := ended(t, second, made.ID)
+	if _, text := callOutcome(t, log(t, second, turn.ID), "c"); turn.Status != store.Succeeded || text != `"42"` || shop.made.Load() != 2 {
+		t.Errorf("the turn is %s, the call came to %s, the tools were made %d times", turn.Status, text, shop.made.Load())
+	}
+}
+
+func TestTheSameRequestForAnAgentComesToOneTurn(t *testing.T) {
+	exec := scripts(map[string][]answer{"clerk": {{text: "done"}}})
+	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{tool: toolFunc(nil)}).with)
+	req := brings(session(t, s, ""), guest())
+	req.IdempotencyKey = "k"
+	first, again := create(t, s, req), create(t, s, req)
+	if first.ID != again.ID {
+		t.Errorf("there are %s and %s", first.ID, again.ID)
+	}
+	req.Ephemeral = guest()
+	req.Ephemeral.Agent.SystemPrompt = "Somebody else."
+	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*store.KeyConflictError)) {
+		t.Errorf("another agent under the key gives %v", err)
+	}
+	ended(t, s, first.ID)
+}
+
+func TestAnAgentOfATurnMayHaveTheIDOfADeclaredOne(t *testing.T) {
+	exec := scripts(map[string][]answer{"clerk": {{text: "one"}, {text: "two"}}})
+	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk", SystemPrompt: "declared"})), (&workshop{tool: toolFunc(nil)}).with)
+	id := session(t, s, "clerk")
+	e := guest()
+	e.Agent.ID = "clerk"
+	ended(t, s, create(t, s, brings(id, e)).ID)
+	ended(t, s, create(t, s, says(id, "y")).ID)
+	asked := exec.requests["clerk"]
+	if system(asked[0]) != "You are a guest." || system(asked[1]) != "declared" {
+		t.Errorf("the model was asked as %q and %q", system(asked[0]), system(asked[1]))
+	}
+}
+
+// system returns the instructions of a request.
+func system(req *model.Request) string {
+	if len(req.Messages) == 0 || req.Messages[0].Role != model.RoleSystem {
+		return ""
+	}
+	return req.Messages[0].Text()
+}
