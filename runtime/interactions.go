@@ -58,7 +58,8 @@ func asked(i *store.Interaction) (*Interaction, error) {
 
 // ResolveInteraction answers what a turn waits for. The target of the answer is
 // the interaction, by its id or that of the call. The turn goes on, here or
-// elsewhere. The same answer again changes nothing and gives the same outcome.
+// elsewhere. The same answer again, with the same id if it has one, changes
+// nothing and gives the same outcome.
 //
 // The errors are a *NotFoundError, a *backend.ResolutionError for an answer that
 // does not fit what is asked, a *store.ConflictError for a different answer, and
@@ -72,7 +73,7 @@ func (s *Service) ResolveInteraction(ctx context.Context, caller Caller, turnID 
 	if err != nil {
 		return nil, err
 	}
-	answer.Target, answer.ID = i.ID, ""
+	answer.Target = i.ID
 	if answer.Action == "" {
 		answer.Action = plugins.ActionResume
 	}

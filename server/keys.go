@@ -95,7 +95,7 @@ func (k *Keys) Authenticate(r *http.Request) (*Principal, error) {
 	hash := HashKey(shown)
 	key, ok := k.byHash[hash]
 	if !ok || subtle.ConstantTimeCompare(key.Hash[:], hash[:]) == 0 {
-		return nil, &CredentialError{Problem: "the key is not known"}
+		return nil, &CredentialError{Unknown: true, Problem: "the key is not known"}
 	}
 	if !key.Expires.IsZero() && !k.clock().Before(key.Expires) {
 		return nil, &CredentialError{KeyID: key.Principal.KeyID, Problem: "the key has expired"}

@@ -72,6 +72,9 @@ var ErrForeignSite = errors.New("the request comes from the page of another site
 type CredentialError struct {
 	// Missing says that it shows none at all.
 	Missing bool
+	// Unknown says that the credential is of no kind that the authenticator knows,
+	// so that another one may.
+	Unknown bool
 	// KeyID is the credential that is no longer good, when it is known.
 	KeyID string
 	// Problem is why, for the log. It does not hold the credential, and whoever

@@ -22,7 +22,8 @@ const (
 )
 
 // answerFor returns the answer that a message gives: to the interaction that it
-// names, or else to the oldest that is open, which is the one that was asked.
+// names, or else to the oldest that is open, which is the one that was asked. It
+// has the id of the message, by which it is known when it is given again.
 func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Resolution, error) {
 	target, said := open[0], said(message)
 	if id, response, ok := addressed(said.data); ok {
@@ -34,7 +35,7 @@ func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Reso
 	}
 	var problem error
 	for _, result := range said.forms(target.Ticket.ResponseSchema) {
-		answer := &plugins.Resolution{Target: target.ID, Action: plugins.ActionResume, Result: result}
+		answer := &plugins.Resolution{Target: target.ID, ID: message.ID, Action: plugins.ActionResume, Result: result}
 		err := backend.CheckResolution(&target.Ticket, answer)
 		if err == nil {
 			return answer, nil

@@ -1,18 +1,21 @@
 package a2aserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -78,7 +81,7 @@ func (c *call) newTask(ctx context.Context, message *a2a.Message) (*runtime.Stor
 	create.SessionID = session.ID
 	turn, err := c.service.CreateTurn(ctx, c.caller, *create)
 	if used := new(store.KeyConflictError); errors.As(err, &used) {
-		return nil, invalid("messageId %q was used for another message", message.ID)
+		return nil, usedID(message)
 	}
 	return turn, err
 }
@@ -141,8 +144,8 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	if err != nil {
 		return nil, err
 	}
-	if again, err := repeated(turn, asked, message); again || err != nil {
-		return turn, err
+	if earlier := answeredBy(asked, message); earlier != nil {
+		return turn, sameAnswer(earlier, message)
 	}
 	if !turn.Status.Live() {
 		return nil, unsupported("the task has ended: send the message without taskId to go on in its context")
@@ -166,27 +169,32 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	return c.turn(ctx, message.TaskID)
 }
 
-// repeated reports whether the task has heard a message before: the one that it
-// began with, or the answer that it was given last and works with.
-func repeated(turn *runtime.StoredTurn, asked []*runtime.Interaction, message *a2a.Message) (bool, error) {
-	if turn.Status != store.Pending && turn.Status != store.Running || len(pending(asked)) > 0 {
-		return false, nil
+// answeredBy returns the interaction that a message has answered before; nil
+// when there is none.
+func answeredBy(asked []*runtime.Interaction, message *a2a.Message) *runtime.Interaction {
+	at := slices.IndexFunc(asked, func(i *runtime.Interaction) bool {
+		var given plugins.Resolution
+		return json.Unmarshal(i.Resolution, &given) == nil && given.ID == message.ID
+	})
+	if at < 0 {
+		return nil
 	}
-	var last *runtime.Interaction
-	for _, i := range asked {
-		if i.State == store.InteractionResolved && (last == nil || i.ResolvedAt.After(last.ResolvedAt)) {
-			last = i
+	return asked[at]
+}
+
+// sameAnswer checks that a message is what it was when it answered an interaction.
+func sameAnswer(i *runtime.Interaction, message *a2a.Message) error {
+	if answer, err := answerFor([]*runtime.Interaction{i}, message); err == nil {
+		if data, err := json.Marshal(answer); err == nil && bytes.Equal(data, i.Resolution) {
+			return nil
 		}
 	}
-	if last == nil {
-		return false, nil
-	}
-	answer, err := answerFor([]*runtime.Interaction{last}, message)
-	if err != nil {
-		return false, nil //nolint:nilerr // what does not fit is not the answer that was given
-	}
-	data, err := json.Marshal(answer)
-	return string(data) == string(last.Resolution), err
+	return usedID(message)
+}
+
+// usedID returns the error for an id that another message had.
+func usedID(message *a2a.Message) error {
+	return invalid("messageId %q was used for another message", message.ID)
 }
 
 // pending returns the interactions that nobody has answered, the oldest first.

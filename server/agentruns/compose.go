@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
@@ -28,6 +29,9 @@ type composer struct {
 	defaultModel string
 	// localToolTimeout is how long a run waits for its client.
 	localToolTimeout time.Duration
+	// offers reports whether specs may name a tool of the registry; nil is every
+	// tool. One that they may not name looks as if there were none.
+	offers func(toolID string) bool
 }
 
 // composition is a turn without its session.
@@ -39,7 +43,8 @@ type composition struct {
 	history []model.Message
 }
 
-// compose returns the turn that a request asks for. The error is a *requestError.
+// compose returns the turn that a request asks for. For a session, which has no
+// input, it finds out whether there can be runs. The error is a *requestError.
 func (c *composer) compose(p *server.Principal, r *request) (*composition, error) {
 	out := &composition{turn: runtime.CreateTurn{
 		Background: true, InteractionTimeout: c.localToolTimeout, OnTimeout: runtime.TimeoutFails,
@@ -162,6 +167,9 @@ func (c *composer) toolBudgets(r *request, chosen *chosenTools) map[string]spec.
 		return budgets
 	}
 	for name, calls := range r.toolBudgets {
+		if id := modelName(name); slices.Contains(chosen.ids, id) {
+			name = id
+		}
 		budgets[name] = spec.ToolBudget{MaxCalls: calls}
 	}
 	for _, name := range slices.Sorted(maps.Keys(standardBudgets)) {
@@ -230,29 +238,43 @@ func (c *composer) choose(r *request) (*chosenTools, error) {
 // declaredTool returns the id of a tool of the registry. A plugin is a server of
 // tools, and its tools are found by the names that it gives them.
 func (c *composer) declaredTool(ref *toolRef) (string, error) {
-	name := cmp.Or(ref.ID, ref.Name)
-	if ref.Kind == kindPlugin {
-		name = ref.Name
-	}
-	if _, ok := c.set.Tools.Get(name); ok {
-		return name, nil
-	}
+	offered := c.offered()
 	if ref.Kind == kindMantyx {
-		return "", c.unknownTool(codeInvalidRequest, "there is no tool %q", name)
+		if slices.Contains(offered, ref.ID) {
+			return ref.ID, nil
+		}
+		return "", unknownTool(codeInvalidRequest, "there is no tool %q", ref.ID, offered)
 	}
-	if plugin, tool, ok := strings.Cut(strings.TrimPrefix(name, "@"), "/"); ok {
-		for _, id := range c.set.Tools.IDs() {
+	if slices.Contains(offered, ref.Name) {
+		return ref.Name, nil
+	}
+	if plugin, tool, ok := strings.Cut(strings.TrimPrefix(ref.Name, "@"), "/"); ok {
+		for _, id := range offered {
 			if c.set.Tools.Owner(id) == plugin && (id == tool || strings.HasSuffix(id, "__"+tool)) {
 				return id, nil
 			}
 		}
 	}
-	return "", c.unknownTool(codeInvalidPlugin, "the tool %q of a plugin is not installed", name)
+	return "", unknownTool(codeInvalidPlugin, "the tool %q of a plugin is not installed", ref.Name, offered)
 }
 
-func (c *composer) unknownTool(code, format, name string) error {
-	e := &requestError{Code: code, Message: fmt.Sprintf(format, name)}
-	if near, ok := nearest.Of(name, c.set.Tools.IDs()); ok {
+// offered returns the tools of the registry that specs may name.
+func (c *composer) offered() []string {
+	if c.offers == nil {
+		return c.set.Tools.IDs()
+	}
+	var ids []string
+	for _, id := range c.set.Tools.IDs() {
+		if c.offers(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func unknownTool(code, format, name string, offered []string) error {
+	e := &requestError{Code: code, Message: fmt.Sprintf(format, clip.Text(name))}
+	if near, ok := nearest.Of(name, offered); ok {
 		e.Hint, e.Candidates = fmt.Sprintf("did you mean %q?", near), []string{near}
 	}
 	return e

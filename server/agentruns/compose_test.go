@@ -140,6 +140,15 @@ func TestTheLimitsOfASpec(t *testing.T) {
 	}
 }
 
+func TestABudgetHoldsForAToolByTheNameThatItsServerGivesIt(t *testing.T) {
+	t.Parallel()
+	budgets := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","toolBudgets":{"dir.list":{"maxCalls":1},"other.one":{"maxCalls":2}},
+		"tools":[{"kind":"mcp_local","name":"fs","tools":[{"name":"dir.list"}]}]}`).turn.Overrides.ToolBudgets
+	if budgets["dir_list"].MaxCalls != 1 || budgets["other.one"].MaxCalls != 2 {
+		t.Errorf("the tool budgets are %v", budgets)
+	}
+}
+
 func TestAllToolBudgetsTogetherAreNotTooMany(t *testing.T) {
 	t.Parallel()
 	list := repeated(maxToolBudgets, func(i int) string { return fmt.Sprintf(`"t%d":{"maxCalls":1}`, i) })
@@ -184,6 +193,31 @@ func TestWhatARequestAddsToADeclaredAgent(t *testing.T) {
 	kept, _ := c.set.Agent("strict")
 	if len(kept.AllowedTools) != 1 || len(kept.ExcludedTools) != 2 {
 		t.Errorf("what is declared has changed: %+v", kept)
+	}
+}
+
+func TestWhatATurnBringsAlongIsKeptAsItIs(t *testing.T) {
+	t.Parallel()
+	timeout := spec.Duration(time.Minute)
+	c := composing(t, func(d *registry.Draft) {
+		d.Agents.Put("rich", &spec.Agent{
+			ID: "rich", ModelID: "slow", SystemPrompt: "a\nb", MaxRounds: new(0), ReasoningEffort: &spec.Effort{Budget: 9}, PluginIDs: []string{"p"},
+			StopConditions: []spec.StopCondition{{Type: spec.StopMaxRounds, Timeout: &timeout}}, Budgets: &spec.Budgets{MaxDuration: &timeout},
+			ContextPolicy: &spec.ContextPolicy{}, Sections: spec.Sections{"s": json.RawMessage(`{"a":1}`)}, Delegates: []string{"clerk"},
+			AllowedToolPatterns: spec.Names{"*"}, ExcludedToolPatterns: spec.Names{}, OutputSchema: &spec.OutputSchema{Schema: json.RawMessage(`{}`)},
+		})
+	})
+	e := c.must(t, `{"agentId":"rich","prompt":"p","tools":[{"kind":"local","name":"look","own":[1]}]}`).turn.Ephemeral
+	kept, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := new(runtime.Ephemeral)
+	if err := json.Unmarshal(kept, back); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(e, back); d != "" {
+		t.Errorf("it comes back changed:\n%s", d)
 	}
 }
 
@@ -235,6 +269,30 @@ func TestThePluginOfAToolMayBeLeftOut(t *testing.T) {
 	agent := composing(t).must(t, tool(`{"kind":"mantyx_plugin","name":"weather"}`)).turn.Ephemeral.Agent
 	if !slices.Equal(agent.AllowedTools, spec.Names{"weather"}) {
 		t.Errorf("it may use %v", agent.AllowedTools)
+	}
+}
+
+func TestToolsThatSpecsMayNotNameLookAsIfThereWereNone(t *testing.T) {
+	t.Parallel()
+	c := composing(t)
+	c.offers = func(id string) bool { return id == "recall" }
+	c.must(t, tool(`{"kind":"mantyx","id":"recall"}`))
+	for _, ref := range []string{`{"kind":"mantyx","id":"weather"}`, `{"kind":"mantyx_plugin","name":"weather"}`, `{"kind":"mantyx_plugin","name":"@jira/search"}`, `{"kind":"mantyx","id":"wether"}`} {
+		_, err := c.compose(anybody, read(t, tool(ref)))
+		if e := refused(t, err); e.Hint != "" || len(e.Candidates) != 0 {
+			t.Errorf("%s: %+v", ref, e)
+		}
+	}
+}
+
+func TestASessionIsComposedWithoutInput(t *testing.T) {
+	t.Parallel()
+	r, err := readRequest(body(t, `{"systemPrompt":"s"}`), forSession)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := composing(t).compose(anybody, r); err != nil || len(out.turn.Input) != 0 {
+		t.Errorf("it is %+v, %v", out, err)
 	}
 }
 

@@ -124,11 +124,7 @@ func (t *TurnTools) Make(ctx context.Context, list []runtime.EphemeralTool) ([]r
 		return nil, nil, err
 	}
 	servers := t.connect(ctx, refs)
-	release := func() {
-		for _, s := range servers {
-			s.release()
-		}
-	}
+	release := func() { t.leave(servers) }
 	if err := ctx.Err(); err != nil {
 		release()
 		return nil, nil, err
@@ -188,6 +184,23 @@ func (t *TurnTools) connect(ctx context.Context, refs []toolRef) map[string]*mcp
 	}
 	wait.Wait()
 	return servers
+}
+
+// leave takes leave of all servers at once: one that does not listen may take a
+// while.
+func (t *TurnTools) leave(servers map[string]*mcpServer) {
+	var wait sync.WaitGroup
+	for name, server := range servers {
+		wait.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					t.settings.Logger.Error("an MCP server cannot be left", zap.String("server", name), zap.Error(backend.Panicked(v)))
+				}
+			}()
+			server.release()
+		})
+	}
+	wait.Wait()
 }
 
 // errNoMCP and errNoPeers say what the program was made without.

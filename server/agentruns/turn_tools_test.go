@@ -127,7 +127,11 @@ func TestServersAreLeftWhenTheToolsAreReleased(t *testing.T) {
 	var open atomic.Int64
 	connect := func(context.Context, MCPServer) ([]tools.Member, func(), error) {
 		open.Add(1)
-		return nil, func() { open.Add(-1) }, nil
+		return nil, func() {
+			if open.Add(-1) == 0 {
+				panic("the last one slams the door")
+			}
+		}, nil
 	}
 	maker := NewTurnTools(TurnToolsSettings{ConnectMCP: connect})
 	list := brought(t, fsRef+`,{"kind":"mcp","name":"other","url":"https://x.example"}`)

@@ -1,0 +1,107 @@
+package agentruns
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// The codes of requests that are refused, besides those of specs.
+const (
+	codeUnauthorized   = "unauthorized"
+	codeScope          = "insufficient_scope"
+	codeNotFound       = "not_found"
+	codeUnknownToolUse = "unknown_tool_use"
+	codeRunTerminal    = "run_terminal"
+	codeSessionEnded   = "session_ended"
+	codeTooLarge       = "too_large"
+	codeInternal       = "internal"
+	// codeWorkspace stands for a path of another workspace. Clients read
+	// codeNotFound.
+	codeWorkspace = "wrong_workspace"
+)
+
+// statuses are the statuses of the codes.
+var statuses = map[string]int{
+	codeInvalidRequest: http.StatusBadRequest, codeInvalidModel: http.StatusBadRequest, codeInvalidPlugin: http.StatusBadRequest,
+	codeForbidden: http.StatusForbidden, codeNotFound: http.StatusNotFound, codeWorkspace: http.StatusNotFound,
+	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict, codeSessionEnded: http.StatusConflict,
+	codeTooLarge: http.StatusRequestEntityTooLarge, codeInternal: http.StatusInternalServerError,
+}
+
+// errorBody is the body of a refusal. Some clients take Error for the code and
+// Message for the text, others Error for the text and Code for the code.
+type errorBody struct {
+	Error      string   `json:"error"`
+	Code       string   `json:"code"`
+	Message    string   `json:"message,omitempty"`
+	Hint       string   `json:"hint,omitempty"`
+	Candidates []string `json:"candidates,omitempty"`
+	Required   string   `json:"required,omitempty"`
+}
+
+// refuse answers with an error. What happened inside is only logged.
+func (c *call) refuse(err error) {
+	e := c.requestErrorOf(err)
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Hint, Candidates: e.Candidates}
+	if e.Code == codeWorkspace {
+		body.Error, body.Code, body.Message = e.Message, codeNotFound, ""
+	}
+	writeError(c.w, statuses[e.Code], &body)
+}
+
+// requestErrorOf returns an error as whoever asks reads it.
+func (c *call) requestErrorOf(err error) *requestError {
+	if known, ok := errors.AsType[*requestError](err); ok {
+		return known
+	}
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return &requestError{Code: codeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
+	}
+	if missing, ok := errors.AsType[*runtime.NotFoundError](err); ok {
+		return &requestError{Code: codeNotFound, Message: missing.Error()}
+	}
+	if wrong, ok := errors.AsType[*runtime.InvalidError](err); ok {
+		return &requestError{Code: codeInvalidRequest, Message: wrong.Error()}
+	}
+	if agent, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok {
+		return &requestError{Code: codeForbidden, Message: agent.Error()}
+	}
+	if state, ok := errors.AsType[*store.StateError](err); ok && state.Kind == "session" {
+		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
+	}
+	if c.r.Context().Err() == nil {
+		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(c.r.Context())), zap.Error(err))
+	}
+	return &requestError{Code: codeInternal, Message: "the server failed; its log says why"}
+}
+
+// WriteError answers in place of a handler, as clients of the protocol know it.
+func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Required: e.Scope}
+	switch {
+	case e.Status == http.StatusUnauthorized && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "":
+		body.Error, body.Code = "Unauthorized", codeUnauthorized
+	case e.Status == http.StatusUnauthorized:
+		body.Error, body.Code, body.Message = "Invalid API key or OAuth access token", codeUnauthorized, ""
+	case e.Code == codeScope:
+		body.Message = ""
+	}
+	writeError(w, e.Status, &body)
+}
+
+func writeError(w http.ResponseWriter, status int, body *errorBody) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		text = []byte("{}") // not reached: these are texts
+	}
+	writeJSON(w, status, text)
+}

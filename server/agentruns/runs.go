@@ -1,0 +1,223 @@
+package agentruns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// metadataKey is the field of the metadata of turns and sessions that belongs to
+// this protocol, and the label of its sessions.
+const ownKey = "agent_runs"
+
+// The values of the label: a session of a client, and one that was made for a
+// single run or for a conversation over A2A.
+const (
+	labelSession = "session"
+	labelRun     = "run"
+	labelA2A     = "a2a"
+)
+
+// runRecord is what a turn keeps of the run that it is. A turn without one is no
+// run.
+type runRecord struct {
+	// Spec is what was asked for, without the input and the values of headers.
+	Spec  fields    `json:"spec"`
+	Model modelUsed `json:"model"`
+	// Thinks tells that the client asked for the model's thoughts.
+	Thinks bool `json:"thinks,omitempty"`
+	// Local are the tools that the client runs: what it calls them, by the names
+	// that the model knows.
+	Local map[string]string `json:"local,omitempty"`
+	// InSession tells that the client knows the session.
+	InSession bool `json:"in_session,omitempty"`
+}
+
+func (r *runRecord) facts() runFacts { return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local} }
+
+// encodeOwn returns metadata with a value in the field of this protocol.
+func encodeOwn(value any) (json.RawMessage, error) {
+	own, err := json.Marshal(map[string]any{ownKey: value})
+	if err == nil && len(own) > runtime.MaxMetadata {
+		return nil, invalid("the spec has %d bytes; %d are allowed", len(own), runtime.MaxMetadata)
+	}
+	return own, err
+}
+
+// decodeOwn reads what encodeOwn wrote; false when it did not.
+func decodeOwn(metadata json.RawMessage, value any) bool {
+	var all fields
+	if len(metadata) == 0 || json.Unmarshal(metadata, &all) != nil || len(all[ownKey]) == 0 {
+		return false
+	}
+	return json.Unmarshal(all[ownKey], value) == nil
+}
+
+// run is a turn as a run.
+type run struct {
+	*runtime.StoredTurn
+	record runRecord
+}
+
+// run returns the run that the path names. A turn that is none, and that of
+// somebody else, are not known.
+func (c *call) run(ctx context.Context) (*run, error) {
+	id := c.r.PathValue("id")
+	turn, err := c.Service.GetTurn(ctx, c.caller, id)
+	found := &run{StoredTurn: turn}
+	if errors.Is(err, store.ErrNotFound) || err == nil && !decodeOwn(turn.Metadata, &found.record) {
+		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("run %q not found", id)}
+	}
+	return found, err
+}
+
+// runRef is where a run is found.
+type runRef struct {
+	RunID     string `json:"runId"`
+	StreamURL string `json:"streamUrl"`
+}
+
+// createRun begins a run.
+func (c *call) createRun() error {
+	f, err := c.body()
+	if err != nil {
+		return err
+	}
+	made, err := c.begin(f, nil, labelRun)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusAccepted, c.refTo(made))
+}
+
+func (c *call) refTo(turn *runtime.StoredTurn) runRef {
+	return runRef{RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
+}
+
+// begin makes the turn that a body asks for, in a session or in one of its own
+// with a label.
+func (c *call) begin(f fields, session *store.Session, label string) (*runtime.StoredTurn, error) {
+	asked, err := readRequest(f, forRun)
+	if err != nil {
+		return nil, err
+	}
+	k := c.composer()
+	made, err := k.compose(c.principal, asked)
+	if err != nil {
+		return nil, err
+	}
+	record := runRecord{
+		Spec: shown(specOf(f)), Model: k.modelOf(&made.turn), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
+		Thinks: made.turn.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
+	}
+	if made.turn.Metadata, err = encodeOwn(record); err != nil {
+		return nil, err
+	}
+	ctx := c.r.Context()
+	if session == nil {
+		session, err = c.sessionWith(ctx, made.history, label)
+	} else if len(made.history) > 0 {
+		err = invalid("messages must not hold what the assistant said: the session knows it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	made.turn.SessionID = session.ID
+	return c.Service.CreateTurn(ctx, c.caller, made.turn)
+}
+
+// sessionWith makes the session of one run, which begins with what was said
+// before.
+func (c *call) sessionWith(ctx context.Context, history []model.Message, label string) (*store.Session, error) {
+	create := runtime.CreateSession{Labels: map[string]string{ownKey: label}}
+	if len(history) == 0 {
+		return c.Service.CreateSession(ctx, c.caller, create)
+	}
+	state := runtime.ExportedState{ID: "history", FinishReason: string(model.FinishStop)}
+	for i := range history {
+		raw, err := json.Marshal(history[i])
+		if err != nil {
+			return nil, err
+		}
+		state.Messages = append(state.Messages, raw)
+	}
+	return c.Service.ImportSession(ctx, c.caller, create, &runtime.SessionExport{Version: runtime.ExportVersion, Snapshots: []runtime.ExportedState{state}})
+}
+
+// localNames returns what the client calls the tools that it runs, by the names
+// that the model knows.
+func localNames(refs []toolRef) map[string]string {
+	names := make(map[string]string)
+	for i := range refs {
+		for _, t := range refs[i].clientTools() {
+			names[t.id] = t.id
+			if t.config.Name != "" {
+				names[t.id] = t.config.Name
+			}
+		}
+	}
+	return names
+}
+
+// modelOf names the model of a turn.
+func (c *composer) modelOf(turn *runtime.CreateTurn) modelUsed {
+	var agent *spec.Agent
+	if turn.Ephemeral != nil {
+		agent = &turn.Ephemeral.Agent
+	} else if declared, ok := c.set.Agent(turn.AgentID); ok {
+		agent, _ = c.set.Defaults.Apply(declared)
+	}
+	// Clients take an empty provider for no usage at all.
+	used := modelUsed{ID: "unknown", Provider: "unknown", VendorModelID: "unknown"}
+	if agent == nil || !agent.Local() {
+		return used
+	}
+	for _, m := range modelsOf(c.set, c.defaultModel).list {
+		if m.declared == agent.ModelID {
+			used = modelUsed{ID: m.ID, Provider: m.Provider, VendorModelID: m.VendorModelID}
+		}
+	}
+	effort := turn.Params.ReasoningEffort
+	if effort == nil {
+		return used
+	}
+	switch n := effort.Percent; {
+	case n <= 0:
+		used.ReasoningEffort = "off"
+	case n <= lowEffort:
+		used.ReasoningEffort = "low"
+	case n <= mediumEffort:
+		used.ReasoningEffort = "medium"
+	default:
+		used.ReasoningEffort = "high"
+	}
+	return used
+}
+
+// Up to these an effort is called low and medium.
+const (
+	lowEffort    = 35
+	mediumEffort = 65
+)
+
+// cancelRun ends a run. One that has ended stays as it is.
+func (c *call) cancelRun() error {
+	ctx := c.r.Context()
+	found, err := c.run(ctx)
+	if err != nil {
+		return err
+	}
+	found.StoredTurn, err = c.Service.CancelTurn(ctx, c.caller, found.ID, "the client cancelled the run")
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, done{OK: true, Status: found.status()})
+}

@@ -1,0 +1,221 @@
+// Package agentruns lets clients begin runs of agents over HTTP, follow them as
+// server-sent events, and run tools for them. A run is a turn and a session is a
+// session, so that every replica can show, follow and cancel what any of them
+// works on.
+package agentruns
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The scopes that the routes need.
+const (
+	scopeModelsRead    = "models:read"
+	scopeRunsRead      = "runs:read"
+	scopeRunsWrite     = "runs:write"
+	scopeSessionsRead  = "sessions:read"
+	scopeSessionsWrite = "sessions:write"
+	scopeIdentity      = "mantyx.identity:read"
+	scopeA2AInvoke     = "a2a:invoke"
+	scopeA2ADiscovery  = "a2a:discovery"
+)
+
+// DefaultKeepAlive is how often a stream with nothing to say shows that it is
+// there.
+const DefaultKeepAlive = 15 * time.Second
+
+// Settings is what the surface is made of. The Service is required.
+type Settings struct {
+	// Service runs the turns, and Runtime knows the agents and models. Without a
+	// Runtime it is that of the service.
+	Service *runtime.Service
+	Runtime *runtime.AgentRuntime
+	// PublicURL is what the addresses in cards begin with; they are paths when it
+	// is empty.
+	PublicURL string
+	// DefaultModel is the declared id of the model of specs that name none; empty
+	// is that of the defaults of agents, or the only one.
+	DefaultModel string
+	// LocalToolTimeout is how long a run waits for its client to answer a call; 0
+	// is spec.DefaultLocalToolTimeout.
+	LocalToolTimeout time.Duration
+	// StrictToolResults refuses the answer to a call that has neither a result nor
+	// an error. Some clients send such for a result that is empty.
+	StrictToolResults bool
+	// KeepAlive is how often a stream with nothing to say sends a comment; it has
+	// the default above.
+	KeepAlive time.Duration
+	// Logger takes in what goes wrong inside; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct {
+	Settings
+}
+
+var (
+	_ server.Surface     = (*Surface)(nil)
+	_ server.ErrorWriter = (*Surface)(nil)
+)
+
+// New returns the surface. The error says what is missing from the settings.
+func New(s Settings) (*Surface, error) {
+	if s.Service == nil {
+		return nil, errors.New("the settings have no service")
+	}
+	if s.Runtime == nil {
+		s.Runtime = s.Service.Runtime
+	}
+	if s.Runtime == nil {
+		return nil, errors.New("the settings have no runtime")
+	}
+	s.LocalToolTimeout = cmp.Or(s.LocalToolTimeout, spec.DefaultLocalToolTimeout)
+	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	return &Surface{Settings: s}, nil
+}
+
+const (
+	workspacePath = "/api/v1/workspaces/{workspace}"
+	a2aPath       = "/api/a2a/{workspace}"
+)
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", scopeRunsRead, (*call).stream)
+	stream.Stream = true
+	// Its answer takes as long as the run.
+	send := s.route("POST "+a2aPath+"/agents/{agent}", scopeA2AInvoke, (*call).a2aSend)
+	send.Stream = true
+	return []server.Route{
+		s.route("GET "+workspacePath+"/models", scopeModelsRead, (*call).models),
+		s.route("POST "+workspacePath+"/agent-runs", scopeRunsWrite, (*call).createRun),
+		s.route("GET "+workspacePath+"/agent-runs/{id}", scopeRunsRead, (*call).readRun),
+		stream,
+		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", scopeRunsWrite, (*call).toolResult),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", scopeRunsWrite, (*call).cancelRun),
+		s.route("POST "+workspacePath+"/agent-sessions", scopeSessionsWrite, (*call).createSession),
+		s.route("GET "+workspacePath+"/agent-sessions/{id}", scopeSessionsRead, (*call).readSession),
+		s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", scopeSessionsWrite, (*call).sendMessage),
+		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", scopeSessionsWrite, (*call).endSession),
+		s.route("GET /api/oauth/userinfo", scopeIdentity, (*call).userInfo),
+		send,
+		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", scopeA2ADiscovery, (*call).a2aCard),
+		s.route("GET "+a2aPath+"/discovery", scopeA2ADiscovery, (*call).a2aDiscovery),
+	}
+}
+
+// call is a request that is answered.
+type call struct {
+	*Surface
+	w         http.ResponseWriter
+	r         *http.Request
+	principal *server.Principal
+	caller    runtime.Caller
+}
+
+// route returns a route whose handler answers by itself, or returns why not.
+func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
+	return server.Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Surface: s, w: w, r: r}
+		err := c.enter()
+		if err == nil {
+			err = answer(c)
+		}
+		if err != nil {
+			c.refuse(err)
+		}
+	})}
+}
+
+// enter finds out who asks, who must belong to the workspace in the path, if there
+// is one: it is the tenant.
+func (c *call) enter() error {
+	principal, ok := server.PrincipalFrom(c.r.Context())
+	if !ok {
+		return errors.New("nobody is known to ask") // not reached: no route is public
+	}
+	c.principal, c.caller = principal, principal.Caller
+	if slug := c.r.PathValue("workspace"); slug != "" && slug != c.caller.Tenant {
+		return &requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: c.caller.Tenant}
+	}
+	return nil
+}
+
+// composer returns what composes turns in the revision as it is now.
+func (s *Surface) composer() *composer {
+	return &composer{set: s.Runtime.Revision().Set(), defaultModel: s.DefaultModel, localToolTimeout: s.LocalToolTimeout}
+}
+
+// body reads the body as a JSON object. One that is empty is an empty object.
+func (c *call) body() (fields, error) {
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) == 0 {
+		return fields{}, nil
+	}
+	return decodeBody(data)
+}
+
+// respond answers with a JSON body.
+func (c *call) respond(status int, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	writeJSON(c.w, status, text)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, text []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
+}
+
+// done is the body of what was carried out.
+type done struct {
+	OK     bool   `json:"ok"`
+	Status string `json:"status,omitempty"`
+}
+
+// models answers with the models there are.
+func (c *call) models() error {
+	return c.respond(http.StatusOK, modelsOf(c.Runtime.Revision().Set(), c.DefaultModel).body())
+}
+
+// userInfo answers with who asks.
+func (c *call) userInfo() error {
+	type workspace struct {
+		ID   string `json:"id"`
+		Slug string `json:"slug"`
+		Name string `json:"name"`
+	}
+	tenant := c.caller.Tenant
+	return c.respond(http.StatusOK, struct {
+		Subject   string    `json:"sub"`
+		Email     *string   `json:"email"` // which is not known of anybody here
+		Workspace workspace `json:"workspace"`
+	}{Subject: c.caller.Subject, Workspace: workspace{tenant, tenant, tenant}})
+}

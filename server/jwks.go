@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// keysFresh is how long the keys of an issuer are taken as they are. One that
+	// does not answer then has the keys that it had.
+	keysFresh = 5 * time.Minute
+	// keysPause is how long the issuer is not asked again after it was: whoever
+	// shows tokens with keys that do not exist must not make this server bother it.
+	keysPause = 30 * time.Second
+	// keysTimeout bounds asking the issuer, and maxKeys the size of its answer, in
+	// bytes.
+	keysTimeout = 5 * time.Second
+	maxKeys     = 1 << 20
+)
+
+// FixedKeys is the KeySource of keys that do not change.
+type FixedKeys []jose.JSONWebKey
+
+var _ KeySource = (FixedKeys)(nil)
+
+// ParseKeys reads a JSON Web Key Set. Keys that sign nothing, or that are not
+// public, are left out; a set without any other is an error.
+func ParseKeys(data []byte) (FixedKeys, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return nil, fmt.Errorf("read a key set: %w", err)
+	}
+	var keys FixedKeys
+	for _, raw := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(raw) != nil { // of a kind that nobody here knows
+			continue
+		}
+		if key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("the key set has no public key that signs")
+	}
+	return keys, nil
+}
+
+// Find returns the keys with an id, or all when it is empty.
+func (f FixedKeys) Find(_ context.Context, keyID string) ([]jose.JSONWebKey, error) {
+	if keyID == "" {
+		return f, nil
+	}
+	var found []jose.JSONWebKey
+	for i := range f {
+		if f[i].KeyID == keyID {
+			found = append(found, f[i])
+		}
+	}
+	return found, nil
+}
+
+// RemoteKeys is the KeySource of an issuer that publishes its keys. It asks when
+// the first token comes, when a token names a key that is not known, and every
+// five minutes, but never more often than twice a minute.
+type RemoteKeys struct {
+	url    string
+	client *http.Client
+	clock  func() time.Time
+
+	mu    sync.Mutex
+	known FixedKeys
+	// asked is when the issuer was asked last, and err what went wrong then.
+	asked time.Time
+	err   error
+	// asking is closed when the issuer has answered; nil when it is not asked.
+	asking chan struct{}
+}
+
+var _ KeySource = (*RemoteKeys)(nil)
+
+// NewRemoteKeys returns the keys at a URL. A nil client is one that follows no
+// redirects, and a nil clock is time.Now.
+func NewRemoteKeys(url string, client *http.Client, clock func() time.Time) *RemoteKeys {
+	if client == nil {
+		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	if clock == nil {
+		clock = time.Now
+	}
+	return &RemoteKeys{url: url, client: client, clock: clock}
+}
+
+// Find returns the keys with an id, or all when it is empty.
+func (k *RemoteKeys) Find(ctx context.Context, keyID string) ([]jose.JSONWebKey, error) {
+	for {
+		k.mu.Lock()
+		found, _ := k.known.Find(ctx, keyID)
+		age := k.clock().Sub(k.asked)
+		never := k.asked.IsZero()
+		wanted := never || age >= keysFresh || age >= keysPause && (len(found) == 0 || k.known == nil)
+		switch {
+		case k.asking != nil && len(found) == 0:
+			asking := k.asking
+			k.mu.Unlock()
+			select {
+			case <-asking:
+				continue
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		case k.asking == nil && wanted:
+			k.asking = make(chan struct{})
+			k.mu.Unlock()
+			k.ask(ctx)
+			continue
+		}
+		err := k.err
+		if k.known != nil { // what was known last counts on
+			err = nil
+		}
+		k.mu.Unlock()
+		return found, err
+	}
+}
+
+// ask asks the issuer, for all who wait, also when the one who began to is gone.
+func (k *RemoteKeys) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
+	defer cancel()
+	keys, err := k.fetch(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err == nil {
+		k.known = keys
+	}
+	k.asked, k.err = k.clock(), err
+	close(k.asking)
+	k.asking = nil
+}
+
+func (k *RemoteKeys) fetch(ctx context.Context) (FixedKeys, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/jwk-set+json, application/json")
+	resp, err := k.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the issuer answers with the status %d", resp.StatusCode)
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxKeys+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxKeys {
+		return nil, fmt.Errorf("the key set has more than %d bytes", maxKeys)
+	}
+	return ParseKeys(data)
+}

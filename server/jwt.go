@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+const (
+	// clockSkew is how far the clocks of an issuer and of this machine may be
+	// apart.
+	clockSkew = time.Minute
+	// maxToken bounds a token, in bytes, and maxClaim a tenant or a subject.
+	maxToken = 16 << 10
+	maxClaim = 256
+)
+
+// JWTSettings says which tokens of an issuer are good, and what they say.
+type JWTSettings struct {
+	// Issuer is what iss must be, and Audience what aud must hold. Both are
+	// required.
+	Issuer, Audience string
+	// Keys are the issuer's.
+	Keys KeySource
+	// Algorithms are those that a token may be signed with. They must be of
+	// public keys: spec.JWTAlgorithms.
+	Algorithms []string
+	// TenantClaim is the claim that names the tenant; when it is empty the tenant
+	// is Tenant.
+	TenantClaim, Tenant string
+	// SubjectClaim names the subject, and ScopesClaim the scopes, as a list or as
+	// words in one text. A token without scopes has none.
+	SubjectClaim, ScopesClaim string
+	// Clock tells the time; nil is time.Now.
+	Clock func() time.Time
+
+	_ struct{} // keyed literals only
+}
+
+// KeySource has the public keys of an issuer.
+type KeySource interface {
+	// Find returns the keys that may have signed a token with a key id, which is
+	// empty when the token names none. No key is no error: an error says that
+	// nobody can tell now. It is called from many goroutines at once.
+	Find(ctx context.Context, keyID string) ([]jose.JSONWebKey, error)
+}
+
+// JWT is the Authenticator of the access tokens of an external issuer: signed
+// JSON Web Tokens. What is no such token it does not know.
+type JWT struct {
+	JWTSettings
+	algorithms []jose.SignatureAlgorithm
+}
+
+var _ Authenticator = (*JWT)(nil)
+
+// symmetric are the algorithms by which whoever can check a token can also make
+// one. With a public key as their secret everybody could.
+var symmetric = []string{"none", string(jose.HS256), string(jose.HS384), string(jose.HS512)}
+
+// NewJWT returns an authenticator of tokens. The error says that a setting is
+// missing, or that an algorithm is not of public keys.
+func NewJWT(s JWTSettings) (*JWT, error) {
+	if s.Issuer == "" || s.Audience == "" || s.Keys == nil || len(s.Algorithms) == 0 || s.SubjectClaim == "" || s.TenantClaim == "" && s.Tenant == "" {
+		return nil, errors.New("tokens need an issuer, an audience, keys, algorithms, a subject and a tenant")
+	}
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	j := &JWT{JWTSettings: s}
+	for _, name := range s.Algorithms {
+		if slices.ContainsFunc(symmetric, func(bad string) bool { return strings.EqualFold(bad, name) }) {
+			return nil, fmt.Errorf("the algorithm %s is not one of public keys", name)
+		}
+		j.algorithms = append(j.algorithms, jose.SignatureAlgorithm(name))
+	}
+	return j, nil
+}
+
+// Authenticate returns who a token says that shows it.
+func (j *JWT) Authenticate(r *http.Request) (*Principal, error) {
+	shown, err := credential(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if !compact(shown) {
+		return nil, &CredentialError{Unknown: true, Problem: "the credential is no signed token"}
+	}
+	if len(shown) > maxToken {
+		return nil, badToken("it is too long")
+	}
+	token, err := jwt.ParseSigned(shown, j.algorithms)
+	if err != nil || len(token.Headers) != 1 {
+		return nil, badToken("it cannot be read, or is signed by an algorithm that is not allowed")
+	}
+	header := token.Headers[0]
+	if typ, ok := header.ExtraHeaders[jose.HeaderType]; ok && !accessType(typ) {
+		return nil, badToken("it is a token for something else")
+	}
+	keys, err := j.Keys.Find(r.Context(), header.KeyID)
+	if err != nil {
+		return nil, fmt.Errorf("the keys of the issuer are not known: %w", err)
+	}
+	for i := range keys {
+		if a := keys[i].Algorithm; a != "" && a != header.Algorithm {
+			continue
+		}
+		var claims jwt.Claims
+		var all map[string]json.RawMessage
+		if token.Claims(keys[i].Key, &claims, &all) == nil {
+			return j.principal(&claims, all)
+		}
+	}
+	return nil, badToken("no key of the issuer has signed it")
+}
+
+// compact reports whether a credential has the form of a signed token.
+func compact(shown string) bool {
+	return strings.HasPrefix(shown, "eyJ") && strings.Count(shown, ".") == 2
+}
+
+// accessType reports whether the type of a token is one of access tokens. Many
+// issuers only call them tokens.
+func accessType(typ any) bool {
+	name, _ := typ.(string)
+	name = strings.TrimPrefix(strings.ToLower(name), "application/")
+	return name == "jwt" || name == "at+jwt"
+}
+
+func badToken(problem string) error {
+	return &CredentialError{Problem: "the token is not good: " + problem}
+}
+
+// principal checks what a token says whose signature is good, and returns whom it
+// means.
+func (j *JWT) principal(claims *jwt.Claims, all map[string]json.RawMessage) (*Principal, error) {
+	if claims.Expiry == nil {
+		return nil, badToken("it never expires")
+	}
+	want := jwt.Expected{Issuer: j.Issuer, AnyAudience: jwt.Audience{j.Audience}, Time: j.Clock()}
+	if err := claims.ValidateWithLeeway(want, clockSkew); err != nil {
+		return nil, badToken(strings.TrimPrefix(err.Error(), "go-jose/go-jose/jwt: "))
+	}
+	tenant, subject := j.Tenant, claimText(all[j.SubjectClaim])
+	if j.TenantClaim != "" {
+		tenant = claimText(all[j.TenantClaim])
+	}
+	if subject == "" {
+		return nil, badToken("it names no subject")
+	}
+	if tenant == "" {
+		return nil, badToken("it names no tenant")
+	}
+	scopes, err := claimScopes(all[j.ScopesClaim])
+	if err != nil {
+		return nil, err
+	}
+	// No key of a configuration has a slash in its id.
+	return &Principal{
+		Caller: runtime.Caller{Tenant: tenant, Subject: subject}, Scopes: scopes,
+		KeyID: "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject),
+	}, nil
+}
+
+// claimText returns a claim that is a name; empty when it is none.
+func claimText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || len(text) > maxClaim || strings.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return text
+}
+
+// claimScopes reads scopes: a list, or words in one text. There are none when the
+// claim is absent.
+func claimScopes(raw json.RawMessage) ([]string, error) {
+	if raw == nil {
+		return []string{}, nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return strings.Fields(text), nil
+	}
+	list := []string{}
+	if json.Unmarshal(raw, &list) != nil {
+		return nil, badToken("its scopes are neither a text nor a list")
+	}
+	return list, nil
+}
