@@ -91,7 +91,7 @@ func (s *Store) Close() error {
 	err := s.Current().set.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	errs := append(s.errs, err)
+	err = errors.Join(append(s.errs, err)...)
 	s.errs = nil
-	return errors.Join(errs...)
+	return err
 }

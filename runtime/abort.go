@@ -25,6 +25,14 @@ func (s *Service) elsewhere(ctx context.Context, scope store.Scope, id string) [
 	if t, err := s.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {
 		return nil
 	}
+	return s.leftAtPeers(ctx, id)
+}
+
+// leftAtPeers returns the states of what a turn, as it is kept, has at peers.
+func (s *Service) leftAtPeers(ctx context.Context, id string) []*backend.State {
+	if s.Runtime == nil {
+		return nil
+	}
 	data, err := s.Store.State(ctx, id)
 	if err != nil || len(data) == 0 {
 		return nil

@@ -172,6 +172,39 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 	}
 }
 
+func TestATurnThatIsPoisonEndsAtThePeer(t *testing.T) {
+	for _, agent := range []string{"far", "boss"} {
+		t.Run(agent, func(t *testing.T) {
+			kept := newMemory(t)
+			grave := &mortal{Store: kept}
+			began := make(chan struct{})
+			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				err := job.Checkpoint(ctx, atTask(`"t1"`))
+				grave.dead.Store(true)
+				close(began)
+				<-ctx.Done()
+				return nil, errors.Join(err, ctx.Err())
+			}}}
+			rt := federation(t, p)
+			victim := serve(t, rt, on(grave))
+			made := create(t, victim, says(session(t, victim, agent), "x"))
+			<-began
+			victim.Close()
+			for turn, err := kept.Turn(t.Context(), store.Everything, made.ID); turn == nil || turn.Strikes < runtime.DefaultStrikes; turn, err = kept.Turn(t.Context(), store.Everything, made.ID) {
+				if _, recovering := kept.Recover(t.Context(), time.Now().Add(time.Hour)); err != nil || recovering != nil {
+					t.Fatal(err, recovering)
+				}
+				_, _ = kept.Claim(t.Context(), &store.Claim{TurnID: made.ID, Worker: "victim", Lease: time.Hour, Now: time.Now()}) // the last of them is refused
+			}
+			late := serve(t, rt, on(kept))
+			if turn := ended(t, late, made.ID); turn.Outcome.Termination.Code != runtime.CodePoison {
+				t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+			}
+			eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
+		})
+	}
+}
+
 func TestAnAnswerGoesToThePeer(t *testing.T) {
 	for _, agent := range []string{"far", "boss"} {
 		t.Run(agent, func(t *testing.T) {

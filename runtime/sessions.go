@@ -21,7 +21,7 @@ const (
 	MaxLabels = 64
 	MaxLabel  = 255
 	// MaxMetadata bounds metadata, in bytes.
-	MaxMetadata = 64 << 10
+	MaxMetadata = 1 << 20
 )
 
 // CreateSession asks for a session.

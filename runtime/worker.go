@@ -305,7 +305,8 @@ func (w *worker) snapshot(out *Result) (*store.Snapshot, error) {
 	return kept, err
 }
 
-// fail ends a turn that cannot be run.
+// fail ends a turn that cannot be run, and what an earlier worker began for it at
+// peers.
 func (w *worker) fail(ctx context.Context, why event.Termination) error {
 	result, err := json.Marshal(TurnOutcome{Termination: why})
 	if err != nil {
@@ -314,5 +315,10 @@ func (w *worker) fail(ctx context.Context, why event.Termination) error {
 	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
 	w.service.Logger.Warn("turn failed", zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID), zap.String("agent", w.turn.AgentID),
 		zap.String("code", why.Code), zap.String("detail", why.Detail))
-	return w.log.end(ctx, ending{status: store.Failed, result: result})
+	left := w.service.leftAtPeers(ctx, w.turn.ID)
+	if err := w.log.end(ctx, ending{status: store.Failed, result: result}); err != nil {
+		return err
+	}
+	w.service.abort(w.turn.ID, left)
+	return nil
 }

@@ -16,6 +16,10 @@ type limiter struct {
 	keys map[string]*allowance
 }
 
+// maxIdle is from how many credentials on those that asked for nothing lately are
+// forgotten: whoever issues tokens decides how many there are.
+const maxIdle = 10_000
+
 // allowance is what is left to one credential.
 type allowance struct {
 	bucket *rate.Limiter
@@ -36,6 +40,7 @@ func (l *limiter) enter(keyID string) (leave func(), wait time.Duration) {
 	defer l.mu.Unlock()
 	a := l.keys[keyID]
 	if a == nil {
+		l.forget()
 		a = &allowance{bucket: rate.NewLimiter(rate.Inf, 0)}
 		if l.rate.PerSecond > 0 {
 			a.bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
@@ -59,4 +64,17 @@ func (l *limiter) leave(a *allowance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.open--
+}
+
+// forget drops the allowances that are as good as new, when there are many.
+func (l *limiter) forget() {
+	if len(l.keys) < maxIdle {
+		return
+	}
+	now := l.clock()
+	for id, a := range l.keys {
+		if a.open == 0 && (a.bucket.Limit() == rate.Inf || a.bucket.TokensAt(now) >= float64(a.bucket.Burst())) {
+			delete(l.keys, id)
+		}
+	}
 }

@@ -26,16 +26,19 @@ const encryptionKeyBytes = 32
 // Server says how a process answers HTTP requests. Absent fields have the
 // defaults named in their descriptions.
 type Server struct {
-	Listen               string       `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"Where the server listens, as host:port; an empty host is every address of the machine, port 0 one that is free. none answers no HTTP."`
-	PublicURL            string       `json:"public_url,omitempty" doc:"Where clients find the server: an http or https URL, with the path that a proxy in front of it adds, if any. The address that it listens at when absent."`
-	TLS                  *ServerTLS   `json:"tls,omitempty" doc:"The certificate of the server; without one it speaks HTTP without TLS, for a proxy in front of it."`
-	Keys                 []ServerKey  `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
-	AllowUnauthenticated bool         `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits to listen beyond loopback without keys. Whoever reaches the server can then use every agent and read everything."`
-	CORSOrigins          []string     `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
-	Limits               ServerLimits `json:"limits,omitzero" doc:"What one request may cost."`
-	Rate                 ServerRate   `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
-	EncryptionKey        string       `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications."`
-	A2A                  ServerA2A    `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
+	Listen               string          `json:"listen,omitempty" default:"127.0.0.1:8080" doc:"Where the server listens, as host:port; an empty host is every address of the machine, port 0 one that is free. none answers no HTTP."`
+	PublicURL            string          `json:"public_url,omitempty" doc:"Where clients find the server: an http or https URL, with the path that a proxy in front of it adds, if any. The address that it listens at when absent."`
+	TLS                  *ServerTLS      `json:"tls,omitempty" doc:"The certificate of the server; without one it speaks HTTP without TLS, for a proxy in front of it."`
+	Keys                 []ServerKey     `json:"keys,omitempty" doc:"The API keys that are accepted, as bearer token or in the header X-API-Key. Without any the server listens on loopback only, and everybody is the subject local of the tenant local."`
+	OAuth                *ServerOAuth    `json:"oauth,omitempty" doc:"The programs that exchange a secret for access tokens, at this server."`
+	JWT                  *ServerJWT      `json:"jwt,omitempty" doc:"The access tokens of an external issuer that are accepted: signed JSON Web Tokens."`
+	AllowUnauthenticated bool            `json:"allow_unauthenticated,omitempty" default:"false" doc:"Permits to listen beyond loopback without keys. Whoever reaches the server can then use every agent and read everything."`
+	CORSOrigins          []string        `json:"cors_origins,omitempty" doc:"The sites whose pages may use the server, such as https://console.example.com; * is all, which needs keys. None when absent."`
+	Limits               ServerLimits    `json:"limits,omitzero" doc:"What one request may cost."`
+	Rate                 ServerRate      `json:"rate,omitzero" doc:"What one key may ask for. More is answered with the status 429."`
+	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications."`
+	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
+	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
 }
 
 // ServerTLS is the certificate of a server.
@@ -75,7 +78,7 @@ type ServerRate struct {
 func (s *Server) Address() string { return cmp.Or(s.Listen, DefaultListen) }
 
 // Authenticated reports whether whoever asks needs a credential.
-func (s *Server) Authenticated() bool { return len(s.Keys) > 0 }
+func (s *Server) Authenticated() bool { return len(s.Keys) > 0 || s.OAuth != nil || s.JWT != nil }
 
 // EncryptionBytes returns the encryption key; nil when there is none.
 func (s *Server) EncryptionBytes() []byte {
@@ -136,10 +139,14 @@ func (s *Server) Validate() diag.List {
 		missing.Severity = diag.Warning
 		list = append(list, missing.WithHint("write public_url: https://agents.example.com"))
 	}
-	if s.AllowUnauthenticated && len(s.Keys) > 0 {
+	if s.AllowUnauthenticated && s.Authenticated() {
 		list = append(list, diag.New(diag.InvalidValue, "allow_unauthenticated", "allow_unauthenticated says that no key is needed, but there are keys"))
 	}
 	list = append(list, s.checkKeys()...)
+	list = append(list, s.checkOAuth()...)
+	if s.JWT != nil {
+		list = append(list, within("jwt", s.JWT.Validate())...)
+	}
 	list = append(list, s.checkOrigins()...)
 	if s.EncryptionKey != "" && s.EncryptionBytes() == nil {
 		list = append(list, diag.New(diag.InvalidValue, "encryption_key", "encryption_key is not the base64 of %d bytes", encryptionKeyBytes).
@@ -147,7 +154,8 @@ func (s *Server) Validate() diag.List {
 	}
 	list = append(list, within("limits", s.Limits.Validate())...)
 	list = append(list, within("rate", s.Rate.Validate())...)
-	return append(list, within("a2a", s.A2A.Validate())...)
+	list = append(list, within("a2a", s.A2A.Validate())...)
+	return append(list, within("agent_runs", s.AgentRuns.Validate())...)
 }
 
 // checkListen checks an address, and who reaches it.
@@ -163,7 +171,7 @@ func (s *Server) checkListen(path, address string) diag.List {
 	if strings.ContainsAny(host, " /") {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s has the host %q; it must be a name or an IP address", path, clip.Text(host))}
 	}
-	if len(s.Keys) == 0 && !s.AllowUnauthenticated && !loopbackOnly(address) {
+	if !s.Authenticated() && !s.AllowUnauthenticated && !loopbackOnly(address) {
 		return diag.List{diag.New(diag.InvalidValue, path, "%s is reached from other machines, and there are no keys: everybody could use every agent", path).
 			WithHint("make a key with \"runtime keys new\", listen on 127.0.0.1, or write allow_unauthenticated: true")}
 	}
@@ -195,7 +203,7 @@ func (s *Server) checkOrigins() diag.List {
 	for i, origin := range s.CORSOrigins {
 		path := diag.Index("cors_origins", i)
 		if origin == "*" {
-			if len(s.Keys) == 0 {
+			if !s.Authenticated() {
 				list = append(list, diag.New(diag.InvalidValue, path, "every site is allowed, and there are no keys: any page could use every agent"))
 			}
 			continue

@@ -50,6 +50,10 @@ func TestServerValidate(t *testing.T) {
 			`invalid-value cors_origins[1]: "example.com" is no origin of a page`,
 			`invalid-value cors_origins[2]: "https://x/" is no origin of a page`,
 		}},
+		"runs that are none": {spec.Server{AgentRuns: spec.ServerAgentRuns{LocalToolTimeout: new(spec.Duration(0)), AllowPrivate: []string{"http://x"}}}, []string{
+			"invalid-value agent_runs.local_tool_timeout: local_tool_timeout is 0s; it must be more than 0",
+			`invalid-value agent_runs.allow_private[0]: allow "http://x": it is a URL; write the host alone`,
+		}},
 		"a short secret": {spec.Server{EncryptionKey: "c2VjcmV0"}, []string{"invalid-value encryption_key: encryption_key is not the base64 of 32 bytes"}},
 		"limits that are none": {
 			spec.Server{
@@ -155,7 +159,7 @@ func TestDefaultsOfAServer(t *testing.T) {
 	var s spec.Server
 	if s.Address() != "127.0.0.1:8080" || s.Limits.BodyLimit() != 16<<20 || s.Limits.HeaderLimit() != 64<<10 ||
 		s.Limits.HeaderTime() != 10*time.Second || s.Limits.BodyTime() != time.Minute || s.Limits.WriteTime() != 30*time.Second ||
-		s.Limits.IdleTime() != 2*time.Minute || !s.A2A.On() || !s.A2A.Push.On() || s.A2A.WaitTime() != time.Minute || s.EncryptionBytes() != nil {
+		s.Limits.IdleTime() != 2*time.Minute || !s.A2A.On() || !s.A2A.Push.On() || !s.AgentRuns.On() || s.AgentRuns.LocalToolTime() != 5*time.Minute || s.A2A.WaitTime() != time.Minute || s.EncryptionBytes() != nil {
 		t.Errorf("%+v", s)
 	}
 	s.EncryptionKey = base64.StdEncoding.EncodeToString(make([]byte, 32))

@@ -105,8 +105,8 @@ type chosen struct {
 }
 
 // choose checks a card and returns the interface to speak to: the newest
-// version, then the transport that the configuration prefers, then the order of
-// the card.
+// version, then an origin that credentials go to, then the transport that the
+// configuration prefers, then the order of the card.
 func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
 	if strings.TrimSpace(card.Name) == "" {
 		return nil, badCard("it has no name")
@@ -136,6 +136,9 @@ func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
 		if a.iface.ProtocolVersion != b.iface.ProtocolVersion {
 			return strings.Compare(string(b.iface.ProtocolVersion), string(a.iface.ProtocolVersion))
 		}
+		if known := trust.has(a.url); known != trust.has(b.url) {
+			return map[bool]int{true: -1, false: 1}[known]
+		}
 		return slices.Index(o.transports, a.iface.ProtocolBinding) - slices.Index(o.transports, b.iface.ProtocolBinding)
 	}), nil
 }
@@ -161,7 +164,7 @@ func checkInterface(iface *a2a.AgentInterface, o *options, trust trusted) (*chos
 	if err != nil {
 		return nil, err
 	}
-	if !trust.has(u) {
+	if !o.anyOrigin && !trust.has(u) {
 		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", cleanText(shownOrigin(u), maxShown))
 	}
 	usable := *iface

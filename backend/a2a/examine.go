@@ -257,9 +257,11 @@ func (h fixedHeader) secrets() []string {
 	var found []string
 	for _, values := range h {
 		for _, value := range values {
-			// The scheme before a credential is no secret: "Bearer …".
-			if value = value[strings.LastIndexByte(value, ' ')+1:]; len(value) >= shortestSecret {
-				found = append(found, value)
+			// A peer may repeat it without the scheme ahead of it: "Bearer …".
+			for _, secret := range []string{value, value[strings.LastIndexByte(value, ' ')+1:]} {
+				if len(secret) >= shortestSecret {
+					found = append(found, secret)
+				}
 			}
 		}
 	}

@@ -135,12 +135,20 @@ func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
 	}
 	tolerant := x.peer.options
 	tolerant.allowV03 = true
+	// One that cannot be used is passed over as long as there is another.
+	report := x.fail
+	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
+		_, err := checkInterface(iface, &tolerant, x.peer.http.trust)
+		return err == nil
+	}) {
+		report = x.warn
+	}
 	var usable []*called
 	for i, iface := range card.SupportedInterfaces {
 		name := fmt.Sprintf("interface %d", i)
 		to, err := checkInterface(iface, &tolerant, x.peer.http.trust)
 		if err != nil {
-			x.fail(name, x.wantOf(iface), "it %v", err)
+			report(name, x.wantOf(iface), "it %v", err)
 			continue
 		}
 		usable = append(usable, &called{chosen: to, name: name})

@@ -112,6 +112,27 @@ func TestWhatCannotBeExamined(t *testing.T) {
 }
 
 // A header is a credential: it goes to no origin that the endpoint does not name.
+func TestAnInterfaceThatIsPassedOverIsNoErrorOfThePeer(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	for name, tt := range map[string]struct {
+		at   []string
+		want backend.Outcome
+	}{
+		"with another one": {[]string{"http://127.0.0.1:1", h.URL}, backend.OutcomeWarning},
+		"by itself":        {[]string{"http://127.0.0.1:1"}, backend.OutcomeError},
+	} {
+		card := cardOf(tt.at[0])
+		for _, at := range tt.at[1:] {
+			card.SupportedInterfaces = append(card.SupportedInterfaces, a2a.NewAgentInterface(at, a2a.TransportProtocolJSONRPC))
+		}
+		h.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) }, rpcAnswer("error", `{"code":-32001,"message":"no such task"}`))
+		if got := examine(t, h.endpoint(""), nil)["interface 0"]; got.Outcome != tt.want {
+			t.Errorf("%s: the check is %+v", name, got)
+		}
+	}
+}
+
 func TestTheHeaderOfAnExaminationGoesToThePeer(t *testing.T) {
 	t.Parallel()
 	other := newHost(t)
@@ -121,7 +142,7 @@ func TestTheHeaderOfAnExaminationGoesToThePeer(t *testing.T) {
 	h.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) },
 		rpcAnswer("error", `{"code":-32600,"message":"your hush-hush is no good"}`))
 	checks := examine(t, h.endpoint(""), http.Header{"X-Token": {"hush-hush"}})
-	if got := checks["interface 0"]; got.Outcome != backend.OutcomeError || len(other.seen()) != 0 {
+	if got := checks["interface 0"]; got.Outcome != backend.OutcomeWarning || len(other.seen()) != 0 {
 		t.Errorf("the check is %+v, %d requests elsewhere", got, len(other.seen()))
 	}
 	for _, r := range h.seen() {

@@ -47,6 +47,9 @@ type options struct {
 	// allowOrigins the origins, besides that of the base URL, that interfaces may
 	// have and credentials go to.
 	allowPrivate, allowOrigins []string
+	// anyOrigin lets interfaces have other origins, too, to which no credentials
+	// go. No configuration can say so.
+	anyOrigin bool
 
 	// idleTimeout is how long the peer may send nothing.
 	idleTimeout time.Duration

@@ -154,6 +154,8 @@ func judge(err error) judgement {
 		return judgement{passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
 		return judgement{final, CodeRefused}
+	case errors.As(err, new(*ContentTypeError)): // it answered, whatever the HTTP client makes of it
+		return judgement{passing, CodeProtocol}
 	case wentAway(err):
 		return judgement{passing, CodeUnreachable}
 	default: // an answer that nobody understands

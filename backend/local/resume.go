@@ -30,8 +30,9 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 		ticket.ID = t.freeTicket(c, ticket)
 		c.tickets = append(c.tickets, ticket)
 		ticket.CallID = c.ID
-		if ticket.Tool == "" {
-			ticket.Tool, ticket.Arguments = c.Name, rawjson.Encode(c.Arguments)
+		ticket.Tool = cmp.Or(ticket.Tool, c.Name)
+		if len(ticket.Arguments) == 0 {
+			ticket.Arguments = rawjson.Encode(c.Arguments)
 		}
 		ticket.Mode = cmp.Or(ticket.Mode, plugins.ReplayToolCall)
 		t.host.Emit(&event.InteractionRequest{

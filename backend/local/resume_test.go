@@ -230,6 +230,28 @@ func TestTheAnswerToAToolThatWaitsCanBeItsResult(t *testing.T) {
 	}
 }
 
+func TestWhatAQuestionDoesNotSayIsThatOfItsCall(t *testing.T) {
+	for name, tt := range map[string]struct {
+		question  tools.Question
+		tool      string
+		arguments string
+	}{
+		"nothing said":   {tools.Question{}, "w", `{}`},
+		"a tool alone":   {tools.Question{Tool: "other"}, "other", `{}`},
+		"arguments only": {tools.Question{Arguments: json.RawMessage(`{"n":1}`)}, "w", `{"n":1}`},
+		"both":           {tools.Question{Tool: "other", Arguments: json.RawMessage(`{"n":1}`)}, "other", `{"n":1}`},
+	} {
+		waits := does(func(context.Context, *tools.Call) (tools.Result, error) {
+			return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{tt.question}}}, nil
+		})
+		s := stage{model: says(asks("", call("w")), text("done")), tools: map[string]tools.Tool{"w": waits}}
+		got := s.play(t)
+		if len(got.Tickets) != 1 || got.Tickets[0].Tool != tt.tool || string(got.Tickets[0].Arguments) != tt.arguments {
+			t.Errorf("%s: the tickets are %+v", name, got.Tickets)
+		}
+	}
+}
+
 func TestALateAnswerIsNotTakenForOneToALaterCall(t *testing.T) {
 	s := stage{
 		model:   says(asks("", call("x")), asks("", call("x")), text("done")),

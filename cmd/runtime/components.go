@@ -21,8 +21,10 @@ import (
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/server/agentruns"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -47,6 +49,8 @@ type components struct {
 	stores []storeDriver
 	// surfaces are the protocols that the HTTP server speaks.
 	surfaces []surface
+	// turnTools makes what makes the tools that turns bring along.
+	turnTools func(*config.File, *zap.Logger) runtime.TurnTools
 }
 
 // availablePlugin is a plugin that comes with the program, and its id.
@@ -78,7 +82,9 @@ func shipped() components {
 		},
 		surfaces: []surface{
 			{name: a2aserver.PushSurface, sender: newA2ASender, new: newA2ASurface},
+			{name: "agent_runs", sender: newNoSender, new: newRunsSurface},
 		},
+		turnTools: newTurnTools,
 	}
 }
 
@@ -187,7 +193,7 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 	}
 	settings := a2aserver.Settings{
 		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03,
-		Scope: scopeA2A, Open: len(s.file.Server.Keys) == 0, NoPush: !c.Push.On(),
+		Scope: scopeA2A, Open: !s.file.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
 		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Enter: s.http.Enter, Logger: s.logger,
 	}
@@ -199,4 +205,37 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 		settings.Signer = signer
 	}
 	return a2aserver.New(settings)
+}
+
+// newNoSender is the sender of protocols that tell nobody what happens to turns.
+func newNoSender(*config.File) (webhookSender, error) { return nil, nil } //nolint:nilnil // nobody is told
+
+// newRunsSurface lets clients begin runs over HTTP.
+func newRunsSurface(s surfaceSettings) (server.Surface, error) {
+	c := &s.file.Server.AgentRuns
+	if !c.On() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	return agentruns.New(agentruns.Settings{
+		Service: s.service, PublicURL: s.http.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.logger,
+	})
+}
+
+// newTurnTools makes the tools that runs over HTTP bring along. A process that
+// answers no requests works on such turns, too.
+func newTurnTools(f *config.File, logger *zap.Logger) runtime.TurnTools {
+	private := f.Server.AgentRuns.AllowPrivate
+	return agentruns.NewTurnTools(agentruns.TurnToolsSettings{
+		Logger: logger,
+		CallPeer: func(ctx context.Context, c agentruns.PeerCall) (string, error) {
+			call := a2abackend.Call{
+				CardURL: c.CardURL, Headers: c.Headers, ContextID: c.ContextID, Text: c.Message, MessageID: c.MessageID, AllowPrivate: private,
+			}
+			return call.Ask(ctx)
+		},
+		ConnectMCP: func(ctx context.Context, s agentruns.MCPServer) ([]tools.Member, func(), error) {
+			visit := mcptool.Visit{Name: s.Name, URL: s.URL, Headers: s.Headers, Tools: s.Tools, AllowPrivate: private}
+			return visit.Members(ctx)
+		},
+	})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/config"
@@ -69,12 +68,10 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 		return err
 	}
 	if l.file.Server.Authenticated() {
-		first, err := newAuthenticator(&l.file.Server)
-		if err != nil {
+		if w.credentials, err = newCredentials(&l.file.Server); err != nil {
 			return err
 		}
-		w.authenticator = server.NewReplaceable(first)
-		settings.Authenticator = w.authenticator
+		settings.Authenticator = w.credentials.accepted
 	}
 	settings.Logger, settings.Ready = logger.Named("http"), w.store.Ping
 	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
@@ -85,6 +82,12 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	w.http = h
 	if err := h.Listen(ctx); err != nil {
 		return err
+	}
+	if w.credentials != nil && w.credentials.oauth != nil {
+		w.credentials.enter = h.Enter
+		if err := h.Mount(ctx, w.credentials.oauth); err != nil {
+			return err
+		}
 	}
 	for _, one := range p.surfaces {
 		s, err := one.new(surfaceSettings{file: l.file, http: h, service: w.service, logger: logger.Named(one.name)})
@@ -118,37 +121,4 @@ func httpSettings(s *spec.Server) (server.Settings, error) {
 		settings.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	}
 	return settings, nil
-}
-
-// newAuthenticator returns what finds out who asks, for a configuration that names
-// credentials.
-func newAuthenticator(s *spec.Server) (server.Authenticator, error) {
-	keys := make([]server.Key, len(s.Keys))
-	var errs []error
-	for i := range s.Keys {
-		var err error
-		keys[i], err = apiKey(&s.Keys[i])
-		errs = append(errs, err)
-	}
-	return server.NewKeys(keys, nil), errors.Join(errs...)
-}
-
-// apiKey returns a key of a configuration.
-func apiKey(k *spec.ServerKey) (server.Key, error) {
-	tenant, subject := k.Owner()
-	key := server.Key{Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: tenant, Subject: subject}, KeyID: k.ID, Agents: k.Agents, Scopes: k.Scopes,
-	}}
-	if k.Expires != nil {
-		key.Expires = k.Expires.End()
-	}
-	if k.Key != "" {
-		key.Hash = server.HashKey(k.Key)
-		return key, nil
-	}
-	var err error
-	if key.Hash, err = server.ParseKeyHash(k.Hash); err != nil {
-		return key, fmt.Errorf("key %s: %w", k.ID, err)
-	}
-	return key, nil
 }

@@ -25,6 +25,7 @@ import (
 var publicRoutes = []string{
 	"GET /healthz", "GET /readyz", // probes
 	"GET /.well-known/agent-card.json", "GET /a2a/{agent}/.well-known/agent-card.json", // what peers read before they have a key
+	"POST /api/oauth/token", "POST /api/oauth/revoke", // a client shows its secret in the form
 }
 
 // The keys of guarded.
@@ -246,7 +247,7 @@ func TestTheServerOfAConfiguration(t *testing.T) {
 	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if _, err := httpSettings(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
 		t.Error(err)
 	}
 	settings, err := httpSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})

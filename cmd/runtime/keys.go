@@ -2,19 +2,22 @@ package main
 
 import (
 	"fmt"
+	"time"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 )
 
 func newKeys(p *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make API keys",
+		Short: "Make API keys and refresh tokens",
 		Args:  arguments(0, 0),
 	}
-	cmd.AddCommand(newKeysNew(p))
+	cmd.AddCommand(newKeysNew(p), newKeysRefresh(p))
 	return cmd
 }
 
@@ -55,4 +58,68 @@ Exit codes: 0 done, 2 usage.`,
 		return err
 	}
 	return cmd
+}
+
+// refreshTime is how long a refresh token is good.
+const refreshTime = 90 * 24 * time.Hour
+
+func newKeysRefresh(p *program) *cobra.Command {
+	var scopes []string
+	valid := refreshTime
+	cmd := &cobra.Command{
+		Use:   "refresh FILE… CLIENT",
+		Short: "Make a refresh token for a client of the server",
+		Long: `refresh prints a token with which a client below server.oauth gets access tokens
+at POST /api/oauth/token, together with its secret. It is kept nowhere. It ends
+with its time, with the client, and when the client gets another secret.
+
+Exit codes: 0 done, 1 there is no such client, 2 usage or a file that cannot be
+read.`,
+		Args: arguments(2, unlimited),
+	}
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "what the token is good for; all scopes of the client when absent")
+	cmd.Flags().DurationVar(&valid, "valid", valid, "how long the token is good")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if valid <= 0 {
+			return usagef(cmd, "--valid is %s; it must be more than 0", valid)
+		}
+		token, err := refreshToken(p, args[:len(args)-1], args[len(args)-1], scopes, time.Now().Add(valid))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(p.out, token)
+		return err
+	}
+	return cmd
+}
+
+// refreshToken returns a refresh token of a client of a configuration, or shows
+// what is wrong with that.
+func refreshToken(p *program, files []string, client string, scopes []string, end time.Time) (string, error) {
+	l, err := p.load(files, true, zap.NewNop())
+	if err != nil {
+		return "", err
+	}
+	defer l.close()
+	var wrong diag.List
+	for _, d := range l.file.Complete(l.found, nil) {
+		if d.Severity == diag.Error && (within(d.Path, "server") || l.file.Partial) {
+			wrong = append(wrong, d)
+		}
+	}
+	if len(wrong) > 0 {
+		return "", failed(l.refuse(wrong, p.err))
+	}
+	token, err := "", fmt.Errorf("there is no client %q below server.oauth", client)
+	if l.file.Server.OAuth != nil {
+		var c *credentials
+		if c, err = newCredentials(&l.file.Server); err == nil {
+			token, err = c.oauth.IssueRefreshToken(client, scopes, end)
+		}
+	}
+	if err != nil {
+		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
+		return "", exit{exitFailed}
+	}
+	return token, nil
 }

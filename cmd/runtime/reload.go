@@ -14,7 +14,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/server"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -35,10 +34,10 @@ type keeper struct {
 	// started is the configuration that the process began with; what of it does
 	// not change before the next start is compared with it.
 	started *config.File
-	// authenticator is the one of the HTTP server; nil where nobody needs a
-	// credential.
-	authenticator *server.Replaceable
-	redactions    *redactions
+	// credentials are those that the HTTP server asks for; nil where nobody needs
+	// one.
+	credentials *credentials
+	redactions  *redactions
 	// hangups tells to read the files again; watch, if there is one, sees that
 	// they have changed.
 	hangups <-chan os.Signal
@@ -122,7 +121,7 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 		return 0, nil, err
 	}
 	restart = waiting(k.started, l.file)
-	swap, err := k.newAuthenticator(l.file)
+	swap, err := k.credentials.prepare(&l.file.Server)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -134,25 +133,14 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 	return rev.Number(), restart, nil
 }
 
-// newAuthenticator makes the one of a new configuration. Calling swap makes it
-// count. A server never begins or ceases to ask for credentials while it runs:
-// what it listens at was chosen for the one or the other.
-func (k *keeper) newAuthenticator(f *config.File) (swap func(), err error) {
-	if k.authenticator == nil || !f.Server.Authenticated() {
-		return func() {}, nil
-	}
-	next, err := newAuthenticator(&f.Server)
-	if err != nil {
-		return nil, err
-	}
-	return func() { k.authenticator.Replace(next) }, nil
-}
-
-// reloadable are the settings of a server that count as soon as they are read.
-var reloadable = []string{"keys"}
+// reloadable are the settings of a server that count as soon as they are read,
+// once it asks for credentials.
+var reloadable = []string{"keys", "jwt", "oauth"}
 
 // waiting names the settings that differ from those that the process began with
-// and count when it is started again.
+// and count when it is started again. A server never begins or ceases to ask for
+// credentials, or to issue tokens, while it runs: what it listens at, and what it
+// answers, was chosen at its start.
 func waiting(began, now *config.File) []string {
 	var names []string
 	differ := func(name string, a, b any) {
@@ -163,11 +151,13 @@ func waiting(began, now *config.File) []string {
 	differ("store", began.Store, now.Store)
 	differ("turns", began.Turns, now.Turns)
 	differ("schedules", began.Schedules, now.Schedules)
-	a, b := reflect.ValueOf(began.Server), reflect.ValueOf(now.Server)
 	asked := began.Server.Authenticated() && now.Server.Authenticated()
+	a, b := reflect.ValueOf(began.Server), reflect.ValueOf(now.Server)
 	for i := range a.NumField() {
 		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-		if !asked || !slices.Contains(reloadable, name) {
+		switch {
+		case name == "oauth" && (began.Server.OAuth == nil) != (now.Server.OAuth == nil),
+			!asked, !slices.Contains(reloadable, name):
 			differ("server."+name, a.Field(i).Interface(), b.Field(i).Interface())
 		}
 	}

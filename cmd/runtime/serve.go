@@ -109,7 +109,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	if err != nil {
 		return err
 	}
-	k.authenticator = w.authenticator
+	k.credentials = w.credentials
 	where := l.file.Store.Driver
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
@@ -138,10 +138,10 @@ type work struct {
 	store   store.Store
 	// http answers requests; nil answers none.
 	http *server.Server
-	// authenticator is the one of http; nil where nobody needs a credential.
-	authenticator *server.Replaceable
-	senders       []webhookSender
-	grace         time.Duration
+	// credentials are those that http asks for; nil where nobody needs one.
+	credentials *credentials
+	senders     []webhookSender
+	grace       time.Duration
 }
 
 // start makes the store ready, opens the address for requests and begins to work
@@ -159,6 +159,7 @@ func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime
 	settings := serviceSettings(l.file)
 	settings.Runtime, settings.Logger = rt, logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = e.store, queue, e.bell
+	settings.TurnTools = p.turnTools(l.file, logger.Named("turn_tools"))
 	w := &work{store: e.store, grace: l.file.Turns.GraceTime()}
 	if settings.Webhooks, err = p.senders(l, w); err != nil {
 		return nil, errors.Join(err, e.store.Close())

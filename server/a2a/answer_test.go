@@ -212,6 +212,35 @@ func TestAnAuthorizationIsAskedForAsSuch(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsRepeatedAnswersNoOtherQuestion(t *testing.T) {
+	w := open(t)
+	both := asks("1", "first?")
+	both.calls = append(both.calls, asks("2", "second?").calls...)
+	w.mouth.teach("ask", both, says("done"))
+	c := w.alice()
+	task := send(t, c, request(user("ask")))
+	first := a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("yes"))
+	for range 3 {
+		again := send(t, c, request(first))
+		if again.Status.State != a2a.TaskStateInputRequired || textOf(again.Status.Message) != "second?" {
+			t.Fatalf("the task is %s: %q", again.Status.State, textOf(again.Status.Message))
+		}
+	}
+	changed := a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("no"))
+	changed.ID = first.ID
+	if _, err := c.SendMessage(t.Context(), request(changed)); !errors.Is(err, a2a.ErrInvalidParams) {
+		t.Errorf("another message with the same id gives %v", err)
+	}
+	send(t, c, request(a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("yes"))))
+	reach(t, c, task.ID, a2a.TaskStateCompleted)
+	if ended := send(t, c, request(first)); ended.Status.State != a2a.TaskStateCompleted {
+		t.Errorf("after the end the task is %s", ended.Status.State)
+	}
+	if !slices.ContainsFunc(send(t, c, request(first)).History, func(m *a2a.Message) bool { return m.ID == first.ID }) {
+		t.Error("the history does not have the answer by its id")
+	}
+}
+
 func TestTheSameAnswerAgainChangesNothing(t *testing.T) {
 	w := open(t)
 	hold := make(chan struct{})

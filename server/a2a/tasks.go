@@ -199,7 +199,7 @@ func answerMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
 		return nil
 	}
 	m := agentSays(info, i.ID+".answer", a2a.NewTextPart(cmp.Or(given.Reason, string(given.Action))))
-	m.Role = a2a.MessageRoleUser
+	m.ID, m.Role = cmp.Or(given.ID, m.ID), a2a.MessageRoleUser
 	var value any
 	if len(given.Result) == 0 || json.Unmarshal(given.Result, &value) != nil {
 		return m

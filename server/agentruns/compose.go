@@ -114,7 +114,8 @@ func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 	off := spec.EffortPercent(0)
 	agent, _ := c.set.Defaults.Apply(&spec.Agent{
 		ID: ephemeralAgent, Description: r.name, SystemPrompt: spec.Prompt(r.systemPrompt), ReasoningEffort: &off,
-		AllowedTools: spec.Names{}, // of the registry's tools it has those that it names
+		MaxContinuationRetries: new(int),     // clients are told of an answer that was cut off
+		AllowedTools:           spec.Names{}, // of the registry's tools it has those that it names
 	})
 	return agent.Clone()
 }

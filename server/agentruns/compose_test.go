@@ -90,8 +90,9 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 	agent := turn.Ephemeral.Agent
 	want := spec.Agent{
 		ID: ephemeralAgent, Description: "helper", ModelID: "fast", SystemPrompt: "Be brief.", ReasoningEffort: &spec.Effort{Level: "off"},
-		AllowedTools:        spec.Names{"weather", "mcp__jira__search", "look"},
-		AllowedToolPatterns: spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"},
+		MaxContinuationRetries: new(int),
+		AllowedTools:           spec.Names{"weather", "mcp__jira__search", "look"},
+		AllowedToolPatterns:    spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"},
 	}
 	if d := cmp.Diff(want, agent); d != "" {
 		t.Errorf("the agent differs:\n%s", d)

@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// echoSize bounds what an event repeats of a tool's result, in bytes: a frame
-	// has it up to four times, and clients cannot read lines of 8 MiB.
-	echoSize = 128 << 10
+	// echoSize bounds what an event repeats of a tool's result, in bytes of JSON: a
+	// frame has it up to four times and is to stay below 1 MiB, because clients
+	// cannot read lines of 8 MiB.
+	echoSize = 240 << 10
 	// summarySize bounds the summary of a result.
 	summarySize = 300
 )
@@ -69,11 +70,6 @@ func (f frame) write(b *bytes.Buffer) error {
 	b.Write(body)
 	b.WriteString("\n\n")
 	return nil
-}
-
-// terminal reports whether the event ends the run.
-func (f *frame) terminal() bool {
-	return f.Type == typeResult || f.Type == typeError || f.Type == typeCancelled
 }
 
 // The payloads, as the protocol has them.
@@ -204,7 +200,27 @@ func (runError) kind() string           { return typeError }
 func (cancelled) kind() string          { return typeCancelled }
 
 // echoed returns a text as events repeat it.
-func echoed(text string) string { return shortened(text, echoSize) }
+func echoed(text string) string {
+	size := 0
+	for i, r := range text {
+		if size += encodedSize(r); size > echoSize {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// encodedSize returns how many bytes of JSON a character may need.
+func encodedSize(r rune) int {
+	switch {
+	case r < ' ', r == '<', r == '>', r == '&', r == utf8.RuneError, r == '\u2028', r == '\u2029':
+		return len(`\u003c`)
+	case r == '"', r == '\\':
+		return len(`\"`)
+	default:
+		return utf8.RuneLen(r)
+	}
+}
 
 // shortened returns the beginning of a text that is too long.
 func shortened(text string, size int) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// metadataKey is the field of the metadata of turns and sessions that belongs to
+// ownKey is the field of the metadata of turns and sessions that belongs to
 // this protocol, and the label of its sessions.
 const ownKey = "agent_runs"
 
@@ -41,7 +41,9 @@ type runRecord struct {
 	InSession bool `json:"in_session,omitempty"`
 }
 
-func (r *runRecord) facts() runFacts { return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local} }
+func (r *runRecord) facts() runFacts {
+	return runFacts{model: r.Model, thinks: r.Thinks, local: r.Local}
+}
 
 // encodeOwn returns metadata with a value in the field of this protocol.
 func encodeOwn(value any) (json.RawMessage, error) {

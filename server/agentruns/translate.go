@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // The types of the events of a run.
@@ -28,7 +30,7 @@ const (
 
 // actionClientCall is what the interaction of a call asks for that the client
 // answers.
-const actionClientCall = "client:call"
+const actionClientCall = clienttool.Action
 
 // kindLocal is the kind of a tool that the client runs itself.
 const kindLocal = "local"
@@ -48,6 +50,10 @@ type translator struct {
 	calls []*event.ToolCallReady
 	// last is the text of the model call that ended last.
 	last string
+	// spent is what the model calls that ended have used: the end of a turn that
+	// was ended from outside does not say it. used is what the terminal event says.
+	spent event.Usage
+	used  usage
 	// asked are the calls that the client was asked to answer, by ticket, and
 	// answered those that it has, by call.
 	asked    map[string]*event.InteractionRequest
@@ -60,8 +66,9 @@ type runFacts struct {
 	model modelUsed
 	// thinks tells that the client asked for the model's thoughts.
 	thinks bool
-	// local are the tools that the client answers, by name.
-	local map[string]bool
+	// local are the tools that the client answers: what it calls them, by the names
+	// that the model knows.
+	local map[string]string
 }
 
 // modelUsed names a model in the terminal events.
@@ -134,9 +141,13 @@ func (t *translator) payloads(data event.Data) []payload {
 	case *event.ToolCallDone:
 		return t.done(d)
 	case *event.LoopDetected:
-		return []payload{loopDetected{Count: d.Count, HardCutoff: d.HardCutoff, Tools: d.Tools}}
+		names := make([]string, len(d.Tools))
+		for i, name := range d.Tools {
+			names[i] = t.name(name)
+		}
+		return []payload{loopDetected{Count: d.Count, HardCutoff: d.HardCutoff, Tools: names}}
 	case *event.ToolBudgetExceeded:
-		return []payload{toolBudgetExceeded{Tool: d.Tool, MaxCalls: d.MaxCalls, Call: d.Call}}
+		return []payload{toolBudgetExceeded{Tool: t.name(d.Tool), MaxCalls: d.MaxCalls, Call: d.Call}}
 	case *event.RunFinish:
 		return []payload{t.finish(d)}
 	}
@@ -165,16 +176,36 @@ func (t *translator) message(d *event.InferenceComplete) []payload {
 	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
 	list := make([]payload, 1, 1+len(t.calls))
 	for _, c := range t.calls {
-		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: c.Name, Input: c.Arguments})
-		if !t.facts.local[c.Name] {
-			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: c.Arguments})
+		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.name(c.Name), Input: object(c.Arguments)})
+		if _, local := t.facts.local[c.Name]; !local {
+			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: object(c.Arguments)})
 		}
 	}
 	list[0] = m
 	t.turns++
+	t.spent.Input += d.Usage.Input
+	t.spent.Output += d.Usage.Output
+	t.spent.CacheRead += d.Usage.CacheRead
+	t.spent.Reasoning += d.Usage.Reasoning
 	t.open = false
 	t.forget()
 	return list
+}
+
+// name returns what clients call a tool that the model knows by a name.
+func (t *translator) name(tool string) string {
+	if name, local := t.facts.local[tool]; local {
+		return name
+	}
+	return tool
+}
+
+// object returns arguments, which clients take for an object.
+func object(arguments json.RawMessage) json.RawMessage {
+	if len(arguments) == 0 {
+		return json.RawMessage("{}")
+	}
+	return arguments
 }
 
 // finishReason is the name that clients know a reason by; nil when there is
@@ -200,7 +231,7 @@ func (t *translator) ask(d *event.InteractionRequest) []payload {
 		return nil
 	}
 	t.asked[d.ID] = d
-	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: d.Arguments, echo: localEcho{Kind: kindLocal}}
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: object(d.Arguments), echo: localEcho{Kind: kindLocal}}
 	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
 	return []payload{call}
 }
@@ -237,7 +268,7 @@ func (t *translator) done(d *event.ToolCallDone) []payload {
 	}
 	text := d.Result.Text()
 	return []payload{toolResult{
-		ToolUseID: d.ID, Name: d.Name, OK: d.Outcome == event.CallSucceeded, Summary: shortened(text, summarySize), Result: echoed(text),
+		ToolUseID: d.ID, Name: t.name(d.Name), OK: d.Outcome == event.CallSucceeded, Summary: shortened(text, summarySize), Result: echoed(text),
 	}}
 }
 
@@ -247,12 +278,21 @@ func (t *translator) finish(d *event.RunFinish) payload {
 	if t.open {
 		turns++ // the call that failed
 	}
-	used := usage{Tokens: tokensOf(&d.Usage), Turns: turns, Model: t.facts.model}
+	spent := &d.Usage
+	if *spent == (event.Usage{}) {
+		spent = &t.spent
+	}
+	used := usage{Tokens: tokensOf(spent), Turns: turns, Model: t.facts.model}
+	t.used = used
 	switch why := &d.Termination; {
 	case why.Type == event.Cancelled:
 		return cancelled{Reason: "user"}
 	case why.Type == event.Stopped && why.Code == string(spec.StopMaxRounds):
 		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
+	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:
+		cut := *d
+		cut.Termination = event.Termination{Type: event.Failed, Code: classTruncation, Detail: "the output limit cut the answer off"}
+		return t.failure(&cut, used)
 	case why.Status() == event.StatusSucceeded:
 		text := ""
 		if d.Result != nil {
@@ -263,6 +303,17 @@ func (t *translator) finish(d *event.RunFinish) payload {
 		return t.failure(d, used)
 	}
 }
+
+// conclude returns the terminal event of a run whose log is not kept to its end.
+func (t *translator) conclude(o *runtime.TurnOutcome) frame {
+	t.turns = max(t.turns, o.Steps)
+	p := t.finish(finishOf(o))
+	t.seq++
+	return frame{Seq: t.seq, Type: p.kind(), Payload: p}
+}
+
+// maxTokens is the reason of an answer that the output limit cut off.
+const maxTokens = string(model.FinishMaxTokens)
 
 // failure returns the terminal event of a run that failed.
 func (t *translator) failure(d *event.RunFinish, used usage) payload {

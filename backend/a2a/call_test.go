@@ -1,0 +1,395 @@
+package a2abackend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/internal/netguard"
+)
+
+// callTo returns a call to an agent on this machine.
+func callTo(cardURL string) *Call {
+	return &Call{
+		CardURL: cardURL, Text: "hello", Headers: map[string]string{"Authorization": "Bearer " + token},
+		AllowPrivate: []string{"127.0.0.0/8"}, Timeout: 20 * time.Second,
+	}
+}
+
+// refused returns the code and the text of the error of a call.
+func refused(t *testing.T, c *Call) (code, text string) {
+	t.Helper()
+	reply, err := c.Ask(t.Context())
+	failed, ok := errors.AsType[*PeerError](err)
+	if !ok {
+		t.Fatalf("the reply is %q, the error %v", reply, err)
+	}
+	return failed.Code, err.Error()
+}
+
+func TestACallReturnsTheReplyOfAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, replies := range map[string][]reply{
+		"a stream":         {streamOf(task(working, ""), words("hi "), words("there"), turned(completed, ""))},
+		"a message":        {streamOf(said("hi there"))},
+		"a task that ends": {streamOf(task(completed, "hi there"))},
+	} {
+		s := newScript(t, map[string][]reply{methodStream: replies})
+		c := callTo(s.URL + wellKnown)
+		c.ContextID, c.MessageID = "talk-7", "call-1"
+		for range 2 {
+			if got, err := c.Ask(t.Context()); err != nil || got != "hi there" {
+				t.Errorf("%s: the reply is %q, %v", name, got, err)
+			}
+		}
+		calls := s.got(methodStream)
+		first, second := calls[0].message(t), calls[1].message(t)
+		if first.ContextID != "talk-7" || first.Parts[0].Text() != "hello" || first.ID != second.ID {
+			t.Errorf("%s: the messages are %+v and %+v", name, first, second)
+		}
+		for _, r := range s.seen() {
+			if r.Header.Get("Authorization") != "Bearer "+token {
+				t.Errorf("%s: %s %s shows nobody", name, r.Method, r.URL.Path)
+			}
+		}
+	}
+}
+
+func TestACallFollowsATaskToItsEnd(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, map[string][]reply{
+		methodSend: {sent(task(a2a.TaskStateSubmitted, ""))},
+		methodGet:  {result(task(working, "")), result(task(completed, "done"))},
+	})
+	card := cardOf(s.URL)
+	card.Capabilities.Streaming = false
+	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) }, nil)
+	if got, err := callTo(s.URL + wellKnown).Ask(t.Context()); err != nil || got != "done" {
+		t.Errorf("the reply is %q, %v", got, err)
+	}
+	if n := len(s.got(methodSend)); n != 1 {
+		t.Errorf("the message was sent %d times", n)
+	}
+}
+
+func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
+	t.Parallel()
+	leak := "you showed " + token + " and Bearer " + token
+	for name, tt := range map[string]struct {
+		reply  reply
+		code   string
+		detail string
+		ended  bool
+	}{
+		"asks":               {streamOf(task(working, ""), turned(a2a.TaskStateInputRequired, "which one? "+leak)), CodeInputRequired, "which one? you showed ***", true},
+		"asks for authority": {streamOf(task(working, ""), turned(a2a.TaskStateAuthRequired, "log in")), CodeInputRequired, "log in", true},
+		"fails":              {streamOf(task(working, ""), turned(a2a.TaskStateFailed, "broke: "+leak)), CodeRemoteFailed, "broke: you showed ***", false},
+		"rejects":            {streamOf(task(a2a.TaskStateRejected, "")), CodeRemoteRejected, "", false},
+		"is cancelled":       {streamOf(task(working, ""), turned(a2a.TaskStateCanceled, "not today")), CodeRemoteFailed, "canceled the task: not today", false},
+		"refuses":            {fault(-32602, leak), CodeRefused, "***", false},
+		"does not let in":    {answers(http.StatusUnauthorized, "WWW-Authenticate", "Bearer realm="+token), codeUnauthorized, "401", false},
+		"says too much":      {streamOf(task(working, ""), words(strings.Repeat("x", maxReply/2)), words(strings.Repeat("x", maxReply/2))), CodeTooLarge, "", true},
+		"speaks nonsense":    {streamOf(&a2a.Task{ContextID: "no id"}), CodeProtocol, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, map[string][]reply{methodStream: {tt.reply}, methodSubscribe: {fault(-32004, "no")}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+			code, text := refused(t, callTo(s.URL+wellKnown))
+			if code != tt.code || !strings.Contains(text, tt.detail) {
+				t.Errorf("the error is %s: %s", code, text)
+			}
+			if strings.Contains(text, token) {
+				t.Errorf("the error shows the token: %s", text)
+			}
+			if got := len(s.got(methodCancel)); (got > 0) != tt.ended {
+				t.Errorf("the task was ended %d times", got)
+			}
+		})
+	}
+}
+
+func TestACallThatIsGivenUpEndsItsTask(t *testing.T) {
+	t.Parallel()
+	began := make(chan struct{})
+	s := newScript(t, map[string][]reply{
+		methodStream: {func(w http.ResponseWriter, c *request) {
+			sendEvents(w, task(working, ""))
+			close(began)
+			<-c.ctx.Done()
+		}},
+		methodCancel: {result(task(a2a.TaskStateCanceled, ""))},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-began; cancel() }()
+	if got, err := callTo(s.URL + wellKnown).Ask(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the reply is %q, %v", got, err)
+	}
+	if len(s.got(methodCancel)) != 1 {
+		t.Error("the task goes on")
+	}
+}
+
+func TestACallHasItsTime(t *testing.T) {
+	t.Parallel()
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	working := newScript(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+	for _, cardURL := range []string{slow.URL + wellKnown, working.URL + wellKnown} {
+		c := callTo(cardURL)
+		c.Timeout = 300 * time.Millisecond
+		if code, text := refused(t, c); code != codeTimeout || !strings.Contains(text, "within 300ms") {
+			t.Errorf("the error is %s: %s", code, text)
+		}
+	}
+}
+
+func TestACallReachesNoPrivateAddress(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, map[string][]reply{methodStream: {streamOf(said("hi"))}})
+	port := strings.TrimPrefix(s.URL, "http://127.0.0.1")
+	for _, cardURL := range []string{s.URL + wellKnown, "http://localhost" + port + "/agent", "http://[::ffff:127.0.0.1]" + port} {
+		c := callTo(cardURL)
+		c.AllowPrivate = nil
+		code, text := refused(t, c)
+		if code != CodeUnreachable || !strings.Contains(text, "loopback") {
+			t.Errorf("%s: the error is %s", cardURL, text)
+		}
+	}
+	if n := len(s.seen()); n != 0 {
+		t.Errorf("%d requests came", n)
+	}
+	// A card must not lead there, either.
+	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, cardOf("http://127.0.0.2"+port)) }, nil)
+	c := callTo(s.URL + wellKnown)
+	c.AllowPrivate = []string{"127.0.0.1"}
+	_, err := c.Ask(t.Context())
+	if _, ok := errors.AsType[*netguard.BlockedError](err); !ok {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestHeadersGoToTheOriginOfTheCardAlone(t *testing.T) {
+	t.Parallel()
+	elsewhere := newScript(t, map[string][]reply{methodStream: {streamOf(said("hi"))}})
+	s := newScript(t, nil)
+	card := cardOf(elsewhere.URL)
+	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) }, nil)
+	c := callTo(s.URL + wellKnown)
+	c.Headers["X-Tenant"], c.Headers["content-type"] = "acme-corp", "text/plain"
+	if got, err := c.Ask(t.Context()); err != nil || got != "hi" {
+		t.Fatalf("the reply is %q, %v", got, err)
+	}
+	if h := s.seen()[0].Header; h.Get("Authorization") == "" || h.Get("X-Tenant") != "acme-corp" {
+		t.Errorf("the card was asked for with %v", h)
+	}
+	if h := elsewhere.seen()[0].Header; h.Get("Authorization") != "" || h.Get("X-Tenant") != "" || h.Get("Content-Type") != typeJSON {
+		t.Errorf("another origin was shown %v", h)
+	}
+	// Of two interfaces it is the one that may be shown them.
+	card.SupportedInterfaces = append(card.SupportedInterfaces, a2a.NewAgentInterface(s.URL, a2a.TransportProtocolHTTPJSON))
+	_, _ = c.Ask(t.Context())
+	if len(elsewhere.seen()) != 1 {
+		t.Error("the message went to another origin although the card names its own")
+	}
+}
+
+func TestARedirectIsNotFollowedWithHeaders(t *testing.T) {
+	t.Parallel()
+	thief := newHost(t)
+	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
+	defer s.Close()
+	if code, text := refused(t, callTo(s.URL+wellKnown)); code != CodeRefused || !strings.Contains(text, "redirect") {
+		t.Errorf("the error is %s", text)
+	}
+	if len(thief.seen()) != 0 {
+		t.Error("the redirect was followed")
+	}
+}
+
+func TestACallThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]*Call{
+		"no text":      {CardURL: "https://a.example"},
+		"no URL":       {Text: "hi"},
+		"no host":      {Text: "hi", CardURL: "https:///card"},
+		"no http":      {Text: "hi", CardURL: "file:///etc/passwd"},
+		"a password":   {Text: "hi", CardURL: "https://u:s3cret-t0ken@a.example"},
+		"half a URL":   {Text: "hi", CardURL: "https://a.example/%zz?k=s3cret-t0ken"},
+		"a wrong list": {Text: "hi", CardURL: "https://a.example", AllowPrivate: []string{"*"}},
+	} {
+		if _, err := c.Ask(t.Context()); err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+}
+
+func TestTheQueryOfACardIsNotShown(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }))
+	defer s.Close()
+	if _, text := refused(t, callTo(s.URL+"/card?key="+token)); strings.Contains(text, token) {
+		t.Errorf("the error is %s", text)
+	}
+}
+
+func TestTheRootOfAnAgent(t *testing.T) {
+	t.Parallel()
+	for card, want := range map[string]string{
+		"https://a.example/.well-known/agent-card.json":   "https://a.example",
+		"https://a.example/x/.well-known/agent.json?v=1":  "https://a.example/x",
+		"https://a.example/x/card.json":                   "https://a.example/x",
+		"https://a.example/x/":                            "https://a.example/x",
+		"https://a.example:8443":                          "https://a.example:8443",
+		"https://a.example/a%2Fb/.well-known/agent.json#": "https://a.example/a%2Fb",
+	} {
+		u, err := url.Parse(card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rootOf(u); got != want {
+			t.Errorf("%s is below %s, not %s", card, got, want)
+		}
+	}
+}
+
+// Headers go to the origin of the card: what is made of its URL must not leave it.
+func FuzzTheRootOfAnAgentHasItsOrigin(f *testing.F) {
+	for _, seed := range []string{
+		"https://a.example/x/.well-known/agent-card.json", "http://a.example//b.example/card.json", "https://[::1]:8/a%2f..%2f.json?x#y", "https://a.example/.json", "https://a.example:/@b.example",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		card, err := parseCallURL(raw)
+		if err != nil {
+			t.Skip("no card is there")
+		}
+		for _, at := range places {
+			u, err := url.Parse(rootOf(card) + at.path)
+			if err != nil || origin(u) != origin(card) || u.User != nil || u.RawQuery != "" {
+				t.Errorf("of %q comes %q, %v", raw, rootOf(card)+at.path, err)
+			}
+		}
+	})
+}
+
+// cardlessAgent answers version 0.3 at one place, and is nowhere else.
+type cardlessAgent struct {
+	path, method string
+	mu           sync.Mutex
+	tried        []string
+	heard        atomic.Int32
+}
+
+func (a *cardlessAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var call struct {
+		Method string `json:"method"`
+	}
+	_ = json.Unmarshal(body, &call)
+	a.mu.Lock()
+	a.tried = append(a.tried, r.Method+" "+r.URL.Path+" "+call.Method)
+	a.mu.Unlock()
+	switch {
+	case r.Method != http.MethodPost || r.URL.Path != a.path:
+		http.NotFound(w, r)
+	case call.Method != a.method:
+		fault(-32601, "no such method")(w, nil)
+	default:
+		a.heard.Add(1)
+		switch a.method {
+		case "message/send":
+			result(map[string]any{"kind": "message", "messageId": "m", "role": "agent", "parts": []any{map[string]any{"kind": "text", "text": "hi"}}})(w, nil)
+		case "":
+			writeJSON(w, map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_AGENT", "parts": []any{map[string]any{"text": "hi"}}}})
+		default:
+			sent(&a2a.Message{ID: "m", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("hi")}})(w, nil)
+		}
+	}
+}
+
+func TestAnAgentWithoutACardIsLookedFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ path, method string }{
+		{"/x", "message/send"}, {"/x", methodSend}, {"/x/rpc", "message/send"}, {"/x/rpc", methodSend}, {"/x/message:send", ""}, {"/x/message/send", "message/send"},
+	} {
+		t.Run(fmt.Sprintf("%s %s", tt.path, tt.method), func(t *testing.T) {
+			t.Parallel()
+			agent := &cardlessAgent{path: tt.path, method: tt.method}
+			server := httptest.NewServer(agent)
+			defer server.Close()
+			got, err := callTo(server.URL + "/x" + wellKnown).Ask(t.Context())
+			if err != nil || got != "hi" || agent.heard.Load() != 1 {
+				t.Errorf("the reply is %q, %v; heard %d times; tried %q", got, err, agent.heard.Load(), agent.tried)
+			}
+		})
+	}
+}
+
+func TestAnAgentThatIsNowhere(t *testing.T) {
+	t.Parallel()
+	agent := &cardlessAgent{path: "/nowhere"}
+	server := httptest.NewServer(agent)
+	defer server.Close()
+	if code, text := refused(t, callTo(server.URL+wellKnown)); code != CodeCard || !strings.Contains(text, "404") {
+		t.Errorf("the error is %s; tried %q", text, agent.tried)
+	}
+}
+
+// A place that may have taken the message is the last one that hears it.
+func TestAMessageIsHeardOnce(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"an error":    func(w http.ResponseWriter, _ *http.Request) { fault(-32603, "broken")(w, nil) },
+		"a status":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+		"nonsense":    func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, "thanks") },
+		"a page":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"a refusal":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"no more":     func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"a lost task": func(w http.ResponseWriter, _ *http.Request) { fault(-32001, "no such task")(w, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var there, elsewhere atomic.Int32
+			mux := http.NewServeMux()
+			mux.HandleFunc("GET /", http.NotFound)
+			mux.HandleFunc("POST /{$}", func(w http.ResponseWriter, r *http.Request) { there.Add(1); answer(w, r) })
+			mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) { elsewhere.Add(1); http.NotFound(w, r) })
+			server := httptest.NewServer(mux)
+			defer server.Close()
+			refused(t, callTo(server.URL+wellKnown))
+			if elsewhere.Load() != 0 {
+				t.Errorf("the message was told at %d places more", elsewhere.Load())
+			}
+			if n := there.Load(); n != 1 && name != "no more" { // it may be sent again when nothing came back
+				t.Errorf("the message was told %d times", n)
+			}
+		})
+	}
+}
+
+// Trouble with a card is no reason to guess.
+func TestACardThatCannotBeFetchedIsNotGuessed(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		http.StatusUnauthorized: codeUnauthorized, http.StatusTooManyRequests: codeRateLimited, http.StatusBadGateway: CodeUnreachable, http.StatusFound: CodeRefused,
+	} {
+		h := newHost(t)
+		h.answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, nil)
+		if code, text := refused(t, callTo(h.URL+wellKnown)); code != want || len(h.seen()) != 1 {
+			t.Errorf("%d: the error is %s after %d requests", status, text, len(h.seen()))
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package agentruns
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// The errors of JSON-RPC, and the one of a run that failed.
+const (
+	rpcParse         = -32700
+	rpcRequest       = -32600
+	rpcMethod        = -32601
+	rpcParams        = -32602
+	rpcInternal      = -32603
+	rpcRunFailed     = -32000
+	rpcVersion       = "2.0"
+	methodSend       = "message/send"
+	a2aCardVersion   = "0.3.0"
+	a2aAgentRevision = "1.0.0"
+)
+
+// rpcError is an error of JSON-RPC.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// Error returns the message.
+func (e *rpcError) Error() string { return e.Message }
+
+// rpcRequestBody is a request of JSON-RPC.
+type rpcRequestBody struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  struct {
+		Message *a2aMessage `json:"message"`
+	} `json:"params"`
+}
+
+// a2aMessage is a message of A2A 0.3.
+type a2aMessage struct {
+	Kind      string         `json:"kind"`
+	MessageID string         `json:"messageId"`
+	ContextID string         `json:"contextId,omitempty"`
+	Role      string         `json:"role"`
+	Parts     []a2aPart      `json:"parts"`
+	Metadata  map[string]any `json:"metadata,omitempty"`
+}
+
+type a2aPart struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+// a2aSend runs an agent with a message and answers with what it says.
+func (c *call) a2aSend() error {
+	agent := c.r.PathValue("agent")
+	if _, err := c.a2aAgent(agent); err != nil {
+		return err
+	}
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return err
+	}
+	var req rpcRequestBody
+	result, err := c.a2aCall(agent, data, &req)
+	answer := struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  *a2aMessage     `json:"result,omitempty"`
+		Error   *rpcError       `json:"error,omitempty"`
+	}{Version: rpcVersion, ID: req.ID, Result: result}
+	if len(req.ID) == 0 {
+		answer.ID = json.RawMessage("null")
+	}
+	if err != nil {
+		if cause := context.Cause(c.r.Context()); errors.Is(cause, server.ErrDraining) {
+			panic(http.ErrAbortHandler) // the run goes on: an answer would be taken for its end
+		}
+		answer.Error = c.rpcErrorOf(err)
+	}
+	return c.respond(http.StatusOK, answer)
+}
+
+// a2aAgent returns a declared agent that the caller may use.
+func (c *call) a2aAgent(id string) (*spec.Agent, error) {
+	agent, ok := c.Runtime.Revision().Set().Agent(id)
+	if !ok || !c.principal.MayUse(id) {
+		return nil, &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", clip.Text(id))}
+	}
+	return agent, nil
+}
+
+// a2aCall carries out a request of JSON-RPC, which it reads into req.
+func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMessage, error) {
+	if !json.Valid(data) {
+		return nil, &rpcError{Code: rpcParse, Message: "the body is no JSON"}
+	}
+	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return nil, &rpcError{Code: rpcRequest, Message: "the body is no request of JSON-RPC"}
+	}
+	text, err := req.text()
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.a2aSession(req.Params.Message.ContextID)
+	if err != nil {
+		return nil, err
+	}
+	f := fields{}
+	for name, value := range map[string]string{fieldAgentID: agent, fieldPrompt: text} {
+		if f[name], err = json.Marshal(value); err != nil {
+			return nil, err
+		}
+	}
+	turn, err := c.begin(f, session, labelA2A)
+	if err != nil {
+		return nil, err
+	}
+	return c.a2aAnswer(turn)
+}
+
+// text checks a request and returns what its message says.
+func (r *rpcRequestBody) text() (string, error) {
+	switch m := r.Params.Message; {
+	case r.Version != rpcVersion:
+		return "", &rpcError{Code: rpcRequest, Message: "jsonrpc must be 2.0"}
+	case r.Method != methodSend:
+		return "", &rpcError{Code: rpcMethod, Message: "the only method is " + methodSend}
+	case m == nil:
+		return "", &rpcError{Code: rpcParams, Message: "params.message is required"}
+	}
+	var text strings.Builder
+	for i, p := range r.Params.Message.Parts {
+		if p.Kind != "text" {
+			return "", &rpcError{Code: rpcParams, Message: fmt.Sprintf("params.message.parts[%d].kind must be text", i)}
+		}
+		text.WriteString(p.Text)
+	}
+	if text.Len() == 0 {
+		return "", &rpcError{Code: rpcParams, Message: "the message says nothing"}
+	}
+	return text.String(), nil
+}
+
+// a2aSession returns the session of a conversation; nil when the message begins
+// one.
+func (c *call) a2aSession(contextID string) (*store.Session, error) {
+	if contextID == "" {
+		return nil, nil //nolint:nilnil // it begins a conversation
+	}
+	session, err := c.Service.GetSession(c.r.Context(), c.caller, contextID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && session.Labels[ownKey] != labelA2A {
+		return nil, &rpcError{Code: rpcParams, Message: fmt.Sprintf("there is no context %q: leave contextId out to begin one", clip.Text(contextID))}
+	}
+	return session, err
+}
+
+// a2aAnswer waits for a run and returns what it says.
+func (c *call) a2aAnswer(turn *runtime.StoredTurn) (*a2aMessage, error) {
+	ctx := c.r.Context()
+	ended, err := c.Service.WaitTurn(ctx, c.caller, turn.ID)
+	if err != nil {
+		return nil, err
+	}
+	found := &run{StoredTurn: ended}
+	if !decodeOwn(ended.Metadata, &found.record) {
+		return nil, errors.New("the turn keeps no run") // not reached: it was made with it
+	}
+	last, used, err := c.terminal(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	switch p := last.(type) {
+	case runResult:
+		if p.OK {
+			return &a2aMessage{
+				Kind: "message", MessageID: ended.ID, ContextID: ended.SessionID, Role: "agent",
+				Parts: []a2aPart{{Kind: "text", Text: *p.Text}}, Metadata: map[string]any{"mantyx": used},
+			}, nil
+		}
+		return nil, &rpcError{Code: rpcRunFailed, Message: p.Error, Data: map[string]any{"code": p.Subtype, "mantyx": used}}
+	case runError:
+		return nil, &rpcError{Code: rpcRunFailed, Message: p.Error, Data: map[string]any{"code": p.Code, "mantyx": used}}
+	default:
+		return nil, &rpcError{Code: rpcRunFailed, Message: "the run was cancelled", Data: map[string]any{"code": typeCancelled}}
+	}
+}
+
+// rpcErrorOf returns an error as JSON-RPC has it.
+func (c *call) rpcErrorOf(err error) *rpcError {
+	if known, ok := errors.AsType[*rpcError](err); ok {
+		return known
+	}
+	e := c.requestErrorOf(err)
+	code := rpcParams
+	if e.Code == codeInternal {
+		code = rpcInternal
+		c.Logger.Debug("a message over A2A is not answered", zap.Error(err))
+	}
+	return &rpcError{Code: code, Message: e.Message, Data: map[string]any{"code": e.Code}}
+}
+
+// a2aCard answers with the card of an agent.
+func (c *call) a2aCard() error {
+	agent, err := c.a2aAgent(c.r.PathValue("agent"))
+	if err != nil {
+		return err
+	}
+	text := []string{"text/plain"}
+	return c.respond(http.StatusOK, map[string]any{
+		"protocolVersion": a2aCardVersion, "name": agent.ID, "description": agent.Description, "version": a2aAgentRevision,
+		"url": c.a2aURL(agent.ID), "preferredTransport": "JSONRPC",
+		"capabilities":      map[string]bool{"streaming": false, "pushNotifications": false},
+		"defaultInputModes": text, "defaultOutputModes": text,
+		"skills": []map[string]any{{"id": agent.ID, "name": agent.ID, "description": agent.Description, "tags": []string{}}},
+	})
+}
+
+// a2aURL returns where an agent is found.
+func (c *call) a2aURL(agent string) string {
+	return strings.TrimRight(c.PublicURL, "/") + "/api/a2a/" + url.PathEscape(c.caller.Tenant) + "/agents/" + url.PathEscape(agent)
+}
+
+// a2aDiscovery answers with the agents that the caller may use.
+func (c *call) a2aDiscovery() error {
+	type found struct {
+		ID          string `json:"id"`
+		Slug        string `json:"slug"`
+		Description string `json:"description"`
+		URL         string `json:"url"`
+		CardURL     string `json:"agentCardUrl"`
+	}
+	list := []found{}
+	for id, agent := range c.Runtime.Revision().Set().Agents.All() {
+		if c.principal.MayUse(id) {
+			at := c.a2aURL(id)
+			list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
+		}
+	}
+	return c.respond(http.StatusOK, map[string]any{"agents": list})
+}

@@ -1,0 +1,214 @@
+package agentruns
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// labelEnded is the label that says when a session ended.
+const labelEnded = "agent_runs_ended"
+
+// sessionRecord is what a session keeps of what it was made with.
+type sessionRecord struct {
+	// Spec is as it was given: the tools need their headers.
+	Spec fields `json:"spec"`
+}
+
+// session is a session of this protocol.
+type session struct {
+	*store.Session
+	record sessionRecord
+}
+
+// createSession makes a session. What it says must be able to run as it is, but
+// for the input.
+func (c *call) createSession() error {
+	f, err := c.body()
+	if err != nil {
+		return err
+	}
+	asked, err := readRequest(f, forSession)
+	if err != nil {
+		return err
+	}
+	if _, err := c.composer().compose(c.principal, asked); err != nil {
+		return err
+	}
+	metadata, err := encodeOwn(sessionRecord{Spec: specOf(f)})
+	if err != nil {
+		return err
+	}
+	made, err := c.Service.CreateSession(c.r.Context(), c.caller, runtime.CreateSession{
+		Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
+	})
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusCreated, struct {
+		SessionID string    `json:"sessionId"`
+		Name      string    `json:"name"`
+		CreatedAt time.Time `json:"createdAt"`
+	}{made.ID, asked.name, made.CreatedAt})
+}
+
+// session returns the session that the path names.
+func (c *call) session(ctx context.Context) (*session, error) {
+	id := c.r.PathValue("id")
+	kept, err := c.Service.GetSession(ctx, c.caller, id)
+	found := &session{Session: kept}
+	if errors.Is(err, store.ErrNotFound) || err == nil && (kept.Labels[ownKey] != labelSession || !decodeOwn(kept.Metadata, &found.record)) {
+		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("session %q not found", id)}
+	}
+	return found, err
+}
+
+// sendMessage begins a run in a session. It waits for those before it.
+func (c *call) sendMessage() error {
+	message, err := c.body()
+	if err != nil {
+		return err
+	}
+	found, err := c.session(c.r.Context())
+	if err != nil {
+		return err
+	}
+	if found.State == store.SessionArchived {
+		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
+	}
+	f, err := withMessage(found.record.Spec, message)
+	if err != nil {
+		return err
+	}
+	made, err := c.begin(f, found.Session, labelSession)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusAccepted, c.refTo(made))
+}
+
+// endSession ends a session: it takes no more messages, and those under way are
+// cancelled. It can still be read.
+func (c *call) endSession() error {
+	ctx := c.r.Context()
+	found, err := c.session(ctx)
+	if err != nil {
+		return err
+	}
+	if found.State != store.SessionArchived {
+		archived, labels := store.SessionArchived, maps.Clone(found.Labels)
+		labels[labelEnded] = c.Service.Clock().UTC().Format(time.RFC3339Nano)
+		if _, err := c.Service.UpdateSession(ctx, c.caller, found.ID, store.SessionPatch{State: &archived, Labels: &labels}); err != nil {
+			return err
+		}
+	}
+	if err := c.cancelAll(ctx, found.ID); err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, done{OK: true})
+}
+
+// cancelAll cancels the runs of a session that has ended, so that none is added.
+func (c *call) cancelAll(ctx context.Context, sessionID string) error {
+	live := store.TurnQuery{SessionID: sessionID, Statuses: []store.Status{store.Pending, store.Running, store.Waiting}, Page: store.Page{Limit: store.MaxPage}}
+	for {
+		list, err := c.Service.ListTurns(ctx, c.caller, live)
+		if err != nil || len(list.Turns) == 0 {
+			return err
+		}
+		for _, turn := range list.Turns {
+			if _, err := c.Service.CancelTurn(ctx, c.caller, turn.ID, "the client ended the session"); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// sessionView is a session as it is read back.
+type sessionView struct {
+	ID         string                     `json:"id"`
+	Name       string                     `json:"name"`
+	Status     string                     `json:"status"`
+	CreatedAt  time.Time                  `json:"createdAt"`
+	LastUsedAt time.Time                  `json:"lastUsedAt"`
+	EndedAt    *time.Time                 `json:"endedAt"`
+	AgentSpec  fields                     `json:"agentSpec"`
+	Messages   []inputMessage             `json:"messages"`
+	Metadata   map[string]json.RawMessage `json:"metadata"`
+}
+
+// readSession answers with a session and what was said in it.
+func (c *call) readSession() error {
+	ctx := c.r.Context()
+	found, err := c.session(ctx)
+	if err != nil {
+		return err
+	}
+	metadata, err := found.record.Spec.object(fieldMetadata)
+	if err != nil {
+		return err
+	}
+	if metadata == nil {
+		metadata = fields{}
+	}
+	view := sessionView{
+		ID: found.ID, Name: nameOf(found.record.Spec), Status: "active", CreatedAt: found.CreatedAt, LastUsedAt: found.LastTurnAt,
+		AgentSpec: shown(found.record.Spec), Messages: []inputMessage{}, Metadata: metadata,
+	}
+	if view.LastUsedAt.IsZero() {
+		view.LastUsedAt = found.CreatedAt
+	}
+	if found.State == store.SessionArchived {
+		ended, err := time.Parse(time.RFC3339Nano, found.Labels[labelEnded])
+		if err != nil {
+			ended = found.UpdatedAt // it was archived by other means
+		}
+		view.Status, view.EndedAt = "ended", &ended
+	}
+	if found.Tip != "" {
+		snapshot, err := c.Service.GetSnapshot(ctx, c.caller, found.Tip)
+		if err != nil {
+			return err
+		}
+		if snapshot.State != nil {
+			view.Messages = said(snapshot.State.Messages)
+		}
+	}
+	return c.respond(http.StatusOK, view)
+}
+
+// nameOf returns the name in a spec that was checked.
+func nameOf(spec fields) string {
+	var name string
+	if err := spec.read(fieldName, &name, "a string"); err != nil {
+		return ephemeralAgent
+	}
+	return cmp.Or(name, ephemeralAgent)
+}
+
+// said returns the texts of a conversation: what was given, and the last answer to
+// each. What led to the answers is left out.
+func said(messages []model.Message) []inputMessage {
+	list := []inputMessage{}
+	for i := range messages {
+		m := &messages[i]
+		text := m.Text()
+		if m.Role == model.RoleTool || text == "" {
+			continue
+		}
+		if m.Role == model.RoleAssistant && len(m.ToolCalls()) > 0 {
+			continue
+		}
+		list = append(list, inputMessage{Role: string(m.Role), Content: text})
+	}
+	return list
+}

@@ -1,0 +1,140 @@
+package agentruns
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// The states of a run.
+const (
+	statusQueued    = "queued"
+	statusRunning   = "running"
+	statusSucceeded = "succeeded"
+	statusFailed    = "failed"
+	statusCancelled = "cancelled"
+)
+
+// status returns the state of the run, as far as the turn says it.
+func (r *run) status() string {
+	switch r.Status {
+	case store.Pending:
+		if r.StartedAt.IsZero() {
+			return statusQueued
+		}
+		return statusRunning
+	case store.Succeeded:
+		return statusSucceeded
+	case store.Failed:
+		return statusFailed
+	case store.Canceled:
+		return statusCancelled
+	default:
+		return statusRunning
+	}
+}
+
+// runView is a run as it is read back.
+type runView struct {
+	ID            string                     `json:"id"`
+	RunID         string                     `json:"runId"`
+	SessionID     *string                    `json:"sessionId"`
+	Status        string                     `json:"status"`
+	FinalText     *string                    `json:"finalText"`
+	Error         *string                    `json:"error"`
+	FailureReason *failureReason             `json:"failureReason"`
+	Spec          fields                     `json:"spec"`
+	AgentSpec     fields                     `json:"agentSpec"`
+	Metadata      map[string]json.RawMessage `json:"metadata"`
+	Tokens        *tokens                    `json:"tokens"`
+	Turns         *int                       `json:"turns"`
+	Model         *modelUsed                 `json:"model"`
+	CreatedAt     time.Time                  `json:"createdAt"`
+	StartedAt     *time.Time                 `json:"startedAt"`
+	EndedAt       *time.Time                 `json:"endedAt"`
+}
+
+// failureReason says why a run failed.
+type failureReason struct {
+	ErrorClass   string  `json:"errorClass"`
+	FinishReason *string `json:"finishReason,omitempty"`
+}
+
+// readRun answers with a run as it is.
+func (c *call) readRun() error {
+	ctx := c.r.Context()
+	found, err := c.run(ctx)
+	if err != nil {
+		return err
+	}
+	metadata, err := found.record.Spec.object(fieldMetadata)
+	if err != nil {
+		return err
+	}
+	if metadata == nil {
+		metadata = fields{}
+	}
+	view := runView{
+		ID: found.ID, RunID: found.ID, Status: found.status(), Spec: found.record.Spec, AgentSpec: found.record.Spec, Metadata: metadata,
+		CreatedAt: found.CreatedAt, StartedAt: known(found.StartedAt), EndedAt: known(found.FinishedAt),
+	}
+	if found.record.InSession {
+		view.SessionID = &found.SessionID
+	}
+	if !found.Status.Live() {
+		last, used, err := c.terminal(ctx, found)
+		if err != nil {
+			return err
+		}
+		view.conclude(last, used)
+	}
+	return c.respond(http.StatusOK, view)
+}
+
+// known returns a time that is one.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// terminal returns what the last event of a run that has ended says, and what the
+// run has used.
+func (c *call) terminal(ctx context.Context, found *run) (payload, usage, error) {
+	t := newTranslator(found.record.facts())
+	for record, err := range c.Service.Events(ctx, c.caller, found.ID, 0) {
+		if err != nil {
+			return nil, usage{}, err
+		}
+		frames, err := t.take(&record)
+		if err != nil {
+			return nil, usage{}, err
+		}
+		if record.Terminal() && len(frames) == 1 {
+			return frames[0].Payload, t.used, nil
+		}
+	}
+	if found.Outcome == nil {
+		return nil, t.used, nil
+	}
+	return t.conclude(found.Outcome).Payload, t.used, nil
+}
+
+// conclude takes in what the run came to.
+func (v *runView) conclude(last payload, used usage) {
+	v.Tokens, v.Turns, v.Model = &used.Tokens, &used.Turns, &used.Model
+	switch p := last.(type) {
+	case runResult:
+		v.FinalText = p.Text
+		if !p.OK {
+			v.Status, v.Error, v.FailureReason = statusFailed, &p.Error, &failureReason{ErrorClass: p.Subtype}
+		}
+	case runError:
+		v.Status, v.FinalText, v.Error = statusFailed, p.PartialText, &p.Error
+		v.FailureReason = &failureReason{ErrorClass: p.ErrorClass, FinishReason: p.FinishReason}
+	}
+}

@@ -1,0 +1,128 @@
+package agentruns
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+// The limits of what a client answers, in bytes.
+const (
+	maxToolResult = 2 << 20
+	maxToolError  = 8 << 10
+)
+
+// toolAnswer is what a client says a call came to.
+type toolAnswer struct {
+	toolUseID string
+	clienttool.Answer
+}
+
+// readToolAnswer reads the body of a tool's result. Unless it is strict, one with
+// neither a result nor an error is a result that is empty.
+func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
+	a := new(toolAnswer)
+	for _, read := range []error{
+		f.read("toolUseId", &a.toolUseID, "a string"), f.read("result", &a.Result, "a string"), f.read("error", &a.Error, "a string"),
+	} {
+		if read != nil {
+			return nil, read
+		}
+	}
+	switch {
+	case a.toolUseID == "":
+		return nil, invalid("toolUseId is required")
+	case a.Result != nil && a.Error != nil:
+		return nil, invalid("result and error exclude each other")
+	case a.Result == nil && a.Error == nil && strict:
+		return nil, invalid("either result or error is required")
+	case a.Result == nil && a.Error == nil:
+		a.Result = new(string)
+	case a.Result != nil && len(*a.Result) > maxToolResult:
+		return nil, invalid("result has %d bytes; %d are allowed", len(*a.Result), maxToolResult)
+	case a.Error != nil && len(*a.Error) > maxToolError:
+		return nil, invalid("error has %d bytes; %d are allowed", len(*a.Error), maxToolError)
+	}
+	return a, nil
+}
+
+// toolResult takes in what a call of a client's tool came to.
+func (c *call) toolResult() error {
+	ctx := c.r.Context()
+	found, err := c.run(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := c.body()
+	if err != nil {
+		return err
+	}
+	answer, err := readToolAnswer(f, c.StrictToolResults)
+	if err != nil {
+		return err
+	}
+	asked, err := c.askedOf(ctx, found, answer.toolUseID)
+	if err != nil {
+		return err
+	}
+	if !found.Status.Live() {
+		// The client could not know yet that somebody cancelled the run.
+		if found.Status == store.Canceled && asked != nil && asked.State == store.InteractionCanceled {
+			return c.respond(http.StatusOK, done{OK: true})
+		}
+		return ended(found)
+	}
+	if asked == nil || asked.State != store.InteractionPending {
+		return unknownToolUse(answer.toolUseID)
+	}
+	return c.resolve(ctx, found, asked, answer)
+}
+
+// askedOf returns what a run asked its client for, by the call; nil when it did not.
+func (c *call) askedOf(ctx context.Context, found *run, callID string) (*runtime.Interaction, error) {
+	list, err := c.Service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: found.ID})
+	if err != nil {
+		return nil, err
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		if t := &list[i].Ticket; t.Action == clienttool.Action && t.CallID == callID {
+			return list[i], nil
+		}
+	}
+	return nil, nil //nolint:nilnil // it did not ask
+}
+
+// resolve hands the answer to the run, unless somebody was faster.
+func (c *call) resolve(ctx context.Context, found *run, asked *runtime.Interaction, answer *toolAnswer) error {
+	result, err := json.Marshal(answer.Answer)
+	if err != nil {
+		return err
+	}
+	_, err = c.Service.ResolveInteraction(ctx, c.caller, found.ID, plugins.Resolution{Target: asked.ID, Result: result})
+	if errors.As(err, new(*store.ConflictError)) {
+		return unknownToolUse(answer.toolUseID)
+	}
+	if errors.As(err, new(*store.StateError)) {
+		return ended(found)
+	}
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, done{OK: true})
+}
+
+func unknownToolUse(id string) error {
+	return &requestError{Code: codeUnknownToolUse, Message: fmt.Sprintf("no call %q waits for an answer", clip.Text(id))}
+}
+
+func ended(found *run) error {
+	return &requestError{Code: codeRunTerminal, Message: fmt.Sprintf("run %s has ended", found.ID)}
+}

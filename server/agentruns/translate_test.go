@@ -1,0 +1,233 @@
+package agentruns
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// fake facts of runs.
+var facts = runFacts{
+	model: modelUsed{ID: "platform:m", Provider: "openai", VendorModelID: "m"}, thinks: true,
+	local: map[string]string{"look": "look", "read_file": "read.file"},
+}
+
+func recordOf(t interface{ Fatal(args ...any) }, seq int, data event.Data) event.Record {
+	r, err := event.NewRecord(event.Event{Seq: uint64(seq), Time: time.Unix(0, 0).UTC(), TurnID: "t", SessionID: "s", Data: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// told returns the lines that a log becomes, without the model in their ends.
+func told(t interface{ Fatal(args ...any) }, log []event.Data) []string {
+	tr := newTranslator(facts)
+	var lines []string
+	for i, data := range log {
+		r := recordOf(t, i+1, data)
+		frames, err := tr.take(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range frames {
+			line, err := json.Marshal(f.Payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _, _ := strings.Cut(string(line), `,"tokens"`)
+			lines = append(lines, f.Type+" "+text)
+		}
+	}
+	return lines
+}
+
+func toolResult1(text string) event.ToolResult {
+	return event.ToolResult{Content: []event.Content{{Type: "text", Text: text}}}
+}
+
+func TestWhatALogBecomes(t *testing.T) {
+	t.Parallel()
+	start, step := &event.RunStart{AgentID: "a"}, &event.StepStart{Step: 1}
+	call := func(id, name string) *event.ToolCallReady {
+		return &event.ToolCallReady{ID: id, Name: name, Arguments: json.RawMessage(`{"a":1}`)}
+	}
+	complete := func(reason string) *event.InferenceComplete {
+		return &event.InferenceComplete{Model: "m", FinishReason: reason}
+	}
+	ask := &event.InteractionRequest{ID: "q", CallID: "c", Tool: "read.file", Arguments: json.RawMessage(`{}`), Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)}
+	end := func(why event.Termination) *event.RunFinish {
+		return &event.RunFinish{Status: why.Status(), Termination: why}
+	}
+	for name, tt := range map[string]struct {
+		log  []event.Data
+		want []string
+	}{
+		"an answer that is begun anew": {
+			[]event.Data{start, step, &event.TextDelta{Delta: "no"}, call("x", "look"), &event.StreamReset{}, &event.TextDelta{Delta: "yes"}, complete("stop")},
+			[]string{`started {}`, `assistant_delta {"text":"no"}`, `assistant_delta {"text":"yes"}`, `assistant_message {"text":"yes","turn":0,"finishReason":"end_turn"}`},
+		},
+		"a call here and one at the client": {
+			[]event.Data{start, step, call("c", "read_file"), call("d", "weather"), complete("tool_calls"), ask, ask,
+				&event.ToolCallDone{ID: "d", Name: "weather", Outcome: event.CallSucceeded, Result: toolResult1("sun")},
+				&event.ToolCallDone{ID: "c", Name: "read_file", Outcome: event.CallSuspended}},
+			[]string{
+				`started {}`, `assistant_message {"text":"","turn":0,"finishReason":"tool_use","toolCalls":[{"id":"c","name":"read.file","input":{"a":1}},{"id":"d","name":"weather","input":{"a":1}}]}`,
+				`tool_call {"toolUseId":"d","name":"weather","input":{"a":1}}`, `local_tool_call {"toolUseId":"c","name":"read.file","args":{},"kind":"mcp_local","mcpServer":"fs"}`,
+				`tool_result {"toolUseId":"d","name":"weather","ok":true,"summary":"sun","result":"sun"}`,
+			},
+		},
+		"the answers of the client": {
+			[]event.Data{ask, &event.ToolCallResumed{TargetID: "q", Action: "resume", Result: json.RawMessage(`{"result":"r"}`)}, &event.ToolCallDone{ID: "c", Name: "read_file", Outcome: event.CallSucceeded, Result: toolResult1("r")}},
+			[]string{`local_tool_call {"toolUseId":"c","name":"read.file","args":{},"kind":"mcp_local","mcpServer":"fs"}`, `local_tool_result_in {"toolUseId":"c","result":"r","output":"r"}`},
+		},
+		"a run that goes on elsewhere": {
+			[]event.Data{start, step, &event.TextDelta{Delta: "be"}, &event.RunStart{AgentID: "a", Resumed: true}, step, &event.TextDelta{Delta: "all"}, complete("stop")},
+			[]string{`started {}`, `assistant_delta {"text":"be"}`, `assistant_delta {"text":"all"}`, `assistant_message {"text":"all","turn":0,"finishReason":"end_turn"}`},
+		},
+		"a loop without names": {[]event.Data{&event.LoopDetected{Count: 3}}, []string{`loop_detected {"consecutiveCount":3,"hardCutoff":false,"tools":[]}`}},
+		"an end within":        {[]event.Data{end(event.Termination{Type: event.Failed, Code: "panic", Detail: "secret"})}, []string{`error {"error":"The run failed","code":"unknown","errorClass":"unknown","retryable":false`}},
+		"time":                 {[]event.Data{end(event.Termination{Type: event.BudgetExceeded, Code: "duration"})}, []string{`error {"error":"The run failed","code":"upstream_deadline","errorClass":"upstream_deadline","retryable":true`}},
+		"enough":               {[]event.Data{end(event.Termination{Type: event.Cancelled})}, []string{`cancelled {"reason":"user"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := told(t, tt.log); !reflect.DeepEqual(got, tt.want) {
+				t.Errorf("it becomes\n%s", strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// anyData draws an event of a log.
+func anyData(rt *rapid.T) event.Data {
+	id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "id")
+	name := rapid.SampledFrom([]string{"look", "read_file", "weather"}).Draw(rt, "name")
+	text := rapid.String().Draw(rt, "text")
+	raw, _ := json.Marshal(map[string]string{"result": text}) // a map of texts encodes
+	return rapid.SampledFrom([]event.Data{
+		&event.RunStart{AgentID: "a"}, &event.StepStart{Step: 1}, &event.TextDelta{Delta: text}, &event.ReasoningDelta{Delta: text}, &event.StreamReset{},
+		&event.ToolCallReady{ID: id, Name: name, Arguments: raw}, &event.ToolCallCancel{ID: id},
+		&event.InferenceComplete{FinishReason: "stop", Usage: event.Usage{Input: 1}},
+		&event.InteractionRequest{ID: id, CallID: id, Tool: name, Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"local"}`)},
+		&event.ToolCallResumed{TargetID: id, Action: "resume", Result: raw}, &event.ToolCallDone{ID: id, Name: name, Outcome: event.CallSucceeded, Result: toolResult1(text)},
+		&event.LoopDetected{Tools: []string{name}}, &event.ToolBudgetExceeded{Tool: name}, &event.StepEnd{Step: 1},
+		&event.RunFinish{Result: &event.Outcome{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
+	}).Draw(rt, "data")
+}
+
+// TestWhateverIsReadOfALogIsToldTheSame reads any log up to any place, as another
+// replica would for a client that comes back.
+func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		log := rapid.SliceOfN(rapid.Custom(anyData), 0, 20).Draw(rt, "log")
+		whole, seq := newTranslator(facts), uint64(0)
+		var lines bytes.Buffer
+		for i, data := range log {
+			r := recordOf(rt, i+1, data)
+			frames, err := whole.take(&r)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for _, f := range frames {
+				if seq++; f.Seq != seq {
+					rt.Fatalf("event %d follows on %d", f.Seq, seq-1)
+				}
+				if err := f.write(&lines); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		after := rapid.Uint64Range(0, seq+1).Draw(rt, "after")
+		again, s := newTranslator(facts), &sender{after: after}
+		for i, data := range log {
+			r := recordOf(rt, i+1, data)
+			frames, err := again.take(&r)
+			if err == nil {
+				err = s.add(frames)
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+		}
+		want := strings.SplitAfter(lines.String(), "\n\n")
+		if got := s.batch.String(); got != strings.Join(want[min(int(after), int(seq)):], "") {
+			rt.Fatalf("behind %d comes %s", after, got)
+		}
+		for _, line := range strings.Split(lines.String(), "\n") {
+			text, isData := strings.CutPrefix(line, "data: ")
+			var fields map[string]any
+			if !isData {
+				continue
+			}
+			if err := json.Unmarshal([]byte(text), &fields); err != nil {
+				rt.Fatal(err)
+			}
+			for name, value := range fields["data"].(map[string]any) {
+				if !reflect.DeepEqual(fields[name], value) {
+					rt.Fatalf("%s differs in %s", name, text)
+				}
+			}
+		}
+	})
+}
+
+// TestALineIsNeverTooLong gives the longest results, of the characters that are
+// longest in JSON.
+func TestALineIsNeverTooLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("\x01", maxToolResult)
+	raw, err := json.Marshal(map[string]string{"result": long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := newTranslator(facts)
+	var out bytes.Buffer
+	for i, data := range []event.Data{
+		&event.InteractionRequest{ID: "q", CallID: "c", Action: actionClientCall},
+		&event.ToolCallResumed{TargetID: "q", Action: "resume", Result: raw},
+		&event.ToolCallDone{ID: "d", Outcome: event.CallSucceeded, Result: toolResult1(long)},
+	} {
+		r := recordOf(t, i+1, data)
+		frames, err := tr.take(&r)
+		if err != nil || len(frames) != 1 {
+			t.Fatal(frames, err)
+		}
+		out.Reset()
+		if err := frames[0].write(&out); err != nil || out.Len() > 1<<20 {
+			t.Errorf("%s has %d bytes, %v", frames[0].Type, out.Len(), err)
+		}
+	}
+}
+
+func TestTheEndOfARunWhoseLogIsGone(t *testing.T) {
+	t.Parallel()
+	tr := newTranslator(facts)
+	f := tr.conclude(&runtime.TurnOutcome{Termination: event.Termination{Type: event.NaturalEnd}, Response: "done", Steps: 2, Usage: event.Usage{Input: 3}})
+	if p, ok := f.Payload.(runResult); !ok || *p.Text != "done" || p.Turns != 2 || p.Tokens.Input != 3 || f.Seq != 1 {
+		t.Errorf("it is %+v", f)
+	}
+}
+
+func BenchmarkTranslate(b *testing.B) {
+	r := recordOf(b, 1, &event.TextDelta{Delta: "some words of an answer"})
+	b.ReportAllocs()
+	for b.Loop() {
+		tr, s := newTranslator(facts), &sender{}
+		frames, err := tr.take(&r)
+		if err == nil {
+			err = s.add(frames)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}

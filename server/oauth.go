@@ -1,0 +1,267 @@
+package server
+
+import (
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// The prefixes of tokens that a server issues itself.
+const (
+	accessPrefix  = "mantyx_at_"
+	refreshPrefix = "mantyx_rt_"
+)
+
+// maxRevoked bounds how many tokens are remembered as revoked.
+const maxRevoked = 100_000
+
+// Client is a program that exchanges its secret for access tokens.
+type Client struct {
+	// Secret is the hash of what the client shows.
+	Secret KeyHash
+	// Principal is who shows a token of the client; its KeyID is the client's id,
+	// and its Scopes, which are not nil, are what tokens may have at most.
+	Principal *Principal
+	// Expires is when the client and all its tokens stop being good; the zero time
+	// is never.
+	Expires time.Time
+}
+
+// OAuthSettings is what tokens are issued with.
+type OAuthSettings struct {
+	// Key is what the key that signs the tokens is derived from: all processes with
+	// the same key and clients take each other's tokens. It is required.
+	Key []byte
+	// TokenTTL is how long an access token is good. It is required.
+	TokenTTL time.Duration
+	Clients  []Client
+	// Enter counts a request of a client against its rate, as Server.Enter does;
+	// nil does not count.
+	Enter func(*Principal) (leave func(), wait time.Duration)
+	// Clock tells the time; nil is time.Now.
+	Clock func() time.Time
+
+	_ struct{} // keyed literals only
+}
+
+// OAuth issues access tokens to clients, and is the Authenticator of these. A
+// token holds what it says, signed; nothing of it is stored, so that any process
+// takes the tokens of another one. What a client may do is looked up when a token
+// is shown: a client that is gone, or has another secret, has no tokens any more.
+// A token that is revoked is so only for this process, until it ends.
+type OAuth struct {
+	key   []byte
+	clock func() time.Time
+	enter func(*Principal) (leave func(), wait time.Duration)
+
+	mu      sync.RWMutex
+	ttl     time.Duration
+	clients map[string]*Client
+	// revoked are the ids of tokens that are not good any more, and when they would
+	// have ended.
+	revoked map[string]time.Time
+}
+
+var (
+	_ Authenticator = (*OAuth)(nil)
+	_ Surface       = (*OAuth)(nil)
+	_ ErrorWriter   = (*OAuth)(nil)
+)
+
+// NewOAuth returns what issues and takes tokens. The error says that there is no
+// key.
+func NewOAuth(s OAuthSettings) (*OAuth, error) {
+	if len(s.Key) < sha256.Size {
+		return nil, fmt.Errorf("tokens need a key of %d bytes or more", sha256.Size)
+	}
+	key, err := hkdf.Key(sha256.New, s.Key, nil, "agentruntime access tokens 1", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of tokens: %w", err)
+	}
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	if s.Enter == nil {
+		s.Enter = func(*Principal) (func(), time.Duration) { return func() {}, 0 }
+	}
+	o := &OAuth{key: key, clock: s.Clock, enter: s.Enter, revoked: map[string]time.Time{}}
+	o.Configure(s.TokenTTL, s.Clients)
+	return o, nil
+}
+
+// Configure replaces the clients, and how long new tokens are good.
+func (o *OAuth) Configure(ttl time.Duration, clients []Client) {
+	byID := make(map[string]*Client, len(clients))
+	for i := range clients {
+		byID[clients[i].Principal.KeyID] = &clients[i]
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ttl, o.clients = ttl, byID
+}
+
+// grant is what a token says.
+type grant struct {
+	ID      string   `json:"i"`
+	Client  string   `json:"c"`
+	Scopes  []string `json:"s"`
+	Expires int64    `json:"e"`
+	// Refresh is the id of the token that an access token was made of, if any.
+	Refresh string `json:"r,omitempty"`
+}
+
+// Authenticate returns the principal of the client that an access token was issued
+// to, with the scopes of the token.
+func (o *OAuth) Authenticate(r *http.Request) (*Principal, error) {
+	shown, err := credential(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(shown, accessPrefix) {
+		return nil, &CredentialError{Unknown: true, Problem: "the credential is no access token"}
+	}
+	g, client, err := o.open(accessPrefix, shown)
+	if err != nil {
+		return nil, err
+	}
+	p := client.Principal
+	return &Principal{Caller: p.Caller, KeyID: p.KeyID, Agents: p.Agents, Scopes: both(g.Scopes, p.Scopes)}, nil
+}
+
+// IssueRefreshToken returns a refresh token of a client, with which it gets access
+// tokens until a day.
+func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time.Time) (string, error) {
+	client := o.client(clientID)
+	if client == nil {
+		return "", fmt.Errorf("there is no client %q", clientID)
+	}
+	if scopes == nil {
+		scopes = client.Principal.Scopes
+	}
+	if beyond := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(client.Principal.Scopes, s) }); len(beyond) > 0 {
+		return "", fmt.Errorf("the client %s has no scope %s", clientID, beyond[0])
+	}
+	return o.seal(refreshPrefix, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
+}
+
+func (o *OAuth) client(id string) *Client {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.clients[id]
+}
+
+// both returns the scopes that are in both lists; never nil, which would be all.
+func both(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(append([]string{}, a...)), func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// sign returns the signature of what a token of a client says. Neither a token of
+// another kind nor one from before the client had its secret has it.
+func (o *OAuth) sign(prefix, payload string, client *Client) []byte {
+	mac := hmac.New(sha256.New, o.key)
+	for _, part := range []string{prefix, payload, client.Secret.String()} {
+		mac.Write([]byte(part))
+		mac.Write([]byte{0})
+	}
+	return mac.Sum(nil)
+}
+
+// seal writes a token.
+func (o *OAuth) seal(prefix string, client *Client, g *grant) (string, error) {
+	g.ID = uuid.NewString()
+	data, err := json.Marshal(g)
+	if err != nil {
+		return "", fmt.Errorf("write a token: %w", err)
+	}
+	payload := base64.RawURLEncoding.EncodeToString(data)
+	return prefix + payload + "." + base64.RawURLEncoding.EncodeToString(o.sign(prefix, payload, client)), nil
+}
+
+// errBadToken is the problem of tokens that this server did not issue.
+var errBadToken = &CredentialError{Problem: "the access token is not one of this server"}
+
+// open reads a token that is good now, or says why it is not.
+func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
+	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, prefix), ".")
+	if !ok || len(token) > maxToken {
+		return nil, nil, errBadToken
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(payload)
+	if err != nil {
+		return nil, nil, errBadToken
+	}
+	signed, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	if err != nil {
+		return nil, nil, errBadToken
+	}
+	var g grant
+	if json.Unmarshal(data, &g) != nil {
+		return nil, nil, errBadToken
+	}
+	client := o.client(g.Client)
+	if client == nil || !hmac.Equal(signed, o.sign(prefix, payload, client)) {
+		return nil, nil, errBadToken
+	}
+	now := o.clock()
+	switch {
+	case now.Unix() >= g.Expires || client.expired(now):
+		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token has expired"}
+	case o.isRevoked(&g):
+		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token was revoked"}
+	}
+	return &g, client, nil
+}
+
+func (c *Client) expired(now time.Time) bool { return !c.Expires.IsZero() && !now.Before(c.Expires) }
+
+// matches reports whether a secret is the client's. A nil client has none.
+func (c *Client) matches(secret string) bool {
+	shown, want := HashKey(secret), KeyHash{}
+	if c != nil {
+		want = c.Secret
+	}
+	return subtle.ConstantTimeCompare(shown[:], want[:]) == 1 && c != nil
+}
+
+func (o *OAuth) isRevoked(g *grant) bool {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	_, own := o.revoked[g.ID]
+	_, above := o.revoked[g.Refresh]
+	return own || above && g.Refresh != ""
+}
+
+// errManyRevoked says that no more tokens can be remembered as revoked.
+var errManyRevoked = errors.New("too many tokens are revoked")
+
+// revoke remembers that a token is not good any more.
+func (o *OAuth) revoke(g *grant) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.revoked) >= maxRevoked {
+		now := o.clock()
+		for id, end := range o.revoked {
+			if !now.Before(end) {
+				delete(o.revoked, id)
+			}
+		}
+	}
+	if len(o.revoked) >= maxRevoked {
+		return errManyRevoked
+	}
+	// Access tokens that were made of a refresh token may live on after it.
+	o.revoked[g.ID] = time.Unix(g.Expires, 0).Add(o.ttl)
+	return nil
+}

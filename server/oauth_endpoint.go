@@ -1,0 +1,174 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxForm bounds the form of a request for a token, in bytes.
+const maxForm = 64 << 10
+
+// Routes returns the endpoints for tokens and for their revocation. They are
+// public: a client shows its secret in its own way.
+func (o *OAuth) Routes() []Route {
+	return []Route{
+		{Pattern: "POST /api/oauth/token", Handler: http.HandlerFunc(o.serveToken), Public: true},
+		{Pattern: "POST /api/oauth/revoke", Handler: http.HandlerFunc(o.serveRevoke), Public: true},
+	}
+}
+
+// WriteError writes what the router refuses in the shape of OAuth.
+func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *Error) {
+	writeOAuth(w, e.Status, oauthError{e.Code, e.Message})
+}
+
+// oauthError is the body of a refusal.
+type oauthError struct {
+	Code        string `json:"error"`
+	Description string `json:"error_description,omitempty"`
+}
+
+// issued is the body of an answer with a token.
+type issued struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"`
+	RefreshToken string `json:"refresh_token,omitempty"`
+	Scope        string `json:"scope"`
+}
+
+// serveToken exchanges the secret of a client, or its refresh token as well, for
+// an access token.
+func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
+	client, form, leave := o.begin(w, r)
+	if client == nil {
+		return
+	}
+	defer leave()
+	scopes, refresh := client.Principal.Scopes, ""
+	g := &grant{Client: client.Principal.KeyID}
+	switch form.Get("grant_type") {
+	case "client_credentials":
+	case "refresh_token":
+		refresh = form.Get("refresh_token")
+		kept, _, err := o.open(refreshPrefix, refresh)
+		if err != nil || !strings.HasPrefix(refresh, refreshPrefix) || kept.Client != g.Client {
+			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_grant", "the refresh token is not good"})
+			return
+		}
+		scopes, g.Refresh = both(kept.Scopes, scopes), kept.ID
+	case "":
+		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "grant_type is missing"})
+		return
+	default:
+		writeOAuth(w, http.StatusBadRequest, oauthError{"unsupported_grant_type", "grant_type is client_credentials or refresh_token"})
+		return
+	}
+	if asked := strings.Fields(form.Get("scope")); len(asked) > 0 {
+		if slices.ContainsFunc(asked, func(s string) bool { return !slices.Contains(scopes, s) }) {
+			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_scope", "the client does not have all of the scopes"})
+			return
+		}
+		scopes = asked
+	}
+	g.Scopes = scopes
+	o.mu.RLock()
+	ttl := o.ttl
+	o.mu.RUnlock()
+	g.Expires = o.clock().Add(ttl).Unix()
+	token, err := o.seal(accessPrefix, client, g)
+	if err != nil {
+		writeOAuth(w, http.StatusInternalServerError, oauthError{"server_error", ""})
+		return
+	}
+	writeOAuth(w, http.StatusOK, issued{token, "Bearer", int64(ttl / time.Second), refresh, strings.Join(scopes, " ")})
+}
+
+// serveRevoke ends a token of a client. What is no token of it is as good as
+// revoked.
+func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
+	client, form, leave := o.begin(w, r)
+	if client == nil {
+		return
+	}
+	defer leave()
+	token, prefix := form.Get("token"), accessPrefix
+	if strings.HasPrefix(token, refreshPrefix) {
+		prefix = refreshPrefix
+	}
+	if g, _, err := o.open(prefix, token); err == nil && strings.HasPrefix(token, prefix) && g.Client == client.Principal.KeyID {
+		if o.revoke(g) != nil {
+			w.Header().Set("Retry-After", "60")
+			writeOAuth(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", "too many tokens are revoked"})
+			return
+		}
+	}
+	writeOAuth(w, http.StatusOK, struct{}{})
+}
+
+// begin reads the form of a request and finds out which client sends it. When the
+// request is refused, which is answered, there is no client.
+func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, form url.Values, leave func()) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if media, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(media), "application/x-www-form-urlencoded") || r.ParseForm() != nil {
+		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the body is no form"})
+		return nil, nil, nil
+	}
+	form = r.PostForm
+	for _, values := range form {
+		if len(values) > 1 {
+			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "a parameter is there twice"})
+			return nil, nil, nil
+		}
+	}
+	id, secret := form.Get("client_id"), form.Get("client_secret")
+	if user, password, ok := r.BasicAuth(); ok {
+		if secret != "" {
+			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "the client shows its secret twice"})
+			return nil, nil, nil
+		}
+		id, secret = unescaped(user), unescaped(password)
+	}
+	client = o.client(id)
+	if !client.matches(secret) || client.expired(o.clock()) {
+		exchangeFrom(r.Context()).problem = "the client or its secret is not good"
+		w.Header().Set("WWW-Authenticate", `Basic realm="agentruntime"`)
+		writeOAuth(w, http.StatusUnauthorized, oauthError{"invalid_client", "the client or its secret is not good"})
+		return nil, nil, nil
+	}
+	leave, wait := o.enter(client.Principal)
+	if leave == nil {
+		w.Header().Set("Retry-After", seconds(wait))
+		writeOAuth(w, http.StatusTooManyRequests, oauthError{"rate_limited", "too many requests; try again later"})
+		return nil, nil, nil
+	}
+	exchangeFrom(r.Context()).keyID = id
+	return client, form, leave
+}
+
+// unescaped reads a part of the header as OAuth has clients write it; one that is
+// not written so is taken as it is.
+func unescaped(text string) string {
+	if plain, err := url.QueryUnescape(text); err == nil {
+		return plain
+	}
+	return text
+}
+
+// writeOAuth writes an answer that nobody may keep.
+func writeOAuth(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		text = nil // not reached: these are texts and numbers
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
+}

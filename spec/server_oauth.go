@@ -1,0 +1,140 @@
+package spec
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// DefaultTokenTTL is how long an access token is good.
+const DefaultTokenTTL = time.Hour
+
+// ServerOAuth are the programs that exchange a secret for access tokens.
+type ServerOAuth struct {
+	Clients  []OAuthClient `json:"clients" required:"true" min:"1" doc:"The programs that get access tokens at POST /api/oauth/token."`
+	TokenTTL *Duration     `json:"token_ttl,omitempty" default:"1h" doc:"How long an access token is good."`
+}
+
+// OAuthClient is a program that exchanges its secret for access tokens.
+type OAuthClient struct {
+	ID         string `json:"id" required:"true" doc:"The client_id, which is also what the client is called in logs, and in the end who asks when subject is absent."`
+	SecretHash string `json:"secret_hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the client_secret, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a secret and its hash."`
+	Secret     string `json:"secret,omitempty" secret:"true" doc:"The client_secret itself, in place of its hash: at least 16 characters, all random."`
+	Tenant     string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Subject    string `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the client when absent."`
+	Agents     Names  `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent."`
+	Scopes     Names  `json:"scopes" required:"true" doc:"What a token may be good for at most."`
+	Expires    *Date  `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
+}
+
+// TTL returns how long an access token is good.
+func (o *ServerOAuth) TTL() time.Duration {
+	return orDefault(o.TokenTTL, Duration(DefaultTokenTTL)).Std()
+}
+
+// Owner returns the tenant and the subject that what is made belongs to.
+func (c *OAuthClient) Owner() (tenant, subject string) {
+	return cmp.Or(c.Tenant, DefaultTenant), cmp.Or(c.Subject, c.ID)
+}
+
+// key returns the client as the key that its secret is.
+func (c *OAuthClient) key() *ServerKey {
+	return &ServerKey{ID: c.ID, Hash: c.SecretHash, Key: c.Secret, Scopes: c.Scopes}
+}
+
+// Validate checks the record by itself. The secret is not repeated in messages.
+func (c *OAuthClient) Validate() diag.List {
+	list := c.key().Validate()
+	for i := range list {
+		switch list[i].Path {
+		case "hash":
+			list[i].Path = "secret_hash"
+		case "key":
+			list[i].Path = "secret"
+		}
+	}
+	for i, glob := range c.Agents {
+		if _, err := pattern.Compile(glob); err != nil {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "%q is no pattern: %v", clip.Text(glob), err))
+		}
+	}
+	return list
+}
+
+// checkOAuth checks the programs that get tokens, also against the keys.
+func (s *Server) checkOAuth() diag.List {
+	if s.OAuth == nil {
+		return nil
+	}
+	list := within("oauth", moreThanZero("token_ttl", s.OAuth.TokenTTL))
+	if s.EncryptionBytes() == nil {
+		list = append(list, diag.New(diag.MissingField, "encryption_key", "encryption_key is missing, which access tokens are signed with").
+			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
+	}
+	for i := range s.OAuth.Clients {
+		c := &s.OAuth.Clients[i]
+		path := diag.Index("oauth.clients", i)
+		list = append(list, within(path, c.Validate())...)
+		if slices.ContainsFunc(s.OAuth.Clients[:i], func(o OAuthClient) bool { return o.ID == c.ID }) ||
+			slices.ContainsFunc(s.Keys, func(k ServerKey) bool { return k.ID == c.ID }) {
+			list = append(list, diag.New(diag.DuplicateID, diag.Key(path, "id"), "there is a client or a key %q already", clip.Text(c.ID)))
+		}
+	}
+	return list
+}
+
+// JWTAlgorithms are the algorithms by which tokens may be signed: those of public
+// keys.
+var JWTAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// ServerJWT says which tokens of an external issuer are good.
+type ServerJWT struct {
+	Issuer       string `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
+	Audience     string `json:"audience" required:"true" doc:"What the claim aud must hold."`
+	JWKSURL      string `json:"jwks_url,omitempty" doc:"Where the issuer publishes its keys: an https URL, or one on this machine. They are asked for again every five minutes, and when a token names one that is not known."`
+	JWKSFile     string `json:"jwks_file,omitempty" path:"true" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
+	Algorithms   Names  `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
+	Tenant       string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to, when tenant_claim is absent."`
+	TenantClaim  string `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`
+	SubjectClaim string `json:"subject_claim,omitempty" default:"sub" doc:"The claim that names the subject. A token without it is refused."`
+	ScopesClaim  string `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`
+}
+
+// Signatures returns the algorithms that are allowed.
+func (j *ServerJWT) Signatures() []string {
+	if len(j.Algorithms) == 0 {
+		return []string{"RS256", "ES256", "EdDSA"}
+	}
+	return j.Algorithms
+}
+
+// Validate checks the record by itself. Paths are relative to it.
+func (j *ServerJWT) Validate() diag.List {
+	var list diag.List
+	switch {
+	case j.JWKSURL == "" && j.JWKSFile == "":
+		list = append(list, diag.New(diag.MissingField, "", "jwt has neither jwks_url nor jwks_file: nobody knows the keys of the issuer"))
+	case j.JWKSURL != "" && j.JWKSFile != "":
+		list = append(list, diag.New(diag.InvalidValue, "jwks_file", "jwt has both jwks_url and jwks_file; only one of them can be given"))
+	case j.JWKSURL != "":
+		if u, err := url.Parse(j.JWKSURL); err != nil || u.Hostname() == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !loopbackOnly(u.Hostname()+":0")) {
+			list = append(list, diag.New(diag.InvalidValue, "jwks_url", "jwks_url is no https URL").WithHint("whoever can change the keys on their way can make tokens"))
+		}
+	}
+	for i, name := range j.Algorithms {
+		if !slices.Contains(JWTAlgorithms, name) {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("algorithms", i), "%q is no algorithm of public keys", clip.Text(name)).
+				WithHint("choose %s", strings.Join(JWTAlgorithms, ", ")))
+		}
+	}
+	if j.Tenant != "" && j.TenantClaim != "" {
+		list = append(list, diag.New(diag.InvalidValue, "tenant", "jwt has both tenant and tenant_claim; only one of them can be given"))
+	}
+	return list
+}
