@@ -82,7 +82,8 @@ func (c *Call) Ask(ctx context.Context) (string, error) {
 	}
 	defer func() { _ = p.close() }()
 	// What is a turn to the agent is a tool's call here, and no step.
-	ctx = telemetry.WithTurn(ctx, cmp.Or(c.MessageID, uuid.NewString()))
+	ctx, done := kept(telemetry.WithTurn(ctx, cmp.Or(c.MessageID, uuid.NewString())))
+	defer done()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Limit(), errTimeUp)
 	defer cancel()
 	_, err = p.connect(ctx)
@@ -97,6 +98,23 @@ func (c *Call) Ask(ctx context.Context) (string, error) {
 		return c.probe(ctx, p, err)
 	}
 	return "", p.fail(judge(err).code, "", err.Error(), err)
+}
+
+// kept returns a context that ends when ctx does, but never because the turn goes
+// on with another worker: nobody goes on with this call, so its task must be ended.
+func kept(ctx context.Context) (call context.Context, done func()) {
+	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if backend.Released(ctx) {
+			cancel(context.Canceled)
+			return
+		}
+		cancel(context.Cause(ctx))
+	})
+	return call, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // peer returns the agent. It reaches nothing.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 )
 
@@ -120,24 +121,25 @@ func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 	}
 }
 
+// Whoever works on the turn next does not know the task of a call.
 func TestACallThatIsGivenUpEndsItsTask(t *testing.T) {
 	t.Parallel()
-	began := make(chan struct{})
-	s := newScript(t, map[string][]reply{
-		methodStream: {func(w http.ResponseWriter, c *request) {
-			sendEvents(w, task(working, ""))
-			close(began)
-			<-c.ctx.Done()
-		}},
-		methodCancel: {result(task(a2a.TaskStateCanceled, ""))},
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-began; cancel() }()
-	if got, err := callTo(s.URL + wellKnown).Ask(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("the reply is %q, %v", got, err)
-	}
-	if len(s.got(methodCancel)) != 1 {
-		t.Error("the task goes on")
+	for _, cause := range []error{context.Canceled, backend.ErrReleased, errors.New("the run is cancelled")} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		s := newScript(t, map[string][]reply{
+			methodStream: {func(w http.ResponseWriter, c *request) {
+				sendEvents(w, task(working, ""))
+				cancel(cause)
+				<-c.ctx.Done()
+			}},
+			methodCancel: {result(task(a2a.TaskStateCanceled, ""))},
+		})
+		if got, err := callTo(s.URL + wellKnown).Ask(ctx); err == nil {
+			t.Errorf("%v: the reply is %q", cause, got)
+		}
+		if len(s.got(methodCancel)) != 1 {
+			t.Errorf("%v: the task goes on", cause)
+		}
 	}
 }
 

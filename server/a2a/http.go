@@ -30,10 +30,12 @@ func (s *Server) Routes() []server.Route {
 		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
 		s.route("POST "+at, &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}),
 		s.route(at+"/{path...}", &endpoint{server: s, handler: s.rest, spoken: v10}),
+		s.postOnly(at), // else the router would redirect
 	}
 	if s.V03 {
 		routes = append(routes,
 			s.route("POST "+at+"/v0.3", &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}),
+			s.postOnly(at+"/v0.3"),
 			s.route(at+"/v0.3/{path...}", &endpoint{server: s, handler: s.oldREST, spoken: v03, prefix: "/v0.3"}))
 	}
 	return routes
@@ -42,6 +44,14 @@ func (s *Server) Routes() []server.Route {
 // route returns a route that may be a stream: in JSON-RPC the body tells.
 func (s *Server) route(pattern string, e *endpoint) server.Route {
 	return server.Route{Pattern: pattern, Handler: e, Scope: s.Scope, Stream: true}
+}
+
+// postOnly is the answer to whoever asks an address of JSON-RPC in another way.
+func (s *Server) postOnly(pattern string) server.Route {
+	return server.Route{Pattern: pattern, Scope: s.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Allow", http.MethodPost)
+		writeProblem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "requests are made with POST; the card is at .well-known/agent-card.json")
+	})}
 }
 
 func (s *Server) rootCard(w http.ResponseWriter, r *http.Request) {

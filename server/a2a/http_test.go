@@ -232,3 +232,12 @@ func FuzzRequests(f *testing.F) {
 		}
 	})
 }
+
+func TestAnAddressOfJSONRPCTakesPostAlone(t *testing.T) {
+	w := open(t)
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+		if resp, body := w.do(method, "/a2a/clerk", ""); resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != http.MethodPost {
+			t.Errorf("%s gives %d, %s", method, resp.StatusCode, body)
+		}
+	}
+}

@@ -125,15 +125,28 @@ func (c *call) begin(f fields, session *store.Session, label string) (*runtime.S
 	}
 	ctx := c.r.Context()
 	if session == nil {
-		session, err = c.sessionWith(ctx, made.history, label)
-	} else if len(made.history) > 0 {
-		err = invalid("messages must not hold what the assistant said: the session knows it")
+		return c.beginAlone(ctx, made, label)
 	}
+	if len(made.history) > 0 {
+		return nil, invalid("messages must not hold what the assistant said: the session knows it")
+	}
+	made.turn.SessionID = session.ID
+	return c.Service.CreateTurn(ctx, c.caller, made.turn)
+}
+
+// beginAlone makes a turn in a session of its own, which is not left behind
+// without it.
+func (c *call) beginAlone(ctx context.Context, made *composition, label string) (*runtime.StoredTurn, error) {
+	session, err := c.sessionWith(ctx, made.history, label)
 	if err != nil {
 		return nil, err
 	}
 	made.turn.SessionID = session.ID
-	return c.Service.CreateTurn(ctx, c.caller, made.turn)
+	turn, err := c.Service.CreateTurn(ctx, c.caller, made.turn)
+	if err != nil {
+		err = errors.Join(err, c.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
+	}
+	return turn, err
 }
 
 // sessionWith makes the session of one run, which begins with what was said
