@@ -20,7 +20,8 @@ const (
 	// name and the value of each, in bytes.
 	MaxLabels = 64
 	MaxLabel  = 255
-	// MaxMetadata bounds metadata, in bytes.
+	// MaxMetadata bounds metadata, in bytes: a surface may keep there what a session, or a
+	// turn, was made with.
 	MaxMetadata = 1 << 20
 )
 
