@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -161,7 +162,10 @@ func (m *model) check() {
 	}
 	var queued []string
 	for _, j := range m.queue.Take() {
-		queued = append(queued, j.TurnID)
+		// A store may queue again what nobody claimed for long, in other attempts.
+		if slices.ContainsFunc(m.sessions, func(session string) bool { return strings.HasPrefix(j.TurnID, session+"-") }) {
+			queued = append(queued, j.TurnID)
+		}
 	}
 	slices.Sort(queued)
 	slices.Sort(m.queued)
