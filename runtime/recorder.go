@@ -61,6 +61,11 @@ type recorder struct {
 	frame frame
 	// journal are calls that began or ended since the last commit.
 	journal []store.JournalRow
+	// begun are the calls that have begun and have no outcome, and unsettled tells
+	// that the event of an outcome waits whose journal does not yet: the one must
+	// not be kept without the other.
+	begun     map[string]bool
+	unsettled bool
 	// made are artifacts that are not committed, and asked the interactions.
 	made  []*store.Artifact
 	asked []*store.Interaction
@@ -111,8 +116,11 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 		r.arm(r.untilDeltas())
 		return false
 	}
-	if q, ok := ev.Data.(*event.InteractionRequest); ok {
-		r.ask(q)
+	switch d := ev.Data.(type) {
+	case *event.InteractionRequest:
+		r.ask(d)
+	case *event.ToolCallDone:
+		r.unsettled = r.unsettled || r.begun[d.ID]
 	}
 	r.add(ev)
 	r.arm(stateDelay)
@@ -203,7 +211,7 @@ func (r *recorder) fire() {
 // the end of the turn.
 func (r *recorder) flush(ctx context.Context) error {
 	return r.write(ctx, func(c *store.Commit) bool {
-		if n := len(c.Events); n > 0 && c.Events[n-1].Terminal() {
+		if n := len(c.Events); r.unsettled || n > 0 && c.Events[n-1].Terminal() {
 			return false
 		}
 		return len(c.Events) > 0 || len(c.Journal) > 0

@@ -20,6 +20,9 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	known := true
 	for i := range state.Journal {
 		e := &state.Journal[i]
+		if e.Outcome == "" {
+			r.begins(e.CallID)
+		}
 		if e.Outcome != "" || r.inDoubt[e.IdempotencyKey] {
 			continue
 		}
@@ -32,6 +35,16 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 		return r.broken()
 	}
 	return r.step(ctx, state)
+}
+
+// begins notes that a call is about to begin.
+func (r *recorder) begins(callID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.begun == nil {
+		r.begun = make(map[string]bool)
+	}
+	r.begun[callID] = true
 }
 
 // Keep keeps what a call that is under way goes on from.
@@ -68,6 +81,10 @@ func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) 
 	defer r.mu.Unlock()
 	if r.closed || r.err != nil {
 		return nil
+	}
+	if entry.Outcome != "" {
+		delete(r.begun, entry.CallID)
+		r.unsettled = false
 	}
 	r.journal = append(r.journal, row)
 	r.made = append(r.made, made...)

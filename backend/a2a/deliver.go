@@ -34,7 +34,7 @@ func (d *delegation) deliver(ctx context.Context) error {
 			return d.ended(ctx)
 		}
 		d.peer.refuse(cut)
-		again := safe(cut)
+		again := safe(cut) || d.course.Asked != "" && failedInside(cut)
 		if judge(cut).trouble == outdated && !renewed { // the card or the credential may be another one now
 			again, renewed = true, true
 		}

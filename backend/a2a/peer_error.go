@@ -215,3 +215,10 @@ func safe(err error) bool {
 	}
 	return judge(err) == judgement{passing, CodeUnreachable}
 }
+
+// failedInside reports whether a peer says that it failed inside. The answer to its
+// question may be given again then, as long as it still asks.
+func failedInside(err error) bool {
+	status, ok := errors.AsType[*HTTPError](err)
+	return ok && status.Status == http.StatusInternalServerError
+}
