@@ -149,6 +149,8 @@ type Environment struct {
 	// vendor, or the id of its provider where that is not known.
 	ModelID  string
 	Provider string
+	// Providers are those of the members of a pool, by the ids of the models.
+	Providers map[string]string
 	// Pricing is what models cost, by id.
 	Pricing map[string]*spec.Pricing
 	// MaxOutput is how many tokens an answer may have; 0 leaves it to the model.

@@ -10,14 +10,16 @@ import (
 
 // OutputForm is the form that a turn's final answer must have, ready for use.
 type OutputForm struct {
-	Spec   *spec.OutputSchema
+	Spec *spec.OutputSchema
+	// schema is nil when answers are only to be JSON.
 	schema *schema.Schema
 }
 
-// NewOutputForm compiles a form.
+// NewOutputForm compiles a form. A schema that cannot be compiled is an error only
+// where answers must satisfy it.
 func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 	compiled, err := schema.Compile(output.Schema)
-	if err != nil {
+	if err != nil && output.OnMismatch != spec.MismatchAccepted {
 		return nil, err
 	}
 	named := *output
@@ -32,6 +34,9 @@ func (f *OutputForm) Check(answer string) (value, problem string) {
 	value = unfenced(answer)
 	if !json.Valid([]byte(value)) {
 		return value, "it is no JSON value"
+	}
+	if f.schema == nil {
+		return value, ""
 	}
 	found, err := f.schema.ValidateJSON(json.RawMessage(value))
 	if err != nil {

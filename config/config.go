@@ -14,7 +14,8 @@
 //	pattern   a regular expression that a text must match
 //	required  "true": the field must be there, and a text must not be empty
 //	secret    "true": the value is never shown
-//	path      "true": a path, relative to the directory of its file
+//	path      "true": a path, relative to the directory of its file; "read": the
+//	          same, of a file that is read whenever the configuration is
 //	key       "true": no field of the file; "id" is filled from the mapping key
 //	of        the values of "type", separated by |, that the field belongs to
 //	alias     other spellings as a number of a unit: name:ms or name:s
@@ -25,7 +26,9 @@
 package config
 
 import (
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
@@ -119,6 +122,8 @@ type File struct {
 	Partial bool
 
 	documents []*document
+	// referred are the files that these files refer to.
+	referred  map[string]struct{}
 	root      *node
 	redactor  redactor
 	index     map[*node]map[string]int
@@ -126,6 +131,25 @@ type File struct {
 	// meant are the paths of fields that seem to be there under a misspelled
 	// name, so that they are not reported missing as well.
 	meant map[string]bool
+}
+
+// Files returns the names of the files that the configuration consists of: those
+// that were given, and then, sorted, those that they refer to and that count as
+// they are when it is read, such as prompts, scripts and certificates. They are
+// listed whether or not they are there.
+func (f *File) Files() []string {
+	return append(f.names(), slices.Sorted(maps.Keys(f.referred))...)
+}
+
+// refer notes that the configuration refers to a file.
+func (f *File) refer(name string) {
+	if name == "" {
+		return
+	}
+	if f.referred == nil {
+		f.referred = map[string]struct{}{}
+	}
+	f.referred[name] = struct{}{}
 }
 
 // names returns the names of the files in the order in which they were given.

@@ -59,6 +59,7 @@ type field struct {
 	required  bool
 	secret    bool
 	path      bool
+	read      bool
 	byDefault string
 	enum      []string
 	min, max  *float64
@@ -226,7 +227,8 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		typ:       sf.Type,
 		required:  sf.Tag.Get("required") == "true",
 		secret:    sf.Tag.Get("secret") == "true",
-		path:      sf.Tag.Get("path") == "true",
+		path:      sf.Tag.Get("path") != "",
+		read:      sf.Tag.Get("path") == "read",
 		byDefault: sf.Tag.Get("default"),
 		enum:      split(sf.Tag.Get("enum"), "|"),
 		of:        split(sf.Tag.Get("of"), "|"),

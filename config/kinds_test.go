@@ -24,7 +24,7 @@ type vendor struct {
 }
 
 type echo struct {
-	Script string  `json:"script,omitempty" path:"true" doc:"A file with replies."`
+	Script string  `json:"script,omitempty" path:"read" doc:"A file with replies."`
 	Delay  float64 `json:"delay,omitempty" min:"0" max:"60" doc:"Seconds before a reply."`
 }
 

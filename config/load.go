@@ -73,6 +73,9 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 		list = append(list, doc.rest()...)
 		f.Partial = f.Partial || doc.exhausted()
 	}
+	for name := range d.expander.files {
+		f.refer(name)
+	}
 	f.redactor.finish()
 	f.redactor.diagnostics(list)
 	list = onePerPlace(list)

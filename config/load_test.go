@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -211,12 +212,41 @@ func TestLoad(t *testing.T) {
 	if string(f.Source(path)) != files[path] || f.Source("other") != nil {
 		t.Error("the source differs")
 	}
+	if want := []string{path, filepath.Join(dir, "prompts/a.md"), filepath.Join(dir, "prompts/b.md")}; !slices.Equal(f.Files(), want) {
+		t.Errorf("it consists of %v", f.Files())
+	}
 	missing := filepath.Join(dir, "none.yaml")
 	if _, _, err := config.Load([]string{path, missing, dir}, options(nil)); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir+":") {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := config.Load(nil, options(nil)); err == nil {
 		t.Error("no file gave no error")
+	}
+}
+
+// Where a file of a kind is, the record of the kind says. What is made by the
+// runtime, or used later, is no part of a configuration.
+func TestTheFilesOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	const text = "version: 1\n" + oneModel + `
+providers:
+  p: {type: echo, script: replies.yaml}
+  q: {type: vendor, api_key: "${file:/run/secrets/key}"}
+agents:
+  a: {model_id: m, system_prompt: {file: none.md}}
+store: {driver: sqlite, data_dir: state}
+server:
+  tls: {cert_file: tls/cert.pem, key_file: tls/key.pem}
+  jwt: {issuer: "https://i.example", audience: x, jwks_file: keys.json}
+  a2a: {signing_key_file: cards.pem}
+`
+	f, _ := config.Parse([]config.Source{{Name: "conf/one.yaml", Data: []byte(text)}, {Name: "conf/two.yaml", Data: []byte("version: 1\n")}}, options(nil))
+	want := []string{
+		"conf/one.yaml", "conf/two.yaml",
+		"/run/secrets/key", "conf/keys.json", "conf/none.md", "conf/replies.yaml", "conf/tls/cert.pem", "conf/tls/key.pem",
+	}
+	if diff := cmp.Diff(want, f.Files()); diff != "" {
+		t.Errorf("the files (-want +got):\n%s", diff)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // promptFile is the other way to write a prompt.
 type promptFile struct {
-	File string `json:"file" required:"true" path:"true" doc:"A text file, relative to the file that names it."`
+	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
 }
 
 func (d *decoder) prompt(f *field, n *node, v reflect.Value, p *place) {

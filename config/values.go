@@ -131,6 +131,9 @@ func (d *decoder) text(f *field, n *node, v reflect.Value, p *place) {
 	if f.path {
 		text = relativeTo(d.file.documents[n.document].dir, text)
 	}
+	if f.read {
+		d.file.refer(text)
+	}
 	v.SetString(text)
 }
 
@@ -222,7 +225,7 @@ func (f *field) element() *field {
 	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.path {
 		return plain
 	}
-	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path}
+	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path, read: f.read}
 }
 
 func (d *decoder) list(f *field, n *node, v reflect.Value, p *place) {

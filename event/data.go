@@ -121,7 +121,8 @@ const (
 	// Suspended is a tool call that waits for something outside.
 	Suspended Reason = "suspended"
 	// BudgetExceeded is a turn that needed more than its budgets allow: Code says
-	// more of what, as tokens, cost, duration, model_calls or tool_calls.
+	// more of what, as tokens, cost, duration, model_calls, tool_calls or
+	// max_rounds.
 	BudgetExceeded Reason = "budget_exceeded"
 	// Failed is an error: Code is its class, Detail its text.
 	Failed Reason = "error"
@@ -267,7 +268,12 @@ type ToolCallStreamDelta struct {
 
 // InferenceComplete closes a model call.
 type InferenceComplete struct {
-	Model string `json:"model"`
+	// Model is the vendor's name of the model that answered, ModelID its id, and
+	// Provider its vendor, or the id of its provider where that is not known. In a
+	// pool they are those of the member.
+	Model    string `json:"model"`
+	ModelID  string `json:"model_id,omitempty"`
+	Provider string `json:"provider,omitempty"`
 	// FinishReason says why the answer ended: stop, tool_calls, max_tokens or
 	// content_filter.
 	FinishReason string `json:"finish_reason"`

@@ -1,7 +1,9 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -58,4 +60,39 @@ func appendString(b []byte, text string) []byte {
 	b = append(b, '"')
 	b = append(b, text...)
 	return append(b, '"')
+}
+
+var errNoObject = errors.New("it is no JSON object")
+
+// withoutHeader returns the object of an event's data: that of the event without
+// the fields of its header.
+func withoutHeader(encoded []byte) (json.RawMessage, error) {
+	fields := json.NewDecoder(bytes.NewReader(encoded))
+	if begin, err := fields.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errNoObject
+	}
+	data := make([]byte, 0, len(encoded))
+	data = append(data, '{')
+	for fields.More() {
+		name, err := fields.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := fields.Decode(&value); err != nil {
+			return nil, err
+		}
+		switch name {
+		case "seq", "time", "event_type", "turn_id", "session_id":
+			continue
+		}
+		if len(data) > 1 {
+			data = append(data, ',')
+		}
+		text, _ := name.(string) // what stands ahead of a value in an object
+		data = appendString(data, text)
+		data = append(data, ':')
+		data = append(data, value...)
+	}
+	return append(data, '}'), nil
 }

@@ -41,6 +41,22 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return head.join(r.Data)
 }
 
+// UnmarshalJSON reads what MarshalJSON writes. The fields of the data keep their
+// order and their form, also those of an event of a kind that this package does
+// not have.
+func (r *Record) UnmarshalJSON(encoded []byte) error {
+	var head header
+	if err := json.Unmarshal(encoded, &head); err != nil {
+		return fmt.Errorf("decode an event: %w", err)
+	}
+	data, err := withoutHeader(encoded)
+	if err != nil {
+		return fmt.Errorf("decode an event: %w", err)
+	}
+	*r = Record{Seq: head.Seq, Time: head.Time, TurnID: head.TurnID, SessionID: head.SessionID, Type: head.EventType, Data: data}
+	return nil
+}
+
 // Event returns the event with its data decoded. The error is an
 // *UnknownTypeError for a kind that this package does not have.
 func (r *Record) Event() (Event, error) {

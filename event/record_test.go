@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,39 @@ func TestARecordIsDecodedToItsEvent(t *testing.T) {
 		got, err = event.Decode(line)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Errorf("%s: %v %s", line, err, diff)
+		}
+	}
+}
+
+func TestARecordIsReadAsItWasWritten(t *testing.T) {
+	for _, ev := range heads() {
+		ev.SessionID = strings.ToValidUTF8(ev.SessionID, "")
+		for _, data := range all() {
+			ev.Data = data
+			line, err := json.Marshal(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var record event.Record
+			if err := json.Unmarshal(line, &record); err != nil {
+				t.Fatal(err)
+			}
+			if again, err := json.Marshal(record); err != nil || !bytes.Equal(again, line) {
+				t.Errorf("%s is read, and written as %s, %v", line, again, err)
+			}
+			if record.Type != data.Type() || record.Seq != ev.Seq {
+				t.Errorf("%s is read as %+v", line, record)
+			}
+		}
+	}
+	const later = `{"seq":3,"time":"2026-01-02T03:04:05Z","event_type":"of_later","turn_id":"t","z":[1.50,{"seq":9}],"a":"x"}`
+	var record event.Record
+	if err := json.Unmarshal([]byte(later), &record); err != nil || string(record.Data) != `{"z":[1.50,{"seq":9}],"a":"x"}` {
+		t.Errorf("%s, %v", record.Data, err)
+	}
+	for _, wrong := range []string{`[]`, `"x"`, `7`, `{"seq":-1}`, `{"seq":1,"time":"now"}`} {
+		if err := json.Unmarshal([]byte(wrong), new(event.Record)); err == nil {
+			t.Errorf("%s is read as an event", wrong)
 		}
 	}
 }

@@ -57,6 +57,9 @@ type RequestPlan struct {
 	// Exclude names tools that are not offered; it wins over Include. A call
 	// of a tool that was not offered is not executed.
 	Exclude []string `json:"exclude,omitempty"`
+	// WithoutTools keeps the model from calling tools: the turn ends with its
+	// answer.
+	WithoutTools bool `json:"without_tools,omitempty"`
 	// Params override those of the agent, field by field.
 	Params model.Params `json:"params,omitzero"`
 	// Model overrides the vendor's name of the model; empty keeps it.
@@ -80,7 +83,7 @@ func (p *RequestPlan) RemoveContext(key string) {
 
 // Empty reports whether the plan changes nothing.
 func (p *RequestPlan) Empty() bool {
-	return len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && p.Params == (model.Params{}) && p.Model == ""
+	return len(p.Context) == 0 && !p.Restrict && len(p.Exclude) == 0 && !p.WithoutTools && p.Params == (model.Params{}) && p.Model == ""
 }
 
 // Offers reports whether a tool is offered.

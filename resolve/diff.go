@@ -120,6 +120,8 @@ func viewOf(set *registry.Set, e *Explanation) view {
 	}
 	v.single = append(v.single,
 		field{"max_rounds", strconv.Itoa(a.Rounds())},
+		field{"on_max_rounds", string(a.OnMaxRounds)},
+		field{"on_truncation", string(a.OnTruncation)},
 		field{"max_continuation_retries", strconv.Itoa(a.ContinuationRetries())},
 		field{"stop_conditions", jsonText(a.StopConditions)},
 		field{"reasoning_effort", jsonText(a.ReasoningEffort)},

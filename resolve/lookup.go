@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -107,11 +108,30 @@ func (t *template) provides() string {
 	if t.model == nil {
 		return ""
 	}
-	exec, _ := t.index.set.Providers.Get(t.model.ProviderID)
+	return t.providerOf(t.model)
+}
+
+func (t *template) providerOf(m *spec.Model) string {
+	exec, _ := t.index.set.Providers.Get(m.ProviderID)
 	if v, ok := exec.(model.Vendor); ok {
-		return v.Vendor()
+		return cmp.Or(v.Vendor(), m.ProviderID)
 	}
-	return t.model.ProviderID
+	return m.ProviderID
+}
+
+// poolProviders returns who serves the members of the agent's pool, by the ids of
+// the models; nil when it has none.
+func (t *template) poolProviders() map[string]string {
+	if t.pool == nil {
+		return nil
+	}
+	all := make(map[string]string, len(t.pool.Members))
+	for i := range t.pool.Members {
+		if m, ok := t.index.set.Models.Get(t.pool.Members[i].ModelID); ok {
+			all[m.ID] = t.providerOf(m)
+		}
+	}
+	return all
 }
 
 // serve finds the model or pool that is named at a path.

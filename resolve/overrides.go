@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -10,9 +11,11 @@ import (
 )
 
 // Overrides take the place of an agent's own limits, and of the form of its
-// answer, for one turn. A nil field leaves what the agent says.
+// answer, for one turn. A field that is not set leaves what the agent says.
 type Overrides struct {
 	MaxRounds     *int                `json:"max_rounds,omitempty"`
+	OnMaxRounds   spec.OnMaxRounds    `json:"on_max_rounds,omitempty"`
+	OnTruncation  spec.OnTruncation   `json:"on_truncation,omitempty"`
 	Budgets       *spec.Budgets       `json:"budgets,omitempty"`
 	LoopDetection *spec.LoopDetection `json:"loop_detection,omitempty"`
 	// ToolBudgets, when not nil, are all there are.
@@ -22,7 +25,7 @@ type Overrides struct {
 
 // Empty reports whether the agent stays as it is.
 func (o *Overrides) Empty() bool {
-	return o.MaxRounds == nil && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil
+	return o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil
 }
 
 // apply returns the agent as it is for the turn.
@@ -31,6 +34,8 @@ func (o *Overrides) apply(agent *spec.Agent) *spec.Agent {
 	if o.MaxRounds != nil {
 		a.MaxRounds = o.MaxRounds
 	}
+	a.OnMaxRounds = cmp.Or(o.OnMaxRounds, a.OnMaxRounds)
+	a.OnTruncation = cmp.Or(o.OnTruncation, a.OnTruncation)
 	if o.Budgets != nil {
 		a.Budgets = o.Budgets
 	}

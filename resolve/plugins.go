@@ -74,7 +74,11 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []pl
 		}
 	}
 	add(core.LoopActionsID, core.LoopActions{}, "every local agent has it")
-	add(core.MaxRoundsID, core.MaxRounds{}, "max_rounds "+strconv.Itoa(agent.Rounds()))
+	rounds := "max_rounds " + strconv.Itoa(agent.Rounds())
+	if agent.OnMaxRounds != "" {
+		rounds += ", then " + string(agent.OnMaxRounds)
+	}
+	add(core.MaxRoundsID, core.MaxRounds{}, rounds)
 	if n := len(agent.StopConditions); n > 0 {
 		add(core.StopConditionsID, core.NewStopConditions(agent.StopConditions), "stop_conditions: "+strconv.Itoa(n))
 	}

@@ -97,7 +97,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 	}
 	plan.Local = &backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
-		ModelID: t.agent.ModelID, Provider: t.provides(), Pricing: t.prices, MaxOutput: t.outputLimit, Output: v.form,
+		ModelID: t.agent.ModelID, Provider: t.provides(), Providers: t.providers, Pricing: t.prices, MaxOutput: t.outputLimit, Output: v.form,
 	}
 	return plan, nil
 }

@@ -31,6 +31,8 @@ type template struct {
 	// summary asks the model that writes summaries, when it is another one.
 	summary served
 
+	// providers are those of the members of its pool, by the ids of the models.
+	providers map[string]string
 	// prices are what its models cost, and outputLimit how many tokens an answer
 	// may have.
 	prices      map[string]*spec.Pricing
@@ -79,6 +81,7 @@ func (x *index) compose(t *template, declared *spec.Agent, trace *Trace) *templa
 	t.lookup()
 	if t.agent.Local() {
 		t.prices, t.outputLimit = t.pricing(), t.maxOutput(t.agent)
+		t.providers = t.poolProviders()
 		t.compileOutput()
 		t.load()
 		t.collect()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
@@ -62,6 +63,42 @@ func (s *Service) checkEphemeral(e *Ephemeral) error {
 	return nil
 }
 
+// placeTools is where the tools of a turn are kept.
+func placeTools(turnID string) string { return sealed.Place("turn tools", turnID) }
+
+// sealTools returns the agent that a turn brings along as it is stored, and its
+// tools apart, which may have secrets, when they are encrypted.
+func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMessage, error) {
+	if s.badKey != nil {
+		return nil, nil, s.badKey
+	}
+	if e == nil || len(e.Tools) == 0 || s.box == nil {
+		return e, nil, nil
+	}
+	plain, err := json.Marshal(e.Tools)
+	if err != nil {
+		return nil, nil, &InvalidError{"ephemeral.tools", err.Error()}
+	}
+	kept, err := s.box.Seal(placeTools(turnID), plain)
+	return &Ephemeral{Agent: e.Agent}, kept, err
+}
+
+// openTools returns the tools that the turn brings along.
+func (w *worker) openTools() ([]EphemeralTool, error) {
+	if len(w.asked.Sealed) == 0 {
+		return w.asked.Ephemeral.Tools, nil
+	}
+	plain, err := w.service.box.Open(placeTools(w.turn.ID), w.asked.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("read the tools of the turn: %w", err)
+	}
+	var list []EphemeralTool
+	if err := json.Unmarshal(plain, &list); err != nil {
+		return nil, fmt.Errorf("read the tools of the turn: %w", err)
+	}
+	return list, nil
+}
+
 // bring gives the request the agent that the turn brings along, if it does, with
 // its tools made. The function that is returned is called when they are not needed
 // any more.
@@ -72,8 +109,9 @@ func (w *worker) bring(ctx context.Context, req *Request) (release func(), err e
 		return release, nil
 	}
 	req.Ephemeral = &resolve.Ephemeral{Agent: &e.Agent}
-	if len(e.Tools) == 0 {
-		return release, nil
+	list, err := w.openTools()
+	if err != nil || len(list) == 0 {
+		return release, err
 	}
 	if w.service.TurnTools == nil {
 		return release, errNoTurnTools
@@ -83,7 +121,7 @@ func (w *worker) bring(ctx context.Context, req *Request) (release func(), err e
 			err = backend.Panicked(v)
 		}
 	}()
-	made, done, err := w.service.TurnTools.Make(ctx, e.Tools)
+	made, done, err := w.service.TurnTools.Make(ctx, list)
 	if err != nil {
 		return release, fmt.Errorf("make the tools of the turn: %w", err)
 	}

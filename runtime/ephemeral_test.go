@@ -1,9 +1,11 @@
 package runtime_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -151,6 +153,49 @@ func TestToolsThatCannotBeMadeFailTheTurn(t *testing.T) {
 			}
 			log(t, s, turn.ID)
 		})
+	}
+}
+
+func TestToolsOfTurnsAreEncryptedInTheStore(t *testing.T) {
+	const secret = "s3cret-in-a-description"
+	kept := newMemory(t)
+	key := func(fill byte) []byte { return bytes.Repeat([]byte{fill}, 32) }
+	guest := guest()
+	guest.Tools[0].Config = json.RawMessage(`"` + secret + `"`)
+	for name, tt := range map[string]struct {
+		made, run []byte
+		status    store.Status
+	}{
+		"one key":         {key(1), key(1), store.Succeeded},
+		"another key":     {key(1), key(2), store.Failed},
+		"no key any more": {key(1), nil, store.Failed},
+		"a key since":     {nil, key(1), store.Succeeded},
+		"never a key":     {nil, nil, store.Succeeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "done"}}}), spec.Agent{ID: "clerk"}))
+			shop := &workshop{tool: toolFunc(nil)}
+			with := func(key []byte) setting {
+				return func(v *runtime.ServiceSettings) { v.TurnTools, v.Store, v.EncryptionKey = shop, kept, key }
+			}
+			maker := idle(t, rt, with(tt.made))
+			made := create(t, maker, brings(session(t, maker, ""), guest))
+			stored, err := kept.Turn(t.Context(), store.Everything, made.ID)
+			if err != nil || strings.Contains(string(stored.Request), secret) == (tt.made != nil) {
+				t.Errorf("the store has %s, %v", stored.Request, err)
+			}
+			turn := ended(t, serve(t, rt, with(tt.run)), made.ID)
+			if turn.Status != tt.status || strings.Contains(fmt.Sprintf("%+v", turn.Outcome), secret) {
+				t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
+			}
+			if tt.status == store.Failed && !strings.Contains(turn.Outcome.Termination.Detail, "encrypted with another encryption key") {
+				t.Errorf("it failed because %s", turn.Outcome.Termination.Detail)
+			}
+		})
+	}
+	bad := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"})), func(v *runtime.ServiceSettings) { v.TurnTools, v.EncryptionKey = &workshop{}, []byte("short") })
+	if _, err := bad.CreateTurn(t.Context(), alice, brings(session(t, bad, ""), guest)); err == nil || !strings.Contains(err.Error(), "32 bytes") {
+		t.Errorf("with a key that is none the error is %v", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (s *Service) Events(ctx context.Context, caller Caller, turnID string, afte
 			yield(event.Record{}, err)
 			return
 		}
-		r := &reader{service: s, caller: caller, turnID: turnID, seq: after, looks: -1, topic: s.hub.join(turnID)}
+		r := &reader{service: s, caller: caller, turnID: turnID, seq: after, looks: -1, limit: firstPage, topic: s.hub.join(turnID)}
 		defer s.hub.leave(r.topic)
 		for {
 			changed := r.topic.changed()
@@ -53,6 +53,8 @@ type reader struct {
 	topic   *topic
 	// seq is that of the latest event that was read.
 	seq uint64
+	// limit is how many are read at a time.
+	limit int
 	// looks is how often the store had been read for all when the reader looked at
 	// the turn itself.
 	looks int
@@ -77,7 +79,7 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 		r.over = !t.Status.Live()
 		return nil, nil
 	}
-	records, err = r.service.Store.Events(ctx, r.turnID, r.seq, eventPage)
+	records, err = r.service.Store.Events(ctx, r.turnID, r.seq, r.limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of turn %s: %w", r.turnID, err)
 	}
@@ -85,9 +87,10 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 		r.over = !t.Status.Live()
 		return nil, nil
 	}
-	if len(records) < eventPage {
+	if len(records) < r.limit {
 		r.topic.publish(records) // for those who follow on
 	}
+	r.limit = pageAfter(records)
 	return records, nil
 }
 

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,13 +13,37 @@ import (
 
 const (
 	// tailLength is how many of the latest events of a turn are kept in memory
-	// for those who follow it; who is further behind reads the store.
+	// for those who follow it, and tailBytes how much of their data; who is
+	// further behind reads the store.
 	tailLength = 512
+	tailBytes  = 1 << 20
 	// lookInterval is how often a followed turn is looked at without a reason.
 	lookInterval = 2 * time.Second
-	// eventPage is how many events are read from the store at a time.
+	// eventPage is how many events are read from the store at a time, and
+	// firstPage how many when nobody knows how large they are. Later pages are to
+	// have pageBytes of data.
 	eventPage = 1000
+	firstPage = 16
+	pageBytes = 256 << 10
 )
+
+// pageAfter returns how many events to read behind some that were read: events
+// with the results of tools have megabytes, and those with words a few bytes.
+func pageAfter(records []event.Record) int {
+	if len(records) == 0 {
+		return firstPage
+	}
+	return min(max(1, pageBytes*len(records)/max(1, sizeOf(records))), eventPage)
+}
+
+// sizeOf returns how much data events have, in bytes.
+func sizeOf(records []event.Record) int {
+	size := 0
+	for i := range records {
+		size += len(records[i].Data)
+	}
+	return size
+}
 
 // hub hands the events of turns to those who follow them: from the worker when
 // it is in this process, else from the store, which is read once for all.
@@ -41,8 +66,10 @@ type topic struct {
 	mu sync.Mutex
 	// followers is how many there are; guarded by the hub.
 	followers int
-	// tail are the latest events, in order and without a gap.
+	// tail are the latest events, in order and without a gap, and size how much
+	// data they have.
 	tail []event.Record
+	size int
 	// news is closed when there is something new, and replaced.
 	news chan struct{}
 	// looking tells that the store is being read, and again that it is to be
@@ -152,15 +179,17 @@ func (h *hub) refresh(t *topic) {
 
 // read takes over what is new in the store until nobody asked for more.
 func (h *hub) read(t *topic) {
+	limit := firstPage
 	for {
 		after, known := t.last()
 		if known {
-			records, err := h.store.Events(h.ctx, t.turnID, after, eventPage)
+			records, err := h.store.Events(h.ctx, t.turnID, after, limit)
 			if err != nil && h.ctx.Err() == nil {
 				h.logger.Warn("the events of a turn cannot be read", zap.String("turn_id", t.turnID), zap.Error(err))
 			}
 			t.publish(records)
-			if len(records) == eventPage {
+			if len(records) == limit {
+				limit = pageAfter(records)
 				continue
 			}
 		}
@@ -205,19 +234,31 @@ func (t *topic) publish(records []event.Record) {
 			records = records[1:]
 		}
 		if len(records) > 0 && records[0].Seq != last+1 {
-			t.tail = nil
+			t.tail, t.size = nil, 0
 		}
 	}
 	if len(records) == 0 {
 		return
 	}
-	if len(t.tail)+len(records) > 2*tailLength {
-		// The elements are never overwritten: readers hold parts of the array.
-		t.tail = append(make([]event.Record, 0, 2*tailLength), t.tail[max(0, len(t.tail)-tailLength):]...)
-	}
 	t.tail = append(t.tail, records...)
+	t.size += sizeOf(records)
+	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
+		t.shorten()
+	}
 	close(t.news)
 	t.news = make(chan struct{})
+}
+
+// shorten leaves the latest events in the tail, at least one. They move: readers
+// hold parts of the array, whose elements are never overwritten.
+func (t *topic) shorten() {
+	first := len(t.tail) - 1
+	t.size = len(t.tail[first].Data)
+	for first > 0 && len(t.tail)-first < tailLength && t.size+len(t.tail[first-1].Data) <= tailBytes {
+		first--
+		t.size += len(t.tail[first].Data)
+	}
+	t.tail = slices.Clone(t.tail[first:])
 }
 
 // wake tells the followers to look at the turn, though there may be nothing new.

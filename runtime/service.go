@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -55,6 +56,10 @@ type ServiceSettings struct {
 	OnTimeout          TimeoutPolicy
 	// TurnTools makes the tools that turns bring along; nil refuses such turns.
 	TurnTools TurnTools
+	// EncryptionKey has 32 bytes, with which the store keeps what describes these
+	// tools: there may be credentials in it. Without one it is kept as it is. All
+	// processes with the store have the same.
+	EncryptionKey []byte
 	// Retention says what is deleted, once an hour.
 	Retention store.Retention
 	// Schedules make turns when they are due.
@@ -97,6 +102,9 @@ type Service struct {
 
 	hub     *hub
 	courier *courier
+	// box seals secrets; nil without a key. badKey says that the key is none.
+	box    *sealed.Box
+	badKey error
 	// running are the turns that this process works on.
 	running struct {
 		sync.Mutex
@@ -136,6 +144,7 @@ func NewService(s ServiceSettings) *Service {
 	s.Expiry = cmp.Or(s.Expiry, DefaultExpiry)
 	s.OnTimeout = cmp.Or(s.OnTimeout, TimeoutCancels)
 	v := &Service{ServiceSettings: s}
+	v.box, v.badKey = sealed.New(s.EncryptionKey)
 	v.ctx, v.cancel = context.WithCancelCause(context.Background())
 	v.hub = newHub(v.ctx, s.Store, v.Logger)
 	v.courier = newCourier(v)

@@ -85,7 +85,7 @@ func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID stri
 		return nil, named(err, "session", id)
 	}
 	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
-		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: session.Metadata, CreatedAt: session.CreatedAt,
+		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
 	}}
 	first := snapshotID
 	if first == "" {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -39,6 +40,13 @@ type CreateTurn struct {
 	AgentID string
 	// Input is what the turn works on: at least one message.
 	Input []model.Message
+	// Before is what was said ahead of the input and is not known to the session:
+	// texts of the user, the system and the assistant. With the input it becomes
+	// part of the session.
+	Before []model.Message `json:",omitempty"`
+	// TextHistory shows the model only the texts of what was said in the session
+	// before, as model.Spoken returns them. The session keeps everything.
+	TextHistory bool `json:",omitempty"`
 	// Params override those of the agent, field by field, and Overrides its
 	// limits and the form of its answer.
 	Params    model.Params
@@ -78,12 +86,18 @@ type CreateTurn struct {
 
 // turnRequest is what a stored turn was asked for.
 type turnRequest struct {
-	// Input is how many of the turn's messages are its input.
-	Input     int               `json:"input"`
+	// Input is how many of the turn's messages are its input, with the Before ones
+	// ahead of it.
+	Input       int  `json:"input"`
+	Before      int  `json:"before,omitempty"`
+	TextHistory bool `json:"text_history,omitempty"`
+
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
 	Ephemeral *Ephemeral        `json:"ephemeral,omitempty"`
-	Depth     int               `json:"depth,omitempty"`
+	// Sealed are the tools of Ephemeral, where there is a key to encrypt them with.
+	Sealed json.RawMessage `json:"sealed,omitempty"`
+	Depth  int             `json:"depth,omitempty"`
 	// InteractionTimeout and OnTimeout take the place of the service's.
 	InteractionTimeout spec.Duration `json:"interaction_timeout,omitempty"`
 	OnTimeout          TimeoutPolicy `json:"on_timeout,omitempty"`
@@ -143,22 +157,26 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if err := s.checkSnapshot(ctx, scope, session, req.SnapshotID); err != nil {
 		return nil, err
 	}
-	input, err := encodeMessages(req.Input)
+	input, err := encodeMessages(slices.Concat(req.Before, req.Input))
 	if err != nil {
 		return nil, &InvalidError{"input", err.Error()}
 	}
 	trace := make(http.Header)
 	telemetry.Inject(ctx, trace)
+	id := req.ID
+	if id == "" {
+		id = s.NewID()
+	}
+	ephemeral, tools, err := s.sealTools(id, req.Ephemeral)
+	if err != nil {
+		return nil, err
+	}
 	request, err := json.Marshal(turnRequest{
-		Input: len(input), Params: req.Params, Overrides: overrides, Ephemeral: req.Ephemeral, Depth: req.Depth, Trace: trace,
+		Input: len(input), Before: len(req.Before), TextHistory: req.TextHistory, Params: req.Params, Overrides: overrides, Ephemeral: ephemeral, Sealed: tools, Depth: req.Depth, Trace: trace,
 		InteractionTimeout: spec.Duration(req.InteractionTimeout), OnTimeout: req.OnTimeout,
 	})
 	if err != nil {
 		return nil, &InvalidError{"overrides", err.Error()}
-	}
-	id := req.ID
-	if id == "" {
-		id = s.NewID()
 	}
 	return &store.NewTurn{Key: key, Input: input, Reject: req.OnBusy == RejectBusy, Turn: store.Turn{
 		ID: id, SessionID: session.ID, Owner: session.Owner, AgentID: agent, Request: request, Metadata: req.Metadata,
@@ -253,6 +271,11 @@ func checkTurn(req *CreateTurn) error {
 			return &InvalidError{fmt.Sprintf("input[%d].role", i), fmt.Sprintf("%q is none of user, system: what a model or tool said is not input", role)}
 		}
 	}
+	for i := range req.Before {
+		if err := checkBefore(&req.Before[i]); err != nil {
+			return &InvalidError{fmt.Sprintf("before[%d]", i), err.Error()}
+		}
+	}
 	if req.FromStart && req.SnapshotID != "" {
 		return &InvalidError{"snapshot_id", "a turn that goes on from nothing goes on from no snapshot"}
 	}
@@ -260,6 +283,19 @@ func checkTurn(req *CreateTurn) error {
 		return err
 	}
 	return checkMetadata(req.Metadata)
+}
+
+// checkBefore judges a message that was said ahead of the input.
+func checkBefore(m *model.Message) error {
+	if m.Role != model.RoleUser && m.Role != model.RoleSystem && m.Role != model.RoleAssistant {
+		return fmt.Errorf("its role is %q, which is none of user, system, assistant", m.Role)
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Type != model.PartText {
+			return errors.New("it is more than text")
+		}
+	}
+	return nil
 }
 
 // interrupt cancels the live turns of a session that were made before one.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
@@ -25,11 +26,11 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 		return nil, err
 	}
 	w.log.patience = cmp.Or(asked.InteractionTimeout.Std(), s.InteractionTimeout)
-	if asked.Input > len(own) {
-		return nil, fmt.Errorf("the turn has %d messages, but an input of %d", len(own), asked.Input)
+	if asked.Input > len(own) || asked.Before > asked.Input {
+		return nil, fmt.Errorf("the turn has %d messages, but an input of %d with %d ahead of it", len(own), asked.Input, asked.Before)
 	}
 	req := &Request{
-		AgentID: w.turn.AgentID, TurnID: w.turn.ID, SessionID: w.turn.SessionID, Input: own[:asked.Input],
+		AgentID: w.turn.AgentID, TurnID: w.turn.ID, SessionID: w.turn.SessionID, Input: own[asked.Before:asked.Input],
 		Params: asked.Params, Overrides: asked.Overrides, Depth: asked.Depth, Checkpoint: w.checkpoint,
 		Journal: w.log, Indeterminate: s.Indeterminate,
 		SnapshotID: w.turn.SnapshotID, ParentSnapshotID: w.turn.ParentSnapshotID,
@@ -37,6 +38,10 @@ func (w *worker) request(conversation [][]byte) (*Request, error) {
 	if err := w.history(req, conversation); err != nil {
 		return nil, err
 	}
+	if asked.TextHistory {
+		req.History = model.Spoken(req.History)
+	}
+	req.History = slices.Concat(req.History, own[:asked.Before])
 	w.log.messages = len(own) - asked.Input
 	if len(c.State) == 0 {
 		return req, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,4 +218,34 @@ func TestASurfaceThatListensElsewhereLivesAndEndsWithTheServer(t *testing.T) {
 	if len(good.did) != 3 || good.did[2] != "shutdown" {
 		t.Errorf("the neighbour did %s", good.did)
 	}
+}
+
+func TestProbesThatComeTogetherAskTheStoreOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		release := make(chan struct{})
+		s := start(t, server.Settings{Authenticator: keys(), Ready: func(context.Context) error {
+			asked.Add(1)
+			<-release
+			return nil
+		}})
+		statuses := make(chan int)
+		for range 10 {
+			go func() { statuses <- s.ask(t, "GET /readyz", "").status }()
+		}
+		synctest.Wait()
+		if n := asked.Load(); n != 1 {
+			t.Errorf("the store is asked %d times", n)
+		}
+		close(release)
+		for range 10 {
+			if status := <-statuses; status != http.StatusOK {
+				t.Errorf("one gets %d", status)
+			}
+		}
+		if s.ask(t, "GET /readyz", ""); asked.Load() != 2 {
+			t.Error("what was found out is kept")
+		}
+	})
 }

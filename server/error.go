@@ -17,16 +17,18 @@ func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error
 }
 
 // WriteError writes an error in the shape that a server's own errors have:
-// {"error":{"code","message","request_id"}}.
+// {"error":{"code","message","request_id","details"}}, without the details where
+// there are none.
 func WriteError(w http.ResponseWriter, e *Error) {
 	type shown struct {
 		Code      string `json:"code"`
 		Message   string `json:"message"`
 		RequestID string `json:"request_id"`
+		Details   any    `json:"details,omitempty"`
 	}
-	text, err := json.Marshal(map[string]shown{"error": {e.Code, e.Message, e.RequestID}})
+	text, err := json.Marshal(map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}})
 	if err != nil {
-		text = nil // not reached: these are texts
+		text = nil // not reached: these are texts, and details that a surface can encode
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

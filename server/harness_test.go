@@ -3,15 +3,18 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/openapitest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
@@ -21,6 +24,38 @@ type routes []server.Route
 
 // Routes returns the routes.
 func (r routes) Routes() []server.Route { return r }
+
+// OpenAPI describes the routes, each of which may answer anything.
+func (r routes) OpenAPI() []byte { return describing("Test", r) }
+
+// describing returns the description of routes that may answer anything.
+func describing(title string, routes []server.Route) []byte {
+	type object = map[string]any
+	anything := object{"description": "Anything.", "content": object{"*/*": object{"schema": true}}}
+	paths := map[string]object{}
+	for _, route := range routes {
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		parameters := []object{{"name": "query", "in": "query", "schema": object{"type": "object"}}}
+		for _, match := range regexp.MustCompile(`\{(\w+)\}`).FindAllStringSubmatch(path, -1) {
+			parameters = append(parameters, object{"name": match[1], "in": "path", "required": true, "schema": object{"type": "string"}})
+		}
+		if paths[path] == nil {
+			paths[path] = object{}
+		}
+		paths[path][strings.ToLower(method)] = object{
+			"parameters": parameters, "responses": object{"200": anything},
+			"requestBody": object{"content": object{"*/*": object{"schema": true}}},
+		}
+	}
+	text, err := json.Marshal(object{
+		"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths,
+		"components": object{"responses": object{"Error": anything}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
 
 // echo answers with who asks.
 var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +159,8 @@ type answer struct {
 	last bool
 }
 
-// ask sends a request: a method and a path, and headers as name, value.
+// ask sends a request, and holds it and the answer against the description of the
+// server: a method and a path, and headers as name, value.
 func (r *running) ask(t *testing.T, request, body string, headers ...string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -139,7 +175,9 @@ func (r *running) ask(t *testing.T, request, body string, headers ...string) ans
 		}
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	resp, err := r.client(t).Do(req)
+	client := r.client(t)
+	client.Transport = openapitest.Transport(t, client.Transport, r.Server.OpenAPI)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ type limiter struct {
 
 	mu   sync.Mutex
 	keys map[string]*allowance
+	// room is how many there may be before it is looked for some to forget.
+	room int
 }
 
 // maxIdle is from how many credentials on those that asked for nothing lately are
@@ -27,7 +29,7 @@ type allowance struct {
 }
 
 func newLimiter(r Rate, clock func() time.Time) *limiter {
-	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}}
+	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}, room: maxIdle}
 }
 
 // enter begins a request of a credential. leave ends it; it is nil when there
@@ -66,9 +68,11 @@ func (l *limiter) leave(a *allowance) {
 	a.open--
 }
 
-// forget drops the allowances that are as good as new, when there are many.
+// forget drops the allowances that are as good as new, when there are many. It looks
+// again when there are twice as many as are left then, so that a new one costs the
+// same however many there are.
 func (l *limiter) forget() {
-	if len(l.keys) < maxIdle {
+	if len(l.keys) < l.room {
 		return
 	}
 	now := l.clock()
@@ -77,4 +81,5 @@ func (l *limiter) forget() {
 			delete(l.keys, id)
 		}
 	}
+	l.room = max(maxIdle, 2*len(l.keys))
 }

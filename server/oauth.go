@@ -7,7 +7,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,7 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 )
 
 // The prefixes of tokens that a server issues itself.
@@ -23,9 +24,6 @@ const (
 	accessPrefix  = "mantyx_at_"
 	refreshPrefix = "mantyx_rt_"
 )
-
-// maxRevoked bounds how many tokens are remembered as revoked.
-const maxRevoked = 100_000
 
 // Client is a program that exchanges its secret for access tokens.
 type Client struct {
@@ -50,6 +48,10 @@ type OAuthSettings struct {
 	// Enter counts a request of a client against its rate, as Server.Enter does;
 	// nil does not count.
 	Enter func(*Principal) (leave func(), wait time.Duration)
+	// Revocations keeps which tokens were revoked; nil forgets them with the process.
+	Revocations store.Revocations
+	// Logger takes in what goes wrong with that; nil drops it.
+	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now.
 	Clock func() time.Time
 
@@ -60,18 +62,18 @@ type OAuthSettings struct {
 // token holds what it says, signed; nothing of it is stored, so that any process
 // takes the tokens of another one. What a client may do is looked up when a token
 // is shown: a client that is gone, or has another secret, has no tokens any more.
-// A token that is revoked is so only for this process, until it ends.
+// Tokens that are revoked before their time are stored, and known to all processes
+// that use the store.
 type OAuth struct {
-	key   []byte
-	clock func() time.Time
-	enter func(*Principal) (leave func(), wait time.Duration)
+	key     []byte
+	clock   func() time.Time
+	enter   func(*Principal) (leave func(), wait time.Duration)
+	revoked *revocations
+	logger  *zap.Logger
 
 	mu      sync.RWMutex
 	ttl     time.Duration
 	clients map[string]*Client
-	// revoked are the ids of tokens that are not good any more, and when they would
-	// have ended.
-	revoked map[string]time.Time
 }
 
 var (
@@ -96,7 +98,10 @@ func NewOAuth(s OAuthSettings) (*OAuth, error) {
 	if s.Enter == nil {
 		s.Enter = func(*Principal) (func(), time.Duration) { return func() {}, 0 }
 	}
-	o := &OAuth{key: key, clock: s.Clock, enter: s.Enter, revoked: map[string]time.Time{}}
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	o := &OAuth{key: key, clock: s.Clock, enter: s.Enter, revoked: newRevocations(s.Revocations, s.Clock), logger: s.Logger}
 	o.Configure(s.TokenTTL, s.Clients)
 	return o, nil
 }
@@ -154,6 +159,13 @@ func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time
 		return "", fmt.Errorf("the client %s has no scope %s", clientID, beyond[0])
 	}
 	return o.seal(refreshPrefix, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
+}
+
+// lifetime returns how long a new access token is good.
+func (o *OAuth) lifetime() time.Duration {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.ttl
 }
 
 func (o *OAuth) client(id string) *Client {
@@ -218,7 +230,7 @@ func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
 	switch {
 	case now.Unix() >= g.Expires || client.expired(now):
 		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token has expired"}
-	case o.isRevoked(&g):
+	case o.revoked.has(&g):
 		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token was revoked"}
 	}
 	return &g, client, nil
@@ -233,35 +245,4 @@ func (c *Client) matches(secret string) bool {
 		want = c.Secret
 	}
 	return subtle.ConstantTimeCompare(shown[:], want[:]) == 1 && c != nil
-}
-
-func (o *OAuth) isRevoked(g *grant) bool {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	_, own := o.revoked[g.ID]
-	_, above := o.revoked[g.Refresh]
-	return own || above && g.Refresh != ""
-}
-
-// errManyRevoked says that no more tokens can be remembered as revoked.
-var errManyRevoked = errors.New("too many tokens are revoked")
-
-// revoke remembers that a token is not good any more.
-func (o *OAuth) revoke(g *grant) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.revoked) >= maxRevoked {
-		now := o.clock()
-		for id, end := range o.revoked {
-			if !now.Before(end) {
-				delete(o.revoked, id)
-			}
-		}
-	}
-	if len(o.revoked) >= maxRevoked {
-		return errManyRevoked
-	}
-	// Access tokens that were made of a refresh token may live on after it.
-	o.revoked[g.ID] = time.Unix(g.Expires, 0).Add(o.ttl)
-	return nil
 }

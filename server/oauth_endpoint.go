@@ -7,10 +7,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // maxForm bounds the form of a request for a token, in bytes.
 const maxForm = 64 << 10
+
+// retryRevocation is when to try again to revoke a token, in seconds.
+const retryRevocation = "5"
 
 // Routes returns the endpoints for tokens and for their revocation. They are
 // public: a client shows its secret in its own way.
@@ -51,6 +56,8 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	scopes, refresh := client.Principal.Scopes, ""
 	g := &grant{Client: client.Principal.KeyID}
+	now := o.clock().Unix()
+	end := now + int64(o.lifetime()/time.Second)
 	switch form.Get("grant_type") {
 	case "client_credentials":
 	case "refresh_token":
@@ -60,7 +67,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_grant", "the refresh token is not good"})
 			return
 		}
-		scopes, g.Refresh = both(kept.Scopes, scopes), kept.ID
+		scopes, g.Refresh, end = both(kept.Scopes, scopes), kept.ID, min(end, kept.Expires)
 	case "":
 		writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_request", "grant_type is missing"})
 		return
@@ -75,17 +82,13 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 		}
 		scopes = asked
 	}
-	g.Scopes = scopes
-	o.mu.RLock()
-	ttl := o.ttl
-	o.mu.RUnlock()
-	g.Expires = o.clock().Add(ttl).Unix()
+	g.Scopes, g.Expires = scopes, end
 	token, err := o.seal(accessPrefix, client, g)
 	if err != nil {
 		writeOAuth(w, http.StatusInternalServerError, oauthError{"server_error", ""})
 		return
 	}
-	writeOAuth(w, http.StatusOK, issued{token, "Bearer", int64(ttl / time.Second), refresh, strings.Join(scopes, " ")})
+	writeOAuth(w, http.StatusOK, issued{token, "Bearer", end - now, refresh, strings.Join(scopes, " ")})
 }
 
 // serveRevoke ends a token of a client. What is no token of it is as good as
@@ -101,9 +104,12 @@ func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 		prefix = refreshPrefix
 	}
 	if g, _, err := o.open(prefix, token); err == nil && strings.HasPrefix(token, prefix) && g.Client == client.Principal.KeyID {
-		if o.revoke(g) != nil {
-			w.Header().Set("Retry-After", "60")
-			writeOAuth(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", "too many tokens are revoked"})
+		if err := o.revoked.add(r.Context(), g); err != nil {
+			x := exchangeFrom(r.Context())
+			x.problem = "the token is not revoked"
+			o.logger.Warn(x.problem, zap.String("request_id", x.id), zap.String("key_id", g.Client), zap.Error(err))
+			w.Header().Set("Retry-After", retryRevocation)
+			writeOAuth(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", "the token is not revoked; try again"})
 			return
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -32,10 +33,16 @@ func newClient(id, secret string) server.Client {
 
 func newAuthority(t *testing.T, key string) *authority {
 	t.Helper()
+	return newAuthorityOn(t, key, nil)
+}
+
+// newAuthorityOn keeps in a store which tokens are revoked.
+func newAuthorityOn(t *testing.T, key string, revocations store.Revocations) *authority {
+	t.Helper()
 	a := &authority{t: t, mux: http.NewServeMux(), now: tokenTime}
 	var err error
 	a.OAuth, err = server.NewOAuth(server.OAuthSettings{
-		Key: []byte(key), TokenTTL: time.Hour, Clock: func() time.Time { return a.now },
+		Key: []byte(key), TokenTTL: time.Hour, Clock: func() time.Time { return a.now }, Revocations: revocations,
 		Clients: []server.Client{newClient("desk", "desk-secret"), newClient("bot", "bot-secret")},
 	})
 	if err != nil {
@@ -176,6 +183,7 @@ func TestRequestsForTokensThatAreRefused(t *testing.T) {
 		"nobody":                {form: "client_id=eve&client_secret=x" + grant, status: 401, code: "invalid_client"},
 		"no client":             {form: grant[1:], status: 401, code: "invalid_client"},
 		"another grant":         {form: deskForm + "&grant_type=password", status: 400, code: "unsupported_grant_type"},
+		"a code of a person":    {form: deskForm + "&grant_type=authorization_code&code=x&code_verifier=y", status: 400, code: "unsupported_grant_type"},
 		"no grant":              {form: deskForm, status: 400, code: "invalid_request"},
 		"a scope too many":      {form: deskForm + grant + "&scope=runs:read+admin", status: 400, code: "invalid_scope"},
 		"a parameter twice":     {form: deskForm + grant + grant, status: 400, code: "invalid_request"},

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 )
@@ -13,17 +11,21 @@ import (
 // ScopeMetrics is the scope that reading the metrics needs.
 const ScopeMetrics = "metrics:read"
 
-// readyTimeout bounds how long a probe looks whether the server can do its work.
-const readyTimeout = 2 * time.Second
+// probes is the surface of those who look after a server, or look at what it is.
+type probes struct {
+	server    *Server
+	readiness readiness
+}
 
-// probes is the surface of those who look after a server.
-type probes struct{ server *Server }
+func newProbes(s *Server) *probes { return &probes{server: s, readiness: readiness{look: s.Ready}} }
 
-// Routes returns the probes, which are public, and the metrics, which are not.
+// Routes returns the probes and the description of the server, which are public,
+// and the metrics, which are not.
 func (p *probes) Routes() []Route {
 	routes := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.healthy), Public: true, Quiet: true},
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.ready), Public: true, Quiet: true},
+		{Pattern: "GET /openapi.json", Handler: p.server.document, Public: true},
 	}
 	if p.server.Metrics != nil {
 		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: ScopeMetrics, Quiet: true})
@@ -38,9 +40,7 @@ func (*probes) healthy(w http.ResponseWriter, _ *http.Request) { say(w, http.Sta
 func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
 	err := ErrDraining
 	if !p.server.draining.Load() {
-		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
-		defer cancel()
-		err = p.server.Ready(ctx)
+		err = p.readiness.check(r.Context())
 	}
 	switch {
 	case err == nil:

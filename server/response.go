@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -15,6 +16,8 @@ type response struct {
 	// status is 0 until the response has begun.
 	status int
 	bytes  int64
+	// flushed tells that the header was sent.
+	flushed bool
 	// err is why a write failed.
 	err error
 }
@@ -31,8 +34,12 @@ func newResponse(w http.ResponseWriter, timeout time.Duration) *response {
 func (w *response) arm()    { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
 func (w *response) disarm() { _ = w.control.SetWriteDeadline(time.Time{}) }
 
-// finish gives what is still to be written by the server itself its time.
-func (w *response) finish() { w.arm() }
+// finish gives what is still to be written, and read of the body, by net/http itself
+// its time.
+func (w *response) finish() {
+	w.arm()
+	_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
+}
 
 // WriteHeader begins the response.
 func (w *response) WriteHeader(status int) {
@@ -62,6 +69,10 @@ func (w *response) FlushError() error {
 	w.arm()
 	err := w.control.Flush()
 	w.disarm()
+	if !w.flushed { // with the header, net/http has done with a body that is not read
+		w.flushed = true
+		_ = w.control.SetReadDeadline(time.Time{})
+	}
 	return w.failed(err)
 }
 
@@ -78,15 +89,22 @@ func (w *response) failed(err error) error {
 	return err
 }
 
-// body is the body of a request, which must be there in time.
+// hurry gives a body its time, whether it is read or not: before net/http answers,
+// it waits for what a handler leaves.
+func (w *response) hurry(b io.ReadCloser, timeout time.Duration) {
+	if b != nil && b != http.NoBody {
+		_ = w.control.SetReadDeadline(time.Now().Add(timeout))
+	}
+}
+
+// body is the body of a request, whose time ends with it: a connection that is
+// silent while the response is made is as it should be.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
-	timeout time.Duration
-	began   bool
 }
 
-// limitBody bounds the size of a body, and the time that it takes.
+// limitBody bounds the size of a body.
 func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadCloser {
 	if b == nil || b == http.NoBody {
 		return b
@@ -94,21 +112,14 @@ func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadClo
 	if out, ok := w.(*response); ok {
 		w = out.ResponseWriter // which is told that the connection is of no more use
 	}
-	return &body{
-		ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes),
-		control:    http.NewResponseController(w), timeout: limits.ReadTimeout,
-	}
+	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
 }
 
-// Read reads on. The time ends with the body: a connection that is silent while
-// the response is made is as it should be.
+// Read reads on. After another error than the end the time goes on, because
+// net/http may try to read the rest.
 func (b *body) Read(p []byte) (int, error) {
-	if !b.began {
-		b.began = true
-		_ = b.control.SetReadDeadline(time.Now().Add(b.timeout))
-	}
 	n, err := b.ReadCloser.Read(p)
-	if err != nil {
+	if errors.Is(err, io.EOF) {
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -57,6 +57,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := withExchange(r.Context(), x)
 	r = r.WithContext(ctx)
 	out := newResponse(w, s.Limits.WriteTimeout)
+	out.hurry(r.Body, s.Limits.ReadTimeout)
 	out.Header().Set(requestIDHeader, x.id)
 	rt.metrics.begin(ctx, r)
 	defer func() {
@@ -193,7 +194,7 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
 	case !principal.Has(m.Scope) && !m.Public:
 		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope
-		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer realm="agentruntime", error="insufficient_scope", scope=%q`, m.Scope))
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, m.Scope))
 		return nil, &Error{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the credential lacks the scope " + m.Scope, Scope: m.Scope}
 	default:
 		return principal, nil

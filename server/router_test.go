@@ -48,7 +48,7 @@ func TestEveryRouteAnswersWhomItMayAndNobodyElse(t *testing.T) {
 				case route.Public, good, known && route.Scope == "":
 					want, challenge = http.StatusOK, ""
 				case known:
-					want, challenge = http.StatusForbidden, fmt.Sprintf(`Bearer realm="agentruntime", error="insufficient_scope", scope=%q`, route.Scope)
+					want, challenge = http.StatusForbidden, fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, route.Scope)
 				case name == "none":
 					challenge = `Bearer realm="agentruntime"`
 				}
@@ -66,7 +66,7 @@ func TestEveryRouteAnswersWhomItMayAndNobodyElse(t *testing.T) {
 func TestEveryRouteNeedsAPrincipalUnlessItIsPublic(t *testing.T) {
 	t.Parallel()
 	s := start(t, server.Settings{Authenticator: keys(), Metrics: echo}, exposed...)
-	public := map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /public": true}
+	public := map[string]bool{"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true, "GET /public": true}
 	for _, route := range s.Routes() {
 		if route.Public != public[route.Pattern] {
 			t.Errorf("%s is public: %v", route.Pattern, route.Public)

@@ -31,6 +31,7 @@ type Server struct {
 
 	http     *http.Server
 	router   *router
+	document *document
 	listener net.Listener
 	// beside are the surfaces that listen elsewhere, too.
 	beside   []Listener
@@ -60,7 +61,7 @@ func New(settings Settings) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the instruments of the server: %w", err)
 	}
-	s.router = newRouter(s, m)
+	s.router, s.document = newRouter(s, m), &document{server: s}
 	// What goes wrong with a connection is the client's doing, mostly.
 	complaints, err := zap.NewStdLogAt(s.Logger, zap.DebugLevel)
 	if err != nil {
@@ -75,15 +76,26 @@ func New(settings Settings) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
 	}
-	return s, s.Mount(context.Background(), &probes{server: s})
+	return s, s.Mount(context.Background(), newProbes(s))
 }
 
 // Mount adds the routes of a surface, before Serve, and opens the address that it
 // listens at by itself, if it does. The error says that a pattern is none or
-// matches what another one does, or that the address cannot be had.
+// matches what another one does, that the description does not fit the routes,
+// or that the address cannot be had.
 func (s *Server) Mount(ctx context.Context, surface Surface) error {
-	for _, route := range surface.Routes() {
+	routes := surface.Routes()
+	for _, route := range routes {
 		if err := s.router.add(surface, route); err != nil {
+			return err
+		}
+	}
+	described, err := describe(surface, routes)
+	if err != nil {
+		return err
+	}
+	if described != nil {
+		if err := s.document.add(described); err != nil {
 			return err
 		}
 	}

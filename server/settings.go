@@ -25,6 +25,9 @@ type Settings struct {
 	// PublicURL is where clients find the server, when it stands behind something
 	// else.
 	PublicURL string
+	// Version is that of the program, which the description of the server names;
+	// empty is "devel".
+	Version string
 	// Authenticator finds out who asks. Without one everybody is the subject
 	// "local" of the tenant "local", and the server listens on loopback only,
 	// unless AllowUnauthenticated permits more.
@@ -89,6 +92,7 @@ func (s *Settings) complete() {
 	l.ReadTimeout = cmp.Or(l.ReadTimeout, spec.DefaultReadTimeout)
 	l.WriteTimeout = cmp.Or(l.WriteTimeout, spec.DefaultWriteTimeout)
 	l.IdleTimeout = cmp.Or(l.IdleTimeout, spec.DefaultIdleTimeout)
+	s.Version = cmp.Or(s.Version, "devel")
 	s.Rate.Burst = cmp.Or(s.Rate.Burst, max(1, int(s.Rate.PerSecond)))
 	if s.Ready == nil {
 		s.Ready = func(context.Context) error { return nil }

@@ -51,6 +51,9 @@ type Error struct {
 	// Scope is the one that the credential lacks, for the code
 	// insufficient_scope.
 	Scope string
+	// Details say the same to programs, as a JSON object; nil for nothing. Only
+	// errors of a surface have them.
+	Details any
 }
 
 // ErrorWriter is implemented by surfaces whose clients know errors in a shape of

@@ -42,6 +42,35 @@ const (
 	Sequential ToolExecution = "sequential"
 )
 
+// OnMaxRounds says what becomes of a turn that has used up its rounds while the
+// model still calls for tools.
+type OnMaxRounds string
+
+// The ways in which a turn ends whose rounds are used up. The empty one is
+// MaxRoundsStops.
+const (
+	// MaxRoundsStops stops the turn, which succeeds with what was said until then.
+	MaxRoundsStops OnMaxRounds = "stop"
+	// MaxRoundsFails fails the turn: nothing of it becomes part of the session.
+	MaxRoundsFails OnMaxRounds = "fail"
+	// MaxRoundsFinalizes has the model give its answer in the last round, in which
+	// it cannot call tools.
+	MaxRoundsFinalizes OnMaxRounds = "finalize"
+)
+
+// OnTruncation says what becomes of a turn whose last answer the output limit cut
+// off.
+type OnTruncation string
+
+// The ways in which a turn ends whose answer was cut off. The empty one is
+// TruncationAccepted.
+const (
+	// TruncationAccepted takes what there is for the answer.
+	TruncationAccepted OnTruncation = "accept"
+	// TruncationFails fails the turn: nothing of it becomes part of the session.
+	TruncationFails OnTruncation = "fail"
+)
+
 // Agent is a declared agent. An agent with an Endpoint runs on a remote
 // backend, which then owns model, prompt and tools; every other agent runs on
 // the local loop.
@@ -53,7 +82,9 @@ type Agent struct {
 	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}."`
 
 	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited."`
+	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools."`
 	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued."`
+	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn."`
 	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit."`
 	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}."`
 	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run."`
@@ -171,12 +202,7 @@ func (a *Agent) Validate() diag.List {
 	}
 	list = append(list, atLeastZero("max_rounds", a.MaxRounds)...)
 	list = append(list, atLeastZero("max_continuation_retries", a.MaxContinuationRetries)...)
-	switch a.ToolExecution {
-	case "", Parallel, Sequential:
-	default:
-		list = append(list, diag.New(diag.InvalidValue, "tool_execution",
-			"tool_execution is %q; allowed are parallel and sequential", a.ToolExecution))
-	}
+	list = append(list, a.validateChoices()...)
 	for i := range a.StopConditions {
 		list = append(list, within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
 	}
@@ -194,6 +220,30 @@ func (a *Agent) Validate() diag.List {
 		if !json.Valid(a.Sections[key]) {
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("sections", key), "section %q is no valid JSON", key))
 		}
+	}
+	return list
+}
+
+// validateChoices checks the fields that have one of a few values.
+func (a *Agent) validateChoices() diag.List {
+	var list diag.List
+	switch a.OnMaxRounds {
+	case "", MaxRoundsStops, MaxRoundsFails, MaxRoundsFinalizes:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "on_max_rounds",
+			"on_max_rounds is %q; allowed are stop, fail and finalize", a.OnMaxRounds))
+	}
+	switch a.OnTruncation {
+	case "", TruncationAccepted, TruncationFails:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "on_truncation",
+			"on_truncation is %q; allowed are accept and fail", a.OnTruncation))
+	}
+	switch a.ToolExecution {
+	case "", Parallel, Sequential:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "tool_execution",
+			"tool_execution is %q; allowed are parallel and sequential", a.ToolExecution))
 	}
 	return list
 }

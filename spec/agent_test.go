@@ -30,6 +30,10 @@ func TestAgentValidate(t *testing.T) {
 		"an unknown execution": {spec.Agent{ModelID: "m", ToolExecution: "paralel"}, []string{
 			`invalid-value tool_execution: tool_execution is "paralel"; allowed are parallel and sequential`,
 		}},
+		"unknown ends": {spec.Agent{ModelID: "m", OnMaxRounds: "finalise", OnTruncation: "retry"}, []string{
+			`invalid-value on_max_rounds: on_max_rounds is "finalise"; allowed are stop, fail and finalize`,
+			`invalid-value on_truncation: on_truncation is "retry"; allowed are accept and fail`,
+		}},
 		"parts": {
 			spec.Agent{
 				ModelID: "m", StopConditions: []spec.StopCondition{{Type: spec.StopOnTool}, {}}, ReasoningEffort: &spec.Effort{},
@@ -62,7 +66,7 @@ func TestAgentValidate(t *testing.T) {
 func whole() *spec.Agent {
 	return &spec.Agent{
 		ID: "a", Description: "Answers.", ModelID: "m", SystemPrompt: "You are helpful.",
-		MaxRounds: new(3), MaxContinuationRetries: new(1),
+		MaxRounds: new(3), OnMaxRounds: spec.MaxRoundsFinalizes, MaxContinuationRetries: new(1), OnTruncation: spec.TruncationFails,
 		StopConditions:  []spec.StopCondition{{Type: spec.StopTimeout, Timeout: new(spec.Duration(time.Minute))}},
 		ReasoningEffort: &spec.Effort{Budget: 5}, ToolExecution: spec.Sequential,
 		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
@@ -72,7 +76,7 @@ func whole() *spec.Agent {
 		},
 		LoopDetection: &spec.LoopDetection{Enabled: new(true), ConsecutiveThreshold: new(4), HardCutoffThreshold: new(5)},
 		ToolBudgets:   map[string]spec.ToolBudget{"x": {MaxCalls: 2}},
-		OutputSchema:  &spec.OutputSchema{Name: "mood", Schema: []byte(`{"type":"object"}`)},
+		OutputSchema:  &spec.OutputSchema{OnMismatch: spec.MismatchAccepted, Name: "mood", Schema: []byte(`{"type":"object"}`)},
 		Delegates:     []string{"b"}, Handoffs: []string{"c"}, MaxHandoffs: new(1),
 		ContextPolicy: &spec.ContextPolicy{
 			MaxContextTokens: new(9), MaxOutputTokens: new(8), MinRecentMessages: new(1), EnablePromptCache: new(false),

@@ -43,6 +43,8 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inherit(m, "system_prompt", &m.agent.SystemPrompt, d.SystemPrompt, a.SystemPrompt != "")
 	inherit(m, "max_rounds", &m.agent.MaxRounds, d.MaxRounds, a.MaxRounds != nil)
 	inherit(m, "max_continuation_retries", &m.agent.MaxContinuationRetries, d.MaxContinuationRetries, a.MaxContinuationRetries != nil)
+	inherit(m, "on_max_rounds", &m.agent.OnMaxRounds, d.OnMaxRounds, a.OnMaxRounds != "")
+	inherit(m, "on_truncation", &m.agent.OnTruncation, d.OnTruncation, a.OnTruncation != "")
 	inherit(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
 	inherit(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
 	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, a.ContextPolicy != nil)

@@ -21,6 +21,8 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"max_rounds":               {func(a *spec.Agent) { a.MaxRounds = new(9) }, func(a *spec.Agent) { a.MaxRounds = new(0) }},
 		"max_continuation_retries": {func(a *spec.Agent) { a.MaxContinuationRetries = new(9) }, func(a *spec.Agent) { a.MaxContinuationRetries = new(0) }},
 		"stop_conditions":          {func(a *spec.Agent) { a.StopConditions = []spec.StopCondition{{Type: spec.StopOnTool}} }, func(a *spec.Agent) { a.StopConditions = []spec.StopCondition{} }},
+		"on_max_rounds":            {func(a *spec.Agent) { a.OnMaxRounds = spec.MaxRoundsFinalizes }, func(a *spec.Agent) { a.OnMaxRounds = spec.MaxRoundsStops }},
+		"on_truncation":            {func(a *spec.Agent) { a.OnTruncation = spec.TruncationFails }, func(a *spec.Agent) { a.OnTruncation = spec.TruncationAccepted }},
 		"reasoning_effort":         {func(a *spec.Agent) { a.ReasoningEffort = &spec.Effort{Level: "low"} }, func(a *spec.Agent) { a.ReasoningEffort = &spec.Effort{Level: "none"} }},
 		"tool_execution":           {func(a *spec.Agent) { a.ToolExecution = spec.Sequential }, func(a *spec.Agent) { a.ToolExecution = spec.Parallel }},
 		"plugin_ids":               {func(a *spec.Agent) { a.PluginIDs = []string{"d"} }, func(a *spec.Agent) { a.PluginIDs = []string{} }},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
 )
@@ -152,7 +153,7 @@ func checkToolBudgets(budgets map[string]ToolBudget) diag.List {
 	}
 	for _, name := range slices.Sorted(maps.Keys(budgets)) {
 		path := diag.Key("", name)
-		if name == "" || len(name) > maxToolBudgetName {
+		if n := utf8.RuneCountInString(name); n < 1 || n > maxToolBudgetName {
 			list = append(list, diag.New(diag.InvalidValue, path, "the name of a tool has from 1 to %d characters", maxToolBudgetName))
 		}
 		if n := budgets[name].MaxCalls; n < 0 || n > maxToolBudgetCalls {

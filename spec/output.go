@@ -16,10 +16,25 @@ const maxOutputSchema = 32 << 10
 
 var outputName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
+// OnMismatch says what becomes of a turn whose answer does not have its form.
+type OnMismatch string
+
+// The ways in which a turn ends whose answer was asked for again and still does
+// not have its form. The empty one is MismatchFails.
+const (
+	// MismatchFails fails the turn.
+	MismatchFails OnMismatch = "fail"
+	// MismatchAccepted takes the answer as it is. The form is then only asked for:
+	// a schema that cannot be compiled is passed on to the vendor.
+	MismatchAccepted OnMismatch = "accept"
+)
+
 // OutputSchema is the form that the final answer of a turn must have.
 type OutputSchema struct {
 	Name   string          `json:"name,omitempty" default:"output" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"What vendors are told the form is called."`
 	Schema json.RawMessage `json:"schema" required:"true" doc:"The JSON Schema that the final answer must satisfy."`
+
+	OnMismatch OnMismatch `json:"on_mismatch,omitempty" enum:"fail|accept" default:"fail" doc:"What becomes of a turn whose answer was asked for again and still does not satisfy the schema: fail fails it, accept takes the answer as it is."`
 }
 
 // DisplayName returns the name, or DefaultOutputName.
@@ -36,6 +51,11 @@ func (o *OutputSchema) Validate() diag.List {
 	var list diag.List
 	if o.Name != "" && !outputName.MatchString(o.Name) {
 		list = append(list, diag.New(diag.InvalidValue, "name", "name is %q; it must be 1 to 64 letters, digits, '_' or '-'", o.Name))
+	}
+	switch o.OnMismatch {
+	case "", MismatchFails, MismatchAccepted:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "on_mismatch", "on_mismatch is %q; allowed are fail and accept", o.OnMismatch))
 	}
 	var fields map[string]json.RawMessage
 	var compact bytes.Buffer

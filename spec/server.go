@@ -39,12 +39,13 @@ type Server struct {
 	EncryptionKey        string          `json:"encryption_key,omitempty" secret:"true" doc:"32 random bytes in base64, with which the store keeps the credentials that callers leave for notifications."`
 	A2A                  ServerA2A       `json:"a2a,omitzero" doc:"The agents as peers of others, by the protocol A2A."`
 	AgentRuns            ServerAgentRuns `json:"agent_runs,omitzero" doc:"Runs of agents over HTTP, which are followed as events and whose clients may run tools."`
+	Native               ServerNative    `json:"native,omitzero" doc:"The runtime's own protocol: sessions, turns and events as they are kept, for the commands with --server."`
 }
 
 // ServerTLS is the certificate of a server.
 type ServerTLS struct {
-	CertFile string `json:"cert_file" required:"true" path:"true" doc:"The certificate and those between it and its authority, as PEM."`
-	KeyFile  string `json:"key_file" required:"true" path:"true" doc:"Its private key, as PEM."`
+	CertFile string `json:"cert_file" required:"true" path:"read" doc:"The certificate and those between it and its authority, as PEM."`
+	KeyFile  string `json:"key_file" required:"true" path:"read" doc:"Its private key, as PEM."`
 }
 
 // The defaults of ServerLimits: sizes in bytes.

@@ -98,7 +98,7 @@ type ServerJWT struct {
 	Issuer       string `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
 	Audience     string `json:"audience" required:"true" doc:"What the claim aud must hold."`
 	JWKSURL      string `json:"jwks_url,omitempty" doc:"Where the issuer publishes its keys: an https URL, or one on this machine. They are asked for again every five minutes, and when a token names one that is not known."`
-	JWKSFile     string `json:"jwks_file,omitempty" path:"true" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
+	JWKSFile     string `json:"jwks_file,omitempty" path:"read" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
 	Algorithms   Names  `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
 	Tenant       string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to, when tenant_claim is absent."`
 	TenantClaim  string `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`

@@ -44,6 +44,7 @@ type Store interface {
 	Turns
 	Work
 	Webhooks
+	Revocations
 
 	// Snapshot returns a snapshot, and Snapshots those of a session, the newest
 	// first. The error is ErrNotFound for one that the scope does not see.

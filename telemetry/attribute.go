@@ -120,10 +120,14 @@ func dropEmpty(attributes []attribute.KeyValue) []attribute.KeyValue {
 // providerName returns the conventions' name of a provider: their own word for
 // vendors that they know under another one.
 func providerName(provider string) attribute.KeyValue {
-	if provider == "google" {
+	switch provider {
+	case "google":
 		return semconv.GenAIProviderNameGCPGemini
+	case "azure-openai":
+		return semconv.GenAIProviderNameAzureAIOpenAI
+	default:
+		return semconv.GenAIProviderNameKey.String(provider)
 	}
-	return semconv.GenAIProviderNameKey.String(provider)
 }
 
 // The reasons for which an answer ends, in the words of the conventions.

@@ -154,6 +154,39 @@ func TestAnAnswerThatWasCutOffIsContinued(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatStaysCutOffMayFailTheTurn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		agent    spec.Agent
+		replies  []reply
+		form     bool
+		code     model.ErrorClass
+		response string
+	}{
+		"at once":           {spec.Agent{MaxContinuationRetries: new(0)}, []reply{cutOff("half", "")}, false, model.Truncated, "half"},
+		"in the end":        {spec.Agent{}, []reply{cutOff("1", ""), cutOff("2", ""), cutOff("3", "")}, false, model.Truncated, "123"},
+		"continued":         {spec.Agent{}, []reply{cutOff("1", ""), text("2")}, false, "", "12"},
+		"with nothing said": {spec.Agent{MaxContinuationRetries: new(0)}, []reply{cutOff("", `{"a":`)}, false, model.Truncated, ""},
+		"behind its form":   {spec.Agent{}, []reply{cutOff(`{"a":1}`, "")}, true, model.Truncated, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.agent.OnTruncation = spec.TruncationFails
+			s := stage{agent: tt.agent, model: says(tt.replies...), tools: map[string]tools.Tool{"x": echo}}
+			if tt.form {
+				s.job = mustAnswer(t)
+			}
+			got := s.play(t)
+			if tt.code == "" {
+				got.ends(t, event.NaturalEnd, "")
+			} else {
+				got.ends(t, event.Failed, string(tt.code))
+			}
+			if got.Response != tt.response {
+				t.Errorf("it came to %q", got.Response)
+			}
+		})
+	}
+}
+
 func TestWhatAContinuedAnswerIsToldStaysOutOfTheConversation(t *testing.T) {
 	s := stage{model: says(cutOff("one ", ""), text("two"))}
 	got := s.play(t)

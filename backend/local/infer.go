@@ -74,7 +74,7 @@ func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceCom
 		return nil, t.modelError(ctx, t.failure)
 	}
 	return &event.InferenceComplete{
-		Model: t.servedName(req), FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
+		Model: t.servedName(req), ModelID: t.servedBy(), Provider: t.servedFrom(), FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
 		DurationMS: time.Since(begun).Milliseconds(),
 	}, nil
 }
@@ -108,6 +108,14 @@ func (t *turn) servedBy() string {
 		return id
 	}
 	return t.env.ModelID
+}
+
+// servedFrom returns who provides the model that answered.
+func (t *turn) servedFrom() string {
+	if name := t.env.Providers[t.servedBy()]; name != "" {
+		return name
+	}
+	return t.env.Provider
 }
 
 // servedName returns the vendor's name of the model that answered.

@@ -3,15 +3,20 @@ package local
 import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // maxRepairs is how often an answer is asked for again that does not have the
 // form asked for.
 const maxRepairs = 1
 
-// conclude ends the turn with its last answer, if that has the form asked for.
+// conclude ends the turn with its last answer, if that is whole, or need not be,
+// and has the form asked for.
 // One that does not is asked for again, once, without tools.
 func (t *turn) conclude() (*event.Termination, error) {
+	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
+		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
+	}
 	if t.form == nil {
 		return &event.Termination{Type: event.NaturalEnd}, nil
 	}
@@ -26,6 +31,8 @@ func (t *turn) conclude() (*event.Termination, error) {
 		return &event.Termination{Type: event.NaturalEnd}, nil
 	case t.reason == model.FinishMaxTokens:
 		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not have the form asked for"}
+	case t.repairs >= maxRepairs && t.form.Spec.OnMismatch == spec.MismatchAccepted:
+		return &event.Termination{Type: event.NaturalEnd}, nil
 	case t.repairs >= maxRepairs:
 		return nil, &model.Error{Class: model.InvalidOutput, Message: "the answer does not have the form asked for: " + problem}
 	}

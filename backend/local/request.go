@@ -52,6 +52,9 @@ func (t *turn) apply(req *model.Request, plan *plugins.RequestPlan) {
 		req.Model = plan.Model
 	}
 	req.Params = req.Merge(plan.Params)
+	if plan.WithoutTools {
+		t.withoutTools, req.ToolChoice.Mode = true, model.ToolsNone
+	}
 	if plan.Restrict || len(plan.Exclude) > 0 {
 		offered := make([]model.Tool, 0, len(req.Tools))
 		for _, tool := range req.Tools {

@@ -2,10 +2,13 @@ package local_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -60,6 +63,72 @@ func TestTheRoundLimit(t *testing.T) {
 			got.ends(t, tt.reason, code)
 			if executed != tt.executed || got.Response != tt.response {
 				t.Errorf("%d tools ran and the turn came to %q", executed, got.Response)
+			}
+		})
+	}
+}
+
+func TestATurnMayFailWhenItsRoundsAreUsedUp(t *testing.T) {
+	got := stage{
+		agent: spec.Agent{MaxRounds: new(2), OnMaxRounds: spec.MaxRoundsFails},
+		model: says(asks("one", call("x")), asks("two", call("x"))), tools: map[string]tools.Tool{"x": echo},
+	}.play(t)
+	got.ends(t, event.BudgetExceeded, "max_rounds")
+	if got.Response != "two" || got.Termination.Status() != event.StatusFailed {
+		t.Errorf("it came to %q as %s", got.Response, got.Termination.Status())
+	}
+}
+
+func TestAModelAnswersInTheLastRoundWithoutTools(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit    int
+		replies  []reply
+		asked    int
+		response string
+	}{
+		"it answers before":      {3, []reply{asks("", call("x")), text("done")}, 2, "done"},
+		"it has to":              {3, []reply{asks("", call("x")), asks("", call("x")), text("done")}, 3, "done"},
+		"in the only round":      {1, []reply{text("done")}, 1, "done"},
+		"it calls tools anyhow":  {2, []reply{asks("", call("x")), asks("hm", call("x"))}, 2, "hm"},
+		"its form is asked anew": {2, []reply{asks("", call("x")), text("no"), text(`{"a":1}`)}, 3, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			executed := 0
+			s := stage{
+				agent: spec.Agent{MaxRounds: &tt.limit, OnMaxRounds: spec.MaxRoundsFinalizes}, model: says(tt.replies...),
+				tools: map[string]tools.Tool{"x": does(func(context.Context, *tools.Call) (tools.Result, error) {
+					executed++
+					return tools.TextResult("ok"), nil
+				})},
+				job: func(j *backend.Job) {
+					j.Checkpoint = func(context.Context, *backend.State) error { return backend.ErrYield }
+				},
+			}
+			if strings.Contains(name, "form") {
+				yields := s.job
+				s.job = func(j *backend.Job) { yields(j); mustAnswer(t)(j) }
+			}
+			got := s.play(t)
+			for i := 0; errors.Is(got.err, backend.ErrYield) && i < 5; i++ {
+				got = s.goesOn(t, got.State)
+			}
+			got.ends(t, event.NaturalEnd, "")
+			if got.Response != tt.response || len(s.model.requests) != tt.asked || executed > tt.limit-1 {
+				t.Errorf("%q after %d requests and %d calls", got.Response, len(s.model.requests), executed)
+			}
+			for i, req := range s.model.requests {
+				last := req.Messages[len(req.Messages)-1]
+				if final := i+1 >= tt.limit; final != (req.ToolChoice.Mode == model.ToolsNone) || final != (last.Role == model.RoleUser && last.Text() != "go") {
+					t.Errorf("request %d has the choice %q and ends with %q", i+1, req.ToolChoice.Mode, last.Text())
+				}
+				if len(req.Tools) != 1 {
+					t.Errorf("request %d offers %d tools", i+1, len(req.Tools))
+				}
+			}
+			for i := range got.Messages {
+				if got.Messages[i].Role == model.RoleUser {
+					t.Errorf("the conversation keeps %q", got.Messages[i].Text())
+				}
 			}
 		})
 	}

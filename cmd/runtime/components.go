@@ -25,6 +25,7 @@ import (
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"github.com/agentruntime/agentruntime/server/agentruns"
+	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -83,6 +84,7 @@ func shipped() components {
 		surfaces: []surface{
 			{name: a2aserver.PushSurface, sender: newA2ASender, new: newA2ASurface},
 			{name: "agent_runs", sender: newNoSender, new: newRunsSurface},
+			{name: "native", sender: newNoSender, new: newNativeSurface},
 		},
 		turnTools: newTurnTools,
 	}
@@ -219,6 +221,14 @@ func newRunsSurface(s surfaceSettings) (server.Surface, error) {
 	return agentruns.New(agentruns.Settings{
 		Service: s.service, PublicURL: s.http.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.logger,
 	})
+}
+
+// newNativeSurface lets the commands with --server be answered.
+func newNativeSurface(s surfaceSettings) (server.Surface, error) {
+	if !s.file.Server.Native.On() {
+		return nil, nil //nolint:nilnil // it is switched off
+	}
+	return native.New(native.Settings{Service: s.service, Logger: s.logger})
 }
 
 // newTurnTools makes the tools that runs over HTTP bring along. A process that

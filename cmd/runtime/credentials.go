@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -9,6 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 // credentials are what a server asks for: keys, tokens that it issues itself, and
@@ -19,10 +22,15 @@ type credentials struct {
 	oauth *server.OAuth
 	// enter counts the requests of clients; it is set before the first one.
 	enter func(*server.Principal) (leave func(), wait time.Duration)
+	// published are the keys of the issuer at publishedAt. A new configuration goes on
+	// with those that are known already: the issuer may be away when it comes.
+	published   *server.RemoteKeys
+	publishedAt string
 }
 
-// newCredentials returns those that a configuration names.
-func newCredentials(s *spec.Server) (*credentials, error) {
+// newCredentials returns those that a configuration names. The tokens that are
+// revoked are kept in a store; nil keeps them nowhere.
+func newCredentials(s *spec.Server, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
 	c := new(credentials)
 	if s.OAuth != nil {
 		clients, err := oauthClients(s.OAuth)
@@ -31,7 +39,8 @@ func newCredentials(s *spec.Server) (*credentials, error) {
 		}
 		c.oauth, err = server.NewOAuth(server.OAuthSettings{
 			Key: s.EncryptionBytes(), TokenTTL: s.OAuth.TTL(), Clients: clients,
-			Enter: func(p *server.Principal) (func(), time.Duration) { return c.enter(p) },
+			Enter:       func(p *server.Principal) (func(), time.Duration) { return c.enter(p) },
+			Revocations: revocations, Logger: logger,
 		})
 		if err != nil {
 			return nil, err
@@ -43,6 +52,25 @@ func newCredentials(s *spec.Server) (*credentials, error) {
 	}
 	c.accepted = server.NewReplaceable(first)
 	return c, nil
+}
+
+// mount lets clients get tokens at a server.
+func (c *credentials) mount(ctx context.Context, h *server.Server) error {
+	if c == nil || c.oauth == nil {
+		return nil
+	}
+	c.enter = h.Enter
+	if err := c.oauth.LoadRevocations(ctx); err != nil {
+		return err
+	}
+	return h.Mount(ctx, c.oauth)
+}
+
+// follow hears of the tokens that other processes revoke, until ctx ends.
+func (c *credentials) follow(ctx context.Context) {
+	if c != nil && c.oauth != nil {
+		c.oauth.FollowRevocations(ctx)
+	}
 }
 
 // prepare makes what a new configuration accepts. Calling swap makes it count. Of
@@ -87,7 +115,7 @@ func (c *credentials) authenticator(s *spec.Server) (server.Authenticator, error
 	}
 	all = append(all, server.NewKeys(keys, nil))
 	if s.JWT != nil {
-		tokens, err := issuerTokens(s.JWT)
+		tokens, err := c.issuerTokens(s.JWT)
 		if err != nil {
 			return nil, fmt.Errorf("the tokens of %s: %w", s.JWT.Issuer, err)
 		}
@@ -127,14 +155,17 @@ func oauthClients(o *spec.ServerOAuth) ([]server.Client, error) {
 }
 
 // issuerTokens returns what accepts the tokens of an external issuer.
-func issuerTokens(j *spec.ServerJWT) (server.Authenticator, error) {
+func (c *credentials) issuerTokens(j *spec.ServerJWT) (server.Authenticator, error) {
 	settings := server.JWTSettings{
 		Issuer: j.Issuer, Audience: j.Audience, Algorithms: j.Signatures(),
 		TenantClaim: j.TenantClaim, Tenant: cmp.Or(j.Tenant, spec.DefaultTenant),
 		SubjectClaim: cmp.Or(j.SubjectClaim, "sub"), ScopesClaim: cmp.Or(j.ScopesClaim, "scope"),
 	}
 	if j.JWKSFile == "" {
-		settings.Keys = server.NewRemoteKeys(j.JWKSURL, nil, nil)
+		if c.publishedAt != j.JWKSURL {
+			c.published, c.publishedAt = server.NewRemoteKeys(j.JWKSURL, nil, nil), j.JWKSURL
+		}
+		settings.Keys = c.published
 		return server.NewJWT(settings)
 	}
 	data, err := os.ReadFile(j.JWKSFile)

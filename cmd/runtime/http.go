@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/config"
@@ -63,17 +62,22 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	if l.file.Server.Address() == spec.ListenNone {
 		return nil
 	}
-	settings, err := httpSettings(&l.file.Server)
-	if err != nil {
-		return err
+	settings := httpSettings(&l.file.Server)
+	var err error
+	if l.file.Server.TLS != nil {
+		if w.certificate, err = newCertificate(l.file.Server.TLS); err != nil {
+			return err
+		}
+		settings.TLS = w.certificate.config()
 	}
 	if l.file.Server.Authenticated() {
-		if w.credentials, err = newCredentials(&l.file.Server); err != nil {
+		if w.credentials, err = newCredentials(&l.file.Server, w.store, logger.Named("tokens")); err != nil {
 			return err
 		}
 		settings.Authenticator = w.credentials.accepted
 	}
 	settings.Logger, settings.Ready = logger.Named("http"), w.store.Ping
+	settings.Version = version()
 	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
 	h, err := server.New(settings)
 	if err != nil {
@@ -83,11 +87,8 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	if err := h.Listen(ctx); err != nil {
 		return err
 	}
-	if w.credentials != nil && w.credentials.oauth != nil {
-		w.credentials.enter = h.Enter
-		if err := h.Mount(ctx, w.credentials.oauth); err != nil {
-			return err
-		}
+	if err := w.credentials.mount(ctx, h); err != nil {
+		return err
 	}
 	for _, one := range p.surfaces {
 		s, err := one.new(surfaceSettings{file: l.file, http: h, service: w.service, logger: logger.Named(one.name)})
@@ -101,8 +102,9 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	return nil
 }
 
-// httpSettings returns what a configuration says about answering requests.
-func httpSettings(s *spec.Server) (server.Settings, error) {
+// httpSettings returns what a configuration says about answering requests, but for
+// credentials and certificates.
+func httpSettings(s *spec.Server) server.Settings {
 	l := &s.Limits
 	settings := server.Settings{
 		Address: s.Address(), PublicURL: s.PublicURL,
@@ -113,12 +115,5 @@ func httpSettings(s *spec.Server) (server.Settings, error) {
 		},
 		Rate: server.Rate{PerSecond: s.Rate.PerSecond, Burst: s.Rate.Burst, Concurrency: s.Rate.Concurrency},
 	}
-	if s.TLS != nil {
-		certificate, err := tls.LoadX509KeyPair(s.TLS.CertFile, s.TLS.KeyFile)
-		if err != nil {
-			return settings, fmt.Errorf("load the certificate: %w", err)
-		}
-		settings.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	}
-	return settings, nil
+	return settings
 }

@@ -57,6 +57,12 @@ const oneReply = "replies: [{text: \"Hi.\"}]\n"
 // serveHTTP answers requests for a configuration until the test ends.
 func serveHTTP(t *testing.T, text, script string) *served {
 	t.Helper()
+	return serveLogged(t, text, script, zap.NewNop())
+}
+
+// serveLogged is serveHTTP with a log.
+func serveLogged(t *testing.T, text, script string, logger *zap.Logger) *served {
+	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
 	for name, content := range map[string]string{file: text, filepath.Join(dir, "script.yaml"): script} {
@@ -66,7 +72,7 @@ func serveHTTP(t *testing.T, text, script string) *served {
 	}
 	var said strings.Builder
 	p := &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &said}, components: shipped()}
-	l, err := p.load([]string{file}, true, zap.NewNop())
+	l, err := p.load([]string{file}, true, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,18 +81,18 @@ func serveHTTP(t *testing.T, text, script string) *served {
 	if err != nil {
 		t.Fatalf("%v: %s", err, said.String())
 	}
-	seen, err := observe(t.Context(), zap.NewNop(), l.file.Redact, true)
+	seen, err := observe(t.Context(), logger, l.file.Redact, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.start(t.Context(), l, rt, seen, zap.NewNop())
+	w, err := p.start(t.Context(), l, rt, seen, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- w.http.Serve(ctx) }()
-	s := &served{Server: w.http}
+	s := &served{Server: w.http, work: w, dir: dir}
 	s.end = sync.OnceValue(func() error {
 		stop()
 		return errors.Join(<-ended, w.end(context.Background()), rt.Close(), seen.shutdown(context.Background()))
@@ -102,6 +108,9 @@ func serveHTTP(t *testing.T, text, script string) *served {
 // served is a server at work.
 type served struct {
 	*server.Server
+	work *work
+	// dir is where the configuration is.
+	dir string
 	// end ends it as a signal does.
 	end func() error
 }
@@ -247,13 +256,13 @@ func TestTheServerOfAConfiguration(t *testing.T) {
 	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
 		t.Error(err)
 	}
-	settings, err := httpSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
-	if err != nil || settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
+	settings := httpSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
+	if settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
 		settings.Limits.WriteTimeout != spec.DefaultWriteTimeout || settings.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
 		!settings.AllowUnauthenticated || settings.PublicURL != "https://y" || len(settings.CORSOrigins) != 1 {
-		t.Errorf("%+v, %v", settings, err)
+		t.Errorf("%+v", settings)
 	}
 }

@@ -113,7 +113,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	token, err := "", fmt.Errorf("there is no client %q below server.oauth", client)
 	if l.file.Server.OAuth != nil {
 		var c *credentials
-		if c, err = newCredentials(&l.file.Server); err == nil {
+		if c, err = newCredentials(&l.file.Server, nil, nil); err == nil {
 			token, err = c.oauth.IssueRefreshToken(client, scopes, end)
 		}
 	}

@@ -75,6 +75,8 @@ func TestScripts(t *testing.T) {
 			"hangup":   hangup,
 			"says":     says,
 			"get":      get,
+			"form":     form,
+			"answers":  answers,
 			"until":    until,
 			"keep":     keep,
 			"database": database(t),

@@ -37,6 +37,8 @@ type keeper struct {
 	// credentials are those that the HTTP server asks for; nil where nobody needs
 	// one.
 	credentials *credentials
+	// certificate is that of the HTTP server; nil where it speaks without TLS.
+	certificate *certificate
 	redactions  *redactions
 	// hangups tells to read the files again; watch, if there is one, sees that
 	// they have changed.
@@ -79,6 +81,9 @@ func (k *keeper) run(ctx context.Context) {
 // before, or says why it stays.
 func (k *keeper) reload(ctx context.Context) {
 	logger := k.logger.Named("config")
+	if k.watch != nil {
+		k.watch.accept()
+	}
 	number, restart, err := k.replace(ctx)
 	if ctx.Err() != nil {
 		return
@@ -101,6 +106,15 @@ func (k *keeper) reload(ctx context.Context) {
 	}
 }
 
+// follow makes the watch, if there is one, look at all files of a configuration
+// that was read, also of one that is not right: what is wrong may be in any of
+// them. Those that components read are not read yet.
+func (k *keeper) follow(l *loaded) {
+	if k.watch != nil {
+		k.watch.follow(l.file.Files())
+	}
+}
+
 // replace reads the files, proves that all agents resolve, and makes them
 // current: the number is that of the revision, and restart names the settings that
 // have changed and do not count yet. An error that is an exit was shown already.
@@ -109,6 +123,7 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 	if err != nil {
 		return 0, nil, err
 	}
+	k.follow(l)
 	defer func() {
 		if err != nil {
 			k.redactions.drop(l.file)
@@ -121,7 +136,11 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 		return 0, nil, err
 	}
 	restart = waiting(k.started, l.file)
-	swap, err := k.credentials.prepare(&l.file.Server)
+	accept, err := k.credentials.prepare(&l.file.Server)
+	if err != nil {
+		return 0, nil, err
+	}
+	present, err := k.certificate.prepare(l.file.Server.TLS)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -129,7 +148,8 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 	if err != nil {
 		return 0, nil, err
 	}
-	swap()
+	accept()
+	present()
 	return rev.Number(), restart, nil
 }
 
@@ -156,6 +176,7 @@ func waiting(began, now *config.File) []string {
 	for i := range a.NumField() {
 		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
 		switch {
+		case name == "tls" && began.Server.TLS != nil && now.Server.TLS != nil: // the certificate is replaced
 		case name == "oauth" && (began.Server.OAuth == nil) != (now.Server.OAuth == nil),
 			!asked, !slices.Contains(reloadable, name):
 			differ("server."+name, a.Field(i).Interface(), b.Field(i).Interface())

@@ -84,7 +84,7 @@ func TestSettingsThatWaitForARestartAreNamed(t *testing.T) {
 	t.Parallel()
 	began := func() *config.File {
 		f := new(config.File)
-		f.Server.Keys = []spec.ServerKey{{ID: "one"}}
+		f.Server.Keys, f.Server.TLS = []spec.ServerKey{{ID: "one"}}, &spec.ServerTLS{CertFile: "one.pem"}
 		return f
 	}
 	for name, tt := range map[string]struct {
@@ -94,10 +94,11 @@ func TestSettingsThatWaitForARestartAreNamed(t *testing.T) {
 		"nothing":      {func(*config.File) {}, nil},
 		"keys":         {func(f *config.File) { f.Server.Keys = []spec.ServerKey{{ID: "two"}, {ID: "three"}} }, nil},
 		"no more keys": {func(f *config.File) { f.Server.Keys = nil }, []string{"server.keys"}},
+		"certificate":  {func(f *config.File) { f.Server.TLS = &spec.ServerTLS{CertFile: "two.pem"} }, nil},
 		"agents":       {func(f *config.File) { f.Agents = []*spec.Agent{{ID: "a"}} }, nil},
 		"the rest": {func(f *config.File) {
 			f.Store.DSN, f.Turns.PerTenant, f.Schedules = "x", 3, []spec.Schedule{{ID: "s"}}
-			f.Server.Listen, f.Server.Rate.Burst, f.Server.TLS = ":1", 2, new(spec.ServerTLS)
+			f.Server.Listen, f.Server.Rate.Burst, f.Server.TLS = ":1", 2, nil
 		}, []string{"store", "turns", "schedules", "server.listen", "server.tls", "server.rate"}},
 	} {
 		now := began()
@@ -139,6 +140,14 @@ func TestAWatchWaitsUntilAFileIsLeftAlone(t *testing.T) {
 		{func() {}, true},
 		{func() { write(filepath.Join(dir, "absent.yaml"), "here") }, false},
 		{func() {}, true},
+		{func() { write(file, "five"); w.follow([]string{file, filepath.Join(dir, "prompt.md")}) }, false}, // the change is new
+		{func() {}, true},
+		{func() { write(filepath.Join(dir, "absent.yaml"), "left out") }, false},
+		{func() {}, false},
+		{func() { write(filepath.Join(dir, "prompt.md"), "six") }, false},
+		{func() {}, true},
+		{func() { write(file, "seven"); w.accept() }, false}, // it is read anyhow
+		{func() {}, false},
 	}
 	for i, step := range steps {
 		step.do()

@@ -44,9 +44,10 @@ of the configuration (turns.grace) steps are cut short and run again later. Then
 open responses have five seconds to end. A second signal ends the process at
 once.
 
-SIGHUP makes it read the files again, and so does a change of one of them with
---watch. When all is well with them the agents and keys of the files count from
-then on; turns under way end with the agents they began with. Otherwise it shows
+SIGHUP makes it read the files again, and so does a change of one of them, or of
+one that they refer to, with --watch. When all is well with them the agents and
+keys of the files count from then on; turns under way end with the agents they
+began with. Otherwise it shows
 what is wrong and goes on as before. What has changed and waits for the next start
 is named.
 
@@ -60,7 +61,7 @@ cannot be read.`,
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
-	cmd.Flags().BoolVar(&o.watch, "watch", false, "read the files again when one of them changes")
+	cmd.Flags().BoolVar(&o.watch, "watch", false, "read the files again when one of them changes, or one that they refer to")
 	return cmd
 }
 
@@ -79,6 +80,7 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 		return err
 	}
 	defer l.close()
+	k.follow(l)
 	k.started, k.redactions = l.file, newRedactions(l.file)
 	log.redact = k.redactions.redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
@@ -109,7 +111,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	if err != nil {
 		return err
 	}
-	k.credentials = w.credentials
+	k.credentials, k.certificate = w.credentials, w.certificate
 	where := l.file.Store.Driver
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
@@ -122,6 +124,9 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	keeping, stop := context.WithCancel(ctx)
 	var kept sync.WaitGroup
 	kept.Go(func() { k.run(keeping) })
+	if p.driver(l).shared {
+		kept.Go(func() { w.credentials.follow(keeping) })
+	}
 	if w.http == nil {
 		<-ctx.Done()
 	} else {
@@ -140,6 +145,8 @@ type work struct {
 	http *server.Server
 	// credentials are those that http asks for; nil where nobody needs one.
 	credentials *credentials
+	// certificate is that of http; nil without TLS.
+	certificate *certificate
 	senders     []webhookSender
 	grace       time.Duration
 }

@@ -103,7 +103,7 @@ func listSessions(ctx context.Context, p *program, l *loaded, s *runtime.Service
 	if o.format.value == "json" {
 		list := make([]sessionView, len(page.Sessions))
 		for i, v := range page.Sessions {
-			list[i] = sessionView{v.ID, v.Owner, v.AgentID, v.State, v.Labels, v.Metadata, v.Tip, v.CreatedAt, v.UpdatedAt, v.LastTurnAt}
+			list[i] = sessionView{v.ID, v.Owner, v.AgentID, v.State, v.Labels, runtime.PublicMetadata(v.Metadata), v.Tip, v.CreatedAt, v.UpdatedAt, v.LastTurnAt}
 		}
 		return writeRedacted(p.out, struct {
 			Sessions []sessionView `json:"sessions"`

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"io"
+	"maps"
 	"os"
 	"time"
 )
@@ -14,45 +15,69 @@ const (
 	maxWatched = 16 << 20
 )
 
+// fingerprint is the hash of what is in a file.
+type fingerprint [sha256.Size]byte
+
 // watch sees that files have changed, by what is in them: a file may be put in
 // the place of another one, also by way of a link to its directory.
 type watch struct {
-	files []string
-	// known is what was read last, and seen what the latest look found.
-	known, seen [sha256.Size]byte
+	// known is what counts, by the names of the files, and seen what the latest
+	// look found.
+	known, seen map[string]fingerprint
 }
 
 // newWatch returns a watch that knows the files as they are.
 func newWatch(files []string) *watch {
-	w := &watch{files: files}
-	w.known = w.look()
-	w.seen = w.known
+	w := &watch{known: make(map[string]fingerprint, len(files))}
+	w.follow(files)
 	return w
+}
+
+// follow makes the watch look at these files from now on. It knows those that it
+// has not looked at before as they are, so it is called before they are read.
+func (w *watch) follow(files []string) {
+	known := make(map[string]fingerprint, len(files))
+	for _, name := range files {
+		before, old := w.known[name]
+		if !old {
+			before = look(name)
+		}
+		known[name] = before
+	}
+	w.known = known
+	w.seen = maps.Clone(known)
+}
+
+// accept takes the files as they are now for those that count.
+func (w *watch) accept() {
+	for name := range w.known {
+		w.known[name] = look(name)
+	}
+	w.seen = maps.Clone(w.known)
 }
 
 // changed looks at the files, and reports whether they have changed and are left
 // alone since the look before: a file may be written in parts.
 func (w *watch) changed() bool {
 	before := w.seen
-	w.seen = w.look()
-	if w.seen == w.known || w.seen != before {
+	w.seen = make(map[string]fingerprint, len(w.known))
+	for name := range w.known {
+		w.seen[name] = look(name)
+	}
+	if maps.Equal(w.seen, w.known) || !maps.Equal(w.seen, before) {
 		return false
 	}
 	w.known = w.seen
 	return true
 }
 
-// look returns the hash of all that is in the files. One that cannot be read
-// counts as one without anything.
-func (w *watch) look() [sha256.Size]byte {
+// look returns the hash of what is in a file. One that cannot be read counts as
+// one without anything.
+func look(name string) fingerprint {
 	all := sha256.New()
-	for _, name := range w.files {
-		one := sha256.New()
-		if f, err := os.Open(name); err == nil {
-			_, _ = io.Copy(one, io.LimitReader(f, maxWatched)) // reading it again says what is wrong
-			_ = f.Close()
-		}
-		_, _ = all.Write(one.Sum(nil)) // a hash takes everything
+	if f, err := os.Open(name); err == nil {
+		_, _ = io.Copy(all, io.LimitReader(f, maxWatched)) // reading it again says what is wrong
+		_ = f.Close()
 	}
-	return [sha256.Size]byte(all.Sum(nil))
+	return fingerprint(all.Sum(nil))
 }

@@ -24,7 +24,9 @@ const (
 
 // DialContext connects to a TCP address if the guard allows what its host
 // resolves to; of several addresses the refused ones are passed over. The error
-// of a refusal is a *BlockedError. It serves as http.Transport's DialContext.
+// of a refusal is a *BlockedError. Neither the errors of dialling nor those of the
+// connection hold addresses that whoever named the host does not know. It serves
+// as http.Transport's DialContext.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -42,7 +44,10 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return nil, blocked // it says more than the error around it
 	}
-	return conn, err
+	if err != nil {
+		return nil, conceal(err, destination(address))
+	}
+	return &guardedConn{conn, destination(address)}, nil
 }
 
 func (g *Guard) checkDial(host, network, address string) error {

@@ -73,11 +73,13 @@ func (g *Guard) allows(host string, to netip.AddrPort) bool {
 type BlockedError struct {
 	// Host is the name that was dialled; it may be the address itself.
 	Host string
-	// Addr is the address it resolved to.
+	// Addr is the address it resolved to. It is for logs: whoever named the host
+	// is not to find out how the network inside is numbered.
 	Addr netip.Addr
 }
 
-// Error says what was refused and which setting permits it.
+// Error says what was refused and which setting permits it, without the address
+// that a name resolved to.
 func (e *BlockedError) Error() string {
 	const fix = "add the host to allow_private to permit it"
 	what := classify(e.Addr)
@@ -87,5 +89,5 @@ func (e *BlockedError) Error() string {
 	if e.Host == "" || e.Host == e.Addr.String() {
 		return fmt.Sprintf("connecting to %s is refused: it is %s; %s", e.Addr, what, fix)
 	}
-	return fmt.Sprintf("connecting to %s is refused: it resolves to %s, %s; %s", e.Host, e.Addr, what, fix)
+	return fmt.Sprintf("connecting to %s is refused: it leads to %s; %s", e.Host, what, fix)
 }

@@ -51,6 +51,7 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	}()
 	c := jsonschema.NewCompiler()
 	c.UseLoader(refuse{})
+	c.UseRegexpEngine(compilePattern)
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, plain(err)
 	}

@@ -173,6 +173,28 @@ func TestCompileRefusesWhatIsNoSchema(t *testing.T) {
 
 // Numbers with an exponent without end are refused: the library panics at some
 // and takes long for others. A model may write one as an argument.
+func TestAPatternThatCannotBeMatchedHoldsForEveryText(t *testing.T) {
+	for pattern, texts := range map[string]map[string]bool{
+		`^(?!\\.)x$`: {`"x"`: true, `"y"`: true, `7`: false},
+		`^(?<=a)b`:   {`"c"`: true},
+		`^x$`:        {`"x"`: true, `"y"`: false},
+	} {
+		s, err := schema.Compile([]byte(`{"type":"string","pattern":"` + pattern + `"}`))
+		if err != nil {
+			t.Errorf("%s: %v", pattern, err)
+			continue
+		}
+		for text, fits := range texts {
+			if found, err := s.ValidateJSON([]byte(text)); err != nil || (len(found) == 0) != fits {
+				t.Errorf("%s: %s: %v, %v", pattern, text, found, err)
+			}
+		}
+	}
+	if _, err := schema.Compile([]byte(`{"pattern":"("}`)); err == nil {
+		t.Error("a pattern that is none is taken")
+	}
+}
+
 func TestNumbersOutOfRange(t *testing.T) {
 	t.Parallel()
 	s, err := schema.Compile(json.RawMessage(`{"maximum": 1, "items": {"multipleOf": 3}, "additionalProperties": {"minimum": 0}}`))

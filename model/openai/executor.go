@@ -11,8 +11,10 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -25,6 +27,7 @@ import (
 // Executor asks the models of one provider. It is safe for use from many
 // goroutines.
 type Executor struct {
+	vendor   string
 	client   oai.Client
 	failures vendorhttp.Failures
 	dialect  dialect
@@ -39,8 +42,22 @@ var (
 	_ model.Vendor   = (*Executor)(nil)
 )
 
-// Vendor returns openai.
-func (*Executor) Vendor() string { return "openai" }
+// Vendor returns openai, or azure-openai where the models are served by Azure.
+func (e *Executor) Vendor() string { return e.vendor }
+
+// azureHosts are what the names of Azure's hosts end with.
+var azureHosts = []string{".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"}
+
+// vendorAt returns who serves the models at an address.
+func vendorAt(baseURL string) string {
+	if u, err := url.Parse(baseURL); err == nil {
+		host := strings.ToLower(u.Hostname())
+		if slices.ContainsFunc(azureHosts, func(end string) bool { return strings.HasSuffix(host, end) }) {
+			return "azure-openai"
+		}
+	}
+	return "openai"
+}
 
 // dialect is what differs between the two APIs.
 type dialect struct {
@@ -86,7 +103,7 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	if err := c.Validate().Err(); err != nil {
 		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
 	}
-	e := &Executor{failures: vendorhttp.Failures{
+	e := &Executor{vendor: vendorAt(c.baseURL()), failures: vendorhttp.Failures{
 		Provider: settings.ID, Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
 	}}
 	if c.API == ChatCompletions {

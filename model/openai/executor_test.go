@@ -28,6 +28,18 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+func TestModelsOnAzureAreOfAVendorOfTheirOwn(t *testing.T) {
+	for base, want := range map[string]string{
+		"": "openai", "http://localhost:11434/v1": "openai", "https://openai.azure.com.example/v1": "openai",
+		"https://acme.openai.azure.com/openai/v1": "azure-openai", "https://ACME.services.ai.azure.com/openai/v1/": "azure-openai",
+	} {
+		e, err := New(model.Settings{ID: "p"}, &Config{BaseURL: base})
+		if err != nil || e.Vendor() != want {
+			t.Errorf("%q is of %s, %v", base, e.Vendor(), err)
+		}
+	}
+}
+
 // TestConcessions checks what is done without once a model refused it, and
 // that this is remembered where it is the model's nature.
 func TestConcessions(t *testing.T) {

@@ -35,7 +35,7 @@ import (
 
 // Config is a provider of type scripted, as it is written in a configuration.
 type Config struct {
-	Script string `json:"script,omitempty" path:"true" doc:"A YAML file with the replies. Without it the model answers with the echo of the last user message."`
+	Script string `json:"script,omitempty" path:"read" doc:"A YAML file with the replies. Without it the model answers with the echo of the last user message."`
 }
 
 // Executor answers from a script. It is safe for use from many goroutines.

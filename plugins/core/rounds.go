@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -16,22 +17,47 @@ var _ plugins.Plugin = MaxRounds{}
 
 // Descriptor describes the plugin.
 func (MaxRounds) Descriptor() plugins.Descriptor {
-	return noSections("Ends a turn after max_rounds model calls.")
+	return noSections("Ends a turn after max_rounds model calls, as on_max_rounds says.")
 }
 
 // Register adds the check, unless the agent's rounds are unlimited.
 func (MaxRounds) Register(r *plugins.Registrar) error {
-	holds := maxRounds(r.Agent().Rounds())
+	limit := r.Agent().Rounds()
+	if limit > 0 && r.Agent().OnMaxRounds == spec.MaxRoundsFinalizes {
+		r.Hook(plugins.BeforeInference, finalizeAt(limit))
+		return nil
+	}
+	holds := maxRounds(limit)
 	if holds == nil {
 		return nil
 	}
+	fails := r.Agent().OnMaxRounds == spec.MaxRoundsFails
 	r.Hook(plugins.AfterInference, func(_ context.Context, p *plugins.PhaseContext) error {
-		if t, stop := holds(p); stop {
+		t, stop := holds(p)
+		if stop && fails {
+			t.Type = event.BudgetExceeded
+		}
+		if stop {
 			p.Stop(t)
 		}
 		return nil
 	})
 	return nil
+}
+
+const lastRoundText = "No further tool calls are possible in this turn: give your final answer from what you know."
+
+// finalizeAt lets the model answer without tools in the last round, and in any
+// behind it: an agent that takes over may have fewer rounds than are over.
+func finalizeAt(limit int) plugins.Hook {
+	return func(_ context.Context, p *plugins.PhaseContext) error {
+		if p.Stats.Steps < limit {
+			return nil
+		}
+		p.Request().WithoutTools = true
+		p.Request().AddContext(plugins.ContextMessage{Role: model.RoleUser, Text: lastRoundText, Target: plugins.TargetSuffix})
+		return nil
+	}
 }
 
 // maxRounds holds for a turn that used up its rounds. An answer without tool

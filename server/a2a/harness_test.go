@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/openapitest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
@@ -167,6 +168,12 @@ func (b bearer) Before(ctx context.Context, req *a2aclient.Request) (context.Con
 
 func (bearer) After(context.Context, *a2aclient.Response) error { return nil }
 
+// http returns a client that holds what it sends and gets against the description
+// of the server.
+func (w *world) http() *http.Client {
+	return &http.Client{Transport: openapitest.Transport(w.t, http.DefaultTransport, w.server.OpenAPI)}
+}
+
 // The transports of the tests.
 var transports = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC}
 
@@ -178,7 +185,7 @@ func (w *world) client(who, agent string, over a2a.TransportProtocol) *a2aclient
 		at = &a2a.AgentInterface{URL: w.surface.GRPCAddr(), ProtocolBinding: over, ProtocolVersion: a2a.Version, Tenant: agent}
 	}
 	c, err := a2aclient.NewFromEndpoints(w.t.Context(), []*a2a.AgentInterface{at},
-		a2aclient.WithJSONRPCTransport(http.DefaultClient), a2aclient.WithRESTTransport(http.DefaultClient),
+		a2aclient.WithJSONRPCTransport(w.http()), a2aclient.WithRESTTransport(w.http()),
 		a2agrpc.WithGRPCTransport(grpc.WithTransportCredentials(insecure.NewCredentials())), a2aclient.WithCallInterceptors(bearer(who)))
 	if err != nil {
 		w.t.Fatal(err)
@@ -339,7 +346,7 @@ func (w *world) do(method, path, body string, header ...string) (answer, string)
 			req.Header.Set(header[i], header[i+1])
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := w.http().Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -21,6 +20,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
@@ -67,7 +67,7 @@ type PushSettings struct {
 // safe for concurrent use.
 type PushSender struct {
 	guard   *netguard.Guard
-	cipher  cipher.AEAD
+	box     *sealed.Box
 	client  *http.Client
 	tasks   atomic.Pointer[handler]
 	timeout time.Duration
@@ -84,14 +84,14 @@ func NewPushSender(s PushSettings) (*PushSender, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealing, err := newPushCipher(s.Key)
+	box, err := sealed.New(s.Key)
 	if err != nil {
 		return nil, err
 	}
 	transport := netguard.Transport(guard)
 	transport.TLSClientConfig = &tls.Config{RootCAs: s.RootCAs, MinVersion: tls.VersionTLS12}
 	return &PushSender{
-		guard: guard, cipher: sealing, timeout: cmp.Or(s.Timeout, DefaultPushTimeout),
+		guard: guard, box: box, timeout: cmp.Or(s.Timeout, DefaultPushTimeout),
 		client: &http.Client{
 			Transport: transport,
 			// Where a redirect leads to, nobody has agreed to.

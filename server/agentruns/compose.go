@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -16,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // ephemeralAgent is the id of the agents that specs bring along.
@@ -29,43 +31,35 @@ type composer struct {
 	defaultModel string
 	// localToolTimeout is how long a run waits for its client.
 	localToolTimeout time.Duration
-	// offers reports whether specs may name a tool of the registry; nil is every
-	// tool. One that they may not name looks as if there were none.
-	offers func(toolID string) bool
 }
 
-// composition is a turn without its session.
-type composition struct {
-	// turn has neither a session nor an id.
-	turn runtime.CreateTurn
-	// history is what was said before the input of the turn: a session begins with
-	// it.
-	history []model.Message
-}
-
-// compose returns the turn that a request asks for. For a session, which has no
-// input, it finds out whether there can be runs. The error is a *requestError.
-func (c *composer) compose(p *server.Principal, r *request) (*composition, error) {
-	out := &composition{turn: runtime.CreateTurn{
-		Background: true, InteractionTimeout: c.localToolTimeout, OnTimeout: runtime.TimeoutFails,
-	}}
+// compose returns the turn that a request asks for, without its session and its
+// id. For a session, which has no input, it finds out whether there can be runs.
+// The error is a *requestError.
+func (c *composer) compose(p *server.Principal, r *request) (*runtime.CreateTurn, error) {
+	turn := &runtime.CreateTurn{
+		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: runtime.TimeoutFails,
+	}
 	agent, err := c.agent(p, r)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := c.choose(r)
+	chosen, err := c.choose(p, r)
 	if err != nil {
 		return nil, err
 	}
 	if agent != nil && !r.brings() {
-		out.turn.AgentID = agent.ID
-	} else if out.turn.Ephemeral, err = c.bring(agent, r, chosen); err != nil {
+		turn.AgentID = agent.ID
+	} else if turn.Ephemeral, err = c.bring(agent, r, chosen); err != nil {
 		return nil, err
 	}
-	out.turn.Overrides = c.overrides(agent, r, chosen)
-	out.turn.Params.ReasoningEffort = effortOf(r)
-	out.history, out.turn.Input = conversation(r.messages)
-	return out, nil
+	turn.Overrides = c.overrides(agent, r, chosen)
+	if r.effort != nil && (agent == nil || agent.Local()) { // one that runs elsewhere decides by itself
+		effort := spec.EffortPercent(*r.effort)
+		turn.Params.ReasoningEffort = &effort
+	}
+	turn.Before, turn.Input = conversation(r.messages)
+	return turn, nil
 }
 
 // agent returns the declared agent that the request names, with the defaults merged
@@ -120,18 +114,14 @@ func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 	return agent.Clone()
 }
 
-// effortOf returns the effort that the request asks for, or nil.
-func effortOf(r *request) *spec.Effort {
-	if r.effort == nil {
-		return nil
-	}
-	effort := spec.EffortPercent(*r.effort)
-	return &effort
-}
-
-// overrides returns the limits of the turn.
+// overrides returns the limits of the turn, and the form of its answer, which a
+// vendor that knows of none need not heed. A run that was cut off, or used up its
+// tool turns, has failed: nothing of it becomes part of the session.
 func (c *composer) overrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
-	var o resolve.Overrides
+	o := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}
+	if r.finalize != nil && *r.finalize || r.finalize == nil && agent != nil && agent.OnMaxRounds == spec.MaxRoundsFinalizes {
+		o.OnMaxRounds = spec.MaxRoundsFinalizes
+	}
 	if r.maxToolTurns > 0 || agent == nil {
 		// The answer behind the last turn with tools is a step, too.
 		rounds := cmp.Or(r.maxToolTurns, defaultMaxToolTurns) + 1
@@ -145,10 +135,10 @@ func (c *composer) overrides(agent *spec.Agent, r *request, chosen *chosenTools)
 		o.LoopDetection = &spec.LoopDetection{}
 	}
 	if r.toolBudgets != nil || agent == nil || agent.ToolBudgets == nil {
-		o.ToolBudgets = c.toolBudgets(r, chosen)
+		o.ToolBudgets = c.toolBudgets(agent, r, chosen)
 	}
 	if r.output != nil {
-		o.Output = &spec.OutputSchema{Name: r.output.name, Schema: r.output.schema}
+		o.Output = &spec.OutputSchema{Name: r.output.name, Schema: r.output.schema, OnMismatch: spec.MismatchAccepted}
 	}
 	return o
 }
@@ -160,9 +150,10 @@ var standardBudgets = map[string]int{
 	"hive_search_conversations": 5, "hive_search_accounts": 5, "hive_search_releases": 5, "hive_search_issues": 5,
 }
 
-// toolBudgets returns the budgets of a run: the standard ones of the tools there
-// are, and over them those of the spec. A spec with none at all wants none.
-func (c *composer) toolBudgets(r *request, chosen *chosenTools) map[string]spec.ToolBudget {
+// toolBudgets returns the budgets of a run: those of the agent, or the standard
+// ones of the tools there are, and over them those of the spec. A spec with none at
+// all wants none.
+func (c *composer) toolBudgets(agent *spec.Agent, r *request, chosen *chosenTools) map[string]spec.ToolBudget {
 	budgets := make(map[string]spec.ToolBudget, len(r.toolBudgets))
 	if r.toolBudgets != nil && len(r.toolBudgets) == 0 {
 		return budgets
@@ -173,12 +164,24 @@ func (c *composer) toolBudgets(r *request, chosen *chosenTools) map[string]spec.
 		}
 		budgets[name] = spec.ToolBudget{MaxCalls: calls}
 	}
-	for _, name := range slices.Sorted(maps.Keys(standardBudgets)) {
-		if _, given := budgets[name]; given || len(budgets) == maxToolBudgets {
-			continue
+	under := c.standardBudgets(chosen)
+	if agent != nil && agent.ToolBudgets != nil {
+		under = agent.ToolBudgets
+	}
+	for _, name := range slices.Sorted(maps.Keys(under)) {
+		if _, given := budgets[name]; !given && len(budgets) < maxToolBudgets {
+			budgets[name] = under[name]
 		}
+	}
+	return budgets
+}
+
+// standardBudgets returns the standard budgets of the tools there are.
+func (c *composer) standardBudgets(chosen *chosenTools) map[string]spec.ToolBudget {
+	budgets := make(map[string]spec.ToolBudget)
+	for name, calls := range standardBudgets {
 		if _, global := c.set.Tools.Get(name); global || slices.Contains(chosen.ids, name) {
-			budgets[name] = spec.ToolBudget{MaxCalls: standardBudgets[name]}
+			budgets[name] = spec.ToolBudget{MaxCalls: calls}
 		}
 	}
 	return budgets
@@ -186,7 +189,7 @@ func (c *composer) toolBudgets(r *request, chosen *chosenTools) map[string]spec.
 
 // conversation parts messages into what was said before and the input, which is
 // all behind the last word of the assistant.
-func conversation(messages []inputMessage) (history, input []model.Message) {
+func conversation(messages []inputMessage) (before, input []model.Message) {
 	last := -1
 	all := make([]model.Message, len(messages))
 	for i, m := range messages {
@@ -209,13 +212,14 @@ type chosenTools struct {
 }
 
 // choose finds the tools of a request.
-func (c *composer) choose(r *request) (*chosenTools, error) {
+func (c *composer) choose(p *server.Principal, r *request) (*chosenTools, error) {
 	chosen := new(chosenTools)
+	offered := sync.OnceValue(func() []string { return c.offered(p) })
 	for i := range r.tools {
 		ref := &r.tools[i]
 		switch ref.Kind {
 		case kindMantyx, kindPlugin:
-			id, err := c.declaredTool(ref)
+			id, err := c.declaredTool(ref, offered())
 			if err != nil {
 				return nil, err
 			}
@@ -238,8 +242,7 @@ func (c *composer) choose(r *request) (*chosenTools, error) {
 
 // declaredTool returns the id of a tool of the registry. A plugin is a server of
 // tools, and its tools are found by the names that it gives them.
-func (c *composer) declaredTool(ref *toolRef) (string, error) {
-	offered := c.offered()
+func (c *composer) declaredTool(ref *toolRef, offered []string) (string, error) {
 	if ref.Kind == kindMantyx {
 		if slices.Contains(offered, ref.ID) {
 			return ref.ID, nil
@@ -259,18 +262,23 @@ func (c *composer) declaredTool(ref *toolRef) (string, error) {
 	return "", unknownTool(codeInvalidPlugin, "the tool %q of a plugin is not installed", ref.Name, offered)
 }
 
-// offered returns the tools of the registry that specs may name.
-func (c *composer) offered() []string {
-	if c.offers == nil {
-		return c.set.Tools.IDs()
+// offered returns the tools of the registry that a principal may name: all, or
+// those of the agents that it may use. The others look as if there were none.
+func (c *composer) offered(p *server.Principal) []string {
+	ids := c.set.Tools.IDs()
+	if p.Agents == nil {
+		return ids
 	}
-	var ids []string
-	for _, id := range c.set.Tools.IDs() {
-		if c.offers(id) {
-			ids = append(ids, id)
+	var catalogs []*tools.Catalog
+	for id, declared := range c.set.Agents.All() {
+		if agent, _ := c.set.Defaults.Apply(declared); p.MayUse(id) && agent.Local() {
+			catalog, _ := tools.CompileCatalog(agent) // a pattern that is none matches nothing
+			catalogs = append(catalogs, catalog)
 		}
 	}
-	return ids
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return !slices.ContainsFunc(catalogs, func(catalog *tools.Catalog) bool { return catalog.Decide(id).Visible })
+	})
 }
 
 func unknownTool(code, format, name string, offered []string) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
@@ -69,7 +70,7 @@ func composing(t *testing.T, edits ...func(*registry.Draft)) *composer {
 	})}
 }
 
-func (c *composer) must(t *testing.T, text string) *composition {
+func (c *composer) must(t *testing.T, text string) *runtime.CreateTurn {
 	t.Helper()
 	out, err := c.compose(anybody, read(t, text))
 	if err != nil {
@@ -83,8 +84,8 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 	out := composing(t).must(t, `{"systemPrompt":"Be brief.","prompt":"hi","name":"helper","tools":[
 		{"kind":"mantyx","id":"weather"},{"kind":"mantyx_plugin","name":"@jira/search"},{"kind":"local","name":"look"},
 		{"kind":"mcp","name":"fs","url":"https://x.example"}]}`)
-	turn := &out.turn
-	if turn.AgentID != "" || !turn.Background || turn.InteractionTimeout != time.Minute || turn.OnTimeout != runtime.TimeoutFails || len(out.history) != 0 {
+	turn := out
+	if turn.AgentID != "" || !turn.Background || turn.InteractionTimeout != time.Minute || turn.OnTimeout != runtime.TimeoutFails || len(out.Before) != 0 {
 		t.Errorf("the turn is %+v", turn)
 	}
 	agent := turn.Ephemeral.Agent
@@ -110,7 +111,7 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 
 func TestASpecWithoutToolsHasNone(t *testing.T) {
 	t.Parallel()
-	agent := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","tools":[]}`).turn.Ephemeral.Agent
+	agent := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","tools":[]}`).Ephemeral.Agent
 	kept, err := json.Marshal(agent)
 	if err != nil {
 		t.Fatal(err)
@@ -125,17 +126,17 @@ func TestTheLimitsOfASpec(t *testing.T) {
 	t.Parallel()
 	o := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","reasoningLevel":37,"budgets":{"maxToolTurns":1},"loopDetection":{"hardCutoffThreshold":4},
 		"toolBudgets":{"recall":{"maxCalls":0},"look":{"maxCalls":7}},"outputSchema":{"schema":{"type":"object"}},"tools":[{"kind":"local","name":"traverse"}]}`)
-	over := o.turn.Overrides
+	over := o.Overrides
 	if *over.MaxRounds != 2 || *over.LoopDetection.ConsecutiveThreshold != 3 || *over.LoopDetection.HardCutoffThreshold != 4 || string(over.Output.Schema) != `{"type":"object"}` {
 		t.Errorf("they are %+v", over)
 	}
 	if want := map[string]spec.ToolBudget{"recall": {}, "look": {MaxCalls: 7}, "traverse": {MaxCalls: 3}}; !maps.Equal(over.ToolBudgets, want) {
 		t.Errorf("the tool budgets are %v", over.ToolBudgets)
 	}
-	if *o.turn.Params.ReasoningEffort != (spec.Effort{Percent: 37}) {
-		t.Errorf("the effort is %v", o.turn.Params.ReasoningEffort)
+	if *o.Params.ReasoningEffort != (spec.Effort{Percent: 37}) {
+		t.Errorf("the effort is %v", o.Params.ReasoningEffort)
 	}
-	over = composing(t).must(t, `{"systemPrompt":"s","prompt":"p","loopDetection":false,"toolBudgets":{}}`).turn.Overrides
+	over = composing(t).must(t, `{"systemPrompt":"s","prompt":"p","loopDetection":false,"toolBudgets":{}}`).Overrides
 	if *over.LoopDetection.Enabled || over.ToolBudgets == nil || len(over.ToolBudgets) != 0 {
 		t.Errorf("they are %+v", over)
 	}
@@ -144,7 +145,7 @@ func TestTheLimitsOfASpec(t *testing.T) {
 func TestABudgetHoldsForAToolByTheNameThatItsServerGivesIt(t *testing.T) {
 	t.Parallel()
 	budgets := composing(t).must(t, `{"systemPrompt":"s","prompt":"p","toolBudgets":{"dir.list":{"maxCalls":1},"other.one":{"maxCalls":2}},
-		"tools":[{"kind":"mcp_local","name":"fs","tools":[{"name":"dir.list"}]}]}`).turn.Overrides.ToolBudgets
+		"tools":[{"kind":"mcp_local","name":"fs","tools":[{"name":"dir.list"}]}]}`).Overrides.ToolBudgets
 	if budgets["dir_list"].MaxCalls != 1 || budgets["other.one"].MaxCalls != 2 {
 		t.Errorf("the tool budgets are %v", budgets)
 	}
@@ -154,7 +155,7 @@ func TestAllToolBudgetsTogetherAreNotTooMany(t *testing.T) {
 	t.Parallel()
 	list := repeated(maxToolBudgets, func(i int) string { return fmt.Sprintf(`"t%d":{"maxCalls":1}`, i) })
 	out := composing(t).must(t, with("toolBudgets", "{"+list+"}"))
-	agent := spec.Agent{ModelID: "m", ToolBudgets: out.turn.Overrides.ToolBudgets}
+	agent := spec.Agent{ModelID: "m", ToolBudgets: out.Overrides.ToolBudgets}
 	if found := agent.Validate(); found.HasErrors() {
 		t.Error(found)
 	}
@@ -164,15 +165,16 @@ func TestADeclaredAgentRunsAsItIs(t *testing.T) {
 	t.Parallel()
 	c := composing(t)
 	for id, want := range map[string]runtime.CreateTurn{"clerk": {AgentID: "clerk"}, "far": {AgentID: "far"}} {
-		turn := c.must(t, `{"agentId":"`+id+`","prompt":"p","tools":[]}`).turn
+		turn := c.must(t, `{"agentId":"`+id+`","prompt":"p","tools":[]}`)
 		if turn.AgentID != want.AgentID || turn.Ephemeral != nil || turn.Params.ReasoningEffort != nil || turn.Overrides.MaxRounds != nil {
 			t.Errorf("the turn is %+v", turn)
 		}
 	}
-	if o := c.must(t, `{"agentId":"strict","prompt":"p"}`).turn.Overrides; !o.Empty() {
+	own := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}
+	if o := c.must(t, `{"agentId":"strict","prompt":"p"}`).Overrides; !cmp.Equal(o, own) {
 		t.Errorf("its limits are replaced by %+v", o)
 	}
-	if o := c.must(t, `{"agentId":"clerk","prompt":"p"}`).turn.Overrides; o.LoopDetection == nil || o.ToolBudgets == nil {
+	if o := c.must(t, `{"agentId":"clerk","prompt":"p"}`).Overrides; o.LoopDetection == nil || o.ToolBudgets == nil {
 		t.Errorf("it has no limits: %+v", o)
 	}
 }
@@ -180,14 +182,14 @@ func TestADeclaredAgentRunsAsItIs(t *testing.T) {
 func TestWhatARequestAddsToADeclaredAgent(t *testing.T) {
 	t.Parallel()
 	c := composing(t)
-	agent := c.must(t, `{"agentId":"strict","prompt":"p","systemPrompt":"inline","modelId":"fast","tools":[{"kind":"local","name":"look"},{"kind":"mantyx","id":"recall"}]}`).turn.Ephemeral.Agent
+	agent := c.must(t, `{"agentId":"strict","prompt":"p","systemPrompt":"inline","modelId":"fast","tools":[{"kind":"local","name":"look"},{"kind":"mantyx","id":"recall"}]}`).Ephemeral.Agent
 	if agent.ID != "strict" || agent.ModelID != "fast" || agent.SystemPrompt != "inline" || agent.ReasoningEffort != nil {
 		t.Errorf("it is %+v", agent)
 	}
 	if !slices.Equal(agent.AllowedTools, spec.Names{"weather", "look", "recall"}) || len(agent.ExcludedTools) != 0 {
 		t.Errorf("it may use %v but %v", agent.AllowedTools, agent.ExcludedTools)
 	}
-	agent = c.must(t, `{"agentId":"clerk","prompt":"p","systemPrompt":"inline","tools":[{"kind":"local","name":"look"}]}`).turn.Ephemeral.Agent
+	agent = c.must(t, `{"agentId":"clerk","prompt":"p","systemPrompt":"inline","tools":[{"kind":"local","name":"look"}]}`).Ephemeral.Agent
 	if agent.SystemPrompt != "stored" || agent.ModelID != "slow" || agent.AllowedTools != nil || agent.AllowedToolPatterns != nil {
 		t.Errorf("it is %+v", agent)
 	}
@@ -208,7 +210,7 @@ func TestWhatATurnBringsAlongIsKeptAsItIs(t *testing.T) {
 			AllowedToolPatterns: spec.Names{"*"}, ExcludedToolPatterns: spec.Names{}, OutputSchema: &spec.OutputSchema{Schema: json.RawMessage(`{}`)},
 		})
 	})
-	e := c.must(t, `{"agentId":"rich","prompt":"p","tools":[{"kind":"local","name":"look","own":[1]}]}`).turn.Ephemeral
+	e := c.must(t, `{"agentId":"rich","prompt":"p","tools":[{"kind":"local","name":"look","own":[1]}]}`).Ephemeral
 	kept, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
@@ -227,11 +229,11 @@ func TestTheDefaultsHoldForWhatARequestBrings(t *testing.T) {
 	c := composing(t, func(d *registry.Draft) {
 		d.Defaults = &spec.Defaults{Agent: spec.Agent{ExcludedTools: spec.Names{"weather"}, PluginIDs: []string{"permission"}, AllowedTools: spec.Names{"weather"}}}
 	})
-	agent := c.must(t, `{"systemPrompt":"s","prompt":"p","tools":[{"kind":"mcp","name":"fs","url":"https://x.example"}]}`).turn.Ephemeral.Agent
+	agent := c.must(t, `{"systemPrompt":"s","prompt":"p","tools":[{"kind":"mcp","name":"fs","url":"https://x.example"}]}`).Ephemeral.Agent
 	if !slices.Equal(agent.ExcludedTools, spec.Names{"weather", "fs_read"}) || len(agent.AllowedTools) != 0 || !slices.Equal(agent.PluginIDs, []string{"permission"}) {
 		t.Errorf("it is %+v", agent)
 	}
-	agent = c.must(t, `{"agentId":"clerk","prompt":"p","tools":[{"kind":"local","name":"look"}]}`).turn.Ephemeral.Agent
+	agent = c.must(t, `{"agentId":"clerk","prompt":"p","tools":[{"kind":"local","name":"look"}]}`).Ephemeral.Agent
 	if !slices.Equal(agent.AllowedTools, spec.Names{"weather", "look"}) {
 		t.Errorf("it may use %v", agent.AllowedTools)
 	}
@@ -267,7 +269,7 @@ func TestWhatCannotBeComposed(t *testing.T) {
 
 func TestThePluginOfAToolMayBeLeftOut(t *testing.T) {
 	t.Parallel()
-	agent := composing(t).must(t, tool(`{"kind":"mantyx_plugin","name":"weather"}`)).turn.Ephemeral.Agent
+	agent := composing(t).must(t, tool(`{"kind":"mantyx_plugin","name":"weather"}`)).Ephemeral.Agent
 	if !slices.Equal(agent.AllowedTools, spec.Names{"weather"}) {
 		t.Errorf("it may use %v", agent.AllowedTools)
 	}
@@ -275,13 +277,38 @@ func TestThePluginOfAToolMayBeLeftOut(t *testing.T) {
 
 func TestToolsThatSpecsMayNotNameLookAsIfThereWereNone(t *testing.T) {
 	t.Parallel()
-	c := composing(t)
-	c.offers = func(id string) bool { return id == "recall" }
-	c.must(t, tool(`{"kind":"mantyx","id":"recall"}`))
-	for _, ref := range []string{`{"kind":"mantyx","id":"weather"}`, `{"kind":"mantyx_plugin","name":"weather"}`, `{"kind":"mantyx_plugin","name":"@jira/search"}`, `{"kind":"mantyx","id":"wether"}`} {
-		_, err := c.compose(anybody, read(t, tool(ref)))
-		if e := refused(t, err); e.Hint != "" || len(e.Candidates) != 0 {
-			t.Errorf("%s: %+v", ref, e)
+	c := composing(t, func(d *registry.Draft) {
+		d.Agents.Put("narrow", &spec.Agent{ID: "narrow", ModelID: "slow", AllowedToolPatterns: spec.Names{"re*"}})
+		d.Agents.Put("bare", &spec.Agent{ID: "bare", ModelID: "slow", AllowedTools: spec.Names{}})
+	})
+	refs := []string{`{"kind":"mantyx","id":"recall"}`, `{"kind":"mantyx","id":"weather"}`, `{"kind":"mantyx_plugin","name":"weather"}`, `{"kind":"mantyx_plugin","name":"@jira/search"}`, `{"kind":"mantyx","id":"wether"}`}
+	for name, tt := range map[string]struct {
+		who *server.Principal
+		may int // of the first refs
+	}{
+		"anybody":                    {anybody, 4},
+		"an agent that has all":      {&server.Principal{Agents: []string{"clerk"}}, 4},
+		"an agent that has some":     {&server.Principal{Agents: []string{"narrow"}}, 1},
+		"several that have some":     {&server.Principal{Agents: []string{"narrow", "strict"}}, 3},
+		"an agent that has none":     {&server.Principal{Agents: []string{"bare"}}, 0},
+		"one that runs elsewhere":    {&server.Principal{Agents: []string{"far"}}, 0},
+		"no agent":                   {&server.Principal{Agents: []string{}}, 0},
+		"one that is not there":      {&server.Principal{Agents: []string{"gone"}}, 0},
+		"agents by a pattern of ids": {&server.Principal{Agents: []string{"nar*"}}, 1},
+	} {
+		for i, ref := range refs {
+			for _, spec := range []string{tool(ref), `{"systemPrompt":"s","prompt":"p","tools":[` + ref + `]}`} {
+				_, err := c.compose(tt.who, read(t, spec))
+				if i < tt.may {
+					if err != nil {
+						t.Errorf("%s: %s: %v", name, ref, err)
+					}
+					continue
+				}
+				if e := refused(t, err); tt.may == 0 && (e.Hint != "" || len(e.Candidates) != 0) {
+					t.Errorf("%s: %s: %+v", name, ref, e)
+				}
+			}
 		}
 	}
 }
@@ -292,7 +319,7 @@ func TestASessionIsComposedWithoutInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := composing(t).compose(anybody, r); err != nil || len(out.turn.Input) != 0 {
+	if out, err := composing(t).compose(anybody, r); err != nil || len(out.Input) != 0 {
 		t.Errorf("it is %+v, %v", out, err)
 	}
 }
@@ -306,7 +333,7 @@ func TestWhatWasSaidBeforeIsNoInput(t *testing.T) {
 		}
 		return all
 	}
-	if h, in := texts(out.history), texts(out.turn.Input); !slices.Equal(h, []string{"user a", "assistant b"}) || !slices.Equal(in, []string{"system c", "user d"}) {
+	if h, in := texts(out.Before), texts(out.Input); !slices.Equal(h, []string{"user a", "assistant b"}) || !slices.Equal(in, []string{"system c", "user d"}) {
 		t.Errorf("it parts into %v and %v", h, in)
 	}
 }

@@ -88,7 +88,7 @@ func (c *call) requestErrorOf(err error) *requestError {
 func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
 	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Required: e.Scope}
 	switch {
-	case e.Status == http.StatusUnauthorized && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "":
+	case e.Status == http.StatusUnauthorized && len(r.Header.Values("Authorization"))+len(r.Header.Values("X-Api-Key")) == 0:
 		body.Error, body.Code = "Unauthorized", codeUnauthorized
 	case e.Status == http.StatusUnauthorized:
 		body.Error, body.Code, body.Message = "Invalid API key or OAuth access token", codeUnauthorized, ""

@@ -26,6 +26,16 @@ type frame struct {
 	Payload payload
 }
 
+// terminal reports whether a run ends with the event.
+func (f *frame) terminal() bool {
+	switch f.Type {
+	case typeResult, typeError, typeCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
 // payload is what an event says. It has no fields called seq, type and data.
 type payload interface {
 	// kind is the type of the event.

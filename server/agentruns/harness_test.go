@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/internal/openapitest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
@@ -145,7 +146,11 @@ type world struct {
 	t       testing.TB
 	service *runtime.Service
 	url     string
-	as      string
+	// client holds what it sends and gets against the description of the server.
+	client *http.Client
+	// lax holds the answers alone against it.
+	lax *http.Client
+	as  string
 	// drain ends the server, once, and stop all of it.
 	drain func() error
 	stop  func()
@@ -154,6 +159,7 @@ type world struct {
 type setup struct {
 	settings Settings
 	service  runtime.ServiceSettings
+	server   server.Settings
 }
 
 // serving returns a world that lives as long as the test.
@@ -202,7 +208,8 @@ func (w *world) listen(s *setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(server.Settings{Authenticator: who{}, Address: "127.0.0.1:0"})
+	s.server.Authenticator, s.server.Address = who{}, "127.0.0.1:0"
+	srv, err := server.New(s.server)
 	if err == nil {
 		err = srv.Mount(ctx, surface)
 	}
@@ -213,6 +220,8 @@ func (w *world) listen(s *setup) {
 		t.Fatal(err)
 	}
 	w.url = srv.LocalURL()
+	w.client = &http.Client{Transport: openapitest.Transport(t, http.DefaultTransport, srv.OpenAPI)}
+	w.lax = &http.Client{Transport: openapitest.AnswerTransport(t, http.DefaultTransport, srv.OpenAPI)}
 	until, end := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(until) }()
@@ -222,6 +231,14 @@ func (w *world) listen(s *setup) {
 		defer cancel()
 		return errors.Join(<-ended, srv.Shutdown(ctx))
 	})
+}
+
+// beyond returns the world for requests that are taken though nothing describes
+// them.
+func (w *world) beyond() *world {
+	lax := *w
+	lax.client = w.lax
+	return &lax
 }
 
 // weather is a tool of the server.
@@ -250,7 +267,7 @@ func (w *world) request(method, path, body string, header ...string) *http.Respo
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := w.client.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -112,6 +113,7 @@ func poolInfo(set *registry.Set, pool *spec.Pool) modelInfo {
 			info.ContextWindow = w
 		}
 	}
+	info.Provider = cmp.Or(info.Provider, pool.ID)
 	return info
 }
 

@@ -166,9 +166,11 @@ type request struct {
 	tools  []toolRef
 	// maxToolTurns is 0 when it is not given.
 	maxToolTurns int
-	finalize     bool
-	output       *outputSchema
-	loop         *loopDetection
+	// finalize tells whether the run has the model answer when these are used up;
+	// nil when it is not given.
+	finalize *bool
+	output   *outputSchema
+	loop     *loopDetection
 	// toolBudgets is nil when it is not given, and empty for none at all.
 	toolBudgets map[string]int
 	metadata    map[string]string

@@ -91,7 +91,7 @@ func begin(t *testing.T, s *runtime.Service, c *composer, text string) *runtime.
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn := c.must(t, text).turn
+	turn := *c.must(t, text)
 	turn.SessionID = session.ID
 	made, err := s.CreateTurn(t.Context(), owner, turn)
 	if err != nil {

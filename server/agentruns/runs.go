@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -117,54 +116,33 @@ func (c *call) begin(f fields, session *store.Session, label string) (*runtime.S
 		return nil, err
 	}
 	record := runRecord{
-		Spec: shown(specOf(f)), Model: k.modelOf(&made.turn), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
-		Thinks: made.turn.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
+		Spec: shown(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
+		Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
 	}
-	if made.turn.Metadata, err = encodeOwn(record); err != nil {
+	if made.Metadata, err = encodeOwn(record); err != nil {
 		return nil, err
 	}
 	ctx := c.r.Context()
 	if session == nil {
 		return c.beginAlone(ctx, made, label)
 	}
-	if len(made.history) > 0 {
-		return nil, invalid("messages must not hold what the assistant said: the session knows it")
-	}
-	made.turn.SessionID = session.ID
-	return c.Service.CreateTurn(ctx, c.caller, made.turn)
+	made.SessionID = session.ID
+	return c.Service.CreateTurn(ctx, c.caller, *made)
 }
 
 // beginAlone makes a turn in a session of its own, which is not left behind
 // without it.
-func (c *call) beginAlone(ctx context.Context, made *composition, label string) (*runtime.StoredTurn, error) {
-	session, err := c.sessionWith(ctx, made.history, label)
+func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, label string) (*runtime.StoredTurn, error) {
+	session, err := c.Service.CreateSession(ctx, c.caller, runtime.CreateSession{Labels: map[string]string{ownKey: label}})
 	if err != nil {
 		return nil, err
 	}
-	made.turn.SessionID = session.ID
-	turn, err := c.Service.CreateTurn(ctx, c.caller, made.turn)
+	made.SessionID = session.ID
+	turn, err := c.Service.CreateTurn(ctx, c.caller, *made)
 	if err != nil {
 		err = errors.Join(err, c.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
 	}
 	return turn, err
-}
-
-// sessionWith makes the session of one run, which begins with what was said
-// before.
-func (c *call) sessionWith(ctx context.Context, history []model.Message, label string) (*store.Session, error) {
-	create := runtime.CreateSession{Labels: map[string]string{ownKey: label}}
-	if len(history) == 0 {
-		return c.Service.CreateSession(ctx, c.caller, create)
-	}
-	state := runtime.ExportedState{ID: "history", FinishReason: string(model.FinishStop)}
-	for i := range history {
-		raw, err := json.Marshal(history[i])
-		if err != nil {
-			return nil, err
-		}
-		state.Messages = append(state.Messages, raw)
-	}
-	return c.Service.ImportSession(ctx, c.caller, create, &runtime.SessionExport{Version: runtime.ExportVersion, Snapshots: []runtime.ExportedState{state}})
 }
 
 // localNames returns what the client calls the tools that it runs, by the names

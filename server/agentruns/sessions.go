@@ -199,16 +199,11 @@ func nameOf(spec fields) string {
 // each. What led to the answers is left out.
 func said(messages []model.Message) []inputMessage {
 	list := []inputMessage{}
-	for i := range messages {
-		m := &messages[i]
-		text := m.Text()
-		if m.Role == model.RoleTool || text == "" {
-			continue
+	spoken := model.Spoken(messages)
+	for i := range spoken {
+		if text := spoken[i].Text(); text != "" {
+			list = append(list, inputMessage{Role: string(spoken[i].Role), Content: text})
 		}
-		if m.Role == model.RoleAssistant && len(m.ToolCalls()) > 0 {
-			continue
-		}
-		list = append(list, inputMessage{Role: string(m.Role), Content: text})
 	}
 	return list
 }

@@ -76,10 +76,12 @@ type sender struct {
 	batch   bytes.Buffer
 }
 
-// add takes in events.
+// add takes in events. The terminal one is left out only when the client says
+// that it has seen just that: whoever claims to have seen more than there is would
+// otherwise be told in an orderly way that there is nothing, and come back.
 func (s *sender) add(frames []frame) error {
 	for i := range frames {
-		if frames[i].Seq <= s.after {
+		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].terminal() {
 			continue
 		}
 		if err := frames[i].write(&s.batch); err != nil {
@@ -169,6 +171,10 @@ func (c *call) take(ctx context.Context, found *run, t *translator, out *sender,
 	frames, err := t.take(&r.record)
 	if err != nil {
 		return false, err
+	}
+	if r.record.Seq > found.Seq && len(frames) > 0 {
+		// It was stored after the client had come: nobody can have seen it.
+		out.after = min(out.after, frames[0].Seq-1)
 	}
 	return r.record.Terminal(), out.add(frames)
 }

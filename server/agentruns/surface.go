@@ -10,10 +10,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
@@ -165,6 +167,9 @@ func (s *Surface) composer() *composer {
 
 // body reads the body as a JSON object. One that is empty is an empty object.
 func (c *call) body() (fields, error) {
+	if coding := c.r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, invalid("the body is encoded as %q; it must be plain JSON", clip.Text(coding))
+	}
 	data, err := io.ReadAll(c.r.Body)
 	if err != nil {
 		return nil, err

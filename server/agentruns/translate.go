@@ -48,8 +48,10 @@ type translator struct {
 	// text and calls are those of the model call that is under way.
 	text  strings.Builder
 	calls []*event.ToolCallReady
-	// last is the text of the model call that ended last.
-	last string
+	// last is the text of the model call that ended last, and model the one that
+	// answered it.
+	last  string
+	model modelUsed
 	// spent is what the model calls that ended have used: the end of a turn that
 	// was ended from outside does not say it. used is what the terminal event says.
 	spent event.Usage
@@ -62,7 +64,8 @@ type translator struct {
 
 // runFacts is what the log of a turn does not say of a run.
 type runFacts struct {
-	// model is what the run was made with.
+	// model is what the run was made with. Of a pool it is the first member: which
+	// one answers is not known before.
 	model modelUsed
 	// thinks tells that the client asked for the model's thoughts.
 	thinks bool
@@ -80,7 +83,7 @@ type modelUsed struct {
 }
 
 func newTranslator(facts runFacts) *translator {
-	return &translator{facts: facts, asked: make(map[string]*event.InteractionRequest), answered: make(map[string]bool)}
+	return &translator{facts: facts, model: facts.model, asked: make(map[string]*event.InteractionRequest), answered: make(map[string]bool)}
 }
 
 // take returns the events that a record of the log becomes. Records that clients
@@ -176,6 +179,7 @@ func (t *translator) message(d *event.InferenceComplete) []payload {
 	m := assistantMessage{Text: t.last, Turn: t.turns, FinishReason: finishReason(d.FinishReason)}
 	list := make([]payload, 1, 1+len(t.calls))
 	for _, c := range t.calls {
+		delete(t.answered, c.ID) // some models use their ids again
 		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.name(c.Name), Input: object(c.Arguments)})
 		if _, local := t.facts.local[c.Name]; !local {
 			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: object(c.Arguments)})
@@ -183,6 +187,7 @@ func (t *translator) message(d *event.InferenceComplete) []payload {
 	}
 	list[0] = m
 	t.turns++
+	t.served(d)
 	t.spent.Input += d.Usage.Input
 	t.spent.Output += d.Usage.Output
 	t.spent.CacheRead += d.Usage.CacheRead
@@ -190,6 +195,14 @@ func (t *translator) message(d *event.InferenceComplete) []payload {
 	t.open = false
 	t.forget()
 	return list
+}
+
+// served takes in which model answered.
+func (t *translator) served(d *event.InferenceComplete) {
+	if d.ModelID == "" || d.Provider == "" {
+		return // the log of an older server
+	}
+	t.model.ID, t.model.Provider, t.model.VendorModelID = platformPrefix+d.ModelID, d.Provider, d.Model
 }
 
 // name returns what clients call a tool that the model knows by a name.
@@ -282,12 +295,12 @@ func (t *translator) finish(d *event.RunFinish) payload {
 	if *spent == (event.Usage{}) {
 		spent = &t.spent
 	}
-	used := usage{Tokens: tokensOf(spent), Turns: turns, Model: t.facts.model}
+	used := usage{Tokens: tokensOf(spent), Turns: turns, Model: t.model}
 	t.used = used
 	switch why := &d.Termination; {
 	case why.Type == event.Cancelled:
 		return cancelled{Reason: "user"}
-	case why.Type == event.Stopped && why.Code == string(spec.StopMaxRounds):
+	case why.Code == string(spec.StopMaxRounds) && (why.Type == event.BudgetExceeded || why.Type == event.Stopped):
 		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
 	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:
 		cut := *d

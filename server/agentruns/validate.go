@@ -197,9 +197,9 @@ func (r *request) readBudgets(f fields) error {
 		return err
 	}
 	switch exceeded {
-	case "", "error":
-	case "finalize":
-		r.finalize = true
+	case "":
+	case "error", "finalize":
+		r.finalize = new(exceeded == "finalize")
 	default:
 		return invalid("budgets.maxToolTurnsExceeded is %q; it must be error or finalize", clip.Text(exceeded))
 	}

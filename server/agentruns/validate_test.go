@@ -81,7 +81,7 @@ func TestWhatARunMayAskFor(t *testing.T) {
 	t.Parallel()
 	r := read(t, `{"agentId":"src/agent-1","messages":[{"role":"system","content":"a"},{"role":"user","content":"b","id":1},{"role":"assistant","content":"c"},{"role":"user","content":""}],
 		"budgets":{"maxToolTurns":7,"maxToolTurnsExceeded":"finalize","other":1},"loopDetection":{},"toolBudgets":{},"outputSchema":{"schema":{"type":"nonsense"},"name":"a-b_1"}}`)
-	if r.agentID != "src/agent-1" || len(r.messages) != 4 || r.maxToolTurns != 7 || !r.finalize || *r.loop != (loopDetection{consecutive: 3, max: 6}) {
+	if r.agentID != "src/agent-1" || len(r.messages) != 4 || r.maxToolTurns != 7 || !*r.finalize || *r.loop != (loopDetection{consecutive: 3, max: 6}) {
 		t.Errorf("it is %+v", r)
 	}
 	if r.toolBudgets == nil || len(r.toolBudgets) != 0 || r.output.name != "a-b_1" || string(r.output.schema) != `{"type":"nonsense"}` {

@@ -41,6 +41,10 @@ type Store struct {
 	// has the turns that have any.
 	hooked uint64
 	told   map[string]*turn
+	// revoked are the revocations, in their order, and revocations counts those
+	// that there were.
+	revoked     []store.Revocation
+	revocations uint64
 }
 
 // session is a session with its turns.

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Prune", pruneTests},
 		{"Webhooks", webhookTests},
 		{"WebhookClaims", webhookClaimTests},
+		{"Revocations", revocationTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
 	} {

@@ -73,6 +73,14 @@ type Message struct {
 	Body    []byte
 }
 
+type RevokedToken struct {
+	TokenID   string
+	N         int64
+	ClientID  string
+	Until     instant.Time
+	RevokedAt instant.Time
+}
+
 type Session struct {
 	ID         string
 	Tenant     string

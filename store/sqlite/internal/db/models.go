@@ -67,6 +67,14 @@ type Message struct {
 	Body    []byte
 }
 
+type RevokedToken struct {
+	N         int64
+	TokenID   string
+	ClientID  string
+	Until     int64
+	RevokedAt int64
+}
+
 type Session struct {
 	ID         string
 	Tenant     string

@@ -1,0 +1,157 @@
+//go:build unix && !race
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/agentruns"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/sqlite"
+)
+
+// obedient is a model that does what the first word of the question says:
+//
+//	look            calls the first tool that it is offered
+//	drip N EVERY    says N times what time it is, at that interval
+//	ramble N        thinks and speaks by turns, N deltas in all
+//
+// Anything else it answers as another model does.
+type obedient struct{ model.Executor }
+
+// Stream answers.
+func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	words := strings.Fields(req.Messages[len(req.Messages)-1].Text())
+	if len(words) == 0 {
+		return o.Executor.Stream(ctx, req)
+	}
+	n := 0
+	if len(words) > 1 {
+		_, _ = fmt.Sscan(words[1], &n) // 0 is nothing to say
+	}
+	switch words[0] {
+	case "look":
+		return ending(model.FinishToolCalls, func(yield func(model.Event, error) bool) {
+			_ = yield(model.Event{Type: model.EventToolCallStart, ID: "call_1", Name: req.Tools[0].Name}, nil) &&
+				yield(model.Event{Type: model.EventToolCallEnd, Delta: "{}"}, nil)
+		})
+	case "drip":
+		every, _ := time.ParseDuration(words[2])
+		return ending(model.FinishStop, func(yield func(model.Event, error) bool) { drip(ctx, n, every, yield) })
+	case "ramble":
+		return ending(model.FinishStop, func(yield func(model.Event, error) bool) {
+			for i := range n {
+				if !yield(model.Event{Type: []model.EventType{model.EventText, model.EventReasoning}[i%2], Delta: "a few words of it "}, nil) {
+					return
+				}
+			}
+		})
+	default:
+		return o.Executor.Stream(ctx, req)
+	}
+}
+
+// ending returns events with the one behind them that ends an answer.
+func ending(reason model.FinishReason, events iter.Seq2[model.Event, error]) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		for ev, err := range events {
+			if !yield(ev, err) {
+				return
+			}
+		}
+		yield(model.Event{Type: model.EventFinish, Reason: reason, Usage: &model.Usage{Input: 20, Output: 6}}, nil)
+	}
+}
+
+func drip(ctx context.Context, n int, every time.Duration, yield func(model.Event, error) bool) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for range n {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			yield(model.Event{}, ctx.Err())
+			return
+		}
+		if !yield(model.Event{Type: model.EventText, Delta: fmt.Sprintf("%d ", time.Now().UnixNano())}, nil) {
+			return
+		}
+	}
+}
+
+// runsServer is a server of runs as a team would have it: keys, limits, a store
+// on disk.
+type runsServer struct {
+	service *runtime.Service
+	address string
+	key     string
+}
+
+// order returns an order for clients of the server.
+func (s *runsServer) order(kind string) order {
+	return order{Kind: kind, Address: s.address, Key: s.key, Clients: 1}
+}
+
+// serveRuns serves runs of the agent "assistant", of a runtime on a store.
+func serveRuns(b *testing.B, settings runtime.ServiceSettings) *runsServer {
+	b.Helper()
+	settings.TurnTools = agentruns.NewTurnTools(agentruns.TurnToolsSettings{})
+	service := startService(b, settings, newRuntime(b, obedient{script(b, 1)}, size{tools: 10}, func(d *builder.AgentRuntimeBuilder, _ *spec.Agent) {
+		d.WithAgentSpec(spec.Agent{ID: "alone", ModelID: "default", SystemPrompt: "You are helpful."})
+	}))
+	key := server.NewKey()
+	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: server.NewKeys([]server.Key{{
+		Hash: server.HashKey(key), Principal: &server.Principal{Caller: caller, KeyID: "bench"},
+	}}, nil)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	surface, err := agentruns.New(agentruns.Settings{Service: service, LocalToolTimeout: time.Hour})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Mount(b.Context(), surface); err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Listen(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.WithoutCancel(b.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	b.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	return &runsServer{service: service, address: strings.TrimPrefix(s.LocalURL(), "http://"), key: key}
+}
+
+// onDisk returns a service on SQLite that works on so many turns at once.
+func onDisk(b *testing.B, concurrency int) runtime.ServiceSettings {
+	b.Helper()
+	s, err := sqlite.Open(b.Context(), store.Settings{DSN: filepath.Join(b.TempDir(), "bench.db")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	return runtime.ServiceSettings{Store: s, Dispatcher: local.New(local.Settings{Concurrency: concurrency})}
+}

@@ -1,0 +1,290 @@
+//go:build unix && !race
+
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// What a server of runs may cost.
+const (
+	maxCreation     = 3 * time.Millisecond
+	maxEventDelay   = 100 * time.Millisecond
+	maxIdleBytes    = 40 << 10
+	maxRunOverTurn  = 1.3
+	maxReplay       = 400 * time.Millisecond
+	replayedEvents  = 20_000
+	liveStreams     = 500
+	idleStreams     = 5_000
+	overheadClients = 32
+)
+
+// twoCalls asks for a run of two model calls and a tool call, and
+// asksBack for one that waits for a tool of its client.
+const (
+	twoCalls = `{"agentId":"assistant","prompt":"` + question + `"}`
+	asksBack = `{"agentId":"alone","prompt":"look","tools":[{"kind":"local","name":"look"}]}`
+)
+
+// percentile returns a percentile of times, which it sorts.
+func percentile(took []time.Duration, p float64) time.Duration {
+	slices.Sort(took)
+	return took[int(p*float64(len(took)-1))]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// BenchmarkRunCreation measures the request for a run, one after the other, with
+// an API key.
+func BenchmarkRunCreation(b *testing.B) {
+	onEach(b, func(b *testing.B, settings runtime.ServiceSettings) {
+		s := serveRuns(b, settings)
+		var took []time.Duration
+		for b.Loop() {
+			o := s.order("create")
+			o.Runs, o.Body = 300, twoCalls
+			seen, end := runClients(b, o)
+			end()
+			took = append(took, seen.Took...)
+		}
+		report(b, took)
+		if strings.HasSuffix(b.Name(), "sqlite") && percentile(took, 0.5) > maxCreation {
+			b.Errorf("a run is created in %s, not %s", percentile(took, 0.5), maxCreation)
+		}
+	})
+}
+
+// BenchmarkLiveStreams measures how long an event takes from the model to the
+// client: 500 runs say something 20 times a second, and each is streamed to one
+// client.
+func BenchmarkLiveStreams(b *testing.B) {
+	s := serveRuns(b, onDisk(b, liveStreams+8))
+	var took []time.Duration
+	events := 0
+	var spent, elapsed time.Duration
+	for b.Loop() {
+		o := s.order("live")
+		o.Clients, o.Settle, o.Body = liveStreams, 3*time.Second, `{"agentId":"alone","prompt":"drip 160 50ms"}`
+		before, begun := cpu(b), time.Now()
+		seen, end := runClients(b, o)
+		spent, elapsed = spent+cpu(b)-before, elapsed+time.Since(begun)
+		end()
+		took, events = append(took, seen.Took...), events+seen.Events
+	}
+	report(b, took)
+	b.ReportMetric(float64(events)/float64(b.N), "events/op")
+	b.ReportMetric(spent.Seconds()/elapsed.Seconds(), "cores")
+	if p99 := percentile(took, 0.99); p99 > maxEventDelay {
+		b.Errorf("an event takes %s, not %s", p99, maxEventDelay)
+	}
+}
+
+// BenchmarkIdleStreams measures the memory of streams with nothing to say: each of
+// a run of its own, which waits for its client.
+func BenchmarkIdleStreams(b *testing.B) {
+	for b.Loop() {
+		s := serveRuns(b, onDisk(b, 64))
+		o := s.order("idle")
+		o.Clients, o.Body = 100, asksBack // what is made once
+		_, end := runClients(b, o)
+		end()
+		before := heldMemory(b)
+		o.Clients = idleStreams
+		_, end = runClients(b, o)
+		time.Sleep(5 * time.Second) // they are looked at now and then
+		after := heldMemory(b)
+		end()
+		each := func(n uint64) float64 { return float64(n) / idleStreams / 1024 }
+		b.ReportMetric(each(after.heap-before.heap), "heap-KiB/stream")
+		b.ReportMetric(each(after.stack-before.stack), "stack-KiB/stream")
+		b.ReportMetric(each(after.resident-before.resident), "RSS-KiB/stream")
+		if n := (after.heap + after.stack - before.heap - before.stack) / idleStreams; n > maxIdleBytes {
+			b.Errorf("a stream costs %d bytes, not %d", n, maxIdleBytes)
+		}
+	}
+}
+
+// held is what this process has, in bytes.
+type held struct{ heap, stack, resident uint64 }
+
+func heldMemory(b *testing.B) held {
+	b.Helper()
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.Fatal(err)
+	}
+	var kib uint64
+	for line := range strings.Lines(string(status)) {
+		_, _ = fmt.Sscanf(line, "VmRSS: %d kB", &kib)
+	}
+	return held{heap: m.HeapAlloc, stack: m.StackInuse, resident: kib << 10}
+}
+
+// BenchmarkRunOverTurn measures what a run of two model calls over HTTP, from the
+// request to the last event, costs compared to the same turn in this process: the
+// processor time of this process, 32 at a time, and the median time of one after
+// the other.
+func BenchmarkRunOverTurn(b *testing.B) {
+	const runs = 3200
+	s := serveRuns(b, onDisk(b, 128))
+	for b.Loop() {
+		var inside, outside runCost
+		for range 3 {
+			inside.keep(b, runs, func() (clientReport, error) { return wholeTurns(b.Context(), s.service, overheadClients, runs) })
+			outside.keep(b, runs, func() (clientReport, error) {
+				o := s.order("whole")
+				o.Clients, o.Runs, o.Body = overheadClients, runs, twoCalls
+				seen, end := runClients(b, o)
+				end()
+				return seen, nil
+			})
+		}
+		const alone = 500
+		one, err := wholeTurns(b.Context(), s.service, 1, alone)
+		if err != nil {
+			b.Fatal(err)
+		}
+		o := s.order("whole")
+		o.Runs, o.Body = alone, twoCalls
+		seen, end := runClients(b, o)
+		end()
+		times := float64(outside.cpu) / float64(inside.cpu)
+		b.ReportMetric(milliseconds(inside.cpu), "turn-cpu-ms")
+		b.ReportMetric(milliseconds(outside.cpu), "run-cpu-ms")
+		b.ReportMetric(times, "x-turn-cpu")
+		b.ReportMetric(runs/inside.wall.Seconds(), "turns/s")
+		b.ReportMetric(runs/outside.wall.Seconds(), "runs/s")
+		b.ReportMetric(milliseconds(percentile(one.Took, 0.5)), "turn-p50-ms")
+		b.ReportMetric(milliseconds(percentile(seen.Took, 0.5)), "run-p50-ms")
+		if times > maxRunOverTurn {
+			b.Errorf("a run costs %.2f times the turn, not %.1f", times, maxRunOverTurn)
+		}
+	}
+}
+
+// runCost is what one costs of many, at best.
+type runCost struct{ cpu, wall time.Duration }
+
+func (c *runCost) keep(b *testing.B, n int, run func() (clientReport, error)) {
+	b.Helper()
+	before := cpu(b)
+	seen, err := run()
+	if err != nil {
+		b.Fatal(err)
+	}
+	spent := (cpu(b) - before) / time.Duration(n)
+	if c.cpu == 0 || spent < c.cpu {
+		c.cpu = spent
+	}
+	if c.wall == 0 || seen.Wall < c.wall {
+		c.wall = seen.Wall
+	}
+}
+
+// wholeTurns makes turns in this process, each in a session of its own, and
+// follows each to its end.
+func wholeTurns(ctx context.Context, s *runtime.Service, clients, turns int) (made clientReport, err error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	begun := time.Now()
+	for range clients {
+		all.Go(func() {
+			for range turns / clients {
+				begun := time.Now()
+				one := wholeTurn(ctx, s)
+				mu.Lock()
+				made.Took, err = append(made.Took, time.Since(begun)), errors.Join(err, one)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	made.Wall = time.Since(begun)
+	return made, err
+}
+
+func wholeTurn(ctx context.Context, s *runtime.Service) error {
+	session, err := s.CreateSession(ctx, caller, runtime.CreateSession{AgentID: "assistant"})
+	if err != nil {
+		return err
+	}
+	turn, err := ask(ctx, s, session.ID)
+	if err != nil {
+		return err
+	}
+	ended := false
+	for r, err := range s.Events(ctx, caller, turn.ID, 0) {
+		if err != nil {
+			return err
+		}
+		ended = r.Terminal()
+	}
+	if !ended {
+		return fmt.Errorf("turn %s does not end", turn.ID)
+	}
+	return nil
+}
+
+// BenchmarkReplay measures the stream of a run that has ended with 20,000 events,
+// and from the middle of it.
+func BenchmarkReplay(b *testing.B) {
+	s := serveRuns(b, onDisk(b, 8))
+	path := ramble(b, s, replayedEvents)
+	for name, query := range map[string]string{"whole": "", "half": fmt.Sprintf("?lastSeq=%d", replayedEvents/2)} {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			var spent time.Duration
+			events := 0
+			for b.Loop() {
+				o := s.order("replay")
+				o.Runs, o.Path = 5, path+query
+				before := cpu(b)
+				seen, end := runClients(b, o)
+				spent += (cpu(b) - before) / 5
+				end()
+				took, events = append(took, seen.Took...), seen.Events
+			}
+			best := slices.Min(took)
+			b.ReportMetric(milliseconds(best), "ms/replay")
+			b.ReportMetric(milliseconds(spent)/float64(b.N), "cpu-ms/replay")
+			b.ReportMetric(float64(events), "events")
+			if best > maxReplay {
+				b.Errorf("a replay takes %s, not %s", best, maxReplay)
+			}
+		})
+	}
+}
+
+// ramble makes a run of so many events, waits for its end, and returns the path of
+// its stream.
+func ramble(b *testing.B, s *runsServer, events int) string {
+	b.Helper()
+	o := s.order("")
+	w, err := dial(b.Context(), &o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.conn.Close()
+	path, err := w.create(fmt.Sprintf(`{"agentId":"alone","prompt":"ramble %d"}`, events-3)) // and begin, message, end
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := w.follow(path, func([]byte) bool { return true }); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}

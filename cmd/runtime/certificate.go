@@ -1,0 +1,48 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// certificate is the certificate of a server, which may be replaced while
+// connections are made.
+type certificate struct {
+	current atomic.Pointer[tls.Certificate]
+}
+
+// newCertificate loads the certificate that a configuration names.
+func newCertificate(s *spec.ServerTLS) (*certificate, error) {
+	c := new(certificate)
+	swap, err := c.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	swap()
+	return c, nil
+}
+
+// prepare loads the certificate of a new configuration. Calling swap makes new
+// connections get it. A nil certificate stays none, and one whose configuration
+// names none any more stays what it is.
+func (c *certificate) prepare(s *spec.ServerTLS) (swap func(), err error) {
+	if c == nil || s == nil {
+		return func() {}, nil
+	}
+	next, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("load the certificate: %w", err)
+	}
+	return func() { c.current.Store(&next) }, nil
+}
+
+// config returns the settings of connections.
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+		MinVersion:     tls.VersionTLS12,
+	}
+}

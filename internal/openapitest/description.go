@@ -1,0 +1,391 @@
+package openapitest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// description is a document of OpenAPI 3.1, ready to hold requests and answers
+// against. It is safe for concurrent use.
+type description struct {
+	root       any
+	operations []*operation
+	// requests are the schemas as they are, and answers those in which objects have
+	// no other fields than those that are described: a description leaves clients to
+	// expect more, but a server is not to say more.
+	requests, answers *schemas
+}
+
+// schemas are the schemas of a document.
+type schemas struct {
+	// base is what the document is called where it refers to itself.
+	base string
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	compiled map[string]*jsonschema.Schema
+}
+
+func newSchemas(base string, root any) (*schemas, error) {
+	s := &schemas{base: base, compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	s.compiler.DefaultDraft(jsonschema.Draft2020)
+	s.compiler.AssertFormat()
+	return s, s.compiler.AddResource(base, root)
+}
+
+// at returns the schema that a JSON pointer points to.
+func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if made, ok := s.compiled[pointer]; ok {
+		return made, nil
+	}
+	made, err := s.compiler.Compile(s.base + "#" + (&url.URL{Path: pointer}).EscapedPath())
+	if err != nil {
+		return nil, err
+	}
+	s.compiled[pointer] = made
+	return made, nil
+}
+
+// operation is an operation of a description.
+type operation struct {
+	description *description
+	method      string
+	path        string
+	names       []string
+	matches     *regexp.Regexp
+	// at is where the operation is, as a JSON pointer, and shared where what all
+	// operations of the path have in common is.
+	at, shared string
+}
+
+// String returns the method and the path.
+func (o *operation) String() string { return o.method + " " + o.path }
+
+// loaded are the descriptions of all servers of the tests, by what their documents
+// say: most of them say the same.
+var loaded sync.Map
+
+type outcome struct {
+	description *description
+	err         error
+}
+
+// load reads a description, which must be valid with all of its examples.
+func load(text []byte) (*description, error) {
+	key := sha256.Sum256(text)
+	once, _ := loaded.LoadOrStore(key, sync.OnceValue(func() outcome {
+		d, err := read(text)
+		return outcome{d, err}
+	}))
+	made, ok := once.(func() outcome)
+	if !ok {
+		return nil, errors.New("not reached")
+	}
+	o := made()
+	return o.description, o.err
+}
+
+// Validate reports what is wrong with a document of OpenAPI, its examples
+// included.
+func Validate(text []byte) error {
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return err
+	}
+	return doc.Validate(context.Background())
+}
+
+func read(text []byte) (*description, error) {
+	if err := Validate(text); err != nil {
+		return nil, err
+	}
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	closed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	(&closer{closed}).close(closed)
+	d := &description{root: root}
+	if d.requests, err = newSchemas("https://localhost/openapi.json", root); err != nil {
+		return nil, err
+	}
+	if d.answers, err = newSchemas("https://localhost/closed.json", closed); err != nil {
+		return nil, err
+	}
+	paths, _, _ := d.get("/paths")
+	for path, item := range fieldsOf(paths) {
+		for method := range fieldsOf(item) {
+			if method == "parameters" || method == "summary" || method == "description" {
+				continue
+			}
+			o := &operation{description: d, method: strings.ToUpper(method), path: path}
+			o.shared = "/paths/" + escaped(path)
+			o.at = o.shared + "/" + method
+			o.names, o.matches = template(path)
+			d.operations = append(d.operations, o)
+		}
+	}
+	// The path that says most about a request comes first.
+	slices.SortFunc(d.operations, func(a, b *operation) int { return literals(b.path) - literals(a.path) })
+	return d, nil
+}
+
+var variable = regexp.MustCompile(`\{([^}]+)\}`)
+
+// template returns the names in a path, and an expression for what it stands for.
+func template(path string) (names []string, matches *regexp.Regexp) {
+	var text strings.Builder
+	end := 0
+	for _, at := range variable.FindAllStringSubmatchIndex(path, -1) {
+		text.WriteString(regexp.QuoteMeta(path[end:at[0]]) + "([^/]+)")
+		names = append(names, path[at[2]:at[3]])
+		end = at[1]
+	}
+	text.WriteString(regexp.QuoteMeta(path[end:]))
+	return names, regexp.MustCompile("^" + text.String() + "$")
+}
+
+// literals counts the characters of a path that are no variable.
+func literals(path string) int { return len(variable.ReplaceAllString(path, "")) }
+
+// find returns the operation of a request and the values in its path; nil when
+// none is described.
+func (d *description) find(method, path string) (*operation, []string) {
+	for _, o := range d.operations {
+		if o.method != method {
+			continue
+		}
+		if found := o.matches.FindStringSubmatch(path); found != nil {
+			return o, found[1:]
+		}
+	}
+	return nil, nil
+}
+
+// get returns what a JSON pointer points to, and where it really is: references
+// are followed. Found is false when nothing is there.
+func (d *description) get(at string) (value any, where string, found bool) {
+	value, where = d.root, ""
+	for key := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
+		next, ok := fieldsOf(value)[unescaped(key)]
+		if list, isList := value.([]any); isList {
+			if i, err := strconv.Atoi(key); err == nil && i < len(list) {
+				next, ok = list[i], true
+			}
+		}
+		if !ok {
+			return nil, at, false
+		}
+		value, where = next, where+"/"+key
+		if ref, is := fieldsOf(value)["$ref"].(string); is {
+			if value, where, ok = d.get(strings.TrimPrefix(ref, "#")); !ok {
+				return nil, ref, false
+			}
+		}
+	}
+	return value, where, true
+}
+
+func fieldsOf(value any) map[string]any {
+	fields, _ := value.(map[string]any)
+	return fields
+}
+
+func escaped(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+func unescaped(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
+}
+
+// schema returns the schema that a JSON pointer points to.
+func (d *description) schema(of *schemas, at string) (*jsonschema.Schema, error) {
+	_, where, found := d.get(at)
+	if !found {
+		return nil, fmt.Errorf("there is no schema at %s", at)
+	}
+	return of.at(where)
+}
+
+// content is the bodies that are described at a place, by media type.
+type content struct {
+	description *description
+	schemas     *schemas
+	at          string
+}
+
+// schema returns the schema of bodies with a media type.
+func (c *content) schema(media string) (*jsonschema.Schema, error) {
+	for _, name := range []string{media, "*/*"} {
+		if _, at, found := c.description.get(c.at + "/content/" + escaped(name)); found {
+			return c.schemas.at(at + "/schema")
+		}
+	}
+	return nil, fmt.Errorf("the media type %q is not described", media)
+}
+
+// holds reports what is wrong with a body. One may only be there where one is
+// described.
+func (c *content) holds(media string, body []byte) error {
+	if _, _, described := c.description.get(c.at + "/content"); !described {
+		if len(body) > 0 {
+			return errors.New("no body is described")
+		}
+		return nil
+	}
+	schema, err := c.schema(media)
+	if err != nil {
+		return err
+	}
+	switch {
+	case media == "application/json" || strings.HasSuffix(media, "+json"):
+		return validate(schema, body)
+	case media == "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return err
+		}
+		fields := make(map[string]any, len(form))
+		for name := range form {
+			fields[name] = form.Get(name)
+		}
+		return schema.Validate(fields)
+	default:
+		return schema.Validate(string(body))
+	}
+}
+
+// validate reports what is wrong with JSON.
+func validate(schema *jsonschema.Schema, text []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// response returns the description of an answer, whose headers it looks at.
+func (o *operation) response(resp *http.Response) (*content, error) {
+	d := o.description
+	_, at, found := d.get(o.at + "/responses/" + strconv.Itoa(resp.StatusCode))
+	if !found {
+		return nil, fmt.Errorf("the status %d is not described", resp.StatusCode)
+	}
+	headers, where, _ := d.get(at + "/headers")
+	for name := range fieldsOf(headers) {
+		header, here, _ := d.get(where + "/" + escaped(name))
+		values := resp.Header.Values(name)
+		if len(values) == 0 && fieldsOf(header)["required"] == true {
+			return nil, fmt.Errorf("the answer %d lacks the header %s", resp.StatusCode, name)
+		}
+		for _, value := range values {
+			if err := d.text(here, value); err != nil {
+				return nil, fmt.Errorf("the answer %d has the header %s: %w", resp.StatusCode, name, err)
+			}
+		}
+	}
+	return &content{d, d.answers, at}, nil
+}
+
+// text holds a text against the schema of a header or parameter.
+func (d *description) text(at string, text string) error {
+	schema, err := d.schema(d.requests, at+"/schema")
+	if err != nil {
+		return err
+	}
+	failed := schema.Validate(text)
+	if failed == nil {
+		return nil
+	}
+	var value any // a number or a truth value, as it is written in JSON
+	if json.Unmarshal([]byte(text), &value) == nil && schema.Validate(value) == nil {
+		return nil
+	}
+	return failed
+}
+
+// takes reports what a request has that its operation does not describe.
+func (o *operation) takes(req *http.Request, path []string, body []byte) error {
+	d := o.description
+	query, err := url.ParseQuery(req.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	for _, list := range []string{o.shared + "/parameters", o.at + "/parameters"} {
+		parameters, where, _ := d.get(list)
+		all, _ := parameters.([]any)
+		for i := range all {
+			parameter, at, _ := d.get(where + "/" + strconv.Itoa(i))
+			p := fieldsOf(parameter)
+			name, _ := p["name"].(string)
+			var values []string
+			switch p["in"] {
+			case "path":
+				if i := slices.Index(o.names, name); i >= 0 {
+					value, err := url.PathUnescape(path[i])
+					if err != nil {
+						return err
+					}
+					values = []string{value}
+				}
+			case "query":
+				if schema, _, _ := d.get(at + "/schema"); fieldsOf(schema)["type"] == "object" {
+					query = nil // which is what parameters of any name look like
+				}
+				values = query[name]
+				delete(query, name)
+			case "header":
+				values = req.Header.Values(name)
+			}
+			if len(values) == 0 && p["required"] == true {
+				return fmt.Errorf("the parameter %s is required", name)
+			}
+			for _, value := range values {
+				if err := d.text(at, value); err != nil {
+					return fmt.Errorf("the parameter %s: %w", name, err)
+				}
+			}
+		}
+	}
+	for name := range query {
+		return fmt.Errorf("the parameter %s is not described", name)
+	}
+	return o.takesBody(req, body)
+}
+
+func (o *operation) takesBody(req *http.Request, body []byte) error {
+	d := o.description
+	described, at, found := d.get(o.at + "/requestBody")
+	switch {
+	case !found && len(body) == 0, found && len(body) == 0 && fieldsOf(described)["required"] != true:
+		return nil
+	case !found:
+		return errors.New("no body is described")
+	}
+	media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
+	if _, _, json := d.get(at + "/content/" + escaped("application/json")); err != nil && json {
+		media = "application/json" // which it is taken for
+	}
+	return (&content{d, d.requests, at}).holds(media, body)
+}

@@ -1,0 +1,190 @@
+// Package openapitest holds what a server takes and answers in a test against the
+// description that it gives of itself.
+package openapitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"testing"
+)
+
+// Transport returns a round tripper for clients of a server with a description,
+// which it asks for at each request. It fails the test when
+//
+//   - an answer has a status, a media type, a header or a body that its operation
+//     does not describe; each event of a stream is held against the schema of the
+//     stream,
+//   - a request is taken which is not as its operation describes it,
+//   - a request is taken where no operation is described.
+//
+// An answer with an error of JSON-RPC takes nothing. Answers are read as a whole
+// before they are returned, but for streams.
+func Transport(t testing.TB, next http.RoundTripper, describe func() ([]byte, error)) http.RoundTripper {
+	return &transport{t: t, next: next, describe: describe, requests: true}
+}
+
+// AnswerTransport returns a round tripper that looks at answers alone, for tests of
+// what a server takes beyond what it describes.
+func AnswerTransport(t testing.TB, next http.RoundTripper, describe func() ([]byte, error)) http.RoundTripper {
+	return &transport{t: t, next: next, describe: describe}
+}
+
+type transport struct {
+	t        testing.TB
+	next     http.RoundTripper
+	describe func() ([]byte, error)
+	// requests tells that requests are looked at, too.
+	requests bool
+}
+
+// RoundTrip sends a request and looks at the answer.
+func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	sent := req.Body != nil && req.Body != http.NoBody
+	body, known := []byte(nil), !sent
+	if sent && req.GetBody != nil {
+		if again, err := req.GetBody(); err == nil {
+			body, err = io.ReadAll(again)
+			known = err == nil
+		}
+	}
+	resp, err := tr.next.RoundTrip(req)
+	if err != nil || req.Method == http.MethodHead || req.Method == http.MethodOptions {
+		return resp, err
+	}
+	text, err := tr.describe()
+	if err != nil {
+		tr.t.Errorf("the server has no description: %v", err)
+		return resp, nil
+	}
+	d, err := load(text)
+	if err != nil {
+		tr.t.Errorf("the description of the server is not valid: %v", err)
+		return resp, nil
+	}
+	op, values := d.find(req.Method, req.URL.EscapedPath())
+	taken := resp.StatusCode < http.StatusMultipleChoices
+	if op == nil {
+		if taken {
+			tr.t.Errorf("%s %s gives %d and is not described", req.Method, req.URL.Path, resp.StatusCode)
+		}
+		return resp, nil
+	}
+	failed := tr.look(op, resp)
+	if tr.requests && taken && known && !failed {
+		if err := op.takes(req, values, body); err != nil {
+			tr.t.Errorf("%s takes a request that is not described: %v\n%s", op, err, clip(body))
+		}
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections closes those of the round tripper behind.
+func (tr *transport) CloseIdleConnections() {
+	if behind, ok := tr.next.(interface{ CloseIdleConnections() }); ok {
+		behind.CloseIdleConnections()
+	}
+}
+
+// look holds an answer against the description of its operation. That of a stream
+// it looks at while it is read. Failed tells that it is an error of JSON-RPC.
+func (tr *transport) look(op *operation, resp *http.Response) (failed bool) {
+	described, err := op.response(resp)
+	if err != nil {
+		tr.t.Errorf("%s: %v", op, err)
+		return false
+	}
+	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		media = ""
+	}
+	if media == eventStream {
+		schema, err := described.schema(media)
+		if err != nil {
+			tr.t.Errorf("%s: %v", op, err)
+			return false
+		}
+		resp.Body = &events{ReadCloser: resp.Body, look: func(data []byte) {
+			if err := validate(schema, data); err != nil {
+				tr.t.Errorf("%s sends an event that is not described: %v\n%s", op, err, clip(data))
+			}
+		}}
+		return false
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil { // whoever reads it hears of it
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+		return false
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if err := described.holds(media, body); err != nil {
+		tr.t.Errorf("%s answers %d with what is not described: %v\n%s", op, resp.StatusCode, err, clip(body))
+	}
+	var rpc struct {
+		Version string          `json:"jsonrpc"`
+		Error   json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(body, &rpc) == nil && rpc.Version != "" && rpc.Error != nil
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+// Read fails.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
+// events is a stream of server-sent events that are looked at while they are read.
+type events struct {
+	io.ReadCloser
+	look func(data []byte)
+	// line is the beginning of the line that is read, and data what the event has
+	// so far.
+	line, data []byte
+}
+
+// Read reads on.
+func (e *events) Read(p []byte) (int, error) {
+	n, err := e.ReadCloser.Read(p)
+	for rest := p[:n]; len(rest) > 0; {
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			e.line = append(e.line, rest...)
+			break
+		}
+		e.take(append(e.line, rest[:end]...))
+		e.line, rest = e.line[:0], rest[end+1:]
+	}
+	return n, err
+}
+
+// take takes in a line.
+func (e *events) take(line []byte) {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		if len(e.data) > 0 {
+			e.data = append(e.data, '\n')
+		}
+		e.data = append(e.data, bytes.TrimPrefix(data, []byte(" "))...)
+		return
+	}
+	if len(line) == 0 && len(e.data) > 0 {
+		e.look(e.data)
+		e.data = nil
+	}
+}
+
+// clip returns the beginning of a text.
+func clip(text []byte) string {
+	const most = 1 << 10
+	if len(text) <= most {
+		return string(text)
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:most], len(text))
+}

@@ -1,0 +1,109 @@
+package runsclient_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/runsclient"
+)
+
+// cancelled checks that a run that is followed ends as cancelled.
+func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runsclient.Tool, when string) []runsclient.Event {
+	t.Helper()
+	r, err := c.Drive(t.Context(), runID, tools, 0, func(e runsclient.Event) {
+		if e.Type == when {
+			if err := c.Cancel(t.Context(), runID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if failed, ok := err.(*runsclient.RunError); !ok || failed.Subtype != "cancelled" {
+		t.Fatalf("the run ends with %v, behind %s", err, shown(r))
+	}
+	s, err := c.Snapshot(t.Context(), runID)
+	if err != nil || s.Status != "cancelled" || s.EndedAt == nil {
+		t.Errorf("the snapshot is %+v, %v", s, err)
+	}
+	if err := c.Cancel(t.Context(), runID); err != nil {
+		t.Errorf("a second cancel: %v", err)
+	}
+	return r.Events
+}
+
+func TestARunIsCancelledWhileItWorks(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		made, err := c.Create(t.Context(), ask("slow", "Go."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		events := cancelled(t, c, made.RunID, nil, "assistant_delta")
+		has(t, events[len(events)-1], object{"reason": "user"})
+	})
+}
+
+func TestARunIsCancelledWhileItWaits(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		never := runsclient.Local("weather", nil, func(ctx context.Context, _ object) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		})
+		made, err := c.Create(t.Context(), ask("local_tool", "Go.", never))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cancelled(t, c, made.RunID, []runsclient.Tool{never}, "local_tool_call")
+		// What comes late for the call that waited is taken and forgotten.
+		if err := c.Answer(t.Context(), made.RunID, "call_a", object{"result": "sunny"}); err != nil {
+			t.Errorf("a result behind the cancel: %v", err)
+		}
+		refused(t, c.Answer(t.Context(), made.RunID, "call_z", object{"result": "sunny"}), 409, "run_terminal")
+	})
+}
+
+func TestARunIsCancelledBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		s, err := c.CreateSession(t.Context(), ask("slow", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, err := s.Post(t.Context(), runsclient.Spec{Prompt: "Go."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := s.Post(t.Context(), runsclient.Spec{Prompt: "And on."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if snapshot, err := c.Snapshot(t.Context(), second.RunID); err != nil || snapshot.Status != "queued" {
+			t.Errorf("the second run is %+v, %v", snapshot, err)
+		}
+		if err := c.Cancel(t.Context(), second.RunID); err != nil {
+			t.Fatal(err)
+		}
+		events := cancelled(t, c, second.RunID, nil, "")
+		expect(t, events, "assistant_message")
+		cancelled(t, c, first.RunID, nil, "assistant_delta")
+		if info, err := s.Info(t.Context()); err != nil || len(info.Messages) > 0 {
+			t.Errorf("the session holds %+v, %v", info, err)
+		}
+	})
+}
+
+func TestTheCancelOfAFinishedRunChangesNothing(t *testing.T) {
+	t.Parallel()
+	c := serve(t).client(runsclient.Go)
+	r, err := c.Run(t.Context(), ask("hello", "Hi."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Cancel(t.Context(), r.RunID); err != nil {
+		t.Error(err)
+	}
+	again, err := c.Drive(t.Context(), r.RunID, nil, 0, nil)
+	if err != nil || len(again.Events) != len(r.Events) {
+		t.Errorf("the run ends with %v, behind %s", err, shown(again))
+	}
+}

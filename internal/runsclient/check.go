@@ -1,0 +1,190 @@
+package runsclient
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// maxFrame bounds the data of one frame, in bytes. A result may have a long
+// text, twice.
+const maxFrame = 7 << 20
+
+// hidden are the names of tools that no event may show.
+var hidden = []string{"final_report", "set_model_response"}
+
+// shape is what the payload of a type of events must and may have.
+type shape struct{ must, may map[string]func(any) bool }
+
+type fields = map[string]func(any) bool
+
+var shapes = map[string]shape{
+	"started":              {},
+	"assistant_delta":      {must: fields{"text": isText}},
+	"thinking_delta":       {must: fields{"text": isText}},
+	"assistant_message":    {must: fields{"text": isText, "turn": isCount, "finishReason": orNull(isText)}, may: fields{"toolCalls": isCalls}},
+	"tool_call":            {must: fields{"toolUseId": isName, "name": isName, "input": isAny}},
+	"tool_result":          {must: fields{"toolUseId": isName, "name": isName, "ok": isBool, "summary": isText, "result": isText}},
+	"local_tool_call":      {must: fields{"toolUseId": isName, "name": isName, "args": isObject, "kind": isKind}, may: fields{"agentCard": isObject, "mcpServer": isName, "mcpToolName": isName, "mcpServerInfo": isObject}},
+	"local_tool_result_in": {must: fields{"toolUseId": isName}, may: fields{"result": isText, "output": isText, "error": isText}},
+	"loop_detected":        {must: fields{"consecutiveCount": isCount, "hardCutoff": isBool, "tools": isNames}},
+	"tool_budget_exceeded": {must: fields{"tool": isName, "maxCalls": isCount, "callIndex": isCount}},
+	"result": {must: fields{"ok": isBool, "subtype": isName, "tokens": isTokens, "turns": isCount, "model": isModel},
+		may: fields{"text": isText, "error": isText}},
+	"error": {must: fields{"error": isName, "code": isName, "tokens": isTokens, "turns": isCount, "model": isModel},
+		may: fields{"errorClass": isName, "finishReason": isName, "partialText": isText, "retryable": isBool, "subtype": isName}},
+	"cancelled": {may: fields{"reason": isText}},
+}
+
+func isAny(any) bool { return true }
+
+func isText(v any) bool { _, ok := v.(string); return ok }
+
+func isName(v any) bool { text, ok := v.(string); return ok && text != "" }
+
+func isBool(v any) bool { _, ok := v.(bool); return ok }
+
+func isObject(v any) bool { _, ok := v.(map[string]any); return ok }
+
+func isCount(v any) bool { n, ok := v.(float64); return ok && n >= 0 && n == math.Trunc(n) }
+
+func isKind(v any) bool { return v == "local" || v == "a2a_local" || v == "mcp_local" }
+
+func orNull(is func(any) bool) func(any) bool {
+	return func(v any) bool { return v == nil || is(v) }
+}
+
+func isNames(v any) bool {
+	list, ok := v.([]any)
+	return ok && len(list) > 0 && !slices.ContainsFunc(list, func(one any) bool { return !isName(one) })
+}
+
+func isCalls(v any) bool {
+	list, ok := v.([]any)
+	return ok && len(list) > 0 && !slices.ContainsFunc(list, func(one any) bool {
+		return check(one, shape{must: fields{"id": isName, "name": isName, "input": isAny}}) != ""
+	})
+}
+
+func isTokens(v any) bool {
+	return check(v, shape{must: fields{"inputTokens": isCount, "cachedTokens": isCount, "reasoningTokens": isCount, "outputTokens": isCount}}) == ""
+}
+
+func isModel(v any) bool {
+	return check(v, shape{must: fields{"id": isName, "provider": isProvider, "vendorModelId": isName}, may: fields{"reasoningEffort": isName}}) == ""
+}
+
+func isProvider(v any) bool { return isName(v) && v == strings.ToLower(v.(string)) }
+
+// check returns what is wrong with an object; "" when nothing is.
+func check(v any, s shape) string {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return "is no object"
+	}
+	for name, is := range s.must {
+		if value, ok := object[name]; !ok || !is(value) {
+			return fmt.Sprintf("has %s: %v", name, value)
+		}
+	}
+	for name, value := range object {
+		if s.must[name] == nil && (s.may[name] == nil || !s.may[name](value)) {
+			return fmt.Sprintf("has %s: %v", name, value)
+		}
+	}
+	return ""
+}
+
+// order checks what the events of a run say one after another.
+type order struct {
+	seq   int64
+	turns float64
+	// calls are those of the latest message, true once they were answered; sent
+	// are those that a client was asked to make, true once it did.
+	calls, sent map[string]bool
+	ended       bool
+}
+
+func newOrder(after int64) *order {
+	return &order{seq: after, turns: -1, calls: map[string]bool{}, sent: map[string]bool{}}
+}
+
+// take checks the next event.
+func (o *order) take(e Event) error {
+	problem := o.problem(e)
+	for _, name := range hidden {
+		if strings.Contains(fmt.Sprint(e.Payload), name) {
+			problem = "shows " + name
+		}
+	}
+	if s, ok := shapes[e.Type]; !ok {
+		problem = "is of no known type"
+	} else if wrong := check(e.Payload, s); wrong != "" {
+		problem = wrong
+	}
+	o.seq = e.Seq
+	if problem != "" {
+		return &ProtocolError{Problem: fmt.Sprintf("event %d, %s, %s", e.Seq, e.Type, problem), Frame: fmt.Sprint(e.Payload)}
+	}
+	return nil
+}
+
+func (o *order) problem(e Event) string {
+	switch {
+	case e.Seq <= o.seq:
+		return fmt.Sprintf("comes behind %d", o.seq)
+	case o.ended:
+		return "comes behind the last"
+	case e.Type == "started" && e.Seq != 1:
+		return "does not come first"
+	}
+	o.ended = e.Terminal()
+	id := e.Text("toolUseId")
+	switch e.Type {
+	case "assistant_message":
+		return o.message(e)
+	case "tool_call", "tool_result", "local_tool_call":
+		answered, known := o.calls[id]
+		if o.turns >= 0 && !known {
+			return "names no call of the message"
+		}
+		if answered {
+			return "names a call that was answered"
+		}
+		o.calls[id] = e.Type == "tool_result"
+		if e.Type == "local_tool_call" {
+			if _, again := o.sent[id]; again {
+				return "names a call that was sent"
+			}
+			o.sent[id] = false
+		}
+	case "local_tool_result_in":
+		if done, known := o.sent[id]; o.turns >= 0 && !known || done {
+			return "answers no call"
+		}
+		if isText(e.Payload["error"]) == isText(e.Payload["result"]) || e.Payload["result"] != e.Payload["output"] {
+			return "has not one of result and error"
+		}
+		o.sent[id] = true
+	}
+	return ""
+}
+
+// message checks a message of the model, which must be numbered without a gap.
+func (o *order) message(e Event) string {
+	turn, _ := e.Payload["turn"].(float64)
+	if o.turns >= 0 && turn != o.turns+1 || o.seq == 0 && turn != 0 {
+		return fmt.Sprintf("comes behind turn %v", o.turns)
+	}
+	o.turns = turn
+	clear(o.calls)
+	calls, _ := e.Payload["toolCalls"].([]any)
+	for _, one := range calls {
+		if call, ok := one.(map[string]any); ok {
+			id, _ := call["id"].(string)
+			o.calls[id] = false
+		}
+	}
+	return ""
+}

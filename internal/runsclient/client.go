@@ -1,0 +1,172 @@
+// Package runsclient is a client of the agent-runs protocol for tests. It is
+// written from the description of the protocol and knows nothing of the server.
+// It does what the published SDKs do where they differ from each other, and
+// takes no answer that one of them could not live with.
+package runsclient
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// SDK is the SDK that a client behaves like.
+type SDK string
+
+// The SDKs.
+const (
+	// Go posts no result where a tool returned an empty one, and takes a result
+	// without a subtype for a success.
+	Go SDK = "go"
+	// TypeScript sends its tools with every message of a session, and posts an
+	// error in place of a result that was refused.
+	TypeScript SDK = "typescript"
+	// Python sends its tools with every message, runs four of them at a time,
+	// reads payloads from either place, and goes on when nobody answers.
+	Python SDK = "python"
+)
+
+// SDKs are all of them.
+var SDKs = []SDK{Go, TypeScript, Python}
+
+// DefaultPause is how long a client waits after a connection was reset.
+const DefaultPause = 500 * time.Millisecond
+
+// Options say who a client is and whom it asks.
+type Options struct {
+	// URL is where the server is. Workspace is the one that the credential
+	// belongs to.
+	URL, Workspace string
+	// Key is an API key or an access token. Tokens takes its place.
+	Key    string
+	Tokens *TokenSource
+	// SDK defaults to Go.
+	SDK SDK
+	// Pause defaults to DefaultPause.
+	Pause time.Duration
+	// HTTP defaults to http.DefaultClient.
+	HTTP *http.Client
+}
+
+// Client is a client of one workspace. It is safe for concurrent use.
+type Client struct{ o Options }
+
+// New returns a client.
+func New(o Options) *Client {
+	o.URL = strings.TrimSuffix(o.URL, "/")
+	o.SDK = cmp.Or(o.SDK, Go)
+	o.Pause = cmp.Or(o.Pause, DefaultPause)
+	o.HTTP = cmp.Or(o.HTTP, http.DefaultClient)
+	return &Client{o: o}
+}
+
+// Response is what a request was answered with.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Path returns the path below the workspace that the parts make, each escaped as
+// the SDKs do it.
+func (c *Client) Path(parts ...string) string {
+	path := "/api/v1/workspaces/" + escape(c.o.Workspace)
+	for _, p := range parts {
+		path += "/" + escape(p)
+	}
+	return path
+}
+
+// escape encodes everything but letters, digits, "-", "_" and ".".
+func escape(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-_.", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// Do sends a request and returns whatever comes back. The body is sent as it is
+// when it is bytes, else as JSON; nil sends none.
+func (c *Client) Do(ctx context.Context, method, path string, body any) (*Response, error) {
+	resp, err := c.open(ctx, method, path, body, http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
+}
+
+// open sends a request, with a new access token and once more where the first
+// was refused and there is a source of tokens.
+func (c *Client) open(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
+	data, ok := body.([]byte)
+	if body != nil && !ok {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+	}
+	for refresh := false; ; refresh = true {
+		req, err := http.NewRequestWithContext(ctx, method, c.o.URL+path, bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		req.Header = header.Clone()
+		if body != nil {
+			req.Header.Set("Content-Type", "application/json")
+		}
+		key := c.o.Key
+		if c.o.Tokens != nil {
+			if key, err = c.o.Tokens.Token(ctx, refresh); err != nil {
+				return nil, err
+			}
+		}
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+		resp, err := c.o.HTTP.Do(req)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || c.o.Tokens == nil || refresh {
+			return resp, err
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// call sends a request and decodes what comes back, which must be JSON of the
+// right types, or nothing where nothing is wanted. Any status that is no
+// success is an *Error.
+func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
+	resp, err := c.Do(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if resp.Status/100 != 2 {
+		return c.failed(resp)
+	}
+	if len(resp.Body) == 0 && into == nil {
+		return nil
+	}
+	if into == nil {
+		into = new(any)
+	}
+	if err := json.Unmarshal(resp.Body, into); err != nil {
+		return fmt.Errorf("%s %s: the answer is %q: %w", method, path, resp.Body, err)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package runsclient
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// atOnce is how many tools the Python SDK runs at a time.
+const atOnce = 4
+
+// Drive follows a run behind the event with a number to its end, and makes the
+// calls that it asks for. Each event is shown to a function first, which may be
+// nil.
+func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after int64, show func(Event)) (*Result, error) {
+	ctx, stop := context.WithCancel(ctx)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer stop()
+	places := make(chan struct{}, atOnce)
+	result := &Result{RunID: runID}
+	for e, err := range c.Events(ctx, runID, after) {
+		if err != nil {
+			return result, err
+		}
+		result.Events = append(result.Events, e)
+		if show != nil {
+			show(e)
+		}
+		switch e.Type {
+		case "local_tool_call":
+			calls.Go(func() {
+				if c.o.SDK == Python {
+					places <- struct{}{}
+					defer func() { <-places }()
+				}
+				c.dispatch(ctx, runID, e, tools)
+			})
+		case "result":
+			return result, c.conclude(result, e)
+		case "error":
+			return result, &RunError{RunID: runID, Subtype: orElse(e.Text("errorClass"), e.Text("code")), Message: e.Text("error"), Event: e}
+		case "cancelled":
+			return result, &RunError{RunID: runID, Subtype: "cancelled", Message: "the run was cancelled", Event: e}
+		}
+	}
+	return result, ctx.Err()
+}
+
+// conclude takes in a result. The Go SDK looks at no subtype unless there is one.
+func (c *Client) conclude(result *Result, e Event) error {
+	subtype := e.Text("subtype")
+	if subtype == "success" || c.o.SDK == Go && subtype == "" {
+		if e.Payload["ok"] != true {
+			return &ProtocolError{Problem: "a success is not ok"}
+		}
+		result.Text = e.Text("text")
+		return nil
+	}
+	return &RunError{RunID: result.RunID, Subtype: orElse(subtype, "error"), Message: orElse(e.Text("error"), subtype), Event: e}
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// dispatch makes a call and posts what it returned. No SDK makes more of a
+// refused post than TypeScript, which posts the refusal.
+func (c *Client) dispatch(ctx context.Context, runID string, e Event, tools []Tool) {
+	body := make(map[string]any, 1)
+	result, err := call(ctx, e, tools)
+	switch {
+	case err != nil:
+		body["error"] = err.Error()
+	case result == "" && c.o.SDK == Go:
+	default:
+		body["result"] = result
+	}
+	err = c.Answer(ctx, runID, e.Text("toolUseId"), body)
+	if refused := new(*Error); c.o.SDK == TypeScript && errors.As(err, refused) {
+		_ = c.Answer(ctx, runID, e.Text("toolUseId"), map[string]any{"error": err.Error()})
+	}
+}

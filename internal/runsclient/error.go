@@ -1,0 +1,64 @@
+package runsclient
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// Error is a refusal, as the SDK understands it.
+type Error struct {
+	Status int
+	// Message is what the SDK shows, Code what programs tell refusals apart by.
+	Message, Code, Hint string
+	// Body holds all that the refusal says.
+	Body   map[string]any
+	Header http.Header
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
+
+// failed reads a refusal. All SDKs show what is in "error", not in "message".
+// They take the code from "code"; without it Python takes "error".
+func (c *Client) failed(resp *Response) error {
+	e := &Error{Status: resp.Status, Code: fmt.Sprintf("http_%d", resp.Status), Header: resp.Header}
+	e.Message = fmt.Sprintf("HTTP %d", resp.Status)
+	if json.Unmarshal(resp.Body, &e.Body) != nil {
+		return e
+	}
+	if text, ok := e.Body["error"].(string); ok {
+		e.Message = text
+		if c.o.SDK == Python {
+			e.Code = text
+		}
+	}
+	if code, ok := e.Body["code"].(string); ok {
+		e.Code = code
+	}
+	e.Hint, _ = e.Body["hint"].(string)
+	return e
+}
+
+// RunError is a run that did not succeed.
+type RunError struct {
+	RunID string
+	// Subtype is that of the result, the class of the error, or "cancelled".
+	Subtype, Message string
+	// Event is the one that ended the run.
+	Event Event
+}
+
+func (e *RunError) Error() string {
+	return fmt.Sprintf("run %s: %s: %s", e.RunID, e.Subtype, e.Message)
+}
+
+// ProtocolError is something that a server must not send.
+type ProtocolError struct {
+	Problem string
+	// Frame is where it is.
+	Frame string
+}
+
+func (e *ProtocolError) Error() string {
+	return fmt.Sprintf("%s: %.300s", e.Problem, e.Frame)
+}

@@ -1,0 +1,243 @@
+package runsclient_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/internal/runsclient"
+)
+
+func TestARunIsFollowedToItsAnswer(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		const text = "Hello there, whoever you are."
+		spec := ask("hello", "Hi.")
+		spec.Metadata = map[string]string{"customer": "c-1"}
+		events := succeeds(t, c, spec, text)
+		if got := types(events); got != "started assistant_delta assistant_message result" {
+			t.Errorf("the events are %s", got)
+		}
+		expect(t, events, "assistant_message", object{"text": text, "turn": 0.0, "finishReason": "end_turn", "toolCalls": nil})
+		expect(t, events, "result", object{
+			"ok": true, "subtype": "success", "text": text, "turns": 1.0,
+			"tokens": object{"inputTokens": 20.0, "outputTokens": 8.0, "cachedTokens": 5.0, "reasoningTokens": 2.0},
+		})
+		spec.ReasoningLevel = "medium"
+		events = succeeds(t, c, spec, text)
+		if got := types(events); got != "started thinking_delta assistant_delta assistant_message result" {
+			t.Errorf("with reasoning, the events are %s", got)
+		}
+	})
+}
+
+func TestASnapshotSaysWhatBecameOfARun(t *testing.T) {
+	t.Parallel()
+	c := serve(t).client(runsclient.Go)
+	spec := ask("hello", "Hi.")
+	spec.Metadata, spec.Name = map[string]string{"customer": "c-1"}, "greeter"
+	r, err := c.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Snapshot(t.Context(), r.RunID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.RunID != r.RunID || s.Status != "succeeded" || s.FinalText == nil || *s.FinalText != r.Text || s.Error != nil || s.SessionID != nil {
+		t.Errorf("the snapshot is %+v", s)
+	}
+	if *s.Turns != 1 || s.Tokens["inputTokens"] != 20 || s.Model["vendorModelId"] != "hello-1" || s.Metadata["customer"] != "c-1" || s.EndedAt == nil || s.StartedAt == nil {
+		t.Errorf("the snapshot is %+v", s)
+	}
+	if s.Spec["systemPrompt"] != spec.SystemPrompt && s.AgentSpec["systemPrompt"] != spec.SystemPrompt {
+		t.Errorf("the specs are %v and %v", s.Spec, s.AgentSpec)
+	}
+}
+
+func TestASnapshotOfARunUnderWayHasNoCost(t *testing.T) {
+	t.Parallel()
+	c := serve(t).client(runsclient.Go)
+	made, err := c.Create(t.Context(), ask("slow", "Hi."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s object
+	resp, err := c.Do(t.Context(), "GET", c.Path("agent-runs", made.RunID), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, resp, &s)
+	for _, name := range []string{"tokens", "turns", "model"} {
+		if value, there := s[name]; !there || value != nil {
+			t.Errorf("%s is %v", name, value)
+		}
+	}
+	if err := c.Cancel(t.Context(), made.RunID); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAToolOfTheServerIsCalled(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		events := succeeds(t, c, ask("server_tool", "Count.", runsclient.Tool{Ref: object{"kind": "mantyx", "id": "word_count"}}), "Three words.")
+		if got := types(events); got != "started assistant_delta assistant_message tool_call tool_result assistant_delta assistant_message result" {
+			t.Errorf("the events are %s", got)
+		}
+		input := object{"text": "one two three"}
+		expect(t, events, "assistant_message",
+			object{"turn": 0.0, "finishReason": "tool_use", "toolCalls": []any{object{"id": "call_a", "name": "word_count", "input": input}}}, object{"turn": 1.0})
+		expect(t, events, "tool_call", object{"toolUseId": "call_a", "name": "word_count", "input": input})
+		expect(t, events, "tool_result", object{"toolUseId": "call_a", "name": "word_count", "ok": true})
+		expect(t, events, "result", object{"turns": 2.0})
+	})
+}
+
+func TestAToolOfTheClientIsCalled(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		events := succeeds(t, c, ask("local_tool", "And today?", weather("sunny", nil)), "It is sunny.")
+		expect(t, events, "local_tool_call", object{"toolUseId": "call_a", "name": "weather", "args": object{"city": "Paris"}, "kind": "local"})
+		expect(t, events, "local_tool_result_in", object{"toolUseId": "call_a", "result": "sunny", "output": "sunny", "error": nil})
+
+		events = succeeds(t, c, ask("local_tool", "And today?", weather("", errors.New("no such place"))), "There is no such place.")
+		expect(t, events, "local_tool_result_in", object{"toolUseId": "call_a", "error": "no such place", "result": nil})
+
+		events = succeeds(t, c, ask("local_tool", "And today?", weather("", nil)), "I was told nothing.")
+		expect(t, events, "local_tool_result_in", object{"toolUseId": "call_a", "result": ""})
+	})
+}
+
+func TestCallsOfAClientAreAnsweredInAnyOrder(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		rome := make(chan struct{})
+		tool := runsclient.Local("weather", nil, func(ctx context.Context, args object) (string, error) {
+			if args["city"] == "Paris" {
+				select {
+				case <-rome:
+				case <-ctx.Done():
+				}
+			} else if args["city"] == "Rome" {
+				close(rome)
+			}
+			return "sunny", nil
+		})
+		events := succeeds(t, c, ask("two_local_tools", "Go.", tool), "All done.")
+		expect(t, events, "local_tool_call", object{"kind": "local"}, object{"kind": "local"}, object{"toolUseId": "call_c"})
+	})
+}
+
+func TestIdsOfCallsAreOnceInARun(t *testing.T) {
+	t.Parallel()
+	r, err := serve(t).client(runsclient.Go).Run(t.Context(), ask("same_id", "Go.", weather("sunny", nil)))
+	if err != nil {
+		t.Fatal(err, shown(r))
+	}
+	seen := map[string]bool{}
+	for _, e := range r.Events {
+		if id := e.Text("toolUseId"); e.Type == "local_tool_call" {
+			if seen[id] {
+				t.Errorf("%s is there twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	if !seen["call_a"] || len(seen) != 2 {
+		t.Errorf("the calls are %v", seen)
+	}
+}
+
+func TestArgumentsOfTheWrongFormReachNoClient(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		events := succeeds(t, c, ask("bad_arguments", "Go.", weather("sunny", nil)), "That was wrong.")
+		expect(t, events, "local_tool_call")
+		expect(t, events, "tool_result", object{"toolUseId": "call_a", "name": "weather", "ok": false})
+	})
+}
+
+func TestATruncatedAnswerIsSaved(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		spec := ask("truncated", "Tell me.")
+		spec.OutputSchema = object{"name": "story", "schema": object{"type": "object"}}
+		for range 2 {
+			failed := fails(t, c, spec, "truncation")
+			has(t, failed.Event, object{"code": "truncation", "errorClass": "truncation", "finishReason": "max_tokens", "partialText": "It was a dark and", "retryable": false, "turns": 1.0})
+			s, err := c.Snapshot(t.Context(), failed.RunID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Status != "failed" || *s.FinalText != "It was a dark and" || *s.Error != failed.Message {
+				t.Errorf("the snapshot is %+v", s)
+			}
+			if diff := cmp.Diff(map[string]string{"errorClass": "truncation", "finishReason": "max_tokens"}, s.FailureReason); diff != "" {
+				t.Error(diff)
+			}
+			spec.OutputSchema = nil // a text is no better
+		}
+	})
+}
+
+func TestAStructuredAnswerIsAText(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		spec := ask("structured", "Report.")
+		spec.OutputSchema = object{"name": "weather_report", "schema": object{
+			"type": "object", "properties": object{"city": object{"type": "string"}, "celsius": object{"type": "number"}}, "required": []string{"city", "celsius"},
+		}}
+		succeeds(t, c, spec, `{"city":"Paris","celsius":21}`)
+	})
+}
+
+func TestFailuresOfTheModelHaveAClass(t *testing.T) {
+	t.Parallel()
+	c := serve(t).client(runsclient.TypeScript)
+	for prompt, want := range map[string]struct {
+		class     string
+		retryable bool
+	}{
+		"rate": {"rate_limit", true}, "busy": {"overloaded", true}, "broken": {"server", true}, "late": {"timeout", true},
+		"wrong": {"invalid_request", false}, "key": {"auth", false}, "long": {"context_window", false},
+	} {
+		failed := fails(t, c, ask("failing", prompt), want.class)
+		has(t, failed.Event, object{"code": want.class, "errorClass": want.class, "retryable": want.retryable, "turns": 1.0})
+		if s, err := c.Snapshot(t.Context(), failed.RunID); err != nil || s.Status != "failed" || *s.Error != failed.Message || *s.Turns != 1 {
+			t.Errorf("the snapshot is %+v, %v", s, err)
+		}
+	}
+}
+
+func TestTooManyTurnsAreAResultWithoutSuccess(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		spec := ask("two_local_tools", "Go.", weather("sunny", nil))
+		spec.Budgets = object{"maxToolTurns": 1}
+		failed := fails(t, c, spec, "error_max_tool_turns")
+		has(t, failed.Event, object{"ok": false, "subtype": "error_max_tool_turns"})
+		if failed.Event.Type != "result" || failed.Event.Text("error") == "" {
+			t.Errorf("the run ends with %+v", failed.Event)
+		}
+	})
+}
+
+func TestALargeResultOfAToolFitsItsFrame(t *testing.T) {
+	t.Parallel()
+	long := make([]byte, 2<<20-100)
+	for i := range long {
+		long[i] = '"'
+	}
+	r, err := serve(t).client(runsclient.Go).Run(t.Context(), ask("local_tool", "And today?", weather(string(long), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range r.Events {
+		if size := len(jsonOf(t, e.Payload)); size > 1<<19 {
+			t.Errorf("%s has %d bytes, twice", e.Type, size)
+		}
+	}
+}

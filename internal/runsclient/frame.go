@@ -1,0 +1,72 @@
+package runsclient
+
+import (
+	"bufio"
+	"io"
+	"strings"
+)
+
+// maxLine is how long a line of a stream may be: the Go SDK reads no longer one.
+const maxLine = 8 << 20
+
+// frame is one event of a stream, as it was sent.
+type frame struct {
+	id, event, data string
+	// lines counts those with data; odd is one that is none of an event.
+	lines int
+	odd   string
+}
+
+// frames reads the events of a stream.
+type frames struct {
+	lines *bufio.Scanner
+	// comments counts those seen.
+	comments int
+}
+
+func newFrames(r io.Reader) *frames {
+	f := &frames{lines: bufio.NewScanner(r)}
+	f.lines.Buffer(nil, maxLine)
+	return f
+}
+
+// next returns the next event, or io.EOF behind the last. One that was begun and
+// not ended is none.
+func (f *frames) next() (frame, error) {
+	var one frame
+	for begun := false; f.lines.Scan(); {
+		line := f.lines.Text()
+		if line == "" && one.odd != "" {
+			return one, &ProtocolError{Problem: "a line belongs to no event", Frame: one.odd}
+		}
+		if line == "" && begun {
+			return one, nil
+		}
+		if line == "" {
+			continue
+		}
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch field {
+		case "": // a comment
+			f.comments++
+			continue
+		case "retry":
+			continue
+		case "id":
+			one.id = value
+		case "event":
+			one.event = value
+		case "data":
+			one.data = value
+			one.lines++
+		default:
+			one.odd = line // or one that was cut
+		}
+		begun = true
+	}
+	if err := f.lines.Err(); err != nil {
+		return one, err
+	}
+	return one, io.EOF
+}

@@ -1,0 +1,23 @@
+package runsclient
+
+import (
+	"context"
+	"net/http"
+)
+
+// Identity is whom a token belongs to.
+type Identity struct {
+	Subject   string `json:"sub"`
+	Email     string `json:"email"`
+	Workspace struct {
+		ID   string `json:"id"`
+		Slug string `json:"slug"`
+		Name string `json:"name"`
+	} `json:"workspace"`
+}
+
+// Identity returns whom the client's token belongs to.
+func (c *Client) Identity(ctx context.Context) (*Identity, error) {
+	var who Identity
+	return &who, c.call(ctx, http.MethodGet, "/api/oauth/userinfo", nil, &who)
+}

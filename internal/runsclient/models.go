@@ -1,0 +1,36 @@
+package runsclient
+
+import (
+	"context"
+	"net/http"
+)
+
+// Catalogue is the models of a workspace.
+type Catalogue struct {
+	Models         []Model `json:"models"`
+	DefaultModelID *string `json:"defaultModelId"`
+}
+
+// Model is one that a run can name.
+type Model struct {
+	ID                  string   `json:"id"`
+	Label               string   `json:"label"`
+	Provider            string   `json:"provider"`
+	VendorModelID       string   `json:"vendorModelId"`
+	Source              string   `json:"source"`
+	ContextWindowTokens *int     `json:"contextWindowTokens"`
+	Pricing             *Pricing `json:"pricing"`
+}
+
+// Pricing is what a model costs, in dollars for a million tokens.
+type Pricing struct {
+	Input     float64  `json:"inputPer1MUsd"`
+	Output    float64  `json:"outputPer1MUsd"`
+	CacheRead *float64 `json:"cacheReadPer1MUsd"`
+}
+
+// Models returns the models of the workspace.
+func (c *Client) Models(ctx context.Context) (*Catalogue, error) {
+	var catalogue Catalogue
+	return &catalogue, c.call(ctx, http.MethodGet, c.Path("models"), nil, &catalogue)
+}

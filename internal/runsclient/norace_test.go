@@ -1,0 +1,5 @@
+//go:build !race
+
+package runsclient_test
+
+var buildFlags []string

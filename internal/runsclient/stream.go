@@ -1,0 +1,107 @@
+package runsclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Events follows a run behind the event with a number, to the one that ends it.
+// A connection that breaks is made again, and what follows is asked for; an
+// event that comes twice is passed on twice, but is a *ProtocolError first. So
+// is a stream that ends well ahead of the run.
+func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		checked := newOrder(after)
+		for again := false; ; again = true {
+			over, err := c.follow(ctx, runID, checked, yield)
+			if over {
+				return
+			}
+			if again && c.o.SDK != Python && errors.Is(err, syscall.ECONNREFUSED) || fatal(err) || ctx.Err() != nil {
+				yield(Event{}, err)
+				return
+			}
+			if !c.rest(ctx) {
+				yield(Event{}, context.Cause(ctx))
+				return
+			}
+		}
+	}
+}
+
+// fatal reports whether an error is none of the connection.
+func fatal(err error) bool {
+	return errors.As(err, new(*Error)) || errors.As(err, new(*ProtocolError)) || errors.As(err, new(*OAuthError))
+}
+
+// rest waits for the time of a pause, unless the context ends.
+func (c *Client) rest(ctx context.Context) bool {
+	pause := time.NewTimer(c.o.Pause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// follow passes on what one connection brings, and reports whether it is over:
+// with the run, or because nobody wants more.
+func (c *Client) follow(ctx context.Context, runID string, checked *order, yield func(Event, error) bool) (over bool, err error) {
+	path, header := c.Path("agent-runs", runID, "stream"), http.Header{"Accept": {"text/event-stream"}}
+	if checked.seq > 0 {
+		seq := strconv.FormatInt(checked.seq, 10)
+		path += "?lastSeq=" + seq
+		header.Set("Last-Event-ID", seq)
+	}
+	resp, err := c.open(ctx, http.MethodGet, path, nil, header)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		return false, c.failed(&Response{Status: resp.StatusCode, Header: resp.Header, Body: body})
+	}
+	if err := checkHeader(resp.Header); err != nil {
+		return false, err
+	}
+	frames := newFrames(resp.Body)
+	for {
+		f, err := frames.next()
+		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, &ProtocolError{Problem: fmt.Sprintf("the stream ends behind event %d, and the run goes on", checked.seq)}
+		}
+		if err != nil {
+			return false, err
+		}
+		e, err := c.event(f)
+		if err == nil {
+			err = checked.take(e)
+		}
+		if err != nil {
+			return false, err
+		}
+		if !yield(e, nil) || e.Terminal() {
+			return true, nil
+		}
+	}
+}
+
+func checkHeader(h http.Header) error {
+	for name, want := range map[string]string{"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache, no-transform"} {
+		if !strings.EqualFold(h.Get(name), want) {
+			return &ProtocolError{Problem: fmt.Sprintf("the header %s is %q", name, h.Get(name))}
+		}
+	}
+	return nil
+}

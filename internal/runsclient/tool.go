@@ -1,0 +1,62 @@
+package runsclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Tool is a tool of a spec: what the server is told of it, and for those that
+// the client runs, how.
+type Tool struct {
+	Ref map[string]any
+	// Call runs the tool by the name that the client knows it by.
+	Call func(ctx context.Context, name string, args map[string]any) (string, error)
+}
+
+// MarshalJSON returns what the server is told.
+func (t Tool) MarshalJSON() ([]byte, error) { return json.Marshal(t.Ref) }
+
+// Local is a function of the client. Without parameters it takes an object.
+func Local(name string, parameters map[string]any, run func(ctx context.Context, args map[string]any) (string, error)) Tool {
+	ref := map[string]any{"kind": "local", "name": name, "description": "A tool of the client."}
+	if parameters != nil {
+		ref["parameters"] = parameters
+	}
+	return Tool{Ref: ref, Call: func(ctx context.Context, _ string, args map[string]any) (string, error) { return run(ctx, args) }}
+}
+
+// LocalAgent is an agent that the client reaches and the server does not.
+func LocalAgent(name string, card map[string]any, ask func(ctx context.Context, message string) (string, error)) Tool {
+	return Tool{
+		Ref: map[string]any{"kind": "a2a_local", "name": name, "agentCard": card},
+		Call: func(ctx context.Context, _ string, args map[string]any) (string, error) {
+			message, ok := args["message"].(string)
+			if !ok {
+				return "", fmt.Errorf("the arguments are %v", args)
+			}
+			return ask(ctx, message)
+		},
+	}
+}
+
+// LocalServer is an MCP server that the client reaches and the server does not.
+func LocalServer(name string, tools []map[string]any, run func(ctx context.Context, tool string, args map[string]any) (string, error)) Tool {
+	return Tool{Ref: map[string]any{"kind": "mcp_local", "name": name, "tools": tools, "serverInfo": map[string]any{"name": name, "version": "1"}}, Call: run}
+}
+
+// call makes the call of an event with the tool that it is for.
+func call(ctx context.Context, e Event, tools []Tool) (string, error) {
+	kind, name := e.Text("kind"), e.Text("name")
+	wanted := name
+	if kind == "mcp_local" {
+		wanted, name = e.Text("mcpServer"), e.Text("mcpToolName")
+	}
+	for _, t := range tools {
+		if t.Ref["kind"] == kind && t.Ref["name"] == wanted && t.Call != nil {
+			args, _ := e.Payload["args"].(map[string]any)
+			return t.Call(ctx, name, args)
+		}
+	}
+	return "", fmt.Errorf("no %s is called %s", kind, wanted)
+}

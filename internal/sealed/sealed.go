@@ -1,0 +1,84 @@
+// Package sealed encrypts secrets that a store keeps, so that whoever reads the
+// store, or a copy of it, cannot use them.
+package sealed
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// KeySize is the length of a key, in bytes.
+const KeySize = 32
+
+var (
+	// ErrKey says that a key is none.
+	ErrKey = fmt.Errorf("an encryption key has %d bytes", KeySize)
+	// ErrOpen says that a secret was sealed with another key, or for another place.
+	ErrOpen = errors.New("it was encrypted with another encryption key")
+)
+
+// Box seals secrets with a key, by AES-256-GCM. A nil Box seals nothing: it keeps
+// secrets as they are. It is safe for concurrent use.
+type Box struct{ aead cipher.AEAD }
+
+// New returns the box of a key; nil for no key. The error is ErrKey.
+func New(key []byte) (*Box, error) {
+	if len(key) == 0 {
+		return nil, nil //nolint:nilnil // nothing is encrypted
+	}
+	if len(key) != KeySize {
+		return nil, ErrKey
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Box{aead}, nil
+}
+
+// Place names where a secret is kept. It can be opened for that place alone, so
+// that to copy it to another row is of no use.
+func Place(parts ...string) string { return strings.Join(parts, "\x00") }
+
+// envelope is a secret as it is kept.
+type envelope struct {
+	// Sealed is a nonce, and behind it what is encrypted.
+	Sealed []byte `json:"sealed"`
+}
+
+// Seal returns a JSON value as it is to be kept at a place, which is JSON, too.
+func (b *Box) Seal(place string, plain json.RawMessage) (json.RawMessage, error) {
+	if b == nil {
+		return plain, nil
+	}
+	nonce := make([]byte, b.aead.NonceSize(), b.aead.NonceSize()+len(plain)+b.aead.Overhead())
+	_, _ = rand.Read(nonce) // it never fails
+	return json.Marshal(envelope{b.aead.Seal(nonce, nonce, plain, []byte(place))})
+}
+
+// Open returns what was sealed for a place. What was kept without a key is
+// returned as it is. The error is ErrOpen.
+func (b *Box) Open(place string, kept json.RawMessage) (json.RawMessage, error) {
+	var e envelope
+	if json.Unmarshal(kept, &e) != nil || len(e.Sealed) == 0 {
+		return kept, nil
+	}
+	if b == nil || len(e.Sealed) < b.aead.NonceSize() {
+		return nil, ErrOpen
+	}
+	nonce, text := e.Sealed[:b.aead.NonceSize()], e.Sealed[b.aead.NonceSize():]
+	plain, err := b.aead.Open(nil, nonce, text, []byte(place))
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plain, nil
+}

@@ -1,0 +1,37 @@
+package runtime_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+func TestSecretsInMetadataAreNotShown(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"a":1,"_secrets":{"b":2}}`: `{"a":1}`,
+		`{"_secrets":"x"}`:           ``,
+		`{"a": 1}`:                   `{"a": 1}`,
+		`{"a":{"_secrets":1}}`:       `{"a":{"_secrets":1}}`,
+		`{}`:                         `{}`,
+		`[1]`:                        `[1]`,
+		``:                           ``,
+	} {
+		if got := runtime.PublicMetadata(json.RawMessage(text)); string(got) != want {
+			t.Errorf("%s is shown as %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestAnExportHasNoSecrets(t *testing.T) {
+	s := idle(t, build(t, withAgents(scripts(nil))))
+	made, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{Metadata: json.RawMessage(`{"a":1,"_secrets":{"b":2}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	export, err := s.ExportSession(t.Context(), alice, made.ID)
+	if err != nil || string(export.Session.Metadata) != `{"a":1}` {
+		t.Errorf("it is %s, %v", export.Session.Metadata, err)
+	}
+}

@@ -1,0 +1,21 @@
+package a2aserver
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+//go:embed openapi.yaml
+var description []byte
+
+var _ server.Describer = (*Server)(nil)
+
+// OpenAPI describes the routes.
+func (s *Server) OpenAPI() []byte {
+	if s.V03 {
+		return description
+	}
+	return server.OmitPaths(description, func(path string) bool { return strings.HasPrefix(path, "/a2a/{agent}/v0.3") })
+}

@@ -1,0 +1,15 @@
+package agentruns
+
+import (
+	_ "embed"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+//go:embed openapi.yaml
+var description []byte
+
+var _ server.Describer = (*Surface)(nil)
+
+// OpenAPI describes the routes.
+func (*Surface) OpenAPI() []byte { return description }

@@ -1,0 +1,139 @@
+package native
+
+import (
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// The answers to requests, but for events: what is asked for is read, handed to
+// the Local of whoever asks, and what it returns is written.
+
+func (c *call) listSessions() error {
+	q, err := sessionQuery(c.r)
+	if err != nil {
+		return err
+	}
+	list, err := c.ListSessions(c.r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, list)
+}
+
+func (c *call) readSession() error {
+	s, err := c.GetSession(c.r.Context(), c.r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, s)
+}
+
+func (c *call) createSession() error {
+	req := CreateSession{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	made, err := c.CreateSession(c.r.Context(), req)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusCreated, made)
+}
+
+// exportSession answers with an export. It can be imported anywhere, but the
+// values of headers stay here.
+func (c *call) exportSession() error {
+	export, err := c.ExportSession(c.r.Context(), c.r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	export.Session.Metadata = withoutHeaders(export.Session.Metadata)
+	return c.respond(http.StatusOK, export)
+}
+
+// importSession takes an export as it is: what a later version added to it is
+// passed over.
+func (c *call) importSession() error {
+	q := queryOf(c.r, queryID, queryAgent)
+	if q.err != nil {
+		return q.err
+	}
+	export := new(runtime.SessionExport)
+	if err := c.tolerant(export); err != nil {
+		return err
+	}
+	req := ImportSession{ID: q.text(queryID), AgentID: q.text(queryAgent), IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	made, err := c.ImportSession(c.r.Context(), req, export)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusCreated, made)
+}
+
+func (c *call) listTurns() error {
+	q, err := turnQuery(c.r)
+	if err != nil {
+		return err
+	}
+	list, err := c.ListTurns(c.r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, list)
+}
+
+func (c *call) readTurn() error {
+	t, err := c.GetTurn(c.r.Context(), c.r.PathValue("turn"))
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, t)
+}
+
+func (c *call) createTurn() error {
+	req := CreateTurn{IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	made, err := c.CreateTurn(c.r.Context(), req)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusCreated, made)
+}
+
+func (c *call) cancelTurn() error {
+	var why cancellation
+	if err := c.body(&why); err != nil {
+		return err
+	}
+	t, err := c.CancelTurn(c.r.Context(), c.r.PathValue("turn"), why.Reason)
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, t)
+}
+
+func (c *call) listInteractions() error {
+	list, err := c.ListInteractions(c.r.Context(), c.r.PathValue("turn"))
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, interactionList{list})
+}
+
+func (c *call) resolveInteraction() error {
+	var a answer
+	if err := c.body(&a); err != nil {
+		return err
+	}
+	i, err := c.ResolveInteraction(c.r.Context(), c.r.PathValue("turn"), plugins.Resolution{
+		Target: c.r.PathValue("interaction"), ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	return c.respond(http.StatusOK, i)
+}

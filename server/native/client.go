@@ -1,0 +1,292 @@
+package native
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+	"github.com/google/uuid"
+)
+
+const (
+	// DefaultPatience is how long a client tries to reach a server again that it
+	// had reached before.
+	DefaultPatience = 2 * time.Minute
+	// DefaultSilence is how long a stream may say nothing before the client takes
+	// the connection for lost: three signs of life.
+	DefaultSilence = 3 * DefaultKeepAlive
+)
+
+// The bounds of what a client reads, in bytes.
+const (
+	maxAnswer = 32 << 20
+	maxExport = 256 << 20
+	maxError  = 64 << 10
+)
+
+// ClientSettings is what a client is made of. The URL is required.
+type ClientSettings struct {
+	// URL is where the server is, with the path that a proxy adds, if any.
+	URL string
+	// Key is the API key or access token that is shown; empty shows none.
+	Key string
+	// Patience and Silence have the defaults above.
+	Patience time.Duration
+	Silence  time.Duration
+	// Broken is told, once each time, that the server cannot be reached and is
+	// tried again; nil tells nobody. It is called by whoever calls the client.
+	Broken func(error)
+	// Transport carries the requests; nil is one like http.DefaultTransport.
+	Transport http.RoundTripper
+
+	_ struct{} // keyed literals only
+}
+
+// Client asks a server for sessions, turns and events. It is safe for concurrent
+// use.
+//
+// A server that cannot be reached, or is too busy, is asked again for as long as
+// the Patience lasts, if it has answered the client before; one that never has is
+// given up at once. Requests that make something have a key, so that none is
+// carried out twice. The errors are an *Error for what a server answers, which
+// holds the error of its service where there is one, and otherwise those of
+// net/http and of ctx.
+type Client struct {
+	base      *url.URL
+	key       string
+	http      *http.Client
+	patience  time.Duration
+	silence   time.Duration
+	broken    func(error)
+	reached   atomic.Bool
+	transport *http.Transport
+}
+
+// NewClient returns a client. It does not reach out. The error says what is wrong
+// with the settings; it does not repeat the key.
+func NewClient(s ClientSettings) (*Client, error) {
+	base, err := url.Parse(s.URL)
+	switch {
+	case err != nil:
+		return nil, errors.New("the URL of the server cannot be read")
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("the URL of the server is %q; it must be http:// or https:// and a host", base.Redacted())
+	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("the URL of the server must have neither a user nor a query")
+	case strings.ContainsFunc(s.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("the key has characters that no key has")
+	}
+	c := &Client{
+		base: base, key: s.Key, broken: s.Broken,
+		patience: cmp.Or(s.Patience, DefaultPatience), silence: cmp.Or(s.Silence, DefaultSilence),
+	}
+	if c.broken == nil {
+		c.broken = func(error) {}
+	}
+	if s.Transport == nil {
+		c.transport = newTransport()
+		s.Transport = c.transport
+	}
+	c.http = &http.Client{Transport: s.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c, nil
+}
+
+// headerTime is how long a server may take to begin its answer.
+const headerTime = time.Minute
+
+func newTransport() *http.Transport {
+	t := &http.Transport{Proxy: http.ProxyFromEnvironment}
+	if known, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = known.Clone()
+	}
+	t.ResponseHeaderTimeout = headerTime
+	return t
+}
+
+// Close closes the connections that lie idle.
+func (c *Client) Close() {
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+}
+
+// request is what is asked of the server.
+type request struct {
+	method string
+	// path are its segments, as they are before they are escaped.
+	path   []string
+	query  url.Values
+	header http.Header
+	body   []byte
+	// most is how large the answer may be, in bytes.
+	most int64
+}
+
+// get returns a request that changes nothing.
+func get(query url.Values, path ...string) *request {
+	return &request{method: http.MethodGet, path: path, query: query, most: maxAnswer}
+}
+
+// post returns a request with a body, which key names, so that it may be sent
+// again; empty makes one.
+func post(key string, body any, path ...string) (*request, error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	if key == "" {
+		key = uuid.Must(uuid.NewV7()).String()
+	}
+	r := &request{method: http.MethodPost, path: path, body: data, most: maxAnswer, header: http.Header{}}
+	r.header.Set("Content-Type", "application/json")
+	r.header.Set(idempotencyHeader, key)
+	return r, nil
+}
+
+// url returns where a request is sent.
+func (c *Client) url(r *request) *url.URL {
+	escaped := make([]string, len(r.path))
+	for i, segment := range r.path {
+		escaped[i] = url.PathEscape(segment)
+	}
+	u := *c.base
+	u.Path = strings.TrimRight(u.Path, "/") + Prefix + "/" + strings.Join(r.path, "/")
+	u.RawPath = strings.TrimRight(c.base.EscapedPath(), "/") + Prefix + "/" + strings.Join(escaped, "/")
+	u.RawQuery = r.query.Encode()
+	return &u
+}
+
+// send sends a request and reads the answer into a value. It tries again while
+// that may help.
+func (c *Client) send(ctx context.Context, r *request, into any) error {
+	again := c.newPatience()
+	for {
+		err := c.once(ctx, r, into)
+		if err == nil {
+			return nil
+		}
+		if err = again.wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// once sends a request once.
+func (c *Client) once(ctx context.Context, r *request, into any) error {
+	resp, err := c.open(ctx, r, "application/json")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, r.most+1))
+	switch {
+	case err != nil:
+		return c.cut(r, err)
+	case int64(len(data)) > r.most:
+		return c.fault(r, resp, fmt.Sprintf("the answer has more than %d bytes", r.most))
+	}
+	err = json.Unmarshal(data, into)
+	if answer, ok := into.(interface{ whole() bool }); err != nil || ok && !answer.whole() {
+		return c.fault(r, resp, "the answer is not the JSON that it should be")
+	}
+	return nil
+}
+
+// open sends a request and returns the answer, if it is a good one of a media
+// type.
+func (c *Client) open(ctx context.Context, r *request, want string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, c.url(r).String(), bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", want)
+	req.Header.Set("User-Agent", "agentruntime")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.cut(r, err)
+	}
+	c.reached.Store(true)
+	got, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode < http.StatusOK || resp.StatusCode >= http.StatusMultipleChoices:
+		defer resp.Body.Close()
+		return nil, c.refused(r, resp, got)
+	case err != nil || got != want:
+		defer resp.Body.Close()
+		return nil, c.fault(r, resp, fmt.Sprintf("the answer is not %s: is this the server?", want))
+	}
+	return resp, nil
+}
+
+// patience is how long a request is tried again.
+type patience struct {
+	client *Client
+	waits  backoff.BackOff
+	// told tells that whoever calls knows already.
+	told bool
+}
+
+// The times between two tries.
+const (
+	firstWait = 100 * time.Millisecond
+	maxWait   = 5 * time.Second
+)
+
+func (c *Client) newPatience() *patience {
+	return &patience{client: c, waits: backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(firstWait), backoff.WithMaxInterval(maxWait), backoff.WithMaxElapsedTime(c.patience),
+	)}
+}
+
+// begin forgets what went wrong: it works again.
+func (p *patience) begin() {
+	p.waits.Reset()
+	p.told = false
+}
+
+// wait waits before another try, because of an error. It returns nil when there is
+// to be one, and otherwise the error or why ctx has ended.
+func (p *patience) wait(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !temporary(err) || !p.client.reached.Load() {
+		return err
+	}
+	wait := p.waits.NextBackOff()
+	if wait == backoff.Stop {
+		return err
+	}
+	if refused, ok := errors.AsType[*Error](err); ok {
+		wait = max(wait, min(refused.retryAfter, p.client.patience))
+	}
+	if !p.told {
+		p.told = true
+		p.client.broken(err)
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,128 @@
+package native
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// missing returns an error for an id that cannot stand in a path, so that nothing
+// can have it.
+func missing(kind, id string) error {
+	if id == "" || id == "." || id == ".." {
+		return &runtime.NotFoundError{Kind: kind, ID: id}
+	}
+	return nil
+}
+
+// ask sends a request and returns the answer.
+func ask[T any](ctx context.Context, c *Client, r *request, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	into := new(T)
+	if err := c.send(ctx, r, into); err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+// ListSessions returns a page of sessions.
+func (c *Client) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
+	return ask[SessionList](ctx, c, get(q.values(), "sessions"), nil)
+}
+
+// GetSession returns a session.
+func (c *Client) GetSession(ctx context.Context, id string) (*Session, error) {
+	return ask[Session](ctx, c, get(nil, "sessions", id), missing("session", id))
+}
+
+// CreateSession makes a session.
+func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session, error) {
+	r, err := post(req.IdempotencyKey, req, "sessions")
+	return ask[Session](ctx, c, r, err)
+}
+
+// ExportSession returns a session with everything that its tip is made of, but for
+// the values of headers in its metadata.
+func (c *Client) ExportSession(ctx context.Context, id string) (*runtime.SessionExport, error) {
+	r := get(nil, "sessions", id, "export")
+	r.most = maxExport
+	return ask[runtime.SessionExport](ctx, c, r, missing("session", id))
+}
+
+// ImportSession makes a session of an export. Labels and metadata are those of the
+// export.
+func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *runtime.SessionExport) (*Session, error) {
+	r, err := post(req.IdempotencyKey, export, "sessions", "import")
+	if err == nil {
+		r.query = url.Values{}
+		setText(r.query, queryID, req.ID)
+		setText(r.query, queryAgent, req.AgentID)
+	}
+	return ask[Session](ctx, c, r, err)
+}
+
+// ListTurns returns a page of turns, with what they wait for.
+func (c *Client) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
+	return ask[TurnList](ctx, c, get(q.values(), "turns"), nil)
+}
+
+// GetTurn returns a turn, with what it waits for.
+func (c *Client) GetTurn(ctx context.Context, id string) (*Turn, error) {
+	return ask[Turn](ctx, c, get(nil, "turns", id), missing("turn", id))
+}
+
+// CreateTurn stores a turn, which the server works on.
+func (c *Client) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
+	r, err := post(req.IdempotencyKey, req, "turns")
+	return ask[Turn](ctx, c, r, err)
+}
+
+// CancelTurn ends a turn, wherever it runs. One that has ended stays as it is.
+func (c *Client) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
+	if err := missing("turn", id); err != nil {
+		return nil, err
+	}
+	r, err := post("", cancellation{reason}, "turns", id, "cancel")
+	return ask[Turn](ctx, c, r, err)
+}
+
+// ListInteractions returns what a turn asked for, the oldest first.
+func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
+	list, err := ask[interactionList](ctx, c, get(nil, "turns", turnID, "interactions"), missing("turn", turnID))
+	if err != nil {
+		return nil, err
+	}
+	return list.Interactions, nil
+}
+
+// ResolveInteraction answers what a turn waits for.
+func (c *Client) ResolveInteraction(ctx context.Context, turnID string, a plugins.Resolution) (*Interaction, error) {
+	if err := missing("turn", turnID); err != nil {
+		return nil, err
+	}
+	if err := missing("interaction", a.Target); err != nil {
+		return nil, err
+	}
+	body := answer{ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason}
+	r, err := post("", body, "turns", turnID, "interactions", a.Target)
+	return ask[Interaction](ctx, c, r, err)
+}
+
+// ReadEvents returns up to limit events of a turn with a seq greater than after,
+// without waiting for more. None are left when it returns none.
+func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
+	query := pageValues(store.Page{Limit: limit})
+	query.Set(queryAfter, strconv.FormatUint(after, 10))
+	list, err := ask[eventList](ctx, c, get(query, "turns", turnID, "events"), missing("turn", turnID))
+	if err != nil {
+		return nil, err
+	}
+	return list.Events, nil
+}

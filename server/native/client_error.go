@@ -1,0 +1,152 @@
+package native
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// Error is what a server answered in place of what it was asked for. It wraps the
+// error of the server's service, if it is one of those.
+type Error struct {
+	// Method and URL are those of the request, without its query.
+	Method, URL string
+	// Status is that of the answer.
+	Status int
+	// Code is a word for programs, and Message a sentence for people; both are
+	// empty where the answer was not that of a server of this kind.
+	Code, Message string
+	// RequestID is what the server's log calls the request.
+	RequestID string
+
+	cause      error
+	retryAfter time.Duration
+}
+
+// Error is the message of the service, or else says what was asked and what came
+// back.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return e.Message
+	}
+	text := fmt.Sprintf("%s %s: %d", e.Method, e.URL, e.Status)
+	if e.Code != "" {
+		text += " " + e.Code
+	}
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	if e.Status >= http.StatusInternalServerError && e.RequestID != "" {
+		text += " (request " + e.RequestID + ")"
+	}
+	return text
+}
+
+// Unwrap returns the error of the service.
+func (e *Error) Unwrap() error { return e.cause }
+
+// brokenError says that there was no answer, or not all of it.
+type brokenError struct {
+	method, url string
+	err         error
+}
+
+// Error says what was asked and why there is no answer.
+func (e *brokenError) Error() string { return fmt.Sprintf("%s %s: %v", e.method, e.url, e.err) }
+
+// Unwrap returns why.
+func (e *brokenError) Unwrap() error { return e.err }
+
+// cut returns the error of a connection that broke.
+func (c *Client) cut(r *request, err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // which would name the query, too
+	}
+	return &brokenError{method: r.method, url: c.shown(r), err: err}
+}
+
+// shown returns the URL of a request without its query.
+func (c *Client) shown(r *request) string {
+	u := c.url(r)
+	u.RawQuery = ""
+	return u.String()
+}
+
+// fault returns the error of an answer that makes no sense.
+func (c *Client) fault(r *request, resp *http.Response, problem string) error {
+	return &Error{Method: r.method, URL: c.shown(r), Status: resp.StatusCode, Message: problem}
+}
+
+// refused returns the error that a server answered with.
+func (c *Client) refused(r *request, resp *http.Response, mediaType string) error {
+	e := &Error{Method: r.method, URL: c.shown(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
+	if err != nil || mediaType != "application/json" {
+		if resp.StatusCode < http.StatusBadRequest {
+			e.Message = "the server sends elsewhere, where this client does not go"
+		}
+		return e
+	}
+	decodeError(data, e)
+	return e
+}
+
+// maxMessage bounds the message of a server, in bytes.
+const maxMessage = 4 << 10
+
+// decodeError reads the body of an error. What makes no sense is left out.
+func decodeError(data []byte, e *Error) {
+	var body struct {
+		Error struct {
+			Code      string  `json:"code"`
+			Message   string  `json:"message"`
+			RequestID string  `json:"request_id"`
+			Details   details `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(data, &body) != nil || body.Error.Code == "" {
+		return
+	}
+	e.Code, e.RequestID = clip.Text(body.Error.Code), clip.Text(body.Error.RequestID)
+	e.Message = body.Error.Message
+	if len(e.Message) > maxMessage {
+		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
+	}
+	if e.Message != "" {
+		e.cause = causeOf(body.Error.Code, &body.Error.Details)
+	}
+}
+
+// retryAfter returns after how long a server wants to be asked again.
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.ParseUint(h.Get("Retry-After"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// temporary reports whether a request may be answered when it comes again.
+func temporary(err error) bool {
+	if errors.As(err, new(*brokenError)) {
+		return true
+	}
+	refused, ok := errors.AsType[*Error](err)
+	if !ok || refused.cause != nil {
+		return false
+	}
+	switch refused.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	default:
+		return false
+	}
+}

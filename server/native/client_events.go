@@ -1,0 +1,211 @@
+package native
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// Events returns the events of a turn with a seq greater than after: those there
+// are, and then those that come, up to the terminal one. A stream that breaks is
+// taken up again where it was, and no event comes twice. An error ends the
+// sequence.
+func (c *Client) Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		if err := missing("turn", turnID); err != nil {
+			yield(event.Record{}, err)
+			return
+		}
+		f := &follower{client: c, turnID: turnID, seq: after, again: c.newPatience()}
+		for {
+			over, err := f.once(ctx, yield)
+			if over || err == nil && f.ended(ctx, yield) {
+				return
+			}
+			if err == nil {
+				err = f.client.cut(f.request(), errEnded)
+			}
+			if err = f.again.wait(ctx, err); err != nil {
+				yield(event.Record{}, err)
+				return
+			}
+		}
+	}
+}
+
+var (
+	// errEnded says that a stream ended before its turn.
+	errEnded = errors.New("the stream ended before the turn")
+	// errSilent says that a stream gave no sign of life.
+	errSilent = errors.New("the server gives no sign of life")
+)
+
+// follower follows one turn.
+type follower struct {
+	client *Client
+	turnID string
+	// seq is that of the latest event that was handed on.
+	seq uint64
+	// last tells that the turn had ended before the stream was opened, so that an
+	// end of it in good order is the end.
+	last  bool
+	again *patience
+}
+
+func (f *follower) request() *request {
+	r := get(nil, "turns", f.turnID, "events")
+	r.header = http.Header{resumeHeader: {strconv.FormatUint(f.seq, 10)}}
+	return r
+}
+
+// once reads one stream. Over tells that the sequence has ended; otherwise the
+// error says why the stream did, nil for an end in good order.
+func (f *follower) once(ctx context.Context, yield func(event.Record, error) bool) (over bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := f.request()
+	resp, err := f.client.open(ctx, r, streamType)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	silence := time.AfterFunc(f.client.silence, func() { cancel(errSilent) })
+	defer silence.Stop()
+	lines := newEventReader(resp.Body, func() { silence.Reset(f.client.silence) })
+	for {
+		record, err := lines.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil && errors.Is(context.Cause(ctx), errSilent):
+			return false, f.client.cut(r, errSilent)
+		case errors.Is(err, errStream):
+			return false, f.client.fault(r, resp, err.Error())
+		case err != nil:
+			return false, f.client.cut(r, err)
+		case record.Seq <= f.seq:
+			continue // it was handed on already
+		}
+		f.seq = record.Seq
+		f.again.begin()
+		silence.Stop() // the one who reads takes the time that it needs
+		if !yield(*record, nil) || record.Terminal() {
+			return true, nil
+		}
+		silence.Reset(f.client.silence)
+	}
+}
+
+// ended reports whether there is nothing more to come after a stream that ended in
+// good order. The terminal event may be hidden, or not kept any more; but the end
+// may also be the doing of a proxy, and what it cut off is then still to come.
+func (f *follower) ended(ctx context.Context, yield func(event.Record, error) bool) bool {
+	if f.last {
+		return true
+	}
+	t, err := f.client.GetTurn(ctx, f.turnID)
+	if err != nil {
+		yield(event.Record{}, err)
+		return true
+	}
+	f.last = !t.Status.Live()
+	return f.last && f.seq >= t.Events
+}
+
+// maxEvent bounds an event, in bytes.
+const maxEvent = 32 << 20
+
+// errStream says that a stream is not one of events.
+var errStream = errors.New("the stream makes no sense")
+
+// eventReader reads server-sent events.
+type eventReader struct {
+	in *bufio.Reader
+	// alive is called for each line.
+	alive func()
+}
+
+func newEventReader(r io.Reader, alive func()) *eventReader {
+	return &eventReader{in: bufio.NewReader(r), alive: alive}
+}
+
+// next returns the next event. The error is io.EOF at the end, io.ErrUnexpectedEOF
+// in the middle of an event, errStream for what is no event, and otherwise that of
+// the reader.
+func (e *eventReader) next() (*event.Record, error) {
+	var data []byte
+	var id string
+	begun := false
+	for {
+		line, err := e.line(maxEvent - len(data))
+		switch {
+		case errors.Is(err, io.EOF) && (begun || len(line) > 0):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		}
+		e.alive()
+		if len(line) == 0 {
+			if !begun {
+				continue
+			}
+			return decodeRecord(id, data)
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimPrefix(value, []byte(" "))
+		switch string(name) {
+		case "id":
+			id = string(value)
+		case "data":
+			if begun {
+				data = append(data, '\n')
+			}
+			data, begun = append(data, value...), true
+		}
+	}
+}
+
+// line returns a line without its end. The bytes are good until the next one is
+// read.
+func (e *eventReader) line(most int) ([]byte, error) {
+	var whole []byte
+	for {
+		part, err := e.in.ReadSlice('\n')
+		if len(whole)+len(part) > most {
+			return nil, fmt.Errorf("%w: an event has more than %d bytes", errStream, maxEvent)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			whole = append(whole, part...)
+			continue
+		}
+		if whole != nil {
+			part = append(whole, part...)
+		}
+		if err != nil {
+			return part, err
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(part, []byte("\n")), []byte("\r")), nil
+	}
+}
+
+// decodeRecord reads an event, whose id, if it has one, is its number.
+func decodeRecord(id string, data []byte) (*event.Record, error) {
+	record := new(event.Record)
+	if err := json.Unmarshal(data, record); err != nil {
+		return nil, fmt.Errorf("%w: an event cannot be read", errStream)
+	}
+	if record.Seq == 0 || record.Type == "" || id != "" && id != strconv.FormatUint(record.Seq, 10) {
+		return nil, fmt.Errorf("%w: an event has no number, or two", errStream)
+	}
+	return record, nil
+}

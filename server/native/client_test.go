@@ -1,0 +1,577 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+func TestATurnIsMadeFollowedAndReadBack(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	s, err := c.CreateSession(t.Context(), CreateSession{ID: "books", AgentID: "clerk", Labels: map[string]string{"team": "a=b"}, Metadata: json.RawMessage(`{"n":1}`)})
+	if err != nil || s.ID != "books" || s.Owner.Subject != "alice" || s.Labels["team"] != "a=b" || s.ActiveAt() != s.CreatedAt {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	made, err := c.CreateTurn(t.Context(), CreateTurn{SessionID: "books", ID: "t1", Input: []model.Message{model.User("one two")}, Metadata: json.RawMessage(`{"k":"v"}`), Background: true})
+	if err != nil || made.ID != "t1" || made.AgentID != "clerk" || !made.Background {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	want := []string{"1 run_start", "2 step_start", "3 text_delta", "4 inference_complete", "5 step_end", "6 run_finish"}
+	if diff := cmp.Diff(want, followed(t, c, "t1", 0)); diff != "" {
+		t.Errorf("the events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[4:], followed(t, c, "t1", 4)); diff != "" {
+		t.Errorf("the events behind the fourth (-want +got):\n%s", diff)
+	}
+	turn, err := c.GetTurn(t.Context(), "t1")
+	if err != nil || turn.Status != store.Succeeded || turn.Outcome.Response != "one two" || turn.Events != 6 || string(turn.Metadata) != `{"k":"v"}` {
+		t.Errorf("%+v, %v", turn, err)
+	}
+	s, err = c.GetSession(t.Context(), "books")
+	if err != nil || s.SnapshotID == "" || s.ActiveAt() != s.LastTurnAt || s.LastTurnAt.IsZero() {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := c.CancelTurn(t.Context(), "t1", ""); err != nil {
+		t.Errorf("one that has ended is cancelled: %v", err)
+	}
+}
+
+// What a Local gives in the process a Client gives over HTTP.
+func TestAClientGivesWhatALocalGives(t *testing.T) {
+	w := serving(t)
+	c, here := w.client("alice"), &Local{Service: w.service, Caller: runtime.Caller{Tenant: "acme", Subject: "alice"}}
+	turn := begin(t, c, "clerk", "one two three")
+	asks := begin(t, c, "clerk", "pay")
+	followed(t, c, turn.ID, 0)
+	until(t, c, asks.ID, store.Waiting)
+	ctx := t.Context()
+	for name, of := range map[string]func(interface {
+		ListSessions(context.Context, SessionQuery) (*SessionList, error)
+		GetSession(context.Context, string) (*Session, error)
+		ListTurns(context.Context, TurnQuery) (*TurnList, error)
+		GetTurn(context.Context, string) (*Turn, error)
+		ListInteractions(context.Context, string) ([]Interaction, error)
+		ReadEvents(context.Context, string, uint64, int) ([]event.Record, error)
+	}) (any, error){
+		"sessions": func(k kept) (any, error) { return k.ListSessions(ctx, SessionQuery{}) },
+		"sessions of a query": func(k kept) (any, error) {
+			return k.ListSessions(ctx, SessionQuery{State: store.SessionActive, AgentID: "clerk", Page: store.Page{Limit: 1}})
+		},
+		"a session": func(k kept) (any, error) { return k.GetSession(ctx, turn.SessionID) },
+		"turns":     func(k kept) (any, error) { return k.ListTurns(ctx, TurnQuery{}) },
+		"turns of a query": func(k kept) (any, error) {
+			return k.ListTurns(ctx, TurnQuery{SessionID: asks.SessionID, AgentID: "clerk", Statuses: []store.Status{store.Waiting, store.Failed}})
+		},
+		"a turn":          func(k kept) (any, error) { return k.GetTurn(ctx, asks.ID) },
+		"interactions":    func(k kept) (any, error) { return k.ListInteractions(ctx, asks.ID) },
+		"events":          func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 0, 0) },
+		"a part of them":  func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 2, 3) },
+		"none":            func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 100, 3) },
+		"no session":      func(k kept) (any, error) { return k.GetSession(ctx, "nothing") },
+		"no turn":         func(k kept) (any, error) { return k.GetTurn(ctx, "a/../b?c#d") },
+		"no turn at all":  func(k kept) (any, error) { return k.GetTurn(ctx, "..") },
+		"no such place":   func(k kept) (any, error) { return k.ListTurns(ctx, TurnQuery{Page: store.Page{After: "x"}}) },
+		"events of none":  func(k kept) (any, error) { return k.ReadEvents(ctx, "nothing", 0, 0) },
+		"answers of none": func(k kept) (any, error) { return k.ListInteractions(ctx, "nothing") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, wantErr := of(here)
+			got, err := of(c)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || errors.Is(wantErr, store.ErrNotFound) != errors.Is(err, store.ErrNotFound) {
+				t.Fatalf("the error is %v, want %v", err, wantErr)
+			}
+			if err != nil {
+				return
+			}
+			if diff := cmp.Diff(asText(t, want), asText(t, got)); diff != "" {
+				t.Errorf("(-local +client):\n%s", diff)
+			}
+		})
+	}
+}
+
+// kept is what a Local and a Client have in common for reading.
+type kept = interface {
+	ListSessions(context.Context, SessionQuery) (*SessionList, error)
+	GetSession(context.Context, string) (*Session, error)
+	ListTurns(context.Context, TurnQuery) (*TurnList, error)
+	GetTurn(context.Context, string) (*Turn, error)
+	ListInteractions(context.Context, string) ([]Interaction, error)
+	ReadEvents(context.Context, string, uint64, int) ([]event.Record, error)
+}
+
+func asText(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestWhatATurnWaitsForIsAnswered(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	turn := begin(t, c, "clerk", "pay")
+	waiting := until(t, c, turn.ID, store.Waiting)
+	list, err := c.ListInteractions(t.Context(), turn.ID)
+	if err != nil || len(list) != 1 || len(waiting.WaitsFor) != 1 || waiting.WaitsFor[0].ID != list[0].ID || list[0].Ticket.Tool != "pay" || list[0].State != store.InteractionPending {
+		t.Fatalf("%+v, %v, %+v", list, err, waiting)
+	}
+	answer := plugins.Resolution{Target: list[0].Ticket.CallID, ID: "a1", Action: plugins.ActionResume, Result: json.RawMessage(`{"approved":"perhaps"}`)}
+	_, err = c.ResolveInteraction(t.Context(), turn.ID, answer)
+	if err == nil || !strings.Contains(err.Error(), "cannot be used") {
+		t.Errorf("an answer that does not fit gives %v", err)
+	}
+	answer.Result = json.RawMessage(`{"approved":true}`)
+	for range 2 { // the same again changes nothing
+		got, err := c.ResolveInteraction(t.Context(), turn.ID, answer)
+		if err != nil || got.State != store.InteractionResolved || got.ResolvedBy != "alice" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	answer.ID, answer.Result = "a2", json.RawMessage(`{"approved":false}`)
+	if _, err := c.ResolveInteraction(t.Context(), turn.ID, answer); !errors.As(err, new(*store.ConflictError)) {
+		t.Errorf("another answer gives %v", err)
+	}
+	if end := until(t, c, turn.ID, store.Succeeded); end.Outcome.Response != "It is done." {
+		t.Errorf("%+v", end.Outcome)
+	}
+	if _, err := c.ResolveInteraction(t.Context(), turn.ID, plugins.Resolution{Target: "none"}); err == nil || err.Error() != `interaction "none" not found` {
+		t.Errorf("one that there is not gives %v", err)
+	}
+}
+
+func TestASessionGoesFromOneServerToAnother(t *testing.T) {
+	one, two := serving(t), serving(t)
+	from, to := one.client("alice"), two.client("bob")
+	turn := begin(t, from, "clerk", "hello")
+	followed(t, from, turn.ID, 0)
+	export, err := from.ExportSession(t.Context(), turn.SessionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := to.ImportSession(t.Context(), ImportSession{ID: "copy", AgentID: "boss", IdempotencyKey: "k"}, export)
+	if err != nil || made.ID != "copy" || made.AgentID != "boss" {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if again, err := to.ImportSession(t.Context(), ImportSession{ID: "copy", AgentID: "boss", IdempotencyKey: "k"}, export); err != nil || again.ID != "copy" {
+		t.Errorf("the same again: %+v, %v", again, err)
+	}
+	there, err := to.ExportSession(t.Context(), "copy")
+	if err != nil || len(there.Snapshots) != 1 || !bytes.Equal(there.Snapshots[0].Messages[0], export.Snapshots[0].Messages[0]) {
+		t.Errorf("%+v, %v", there, err)
+	}
+	broken := *export
+	broken.Snapshots = slices.Clone(broken.Snapshots)
+	broken.Snapshots[0].Messages = []json.RawMessage{json.RawMessage(`{"role":"tool","parts":[{"type":"tool_result"}]}`)}
+	if _, err := to.ImportSession(t.Context(), ImportSession{}, &broken); !errors.As(err, new(*runtime.InvalidError)) {
+		t.Errorf("a message without its content gives %v", err)
+	}
+	if _, err := to.ImportSession(t.Context(), ImportSession{}, &runtime.SessionExport{}); err == nil || !strings.Contains(err.Error(), "version") {
+		t.Errorf("an export of no version gives %v", err)
+	}
+}
+
+// A request that is repeated because nobody heard the answer makes nothing twice.
+func TestARequestWhoseAnswerIsLostIsCarriedOutOnce(t *testing.T) {
+	w := serving(t)
+	losing := &losing{next: w.transport()}
+	told := 0
+	c, err := NewClient(ClientSettings{URL: w.url, Key: "alice", Transport: losing, Broken: func(error) { told++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ListTurns(t.Context(), TurnQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	losing.lost.Store(3) // the session's first two, and the turn's first
+	turn := begin(t, c, "clerk", "hello")
+	list, err := c.ListTurns(t.Context(), TurnQuery{})
+	if err != nil || len(list.Turns) != 1 || list.Turns[0].ID != turn.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+	sessions, err := c.ListSessions(t.Context(), SessionQuery{})
+	if err != nil || len(sessions.Sessions) != 1 {
+		t.Errorf("%+v, %v", sessions, err)
+	}
+	if told != 1 {
+		t.Errorf("it is told of %d breaks, want one", told)
+	}
+}
+
+// losing loses the answers to some requests that were carried out.
+type losing struct {
+	next http.RoundTripper
+	lost atomic.Int64
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(r)
+	if err == nil && l.lost.Add(-1) >= 0 {
+		_ = resp.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return resp, err
+}
+
+// A stream that is cut at every event, and in the middle of each, gives all of them
+// once.
+func TestAStreamThatIsCutAnywhereGivesEveryEventOnce(t *testing.T) {
+	w := serving(t)
+	direct := w.client("alice")
+	turn := begin(t, direct, "clerk", "one two three four")
+	want := followed(t, direct, turn.ID, 0)
+	for _, orderly := range []bool{false, true} {
+		for size := 1; size < 700; size += 97 {
+			cutter := &cutter{next: w.transport(), size: size, orderly: orderly}
+			c, err := NewClient(ClientSettings{URL: w.url, Key: "alice", Transport: cutter, Patience: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, followed(t, c, turn.ID, 0)); diff != "" {
+				t.Fatalf("cut to %d bytes, orderly %t (-want +got):\n%s", size, orderly, diff)
+			}
+			if cutter.streams < 2 {
+				t.Errorf("nothing was cut")
+			}
+		}
+	}
+}
+
+// cutter cuts streams behind the first event and so many bytes, like a proxy.
+type cutter struct {
+	next    http.RoundTripper
+	size    int
+	orderly bool
+	streams int
+}
+
+func (c *cutter) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	if err == nil && strings.HasPrefix(resp.Header.Get("Content-Type"), streamType) {
+		c.streams++
+		resp.Body = &cut{ReadCloser: resp.Body, left: c.size, orderly: c.orderly}
+	}
+	return resp, err
+}
+
+// cut is a body that ends behind its first event and so many bytes.
+type cut struct {
+	io.ReadCloser
+	// line tells that a line has just ended, and seen that an event has.
+	line, seen bool
+	left       int
+	orderly    bool
+}
+
+func (c *cut) Read(p []byte) (int, error) {
+	if c.seen && c.left <= 0 {
+		if c.orderly {
+			return 0, io.EOF
+		}
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := c.ReadCloser.Read(p[:1])
+	if c.seen {
+		c.left -= n
+	}
+	if n > 0 {
+		end := p[0] == '\n'
+		c.seen = c.seen || end && c.line
+		c.line = end
+	}
+	return n, err
+}
+
+// A server that goes away is waited for, and the turn that it works on is followed
+// to its end at the one that comes back.
+func TestAClientWaitsForAServerThatHasAnsweredBefore(t *testing.T) {
+	w := serving(t)
+	gate := newGate(t, w.url)
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	broken := make(chan error, 10)
+	c, err := NewClient(ClientSettings{URL: "http://" + gate.address, Key: "alice", Transport: transport, Broken: func(err error) { broken <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := begin(t, c, "clerk", "hang")
+	var seen []uint64
+	for record, err := range c.Events(t.Context(), turn.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, record.Seq)
+		if record.Type == event.TypeTextDelta {
+			gate.close()
+			if _, err := w.client("alice").CancelTurn(t.Context(), turn.ID, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				<-broken
+				gate.open()
+			}()
+		}
+	}
+	if !slices.Equal(seen, []uint64{1, 2, 3, 4}) {
+		t.Errorf("the events are %v", seen)
+	}
+	gate.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-broken
+		cancel()
+	}()
+	if _, err := c.GetTurn(ctx, turn.ID); !errors.Is(err, context.Canceled) {
+		t.Errorf("a request that is given up gives %v", err)
+	}
+}
+
+// gate passes connections on to a server while it is open.
+type gate struct {
+	t       testing.TB
+	target  string
+	address string
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    []net.Conn
+	passing  sync.WaitGroup
+}
+
+func newGate(t testing.TB, url string) *gate {
+	g := &gate{t: t, target: strings.TrimPrefix(url, "http://"), address: "127.0.0.1:0"}
+	g.open()
+	t.Cleanup(g.close)
+	return g
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l, err := net.Listen("tcp", g.address)
+	if err != nil {
+		g.t.Error(err)
+		return
+	}
+	g.listener, g.address = l, l.Addr().String()
+	g.passing.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", g.target)
+			if err != nil {
+				_ = conn.Close()
+				continue
+			}
+			g.mu.Lock()
+			g.conns = append(g.conns, conn, server)
+			g.mu.Unlock()
+			g.passing.Go(func() { _, _ = io.Copy(server, conn) })
+			g.passing.Go(func() { _, _ = io.Copy(conn, server) })
+		}
+	})
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	_ = g.listener.Close()
+	for _, c := range g.conns {
+		_ = c.Close()
+	}
+	g.conns = nil
+	g.mu.Unlock()
+	g.passing.Wait()
+}
+
+func TestAServerThatNeverAnsweredIsGivenUpAtOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	c, err := NewClient(ClientSettings{URL: "http://" + address + "/prefix/", Key: "ark_secret", Broken: func(error) { t.Error("it tries again") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.ListTurns(t.Context(), TurnQuery{SessionID: "private"})
+	if err == nil || !strings.HasPrefix(err.Error(), "GET http://"+address+"/prefix/runtime/v1/turns: dial tcp ") || strings.Contains(err.Error(), "private") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error is %v", err)
+	}
+	for _, err := range c.Events(t.Context(), "t", 0) {
+		if !errors.As(err, new(*net.OpError)) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestTheServerThatDrainsCutsItsStreamsOff(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	turn := begin(t, c, "clerk", "hang")
+	transport := newTransport()
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+Prefix+"/turns/"+turn.ID+"/events", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer alice")
+	req.Header.Set("Accept", streamType)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := newEventReader(resp.Body, func() {})
+	for {
+		record, err := lines.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if record.Type == event.TypeTextDelta {
+			break
+		}
+	}
+	if err := w.drain(); err != nil {
+		t.Errorf("the server does not end: %v", err)
+	}
+	if record, err := lines.next(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("the stream goes on with %v, or ends in good order: %v", record, err)
+	}
+}
+
+func TestErrorsCrossTheWire(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	ctx := t.Context()
+	live := begin(t, c, "clerk", "hang")
+	if _, err := c.CreateSession(ctx, CreateSession{AgentID: "clerc"}); !errors.As(err, new(*resolve.AgentNotFoundError)) || !strings.Contains(err.Error(), `did you mean "clerk"?`) {
+		t.Errorf("an agent that there is not gives %v", err)
+	}
+	if _, err := c.CreateSession(ctx, CreateSession{ID: live.SessionID}); !errors.As(err, new(*store.ExistsError)) {
+		t.Errorf("an id that is taken gives %v", err)
+	}
+	busy := says(live.SessionID, "x")
+	busy.OnBusy = runtime.RejectBusy
+	if _, err := c.CreateTurn(ctx, busy); !errors.As(err, new(*store.BusyError)) {
+		t.Errorf("a session that is busy gives %v", err)
+	}
+	keyed := says(live.SessionID, "x")
+	keyed.IdempotencyKey = "k"
+	first, err := c.CreateTurn(ctx, keyed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.CreateTurn(ctx, keyed); err != nil || again.ID != first.ID {
+		t.Errorf("the same request again gives %+v, %v", again, err)
+	}
+	keyed.Input = []model.Message{model.User("y")}
+	if _, err := c.CreateTurn(ctx, keyed); !errors.As(err, new(*store.KeyConflictError)) {
+		t.Errorf("a key of another request gives %v", err)
+	}
+	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID}); !errors.Is(err, runtime.ErrNoInput) {
+		t.Errorf("no input gives %v", err)
+	}
+	input := []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartToolResult}}}}
+	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" is none of text, image, file` {
+		t.Errorf("input of a tool gives %v", err)
+	}
+	if _, err := c.CancelTurn(ctx, live.ID, strings.Repeat("x", maxReason+1)); !errors.As(err, new(*runtime.InvalidError)) {
+		t.Errorf("a reason that is too long gives %v", err)
+	}
+	_, err = w.client("joe").ListTurns(ctx, TurnQuery{})
+	if want := "GET " + w.url + "/runtime/v1/turns: 403 insufficient_scope: the credential lacks the scope runs:read"; err == nil || err.Error() != want {
+		t.Errorf("a key without scopes gives %v, want %s", err, want)
+	}
+	refused, ok := errors.AsType[*Error](err)
+	if !ok || refused.Status != http.StatusForbidden || refused.Code != "insufficient_scope" || refused.RequestID == "" {
+		t.Errorf("%+v", refused)
+	}
+}
+
+// Every error that has a code comes out as it went in.
+func TestEveryCodeStandsForItsError(t *testing.T) {
+	t.Parallel()
+	for _, want := range []error{
+		&runtime.NotFoundError{Kind: "turn", ID: "t"},
+		&resolve.AgentNotFoundError{Reference: resolve.Reference{ID: "a", Nearest: "b"}},
+		&runtime.InvalidError{Field: "f", Problem: "p"},
+		runtime.ErrNoInput,
+		store.ErrCursor,
+		&store.ExistsError{Kind: "session", ID: "s"},
+		&store.KeyConflictError{Key: "k", ID: "t"},
+		&store.BusyError{SessionID: "s", TurnID: "t"},
+		&store.StateError{Kind: "session", ID: "s", State: "archived", Want: "used"},
+		&store.ConflictError{TurnID: "t", ID: "i"},
+	} {
+		refusal := refusalOf(fmt.Errorf("because: %w", want))
+		if refusal == nil {
+			t.Errorf("%T has no code", want)
+			continue
+		}
+		d, ok := refusal.Details.(*details)
+		if !ok {
+			t.Fatalf("the details of %T are %T", want, refusal.Details)
+		}
+		got := causeOf(refusal.Code, d)
+		if fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", want, want) {
+			t.Errorf("%T %v comes out as %T %v", want, want, got, got)
+		}
+	}
+	if got := refusalOf(errors.New("the disk is full")); got != nil {
+		t.Errorf("what is the server's own business is told: %+v", got)
+	}
+}
+
+func TestTheSettingsOfAClient(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"http://h":                  "",
+		"https://h:1/a%2Fb":         "",
+		"":                          "must be http:// or https://",
+		"h:8080":                    "must be http:// or https://",
+		"ftp://h":                   "must be http:// or https://",
+		"http://":                   "must be http:// or https://",
+		"http://\x7f":               "cannot be read",
+		"http://u:secret@h":         "neither a user nor a query",
+		"http://h/?key=secret":      "neither a user nor a query",
+		"http://h/#secret":          "neither a user nor a query",
+		"ftp://user:secret@h:21/xy": "must be http:// or https://",
+	} {
+		_, err := NewClient(ClientSettings{URL: url})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%q gives %v", url, err)
+		}
+	}
+	for _, key := range []string{"a b", "secret\n", "sécret"} {
+		if _, err := NewClient(ClientSettings{URL: "http://h", Key: key}); err == nil || strings.Contains(err.Error(), "cret") {
+			t.Errorf("the key %q gives %v", key, err)
+		}
+	}
+}

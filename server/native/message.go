@@ -1,0 +1,73 @@
+package native
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+)
+
+// checkInput reports an input that has parts which whoever asks cannot give: those
+// of models and tools, or none at all. The roles are for the service to check.
+func checkInput(input []model.Message) error {
+	for i := range input {
+		for n := range input[i].Parts {
+			part := &input[i].Parts[n]
+			switch part.Type {
+			case model.PartText, model.PartImage, model.PartFile:
+			default:
+				return &runtime.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q is none of text, image, file", part.Type)}
+			}
+			if !complete(part) {
+				return &runtime.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
+			}
+		}
+	}
+	return nil
+}
+
+// checkExport reports an export with messages that no model can be sent: a part
+// without what its type says that it has.
+func checkExport(export *runtime.SessionExport) error {
+	for i := range export.Snapshots {
+		for n, raw := range export.Snapshots[i].Messages {
+			var m model.Message
+			if err := json.Unmarshal(raw, &m); err != nil {
+				return &runtime.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "it is no message"}
+			}
+			for k := range m.Parts {
+				if !complete(&m.Parts[k]) {
+					return &runtime.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d].parts[%d]", i, n, k), Problem: fmt.Sprintf("a part of type %q needs its content", m.Parts[k].Type)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// complete reports whether a part has what its type says.
+func complete(p *model.Part) bool {
+	switch p.Type {
+	case model.PartText:
+		return true
+	case model.PartImage, model.PartFile:
+		return p.Blob != nil && (len(p.Blob.Data) > 0) != (p.Blob.URI != "")
+	case model.PartReasoning:
+		return p.Reasoning != nil
+	case model.PartToolCall:
+		return p.ToolCall != nil
+	case model.PartToolResult:
+		if p.ToolResult == nil {
+			return false
+		}
+		for i := range p.ToolResult.Content {
+			if !complete(&p.ToolResult.Content[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,54 @@
+package native
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// redacted stands for the value of a header.
+const redacted = "***"
+
+// withoutHeaders returns metadata with the values of headers hidden, wherever in
+// it they are: protocols keep there what a client asked for, and the headers with
+// which its tools are called are secrets. Metadata without any is returned as it
+// is.
+func withoutHeaders(metadata json.RawMessage) json.RawMessage {
+	if !strings.Contains(strings.ToLower(string(metadata)), "headers") {
+		return metadata
+	}
+	var value any
+	decoder := json.NewDecoder(strings.NewReader(string(metadata)))
+	decoder.UseNumber()
+	if decoder.Decode(&value) != nil {
+		return json.RawMessage("{}") // not reached: it was checked when it came
+	}
+	hideHeaders(value)
+	hidden, err := json.Marshal(value)
+	if err != nil {
+		return json.RawMessage("{}") // not reached: it was decoded
+	}
+	return hidden
+}
+
+func hideHeaders(value any) {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			hideHeaders(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			headers, several := v[name].(map[string]any)
+			switch {
+			case !strings.EqualFold(name, "headers"):
+				hideHeaders(v[name])
+			case several:
+				for header := range headers {
+					headers[header] = redacted
+				}
+			default:
+				v[name] = redacted
+			}
+		}
+	}
+}

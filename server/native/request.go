@@ -1,0 +1,222 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// idempotencyHeader names the request, so that it can be repeated.
+const idempotencyHeader = "Idempotency-Key"
+
+// The parameters of queries.
+const (
+	queryState   = "state"
+	queryAgent   = "agent_id"
+	queryLabel   = "label"
+	querySession = "session_id"
+	queryStatus  = "status"
+	queryID      = "id"
+	queryAfter   = "after"
+	queryLimit   = "limit"
+)
+
+// body reads the body of a request, which has no fields but those that are known,
+// and tolerant reads one that may. A body that is empty is an empty object.
+func (c *call) body(into any) error { return c.read(into, true) }
+
+func (c *call) tolerant(into any) error { return c.read(into, false) }
+
+func (c *call) read(into any, strict bool) error {
+	data, err := io.ReadAll(c.r.Body)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return decode(data, into, strict)
+}
+
+// decode reads a JSON object. A strict one has no fields that are not known.
+func decode(data []byte, into any, strict bool) error {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(data) {
+		return badBody("it is no JSON object")
+	}
+	if !rawjson.Valid(data) {
+		return badBody("it is nested too deeply, or is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if strict {
+		decoder.DisallowUnknownFields()
+	}
+	err := decoder.Decode(into)
+	if err == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &runtime.InvalidError{Field: nameOr(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
+	}
+	return badBody(clip.Text(strings.TrimPrefix(err.Error(), "json: ")))
+}
+
+func nameOr(name, otherwise string) string {
+	if name == "" {
+		return otherwise
+	}
+	return name
+}
+
+func badBody(problem string) error { return &runtime.InvalidError{Field: "body", Problem: problem} }
+
+// query is what a request says behind the question mark.
+type query struct {
+	values url.Values
+	err    error
+}
+
+// queryOf reads the query of a request, which has no parameters but these.
+func queryOf(r *http.Request, known ...string) *query {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &query{err: &runtime.InvalidError{Field: "query", Problem: "it cannot be read"}}
+	}
+	q := &query{values: values}
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch {
+		case !slices.Contains(known, name):
+			q.wrong(clip.Text(name), "there is no such parameter")
+		case len(values[name]) > 1 && name != queryLabel && name != queryStatus:
+			q.wrong(name, "it is given more than once")
+		}
+	}
+	return q
+}
+
+// wrong notes the first thing that is wrong.
+func (q *query) wrong(field, problem string) {
+	if q.err == nil {
+		q.err = &runtime.InvalidError{Field: field, Problem: problem}
+	}
+}
+
+func (q *query) text(name string) string { return q.values.Get(name) }
+
+// number reads a number that is not negative; 0 when it is absent.
+func (q *query) number(name string) uint64 {
+	text := q.values.Get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		q.wrong(name, fmt.Sprintf("%q is no number from 0 on", clip.Text(text)))
+	}
+	return n
+}
+
+// limit reads how many records a page may have; 0 when it is absent.
+func (q *query) limit() int {
+	n := q.number(queryLimit)
+	if n > store.MaxPage || n == 0 && q.values.Has(queryLimit) {
+		q.wrong(queryLimit, fmt.Sprintf("it must be from 1 to %d", store.MaxPage))
+		return 0
+	}
+	return int(n) //nolint:gosec // it was checked
+}
+
+func (q *query) page() store.Page { return store.Page{After: q.text(queryAfter), Limit: q.limit()} }
+
+// oneOf reads a word of a list; empty when it is absent.
+func oneOf[T ~string](q *query, name, text string, words ...T) T {
+	if text != "" && !slices.Contains(words, T(text)) {
+		q.wrong(name, fmt.Sprintf("%q is none of %v", clip.Text(text), words))
+	}
+	return T(text)
+}
+
+// sessionQuery reads the query of a list of sessions.
+func sessionQuery(r *http.Request) (SessionQuery, error) {
+	q := queryOf(r, queryState, queryAgent, queryLabel, queryAfter, queryLimit)
+	list := SessionQuery{
+		State:   oneOf(q, queryState, q.text(queryState), store.SessionActive, store.SessionArchived),
+		AgentID: q.text(queryAgent), Page: q.page(),
+	}
+	for _, label := range q.values[queryLabel] {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok || name == "" {
+			q.wrong(queryLabel, "it must be name=value")
+		}
+		if list.Labels == nil {
+			list.Labels = map[string]string{}
+		}
+		list.Labels[name] = value
+	}
+	return list, q.err
+}
+
+// values writes the query as sessionQuery reads it.
+func (s *SessionQuery) values() url.Values {
+	v := pageValues(s.Page)
+	setText(v, queryState, string(s.State))
+	setText(v, queryAgent, s.AgentID)
+	for name, value := range s.Labels {
+		v.Add(queryLabel, name+"="+value)
+	}
+	slices.Sort(v[queryLabel])
+	return v
+}
+
+// turnQuery reads the query of a list of turns.
+func turnQuery(r *http.Request) (TurnQuery, error) {
+	q := queryOf(r, querySession, queryAgent, queryStatus, queryAfter, queryLimit)
+	list := TurnQuery{SessionID: q.text(querySession), AgentID: q.text(queryAgent), Page: q.page()}
+	for _, status := range q.values[queryStatus] {
+		list.Statuses = append(list.Statuses, oneOf(q, queryStatus, status,
+			store.Pending, store.Running, store.Waiting, store.Succeeded, store.Failed, store.Canceled))
+	}
+	return list, q.err
+}
+
+// values writes the query as turnQuery reads it.
+func (t *TurnQuery) values() url.Values {
+	v := pageValues(t.Page)
+	setText(v, querySession, t.SessionID)
+	setText(v, queryAgent, t.AgentID)
+	for _, status := range t.Statuses {
+		v.Add(queryStatus, string(status))
+	}
+	return v
+}
+
+func pageValues(p store.Page) url.Values {
+	v := url.Values{}
+	setText(v, queryAfter, p.After)
+	if p.Limit > 0 {
+		v.Set(queryLimit, strconv.Itoa(p.Size()))
+	}
+	return v
+}
+
+func setText(v url.Values, name, text string) {
+	if text != "" {
+		v.Set(name, text)
+	}
+}

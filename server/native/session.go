@@ -1,0 +1,89 @@
+package native
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Session is a session as it is shown.
+type Session struct {
+	ID    string      `json:"id"`
+	Owner store.Owner `json:"owner"`
+	// AgentID is the agent of its turns, unless a turn names another.
+	AgentID string             `json:"agent_id,omitempty"`
+	State   store.SessionState `json:"state"`
+	Labels  map[string]string  `json:"labels,omitempty"`
+	// Metadata is what its owner keeps with it, without the values of headers.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// SnapshotID is what its next turn goes on from; empty before there is one.
+	SnapshotID string    `json:"snapshot_id,omitempty"`
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
+	LastTurnAt time.Time `json:"last_turn_at,omitzero"`
+}
+
+// ActiveAt is when the session was made or had a turn last.
+func (s *Session) ActiveAt() time.Time {
+	if s.LastTurnAt.IsZero() {
+		return s.CreatedAt
+	}
+	return s.LastTurnAt
+}
+
+// SessionList is a page of sessions.
+type SessionList struct {
+	Sessions []Session `json:"sessions"`
+	// Next is where the next page begins; empty when there is none.
+	Next string `json:"next,omitempty"`
+}
+
+// SessionQuery asks for a page of sessions, those with the latest activity first.
+// State, AgentID and Labels restrict them where they are set.
+type SessionQuery struct {
+	State   store.SessionState
+	AgentID string
+	Labels  map[string]string
+	Page    store.Page
+}
+
+// CreateSession asks for a session.
+type CreateSession struct {
+	// ID is the session's id; empty makes a new one.
+	ID       string            `json:"id,omitempty"`
+	AgentID  string            `json:"agent_id,omitempty"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	Metadata json.RawMessage   `json:"metadata,omitempty"`
+	// IdempotencyKey makes the request repeatable: with the same key it returns the
+	// session that was made first. It travels in the header Idempotency-Key.
+	IdempotencyKey string `json:"-"`
+}
+
+func (c *CreateSession) request() runtime.CreateSession {
+	return runtime.CreateSession{ID: c.ID, AgentID: c.AgentID, Labels: c.Labels, Metadata: c.Metadata, IdempotencyKey: c.IdempotencyKey}
+}
+
+// ImportSession asks for a session that is made of an export.
+type ImportSession struct {
+	// ID is the session's id; empty makes a new one. AgentID is its agent; empty is
+	// that of the export.
+	ID, AgentID string
+	// IdempotencyKey makes the request repeatable, as that of CreateSession does.
+	IdempotencyKey string
+}
+
+func (i *ImportSession) request() runtime.CreateSession {
+	return runtime.CreateSession{ID: i.ID, AgentID: i.AgentID, IdempotencyKey: i.IdempotencyKey}
+}
+
+// whole reports whether an answer is a session.
+func (s *Session) whole() bool { return s.ID != "" }
+
+func sessionOf(s *store.Session) Session {
+	return Session{
+		ID: s.ID, Owner: s.Owner, AgentID: s.AgentID, State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
+		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,
+	}
+}

@@ -1,0 +1,168 @@
+// Package native is the runtime's own protocol over HTTP: sessions, turns, what
+// turns wait for, and their events, as they are kept. It has a Surface for the
+// server, and a Client for programs in Go; Local does what a Client does in the
+// process of the service.
+package native
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// The scopes that the routes need.
+const (
+	scopeRunsRead      = "runs:read"
+	scopeRunsWrite     = "runs:write"
+	scopeSessionsRead  = "sessions:read"
+	scopeSessionsWrite = "sessions:write"
+)
+
+// Prefix is what the paths of the protocol begin with.
+const Prefix = "/runtime/v1"
+
+// DefaultKeepAlive is how often a stream with nothing to say shows that it is
+// there.
+const DefaultKeepAlive = 15 * time.Second
+
+// Settings is what the surface is made of. The Service is required.
+type Settings struct {
+	Service *runtime.Service
+	// KeepAlive is how often a stream with nothing to say sends a comment; it has
+	// the default above.
+	KeepAlive time.Duration
+	// Logger takes in what goes wrong inside; nil drops it.
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Surface is the protocol. It is safe for concurrent use.
+type Surface struct {
+	Settings
+}
+
+var (
+	_ server.Surface   = (*Surface)(nil)
+	_ server.Describer = (*Surface)(nil)
+)
+
+// New returns the surface. The error says that the settings have no service.
+func New(s Settings) (*Surface, error) {
+	if s.Service == nil {
+		return nil, errors.New("the settings have no service")
+	}
+	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	return &Surface{Settings: s}, nil
+}
+
+//go:embed openapi.yaml
+var description []byte
+
+// OpenAPI describes the protocol.
+func (*Surface) OpenAPI() []byte { return description }
+
+// Routes returns the routes of the protocol.
+func (s *Surface) Routes() []server.Route {
+	events := s.route("GET "+Prefix+"/turns/{turn}/events", scopeRunsRead, (*call).events)
+	events.Stream = true
+	return []server.Route{
+		s.route("GET "+Prefix+"/sessions", scopeSessionsRead, (*call).listSessions),
+		s.route("POST "+Prefix+"/sessions", scopeSessionsWrite, (*call).createSession),
+		s.route("POST "+Prefix+"/sessions/import", scopeSessionsWrite, (*call).importSession),
+		s.route("GET "+Prefix+"/sessions/{session}", scopeSessionsRead, (*call).readSession),
+		s.route("GET "+Prefix+"/sessions/{session}/export", scopeSessionsRead, (*call).exportSession),
+		s.route("GET "+Prefix+"/turns", scopeRunsRead, (*call).listTurns),
+		s.route("POST "+Prefix+"/turns", scopeRunsWrite, (*call).createTurn),
+		s.route("GET "+Prefix+"/turns/{turn}", scopeRunsRead, (*call).readTurn),
+		s.route("POST "+Prefix+"/turns/{turn}/cancel", scopeRunsWrite, (*call).cancelTurn),
+		s.route("GET "+Prefix+"/turns/{turn}/interactions", scopeRunsRead, (*call).listInteractions),
+		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", scopeRunsWrite, (*call).resolveInteraction),
+		events,
+	}
+}
+
+// call is a request that is answered, and for whom.
+type call struct {
+	*Surface
+	Local
+	w http.ResponseWriter
+	r *http.Request
+}
+
+// route returns a route whose handler answers by itself, or returns why not.
+func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
+	return server.Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Surface: s, w: w, r: r}
+		err := c.enter()
+		if err == nil {
+			err = answer(c)
+		}
+		if err != nil {
+			c.refuse(err)
+		}
+	})}
+}
+
+// enter finds out who asks.
+func (c *call) enter() error {
+	principal, ok := server.PrincipalFrom(c.r.Context())
+	if !ok {
+		return errors.New("nobody is known to ask") // not reached: no route is public
+	}
+	c.Local = Local{Service: c.Surface.Service, Caller: principal.Caller}
+	if principal.Agents != nil {
+		c.MayUse = principal.MayUse
+	}
+	return nil
+}
+
+// respond answers with a JSON body.
+func (c *call) respond(status int, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encode the answer: %w", err)
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	c.w.WriteHeader(status)
+	_, _ = c.w.Write(append(text, '\n')) // a client that is gone misses nothing
+	return nil
+}
+
+// refuse answers with an error. What happened inside is only logged.
+func (c *call) refuse(err error) {
+	refusal := refusalOf(err)
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		refusal = &server.Error{Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
+	}
+	ctx := c.r.Context()
+	if refusal == nil && errors.Is(context.Cause(ctx), server.ErrDraining) {
+		c.w.Header().Set("Retry-After", "1")
+		refusal = &server.Error{Status: http.StatusServiceUnavailable, Code: codeUnavailable, Message: server.ErrDraining.Error()}
+	}
+	if refusal == nil {
+		if ctx.Err() == nil {
+			c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
+		}
+		refusal = &server.Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the server failed; its log says why"}
+	}
+	refusal.RequestID = server.RequestID(ctx)
+	c.w.Header().Set("Cache-Control", "no-store")
+	server.WriteError(c.w, refusal)
+}

@@ -1,0 +1,167 @@
+package native
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Turn is a turn as it is shown.
+type Turn struct {
+	ID        string       `json:"id"`
+	SessionID string       `json:"session_id"`
+	Owner     store.Owner  `json:"owner"`
+	AgentID   string       `json:"agent_id"`
+	Status    store.Status `json:"status"`
+	// Expired tells that the turn runs and its worker is taken for dead.
+	Expired bool   `json:"expired,omitempty"`
+	Worker  string `json:"worker,omitempty"`
+	// Strikes counts the workers that died over the turn since it got ahead.
+	Strikes int `json:"strikes,omitempty"`
+	// Steps is how many model calls it has behind it, and Events how many events.
+	Steps      int    `json:"steps"`
+	Events     uint64 `json:"events"`
+	Background bool   `json:"background,omitempty"`
+	// Metadata is what its owner keeps with it, without the values of headers.
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt  time.Time       `json:"created_at"`
+	NotBefore  time.Time       `json:"not_before,omitzero"`
+	StartedAt  time.Time       `json:"started_at,omitzero"`
+	FinishedAt time.Time       `json:"finished_at,omitzero"`
+	// WaitsFor is what a turn that waits is asking for.
+	WaitsFor []Question `json:"waits_for,omitempty"`
+	// Outcome is what the turn came to; nil while it is live.
+	Outcome *runtime.TurnOutcome `json:"outcome,omitempty"`
+}
+
+// Question is what a turn waits for, in short.
+type Question struct {
+	ID      string `json:"id"`
+	Action  string `json:"action,omitempty"`
+	Message string `json:"message"`
+}
+
+// TurnList is a page of turns.
+type TurnList struct {
+	Turns []Turn `json:"turns"`
+	// Next is where the next page begins; empty when there is none.
+	Next string `json:"next,omitempty"`
+}
+
+// TurnQuery asks for a page of turns, the newest first. SessionID, AgentID and
+// Statuses restrict them where they are set.
+type TurnQuery struct {
+	SessionID string
+	AgentID   string
+	Statuses  []store.Status
+	Page      store.Page
+}
+
+// CreateTurn asks for a turn.
+type CreateTurn struct {
+	// SessionID is the session that the turn belongs to. It is required.
+	SessionID string `json:"session_id"`
+	// ID is the turn's id; empty makes a new one.
+	ID string `json:"id,omitempty"`
+	// AgentID is the agent that works on it; empty is that of the session.
+	AgentID string `json:"agent_id,omitempty"`
+	// Input is what the turn works on: at least one message, of a user or the
+	// system.
+	Input    []model.Message `json:"input"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// SnapshotID makes the turn go on from an earlier snapshot of the session, and
+	// FromStart from nothing.
+	SnapshotID string `json:"snapshot_id,omitempty"`
+	FromStart  bool   `json:"from_start,omitempty"`
+	// OnBusy says what becomes of the turn when the session has a live one.
+	OnBusy runtime.BusyPolicy `json:"on_busy,omitempty"`
+	// NotBefore is when the turn is due; zero is at once.
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// Background tells that nobody waits for the turn.
+	Background bool `json:"background,omitempty"`
+	// IdempotencyKey makes the request repeatable: with the same key it returns the
+	// turn that was made first. It travels in the header Idempotency-Key.
+	IdempotencyKey string `json:"-"`
+}
+
+func (c *CreateTurn) request() runtime.CreateTurn {
+	return runtime.CreateTurn{
+		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
+		OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
+	}
+}
+
+// Interaction is a wait of a turn for something outside.
+type Interaction struct {
+	ID        string                 `json:"id"`
+	TurnID    string                 `json:"turn_id"`
+	SessionID string                 `json:"session_id"`
+	State     store.InteractionState `json:"state"`
+	// Ticket is what is asked.
+	Ticket plugins.Ticket `json:"ticket"`
+	// Resolution is the answer, and ResolvedBy the subject that gave it; empty for
+	// the runtime itself.
+	Resolution json.RawMessage `json:"resolution,omitempty"`
+	ResolvedBy string          `json:"resolved_by,omitempty"`
+	CreatedAt  time.Time       `json:"created_at"`
+	// ExpiresAt is when the runtime gives up waiting; zero is never.
+	ExpiresAt  time.Time `json:"expires_at,omitzero"`
+	ResolvedAt time.Time `json:"resolved_at,omitzero"`
+}
+
+// interactionList is what a turn asked for.
+type interactionList struct {
+	Interactions []Interaction `json:"interactions"`
+}
+
+// answer is the answer to an interaction, which the path names.
+type answer struct {
+	ID        string                   `json:"id,omitempty"`
+	Action    plugins.ResolutionAction `json:"action,omitempty"`
+	Result    json.RawMessage          `json:"result,omitempty"`
+	Arguments json.RawMessage          `json:"arguments,omitempty"`
+	Reason    string                   `json:"reason,omitempty"`
+}
+
+// cancellation says why a turn is to end.
+type cancellation struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// eventList is a part of the log of a turn.
+type eventList struct {
+	Events []event.Record `json:"events"`
+}
+
+// whole reports whether an answer is a turn.
+func (t *Turn) whole() bool { return t.ID != "" && t.Status != "" }
+
+// whole reports whether an answer is an interaction.
+func (i *Interaction) whole() bool { return i.ID != "" && i.State != "" }
+
+func turnOf(t *runtime.StoredTurn, waitsFor []Question) Turn {
+	return Turn{
+		ID: t.ID, SessionID: t.SessionID, Owner: t.Owner, AgentID: t.AgentID, Status: t.Status, Expired: t.Expired, Worker: t.Worker, Strikes: t.Strikes,
+		Steps: t.Steps, Events: t.Seq, Background: t.Background, Metadata: withoutHeaders(t.Metadata),
+		CreatedAt: t.CreatedAt, NotBefore: t.NotBefore, StartedAt: t.StartedAt, FinishedAt: t.FinishedAt, WaitsFor: waitsFor, Outcome: t.Outcome,
+	}
+}
+
+func interactionOf(i *runtime.Interaction) Interaction {
+	return Interaction{
+		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Ticket: i.Ticket, Resolution: i.Resolution, ResolvedBy: i.ResolvedBy,
+		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, ResolvedAt: i.ResolvedAt,
+	}
+}
+
+func questionOf(i *runtime.Interaction) Question {
+	t := &i.Ticket
+	return Question{ID: i.ID, Action: i.Action, Message: fmt.Sprintf("%s (%s %s)", cmp.Or(t.Message, t.Action), t.Tool, t.Arguments)}
+}

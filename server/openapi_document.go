@@ -1,0 +1,276 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// OpenAPI returns the description of the server, which is found at /openapi.json:
+// a document of OpenAPI 3.1 that describes what is mounted.
+func (s *Server) OpenAPI() ([]byte, error) {
+	text, _, err := s.document.written()
+	return text, err
+}
+
+// document is the description of a server, made of those of its surfaces. It is
+// written when it is asked for first, and kept.
+type document struct {
+	server *Server
+
+	mu       sync.Mutex
+	surfaces []*description
+	// text and etag are empty until the document is written.
+	text []byte
+	etag string
+}
+
+// add takes in the description of a surface.
+func (d *document) add(s *description) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, other := range d.surfaces {
+		if other.prefix == s.prefix {
+			return fmt.Errorf("%w: another surface has the title %q, too", ErrDescription, s.doc.Info.Title)
+		}
+	}
+	d.surfaces = append(d.surfaces, s)
+	d.text = nil
+	return nil
+}
+
+// ServeHTTP answers with the document.
+func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	text, etag, err := d.written()
+	if err != nil {
+		panic(err) // which the router logs; not reached, because the surfaces were checked
+	}
+	h := w.Header()
+	h.Set("ETag", etag)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if known := r.Header.Get("If-None-Match"); known == "*" || strings.Contains(known, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text) // a client that is gone misses nothing
+}
+
+// written returns the document and its ETag.
+func (d *document) written() (text []byte, etag string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.text != nil {
+		return d.text, d.etag, nil
+	}
+	whole := newWhole(d.server)
+	for _, s := range d.surfaces {
+		err = errors.Join(err, whole.add(s))
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err = errors.Join(err, enc.Encode(whole)); err != nil {
+		return nil, "", fmt.Errorf("describe the server: %w", err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	d.text, d.etag = b.Bytes(), `"`+hex.EncodeToString(sum[:16])+`"`
+	return d.text, d.etag, nil
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// whole is the document as it is written.
+type whole struct {
+	OpenAPI    string            `json:"openapi"`
+	Info       object            `json:"info"`
+	Servers    []object          `json:"servers,omitempty"`
+	Tags       []object          `json:"tags"`
+	Paths      map[string]object `json:"paths"`
+	Components map[string]object `json:"components"`
+
+	// open tells that nobody needs a credential.
+	open bool
+}
+
+// about is what a reader of the document is told first.
+const about = "Every response has the header X-Request-Id, which is what the log calls the request. " +
+	"The scopes beside the credentials of an operation are those that a credential needs which has any."
+
+func newWhole(s *Server) *whole {
+	w := &whole{
+		OpenAPI: "3.1.0", Info: object{"title": "Agent runtime", "version": s.Version, "description": about},
+		Paths: map[string]object{}, Components: map[string]object{}, open: s.open,
+	}
+	if s.PublicURL != "" { // without one the document is of where it was found
+		w.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
+	}
+	if !s.open {
+		w.Components["securitySchemes"] = object{
+			"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or an access token."},
+			"apiKey": object{"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
+		}
+	}
+	return w
+}
+
+// add adds a surface.
+func (w *whole) add(d *description) error {
+	text, err := json.Marshal(d.doc)
+	if err != nil {
+		return err
+	}
+	var own struct {
+		Info       object            `json:"info"`
+		Paths      map[string]object `json:"paths"`
+		Components map[string]object `json:"components"`
+	}
+	if err := json.Unmarshal(text, &own); err != nil {
+		return err
+	}
+	w.Tags = append(w.Tags, object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
+	for kind, list := range own.Components {
+		for name, value := range list {
+			w.component(kind, d.prefix+name, renamed(value, d.prefix))
+		}
+	}
+	for path, item := range own.Paths {
+		w.Paths[path] = renamedObject(item, d.prefix)
+	}
+	for o, route := range d.routes {
+		op, ok := w.Paths[o.path][strings.ToLower(o.method)].(object)
+		if !ok {
+			return fmt.Errorf("%s is missing", o) // not reached: it is written as it was read
+		}
+		w.complete(op, d, route)
+	}
+	return nil
+}
+
+func (w *whole) component(kind, name string, value any) {
+	if w.Components[kind] == nil {
+		w.Components[kind] = object{}
+	}
+	w.Components[kind][name] = value
+}
+
+// complete adds to an operation what the router does.
+func (w *whole) complete(op object, d *description, route *Route) {
+	op["tags"] = []string{d.doc.Info.Title}
+	if id, ok := op["operationId"].(string); ok && id != "" {
+		op["operationId"] = d.prefix + "_" + id
+	}
+	op["security"] = w.security(route)
+	_, takes := op["requestBody"]
+	responses, ok := op["responses"].(object)
+	if !ok {
+		responses = object{}
+		op["responses"] = responses
+	}
+	for _, r := range refusals {
+		if r.private && route.Public || r.body && !takes {
+			continue
+		}
+		if status := strconv.Itoa(r.status); responses[status] == nil {
+			responses[status] = object{"$ref": "#/components/responses/" + w.refusal(&r, d)}
+		}
+	}
+}
+
+// security returns what a client needs to show for a route.
+func (w *whole) security(route *Route) []object {
+	if w.open || route.Public {
+		return []object{}
+	}
+	scopes := []string{}
+	if route.Scope != "" {
+		scopes = append(scopes, route.Scope)
+	}
+	return []object{{"bearer": scopes}, {"apiKey": scopes}}
+}
+
+// refusalKind is an answer that the router gives in place of a handler.
+type refusalKind struct {
+	status      int
+	name        string
+	description string
+	header      string
+	about       string
+	// private says that only routes which need a credential have it, and body that
+	// only those do which take a body.
+	private, body bool
+}
+
+var refusals = []refusalKind{
+	{status: http.StatusUnauthorized, name: "Unauthorized", private: true, description: "There is no credential, or it is not good.",
+		header: "WWW-Authenticate", about: "What credential is needed."},
+	{status: http.StatusForbidden, name: "Forbidden", private: true, description: "The credential lacks the scope, or the page of another site asks."},
+	{status: http.StatusRequestEntityTooLarge, name: "TooLarge", body: true, description: "The body is larger than the server takes."},
+	{status: http.StatusTooManyRequests, name: "TooMany", description: "The credential asks for too much.",
+		header: "Retry-After", about: "After how many seconds to try again."},
+	{status: http.StatusInternalServerError, name: "Internal", description: "The server failed; its log says why."},
+	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The credential cannot be checked now."},
+}
+
+// refusal returns the name of the response with a refusal, which looks as the
+// errors of its surface do, or else as those of the server.
+func (w *whole) refusal(r *refusalKind, d *description) string {
+	prefix := d.prefix
+	if !d.hasError() {
+		prefix = camel(ownTitle)
+	}
+	name := prefix + r.name
+	if w.Components["responses"][name] != nil {
+		return name
+	}
+	response := object{"description": r.description}
+	if shape, ok := w.Components["responses"][prefix+errorResponse].(object); ok {
+		response["content"] = shape["content"]
+	}
+	if r.header != "" {
+		response["headers"] = object{r.header: object{"required": true, "description": r.about, "schema": object{"type": "string"}}}
+	}
+	w.component("responses", name, response)
+	return name
+}
+
+// ownTitle is the title of the description of the server's own routes, which are
+// mounted first.
+const ownTitle = "Server"
+
+// renamed returns a value with the prefix before the names of all components that
+// it refers to.
+func renamed(value any, prefix string) any {
+	switch v := value.(type) {
+	case object:
+		return renamedObject(v, prefix)
+	case []any:
+		for i := range v {
+			v[i] = renamed(v[i], prefix)
+		}
+	case string:
+		if rest, ok := strings.CutPrefix(v, "#/components/"); ok {
+			if kind, name, ok := strings.Cut(rest, "/"); ok {
+				return "#/components/" + kind + "/" + prefix + name
+			}
+		}
+	}
+	return value
+}
+
+func renamedObject(o object, prefix string) object {
+	for key := range o {
+		o[key] = renamed(o[key], prefix)
+	}
+	return o
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+const (
+	// maxRevoked bounds how many tokens of one client are revoked at the same time,
+	// so that none takes the room of another.
+	maxRevoked = 10_000
+	// revocationPage is how many revocations are read at once.
+	revocationPage = 1000
+	// revocationInterval is how often it is looked for those that other processes
+	// have stored, and revocationTimeout bounds one step with the store.
+	revocationInterval = time.Second
+	revocationTimeout  = 5 * time.Second
+)
+
+// LoadRevocations reads which tokens are revoked. It is called before the first
+// request, and not together with FollowRevocations. The error says that the store
+// cannot be read.
+func (o *OAuth) LoadRevocations(ctx context.Context) error { return o.revoked.read(ctx) }
+
+// FollowRevocations takes in every second which tokens other processes revoke that
+// use the same store, until ctx ends. While the store cannot be read, what was
+// known last counts on.
+func (o *OAuth) FollowRevocations(ctx context.Context) {
+	tick := time.NewTicker(revocationInterval)
+	defer tick.Stop()
+	for away := false; ; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		err := o.revoked.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil && !away:
+			o.logger.Warn("does not hear of tokens that other processes revoke; tries again every second", zap.Error(err))
+		case err == nil && away:
+			o.logger.Info("hears of tokens that other processes revoke again")
+		}
+		away = err != nil
+	}
+}
+
+// errManyRevoked says that no more tokens of a client can be remembered as revoked.
+var errManyRevoked = errors.New("too many tokens are revoked")
+
+// revocations are the tokens that are not good any more before their time. All of
+// them are in memory, so that nobody has to wait for the store to show a token.
+type revocations struct {
+	store store.Revocations
+	clock func() time.Time
+
+	mu sync.RWMutex
+	// ends has, by client and token, when a token would have ended by itself.
+	ends map[string]map[string]time.Time
+
+	// seen is how far read has come.
+	seen uint64
+}
+
+func newRevocations(s store.Revocations, clock func() time.Time) *revocations {
+	return &revocations{store: s, clock: clock, ends: map[string]map[string]time.Time{}}
+}
+
+// has reports whether a token was revoked, or the one that it was made of.
+func (v *revocations) has(g *grant) bool {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	ends := v.ends[g.Client]
+	_, own := ends[g.ID]
+	_, above := ends[g.Refresh]
+	return own || above
+}
+
+// add revokes a token. It counts only once it is stored: whoever is told that it
+// is not tries again, and a token that counted already would look as if it were.
+func (v *revocations) add(ctx context.Context, g *grant) error {
+	if !v.room(g.Client) {
+		return errManyRevoked
+	}
+	r := store.Revocation{TokenID: g.ID, ClientID: g.Client, Until: time.Unix(g.Expires, 0), RevokedAt: v.clock()}
+	if v.store != nil {
+		// Who asked may be gone before it is known what became of it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revocationTimeout)
+		defer cancel()
+		if err := v.store.RevokeToken(ctx, r); err != nil {
+			return err
+		}
+	}
+	v.put([]store.Revocation{r})
+	return nil
+}
+
+// room reports whether one more token of a client can be revoked, and forgets
+// those that ended by themselves when there is none.
+func (v *revocations) room(client string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	ends := v.ends[client]
+	if len(ends) >= maxRevoked {
+		now := v.clock()
+		for id, end := range ends {
+			if !now.Before(end) {
+				delete(ends, id)
+			}
+		}
+	}
+	return len(ends) < maxRevoked
+}
+
+// put takes in revocations of tokens that have not ended by themselves.
+func (v *revocations) put(list []store.Revocation) {
+	now := v.clock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for i := range list {
+		r := &list[i]
+		if !now.Before(r.Until) {
+			continue
+		}
+		if v.ends[r.ClientID] == nil {
+			v.ends[r.ClientID] = map[string]time.Time{}
+		}
+		v.ends[r.ClientID][r.TokenID] = r.Until
+	}
+}
+
+// read takes in what was stored since the last time, by whatever process. What it
+// has read before an error counts. One goroutine at a time calls it.
+func (v *revocations) read(ctx context.Context) error {
+	if v.store == nil {
+		return nil
+	}
+	for {
+		list, err := v.page(ctx)
+		if err != nil {
+			return fmt.Errorf("read which tokens are revoked: %w", err)
+		}
+		v.put(list)
+		if len(list) > 0 {
+			v.seen = list[len(list)-1].Seq
+		}
+		if len(list) < revocationPage {
+			return nil
+		}
+	}
+}
+
+func (v *revocations) page(ctx context.Context) ([]store.Revocation, error) {
+	ctx, cancel := context.WithTimeout(ctx, revocationTimeout)
+	defer cancel()
+	return v.store.RevokedTokens(ctx, v.seen, revocationPage)
+}

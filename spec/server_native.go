@@ -1,0 +1,9 @@
+package spec
+
+// ServerNative says whether the runtime's own protocol is answered.
+type ServerNative struct {
+	Enabled *bool `json:"enabled,omitempty" default:"true" doc:"Whether sessions and turns can be listed, made and followed over HTTP, at /runtime/v1, as the commands with --server do."`
+}
+
+// On reports whether the protocol is answered.
+func (n *ServerNative) On() bool { return orDefault(n.Enabled, true) }
