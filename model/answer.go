@@ -32,6 +32,9 @@ type Answer struct {
 	Served Served
 	// Retries counts how often the answer was asked for again.
 	Retries int
+	// Taken, if set, reports whether a call that came before has an id: no call of
+	// the answer gets it then. Reset keeps it.
+	Taken func(id string) bool
 
 	number int
 	// size is what counts towards MaxAnswer.
@@ -159,7 +162,8 @@ func (a *Answer) begin(typ PartType) *partial {
 }
 
 // callID returns the id of a call that starts: what the model gave, unless that
-// is missing, too long, or taken by another call of the answer.
+// is missing, too long, or taken by another call. Some vendors count the calls of
+// each answer anew.
 func (a *Answer) callID(id string) string {
 	for n := len(a.calls); id == "" || len(id) > maxCallID || a.taken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
@@ -168,14 +172,14 @@ func (a *Answer) callID(id string) string {
 }
 
 func (a *Answer) taken(id string) bool {
-	return slices.ContainsFunc(a.calls, func(i int) bool { return a.parts[i].id == id })
+	return slices.ContainsFunc(a.calls, func(i int) bool { return a.parts[i].id == id }) || a.Taken != nil && a.Taken(id)
 }
 
 // Reset makes the answer empty again, keeping its memory. The number tells the
 // answers of a turn apart: it becomes part of the ids that are made for calls
 // to which the model gave none.
 func (a *Answer) Reset(number int) {
-	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0]}
+	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0], Taken: a.Taken}
 }
 
 func protocolError(text string) error {

@@ -141,6 +141,19 @@ func TestTheCallsOfAnAnswerHaveDifferentIDs(t *testing.T) {
 	})
 }
 
+func TestACallTakesNoIDOfAnEarlierOne(t *testing.T) {
+	a := model.Answer{Taken: func(id string) bool { return id == "call_0" || id == "call_2_0" }}
+	a.Reset(2)
+	for i, want := range []string{"call_2_1", "call_1"} {
+		if err := a.Add(&model.Event{Type: model.EventToolCallStart, Index: i, ID: []string{"call_0", "call_1"}[i]}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := a.Call(i); got != want {
+			t.Errorf("call %d has the id %q, want %q", i, got, want)
+		}
+	}
+}
+
 func TestAnAnswerThatIsResetIsEmptyAndLeavesTheOldMessageAlone(t *testing.T) {
 	a := add(t, model.Event{Type: model.EventText, Delta: "old"}, begin, piece, end, model.Event{
 		Type: model.EventFinish, Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 1},

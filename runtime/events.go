@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
@@ -19,26 +20,55 @@ import (
 // service, or what an EventTransform returned.
 func (s *Service) Events(ctx context.Context, caller Caller, turnID string, after uint64) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
-		if _, err := s.GetTurn(ctx, caller, turnID); err != nil {
+		turn, err := s.GetTurn(ctx, caller, turnID)
+		if err != nil {
 			yield(event.Record{}, err)
 			return
 		}
-		r := &reader{service: s, caller: caller, turnID: turnID, seq: after, looks: -1, limit: firstPage, topic: s.hub.join(turnID)}
-		defer s.hub.leave(r.topic)
+		for batch, err := range s.Follow(ctx, caller, turn, after, 0) {
+			if err != nil {
+				yield(event.Record{}, err)
+				return
+			}
+			for i := range batch {
+				if !yield(batch[i], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Follow is Events for those who pass the events on: they come in the batches in
+// which they become known, which belong to everybody who follows the turn and must
+// not be changed. When nothing comes for as long as idle the batch is empty, so
+// that whoever passes them on can show that it is there; an idle of 0 is for ever.
+// The turn is as GetTurn has just returned it to the caller.
+func (s *Service) Follow(ctx context.Context, caller Caller, turn *StoredTurn, after uint64, idle time.Duration) iter.Seq2[[]event.Record, error] {
+	turnID, live, written := turn.ID, turn.Status.Live(), turn.Seq // the turn itself may be large, and is not kept
+	return func(yield func([]event.Record, error) bool) {
+		r := &reader{service: s, caller: caller, turnID: turnID, live: live, seq: after, written: written, looks: -1, idle: idle, topic: s.hub.join(turnID)}
+		defer r.close()
 		for {
 			changed := r.topic.changed()
 			records, err := r.next(ctx)
-			if err == nil && !r.hand(ctx, records, yield) {
-				return
+			if err == nil && len(records) > 0 {
+				if !r.hand(ctx, records, yield) {
+					return
+				}
+				continue
 			}
-			if err == nil && len(records) == 0 {
+			if err == nil {
 				if r.over {
 					return
 				}
-				err = wait(ctx, s.ctx, changed)
+				var quiet bool
+				if quiet, err = r.wait(ctx, changed); quiet && !yield(nil, nil) {
+					return
+				}
 			}
 			if err != nil {
-				yield(event.Record{}, err)
+				yield(nil, err)
 				return
 			}
 		}
@@ -51,15 +81,25 @@ type reader struct {
 	caller  Caller
 	turnID  string
 	topic   *topic
-	// seq is that of the latest event that was read.
-	seq uint64
-	// limit is how many are read at a time.
-	limit int
-	// looks is how often the store had been read for all when the reader looked at
-	// the turn itself.
+	// live tells that the turn was when it was read last.
+	live bool
+	// seq is that of the latest event that was read, and written how far the log is
+	// known to reach at least.
+	seq, written uint64
+	// looks is how often the turn was found changed when the reader read the store.
 	looks int
 	// over tells that the turn has ended and there is nothing more to come.
 	over bool
+	// idle is how long the reader waits, and patience measures it.
+	idle     time.Duration
+	patience *time.Timer
+}
+
+func (r *reader) close() {
+	r.service.hub.leave(r.topic)
+	if r.patience != nil {
+		r.patience.Stop()
+	}
 }
 
 // next returns the events that come next, if there are any.
@@ -68,49 +108,96 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 	if len(records) > 0 || ok && looks == r.looks {
 		return records, nil
 	}
+	first := r.looks < 0
 	r.looks = looks
-	// Whether the turn has ended is asked first: then nothing comes behind what
-	// is read.
-	t, err := r.service.GetTurn(ctx, r.caller, r.turnID)
-	if err != nil {
-		return nil, err
+	if !first {
+		t, err := r.service.GetTurn(ctx, r.caller, r.turnID)
+		if err != nil {
+			return nil, err
+		}
+		r.live = t.Status.Live()
 	}
-	if t.Seq <= r.seq {
-		r.over = !t.Status.Live()
-		return nil, nil
-	}
-	records, err = r.service.Store.Events(ctx, r.turnID, r.seq, r.limit)
+	// That the turn has ended was known before the store is read: then nothing
+	// comes behind what is.
+	records, err := r.service.Store.Events(ctx, r.turnID, r.seq, eventPage)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of turn %s: %w", r.turnID, err)
 	}
-	if len(records) == 0 { // they were there, and are not kept any more
-		r.over = !t.Status.Live()
+	if len(records) == 0 { // or they were there, and are not kept any more
+		r.over = !r.live
+		r.topic.from(min(r.seq, r.written))
 		return nil, nil
 	}
-	if len(records) < r.limit {
+	if len(records) == eventPage {
+		r.looks = -1 // there are more
+	} else {
 		r.topic.publish(records) // for those who follow on
 	}
-	r.limit = pageAfter(records)
 	return records, nil
 }
 
+// wait waits for news. It is quiet when none came for as long as the reader
+// waits.
+func (r *reader) wait(ctx context.Context, news <-chan struct{}) (quiet bool, err error) {
+	if r.idle <= 0 {
+		return false, wait(ctx, r.service.ctx, news)
+	}
+	if r.patience == nil {
+		r.patience = time.NewTimer(r.idle)
+	} else {
+		r.patience.Reset(r.idle)
+	}
+	select {
+	case <-news:
+		return false, nil
+	case <-r.patience.C:
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-r.service.ctx.Done():
+		return false, context.Cause(r.service.ctx)
+	}
+}
+
 // hand gives events to the caller. It is false when the sequence has ended.
-func (r *reader) hand(ctx context.Context, records []event.Record, yield func(event.Record, error) bool) bool {
+func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]event.Record, error) bool) bool {
+	last := false
 	for i := range records {
-		r.seq = records[i].Seq
-		shown, err := r.service.shown(ctx, &records[i])
-		if err != nil {
-			yield(event.Record{}, err)
-			return false
-		}
-		if shown != nil && !yield(*shown, nil) {
-			return false
-		}
 		if records[i].Terminal() {
-			return false
+			records, last = records[:i+1], true
+			break
 		}
 	}
-	return true
+	r.seq = records[len(records)-1].Seq
+	r.written = max(r.written, r.seq)
+	shown, err := r.shown(ctx, records)
+	if len(shown) > 0 && !yield(shown, nil) {
+		return false
+	}
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	return !last
+}
+
+// shown returns events as the caller sees them, up to the one that cannot be
+// shown.
+func (r *reader) shown(ctx context.Context, records []event.Record) ([]event.Record, error) {
+	if r.service.EventTransform == nil {
+		return records, nil
+	}
+	list := make([]event.Record, 0, len(records))
+	for i := range records {
+		one, err := r.service.shown(ctx, &records[i])
+		if err != nil {
+			return list, err
+		}
+		if one != nil {
+			list = append(list, *one)
+		}
+	}
+	return list, nil
 }
 
 // shown returns an event as callers see it; nil for one that they do not.

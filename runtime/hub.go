@@ -2,8 +2,9 @@ package runtime
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -13,37 +14,16 @@ import (
 
 const (
 	// tailLength is how many of the latest events of a turn are kept in memory
-	// for those who follow it, and tailBytes how much of their data; who is
-	// further behind reads the store.
+	// for those who follow it; who is further behind reads the store.
 	tailLength = 512
-	tailBytes  = 1 << 20
 	// lookInterval is how often a followed turn is looked at without a reason.
 	lookInterval = 2 * time.Second
-	// eventPage is how many events are read from the store at a time, and
-	// firstPage how many when nobody knows how large they are. Later pages are to
-	// have pageBytes of data.
+	// looksAtOnce is how many turns are looked at at the same time, of all that are
+	// followed.
+	looksAtOnce = 8
+	// eventPage is how many events are read from the store at a time.
 	eventPage = 1000
-	firstPage = 16
-	pageBytes = 256 << 10
 )
-
-// pageAfter returns how many events to read behind some that were read: events
-// with the results of tools have megabytes, and those with words a few bytes.
-func pageAfter(records []event.Record) int {
-	if len(records) == 0 {
-		return firstPage
-	}
-	return min(max(1, pageBytes*len(records)/max(1, sizeOf(records))), eventPage)
-}
-
-// sizeOf returns how much data events have, in bytes.
-func sizeOf(records []event.Record) int {
-	size := 0
-	for i := range records {
-		size += len(records[i].Data)
-	}
-	return size
-}
 
 // hub hands the events of turns to those who follow them: from the worker when
 // it is in this process, else from the store, which is read once for all.
@@ -66,16 +46,19 @@ type topic struct {
 	mu sync.Mutex
 	// followers is how many there are; guarded by the hub.
 	followers int
-	// tail are the latest events, in order and without a gap, and size how much
-	// data they have.
-	tail []event.Record
-	size int
+	// tail are the latest events, in order and without a gap, and seq is that of
+	// the last, whether it is still there or not. known tells that there is one.
+	tail  []event.Record
+	seq   uint64
+	known bool
+	// stale tells that nothing came since the turn was looked at.
+	stale bool
 	// news is closed when there is something new, and replaced.
 	news chan struct{}
 	// looking tells that the store is being read, and again that it is to be
 	// read once more.
 	looking, again bool
-	// looks counts how often it was read: then the turn itself may have changed.
+	// looks counts how often the turn itself was found changed.
 	looks int
 }
 
@@ -121,22 +104,46 @@ func (h *hub) publish(turnID string, records []event.Record) {
 
 // look reads what is new in a turn, if somebody follows it. It does not wait.
 func (h *hub) look(turnID string) {
-	if t := h.topic(turnID); t != nil {
-		h.refresh(t)
+	t := h.topic(turnID)
+	if t == nil || !t.mayLook() {
+		return
+	}
+	h.begin(func() { h.read(t) })
+}
+
+// begin begins a task, unless the hub is closed.
+func (h *hub) begin(task func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.tasks.Go(task)
 	}
 }
 
-// lookAll looks at all turns that somebody follows.
-func (h *hub) lookAll() {
+// lookAll looks at all turns that somebody follows. It does not wait.
+func (h *hub) lookAll() { h.begin(h.lookAtEach) }
+
+// lookAtEach looks at all turns that somebody follows, a few at a time.
+func (h *hub) lookAtEach() {
 	h.mu.Lock()
 	followed := make([]*topic, 0, len(h.topics))
 	for _, t := range h.topics {
 		followed = append(followed, t)
 	}
 	h.mu.Unlock()
-	for _, t := range followed {
-		h.refresh(t)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(looksAtOnce, len(followed)) {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(len(followed)) && h.ctx.Err() == nil; i = next.Add(1) {
+				if t := followed[i-1]; t.mayLook() {
+					t.rest()
+					h.read(t)
+				}
+			}
+		})
 	}
+	all.Wait()
 }
 
 func (h *hub) lookNowAndThen() {
@@ -145,7 +152,7 @@ func (h *hub) lookNowAndThen() {
 	for {
 		select {
 		case <-ticker.C:
-			h.lookAll()
+			h.lookAtEach()
 		case <-h.ctx.Done():
 			return
 		}
@@ -160,48 +167,83 @@ func (h *hub) close() {
 	h.tasks.Wait()
 }
 
-// refresh reads the store for a topic, one goroutine at a time.
-func (h *hub) refresh(t *topic) {
+// read takes over what is new in the store until nobody asked for more.
+func (h *hub) read(t *topic) {
+	for {
+		turn, err := h.store.Turn(h.ctx, store.Everything, t.turnID)
+		if err == nil {
+			err = h.readEvents(t, turn.Seq)
+		}
+		switch {
+		case err == nil && turn.Status.Live():
+		case err == nil, errors.Is(err, store.ErrNotFound):
+			t.wake()
+		case h.ctx.Err() == nil:
+			h.logger.Warn("the events of a turn cannot be read", zap.String("turn_id", t.turnID), zap.Error(err))
+		}
+		if !t.goOn() {
+			return
+		}
+	}
+}
+
+// readEvents takes over the events of a turn up to one, if it is known from where
+// on they are wanted: those who follow read what was before themselves.
+func (h *hub) readEvents(t *topic, last uint64) error {
+	for {
+		after, known := t.last()
+		if !known || after >= last {
+			return nil
+		}
+		records, err := h.store.Events(h.ctx, t.turnID, after, eventPage)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 { // they are not kept any more
+			return nil
+		}
+		t.publish(records)
+	}
+}
+
+// mayLook reports whether nobody reads the store for the topic; if somebody does,
+// it is read once more.
+func (t *topic) mayLook() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.looking {
 		t.again = true
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed {
-		return
+		return false
 	}
 	t.looking = true
-	h.tasks.Go(func() { h.read(t) })
+	return true
 }
 
-// read takes over what is new in the store until nobody asked for more.
-func (h *hub) read(t *topic) {
-	limit := firstPage
-	for {
-		after, known := t.last()
-		if known {
-			records, err := h.store.Events(h.ctx, t.turnID, after, limit)
-			if err != nil && h.ctx.Err() == nil {
-				h.logger.Warn("the events of a turn cannot be read", zap.String("turn_id", t.turnID), zap.Error(err))
-			}
-			t.publish(records)
-			if len(records) == limit {
-				limit = pageAfter(records)
-				continue
-			}
-		}
-		t.wake()
-		t.mu.Lock()
-		if !t.again || h.ctx.Err() != nil {
-			t.looking = false
-			t.mu.Unlock()
-			return
-		}
-		t.again = false
-		t.mu.Unlock()
+// goOn reports whether the store is to be read once more.
+func (t *topic) goOn() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	again := t.again
+	t.again, t.looking = false, again
+	return again
+}
+
+// rest lets go of the events of a turn with nothing to say.
+func (t *topic) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stale {
+		t.tail = nil
+	}
+	t.stale = true
+}
+
+// from notes that those who follow know the log up to a seq, unless more is known.
+func (t *topic) from(seq uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.known {
+		t.seq, t.known = seq, true
 	}
 }
 
@@ -213,14 +255,11 @@ func (t *topic) changed() <-chan struct{} {
 	return t.news
 }
 
-// last returns the seq of the latest event in the tail, if there is one.
+// last returns the seq of the latest event, if it is known.
 func (t *topic) last() (uint64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.tail) == 0 {
-		return 0, false
-	}
-	return t.tail[len(t.tail)-1].Seq, true
+	return t.seq, t.known
 }
 
 // publish adds events to the tail. Those that are there already are left out; a
@@ -228,37 +267,23 @@ func (t *topic) last() (uint64, bool) {
 func (t *topic) publish(records []event.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := len(t.tail); n > 0 {
-		last := t.tail[n-1].Seq
-		for len(records) > 0 && records[0].Seq <= last {
-			records = records[1:]
-		}
-		if len(records) > 0 && records[0].Seq != last+1 {
-			t.tail, t.size = nil, 0
-		}
+	for t.known && len(records) > 0 && records[0].Seq <= t.seq {
+		records = records[1:]
 	}
 	if len(records) == 0 {
 		return
 	}
-	t.tail = append(t.tail, records...)
-	t.size += sizeOf(records)
-	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
-		t.shorten()
+	if records[0].Seq != t.seq+1 {
+		t.tail = nil
 	}
+	t.seq, t.known, t.stale = records[len(records)-1].Seq, true, false
+	if len(t.tail)+len(records) > 2*tailLength {
+		// The elements are never overwritten: readers hold parts of the array.
+		t.tail = append(make([]event.Record, 0, 2*tailLength), t.tail[max(0, len(t.tail)-tailLength):]...)
+	}
+	t.tail = append(t.tail, records...)
 	close(t.news)
 	t.news = make(chan struct{})
-}
-
-// shorten leaves the latest events in the tail, at least one. They move: readers
-// hold parts of the array, whose elements are never overwritten.
-func (t *topic) shorten() {
-	first := len(t.tail) - 1
-	t.size = len(t.tail[first].Data)
-	for first > 0 && len(t.tail)-first < tailLength && t.size+len(t.tail[first-1].Data) <= tailBytes {
-		first--
-		t.size += len(t.tail[first].Data)
-	}
-	t.tail = slices.Clone(t.tail[first:])
 }
 
 // wake tells the followers to look at the turn, though there may be nothing new.
@@ -270,13 +295,13 @@ func (t *topic) wake() {
 	t.news = make(chan struct{})
 }
 
-// after returns the events of the tail behind a seq, and how often the store was
-// read. It is false when the tail does not reach back that far.
+// after returns the events of the tail behind a seq, and how often the turn was
+// found changed. It is false when the tail does not reach back that far.
 func (t *topic) after(seq uint64) (records []event.Record, looks int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.tail) == 0 || t.tail[0].Seq > seq+1 {
-		return nil, t.looks, false
+		return nil, t.looks, t.seq <= seq
 	}
 	skip := min(seq+1-t.tail[0].Seq, uint64(len(t.tail)))
 	return t.tail[skip:len(t.tail):len(t.tail)], t.looks, true

@@ -56,6 +56,65 @@ func TestATurnIsKeptAndRun(t *testing.T) {
 	}
 }
 
+// listener is a model that calls its tool once in a turn, and then says what it was
+// told, with the roles.
+func listener(t testing.TB) *runtime.AgentRuntime {
+	t.Helper()
+	exec := &answerer{}
+	exec.answer = func(context.Context, string, int) answer {
+		exec.mu.Lock()
+		defer exec.mu.Unlock()
+		list := exec.requests["listener"]
+		last := list[len(list)-1].Messages
+		if last[len(last)-1].Role != model.RoleTool {
+			return calls("c", "look", `{}`)
+		}
+		var told []string
+		for i := range last {
+			told = append(told, string(last[i].Role)+" "+last[i].Text())
+		}
+		return answer{text: strings.Join(told, ", ")}
+	}
+	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	return build(t, withAgents(exec, spec.Agent{ID: "listener"}).WithTool("look", look))
+}
+
+func TestWhatTheModelIsToldOfASession(t *testing.T) {
+	s := serve(t, listener(t))
+	const called = ", assistant , tool "
+	say := func(id, text string, change func(*runtime.CreateTurn)) string {
+		req := says(id, text)
+		change(&req)
+		turn := ended(t, s, create(t, s, req).ID)
+		if turn.Status != store.Succeeded {
+			t.Fatalf("the turn ends as %+v", turn.Outcome)
+		}
+		return turn.Outcome.Response
+	}
+	texts := func(r *runtime.CreateTurn) { r.TextHistory = true }
+	all := func(*runtime.CreateTurn) {}
+	id := session(t, s, "listener")
+	first := say(id, "one", texts)
+	if first != "user one"+called {
+		t.Errorf("the first turn is told %q", first)
+	}
+	if got, want := say(id, "two", texts), "user one, assistant "+first+", user two"+called; got != want {
+		t.Errorf("with texts alone it is told %q", got)
+	}
+	if got, want := say(id, "three", all), "user one"+called+", assistant "+first+", user two"+called; !strings.HasPrefix(got, want) {
+		t.Errorf("with everything it is told %q", got)
+	}
+	id = session(t, s, "listener")
+	before := []model.Message{model.User("a"), model.Assistant("b"), model.System("c")}
+	first = say(id, "d", func(r *runtime.CreateTurn) { r.Before = before })
+	if first != "user a, assistant b, system c, user d"+called {
+		t.Errorf("behind what was said before it is told %q", first)
+	}
+	if got, want := say(id, "e", texts), "user a, assistant b, system c, user d, assistant "+first+", user e"+called; got != want {
+		t.Errorf("the next turn is told %q", got)
+	}
+}
+
 func TestWhatASurfaceMustRefuse(t *testing.T) {
 	s := serve(t, echo(t))
 	id := session(t, s, "parrot")
@@ -75,8 +134,12 @@ func TestWhatASurfaceMustRefuse(t *testing.T) {
 		err  error
 		want any
 	}{
-		"no input":       {reject(func(r *runtime.CreateTurn) { r.Input = nil }), runtime.ErrNoInput},
-		"role":           {reject(func(r *runtime.CreateTurn) { r.Input[0].Role = model.RoleTool }), new(*runtime.InvalidError)},
+		"no input":    {reject(func(r *runtime.CreateTurn) { r.Input = nil }), runtime.ErrNoInput},
+		"role":        {reject(func(r *runtime.CreateTurn) { r.Input[0].Role = model.RoleTool }), new(*runtime.InvalidError)},
+		"role before": {reject(func(r *runtime.CreateTurn) { r.Before = []model.Message{{Role: model.RoleTool}} }), new(*runtime.InvalidError)},
+		"calls before": {reject(func(r *runtime.CreateTurn) {
+			r.Before = []model.Message{{Role: model.RoleAssistant, Parts: []model.Part{{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "x"}}}}}
+		}), new(*runtime.InvalidError)},
 		"no session":     {reject(func(r *runtime.CreateTurn) { r.SessionID = "nowhere" }), new(*runtime.NotFoundError)},
 		"no agent":       {reject(func(r *runtime.CreateTurn) { r.AgentID = "nobody" }), nil},
 		"no snapshot":    {reject(func(r *runtime.CreateTurn) { r.SnapshotID = "none" }), new(*runtime.NotFoundError)},

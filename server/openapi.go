@@ -3,18 +3,21 @@ package server
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Describer is implemented by surfaces that describe what they answer. The server
-// makes one document of all descriptions, which is found at /openapi.json.
+// Describer is implemented by all surfaces that have routes: they describe what
+// they answer. The server makes one document of all descriptions, which is found
+// at /openapi.json.
 type Describer interface {
 	// OpenAPI returns a document of OpenAPI 3.1, in YAML or JSON. It is called once,
 	// when the surface is mounted.
@@ -52,14 +55,17 @@ type description struct {
 	routes map[operation]*Route
 }
 
-// describe reads the description of a surface with some routes; nil when it has
-// none.
+// describe reads the description of a surface with some routes; nil when there is
+// nothing to describe.
 func describe(surface Surface, routes []Route) (*description, error) {
-	describer, ok := surface.(Describer)
-	if !ok || len(routes) == 0 {
+	if len(routes) == 0 {
 		return nil, nil //nolint:nilnil // there is no description
 	}
-	doc, err := readDescription(describer.OpenAPI())
+	describer, ok := surface.(Describer)
+	if !ok {
+		return nil, fmt.Errorf("describe %T: %w: nothing describes the route %s", surface, ErrDescription, routes[0].Pattern)
+	}
+	doc, err := parseDescription(describer.OpenAPI())
 	if err != nil {
 		return nil, fmt.Errorf("describe %T: %w: %w", surface, ErrDescription, err)
 	}
@@ -72,6 +78,25 @@ func describe(surface Surface, routes []Route) (*description, error) {
 		return nil, fmt.Errorf("describe %T: %w", surface, err)
 	}
 	return d, nil
+}
+
+// parsed are the descriptions that were read in this process, by their text: it
+// takes milliseconds, and servers that follow one another have the same surfaces.
+var parsed sync.Map
+
+// parseDescription returns what readDescription does, which nobody changes.
+func parseDescription(text []byte) (*openapi3.T, error) {
+	key := sha256.Sum256(text)
+	if doc, ok := parsed.Load(key); ok {
+		if doc, ok := doc.(*openapi3.T); ok {
+			return doc, nil
+		}
+	}
+	doc, err := readDescription(text)
+	if err == nil {
+		parsed.Store(key, doc)
+	}
+	return doc, err
 }
 
 // readDescription reads a document that is valid and says nothing that is for the

@@ -125,7 +125,7 @@ func TestNamesAndIDsThatAreNone(t *testing.T) {
 	want := []string{
 		`a! there is no tool "nothing"`, `call_1_1! there is no tool ""`, "call_1_2 ran",
 		`b! there is no tool "` + long[:80] + `…"`, `call_1_4! there is no tool "X"; did you mean "x"?`,
-		"a ran", "\x00\xff ran",
+		"call_2_0 ran", "\x00\xff ran",
 	}
 	if results := got.results(); strings.Join(results, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the results are %.200q", results)

@@ -243,7 +243,7 @@ func TestACallKnowsForWhomItIsMade(t *testing.T) {
 	var seen []string
 	got := stage{
 		agent: spec.Agent{ToolExecution: spec.Sequential},
-		model: says(asks("", callWith("a", "x", `{"n":1}`)), asks("", callWith("a", "x", `{"n":2}`)), text("done")),
+		model: says(asks("", callWith("a", "x", `{"n":1}`)), asks("", callWith("b", "x", `{"n":2}`)), text("done")),
 		tools: map[string]tools.Tool{"x": does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 			seen = append(seen, strings.Join([]string{c.ID, c.Tool, string(c.Arguments), c.TurnID, c.SessionID, c.AgentID, fmt.Sprint(c.Step), c.IdempotencyKey}, " "))
 			return tools.Result{}, nil
@@ -252,11 +252,23 @@ func TestACallKnowsForWhomItIsMade(t *testing.T) {
 	got.ends(t, event.NaturalEnd, "")
 	want := []string{
 		`a x {"n":1} turn session tester 1 turn/1/a`,
-		`a x {"n":2} turn session tester 2 turn/2/a`,
+		`b x {"n":2} turn session tester 2 turn/2/b`,
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestTheCallsOfATurnHaveDifferentIDs(t *testing.T) {
+	got := stage{
+		model: says(asks("", callWith("call_0", "x", "{}")), asks("", callWith("call_0", "x", "{}"), callWith("call_1", "x", "{}")), asks("", callWith("call_0", "x", "{}")), text("done")),
+		tools: map[string]tools.Tool{"x": answers("ran")},
+	}.play(t)
+	got.ends(t, event.NaturalEnd, "")
+	if diff := cmp.Diff([]string{"call_0 ran", "call_2_0 ran", "call_1 ran", "call_3_0 ran"}, got.results()); diff != "" {
+		t.Error(diff)
+	}
+	checkKept(t, got.Messages)
 }
 
 func TestProgressIsShownBeforeTheResultAndNeverBehindIt(t *testing.T) {

@@ -166,6 +166,19 @@ func (t *turn) modelError(ctx context.Context, err error) error {
 	return model.AsError(err)
 }
 
+// called reports whether a call of an earlier step has an id. Results and what is
+// asked of others are found by the ids of calls, so each is there once in a turn.
+func (t *turn) called(id string) bool {
+	for i := t.first; i < len(t.transcript); i++ {
+		for j := range t.transcript[i].Parts {
+			if p := &t.transcript[i].Parts[j]; p.Type == model.PartToolCall && p.ToolCall.ID == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // show emits a piece of an answer.
 func (t *turn) show(ev *model.Event) {
 	switch ev.Type {

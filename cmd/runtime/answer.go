@@ -69,28 +69,62 @@ func (a *answerer) Emit(ev event.Event) {
 	}
 }
 
+// asking is a turn that may ask for something.
+type asking interface {
+	// Done returns a channel that is closed when the turn is over.
+	Done() <-chan struct{}
+	// Open returns what the turn waits for now.
+	Open(ctx context.Context) ([]*plugins.Ticket, error)
+	// Answer answers it.
+	Answer(ctx context.Context, r plugins.Resolution) error
+	// Cancel ends the turn.
+	Cancel(reason error)
+}
+
+// ownTurn is a turn that this process runs.
+type ownTurn struct{ *runtime.Turn }
+
+// Open returns what the turn waits for now.
+func (t ownTurn) Open(context.Context) ([]*plugins.Ticket, error) { return t.Tickets(), nil }
+
+// Answer answers it.
+func (t ownTurn) Answer(_ context.Context, r plugins.Resolution) error { return t.Resolve(r) }
+
 // run answers questions until the turn is over.
-func (a *answerer) run(ctx context.Context, turn *runtime.Turn) {
+func (a *answerer) run(ctx context.Context, turn asking) {
 	for {
 		select {
 		case <-turn.Done():
 			return
 		case <-a.asked:
 		}
-		for open := turn.Tickets(); len(open) > 0; open = turn.Tickets() {
-			r, ok := a.answer(ctx, turn.Done(), open[0])
-			if !ok {
-				break
+		for more := true; more; {
+			var err error
+			more, err = a.next(ctx, turn)
+			if err == nil || ctx.Err() != nil {
+				continue
 			}
-			if err := turn.Resolve(r); err != nil {
-				fmt.Fprintf(a.err, "runtime: %v\n", err)
-				if a.ended || a.approve == approveYes || a.approve == approveNo {
-					turn.Cancel(err) // asking again would not help
-					return
-				}
+			fmt.Fprintf(a.err, "runtime: %s\n", a.redact(err.Error()))
+			if !more || a.ended || a.approve == approveYes || a.approve == approveNo {
+				turn.Cancel(err) // asking again would not help
+				return
 			}
 		}
 	}
+}
+
+// next answers one question. It is false when there is none, or nobody to answer
+// it; an error with it says that nobody can tell.
+func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error) {
+	open, err := turn.Open(ctx)
+	if err != nil || len(open) == 0 {
+		return false, err
+	}
+	r, ok := a.answer(ctx, turn.Done(), open[0])
+	if !ok {
+		return false, nil
+	}
+	return true, turn.Answer(ctx, r)
 }
 
 // answer returns the answer to a question; ok is false when the turn ended

@@ -220,6 +220,7 @@ func newRunsSurface(s surfaceSettings) (server.Surface, error) {
 	}
 	return agentruns.New(agentruns.Settings{
 		Service: s.service, PublicURL: s.http.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.logger,
+		EncryptionKey: s.file.Server.EncryptionBytes(),
 	})
 }
 

@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -78,67 +75,4 @@ func (p *program) loadStore(files []string) (*loaded, error) {
 		return nil, failed(l.refuse(wrong, p.err))
 	}
 	return l, nil
-}
-
-// lookAt calls do with a service that reads what the store of a configuration
-// holds, whoever works on it.
-func (p *program) lookAt(ctx context.Context, files []string, do func(*loaded, *runtime.Service) error) error {
-	l, err := p.loadStore(files)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	driver := p.driver(l)
-	if driver.look == nil {
-		return p.complain(ctx, l, errVolatile)
-	}
-	e, err := driver.look(ctx, l.settings(zap.NewNop()))
-	if err != nil {
-		return p.complain(ctx, l, err)
-	}
-	s := runtime.NewService(runtime.ServiceSettings{Store: e.store, Bell: e.bell})
-	s.Listen()
-	err = do(l, s)
-	s.Close()
-	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
-}
-
-// change calls do with a service that changes what the store of a configuration
-// holds. It works on no turns itself. rt is nil for a change that needs no
-// agents.
-func (p *program) change(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, do func(*runtime.Service) error) error {
-	driver := p.driver(l)
-	if driver.look == nil {
-		return p.complain(ctx, l, errVolatile)
-	}
-	e, err := driver.open(ctx, l.settings(zap.NewNop()))
-	if err != nil {
-		return p.complain(ctx, l, err)
-	}
-	queue, err := e.dispatcher(1, zap.NewNop())
-	if err != nil {
-		return p.complain(ctx, l, errors.Join(err, e.store.Close()))
-	}
-	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue})
-	s.Listen()
-	err = do(s)
-	s.Close()
-	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
-}
-
-// complain shows why a command failed with the store, and ends it. One that was
-// cancelled, or has said what there is to say, is left as it is.
-func (p *program) complain(ctx context.Context, l *loaded, err error) error {
-	switch locked, ok := errors.AsType[*store.LockedError](err); {
-	case err != nil && ctx.Err() != nil:
-		return ctx.Err()
-	case err == nil, errors.As(err, new(exit)):
-		return err
-	case ok:
-		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, end that process first", locked)
-	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
-	}
-	fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
-	return exit{exitFailed}
 }

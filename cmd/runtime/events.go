@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -20,6 +19,7 @@ type eventsOptions struct {
 }
 
 func newEvents(p *program) *cobra.Command {
+	var at target
 	var o eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events FILE… TURN",
@@ -28,26 +28,31 @@ func newEvents(p *program) *cobra.Command {
 event: its number, its time, what it is and what it says. With --format json the
 lines are the events as they are kept.
 
-Exit codes: 0 done, 1 the store cannot be used or there is no such turn, 2 usage
-or a file that cannot be read, 130 cancelled.`,
-		Args: arguments(2, unlimited),
+With --server URL, and no FILE, the turn is one at a server that runs. A key for
+it is in the file of --api-key-file or in the variable RUNTIME_API_KEY. With
+--follow a connection that breaks is taken up again, without a gap.
+
+Exit codes: 0 done, 1 the store or the server cannot be used or there is no such
+turn, 2 usage or a file that cannot be read, 130 cancelled.`,
+		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, turn := args[:len(args)-1], args[len(args)-1]
-			return p.lookAt(cmd.Context(), files, func(l *loaded, s *runtime.Service) error {
-				return showEvents(cmd.Context(), p, l, s, turn, &o)
+			turn := at.take(args, 1)[0]
+			return p.lookAt(cmd.Context(), &at, func(from *place) error {
+				return showEvents(cmd.Context(), p, from, turn, &o)
 			})
 		},
 	}
+	at.flags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Uint64Var(&o.after, "after", 0, "only events behind the one with this number")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on with the events to come, until the turn has ended")
 	return cmd
 }
 
-func showEvents(ctx context.Context, p *program, l *loaded, s *runtime.Service, turn string, o *eventsOptions) error {
-	out := &eventLog{show: show{streams: p.streams, format: "events", redact: l.file.Redact}, asJSON: o.format.value == "json"}
+func showEvents(ctx context.Context, p *program, from *place, turn string, o *eventsOptions) error {
+	out := &eventLog{show: show{streams: p.streams, format: "events", redact: from.redact}, asJSON: o.format.value == "json"}
 	if o.follow {
-		for record, err := range s.Events(ctx, runtime.Operator(), turn, o.after) {
+		for record, err := range from.Events(ctx, turn, o.after) {
 			if err != nil {
 				return err
 			}
@@ -58,7 +63,7 @@ func showEvents(ctx context.Context, p *program, l *loaded, s *runtime.Service, 
 		return out.err
 	}
 	for after := o.after; ; {
-		records, err := s.ReadEvents(ctx, runtime.Operator(), turn, after, store.MaxPage)
+		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage)
 		if err != nil || len(records) == 0 {
 			return err
 		}

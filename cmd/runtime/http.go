@@ -90,6 +90,9 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 	if err := w.credentials.mount(ctx, h); err != nil {
 		return err
 	}
+	if s := &l.file.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && l.file.Store.Driver != spec.StoreMemory {
+		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
+	}
 	for _, one := range p.surfaces {
 		s, err := one.new(surfaceSettings{file: l.file, http: h, service: w.service, logger: logger.Named(one.name)})
 		if err == nil && s != nil {

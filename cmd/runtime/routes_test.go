@@ -67,9 +67,11 @@ var (
 )
 
 const (
-	runsAt = "/api/v1/workspaces/{workspace}"
-	noRun  = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found"}`
-	noSess = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found"}`
+	runsAt          = "/api/v1/workspaces/{workspace}"
+	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found"}`
+	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
+	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
+	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found"}`
 )
 
 // rows are all routes that this program answers. One that is missing here, and one
@@ -127,6 +129,43 @@ var rows = map[string]row{
 	}},
 	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
 
+	"GET /runtime/v1/sessions": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/sessions", owner: 200}}},
+	"POST /runtime/v1/sessions": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/sessions\n" + `{"agent_id":"{agent}"}`, owner: 201},
+	}},
+	"POST /runtime/v1/sessions/import": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/sessions/import\n" + `{"version":1,"session":{"id":"x","state":"active"}}`, owner: 201},
+	}},
+	"GET /runtime/v1/sessions/{session}": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/sessions/{session}", owner: 200, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/sessions/{session}/export": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/sessions/{session}/export", owner: 200, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/turns": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns", owner: 200},
+		{request: "GET /runtime/v1/turns?session_id={session}", owner: 200, lost: `200 {"turns":[]}`},
+	}},
+	"POST /runtime/v1/turns": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns\n" + `{"session_id":"{session}","agent_id":"{agent}","input":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`, owner: 201, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/turns/{turn}": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}", owner: 200, lost: noNativeTurn},
+	}},
+	"POST /runtime/v1/turns/{turn}/cancel": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns/{run}/cancel\n{}", owner: 200, lost: noNativeTurn},
+	}},
+	"GET /runtime/v1/turns/{turn}/interactions": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/interactions", owner: 200, lost: noNativeTurn},
+	}},
+	"POST /runtime/v1/turns/{turn}/interactions/{interaction}": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns/{task}/interactions/{ticket}\n" + `{"result":{"approved":true}}`, owner: 200, lost: `404 "code":"not_found"`},
+	}},
+	"GET /runtime/v1/turns/{turn}/events": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/events", owner: 200, lost: noNativeTurn},
+		{request: "GET /runtime/v1/turns/{run}/events?after=1", owner: 200, lost: noNativeTurn},
+	}},
+
 	// What peers read before they have a key.
 	"GET /.well-known/agent-card.json":             {public: true, asks: []inquiry{{request: "GET /.well-known/agent-card.json", owner: 200}}},
 	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
@@ -173,23 +212,26 @@ var restQuestions = []inquiry{
 
 const (
 	oldMessage = `"kind":"message","messageId":"{message}","role":"user","parts":[{"kind":"text","text":"hello"}]`
+	// As the protocol's HTTP+JSON has them.
+	oldTold    = `"messageId":"{message}","role":"ROLE_USER","content":[{"text":"hello"}]`
+	oldReplied = `"taskId":"{task}","messageId":"{message}","role":"ROLE_USER","content":[{"data":{"data":{"approved":true}}}]`
 	oldAnswer  = `"kind":"message","taskId":"{task}","messageId":"{message}","role":"user","parts":[{"kind":"data","data":{"approved":true}}]`
 )
 
 const oldREST = "/a2a/{agent}/v0.3/v1"
 
 var oldRESTQuestions = []inquiry{
-	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldMessage + "}}", owner: 200},
-	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldAnswer + "}}", owner: 200, lost: noTask},
-	{request: "POST " + oldREST + "/message:stream\n{\"message\":{" + oldAnswer + "}}", owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldTold + "}}", owner: 200},
+	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldReplied + "}}", owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/message:stream\n{\"message\":{" + oldReplied + "}}", owner: 200, lost: noTask},
 	{request: "GET " + oldREST + "/tasks", owner: 200},
 	{request: "GET " + oldREST + "/tasks/{task}", owner: 200, lost: noTask},
 	{request: "GET " + oldREST + "/tasks/{task}:subscribe", owner: 200, lost: noTask},
 	{request: "POST " + oldREST + "/tasks/{task}:cancel", owner: 200, lost: noTask},
-	{request: "POST " + oldREST + "/tasks/{task}/pushNotificationConfigs\n" + `{"url":"{hookurl}"}`, owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/tasks/{task}/pushNotificationConfigs\n" + `{"pushNotificationConfig":{"url":"{hookurl}"}}`, owner: 200, lost: noTask},
 	{request: "GET " + oldREST + "/tasks/{task}/pushNotificationConfigs", owner: 200, lost: noTask},
 	{request: "GET " + oldREST + "/tasks/{task}/pushNotificationConfigs/{hook}", owner: 200, lost: noTask},
-	{request: "DELETE " + oldREST + "/tasks/{task}/pushNotificationConfigs/{hook}", owner: 200, lost: noTask},
+	{request: "DELETE " + oldREST + "/tasks/{task}/pushNotificationConfigs/{hook}", owner: 204, lost: noTask},
 	{request: "GET " + oldREST + "/card", owner: 200},
 }
 
@@ -454,7 +496,7 @@ func (v *visit) byOwner(t *testing.T) {
 		scopes = nil
 	}
 	got := v.send(t, v.made, "acme", bearer(v.token(t, "acme", "ann", scopes...)), "")
-	if got.status != v.inquiry.owner || v.inquiry.lost != "" && strings.Contains(got.body, `"error":{`) {
+	if got.status != v.inquiry.owner || v.inquiry.lost != "" && strings.Contains(got.body, `"error":{"code"`) {
 		t.Errorf("the owner is told %d: %s", got.status, got.body)
 	}
 	if secret := regexp.MustCompile(headerSecret + "|" + encryptionKey + "|" + botSecret).FindString(got.body); secret != "" {

@@ -25,6 +25,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/agentruntime/agentruntime/internal/openapitest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
@@ -351,7 +352,7 @@ func (w *town) ask(t *testing.T, method, path, body string, headers ...http.Head
 			req.Header[name] = values
 		}
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := openapitest.AnswerTransport(t, http.DefaultTransport, w.OpenAPI).RoundTrip(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
@@ -404,6 +405,16 @@ var makers = map[string]func(*testing.T, *town, things){
 	"{run}":     makeRun, "{call}": makeRun,
 	"{session}": makeSession, "{talk}": makeTalk,
 	"{task}": makeTask, "{context}": makeTask,
+	"{ticket}": func(t *testing.T, w *town, made things) {
+		makeTask(t, w, made)
+		answer := w.own(t, http.MethodGet, "/runtime/v1/turns/"+made["{task}"]+"/interactions", "")
+		list, _ := answer["interactions"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("the task waits for %v", answer)
+		}
+		ticket, _ := list[0].(map[string]any)
+		made["{ticket}"], _ = ticket["id"].(string)
+	},
 	"{hook}": func(t *testing.T, w *town, made things) {
 		makeTask(t, w, made)
 		made["{hook}"] = uuid.NewString()

@@ -25,6 +25,7 @@ type runOptions struct {
 }
 
 func newRun(p *program) *cobra.Command {
+	var at serverFlags
 	o := runOptions{approve: &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}}
 	cmd := &cobra.Command{
 		Use:   "run FILE AGENT [PROMPT]",
@@ -37,13 +38,28 @@ A call that needs the consent of a person is asked about on a terminal; see
 --approve. Where nobody can be asked the run fails. With OpenTelemetry's
 environment variables the run is traced, as part of the trace in TRACEPARENT.
 
+With --server URL, and no FILE, the agent is one of a server that runs, and the
+turn is kept there: a connection that breaks is taken up again, and the turn of a
+run that is cancelled is ended. A turn that nobody here can answer is left waiting.
+A key for the server is in the file of --api-key-file or in the variable
+RUNTIME_API_KEY.
+
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 130 cancelled.`,
-		Args: arguments(2, 3),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), []string{"verbose"}); done {
+				return err
+			}
+			return arguments(2, 3)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if at.server != "" {
+				return p.runAt(withCaller(cmd.Context()), &at, args, &o)
+			}
 			return runAgent(cmd.Context(), p, args, &o)
 		},
 	}
+	at.flags(cmd.Flags())
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
@@ -138,6 +154,12 @@ func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, fo
 			return failed(l.refuse(l.file.Complete(found, nil), p.err))
 		}
 	}
+	return p.conclude(out, result, err)
+}
+
+// conclude ends what was shown of a run, and the command with what the run came
+// to; the result is nil when there is none, and then err says why.
+func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	if closing := out.close(result); closing != nil {
 		return closing
 	}
@@ -148,7 +170,7 @@ func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, fo
 		fmt.Fprintln(p.err, "runtime: cancelled")
 		return exit{exitCancelled}
 	case err != nil || result.Status != event.StatusSucceeded:
-		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(failure(result, err)))
+		fmt.Fprintf(p.err, "runtime: %s\n", out.redact(failure(result, err)))
 		return exit{exitFailed}
 	}
 	return nil
@@ -166,7 +188,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 	if err != nil {
 		return nil, err
 	}
-	a.run(ctx, turn)
+	a.run(ctx, ownTurn{turn})
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 

@@ -214,7 +214,8 @@ func serviceSettings(f *config.File) runtime.ServiceSettings {
 	settings := runtime.ServiceSettings{
 		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), Indeterminate: backend.Indeterminate(t.Indeterminate),
 		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: runtime.TimeoutPolicy(t.OnInteractionTimeout),
-		Retention: store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit()},
+		EncryptionKey: f.Server.EncryptionBytes(),
+		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit()},
 	}
 	for i := range f.Schedules {
 		s := &f.Schedules[i]

@@ -110,7 +110,7 @@ func newDaemons(env *testscript.Env) *daemons {
 
 // serving starts a server and waits until it is ready: "serving NAME ARG…". It
 // answers no requests unless the arguments say where it listens; what it listens
-// at is in the variable URL then.
+// at is in the variables URL and ADDRESS then.
 func serving(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: serving NAME ARG…")
@@ -134,6 +134,7 @@ func serving(ts *testscript.TestScript, neg bool, args []string) {
 	case line := <-ready:
 		_, url, _ := strings.Cut(line, ", listening on ")
 		ts.Setenv("URL", url)
+		ts.Setenv("ADDRESS", strings.TrimPrefix(url, "http://"))
 	case <-one.ended:
 		ts.Fatalf("the server ended (%v):\n%s", one.err, one.said.String())
 	case <-time.After(storeTime):

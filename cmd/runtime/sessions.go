@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -26,6 +27,7 @@ type sessionsOptions struct {
 }
 
 func newSessions(p *program) *cobra.Command {
+	var at target
 	o := sessionsOptions{state: choice{allowed: []string{string(store.SessionActive), string(store.SessionArchived)}}}
 	cmd := &cobra.Command{
 		Use:   "sessions FILE…",
@@ -33,21 +35,27 @@ func newSessions(p *program) *cobra.Command {
 		Long: `sessions lists the sessions in the store of a configuration, those with the
 latest activity first, also while a server works on it.
 
-Exit codes: 0 done, 1 the store cannot be used, 2 usage or a file that cannot
-be read.`,
-		Args: arguments(1, unlimited),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			return p.lookAt(cmd.Context(), files, func(l *loaded, s *runtime.Service) error {
-				return listSessions(cmd.Context(), p, l, s, &o)
+With --server URL, and no FILE, it lists those at a server that runs: the ones of
+the owner of the key, which is in the file of --api-key-file or in the variable
+RUNTIME_API_KEY.
+
+Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file
+that cannot be read.`,
+		Args: at.arguments(0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at.take(args, 0)
+			return p.lookAt(cmd.Context(), &at, func(from *place) error {
+				return listSessions(cmd.Context(), p, from, &o)
 			})
 		},
 	}
+	at.flags(cmd.PersistentFlags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().Var(&o.state, "state", "only sessions in this state: active, archived")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only sessions of the agent with this id")
 	cmd.Flags().Var(&o.labels, "label", "only sessions with this label; may be repeated")
 	pageFlags(cmd, &o.page)
-	cmd.AddCommand(newSessionsExport(p), newSessionsImport(p))
+	cmd.AddCommand(newSessionsExport(p, &at), newSessionsImport(p, &at))
 	return cmd
 }
 
@@ -79,44 +87,24 @@ func pageFlags(cmd *cobra.Command, page *store.Page) {
 	cmd.Flags().StringVar(&page.After, "after", "", "go on where the page before ended")
 }
 
-// sessionView is the JSON form of a session.
-type sessionView struct {
-	ID         string             `json:"id"`
-	Owner      store.Owner        `json:"owner"`
-	AgentID    string             `json:"agent_id,omitempty"`
-	State      store.SessionState `json:"state"`
-	Labels     map[string]string  `json:"labels,omitempty"`
-	Metadata   json.RawMessage    `json:"metadata,omitempty"`
-	SnapshotID string             `json:"snapshot_id,omitempty"`
-	CreatedAt  time.Time          `json:"created_at"`
-	UpdatedAt  time.Time          `json:"updated_at"`
-	LastTurnAt time.Time          `json:"last_turn_at,omitzero"`
-}
-
-func listSessions(ctx context.Context, p *program, l *loaded, s *runtime.Service, o *sessionsOptions) error {
-	page, err := s.ListSessions(ctx, runtime.Operator(), store.SessionQuery{
+func listSessions(ctx context.Context, p *program, from *place, o *sessionsOptions) error {
+	page, err := from.ListSessions(ctx, native.SessionQuery{
 		State: store.SessionState(o.state.value), AgentID: o.agent, Labels: o.labels, Page: o.page,
 	})
 	if err != nil {
 		return err
 	}
 	if o.format.value == "json" {
-		list := make([]sessionView, len(page.Sessions))
-		for i, v := range page.Sessions {
-			list[i] = sessionView{v.ID, v.Owner, v.AgentID, v.State, v.Labels, runtime.PublicMetadata(v.Metadata), v.Tip, v.CreatedAt, v.UpdatedAt, v.LastTurnAt}
-		}
-		return writeRedacted(p.out, struct {
-			Sessions []sessionView `json:"sessions"`
-			Next     string        `json:"next,omitempty"`
-		}{list, page.Next}, l.file.Redact)
+		return writeRedacted(p.out, page, from.redact)
 	}
 	if len(page.Sessions) == 0 {
 		_, err := fmt.Fprintln(p.out, "no sessions")
 		return err
 	}
 	rows := [][]string{{"SESSION", "STATE", "AGENT", "LABELS", "ACTIVE"}}
-	for _, v := range page.Sessions {
-		rows = append(rows, []string{v.ID, string(v.State), orDash(v.AgentID), orDash(l.file.Redact(labelText(v.Labels))), age(time.Now(), v.ActiveAt)})
+	for i := range page.Sessions {
+		s := &page.Sessions[i]
+		rows = append(rows, []string{s.ID, string(s.State), orDash(s.AgentID), orDash(from.redact(labelText(s.Labels))), age(time.Now(), s.ActiveAt())})
 	}
 	p.more(page.Next)
 	return writeTable(p.out, rows)
@@ -138,18 +126,19 @@ func (p *program) more(next string) {
 	}
 }
 
-func newSessionsExport(p *program) *cobra.Command {
+func newSessionsExport(p *program, at *target) *cobra.Command {
 	return &cobra.Command{
 		Use:   "export FILE… SESSION",
 		Short: "Write a session as JSON, to be imported elsewhere",
 		Long: `export writes a session as JSON: its description, its snapshots with their
 messages, and its artifacts. It holds what was said, secrets included if people
-or tools told any.`,
-		Args: arguments(2, unlimited),
+or tools told any. With --server the values of headers, which clients gave for
+their tools, are left out.`,
+		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, id := args[:len(args)-1], args[len(args)-1]
-			return p.lookAt(cmd.Context(), files, func(_ *loaded, s *runtime.Service) error {
-				export, err := s.ExportSession(cmd.Context(), runtime.Operator(), id)
+			id := at.take(args, 1)[0]
+			return p.lookAt(cmd.Context(), at, func(from *place) error {
+				export, err := from.ExportSession(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -167,16 +156,18 @@ type importOptions struct {
 	id, agent, tenant, subject string
 }
 
-func newSessionsImport(p *program) *cobra.Command {
+func newSessionsImport(p *program, at *target) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Make a session of what export wrote",
 		Long: `import reads what export wrote from standard input, makes a new session of it,
-and prints its id. A SQLite file must not be served meanwhile.`,
-		Args: arguments(1, unlimited),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			return importSession(cmd.Context(), p, files, &o)
+and prints its id. A SQLite file must not be served meanwhile. With --server the
+session belongs to the owner of the key.`,
+		Args: at.arguments(0, ownerFlagNames...),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at.take(args, 0)
+			return importSession(cmd.Context(), p, at, &o)
 		},
 	}
 	cmd.Flags().StringVar(&o.id, "id", "", "the id of the new session; a new one when absent")
@@ -185,19 +176,15 @@ and prints its id. A SQLite file must not be served meanwhile.`,
 	return cmd
 }
 
-func importSession(ctx context.Context, p *program, files []string, o *importOptions) error {
+func importSession(ctx context.Context, p *program, at *target, o *importOptions) error {
 	var export runtime.SessionExport
 	in := json.NewDecoder(io.LimitReader(p.in, maxImport))
 	if err := in.Decode(&export); err != nil {
 		return fmt.Errorf("read the session from standard input: %w", err)
 	}
-	l, err := p.loadStore(files)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	return p.change(ctx, l, nil, func(s *runtime.Service) error {
-		made, err := s.ImportSession(ctx, runtime.Caller{Tenant: o.tenant, Subject: o.subject}, runtime.CreateSession{ID: o.id, AgentID: o.agent}, &export)
+	by := change{caller: runtime.Caller{Tenant: o.tenant, Subject: o.subject}}
+	return p.change(ctx, at, by, func(into *place) error {
+		made, err := into.ImportSession(ctx, native.ImportSession{ID: o.id, AgentID: o.agent}, &export)
 		if err != nil {
 			return err
 		}

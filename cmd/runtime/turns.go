@@ -1,13 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -22,6 +20,7 @@ type turnsOptions struct {
 }
 
 func newTurns(p *program) *cobra.Command {
+	var at target
 	var o turnsOptions
 	cmd := &cobra.Command{
 		Use:   "turns FILE…",
@@ -29,21 +28,27 @@ func newTurns(p *program) *cobra.Command {
 		Long: `turns lists the turns in the store of a configuration, the newest first, also
 while a server works on it, and what they wait for.
 
-Exit codes: 0 done, 1 the store cannot be used, 2 usage or a file that cannot
-be read.`,
-		Args: arguments(1, unlimited),
-		RunE: func(cmd *cobra.Command, files []string) error {
-			return p.lookAt(cmd.Context(), files, func(l *loaded, s *runtime.Service) error {
-				return listTurns(cmd.Context(), p, l, s, &o)
+With --server URL, and no FILE, it lists those at a server that runs: the ones of
+the owner of the key, which is in the file of --api-key-file or in the variable
+RUNTIME_API_KEY.
+
+Exit codes: 0 done, 1 the store or the server cannot be used, 2 usage or a file
+that cannot be read.`,
+		Args: at.arguments(0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at.take(args, 0)
+			return p.lookAt(cmd.Context(), &at, func(from *place) error {
+				return listTurns(cmd.Context(), p, from, &o)
 			})
 		},
 	}
+	at.flags(cmd.PersistentFlags())
 	o.format = formatFlag(cmd, "text", "json")
 	cmd.Flags().StringVar(&o.session, "session", "", "only turns of the session with this id")
 	cmd.Flags().StringVar(&o.agent, "agent", "", "only turns of the agent with this id")
 	cmd.Flags().Var(&o.statuses, "status", "only turns in this state: pending, running, waiting, succeeded, failed, canceled; may be repeated")
 	pageFlags(cmd, &o.page)
-	cmd.AddCommand(newTurnsCreate(p), newTurnsCancel(p), newTurnsResolve(p))
+	cmd.AddCommand(newTurnsCreate(p, &at), newTurnsCancel(p, &at), newTurnsResolve(p, &at))
 	return cmd
 }
 
@@ -69,59 +74,19 @@ func (s *statuses) Set(value string) error {
 	return nil
 }
 
-// turnView is the JSON form of a turn.
-type turnView struct {
-	ID         string               `json:"id"`
-	SessionID  string               `json:"session_id"`
-	Owner      store.Owner          `json:"owner"`
-	AgentID    string               `json:"agent_id"`
-	Status     store.Status         `json:"status"`
-	Expired    bool                 `json:"expired,omitempty"`
-	Worker     string               `json:"worker,omitempty"`
-	Strikes    int                  `json:"strikes,omitempty"`
-	Steps      int                  `json:"steps"`
-	Events     uint64               `json:"events"`
-	Background bool                 `json:"background,omitempty"`
-	Metadata   json.RawMessage      `json:"metadata,omitempty"`
-	CreatedAt  time.Time            `json:"created_at"`
-	NotBefore  time.Time            `json:"not_before,omitzero"`
-	StartedAt  time.Time            `json:"started_at,omitzero"`
-	FinishedAt time.Time            `json:"finished_at,omitzero"`
-	WaitsFor   []openQuestion       `json:"waits_for,omitempty"`
-	Outcome    *runtime.TurnOutcome `json:"outcome,omitempty"`
-}
-
-func viewTurn(t *runtime.StoredTurn, waitsFor []openQuestion) turnView {
-	return turnView{
-		t.ID, t.SessionID, t.Owner, t.AgentID, t.Status, t.Expired, t.Worker, t.Strikes, t.Steps, t.Seq, t.Background, t.Metadata,
-		t.CreatedAt, t.NotBefore, t.StartedAt, t.FinishedAt, waitsFor, t.Outcome,
-	}
-}
-
-func listTurns(ctx context.Context, p *program, l *loaded, s *runtime.Service, o *turnsOptions) error {
-	list, err := s.ListTurns(ctx, runtime.Operator(), store.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: o.statuses, Page: o.page})
+func listTurns(ctx context.Context, p *program, from *place, o *turnsOptions) error {
+	list, err := from.ListTurns(ctx, native.TurnQuery{SessionID: o.session, AgentID: o.agent, Statuses: o.statuses, Page: o.page})
 	if err != nil {
 		return err
 	}
-	views := make([]turnView, len(list.Turns))
-	for i, t := range list.Turns {
-		open, err := questions(ctx, s, t)
-		if err != nil {
-			return err
-		}
-		views[i] = viewTurn(t, open)
-	}
 	if o.format.value == "json" {
-		return writeRedacted(p.out, struct {
-			Turns []turnView `json:"turns"`
-			Next  string     `json:"next,omitempty"`
-		}{views, list.Next}, l.file.Redact)
+		return writeRedacted(p.out, list, from.redact)
 	}
 	p.more(list.Next)
-	return writeTurns(p, l, views)
+	return writeTurns(p, from, list.Turns)
 }
 
-func writeTurns(p *program, l *loaded, turns []turnView) error {
+func writeTurns(p *program, from *place, turns []native.Turn) error {
 	if len(turns) == 0 {
 		_, err := fmt.Fprintln(p.out, "no turns")
 		return err
@@ -140,31 +105,8 @@ func writeTurns(p *program, l *loaded, turns []turnView) error {
 	}
 	for i := range turns {
 		for _, q := range turns[i].WaitsFor {
-			fmt.Fprintf(p.out, "turn %s waits for %s: %s\n", turns[i].ID, q.ID, oneLine(l.file.Redact(q.Message)))
+			fmt.Fprintf(p.out, "turn %s waits for %s: %s\n", oneLine(turns[i].ID), oneLine(q.ID), oneLine(from.redact(q.Message)))
 		}
 	}
 	return nil
-}
-
-// openQuestion is what a turn waits for.
-type openQuestion struct {
-	ID      string `json:"id"`
-	Action  string `json:"action,omitempty"`
-	Message string `json:"message"`
-}
-
-// questions returns what a turn waits for.
-func questions(ctx context.Context, s *runtime.Service, t *runtime.StoredTurn) ([]openQuestion, error) {
-	if t.Status != store.Waiting {
-		return nil, nil
-	}
-	open, err := s.ListInteractions(ctx, runtime.Operator(), store.InteractionQuery{TurnID: t.ID, State: store.InteractionPending})
-	if err != nil {
-		return nil, err
-	}
-	list := make([]openQuestion, len(open))
-	for i, q := range open {
-		list[i] = openQuestion{q.ID, q.Action, fmt.Sprintf("%s (%s %s)", cmp.Or(q.Ticket.Message, q.Ticket.Action), q.Ticket.Tool, q.Ticket.Arguments)}
-	}
-	return list, nil
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -22,13 +24,16 @@ type createOptions struct {
 	wait            bool
 }
 
+// ownerFlagNames are the flags that ownerFlags adds.
+var ownerFlagNames = []string{"tenant", "subject"}
+
 // ownerFlags adds what says whose something new is.
 func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
 	cmd.Flags().StringVar(tenant, "tenant", spec.DefaultTenant, "the tenant that what is made belongs to")
 	cmd.Flags().StringVar(subject, "subject", "cli", "the subject of the tenant that it belongs to")
 }
 
-func newTurnsCreate(p *program) *cobra.Command {
+func newTurnsCreate(p *program, at *target) *cobra.Command {
 	var o createOptions
 	cmd := &cobra.Command{
 		Use:   "create FILE… AGENT PROMPT",
@@ -36,15 +41,16 @@ func newTurnsCreate(p *program) *cobra.Command {
 		Long: `create stores a turn and prints its id. A server works on it, now or when it is
 started. A SQLite file must not be served meanwhile.
 
-With --wait, on a store that several processes may use, it prints the answer
-once there is one instead.
+With --wait, at a server or on a store that several processes may use, it prints
+the answer once there is one instead. With --server the turn belongs to the owner
+of the key.
 
 Exit codes: 0 done, 1 the turn cannot be stored, or did not succeed, 2 usage or
 a file that cannot be read, 130 cancelled; the turn goes on then.`,
-		Args: arguments(3, unlimited),
+		Args: at.arguments(2, ownerFlagNames...),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n := len(args) - 2
-			return createTurn(cmd.Context(), p, args[:n], args[n], args[n+1], &o)
+			others := at.take(args, 2)
+			return createTurn(cmd.Context(), p, at, others[0], others[1], &o)
 		},
 	}
 	cmd.Flags().StringVar(&o.session, "session", "", "the session of the turn, which is made when there is none; a new one when absent")
@@ -53,27 +59,19 @@ a file that cannot be read, 130 cancelled; the turn goes on then.`,
 	return cmd
 }
 
-func createTurn(ctx context.Context, p *program, files []string, agent, prompt string, o *createOptions) error {
-	l, err := p.loadStore(files)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	if o.wait && !p.driver(l).shared {
-		return fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one behind it, or use \"runtime run\"", l.file.Store.Driver)
-	}
-	rt, err := l.build(ctx, p)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rt.Close() }()
-	return p.change(ctx, l, rt, func(s *runtime.Service) error {
-		caller := runtime.Caller{Tenant: o.tenant, Subject: o.subject}
-		session, err := sessionOf(ctx, s, caller, o.session, agent)
+func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
+	by := change{caller: runtime.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
+		if o.wait && !p.driver(l).shared {
+			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"runtime run\"", l.file.Store.Driver)
+		}
+		return l.build(ctx, p)
+	}}
+	return p.change(ctx, at, by, func(into *place) error {
+		session, err := sessionOf(ctx, into, o.session, agent)
 		if err != nil {
 			return err
 		}
-		made, err := s.CreateTurn(ctx, caller, runtime.CreateTurn{
+		made, err := into.CreateTurn(ctx, native.CreateTurn{
 			SessionID: session, AgentID: agent, Input: []model.Message{model.User(prompt)}, Background: true,
 		})
 		switch {
@@ -81,7 +79,7 @@ func createTurn(ctx context.Context, p *program, files []string, agent, prompt s
 			return err
 		case o.wait:
 			fmt.Fprintf(p.err, "! turn %s of session %s\n", made.ID, session)
-			return p.awaitTurn(ctx, l, s, made.ID)
+			return p.awaitTurn(ctx, into, made.ID)
 		}
 		fmt.Fprintf(p.err, "! stored in session %s\n", session)
 		_, err = fmt.Fprintln(p.out, made.ID)
@@ -89,16 +87,16 @@ func createTurn(ctx context.Context, p *program, files []string, agent, prompt s
 	})
 }
 
-// sessionOf returns the id of the caller's session with an id, which it makes
-// when there is none.
-func sessionOf(ctx context.Context, s *runtime.Service, caller runtime.Caller, id, agent string) (string, error) {
+// sessionOf returns the id of the session with an id, which is made when there is
+// none.
+func sessionOf(ctx context.Context, in *place, id, agent string) (string, error) {
 	if id != "" {
-		_, err := s.GetSession(ctx, caller, id)
+		_, err := in.GetSession(ctx, id)
 		if !errors.Is(err, store.ErrNotFound) {
 			return id, err
 		}
 	}
-	made, err := s.CreateSession(ctx, caller, runtime.CreateSession{ID: id, AgentID: agent})
+	made, err := in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
 	if err != nil {
 		return "", err
 	}
@@ -106,21 +104,21 @@ func sessionOf(ctx context.Context, s *runtime.Service, caller runtime.Caller, i
 }
 
 // awaitTurn shows a turn that somebody else works on until it has ended.
-func (p *program) awaitTurn(ctx context.Context, l *loaded, s *runtime.Service, id string) error {
-	out := &show{streams: p.streams, format: "text", redact: l.file.Redact}
-	for record, err := range s.Events(ctx, runtime.Operator(), id, 0) {
+func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
+	out := &show{streams: p.streams, format: "text", redact: at.redact}
+	for record, err := range at.Events(ctx, id, 0) {
 		if err != nil {
 			return err
 		}
 		if ev, err := record.Event(); err == nil { // else a later version wrote it
 			out.Emit(ev)
 		}
-		if record.Type == "interaction_requested" {
-			fmt.Fprintf(p.err, "! it waits for a person; answer with: runtime turns resolve FILE %s INTERACTION\n", id)
+		if record.Type == event.TypeInteractionRequest {
+			fmt.Fprintf(p.err, "! it waits for a person; answer with: runtime turns resolve %s %s INTERACTION\n", at.name, id)
 		}
 	}
 	out.endLine()
-	t, err := s.GetTurn(ctx, runtime.Operator(), id)
+	t, err := at.GetTurn(ctx, id)
 	if err != nil || t.Status == store.Succeeded {
 		return err
 	}
@@ -128,33 +126,28 @@ func (p *program) awaitTurn(ctx context.Context, l *loaded, s *runtime.Service, 
 }
 
 // why says why a turn ended as it did.
-func why(t *runtime.StoredTurn) string {
+func why(t *native.Turn) string {
 	if t.Outcome == nil {
 		return "nobody knows why"
 	}
 	return cmp.Or(t.Outcome.Termination.Detail, string(t.Outcome.Termination.Type))
 }
 
-func newTurnsCancel(p *program) *cobra.Command {
+func newTurnsCancel(p *program, at *target) *cobra.Command {
 	reason := ""
 	cmd := &cobra.Command{
 		Use:   "cancel FILE… TURN",
 		Short: "End a turn",
 		Long: `cancel ends a turn, wherever it runs, and prints the state it is in then. One that
 has ended stays as it is. A SQLite file must not be served meanwhile.`,
-		Args: arguments(2, unlimited),
+		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := p.loadStore(args[:len(args)-1])
-			if err != nil {
-				return err
-			}
-			defer l.close()
-			rt := l.forPeers(cmd.Context())
-			if rt != nil {
-				defer func() { _ = rt.Close() }()
-			}
-			return p.change(cmd.Context(), l, rt, func(s *runtime.Service) error {
-				t, err := s.CancelTurn(cmd.Context(), runtime.Operator(), args[len(args)-1], reason)
+			id := at.take(args, 1)[0]
+			by := change{caller: runtime.Operator(), agents: func(l *loaded) (*runtime.AgentRuntime, error) {
+				return l.forPeers(cmd.Context()), nil
+			}}
+			return p.change(cmd.Context(), at, by, func(in *place) error {
+				t, err := in.CancelTurn(cmd.Context(), id, reason)
 				if err != nil {
 					return err
 				}
@@ -173,22 +166,22 @@ type resolveOptions struct {
 	result, reason  string
 }
 
-func newTurnsResolve(p *program) *cobra.Command {
+func newTurnsResolve(p *program, at *target) *cobra.Command {
 	var o resolveOptions
 	cmd := &cobra.Command{
 		Use:   "resolve FILE… TURN INTERACTION",
 		Short: "Answer what a turn waits for",
 		Long: `resolve answers an interaction, whose id "runtime turns" shows; the turn goes on.
 A SQLite file must not be served meanwhile.`,
-		Args: arguments(3, unlimited),
+		Args: at.arguments(2),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		given := []bool{o.approve, o.refuse, o.result != ""}
 		if slices.Index(given, true) < 0 || len(slices.DeleteFunc(given, func(b bool) bool { return !b })) > 1 {
 			return usagef(cmd, "one of --approve, --refuse and --result must be given")
 		}
-		n := len(args) - 2
-		return resolveInteraction(cmd.Context(), p, args[:n], args[n], args[n+1], &o)
+		others := at.take(args, 2)
+		return resolveInteraction(cmd.Context(), p, at, others[0], others[1], &o)
 	}
 	cmd.Flags().BoolVar(&o.approve, "approve", false, "permit the call, this once")
 	cmd.Flags().BoolVar(&o.refuse, "refuse", false, "refuse the call; the model is told")
@@ -197,18 +190,13 @@ A SQLite file must not be served meanwhile.`,
 	return cmd
 }
 
-func resolveInteraction(ctx context.Context, p *program, files []string, turn, id string, o *resolveOptions) error {
-	l, err := p.loadStore(files)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	return p.change(ctx, l, nil, func(s *runtime.Service) error {
-		all, err := s.ListInteractions(ctx, runtime.Operator(), store.InteractionQuery{TurnID: turn})
+func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *resolveOptions) error {
+	return p.change(ctx, at, change{caller: runtime.Operator()}, func(in *place) error {
+		all, err := in.ListInteractions(ctx, turn)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(all, func(v *runtime.Interaction) bool { return v.ID == id || v.Ticket.CallID == id })
+		i := slices.IndexFunc(all, func(v native.Interaction) bool { return v.ID == id || v.Ticket.CallID == id })
 		if i < 0 {
 			return &runtime.NotFoundError{Kind: "interaction", ID: id}
 		}
@@ -216,7 +204,7 @@ func resolveInteraction(ctx context.Context, p *program, files []string, turn, i
 		if err != nil {
 			return err
 		}
-		resolved, err := s.ResolveInteraction(ctx, runtime.Operator(), turn, answer)
+		resolved, err := in.ResolveInteraction(ctx, turn, answer)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,9 +103,38 @@ func load(text []byte) (*description, error) {
 	return o.description, o.err
 }
 
-// Validate reports what is wrong with a document of OpenAPI, its examples
-// included.
+// published is the schema of documents that comes with the specification.
+//
+//go:embed testdata/openapi-3.1.schema.json
+var published []byte
+
+var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(published))
+	if err != nil {
+		return nil, err
+	}
+	return newSchemaOf(root)
+})
+
+func newSchemaOf(root any) (*jsonschema.Schema, error) {
+	const at = "https://spec.openapis.org/oas/3.1/schema/2022-10-07"
+	s, err := newSchemas(at, root)
+	if err != nil {
+		return nil, err
+	}
+	return s.at("")
+}
+
+// Validate reports what is wrong with a document of OpenAPI 3.1, its examples
+// included: by the schema of such documents, and by the rules beyond it.
 func Validate(text []byte) error {
+	schema, err := publishedSchema()
+	if err != nil {
+		return err
+	}
+	if err := validate(schema, text); err != nil {
+		return err
+	}
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return err
@@ -308,9 +338,14 @@ func (o *operation) response(resp *http.Response) (*content, error) {
 	return &content{d, d.answers, at}, nil
 }
 
-// text holds a text against the schema of a header or parameter.
-func (d *description) text(at string, text string) error {
-	schema, err := d.schema(d.requests, at+"/schema")
+// text holds a text against the schema of a header or parameter, of which it is one
+// value if that is a list.
+func (d *description) text(at, text string) error {
+	at += "/schema"
+	if list, where, _ := d.get(at); fieldsOf(list)["type"] == "array" {
+		at = where + "/items"
+	}
+	schema, err := d.schema(d.requests, at)
 	if err != nil {
 		return err
 	}

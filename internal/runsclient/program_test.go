@@ -68,7 +68,7 @@ func runTests(m *testing.M) (int, error) {
 	if err := writeFiles(dir); err != nil {
 		return 1, err
 	}
-	code := m.Run(); t0 := time.Now(); defer func() { fmt.Println("stop", time.Since(t0)) }()
+	code := m.Run()
 	if p, err := shared(); err == nil {
 		return code, p.stop()
 	}
@@ -175,7 +175,6 @@ func launch(names ...string) (*program, error) {
 
 // stop ends the server as an operator does. It must end well.
 func (p *program) stop() error {
-	t0 := time.Now(); defer func() { println("stopped", time.Since(t0).String()) }()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()

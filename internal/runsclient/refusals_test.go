@@ -190,10 +190,7 @@ func TestResultsOfToolsAreRefused(t *testing.T) {
 		long[i] = 'x'
 	}
 	post := func(id string, body object) error { return c.Answer(t.Context(), made.RunID, id, body) }
-	_, err = c.Drive(t.Context(), made.RunID, nil, 0, func(e runsclient.Event) {
-		if e.Type != "local_tool_call" {
-			return
-		}
+	watch(t, c, made.RunID, "local_tool_call", func(runsclient.Event) {
 		refused(t, post("call_z", object{"result": "sunny"}), 404, "unknown_tool_use")
 		refused(t, post("call_a", object{"result": 1}), 400, "invalid_request")
 		refused(t, post("call_a", object{"result": "sunny", "error": "or not"}), 400, "invalid_request")
@@ -203,9 +200,6 @@ func TestResultsOfToolsAreRefused(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	refused(t, post("call_a", object{"result": "sunny"}), 409, "run_terminal")
 	refused(t, post("call_z", object{"result": "sunny"}), 409, "run_terminal")
 	refused(t, post("call_a", object{"result": 1}), 400, "invalid_request")
@@ -220,10 +214,7 @@ func TestARepeatedResultIsUnknown(t *testing.T) {
 	}
 	var calls []string
 	answer := func(id string) error { return c.Answer(t.Context(), made.RunID, id, object{"result": "sunny"}) }
-	_, err = c.Drive(t.Context(), made.RunID, nil, 0, func(e runsclient.Event) {
-		if e.Type != "local_tool_call" {
-			return
-		}
+	watch(t, c, made.RunID, "local_tool_call", func(e runsclient.Event) {
 		if calls = append(calls, e.Text("toolUseId")); len(calls) < 2 {
 			return
 		}
@@ -231,12 +222,25 @@ func TestARepeatedResultIsUnknown(t *testing.T) {
 			if err := answer(id); len(calls) == 3 && id != calls[2] {
 				refused(t, err, 404, "unknown_tool_use")
 			} else if err != nil {
-				t.Error(err)
+				t.Errorf("%s of %v: %v", id, calls, err)
 			}
 		}
 	})
-	if err != nil || len(calls) != 3 {
-		t.Errorf("the run asks for %v and ends with %v", calls, err)
+	if len(calls) != 3 {
+		t.Errorf("the run asks for %v", calls)
+	}
+}
+
+// watch follows a run to its end and shows the events of a type.
+func watch(t *testing.T, c *runsclient.Client, runID, kind string, show func(runsclient.Event)) {
+	t.Helper()
+	for e, err := range c.Events(t.Context(), runID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == kind {
+			show(e)
+		}
 	}
 }
 

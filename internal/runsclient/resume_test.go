@@ -102,8 +102,7 @@ func TestAStreamIsCutBetweenTwoServers(t *testing.T) {
 	if err := os.WriteFile(storage, fmt.Appendf(nil, "version: 1\nstore: {driver: postgres, dsn: %q}\n", pgtest.Start(t).Database(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t0 := time.Now(); first := serveAlone(t, storage)
-	println("up", time.Since(t0).String())
+	first := serveAlone(t, storage)
 	second := serveAlone(t, storage)
 	t.Run("cut", func(t *testing.T) {
 		for name, how := range cuts {

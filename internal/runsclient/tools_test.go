@@ -2,8 +2,11 @@ package runsclient_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -50,8 +53,10 @@ func TestAServerOfTheClientIsCalled(t *testing.T) {
 	})
 }
 
-func TestAnMCPServerIsCalled(t *testing.T) {
-	t.Parallel()
+// remoteFiles starts an MCP server with two tools, which sees the keys of its
+// clients.
+func remoteFiles(t *testing.T) (url string, seen *keys) {
+	t.Helper()
 	server := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
 	type path struct {
 		Path string `json:"path"`
@@ -62,14 +67,43 @@ func TestAnMCPServerIsCalled(t *testing.T) {
 		})
 	}
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil)
-	var seen keys
+	seen = new(keys)
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen.add(r.Header.Get("X-Key"))
 		handler.ServeHTTP(w, r)
 	}))
-	t.Cleanup(remote.Close)
+	t.Cleanup(func() {
+		for session := range server.Sessions() {
+			_ = session.Close()
+		}
+		remote.CloseClientConnections()
+		remote.Close()
+	})
+	return remote.URL, seen
+}
+
+func TestAToolOfAPluginIsCalled(t *testing.T) {
+	t.Parallel()
+	url, _ := remoteFiles(t)
+	plugin := filepath.Join(t.TempDir(), "plugin.yaml")
+	if err := os.WriteFile(plugin, fmt.Appendf(nil, "version: 1\ntools: {files: {type: mcp, url: %q}}\n", url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := serveAlone(t, plugin).client(runsclient.Go)
+	for _, name := range []string{"@files/read", "mcp__files__read"} {
+		events := succeeds(t, c, ask("plugin", "Go.", runsclient.Tool{Ref: object{"kind": "mantyx_plugin", "name": name}}), "I read the notes.")
+		expect(t, events, "tool_call", object{"name": "mcp__files__read", "input": object{"path": "notes"}})
+		expect(t, events, "tool_result", object{"ok": true, "result": "the notes"})
+	}
+	_, err := c.Create(t.Context(), ask("plugin", "Go.", runsclient.Tool{Ref: object{"kind": "mantyx_plugin", "name": "@files/nothing"}}))
+	refused(t, err, 400, "invalid_plugin")
+}
+
+func TestAnMCPServerIsCalled(t *testing.T) {
+	t.Parallel()
+	url, seen := remoteFiles(t)
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
-		files := runsclient.Tool{Ref: object{"kind": "mcp", "name": "files", "url": remote.URL, "headers": object{"X-Key": "secret-1"}, "toolFilter": []string{"read"}}}
+		files := runsclient.Tool{Ref: object{"kind": "mcp", "name": "files", "url": url, "headers": object{"X-Key": "secret-1"}, "toolFilter": []string{"read"}}}
 		r, err := c.Run(t.Context(), ask("remote_server", "Go.", files))
 		if err != nil || r.Text != "I read the notes." {
 			t.Fatal(err, shown(r))

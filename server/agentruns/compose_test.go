@@ -48,7 +48,7 @@ func (bundle) Prefix() string { return "" }
 var anybody = &server.Principal{}
 
 // composing composes over what catalogue declares, and more.
-func composing(t *testing.T, edits ...func(*registry.Draft)) *composer {
+func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	t.Helper()
 	return &composer{defaultModel: "fast", localToolTimeout: time.Minute, set: declared(t, func(d *registry.Draft) {
 		catalogue(d)

@@ -175,7 +175,7 @@ func TestAStreamIsResumedAtEveryEvent(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]int{"?lastSeq=x": len(all), "?lastSeq=-1": len(all), "?lastSeq=": len(all), "?lastSeq=1": len(all) - 1} {
-		resp := w.request(http.MethodGet, "/agent-runs/"+id+"/stream"+query, "", "Last-Event-ID", "2")
+		resp := w.beyond().request(http.MethodGet, "/agent-runs/"+id+"/stream"+query, "", "Last-Event-ID", "2")
 		n := 0
 		for range eventsOf(resp.Body) {
 			n++

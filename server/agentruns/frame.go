@@ -16,6 +16,8 @@ const (
 	echoSize = 240 << 10
 	// summarySize bounds the summary of a result.
 	summarySize = 300
+	// frameOverhead is what an event has around its type and payload, at most.
+	frameOverhead = 96
 )
 
 // frame is one event of a run.
@@ -42,17 +44,20 @@ type payload interface {
 	kind() string
 }
 
-// MarshalJSON writes the event in both forms at once: clients of some kinds read
-// its fields from the top, and others below data.
-func (f frame) MarshalJSON() ([]byte, error) {
+// write writes the event as a server-sent event, in both forms at once: clients of
+// some kinds read its fields from the top, and others below data.
+func (f *frame) write(b *bytes.Buffer) error {
 	body, err := json.Marshal(f.Payload)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var b bytes.Buffer
-	b.Grow(2*len(body) + len(f.Type) + 48)
-	b.WriteString(`{"seq":`)
-	b.WriteString(strconv.FormatUint(f.Seq, 10))
+	b.Grow(2*len(body) + 2*len(f.Type) + frameOverhead)
+	b.WriteString("id: ")
+	b.Write(strconv.AppendUint(b.AvailableBuffer(), f.Seq, 10))
+	b.WriteString("\nevent: ")
+	b.WriteString(f.Type)
+	b.WriteString("\ndata: {\"seq\":")
+	b.Write(strconv.AppendUint(b.AvailableBuffer(), f.Seq, 10))
 	b.WriteString(`,"type":"`)
 	b.WriteString(f.Type)
 	b.WriteString(`",`)
@@ -62,23 +67,7 @@ func (f frame) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteString(`"data":`)
 	b.Write(body)
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// write writes the event as a server-sent event.
-func (f frame) write(b *bytes.Buffer) error {
-	body, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	b.WriteString("id: ")
-	b.WriteString(strconv.FormatUint(f.Seq, 10))
-	b.WriteString("\nevent: ")
-	b.WriteString(f.Type)
-	b.WriteString("\ndata: ")
-	b.Write(body)
-	b.WriteString("\n\n")
+	b.WriteString("}\n\n")
 	return nil
 }
 
@@ -125,7 +114,7 @@ type (
 		ToolUseID string  `json:"toolUseId"`
 		Result    *string `json:"result,omitempty"`
 		Output    *string `json:"output,omitempty"`
-		Error     string  `json:"error,omitempty"`
+		Error     *string `json:"error,omitempty"`
 	}
 	loopDetected struct {
 		Count      int      `json:"consecutiveCount"`

@@ -32,11 +32,14 @@ import (
 //	say TEXT      says it, word by word
 //	think TEXT    thinks first
 //	call N        calls the first N tools that it is offered, and says what came of it
-//	again         calls the first tool for ever
+//	use A B       calls these tools, one after the other, and says what came of the last
+//	again         calls the first tool for as long as it may
 //	cut TEXT      is cut off by the output limit
 //	fail CLASS    fails
 //	hang          says something, and waits
 //	recall        says all that it was told
+//
+// Once it may not call tools any more, it says so.
 type mouth struct{}
 
 func (mouth) Vendor() string { return "openai" }
@@ -44,14 +47,13 @@ func (mouth) Vendor() string { return "openai" }
 func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		last := &req.Messages[len(req.Messages)-1]
-		order := last.Text()
-		if last.Role == model.RoleTool {
-			order = lastOrder(req.Messages)
-		}
+		order := lastOrder(req.Messages)
 		verb, rest, _ := strings.Cut(order, " ")
 		var events []model.Event
 		reason := model.FinishStop
 		switch {
+		case req.ToolChoice.Mode == model.ToolsNone:
+			events = words("in the end")
 		case verb == "again" && len(req.Tools) > 0 || verb == "call" && last.Role != model.RoleTool:
 			reason = model.FinishToolCalls
 			n := 1
@@ -61,7 +63,13 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 					model.Event{Type: model.EventToolCallStart, Index: i, ID: fmt.Sprintf("call%d_%d", len(req.Messages), i), Name: offered.Name},
 					model.Event{Type: model.EventToolCallEnd, Index: i, Delta: `{"message":"x"}`})
 			}
-		case verb == "call":
+		case verb == "use" && made(req.Messages) < len(strings.Fields(rest)):
+			reason = model.FinishToolCalls
+			events = []model.Event{
+				{Type: model.EventToolCallStart, ID: fmt.Sprintf("call%d", len(req.Messages)), Name: strings.Fields(rest)[made(req.Messages)]},
+				{Type: model.EventToolCallEnd, Delta: `{}`},
+			}
+		case verb == "call", verb == "use":
 			events = append(events, words(resultsOf(last))...)
 		case verb == "recall":
 			var texts []string
@@ -93,14 +101,30 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 	}
 }
 
+// lastOrder returns the latest message of the user that orders something, which
+// those of the runtime do not.
 func lastOrder(messages []model.Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == model.RoleUser {
-			return messages[i].Text()
+	last := ""
+	for i := range messages {
+		if verb, _, _ := strings.Cut(messages[i].Text(), " "); messages[i].Role == model.RoleUser && verbs[verb] {
+			last = messages[i].Text()
 		}
 	}
-	return ""
+	return last
 }
+
+// made returns how many answers with calls there are.
+func made(messages []model.Message) int {
+	n := 0
+	for i := range messages {
+		if messages[i].HasToolCalls() {
+			n++
+		}
+	}
+	return n
+}
+
+var verbs = map[string]bool{"use": true, "say": true, "think": true, "call": true, "again": true, "cut": true, "fail": true, "hang": true, "recall": true}
 
 func resultsOf(m *model.Message) string {
 	var texts []string
@@ -121,7 +145,8 @@ func words(text string) []model.Event {
 }
 
 // who are the callers of the tests: alice and bob are of different tenants, ann is
-// of alice's, eve may use no agent, and joe nothing that needs a scope.
+// of alice's, eve may use no agent, rob and
+// al, who is alice with another key, only one of them, and joe nothing that needs a scope.
 type who struct{}
 
 func (who) Authenticate(r *http.Request) (*server.Principal, error) {
@@ -133,6 +158,10 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 		p.Caller.Tenant = "alices"
 	case "eve":
 		p.Agents = []string{}
+	case "rob":
+		p.Agents = []string{"narrow"}
+	case "al":
+		p.Caller, p.Agents = runtime.Caller{Tenant: "alices", Subject: "alice"}, []string{"narrow"}
 	case "joe":
 		p.Scopes = []string{}
 	default:
@@ -160,6 +189,8 @@ type setup struct {
 	settings Settings
 	service  runtime.ServiceSettings
 	server   server.Settings
+	// more declares what else there is.
+	more func(*builder.AgentRuntimeBuilder)
 }
 
 // serving returns a world that lives as long as the test.
@@ -172,8 +203,12 @@ func serving(t testing.TB, options ...func(*setup)) *world {
 	for _, set := range options {
 		set(&s)
 	}
-	rt, err := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
-		WithTool("weather", weather{}).WithAgentSpec(spec.Agent{ID: "clerk", Description: "Answers.", ModelID: "fast", SystemPrompt: "Answer."}).Build()
+	b := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
+		WithTool("weather", weather{}).WithAgentSpec(spec.Agent{ID: "clerk", Description: "Answers.", ModelID: "fast", SystemPrompt: "Answer."})
+	if s.more != nil {
+		s.more(b)
+	}
+	rt, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

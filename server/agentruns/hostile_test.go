@@ -344,4 +344,3 @@ func TestALineOfTheLogIsALine(t *testing.T) {
 		t.Errorf("%d requests are in %d lines:\n%q", requests, n, text)
 	}
 }
-

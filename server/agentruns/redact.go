@@ -12,9 +12,8 @@ const redacted = "***"
 // shown returns a spec as it is read back: as it was given, but for the values of
 // headers.
 func shown(spec fields) fields {
-	var list []json.RawMessage
-	raw, has := spec[fieldTools]
-	if !has || json.Unmarshal(raw, &list) != nil {
+	list := toolsOf(spec)
+	if list == nil {
 		return spec
 	}
 	for i := range list {
@@ -29,15 +28,41 @@ func shown(spec fields) fields {
 	return copied
 }
 
-// withoutHeaders returns a tool without the values of its headers. Names are
-// compared as decoders do: without regard to case.
+// toolsOf returns the tools of a spec; nil when there are none.
+func toolsOf(spec fields) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(spec[fieldTools], &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// isHeaders reports whether a field of a tool has its headers. Names are compared
+// as decoders do: without regard to case.
+func isHeaders(name string) bool { return strings.EqualFold(name, "headers") }
+
+// hidden reports whether the values of headers are left out, as shown leaves them.
+func hidden(headers json.RawMessage) bool {
+	var values map[string]string
+	if json.Unmarshal(headers, &values) != nil {
+		return false
+	}
+	for _, value := range values {
+		if value == redacted {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutHeaders returns a tool without the values of its headers.
 func withoutHeaders(raw json.RawMessage) json.RawMessage {
 	var tool fields
 	if json.Unmarshal(raw, &tool) != nil || tool == nil {
 		return raw
 	}
 	for name := range tool {
-		if !strings.EqualFold(name, "headers") {
+		if !isHeaders(name) {
 			continue
 		}
 		var headers map[string]json.RawMessage

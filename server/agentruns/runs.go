@@ -46,7 +46,12 @@ func (r *runRecord) facts() runFacts {
 
 // encodeOwn returns metadata with a value in the field of this protocol.
 func encodeOwn(value any) (json.RawMessage, error) {
-	own, err := json.Marshal(map[string]any{ownKey: value})
+	return encodeMetadata(map[string]any{ownKey: value})
+}
+
+// encodeMetadata writes metadata, whose size has a limit.
+func encodeMetadata(metadata map[string]any) (json.RawMessage, error) {
+	own, err := json.Marshal(metadata)
 	if err == nil && len(own) > runtime.MaxMetadata {
 		return nil, invalid("the spec has %d bytes; %d are allowed", len(own), runtime.MaxMetadata)
 	}

@@ -20,7 +20,8 @@ const labelEnded = "agent_runs_ended"
 
 // sessionRecord is what a session keeps of what it was made with.
 type sessionRecord struct {
-	// Spec is as it was given: the tools need their headers.
+	// Spec is as it was given, without the values of headers: those are among the
+	// secrets of the metadata.
 	Spec fields `json:"spec"`
 }
 
@@ -44,12 +45,13 @@ func (c *call) createSession() error {
 	if _, err := c.composer().compose(c.principal, asked); err != nil {
 		return err
 	}
-	metadata, err := encodeOwn(sessionRecord{Spec: specOf(f)})
+	id := c.Service.NewID()
+	metadata, err := c.hide(id, specOf(f))
 	if err != nil {
 		return err
 	}
 	made, err := c.Service.CreateSession(c.r.Context(), c.caller, runtime.CreateSession{
-		Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
+		ID: id, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
 	})
 	if err != nil {
 		return err
@@ -85,7 +87,13 @@ func (c *call) sendMessage() error {
 	if found.State == store.SessionArchived {
 		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
 	}
-	f, err := withMessage(found.record.Spec, message)
+	spec := found.record.Spec
+	if _, brings := message[fieldTools]; !brings {
+		if spec, err = c.reveal(found); err != nil {
+			return err
+		}
+	}
+	f, err := withMessage(spec, message)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,10 @@ package agentruns
 import (
 	"bytes"
 	"context"
+	"errors"
+	"iter"
 	"net/http"
 	"strconv"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -13,17 +14,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
-
-const (
-	// readAhead is how many events are read before they are wanted.
-	readAhead = 16
-	// maxBatch is how much is gathered before it is sent, in bytes, while more
-	// is there already.
-	maxBatch = 64 << 10
-)
-
-// keepAlive is the comment that shows that a stream is there.
-const keepAlive = ": keep-alive\n\n"
 
 // stream answers with the events of a run: those behind the one that the client
 // has seen last, and then those that come, up to the terminal one. A stream that
@@ -35,31 +25,27 @@ func (c *call) stream() error {
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache, no-transform")
-	h.Set("X-Accel-Buffering", "no")
-	h.Set("X-Content-Type-Options", "nosniff")
-	c.w.WriteHeader(http.StatusOK)
-	out := &sender{w: c.w, control: http.NewResponseController(c.w), after: resumeFrom(c.r)}
-	if !out.flush() {
+	id := found.ID // what the turn was asked is not kept
+	s := &sender{translator: newTranslator(found.record.facts()), after: resumeFrom(c.r), stored: found.Seq}
+	err = c.follow(ctx, id, s, c.Service.Follow(ctx, c.caller, found.StoredTurn, 0, c.KeepAlive))
+	if err == nil || errors.Is(err, server.ErrClientGone) {
 		return nil
 	}
-	if err := c.follow(ctx, found, out); err != nil {
-		if ctx.Err() == nil {
-			c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", found.ID), zap.Error(err))
-		}
-		panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
+	if ctx.Err() == nil {
+		c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", id), zap.Error(err))
 	}
-	return nil
+	panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
 }
 
 // resumeFrom returns the number of the event that the client has seen last; 0 when
 // it has seen none, or says something else.
 func resumeFrom(r *http.Request) uint64 {
 	text := r.Header.Get("Last-Event-ID")
-	if q := r.URL.Query(); q.Has("lastSeq") {
+	switch q := r.URL.Query(); {
+	case q.Has("lastSeq"):
 		text = q.Get("lastSeq")
+	case q.Has("after"):
+		text = q.Get("after")
 	}
 	seq, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -68,130 +54,69 @@ func resumeFrom(r *http.Request) uint64 {
 	return seq
 }
 
-// sender writes the events behind one to a client.
+// sender tells a client the events of a run behind one.
 type sender struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	after   uint64
-	batch   bytes.Buffer
+	*translator
+	// after is the event that the client has seen last, or so it says.
+	after uint64
+	// stored is the last record of the log that was there when the client came.
+	stored uint64
+	// over tells that the terminal event was reached.
+	over bool
 }
 
-// add takes in events. The terminal one is left out only when the client says
-// that it has seen just that: whoever claims to have seen more than there is would
+// write writes what a record of the log becomes.
+func (s *sender) write(b *bytes.Buffer, r *event.Record) error {
+	frames, err := s.take(r)
+	if err != nil {
+		return err
+	}
+	if r.Seq > s.stored && len(frames) > 0 {
+		// It was stored after the client had come: nobody can have seen it.
+		s.after = min(s.after, frames[0].Seq-1)
+	}
+	s.over = s.over || r.Terminal()
+	return s.add(b, frames)
+}
+
+// add writes events. The terminal one is left out only when the client says that
+// it has seen just that: whoever claims to have seen more than there is would
 // otherwise be told in an orderly way that there is nothing, and come back.
-func (s *sender) add(frames []frame) error {
+func (s *sender) add(b *bytes.Buffer, frames []frame) error {
 	for i := range frames {
 		if seq := frames[i].Seq; seq == s.after || seq < s.after && !frames[i].terminal() {
 			continue
 		}
-		if err := frames[i].write(&s.batch); err != nil {
+		if err := frames[i].write(b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// flush sends what was gathered. It is false when the client does not take it.
-func (s *sender) flush() bool {
-	if s.batch.Len() > 0 {
-		_, err := s.w.Write(s.batch.Bytes())
-		s.batch.Reset()
-		if err != nil {
-			return false
-		}
+// follow sends the events of a run until the terminal one. The error says why
+// there are no more.
+func (c *call) follow(ctx context.Context, id string, s *sender, log iter.Seq2[[]event.Record, error]) error {
+	out, err := server.OpenEventStream(c.w)
+	if err == nil {
+		err = out.Follow(log, s.write)
 	}
-	return s.control.Flush() == nil
-}
-
-// reading is an event of the log, or why there is none.
-type reading struct {
-	record event.Record
-	err    error
-}
-
-// follow sends the events of a run until the terminal one, or until the client is
-// gone. The error says why there are no more.
-func (c *call) follow(ctx context.Context, found *run, out *sender) error {
-	ctx, cancel := context.WithCancel(ctx)
-	log := make(chan reading, readAhead)
-	defer func() {
-		cancel()
-		for range log { // until the reader has ended
-		}
-	}()
-	go c.read(ctx, found.ID, log)
-	beat := time.NewTicker(c.KeepAlive)
-	defer beat.Stop()
-	t := newTranslator(found.record.facts())
-	for {
-		select {
-		case r, ok := <-log:
-			over, err := c.take(ctx, found, t, out, r, ok)
-			if err != nil {
-				return err
-			}
-			if !over && len(log) > 0 && out.batch.Len() < maxBatch {
-				continue
-			}
-			if sent := out.batch.Len() == 0 || out.flush(); over || !sent {
-				return nil
-			}
-			beat.Reset(c.KeepAlive)
-		case <-beat.C:
-			out.batch.WriteString(keepAlive)
-			if !out.flush() {
-				return nil
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// read reads the log into a channel until the run has ended, or ctx ends.
-func (c *call) read(ctx context.Context, id string, log chan<- reading) {
-	defer close(log)
-	for record, err := range c.Service.Events(ctx, c.caller, id, 0) {
-		select {
-		case log <- reading{record, err}:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// take gathers what an event of the log becomes. Over tells that it was the last.
-func (c *call) take(ctx context.Context, found *run, t *translator, out *sender, r reading, ok bool) (over bool, err error) {
-	if r.err != nil {
-		return false, r.err
-	}
-	if !ok {
-		return true, c.conclude(ctx, found, t, out)
-	}
-	frames, err := t.take(&r.record)
-	if err != nil {
-		return false, err
-	}
-	if r.record.Seq > found.Seq && len(frames) > 0 {
-		// It was stored after the client had come: nobody can have seen it.
-		out.after = min(out.after, frames[0].Seq-1)
-	}
-	return r.record.Terminal(), out.add(frames)
-}
-
-// conclude gathers the terminal event of a run whose log is not kept to its end any
-// more: what it came to is.
-func (c *call) conclude(ctx context.Context, found *run, t *translator, out *sender) error {
-	if err := ctx.Err(); err != nil {
+	if err != nil || s.over {
 		return err
 	}
-	turn, err := c.Service.GetTurn(ctx, c.caller, found.ID)
+	return c.conclude(ctx, id, s, out)
+}
+
+// conclude sends the terminal event of a run whose log is not kept to its end any
+// more: what it came to is.
+func (c *call) conclude(ctx context.Context, id string, s *sender, out *server.EventStream) error {
+	turn, err := c.Service.GetTurn(ctx, c.caller, id)
 	if err != nil || turn.Outcome == nil {
 		return err
 	}
-	last := t.conclude(turn.Outcome)
-	last.Seq = max(last.Seq, out.after+1)
-	return out.add([]frame{last})
+	last := s.translator.conclude(turn.Outcome)
+	last.Seq = max(last.Seq, s.after+1)
+	return out.Write(func(b *bytes.Buffer) error { return s.add(b, []frame{last}) })
 }
 
 // finishOf returns the end of a turn as its log has it.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/sealed"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
@@ -55,6 +56,9 @@ type Settings struct {
 	// StrictToolResults refuses the answer to a call that has neither a result nor
 	// an error. Some clients send such for a result that is empty.
 	StrictToolResults bool
+	// EncryptionKey has 32 bytes, with which the store keeps the headers of the tools
+	// of sessions. Without one they are kept as they are.
+	EncryptionKey []byte
 	// KeepAlive is how often a stream with nothing to say sends a comment; it has
 	// the default above.
 	KeepAlive time.Duration
@@ -67,6 +71,8 @@ type Settings struct {
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
 	Settings
+	// box seals secrets; nil without a key.
+	box *sealed.Box
 }
 
 var (
@@ -90,7 +96,11 @@ func New(s Settings) (*Surface, error) {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	return &Surface{Settings: s}, nil
+	box, err := sealed.New(s.EncryptionKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Surface{Settings: s, box: box}, nil
 }
 
 const (

@@ -245,7 +245,7 @@ func TestAServerThatEndsCutsItsStreamsOff(t *testing.T) {
 	resp := w.request(http.MethodGet, "/agent-runs/"+id+"/stream", "")
 	defer resp.Body.Close()
 	text := make([]byte, 1<<10)
-	for seen := ""; !strings.Contains(seen, "\n"+keepAlive); {
+	for seen := ""; !strings.Contains(seen, "\n: keep-alive\n\n"); {
 		n, err := resp.Body.Read(text)
 		if err != nil {
 			t.Fatal(err)

@@ -265,7 +265,8 @@ func (t *translator) answer(d *event.ToolCallResumed) []payload {
 	t.answered[asked.CallID] = true
 	in := localToolResultIn{ToolUseID: asked.CallID}
 	if given.Error != nil {
-		in.Error = echoed(*given.Error)
+		text := echoed(*given.Error)
+		in.Error = &text
 	} else {
 		text := echoed(given.Result)
 		in.Result, in.Output = &text, &text

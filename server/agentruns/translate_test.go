@@ -148,18 +148,19 @@ func TestWhateverIsReadOfALogIsToldTheSame(t *testing.T) {
 		}
 		after := rapid.Uint64Range(0, seq+1).Draw(rt, "after")
 		again, s := newTranslator(facts), &sender{after: after}
+		var behind bytes.Buffer
 		for i, data := range log {
 			r := recordOf(rt, i+1, data)
 			frames, err := again.take(&r)
 			if err == nil {
-				err = s.add(frames)
+				err = s.add(&behind, frames)
 			}
 			if err != nil {
 				rt.Fatal(err)
 			}
 		}
 		want := strings.SplitAfter(lines.String(), "\n\n")
-		if got := s.batch.String(); got != strings.Join(want[min(int(after), int(seq)):], "") {
+		if got := behind.String(); got != strings.Join(want[min(int(after), int(seq)):], "") {
 			rt.Fatalf("behind %d comes %s", after, got)
 		}
 		for _, line := range strings.Split(lines.String(), "\n") {
@@ -219,14 +220,12 @@ func TestTheEndOfARunWhoseLogIsGone(t *testing.T) {
 
 func BenchmarkTranslate(b *testing.B) {
 	r := recordOf(b, 1, &event.TextDelta{Delta: "some words of an answer"})
+	var out bytes.Buffer
 	b.ReportAllocs()
 	for b.Loop() {
-		tr, s := newTranslator(facts), &sender{}
-		frames, err := tr.take(&r)
-		if err == nil {
-			err = s.add(frames)
-		}
-		if err != nil {
+		out.Reset()
+		s := &sender{translator: newTranslator(facts)}
+		if err := s.write(&out, &r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/tools"
@@ -218,13 +219,22 @@ func (t *TurnTools) ask(ctx context.Context, ref *toolRef, server *mcpServer) {
 		server.release = release
 	}
 	if err != nil {
-		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err))
+		t.settings.Logger.Info("an MCP server of a run cannot be reached", zap.String("server", ref.Name), zap.Error(err), address(err))
 		server.tools = []resolve.EphemeralTool{unavailable(ref.Name, err)}
 		return
 	}
 	for _, m := range members {
 		server.tools = append(server.tools, resolve.EphemeralTool(m))
 	}
+}
+
+// address returns the address that a guard refused, for the log: the error, which
+// clients and models see, does not tell it.
+func address(err error) zap.Field {
+	if blocked, ok := errors.AsType[*netguard.BlockedError](err); ok {
+		return zap.Stringer("address", blocked.Addr)
+	}
+	return zap.Skip()
 }
 
 func (t *TurnTools) reach(ctx context.Context, ref *toolRef) (members []tools.Member, release func(), err error) {
@@ -294,6 +304,7 @@ func (p *peer) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 		CardURL: p.ref.AgentCardURL, Headers: p.ref.Headers, ContextID: p.ref.ContextID, Message: in.Message, MessageID: call.IdempotencyKey,
 	})
 	if err != nil {
+		p.settings.Logger.Info("an agent of a run cannot be reached", zap.String("agent", p.ref.Name), zap.Error(err), address(err))
 		return tools.Result{}, err
 	}
 	return tools.TextResult(reply), nil

@@ -87,7 +87,7 @@ func TestAClientGivesWhatALocalGives(t *testing.T) {
 		"interactions":    func(k kept) (any, error) { return k.ListInteractions(ctx, asks.ID) },
 		"events":          func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 0, 0) },
 		"a part of them":  func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 2, 3) },
-		"none":            func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 100, 3) },
+		"no events":       func(k kept) (any, error) { return k.ReadEvents(ctx, turn.ID, 100, 3) },
 		"no session":      func(k kept) (any, error) { return k.GetSession(ctx, "nothing") },
 		"no turn":         func(k kept) (any, error) { return k.GetTurn(ctx, "a/../b?c#d") },
 		"no turn at all":  func(k kept) (any, error) { return k.GetTurn(ctx, "..") },
@@ -126,6 +126,9 @@ func asText(t *testing.T, v any) string {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if string(text) == "[]" {
+		return "null" // a list without anything
 	}
 	return string(text)
 }

@@ -3,6 +3,8 @@ package native
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/runtime"
 )
 
 // redacted stands for the value of a header.
@@ -13,6 +15,7 @@ const redacted = "***"
 // which its tools are called are secrets. Metadata without any is returned as it
 // is.
 func withoutHeaders(metadata json.RawMessage) json.RawMessage {
+	metadata = runtime.PublicMetadata(metadata)
 	if !strings.Contains(strings.ToLower(string(metadata)), "headers") {
 		return metadata
 	}

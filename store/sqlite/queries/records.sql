@@ -1,6 +1,6 @@
 -- name: EventsAfter :many
 SELECT e.seq, e.at, e.type, e.data, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
-WHERE t.id = @turn_id AND e.seq > @after ORDER BY e.seq LIMIT @most;
+WHERE t.id = @turn_id AND e.seq > @after ORDER BY e.seq LIMIT CAST(@most AS INTEGER);
 
 -- name: GetJournal :many
 SELECT key, entry, result FROM journal WHERE turn_id = ? ORDER BY n;

@@ -98,7 +98,7 @@ func (q *Queries) Conversation(ctx context.Context, id string) ([][]byte, error)
 
 const eventsAfter = `-- name: EventsAfter :many
 SELECT e.seq, e.at, e.type, e.data, t.session_id FROM turns t JOIN events e ON e.turn_id = t.id
-WHERE t.id = ?1 AND e.seq > ?2 ORDER BY e.seq LIMIT ?3
+WHERE t.id = ?1 AND e.seq > ?2 ORDER BY e.seq LIMIT CAST(?3 AS INTEGER)
 `
 
 type EventsAfterParams struct {

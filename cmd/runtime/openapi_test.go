@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/openapitest"
+)
+
+// TestTheServerDescribesAllThatItAnswers compares the operations that the server
+// describes, and what each of them needs, with a list: what clients may rely on
+// does not change by accident. With -update it is written anew.
+func TestTheServerDescribesAllThatItAnswers(t *testing.T) {
+	w := newTown(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+"/openapi.json", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := openapitest.Validate(text); err != nil {
+		t.Error(err)
+	}
+	var document struct {
+		Info  struct{ Version string }
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &document); err != nil || document.Info.Version != version() {
+		t.Errorf("it is of %q, %v", document.Info.Version, err)
+	}
+	var operations []string
+	for path, item := range document.Paths {
+		for method, raw := range item {
+			var operation struct{ Security []map[string][]string }
+			if method == "parameters" {
+				continue
+			}
+			if err := json.Unmarshal(raw, &operation); err != nil {
+				t.Fatal(err)
+			}
+			needs := "public"
+			if len(operation.Security) > 0 {
+				needs = strings.Join(operation.Security[0]["bearer"], " ")
+			}
+			operations = append(operations, strings.TrimSpace(path+" "+strings.ToUpper(method)+" "+needs)+"\n")
+		}
+	}
+	slices.Sort(operations)
+	golden := filepath.Join("testdata", "openapi.txt")
+	got := strings.Join(operations, "")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(golden); err != nil || got != string(want) {
+		t.Errorf("it describes\n%s\nnot\n%s (%v)", got, want, err)
+	}
+}

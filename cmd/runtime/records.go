@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+)
+
+// records are the sessions and turns that a command works on: those in a store,
+// or those at a server.
+type records interface {
+	ListSessions(ctx context.Context, q native.SessionQuery) (*native.SessionList, error)
+	GetSession(ctx context.Context, id string) (*native.Session, error)
+	CreateSession(ctx context.Context, req native.CreateSession) (*native.Session, error)
+	ExportSession(ctx context.Context, id string) (*runtime.SessionExport, error)
+	ImportSession(ctx context.Context, req native.ImportSession, export *runtime.SessionExport) (*native.Session, error)
+	ListTurns(ctx context.Context, q native.TurnQuery) (*native.TurnList, error)
+	GetTurn(ctx context.Context, id string) (*native.Turn, error)
+	CreateTurn(ctx context.Context, req native.CreateTurn) (*native.Turn, error)
+	CancelTurn(ctx context.Context, id, reason string) (*native.Turn, error)
+	ListInteractions(ctx context.Context, turnID string) ([]native.Interaction, error)
+	ResolveInteraction(ctx context.Context, turnID string, r plugins.Resolution) (*native.Interaction, error)
+	ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
+	Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
+}
+
+var (
+	_ records = (*native.Local)(nil)
+	_ records = (*native.Client)(nil)
+)
+
+// place is where the records are, and how they are shown.
+type place struct {
+	records
+	// redact hides what must not be shown.
+	redact func(string) string
+	// name is what a command line calls the place.
+	name string
+}
+
+// target is what a command line says of the place: the files of a configuration
+// with a store, or a server.
+type target struct {
+	serverFlags
+	files []string
+}
+
+// arguments checks the arguments of a command that takes FILE… and some others, or
+// with --server the others alone. The flags that are named belong to files.
+func (t *target) arguments(others int, local ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if done, err := t.check(cmd, args, others, local); done {
+			return err
+		}
+		return arguments(others+1, unlimited)(cmd, args)
+	}
+}
+
+// take takes the files out of the arguments, and returns the others.
+func (t *target) take(args []string, others int) []string {
+	n := len(args) - others
+	t.files = args[:n]
+	return args[n:]
+}
+
+// lookAt calls do with the records of a place to read them, whoever works on them.
+func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) error {
+	if t.server != "" {
+		return p.reach(ctx, &t.serverFlags, do)
+	}
+	l, err := p.loadStore(t.files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	driver := p.driver(l)
+	if driver.look == nil {
+		return p.complain(ctx, l, errVolatile)
+	}
+	e, err := driver.look(ctx, l.settings(zap.NewNop()))
+	if err != nil {
+		return p.complain(ctx, l, err)
+	}
+	s := runtime.NewService(runtime.ServiceSettings{Store: e.store, Bell: e.bell})
+	s.Listen()
+	err = do(l.place(s, runtime.Operator()))
+	s.Close()
+	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+}
+
+// place returns the store of a configuration as a place, as a caller sees it.
+func (l *loaded) place(s *runtime.Service, caller runtime.Caller) *place {
+	return &place{records: &native.Local{Service: s, Caller: caller}, redact: l.file.Redact, name: "FILE"}
+}
+
+// change is what changing the records of a store takes. At a server neither
+// counts.
+type change struct {
+	// caller is who changes them; what is made belongs to it.
+	caller runtime.Caller
+	// agents makes the runtime that it takes; nil takes none. It may return nil.
+	agents func(*loaded) (*runtime.AgentRuntime, error)
+}
+
+// change calls do with the records of a place to change them. It works on no turns
+// itself.
+func (p *program) change(ctx context.Context, t *target, c change, do func(*place) error) error {
+	if t.server != "" {
+		return p.reach(ctx, &t.serverFlags, do)
+	}
+	l, err := p.loadStore(t.files)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	var rt *runtime.AgentRuntime
+	if c.agents != nil {
+		if rt, err = c.agents(l); err != nil {
+			return err
+		}
+	}
+	if rt != nil {
+		defer func() { _ = rt.Close() }()
+	}
+	driver := p.driver(l)
+	if driver.look == nil {
+		return p.complain(ctx, l, errVolatile)
+	}
+	e, err := driver.open(ctx, l.settings(zap.NewNop()))
+	if err != nil {
+		return p.complain(ctx, l, err)
+	}
+	queue, err := e.dispatcher(1, zap.NewNop())
+	if err != nil {
+		return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+	}
+	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue})
+	s.Listen()
+	err = do(l.place(s, c.caller))
+	s.Close()
+	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+}
+
+// complain shows why a command failed with the store, and ends it. One that was
+// cancelled, or has said what there is to say, is left as it is.
+func (p *program) complain(ctx context.Context, l *loaded, err error) error {
+	switch locked, ok := errors.AsType[*store.LockedError](err); {
+	case ok:
+		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, give --server, or end that process first", locked)
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
+	}
+	return p.fail(ctx, l.file.Redact, err)
+}
+
+// fail shows an error and ends the command with it, unless it was cancelled or has
+// said what there is to say.
+func (p *program) fail(ctx context.Context, redact func(string) string, err error) error {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil, errors.As(err, new(exit)):
+		return err
+	}
+	fmt.Fprintf(p.err, "runtime: %s\n", redact(err.Error()))
+	return exit{exitFailed}
+}

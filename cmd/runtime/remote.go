@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// keyVariable holds the key for a server, unless a file does.
+	keyVariable = "RUNTIME_API_KEY"
+	// maxKey bounds a file with a key, in bytes.
+	maxKey = 16 << 10
+)
+
+// serverFlags is what a command line says of a server.
+type serverFlags struct {
+	// server is its URL; empty when there is none.
+	server  string
+	keyFile string
+}
+
+// flags adds the flags that name a server.
+func (r *serverFlags) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&r.server, "server", "", "work at the server with this `URL`, without a FILE")
+	fs.StringVar(&r.keyFile, "api-key-file", "", "the `path` of the key for the server; the variable "+keyVariable+" has it otherwise")
+}
+
+// check checks the command line of a command that may work at a server: with one
+// there are so many arguments, and no flags that belong to a FILE. Done tells that
+// there is nothing more to check.
+func (r *serverFlags) check(cmd *cobra.Command, args []string, most int, local []string) (done bool, err error) {
+	if r.server == "" {
+		if r.keyFile != "" {
+			return true, usagef(cmd, "--api-key-file belongs to --server, which is not given")
+		}
+		return false, nil
+	}
+	for _, name := range local {
+		if cmd.Flags().Changed(name) {
+			return true, usagef(cmd, "--%s belongs to a FILE, and --server is given", name)
+		}
+	}
+	if len(args) > most {
+		return true, usagef(cmd, "with --server there is no FILE, and %s given", count(len(args), "argument is", "arguments are"))
+	}
+	return true, arguments(most, most)(cmd, args)
+}
+
+// key returns the key for the server; empty when there is none. The error does not
+// repeat it.
+func (r *serverFlags) key() (string, error) {
+	if r.keyFile == "" {
+		return strings.TrimSpace(os.Getenv(keyVariable)), nil
+	}
+	f, err := os.Open(r.keyFile)
+	if err != nil {
+		return "", fmt.Errorf("--api-key-file: %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKey))
+	key := strings.TrimSpace(string(data))
+	switch err := errors.Join(err, f.Close()); {
+	case err != nil:
+		return "", fmt.Errorf("--api-key-file: %w", err)
+	case key == "":
+		return "", fmt.Errorf("--api-key-file: there is no key in %s", r.keyFile)
+	}
+	return key, nil
+}
+
+// reach calls do with the records at a server.
+func (p *program) reach(ctx context.Context, r *serverFlags, do func(*place) error) error {
+	key, err := r.key()
+	if err != nil {
+		return err
+	}
+	redact := func(text string) string { return text }
+	if key != "" {
+		redact = func(text string) string { return strings.ReplaceAll(text, key, "***") }
+	}
+	client, err := native.NewClient(native.ClientSettings{URL: r.server, Key: key, Broken: func(err error) {
+		fmt.Fprintf(p.err, "! %s; it is tried again\n", oneLine(redact(err.Error())))
+	}})
+	if err != nil {
+		return fmt.Errorf("--server: %w", err)
+	}
+	defer client.Close()
+	err = do(&place{records: client, redact: redact, name: "--server " + r.server})
+	if err == nil || errors.As(err, new(exit)) {
+		return err
+	}
+	text := oneLine(err.Error()) // which a server has a part in
+	if refused, ok := errors.AsType[*native.Error](err); ok && refused.Status == http.StatusUnauthorized {
+		text += fmt.Sprintf("\n  the key comes from %s", cmp.Or(r.keyFile, "the variable "+keyVariable+", or from --api-key-file"))
+	}
+	return p.fail(ctx, redact, errors.New(text))
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/google/uuid"
+)
+
+const (
+	// cancelTime is how long a server may take to end a turn, and then to say so.
+	cancelTime = 10 * time.Second
+	// waitCheck is how often a server is asked whether a turn, which asked for
+	// something, waits for nothing else.
+	waitCheck = 200 * time.Millisecond
+)
+
+// runAt runs one turn of an agent of a server.
+func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *runOptions) error {
+	return p.reach(ctx, at, func(where *place) error {
+		a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", where.redact)
+		if err != nil {
+			return p.misuse(err)
+		}
+		prompt, err := promptOf(ctx, args[1:], p.in)
+		if err != nil {
+			return p.misuse(err)
+		}
+		out := &show{streams: p.streams, format: o.format.value, redact: where.redact}
+		turn, err := beginTurn(ctx, where, args[0], prompt)
+		if err != nil {
+			return err
+		}
+		result, err := turn.run(ctx, out, a)
+		if result != nil && result.Status == event.StatusFailed && err == nil {
+			t := &result.Termination
+			err = &runtime.TurnError{TurnID: result.TurnID, Agent: result.Agent, Termination: *t, Err: errors.New(cmp.Or(t.Detail, string(t.Type)))}
+		}
+		err = p.conclude(out, result, err)
+		if result != nil && result.Status == event.StatusWaiting {
+			fmt.Fprintf(p.err, "! it goes on when it is answered: runtime turns resolve %s %s INTERACTION\n", where.name, turn.id)
+		}
+		return err
+	})
+}
+
+// misuse shows what is wrong with how the command was called, or that it was
+// cancelled before it did anything.
+func (p *program) misuse(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	fmt.Fprintf(p.err, "runtime: %v\n", err)
+	return exit{exitUsage}
+}
+
+// remoteTurn is a turn that a server works on.
+type remoteTurn struct {
+	*place
+	id   string
+	done chan struct{}
+
+	// What its events say of it: the agent that has the conversation, what it used,
+	// why the last answer ended, and how many artifacts there are.
+	agent  string
+	usage  model.Usage
+	finish model.FinishReason
+	made   int
+}
+
+// beginTurn makes a turn in a session of its own. Its id is chosen here, so that it
+// can be ended also when nobody hears that there is one.
+func beginTurn(ctx context.Context, at *place, agent, prompt string) (*remoteTurn, error) {
+	session, err := at.CreateSession(ctx, native.CreateSession{AgentID: agent})
+	if err != nil {
+		return nil, err
+	}
+	t := &remoteTurn{place: at, id: uuid.Must(uuid.NewV7()).String(), agent: agent, done: make(chan struct{})}
+	_, err = at.CreateTurn(ctx, native.CreateTurn{SessionID: session.ID, ID: t.id, Input: []model.Message{model.User(prompt)}})
+	if err != nil && ctx.Err() != nil {
+		t.Cancel(ctx.Err())
+	}
+	return t, err
+}
+
+// Done returns a channel that is closed when the turn is over.
+func (t *remoteTurn) Done() <-chan struct{} { return t.done }
+
+// Open returns what the turn waits for now.
+func (t *remoteTurn) Open(ctx context.Context) ([]*plugins.Ticket, error) {
+	list, err := t.ListInteractions(ctx, t.id)
+	if err != nil {
+		return nil, err
+	}
+	var open []*plugins.Ticket
+	for i := range list {
+		if list[i].State == store.InteractionPending {
+			open = append(open, &list[i].Ticket)
+		}
+	}
+	return open, nil
+}
+
+// Answer answers it. That somebody else was faster is no error.
+func (t *remoteTurn) Answer(ctx context.Context, r plugins.Resolution) error {
+	_, err := t.ResolveInteraction(ctx, t.id, r)
+	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
+		return nil
+	}
+	return err
+}
+
+// Cancel ends the turn. Where that fails it goes on; the one who follows it hears
+// why.
+func (t *remoteTurn) Cancel(reason error) {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+	defer cancel()
+	text := "the one who asked for it ended it"
+	if reason != nil && !errors.Is(reason, context.Canceled) {
+		text = reason.Error()
+	}
+	_, _ = t.CancelTurn(ctx, t.id, text)
+}
+
+// reading is an event of the turn, or why there is none.
+type reading struct {
+	record event.Record
+	err    error
+}
+
+// run follows the turn to its end, answering what it waits for if somebody does,
+// and returns what it came to. When ctx ends, the turn is ended.
+func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*runtime.Result, error) {
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	log := make(chan reading)
+	go func() {
+		defer close(log)
+		for record, err := range t.Events(following, t.id, 0) {
+			select {
+			case log <- reading{record, err}:
+			case <-following.Done():
+				return
+			}
+		}
+	}()
+	answering := make(chan struct{})
+	go func() {
+		defer close(answering)
+		if a != nil {
+			a.run(ctx, t)
+		}
+	}()
+	err := t.follow(ctx, log, out, a)
+	stop()
+	close(t.done)
+	for range log { // until the one who reads it has ended
+	}
+	<-answering
+	if err != nil {
+		return nil, err
+	}
+	return t.result(context.WithoutCancel(ctx))
+}
+
+// follow shows the events of the turn until it has ended or, where nobody answers,
+// waits. When ctx ends it ends the turn, and shows how that goes for a while.
+func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *answerer) error {
+	var asked, given <-chan time.Time
+	cancelled := ctx.Done()
+	for {
+		select {
+		case r, more := <-log:
+			if !more || r.err != nil {
+				return r.err
+			}
+			ev, err := r.record.Event()
+			if err != nil {
+				continue // a later version wrote it
+			}
+			t.note(ev.Data)
+			out.Emit(ev)
+			switch _, asks := ev.Data.(*event.InteractionRequest); {
+			case asks && a != nil:
+				a.Emit(ev)
+			case asks:
+				asked = time.After(waitCheck)
+			case ev.Terminal():
+				return nil
+			}
+		case <-asked:
+			now, err := t.GetTurn(ctx, t.id)
+			if err == nil && now.Status == store.Waiting {
+				return nil
+			}
+			asked = time.After(waitCheck)
+		case <-cancelled:
+			cancelled, asked = nil, nil
+			t.Cancel(ctx.Err())
+			given = time.After(cancelTime)
+		case <-given:
+			return ctx.Err()
+		}
+	}
+}
+
+// note takes in what an event says of the turn.
+func (t *remoteTurn) note(data event.Data) {
+	switch d := data.(type) {
+	case *event.RunStart:
+		t.agent = d.AgentID
+	case *event.HandOff:
+		t.agent = d.To
+	case *event.InferenceComplete:
+		t.usage.Add(model.Usage(d.Usage))
+		t.finish = model.FinishReason(d.FinishReason)
+	case *event.Artifact:
+		t.made++
+	case *event.RunFinish:
+		t.usage = model.Usage(d.Usage)
+	}
+}
+
+// result returns what the turn came to, or that it waits.
+func (t *remoteTurn) result(ctx context.Context) (*runtime.Result, error) {
+	now, err := t.GetTurn(ctx, t.id)
+	if err != nil {
+		return nil, err
+	}
+	r := &runtime.Result{
+		TurnID: t.id, SessionID: now.SessionID, Agent: t.agent, Status: event.StatusWaiting, Termination: event.Termination{Type: event.Suspended},
+		FinishReason: t.finish, Steps: now.Steps, Usage: t.usage, Artifacts: make([]tools.Artifact, t.made),
+	}
+	if o := now.Outcome; o != nil {
+		r.Agent, r.Revision = cmp.Or(o.Agent, t.agent), o.Revision
+		r.Status, r.Termination, r.Response, r.Cost = o.Termination.Status(), o.Termination, o.Response, o.Cost
+		r.FinishReason, r.Steps = cmp.Or(o.FinishReason, t.finish), max(o.Steps, now.Steps)
+		return r, nil
+	}
+	r.Tickets, err = t.Open(ctx)
+	return r, err
+}

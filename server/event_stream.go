@@ -1,0 +1,133 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"net/http"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// maxBatch is how much of a stream is gathered before it is sent, in bytes, while
+// more is there already. Buffers that grew beyond maxKept are not used again.
+const (
+	maxBatch = 64 << 10
+	maxKept  = 4 * maxBatch
+)
+
+// ErrClientGone says that the client of a stream takes no more of it.
+var ErrClientGone = errors.New("the client is gone")
+
+// keepAlive is the comment that shows that a stream is there.
+var keepAlive = []byte(": keep-alive\n\n")
+
+// batches are buffers of streams, which have none while they have nothing to say.
+var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// EventStream is a response of server-sent events. One goroutine uses it.
+//
+// A stream of a turn that ends before the turn does must not look whole, or
+// clients take its end for that of the turn: panic with http.ErrAbortHandler.
+type EventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+// OpenEventStream begins a response of server-sent events. The error is
+// ErrClientGone.
+func OpenEventStream(w http.ResponseWriter) (*EventStream, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(http.StatusOK)
+	s := &EventStream{w: w, control: http.NewResponseController(w)}
+	return s, s.send(nil)
+}
+
+// Follow sends what write makes of each event, until there are no more. It shows
+// that it is there where a batch is empty, as those of runtime.Service.Follow are
+// when nothing happens. The error is that of the batches or of write, or
+// ErrClientGone.
+func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*bytes.Buffer, *event.Record) error) error {
+	for records, err := range log {
+		if err == nil && len(records) == 0 {
+			err = s.send(keepAlive)
+		} else if err == nil {
+			err = s.gather(records, write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather sends what write makes of events, much of it at once. The end of the
+// response sends what the terminal event becomes.
+func (s *EventStream) gather(records []event.Record, write func(*bytes.Buffer, *event.Record) error) error {
+	b := batches.Get().(*bytes.Buffer)
+	defer release(b)
+	for i := range records {
+		if err := write(b, &records[i]); err != nil {
+			return err
+		}
+		if records[i].Terminal() {
+			return s.write(b.Bytes())
+		}
+		if b.Len() < maxBatch {
+			continue
+		}
+		if err := s.send(b.Bytes()); err != nil {
+			return err
+		}
+		b.Reset()
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return s.send(b.Bytes())
+}
+
+// release lets another stream use a buffer.
+func release(b *bytes.Buffer) {
+	if b.Cap() <= maxKept {
+		b.Reset()
+		batches.Put(b)
+	}
+}
+
+// Write sends what write adds to a buffer. The error is that of write, or
+// ErrClientGone.
+func (s *EventStream) Write(write func(*bytes.Buffer) error) error {
+	b := batches.Get().(*bytes.Buffer)
+	defer release(b)
+	if err := write(b); err != nil {
+		return err
+	}
+	return s.send(b.Bytes())
+}
+
+// send sends bytes at once, and what was written before.
+func (s *EventStream) send(p []byte) error {
+	if err := s.write(p); err != nil {
+		return err
+	}
+	if s.control.Flush() != nil {
+		return ErrClientGone
+	}
+	return nil
+}
+
+func (s *EventStream) write(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	if _, err := s.w.Write(p); err != nil {
+		return ErrClientGone
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package server_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+func TestAHandshakeThatComesTooSlowlyIsCutOff(t *testing.T) {
+	t.Parallel()
+	certificate := certified(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, server.Settings{TLS: certificate})
+		c := s.dial(t)
+		began := time.Now()
+		var sending sync.WaitGroup
+		// The header of a record of 512 bytes, and then one byte each second.
+		sending.Go(func() { drip(c, "\x16\x03\x01\x02\x00\x01", "\x00") })
+		_, _ = io.Copy(io.Discard, c)
+		if took := time.Since(began); took > spec.DefaultReadHeaderTimeout {
+			t.Errorf("it took %s", took)
+		}
+		sending.Wait()
+	})
+}
+
+// bodies answers with the body, and counts the requests.
+func bodies(n *atomic.Int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.Add(1)
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			server.WriteError(w, &server.Error{Status: http.StatusBadRequest, Code: "bad", Message: err.Error()})
+			return
+		}
+		_, _ = w.Write(text)
+	})
+}
+
+// Whoever stands in front of the server must not find other requests in the same
+// bytes: what can be read in two ways is refused, and the connection closed.
+func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
+	t.Parallel()
+	var read, smuggled atomic.Int64
+	s := start(t, server.Settings{},
+		server.Route{Pattern: "POST /read", Handler: bodies(&read)}, server.Route{Pattern: "GET /smuggled", Handler: bodies(&smuggled)})
+	const second = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	for name, head := range map[string]string{
+		"two lengths":               "Content-Length: 0\r\nContent-Length: 44\r\n",
+		"a list of lengths":         "Content-Length: 0, 44\r\n",
+		"a length with a sign":      "Content-Length: +0\r\n",
+		"a negative length":         "Content-Length: -1\r\n",
+		"a hexadecimal length":      "Content-Length: 0x0\r\n",
+		"a length beyond numbers":   "Content-Length: 99999999999999999999\r\n",
+		"another coding":            "Transfer-Encoding: xchunked\r\n",
+		"two codings":               "Transfer-Encoding: gzip, chunked\r\n",
+		"a coding twice":            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+		"no coding and a length":    "Transfer-Encoding: identity\r\nContent-Length: 0\r\n",
+		"a coding with a control":   "Transfer-Encoding: \x0bchunked\r\nContent-Length: 0\r\n",
+		"a space before a colon":    "Transfer-Encoding : chunked\r\nContent-Length: 0\r\n",
+		"a space in a name":         "Content Length: 0\r\n",
+		"a name of nothing":         ": x\r\n",
+		"a zero in a value":         "X: a\x00b\r\n",
+		"a carriage return":         "X: a\rContent-Length: 44\r\n",
+		"two hosts":                 "Host: other\r\n",
+		"a chunk of no number":      "Transfer-Encoding: chunked\r\n\r\nx\r\n",
+		"a chunk with a sign":       "Transfer-Encoding: chunked\r\n\r\n+0\r\n",
+		"a chunk beyond numbers":    "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n",
+		"a chunk longer than it is": "Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n",
+	} {
+		got, _ := raw(t, s.dial(t), "POST /read HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n"+second)
+		if got.status < 400 || !got.last {
+			t.Errorf("%s: %d, the connection closes: %v", name, got.status, got.last)
+		}
+	}
+	for name, request := range map[string]string{
+		"no host":                 "POST /read HTTP/1.1\r\n\r\n",
+		"a host with a path":      "POST /read HTTP/1.1\r\nHost: localhost/x\r\n\r\n",
+		"a host with a space":     "POST /read HTTP/1.1\r\nHost: local host\r\n\r\n",
+		"a version of the future": "POST /read HTTP/3.0\r\nHost: localhost\r\n\r\n",
+		"no version":              "POST /read\r\n\r\n",
+		"a method with a space":   "POST X /read HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"a control in the target": "POST /re\x01ad HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"a target of nothing":     "POST  HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"another protocol":        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+		"a long target":           "POST /" + strings.Repeat("x", 128<<10) + " HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		got, _ := raw(t, s.dial(t), request+second)
+		if got.status < 400 || !got.last {
+			t.Errorf("%s: %d, the connection closes: %v", name, got.status, got.last)
+		}
+	}
+	if n := smuggled.Load(); n > 0 {
+		t.Errorf("%d requests were found behind others", n)
+	}
+}
+
+// A coding counts more than a length, as all servers have it.
+func TestABodyInChunksHasNoOtherLength(t *testing.T) {
+	t.Parallel()
+	var read, smuggled atomic.Int64
+	s := start(t, server.Settings{},
+		server.Route{Pattern: "POST /read", Handler: bodies(&read)}, server.Route{Pattern: "GET /smuggled", Handler: bodies(&smuggled)})
+	const inner = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\nX: y"
+	for _, length := range []string{"1", "4", "9999"} {
+		got, err := raw(t, s.dial(t), "POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+length+"\r\nTransfer-Encoding: chunked\r\n\r\n"+fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner))
+		if err != nil || got.status != http.StatusOK || got.body != inner {
+			t.Errorf("length %s: %d %q, %v", length, got.status, got.body, err)
+		}
+	}
+	if n := smuggled.Load(); n > 0 {
+		t.Errorf("%d requests were found in others", n)
+	}
+}
+
+// A page of another site may have a name that leads here.
+func TestNamesThatAreNotThisMachine(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{}, server.Route{Pattern: "GET /private", Handler: echo})
+	ask := func(line, headers string) int {
+		t.Helper()
+		got, _ := raw(t, s.dial(t), line+"\r\n"+headers+"\r\n")
+		return got.status
+	}
+	for _, host := range []string{
+		"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evil.example:80", "xlocalhost", "0x7f.1", "2130706433", "[::ffff:8.8.8.8]", "", "127.0.0.1@evil.example", "localhost, evil.example",
+	} {
+		if status := ask("GET /private HTTP/1.1", "Host: "+host+"\r\nX-Forwarded-Host: localhost\r\n"); status != http.StatusForbidden && status != http.StatusBadRequest {
+			t.Errorf("%s is answered with %d", host, status)
+		}
+	}
+	for _, line := range []string{"GET http://evil.example/private HTTP/1.1", "GET http://evil.example:80/private HTTP/1.1", "GET //evil.example/private HTTP/1.1"} {
+		if status := ask(line, "Host: localhost\r\n"); status == http.StatusOK {
+			t.Errorf("%s is answered", line)
+		}
+	}
+	if status := ask("GET /private HTTP/1.0", ""); status != http.StatusForbidden {
+		t.Errorf("no name is answered with %d", status)
+	}
+	for _, host := range []string{"localhost", "LOCALHOST:1", "127.0.0.1:1", "[::1]:1", "app.localhost"} {
+		if status := ask("GET http://"+host+"/private HTTP/1.1", "Host: "+host+"\r\n"); status != http.StatusOK {
+			t.Errorf("%s is answered with %d", host, status)
+		}
+	}
+}
+
+// frames opens a connection of HTTP/2, and returns what writes its frames. What
+// the server says is read until it hangs up, and then over is closed.
+func frames(t *testing.T, s *running) (out *http2.Framer, c net.Conn, over <-chan struct{}) {
+	t.Helper()
+	c = tls.Client(s.dial(t), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // the test made the certificate
+	if _, err := io.WriteString(c, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	out = http2.NewFramer(c, c)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(io.Discard, c)
+	}()
+	if err := out.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	return out, c, ended
+}
+
+// header returns the header of a request of HTTP/2.
+func header(path string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for _, f := range []hpack.HeaderField{{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: "localhost"}, {Name: ":path", Value: path}} {
+		_ = e.WriteField(f) // a buffer takes everything
+	}
+	return b.Bytes()
+}
+
+func TestStreamsThatAreResetAtOnceDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	var now, most atomic.Int64
+	s := start(t, server.Settings{TLS: certified(t)}, server.Route{Pattern: "GET /wait", Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-r.Context().Done()
+	})})
+	out, c, over := frames(t, s)
+	const streams = 5000
+	sent := 0
+	for ; sent < streams; sent++ {
+		id := uint32(2*sent + 1)
+		if out.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: header("/wait"), EndStream: true, EndHeaders: true}) != nil {
+			break
+		}
+		if out.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+			break
+		}
+	}
+	if n := most.Load(); n > 1000 {
+		t.Errorf("%d of %d streams were worked on at the same time", n, sent)
+	}
+	_ = c.Close()
+	<-over
+	if got := s.secure(t).get(t, "/healthz"); got != http.StatusOK {
+		t.Errorf("others are answered with %d", got)
+	}
+}
+
+func TestAHeaderWithoutEndIsCutOff(t *testing.T) {
+	t.Parallel()
+	s := start(t, server.Settings{TLS: certified(t)})
+	out, c, over := frames(t, s)
+	defer c.Close()
+	if err := out.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: header("/healthz")}); err != nil {
+		t.Fatal(err)
+	}
+	var field bytes.Buffer
+	_ = hpack.NewEncoder(&field).WriteField(hpack.HeaderField{Name: "x", Value: strings.Repeat("x", 1<<10), Sensitive: true})
+	sent := 0
+	for ; sent < 16<<20; sent += field.Len() {
+		if out.WriteContinuation(1, false, field.Bytes()) != nil {
+			break
+		}
+	}
+	if most := 4 << 20; sent > most {
+		t.Errorf("%d bytes of one header were taken in", sent)
+	}
+	<-over
+}
+
+// secure returns a client that speaks TLS.
+func (r *running) secure(t *testing.T) *secureClient {
+	t.Helper()
+	transport := &http.Transport{
+		DialContext:       r.client(t).Transport.(*http.Transport).DialContext,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // the test made the certificate
+		ForceAttemptHTTP2: true,
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &secureClient{http.Client{Transport: transport}}
+}
+
+type secureClient struct{ http.Client }
+
+// get returns the status of a page.
+func (c *secureClient) get(t *testing.T, path string) int {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost"+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
