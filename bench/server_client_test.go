@@ -43,7 +43,7 @@ type order struct {
 	Settle time.Duration
 }
 
-// report is what a process of clients has seen.
+// clientReport is what a process of clients has seen.
 type clientReport struct {
 	// Took are times that were measured.
 	Took []time.Duration

@@ -26,14 +26,21 @@ import (
 //
 //	look            calls the first tool that it is offered
 //	drip N EVERY    says N times what time it is, at that interval
-//	ramble N        thinks and speaks by turns, N deltas in all
+//	ramble N        thinks and speaks by turns, N deltas in all, in several steps
 //
 // Anything else it answers as another model does.
 type obedient struct{ model.Executor }
 
 // Stream answers.
 func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	words := strings.Fields(req.Messages[len(req.Messages)-1].Text())
+	steps := 0
+	last := &req.Messages[len(req.Messages)-1]
+	for i := len(req.Messages) - 1; i >= 0 && last.Role != model.RoleUser; i-- {
+		if last = &req.Messages[i]; last.Role == model.RoleTool {
+			steps++
+		}
+	}
+	words := strings.Fields(last.Text())
 	if len(words) == 0 {
 		return o.Executor.Stream(ctx, req)
 	}
@@ -43,21 +50,15 @@ func (o obedient) Stream(ctx context.Context, req *model.Request) iter.Seq2[mode
 	}
 	switch words[0] {
 	case "look":
-		return ending(model.FinishToolCalls, func(yield func(model.Event, error) bool) {
-			_ = yield(model.Event{Type: model.EventToolCallStart, ID: "call_1", Name: req.Tools[0].Name}, nil) &&
-				yield(model.Event{Type: model.EventToolCallEnd, Delta: "{}"}, nil)
-		})
+		return ending(model.FinishToolCalls, func(yield func(model.Event, error) bool) { call(yield, req) })
 	case "drip":
 		every, _ := time.ParseDuration(words[2])
 		return ending(model.FinishStop, func(yield func(model.Event, error) bool) { drip(ctx, n, every, yield) })
 	case "ramble":
-		return ending(model.FinishStop, func(yield func(model.Event, error) bool) {
-			for i := range n {
-				if !yield(model.Event{Type: []model.EventType{model.EventText, model.EventReasoning}[i%2], Delta: "a few words of it "}, nil) {
-					return
-				}
-			}
-		})
+		if steps+1 < rambleSteps {
+			return ending(model.FinishToolCalls, func(yield func(model.Event, error) bool) { ramble(n/rambleSteps, yield); call(yield, req) })
+		}
+		return ending(model.FinishStop, func(yield func(model.Event, error) bool) { ramble(n/rambleSteps, yield) })
 	default:
 		return o.Executor.Stream(ctx, req)
 	}
@@ -72,6 +73,24 @@ func ending(reason model.FinishReason, events iter.Seq2[model.Event, error]) ite
 			}
 		}
 		yield(model.Event{Type: model.EventFinish, Reason: reason, Usage: &model.Usage{Input: 20, Output: 6}}, nil)
+	}
+}
+
+// call calls the first tool.
+func call(yield func(model.Event, error) bool, req *model.Request) {
+	_ = yield(model.Event{Type: model.EventToolCallStart, ID: fmt.Sprintf("call_%d", len(req.Messages)), Name: req.Tools[0].Name}, nil) &&
+		yield(model.Event{Type: model.EventToolCallEnd, Delta: "{}"}, nil)
+}
+
+// rambleSteps is in how many model calls a long answer is given: one may not be
+// of any size.
+const rambleSteps = 4
+
+func ramble(n int, yield func(model.Event, error) bool) {
+	for i := range n {
+		if !yield(model.Event{Type: []model.EventType{model.EventText, model.EventReasoning}[i%2], Delta: "a few words of it "}, nil) {
+			return
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -14,7 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // What a server of runs may cost.
@@ -120,7 +124,9 @@ type held struct{ heap, stack, resident uint64 }
 
 func heldMemory(b *testing.B) held {
 	b.Helper()
-	goruntime.GC()
+	for range 4 { // each halves stacks that are too large
+		goruntime.GC()
+	}
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	status, err := os.ReadFile("/proc/self/status")
@@ -141,10 +147,11 @@ func heldMemory(b *testing.B) held {
 func BenchmarkRunOverTurn(b *testing.B) {
 	const runs = 3200
 	s := serveRuns(b, onDisk(b, 128))
+	turn := turnOf(b, s, twoCalls)
 	for b.Loop() {
 		var inside, outside runCost
 		for range 3 {
-			inside.keep(b, runs, func() (clientReport, error) { return wholeTurns(b.Context(), s.service, overheadClients, runs) })
+			inside.keep(b, runs, func() (clientReport, error) { return wholeTurns(b.Context(), s.service, turn, overheadClients, runs) })
 			outside.keep(b, runs, func() (clientReport, error) {
 				o := s.order("whole")
 				o.Clients, o.Runs, o.Body = overheadClients, runs, twoCalls
@@ -154,7 +161,7 @@ func BenchmarkRunOverTurn(b *testing.B) {
 			})
 		}
 		const alone = 500
-		one, err := wholeTurns(b.Context(), s.service, 1, alone)
+		one, err := wholeTurns(b.Context(), s.service, turn, 1, alone)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -195,9 +202,32 @@ func (c *runCost) keep(b *testing.B, n int, run func() (clientReport, error)) {
 	}
 }
 
+// turnOf returns the turn that a run is made to.
+func turnOf(b *testing.B, s *runsServer, body string) runtime.CreateTurn {
+	b.Helper()
+	o := s.order("")
+	w, err := dial(b.Context(), &o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.conn.Close()
+	url, err := w.create(body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	made, err := s.service.WaitTurn(b.Context(), caller, path.Base(path.Dir(url)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return runtime.CreateTurn{AgentID: made.AgentID, Input: []model.Message{model.User(question)}, Metadata: made.Metadata, Overrides: resolve.Overrides{
+		OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails,
+		LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{},
+	}}
+}
+
 // wholeTurns makes turns in this process, each in a session of its own, and
 // follows each to its end.
-func wholeTurns(ctx context.Context, s *runtime.Service, clients, turns int) (made clientReport, err error) {
+func wholeTurns(ctx context.Context, s *runtime.Service, turn runtime.CreateTurn, clients, turns int) (made clientReport, err error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	begun := time.Now()
@@ -205,7 +235,7 @@ func wholeTurns(ctx context.Context, s *runtime.Service, clients, turns int) (ma
 		all.Go(func() {
 			for range turns / clients {
 				begun := time.Now()
-				one := wholeTurn(ctx, s)
+				one := wholeTurn(ctx, s, turn)
 				mu.Lock()
 				made.Took, err = append(made.Took, time.Since(begun)), errors.Join(err, one)
 				mu.Unlock()
@@ -217,24 +247,25 @@ func wholeTurns(ctx context.Context, s *runtime.Service, clients, turns int) (ma
 	return made, err
 }
 
-func wholeTurn(ctx context.Context, s *runtime.Service) error {
-	session, err := s.CreateSession(ctx, caller, runtime.CreateSession{AgentID: "assistant"})
+func wholeTurn(ctx context.Context, s *runtime.Service, turn runtime.CreateTurn) error {
+	session, err := s.CreateSession(ctx, caller, runtime.CreateSession{Labels: map[string]string{"agent_runs": "run"}})
 	if err != nil {
 		return err
 	}
-	turn, err := ask(ctx, s, session.ID)
+	turn.SessionID = session.ID
+	made, err := s.CreateTurn(ctx, caller, turn)
 	if err != nil {
 		return err
 	}
 	ended := false
-	for r, err := range s.Events(ctx, caller, turn.ID, 0) {
+	for r, err := range s.Events(ctx, caller, made.ID, 0) {
 		if err != nil {
 			return err
 		}
 		ended = r.Terminal()
 	}
 	if !ended {
-		return fmt.Errorf("turn %s does not end", turn.ID)
+		return fmt.Errorf("turn %s does not end", made.ID)
 	}
 	return nil
 }
@@ -243,15 +274,15 @@ func wholeTurn(ctx context.Context, s *runtime.Service) error {
 // and from the middle of it.
 func BenchmarkReplay(b *testing.B) {
 	s := serveRuns(b, onDisk(b, 8))
-	path := ramble(b, s, replayedEvents)
-	for name, query := range map[string]string{"whole": "", "half": fmt.Sprintf("?lastSeq=%d", replayedEvents/2)} {
+	url := longRun(b, s, replayedEvents)
+	for name, query := range map[string]string{"whole": "", "half": fmt.Sprintf("?after=%d", replayedEvents/2)} {
 		b.Run(name, func(b *testing.B) {
 			var took []time.Duration
 			var spent time.Duration
 			events := 0
 			for b.Loop() {
 				o := s.order("replay")
-				o.Runs, o.Path = 5, path+query
+				o.Runs, o.Path = 5, url+query
 				before := cpu(b)
 				seen, end := runClients(b, o)
 				spent += (cpu(b) - before) / 5
@@ -269,9 +300,9 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// ramble makes a run of so many events, waits for its end, and returns the path of
+// longRun makes a run of so many events, waits for its end, and returns the path of
 // its stream.
-func ramble(b *testing.B, s *runsServer, events int) string {
+func longRun(b *testing.B, s *runsServer, events int) string {
 	b.Helper()
 	o := s.order("")
 	w, err := dial(b.Context(), &o)
@@ -279,12 +310,14 @@ func ramble(b *testing.B, s *runsServer, events int) string {
 		b.Fatal(err)
 	}
 	defer w.conn.Close()
-	path, err := w.create(fmt.Sprintf(`{"agentId":"alone","prompt":"ramble %d"}`, events-3)) // and begin, message, end
+	url, err := w.create(fmt.Sprintf(`{"agentId":"assistant","prompt":"ramble %d","loopDetection":false}`, events))
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := w.follow(path, func([]byte) bool { return true }); err != nil {
-		b.Fatal(err)
+	n := 0
+	err = w.follow(url, func([]byte) bool { n++; return true })
+	if err != nil || n < events {
+		b.Fatalf("the run has %d events, %v", n, err)
 	}
-	return path
+	return url
 }

@@ -47,7 +47,7 @@ func (s *Service) Events(ctx context.Context, caller Caller, turnID string, afte
 func (s *Service) Follow(ctx context.Context, caller Caller, turn *StoredTurn, after uint64, idle time.Duration) iter.Seq2[[]event.Record, error] {
 	turnID, live, written := turn.ID, turn.Status.Live(), turn.Seq // the turn itself may be large, and is not kept
 	return func(yield func([]event.Record, error) bool) {
-		r := &reader{service: s, caller: caller, turnID: turnID, live: live, seq: after, written: written, looks: -1, idle: idle, topic: s.hub.join(turnID)}
+		r := &reader{service: s, caller: caller, turnID: turnID, live: live, seq: after, written: written, looks: -1, limit: firstPage, idle: idle, topic: s.hub.join(turnID)}
 		defer r.close()
 		for {
 			changed := r.topic.changed()
@@ -86,6 +86,8 @@ type reader struct {
 	// seq is that of the latest event that was read, and written how far the log is
 	// known to reach at least.
 	seq, written uint64
+	// limit is how many are read at a time.
+	limit int
 	// looks is how often the turn was found changed when the reader read the store.
 	looks int
 	// over tells that the turn has ended and there is nothing more to come.
@@ -119,7 +121,7 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 	}
 	// That the turn has ended was known before the store is read: then nothing
 	// comes behind what is.
-	records, err := r.service.Store.Events(ctx, r.turnID, r.seq, eventPage)
+	records, err := r.service.Store.Events(ctx, r.turnID, r.seq, r.limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of turn %s: %w", r.turnID, err)
 	}
@@ -128,11 +130,12 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 		r.topic.from(min(r.seq, r.written))
 		return nil, nil
 	}
-	if len(records) == eventPage {
+	if len(records) == r.limit {
 		r.looks = -1 // there are more
 	} else {
 		r.topic.publish(records) // for those who follow on
 	}
+	r.limit = pageAfter(records)
 	return records, nil
 }
 

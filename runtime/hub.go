@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,16 +15,40 @@ import (
 
 const (
 	// tailLength is how many of the latest events of a turn are kept in memory
-	// for those who follow it; who is further behind reads the store.
+	// for those who follow it, and tailBytes how much of their data; who is
+	// further behind reads the store.
 	tailLength = 512
+	tailBytes  = 1 << 20
 	// lookInterval is how often a followed turn is looked at without a reason.
 	lookInterval = 2 * time.Second
 	// looksAtOnce is how many turns are looked at at the same time, of all that are
 	// followed.
 	looksAtOnce = 8
-	// eventPage is how many events are read from the store at a time.
+	// eventPage is how many events are read from the store at a time, and
+	// firstPage how many when nobody knows how large they are. Later pages are to
+	// have pageBytes of data.
 	eventPage = 1000
+	firstPage = 16
+	pageBytes = 256 << 10
 )
+
+// pageAfter returns how many events to read behind some that were read: events
+// with the results of tools have megabytes, and those with words a few bytes.
+func pageAfter(records []event.Record) int {
+	if len(records) == 0 {
+		return firstPage
+	}
+	return min(max(1, pageBytes*len(records)/max(1, sizeOf(records))), eventPage)
+}
+
+// sizeOf returns how much data events have, in bytes.
+func sizeOf(records []event.Record) int {
+	size := 0
+	for i := range records {
+		size += len(records[i].Data)
+	}
+	return size
+}
 
 // hub hands the events of turns to those who follow them: from the worker when
 // it is in this process, else from the store, which is read once for all.
@@ -46,9 +71,11 @@ type topic struct {
 	mu sync.Mutex
 	// followers is how many there are; guarded by the hub.
 	followers int
-	// tail are the latest events, in order and without a gap, and seq is that of
-	// the last, whether it is still there or not. known tells that there is one.
+	// tail are the latest events, in order and without a gap, and size is how much
+	// data they have. seq is that of the last, whether it is still there or not,
+	// and known tells that there is one.
 	tail  []event.Record
+	size  int
 	seq   uint64
 	known bool
 	// stale tells that nothing came since the turn was looked at.
@@ -190,12 +217,12 @@ func (h *hub) read(t *topic) {
 // readEvents takes over the events of a turn up to one, if it is known from where
 // on they are wanted: those who follow read what was before themselves.
 func (h *hub) readEvents(t *topic, last uint64) error {
-	for {
+	for limit := firstPage; ; {
 		after, known := t.last()
 		if !known || after >= last {
 			return nil
 		}
-		records, err := h.store.Events(h.ctx, t.turnID, after, eventPage)
+		records, err := h.store.Events(h.ctx, t.turnID, after, limit)
 		if err != nil {
 			return err
 		}
@@ -203,6 +230,7 @@ func (h *hub) readEvents(t *topic, last uint64) error {
 			return nil
 		}
 		t.publish(records)
+		limit = pageAfter(records)
 	}
 }
 
@@ -233,7 +261,7 @@ func (t *topic) rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stale {
-		t.tail = nil
+		t.tail, t.size = nil, 0
 	}
 	t.stale = true
 }
@@ -274,16 +302,28 @@ func (t *topic) publish(records []event.Record) {
 		return
 	}
 	if records[0].Seq != t.seq+1 {
-		t.tail = nil
+		t.tail, t.size = nil, 0
 	}
 	t.seq, t.known, t.stale = records[len(records)-1].Seq, true, false
-	if len(t.tail)+len(records) > 2*tailLength {
-		// The elements are never overwritten: readers hold parts of the array.
-		t.tail = append(make([]event.Record, 0, 2*tailLength), t.tail[max(0, len(t.tail)-tailLength):]...)
-	}
 	t.tail = append(t.tail, records...)
+	t.size += sizeOf(records)
+	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
+		t.shorten()
+	}
 	close(t.news)
 	t.news = make(chan struct{})
+}
+
+// shorten leaves the latest events in the tail, at least one. They move: readers
+// hold parts of the array, whose elements are never overwritten.
+func (t *topic) shorten() {
+	first := len(t.tail) - 1
+	t.size = len(t.tail[first].Data)
+	for first > 0 && len(t.tail)-first < tailLength && t.size+len(t.tail[first-1].Data) <= tailBytes {
+		first--
+		t.size += len(t.tail[first].Data)
+	}
+	t.tail = slices.Clone(t.tail[first:])
 }
 
 // wake tells the followers to look at the turn, though there may be nothing new.

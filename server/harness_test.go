@@ -176,7 +176,7 @@ func (r *running) ask(t *testing.T, request, body string, headers ...string) ans
 		req.Header.Add(headers[i], headers[i+1])
 	}
 	client := r.client(t)
-	client.Transport = openapitest.Transport(t, client.Transport, r.Server.OpenAPI)
+	client.Transport = openapitest.Transport(t, client.Transport, r.OpenAPI)
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)

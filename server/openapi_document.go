@@ -93,7 +93,7 @@ type object = map[string]any
 // whole is the document as it is written.
 type whole struct {
 	OpenAPI    string            `json:"openapi"`
-	Info       object            `json:"info"`
+	Info       info              `json:"info"`
 	Servers    []object          `json:"servers,omitempty"`
 	Tags       []object          `json:"tags"`
 	Paths      map[string]object `json:"paths"`
@@ -103,13 +103,20 @@ type whole struct {
 	open bool
 }
 
+// info says what the document is of.
+type info struct {
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+}
+
 // about is what a reader of the document is told first.
 const about = "Every response has the header X-Request-Id, which is what the log calls the request. " +
 	"The scopes beside the credentials of an operation are those that a credential needs which has any."
 
 func newWhole(s *Server) *whole {
 	w := &whole{
-		OpenAPI: "3.1.0", Info: object{"title": "Agent runtime", "version": s.Version, "description": about},
+		OpenAPI: "3.1.0", Info: info{"Agent runtime", s.Version, about},
 		Paths: map[string]object{}, Components: map[string]object{}, open: s.open,
 	}
 	if s.PublicURL != "" { // without one the document is of where it was found

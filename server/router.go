@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -80,17 +81,32 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.mux.ServeHTTP(out, r)
 }
 
-// unrouted answers a request that no route matches. The handler is that of the
-// mux, which knows whether another method would do.
+// unrouted answers a request that no route matches, in the shape of the surface
+// that its path would belong to. The handler is that of the mux, which knows
+// whether another method would do.
 func (rt *router) unrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	verdict := &verdict{header: http.Header{}}
+	verdict, writer := &verdict{header: http.Header{}}, rt.nearest(r.URL.Path)
 	handler.ServeHTTP(verdict, r)
 	if verdict.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", verdict.header.Get("Allow"))
-		refuse(w, r, nil, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
+		refuse(w, r, writer, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
 		return
 	}
-	refuse(w, r, nil, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
+	refuse(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
+}
+
+// nearest returns the shape of errors of the surface with the route whose path
+// has the most in common with one, up to the first wildcard; nil for the server's
+// own.
+func (rt *router) nearest(path string) (writer ErrorWriter) {
+	most := len("/")
+	for _, m := range rt.routes {
+		fixed, _, _ := strings.Cut(m.Pattern[strings.IndexByte(m.Pattern, '/'):], "{")
+		if len(fixed) > most && (path == fixed || strings.HasSuffix(fixed, "/") && strings.HasPrefix(path, fixed)) {
+			most, writer = len(fixed), m.writer
+		}
+	}
+	return writer
 }
 
 // verdict takes in the status of a response and drops the rest.

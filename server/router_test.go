@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -149,11 +150,19 @@ func (tersely) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Erro
 func TestASurfaceMayHaveErrorsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := start(t, server.Settings{Authenticator: keys(), NewID: func() string { return "r1" }})
-	if err := s.Mount(t.Context(), tersely{exposed}); err != nil {
+	if err := s.Mount(t.Context(), tersely{append(slices.Clip(exposed), server.Route{Pattern: "GET /things/{id}", Handler: echo})}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.ask(t, "GET /scoped", "", "X-API-Key", scopedKey); got.body != "insufficient_scope r1" || got.status != http.StatusForbidden {
 		t.Errorf("%d %s", got.status, got.body)
+	}
+	for request, want := range map[string]string{
+		"PUT /scoped": "method_not_allowed r1", "PUT /things/1": "method_not_allowed r1", "GET /things/1/parts": "not_found r1",
+		"GET /scopedly": `{"error":{"code":"not_found","message":"there is nothing here","request_id":"r1"}}` + "\n",
+	} {
+		if got := s.ask(t, request, ""); got.body != want {
+			t.Errorf("%s gives %q, want %q", request, got.body, want)
+		}
 	}
 }
 

@@ -29,6 +29,10 @@ func TestOutputSchemaValidate(t *testing.T) {
 		"a long name": {spec.OutputSchema{Name: strings.Repeat("x", 65), Schema: []byte(`{}`)}, []string{
 			`invalid-value name: name is "` + strings.Repeat("x", 65) + `"; it must be 1 to 64 letters, digits, '_' or '-'`,
 		}},
+		"a mismatch": {spec.OutputSchema{Schema: []byte(`{}`), OnMismatch: spec.MismatchAccepted}, nil},
+		"no such mismatch": {spec.OutputSchema{Schema: []byte(`{}`), OnMismatch: "ignore"}, []string{
+			`invalid-value on_mismatch: on_mismatch is "ignore"; allowed are fail and accept`,
+		}},
 		"a list":    {spec.OutputSchema{Schema: []byte(`[1]`)}, []string{"invalid-schema schema: schema must be a JSON Schema written as an object"}},
 		"nothing":   {spec.OutputSchema{Schema: []byte(`null`)}, []string{"invalid-schema schema: schema must be a JSON Schema written as an object"}},
 		"no JSON":   {spec.OutputSchema{Schema: []byte(`{`)}, []string{"invalid-schema schema: schema must be a JSON Schema written as an object"}},

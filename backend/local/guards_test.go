@@ -250,6 +250,36 @@ func TestAnAnswerIsAskedForAgainOnce(t *testing.T) {
 	}
 }
 
+func TestAnAnswerMayHaveAnotherFormInTheEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		schema   string
+		replies  []reply
+		response string
+		asked    int
+	}{
+		"right":                 {`{"type":"object"}`, []reply{text("```json\n{}\n```")}, `{}`, 1},
+		"repaired":              {`{"type":"object"}`, []reply{text("no"), text(`{}`)}, `{}`, 2},
+		"never right":           {`{"type":"object"}`, []reply{text("no"), text("never")}, "never", 2},
+		"with calls to the end": {`{"type":"object"}`, []reply{text("no"), asks("hm", call("x"))}, "hm", 2},
+		"no schema":             {`{"type":"nonsense"}`, []reply{text("7")}, "7", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stage{model: says(tt.replies...), tools: map[string]tools.Tool{"x": echo}, job: func(j *backend.Job) {
+				form, err := backend.NewOutputForm(&spec.OutputSchema{Schema: []byte(tt.schema), OnMismatch: spec.MismatchAccepted})
+				if err != nil {
+					t.Fatal(err)
+				}
+				j.Local.Output = form
+			}}
+			got := s.play(t)
+			got.ends(t, event.NaturalEnd, "")
+			if got.Response != tt.response || len(s.model.requests) != tt.asked {
+				t.Errorf("%q after %d requests", got.Response, len(s.model.requests))
+			}
+		})
+	}
+}
+
 func TestWhatIsTooLongForTheModelIsKeptAsAnArtifact(t *testing.T) {
 	long := strings.Repeat("0123456789", tools.MaxOutput/10+1)
 	s := stage{model: says(asks("", call("x")), text("done")), tools: map[string]tools.Tool{"x": answers(long)}}

@@ -75,6 +75,10 @@ server:
 `
 
 const everyScript = `replies:
+  - match: visit
+    tool_calls:
+      - {id: call_1, name: peer, arguments: {message: hello}}
+      - {id: call_2, name: shop_unavailable, arguments: {}}
   - {match: hold, tool_calls: [{id: call_1, name: lookup, arguments: {}}]}
   - {match: refund, tool_calls: [{id: call_1, name: refund, arguments: {}}]}
   - {match: ` + inputSecret + `, text: ` + replySecret + `}
@@ -93,7 +97,9 @@ type town struct {
 	mux      *http.ServeMux
 }
 
-func newTown(t *testing.T) *town {
+// newTown returns a server; of its configuration the old texts are replaced by new
+// ones.
+func newTown(t *testing.T, oldnew ...string) *town {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -112,7 +118,7 @@ func newTown(t *testing.T) *town {
 	log := new(transcript)
 	logger := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(log), zap.DebugLevel))
 	w := &town{issuer: private, log: log, receiver: receiver.URL + "/hook", mux: http.NewServeMux()}
-	w.served = serveLogged(t, strings.Replace(everySurface, "./keys.json", keys, 1), everyScript, logger)
+	w.served = serveLogged(t, strings.NewReplacer(append(oldnew, "./keys.json", keys)...).Replace(everySurface), everyScript, logger)
 	w.secrets = []string{
 		annKey, eveKey, lateKey, botSecret, oldSecret, headerSecret, hookSecret, promptSecret, inputSecret, replySecret, encryptionKey,
 		base64.StdEncoding.EncodeToString([]byte(headerSecret)), base64.StdEncoding.EncodeToString([]byte(hookSecret)),

@@ -225,6 +225,20 @@ func TestTooManyTurnsAreAResultWithoutSuccess(t *testing.T) {
 	})
 }
 
+func TestTooManyTurnsCanEndInAnAnswer(t *testing.T) {
+	t.Parallel()
+	spec := ask("finalize", "Go.", weather("sunny", nil))
+	spec.Budgets = object{"maxToolTurns": 1, "maxToolTurnsExceeded": "finalize"}
+	succeeds(t, serve(t).client(runsclient.Go), spec, "That is all I know.")
+}
+
+func TestAConversationGoesOn(t *testing.T) {
+	t.Parallel()
+	spec := ask("remember", "")
+	spec.Messages = []runsclient.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One?"}, {Role: "assistant", Content: "One."}, {Role: "user", Content: "Two?"}}
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) { succeeds(t, c, spec, "echo: Two?") })
+}
+
 func TestALargeResultOfAToolFitsItsFrame(t *testing.T) {
 	t.Parallel()
 	long := make([]byte, 2<<20-100)

@@ -271,3 +271,27 @@ func TestAToolThatIsNotAnsweredEndsItsRun(t *testing.T) {
 		refused(t, c.Answer(t.Context(), failed.RunID, "call_a", object{"result": "sunny"}), 409, "run_terminal")
 	}
 }
+
+func TestRoutesThatAreNotThereAreRefusedInTheSameShape(t *testing.T) {
+	t.Parallel()
+	c := serve(t).client(runsclient.Go)
+	for path, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		c.Path("agent-sessions"):                 {405, "method_not_allowed"},
+		c.Path("agent-runs", "r-1", "feedback"):  {404, "not_found"},
+		c.Path("agent-sessions", "s-1", "lines"): {404, "not_found"},
+		c.Path("eval-datasets"):                  {404, "not_found"},
+	} {
+		resp, err := c.Do(t.Context(), "GET", path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body object
+		decode(t, resp, &body)
+		if resp.Status != want.status || body["error"] != want.code || body["code"] != want.code || body["message"] == "" {
+			t.Errorf("%s: %d %s", path, resp.Status, resp.Body)
+		}
+	}
+}

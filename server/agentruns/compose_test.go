@@ -63,6 +63,7 @@ func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 			ID: "strict", ModelID: "slow", AllowedTools: spec.Names{"weather"}, ExcludedTools: spec.Names{"look", "recall"},
 			LoopDetection: &spec.LoopDetection{ConsecutiveThreshold: new(9), HardCutoffThreshold: new(10)}, ToolBudgets: map[string]spec.ToolBudget{"weather": {MaxCalls: 9}},
 		})
+		d.Agents.Put("gentle", &spec.Agent{ID: "gentle", ModelID: "slow", OnMaxRounds: spec.MaxRoundsFinalizes})
 		d.Agents.Put("far", &spec.Agent{ID: "far", Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}})
 		for _, edit := range edits {
 			edit(d)
@@ -173,6 +174,18 @@ func TestADeclaredAgentRunsAsItIs(t *testing.T) {
 	own := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}
 	if o := c.must(t, `{"agentId":"strict","prompt":"p"}`).Overrides; !cmp.Equal(o, own) {
 		t.Errorf("its limits are replaced by %+v", o)
+	}
+	if far := c.must(t, `{"agentId":"far","prompt":"p","reasoningLevel":"high"}`); far.Params.ReasoningEffort != nil {
+		t.Errorf("one that runs elsewhere is asked for %+v", far.Params)
+	}
+	o := c.must(t, `{"agentId":"strict","prompt":"p","toolBudgets":{"look":{"maxCalls":1}},"budgets":{"maxToolTurns":3,"maxToolTurnsExceeded":"finalize"}}`).Overrides
+	if want := map[string]spec.ToolBudget{"weather": {MaxCalls: 9}, "look": {MaxCalls: 1}}; !maps.Equal(o.ToolBudgets, want) || o.OnMaxRounds != spec.MaxRoundsFinalizes {
+		t.Errorf("over its limits come %+v", o)
+	}
+	for exceeded, want := range map[string]spec.OnMaxRounds{"": spec.MaxRoundsFinalizes, `,"budgets":{"maxToolTurnsExceeded":"error"}`: spec.MaxRoundsFails} {
+		if o := c.must(t, `{"agentId":"gentle","prompt":"p"`+exceeded+`}`).Overrides; o.OnMaxRounds != want {
+			t.Errorf("with %s its last round is to %s", exceeded, o.OnMaxRounds)
+		}
 	}
 	if o := c.must(t, `{"agentId":"clerk","prompt":"p"}`).Overrides; o.LoopDetection == nil || o.ToolBudgets == nil {
 		t.Errorf("it has no limits: %+v", o)
