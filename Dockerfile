@@ -1,5 +1,8 @@
 # A static binary on an image without a shell, run by nobody in particular.
 #   docker build --build-arg VERSION=v1.2.3 -t agentruntime .
+# The configuration is mounted at /etc/agentruntime, which stays as it is: a volume
+# at /var/lib/agentruntime takes what the runtime keeps, with
+#   store: {data_dir: /var/lib/agentruntime}
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

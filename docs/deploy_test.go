@@ -2,12 +2,15 @@ package docs_test
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"debug/elf"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +112,9 @@ func TestTheManifestsOfKubernetesFit(t *testing.T) {
 	if out, err := validate.CombinedOutput(); err != nil {
 		t.Errorf("the configuration is not right: %v\n%s", err, out)
 	}
+	if _, rest, _ := strings.Cut(data["config.yaml"].(string), "data_dir: "); !strings.HasPrefix(rest, at(t, container, "volumeMounts", 1, "mountPath").(string)+"}") {
+		t.Error("the runtime keeps its files where it may not write")
+	}
 	service := manifests(t, "deploy/kubernetes/service.yaml")
 	if at(t, service[0], "spec", "selector", "app.kubernetes.io/name") != at(t, pod, "containers", 0, "image").(string)[:len("agentruntime")] {
 		t.Error("the service selects other pods")
@@ -127,6 +133,65 @@ func TestTheUnitOfSystemdFits(t *testing.T) {
 	}
 	if !strings.Contains(unit, "ExecReload=/bin/kill -HUP $MAINPID") || !strings.Contains(unit, "DynamicUser=yes") {
 		t.Error("it does not reload, or runs as root")
+	}
+}
+
+// systemd itself has the last word on a unit, where it is.
+func TestTheUnitOfSystemdIsUnderstood(t *testing.T) {
+	t.Parallel()
+	verify, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("systemd is not here")
+	}
+	unit := filepath.Join(t.TempDir(), "agentruntime.service")
+	text := strings.ReplaceAll(readText(t, "deploy/systemd/agentruntime.service"), "/usr/local/bin/runtime", program)
+	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), verify, "verify", unit).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd says: %v\n%s", err, out)
+	}
+}
+
+// What make build and the image have needs nothing of the system, and says which
+// version it is.
+func TestTheBinaryIsStaticAndKnowsItsVersion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	build := exec.CommandContext(t.Context(), "make", "build", "BIN="+dir, "VERSION=v1.2.3")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("make build: %v\n%s", err, out)
+	}
+	made := filepath.Join(dir, "runtime")
+	if out, err := exec.CommandContext(t.Context(), made, "version").Output(); err != nil || !strings.Contains(string(out), "v1.2.3") {
+		t.Errorf("it says %s, %v", out, err)
+	}
+	info, err := buildinfo.ReadFile(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if settings["CGO_ENABLED"] != "0" || settings["-trimpath"] != "true" {
+		t.Errorf("it was built with %v", settings)
+	}
+	binary, err := elf.Open(made)
+	if err != nil {
+		t.Skipf("it is no ELF file: %v", err)
+	}
+	defer binary.Close()
+	libraries, err := binary.ImportedLibraries()
+	if err != nil || len(libraries) > 0 || slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Errorf("it needs %v, %v", libraries, err)
+	}
+	lines := regexp.MustCompile(`CGO_ENABLED=0 go build -trimpath -ldflags "[^"]*-X main\.release=\$[({]VERSION[)}]"`)
+	for _, name := range []string{"Makefile", "Dockerfile"} {
+		if !lines.MatchString(readText(t, name)) {
+			t.Errorf("%s builds it in another way", name)
+		}
 	}
 }
 

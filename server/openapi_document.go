@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"go.uber.org/zap"
 )
 
 // OpenAPI returns the description of the server, which is found at /openapi.json:
@@ -49,8 +51,10 @@ func (d *document) add(s *description) error {
 // ServeHTTP answers with the document.
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, etag, err := d.written()
-	if err != nil {
-		panic(err) // which the router logs; not reached, because the surfaces were checked
+	if err != nil { // not reached: the surfaces were checked when they were mounted
+		d.server.Logger.Error("the description of the server cannot be written", zap.Error(err))
+		refuse(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+		return
 	}
 	h := w.Header()
 	h.Set("ETag", etag)

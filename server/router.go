@@ -157,22 +157,15 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if principal != nil {
 		x.principal = principal
-		leave, wait := s.Enter(principal)
+		leave := m.enter(w, r, principal)
 		if leave == nil {
-			w.Header().Set("Retry-After", seconds(wait))
-			refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later"})
 			return
 		}
 		defer leave()
 		// Whoever may ask may also say what trace the request is a part of.
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}
-	if r.ContentLength > s.Limits.MaxBodyBytes {
-		w.Header().Set("Connection", "close")
-		refuse(w, r, m.writer, &Error{
-			Status: http.StatusRequestEntityTooLarge, Code: "too_large",
-			Message: fmt.Sprintf("the body has %d bytes; at most %d are allowed", r.ContentLength, s.Limits.MaxBodyBytes),
-		})
+	if !m.fits(w, r) {
 		return
 	}
 	r.Body = limitBody(w, r.Body, s.Limits)
@@ -182,6 +175,32 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 	}
 	m.Handler.ServeHTTP(w, r)
+}
+
+// enter begins a request of a principal, which leave ends. It is nil for one that
+// was refused because there are too many.
+func (m *mounted) enter(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
+	leave, wait := m.router.server.Enter(p)
+	if leave == nil {
+		w.Header().Set("Retry-After", seconds(wait))
+		refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later"})
+	}
+	return leave
+}
+
+// fits reports whether a body is said to be no larger than it may be. A request
+// with one that is gets its answer here.
+func (m *mounted) fits(w http.ResponseWriter, r *http.Request) bool {
+	most := m.router.server.Limits.MaxBodyBytes
+	if r.ContentLength <= most {
+		return true
+	}
+	w.Header().Set("Connection", "close")
+	refuse(w, r, m.writer, &Error{
+		Status: http.StatusRequestEntityTooLarge, Code: "too_large",
+		Message: fmt.Sprintf("the body has %d bytes; at most %d are allowed", r.ContentLength, most),
+	})
+	return false
 }
 
 // admit returns who asks, which is nobody where a credential is not needed, or

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,11 +76,25 @@ func (v *victim) kill() {
 	<-v.ended
 }
 
+// await waits until the server says something n times.
+func (v *victim) await(t *testing.T, text string, n int) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(storeTime); strings.Count(v.said.String(), text) < n; {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it does not say %q:\n%s", text, v.said.String())
+		}
+	}
+}
+
 // runsClient is a client of runs that comes back when its server is gone.
 type runsClient struct {
-	t    *testing.T
-	mu   sync.Mutex
-	base string
+	t         *testing.T
+	mu        sync.Mutex
+	base, key string
 }
 
 // move makes the client speak to another server.
@@ -89,16 +104,23 @@ func (c *runsClient) move(url string) {
 	c.base = url
 }
 
+// show makes the client show another key.
+func (c *runsClient) show(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.key = key
+}
+
 // send sends a request. The error says that there is no server.
 func (c *runsClient) send(ctx context.Context, method, path, body string) (*http.Response, error) {
 	c.mu.Lock()
-	url := c.base + "/api/v1/workspaces/acme" + path
+	url, key := c.base+"/api/v1/workspaces/acme"+path, cmp.Or(c.key, rightKey)
 	c.mu.Unlock()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("X-Api-Key", rightKey)
+	req.Header.Set("X-Api-Key", key)
 	return http.DefaultClient.Do(req)
 }
 
@@ -153,6 +175,8 @@ type followed struct {
 
 	mu     sync.Mutex
 	events []map[string]any
+	// streams is how often the client had to ask for them.
+	streams int
 	// wrong is what no server may do.
 	wrong error
 	// news is closed when there is something new, and replaced; over is closed
@@ -184,7 +208,10 @@ func (f *followed) follow(ctx context.Context) {
 
 // stream takes in the events of one stream; nil is the end of the run.
 func (f *followed) stream(ctx context.Context) error {
-	seen := len(f.list())
+	f.mu.Lock()
+	f.streams++
+	seen := len(f.events)
+	f.mu.Unlock()
 	resp, err := f.client.send(ctx, http.MethodGet, fmt.Sprintf("%s/stream?lastSeq=%d", f.at, seen), "")
 	if err != nil {
 		return errCut

@@ -308,7 +308,7 @@ func TestEveryRouteAnswersItsOwnerAlone(t *testing.T) {
 	for _, route := range w.Routes() {
 		for _, q := range rows[route.Pattern].asks {
 			t.Run(strings.ReplaceAll(q.request, "/", "|"), func(t *testing.T) {
-				v := visit{town: w, row: rows[route.Pattern], inquiry: q, made: w.make(t, q.request)}
+				v := visit{town: w, row: rows[route.Pattern], asked: q, made: w.make(t, q.request)}
 				if _, at := w.mux.Handler(v.at(t, v.made, "acme")); at != route.Pattern {
 					t.Fatalf("the request is one of %q", at)
 				}
@@ -330,9 +330,9 @@ func TestEveryRouteAnswersItsOwnerAlone(t *testing.T) {
 // visit asks one question of one route.
 type visit struct {
 	*town
-	row row
-	inquiry
-	made things
+	row   row
+	asked inquiry
+	made  things
 }
 
 // at returns the request as somebody of a tenant sends it, who names some things.
@@ -347,7 +347,7 @@ func (v *visit) at(t *testing.T, named things, tenant string) *http.Request {
 }
 
 func (v *visit) parts(named things, tenant string) (method, path, body string) {
-	request, body, _ := strings.Cut(named.fill(v.inquiry.request, tenant), "\n")
+	request, body, _ := strings.Cut(named.fill(v.asked.request, tenant), "\n")
 	method, path, _ = strings.Cut(request, " ")
 	return method, path, body
 }
@@ -378,7 +378,7 @@ func (v *visit) send(t *testing.T, named things, tenant string, header http.Head
 	if strings.Contains(path, "/v0.3") {
 		headers = append(headers, http.Header{"A2a-Version": {"0.3"}})
 	}
-	if v.inquiry.form {
+	if v.asked.form {
 		headers = append(headers, http.Header{"Content-Type": {"application/x-www-form-urlencoded"}})
 	}
 	return v.ask(t, method, path, body, headers...)
@@ -405,7 +405,7 @@ func (v *visit) byStrangers(t *testing.T, strangers map[string]stranger) {
 		got := v.put(t, v.made, "acme", s.header, s.query)
 		if v.row.public {
 			_, clients := s.header["Authorization"]
-			if got.status != v.inquiry.owner && !(clients && v.inquiry.form) { // a client may show its secret there
+			if got.status != v.asked.owner && (!clients || !v.asked.form) { // a client may show its secret there
 				t.Errorf("with %s it says %d: %s", who, got.status, got.body)
 			}
 			continue
@@ -448,8 +448,8 @@ func (v *visit) byForeigners(t *testing.T) {
 	for who, caller := range map[string][2]string{"another workspace": {"globex", "bob"}, "another subject": {"acme", "ben"}, "the same name elsewhere": {"globex", "ann"}} {
 		header := bearer(v.token(t, caller[0], caller[1], v.scopes...))
 		got := v.put(t, v.made, caller[0], header, "")
-		if v.inquiry.lost != "" {
-			status, says, _ := strings.Cut(v.inquiry.lost, " ")
+		if v.asked.lost != "" {
+			status, says, _ := strings.Cut(v.asked.lost, " ")
 			if fmt.Sprint(got.status) != status || !strings.Contains(got.body, v.made.fill(says, "")) {
 				t.Errorf("%s is told %d: %s", who, got.status, got.body)
 			}
@@ -457,7 +457,7 @@ func (v *visit) byForeigners(t *testing.T) {
 				t.Errorf("%s can tell what exists from what does not:\n%s\n%s", who, got.same(v.made), none.same(gone))
 			}
 		}
-		if caller[0] != "acme" && strings.Contains(v.inquiry.request, "{workspace}") {
+		if caller[0] != "acme" && strings.Contains(v.asked.request, "{workspace}") {
 			got := v.put(t, v.made, "acme", header, "")
 			if want := `{"error":"Workspace path does not match this credential","code":"not_found","hint":"globex"}`; got.status != http.StatusNotFound || strings.TrimSpace(got.body) != want {
 				t.Errorf("in the workspace of others %s is told %d: %s", who, got.status, got.body)
@@ -473,7 +473,7 @@ func (v *visit) byForeigners(t *testing.T) {
 // there were none.
 func (v *visit) withoutAgent(t *testing.T) {
 	t.Helper()
-	if v.row.public || !strings.Contains(v.inquiry.request, "{agent}") {
+	if v.row.public || !strings.Contains(v.asked.request, "{agent}") {
 		return
 	}
 	named := things{}
@@ -496,7 +496,7 @@ func (v *visit) byOwner(t *testing.T) {
 		scopes = nil
 	}
 	got := v.send(t, v.made, "acme", bearer(v.token(t, "acme", "ann", scopes...)), "")
-	if got.status != v.inquiry.owner || v.inquiry.lost != "" && strings.Contains(got.body, `"error":{"code"`) {
+	if got.status != v.asked.owner || v.asked.lost != "" && strings.Contains(got.body, `"error":{"code"`) {
 		t.Errorf("the owner is told %d: %s", got.status, got.body)
 	}
 	if secret := regexp.MustCompile(headerSecret + "|" + encryptionKey + "|" + botSecret).FindString(got.body); secret != "" {

@@ -2,9 +2,7 @@ package openapitest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +15,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -30,38 +27,6 @@ type description struct {
 	// no other fields than those that are described: a description leaves clients to
 	// expect more, but a server is not to say more.
 	requests, answers *schemas
-}
-
-// schemas are the schemas of a document.
-type schemas struct {
-	// base is what the document is called where it refers to itself.
-	base string
-
-	mu       sync.Mutex
-	compiler *jsonschema.Compiler
-	compiled map[string]*jsonschema.Schema
-}
-
-func newSchemas(base string, root any) (*schemas, error) {
-	s := &schemas{base: base, compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
-	s.compiler.DefaultDraft(jsonschema.Draft2020)
-	s.compiler.AssertFormat()
-	return s, s.compiler.AddResource(base, root)
-}
-
-// at returns the schema that a JSON pointer points to.
-func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if made, ok := s.compiled[pointer]; ok {
-		return made, nil
-	}
-	made, err := s.compiler.Compile(s.base + "#" + (&url.URL{Path: pointer}).EscapedPath())
-	if err != nil {
-		return nil, err
-	}
-	s.compiled[pointer] = made
-	return made, nil
 }
 
 // operation is an operation of a description.
@@ -80,66 +45,14 @@ type operation struct {
 func (o *operation) String() string { return o.method + " " + o.path }
 
 // loaded are the descriptions of all servers of the tests, by what their documents
-// say: most of them say the same.
+// say: most of them say the same. The values are functions that read them once.
 var loaded sync.Map
-
-type outcome struct {
-	description *description
-	err         error
-}
 
 // load reads a description, which must be valid with all of its examples.
 func load(text []byte) (*description, error) {
-	key := sha256.Sum256(text)
-	once, _ := loaded.LoadOrStore(key, sync.OnceValue(func() outcome {
-		d, err := read(text)
-		return outcome{d, err}
-	}))
-	made, ok := once.(func() outcome)
-	if !ok {
-		return nil, errors.New("not reached")
-	}
-	o := made()
-	return o.description, o.err
-}
-
-// published is the schema of documents that comes with the specification.
-//
-//go:embed testdata/openapi-3.1.schema.json
-var published []byte
-
-var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(published))
-	if err != nil {
-		return nil, err
-	}
-	return newSchemaOf(root)
-})
-
-func newSchemaOf(root any) (*jsonschema.Schema, error) {
-	const at = "https://spec.openapis.org/oas/3.1/schema/2022-10-07"
-	s, err := newSchemas(at, root)
-	if err != nil {
-		return nil, err
-	}
-	return s.at("")
-}
-
-// Validate reports what is wrong with a document of OpenAPI 3.1, its examples
-// included: by the schema of such documents, and by the rules beyond it.
-func Validate(text []byte) error {
-	schema, err := publishedSchema()
-	if err != nil {
-		return err
-	}
-	if err := validate(schema, text); err != nil {
-		return err
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return err
-	}
-	return doc.Validate(context.Background())
+	once, _ := loaded.LoadOrStore(sha256.Sum256(text), sync.OnceValues(func() (*description, error) { return read(text) }))
+	reading, _ := once.(func() (*description, error))
+	return reading()
 }
 
 func read(text []byte) (*description, error) {
@@ -256,63 +169,6 @@ func (d *description) schema(of *schemas, at string) (*jsonschema.Schema, error)
 		return nil, fmt.Errorf("there is no schema at %s", at)
 	}
 	return of.at(where)
-}
-
-// content is the bodies that are described at a place, by media type.
-type content struct {
-	description *description
-	schemas     *schemas
-	at          string
-}
-
-// schema returns the schema of bodies with a media type.
-func (c *content) schema(media string) (*jsonschema.Schema, error) {
-	for _, name := range []string{media, "*/*"} {
-		if _, at, found := c.description.get(c.at + "/content/" + escaped(name)); found {
-			return c.schemas.at(at + "/schema")
-		}
-	}
-	return nil, fmt.Errorf("the media type %q is not described", media)
-}
-
-// holds reports what is wrong with a body. One may only be there where one is
-// described.
-func (c *content) holds(media string, body []byte) error {
-	if _, _, described := c.description.get(c.at + "/content"); !described {
-		if len(body) > 0 {
-			return errors.New("no body is described")
-		}
-		return nil
-	}
-	schema, err := c.schema(media)
-	if err != nil {
-		return err
-	}
-	switch {
-	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		return validate(schema, body)
-	case media == "application/x-www-form-urlencoded":
-		form, err := url.ParseQuery(string(body))
-		if err != nil {
-			return err
-		}
-		fields := make(map[string]any, len(form))
-		for name := range form {
-			fields[name] = form.Get(name)
-		}
-		return schema.Validate(fields)
-	default:
-		return schema.Validate(string(body))
-	}
-}
-
-// validate reports what is wrong with JSON.
-func validate(schema *jsonschema.Schema, text []byte) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(value)
 }
 
 // response returns the description of an answer, whose headers it looks at.

@@ -2,6 +2,7 @@ package runsclient_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/runsclient"
@@ -17,7 +18,7 @@ func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runscli
 			}
 		}
 	})
-	if failed, ok := err.(*runsclient.RunError); !ok || failed.Subtype != "cancelled" {
+	if !wasCancelled(err) {
 		t.Fatalf("the run ends with %v, behind %s", err, shown(r))
 	}
 	s, err := c.Snapshot(t.Context(), runID)
@@ -28,6 +29,11 @@ func cancelled(t *testing.T, c *runsclient.Client, runID string, tools []runscli
 		t.Errorf("a second cancel: %v", err)
 	}
 	return r.Events
+}
+
+func wasCancelled(err error) bool {
+	failed, ok := errors.AsType[*runsclient.RunError](err)
+	return ok && failed.Subtype == "cancelled"
 }
 
 func TestARunIsCancelledWhileItWorks(t *testing.T) {

@@ -98,8 +98,10 @@ func check(v any, s shape) string {
 
 // order checks what the events of a run say one after another.
 type order struct {
-	seq   int64
-	turns float64
+	seq int64
+	// turn is the latest; known tells that all before it were seen.
+	turn  float64
+	known bool
 	// calls are those of the latest message, true once they were answered; sent
 	// are those that a client was asked to make, true once it did.
 	calls, sent map[string]bool
@@ -107,7 +109,7 @@ type order struct {
 }
 
 func newOrder(after int64) *order {
-	return &order{seq: after, turns: -1, calls: map[string]bool{}, sent: map[string]bool{}}
+	return &order{seq: after, turn: -1, known: after == 0, calls: map[string]bool{}, sent: map[string]bool{}}
 }
 
 // take checks the next event.
@@ -145,8 +147,8 @@ func (o *order) problem(e Event) string {
 	case "assistant_message":
 		return o.message(e)
 	case "tool_call", "tool_result", "local_tool_call":
-		answered, known := o.calls[id]
-		if o.turns >= 0 && !known {
+		answered, there := o.calls[id]
+		if o.known && !there {
 			return "names no call of the message"
 		}
 		if answered {
@@ -160,7 +162,7 @@ func (o *order) problem(e Event) string {
 			o.sent[id] = false
 		}
 	case "local_tool_result_in":
-		if done, known := o.sent[id]; o.turns >= 0 && !known || done {
+		if done, there := o.sent[id]; o.known && !there || done {
 			return "answers no call"
 		}
 		if isText(e.Payload["error"]) == isText(e.Payload["result"]) || e.Payload["result"] != e.Payload["output"] {
@@ -174,10 +176,10 @@ func (o *order) problem(e Event) string {
 // message checks a message of the model, which must be numbered without a gap.
 func (o *order) message(e Event) string {
 	turn, _ := e.Payload["turn"].(float64)
-	if o.turns >= 0 && turn != o.turns+1 || o.seq == 0 && turn != 0 {
-		return fmt.Sprintf("comes behind turn %v", o.turns)
+	if o.known && turn != o.turn+1 {
+		return fmt.Sprintf("comes behind turn %v", o.turn)
 	}
-	o.turns = turn
+	o.turn, o.known = turn, true
 	clear(o.calls)
 	calls, _ := e.Payload["toolCalls"].([]any)
 	for _, one := range calls {

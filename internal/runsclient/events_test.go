@@ -3,6 +3,7 @@ package runsclient_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,12 +117,13 @@ func TestCallsOfAClientAreAnsweredInAnyOrder(t *testing.T) {
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
 		rome := make(chan struct{})
 		tool := runsclient.Local("weather", nil, func(ctx context.Context, args object) (string, error) {
-			if args["city"] == "Paris" {
+			switch args["city"] {
+			case "Paris":
 				select {
 				case <-rome:
 				case <-ctx.Done():
 				}
-			} else if args["city"] == "Rome" {
+			case "Rome":
 				close(rome)
 			}
 			return "sunny", nil
@@ -225,6 +227,13 @@ func TestTooManyTurnsAreAResultWithoutSuccess(t *testing.T) {
 	})
 }
 
+func TestAResultThatIsRefusedIsToldToTheModel(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2<<20+1)
+	events := succeeds(t, serve(t).client(runsclient.TypeScript), ask("local_tool", "And today?", weather(long, nil)), "I was told nothing.")
+	expect(t, events, "local_tool_result_in", object{"toolUseId": "call_a", "error": "400 invalid_request: invalid_request"})
+}
+
 func TestTooManyTurnsCanEndInAnAnswer(t *testing.T) {
 	t.Parallel()
 	spec := ask("finalize", "Go.", weather("sunny", nil))
@@ -237,6 +246,9 @@ func TestAConversationGoesOn(t *testing.T) {
 	spec := ask("remember", "")
 	spec.Messages = []runsclient.Message{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "One?"}, {Role: "assistant", Content: "One."}, {Role: "user", Content: "Two?"}}
 	forEachSDK(t, func(t *testing.T, c *runsclient.Client) { succeeds(t, c, spec, "echo: Two?") })
+	// What the system says does for a prompt, which newer SDKs leave out then.
+	spec.SystemPrompt = ""
+	succeeds(t, serve(t).client(runsclient.Python), spec, "echo: Two?")
 }
 
 func TestALargeResultOfAToolFitsItsFrame(t *testing.T) {

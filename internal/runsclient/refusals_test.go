@@ -34,8 +34,6 @@ func jsonOf(t *testing.T, v any) []byte {
 	return data
 }
 
-// credentialRefusals are the answers to credentials: the literals that clients
-// show.
 func TestCredentialsAreRefusedInTheirWords(t *testing.T) {
 	t.Parallel()
 	p := serve(t)

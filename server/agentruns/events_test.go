@@ -177,7 +177,10 @@ func TestAStreamIsResumedAtEveryEvent(t *testing.T) {
 			t.Fatalf("behind %d comes %s", n, kinds(got))
 		}
 	}
-	for query, want := range map[string]int{"?lastSeq=x": len(all), "?lastSeq=-1": len(all), "?lastSeq=": len(all), "?lastSeq=1": len(all) - 1} {
+	for query, want := range map[string]int{
+		"?lastSeq=x": len(all), "?lastSeq=-1": len(all), "?lastSeq=": len(all), "?lastSeq=1": len(all) - 1,
+		"?after=1": len(all) - 1, "?after=x": len(all), "?after=3&lastSeq=1": len(all) - 1, "": len(all) - 2,
+	} {
 		resp := w.beyond().request(http.MethodGet, "/agent-runs/"+id+"/stream"+query, "", "Last-Event-ID", "2")
 		n := 0
 		for range eventsOf(resp.Body) {

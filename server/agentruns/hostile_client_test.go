@@ -110,13 +110,15 @@ func TestARunWhoseClientsVanishGoesOn(t *testing.T) {
 	w := serving(t)
 	id, call := w.waiting(lookRef)
 	before := goruntime.NumGoroutine()
-	var clients []io.Closer
+	var all sync.WaitGroup
 	for range 50 {
-		clients = append(clients, w.request(http.MethodGet, "/agent-runs/"+id+"/stream", "").Body)
+		all.Go(func() {
+			resp := w.request(http.MethodGet, "/agent-runs/"+id+"/stream", "")
+			_, _ = resp.Body.Read(make([]byte, 64))
+			_ = resp.Body.Close()
+		})
 	}
-	for _, c := range clients {
-		_ = c.Close()
-	}
+	all.Wait()
 	eventually(t, "the streams end", func() bool { return goruntime.NumGoroutine() <= before+20 }) // other tests have some, too
 	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", `{"toolUseId":"`+call+`","result":"seen"}`)
 	list := w.events(id, "")

@@ -2,7 +2,6 @@ package agentruns
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -20,21 +19,36 @@ import (
 // ends before is cut off: clients take an orderly end for a reason to come back
 // at once.
 func (c *call) stream() error {
-	ctx := c.r.Context()
-	found, err := c.run(ctx)
+	s, log, err := c.open()
 	if err != nil {
 		return err
 	}
-	id := found.ID // what the turn was asked is not kept
-	s := &sender{translator: newTranslator(found.record.facts()), after: resumeFrom(c.r), stored: found.Seq}
-	err = c.follow(ctx, id, s, c.Service.Follow(ctx, c.caller, found.StoredTurn, 0, c.KeepAlive))
-	if err == nil || errors.Is(err, server.ErrClientGone) {
-		return nil
+	err = c.follow(s, log)
+	if err != nil && !errors.Is(err, server.ErrClientGone) {
+		c.breakOff(s, err)
 	}
-	if ctx.Err() == nil {
-		c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", id), zap.Error(err))
+	return nil
+}
+
+// open returns the log of the run that the path names, and what tells the client of
+// it. What else is known of the run is not kept while it is followed.
+func (c *call) open() (*sender, iter.Seq2[[]event.Record, error], error) {
+	ctx := c.r.Context()
+	found, err := c.run(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
+	s := &sender{translator: newTranslator(found.record.facts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq}
+	return s, c.Service.Follow(ctx, c.caller, found.StoredTurn, 0, c.KeepAlive), nil
+}
+
+// breakOff ends a response so that it is not whole, for which there is no other
+// way.
+func (c *call) breakOff(s *sender, err error) {
+	if ctx := c.r.Context(); ctx.Err() == nil {
+		c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // resumeFrom returns the number of the event that the client has seen last; 0 when
@@ -57,6 +71,7 @@ func resumeFrom(r *http.Request) uint64 {
 // sender tells a client the events of a run behind one.
 type sender struct {
 	*translator
+	id string
 	// after is the event that the client has seen last, or so it says.
 	after uint64
 	// stored is the last record of the log that was there when the client came.
@@ -96,7 +111,7 @@ func (s *sender) add(b *bytes.Buffer, frames []frame) error {
 
 // follow sends the events of a run until the terminal one. The error says why
 // there are no more.
-func (c *call) follow(ctx context.Context, id string, s *sender, log iter.Seq2[[]event.Record, error]) error {
+func (c *call) follow(s *sender, log iter.Seq2[[]event.Record, error]) error {
 	out, err := server.OpenEventStream(c.w)
 	if err == nil {
 		err = out.Follow(log, s.write)
@@ -104,17 +119,17 @@ func (c *call) follow(ctx context.Context, id string, s *sender, log iter.Seq2[[
 	if err != nil || s.over {
 		return err
 	}
-	return c.conclude(ctx, id, s, out)
+	return c.conclude(s, out)
 }
 
 // conclude sends the terminal event of a run whose log is not kept to its end any
 // more: what it came to is.
-func (c *call) conclude(ctx context.Context, id string, s *sender, out *server.EventStream) error {
-	turn, err := c.Service.GetTurn(ctx, c.caller, id)
+func (c *call) conclude(s *sender, out *server.EventStream) error {
+	turn, err := c.Service.GetTurn(c.r.Context(), c.caller, s.id)
 	if err != nil || turn.Outcome == nil {
 		return err
 	}
-	last := s.translator.conclude(turn.Outcome)
+	last := s.conclude(turn.Outcome)
 	last.Seq = max(last.Seq, s.after+1)
 	return out.Write(func(b *bytes.Buffer) error { return s.add(b, []frame{last}) })
 }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -160,6 +161,12 @@ func checkAddress(field, address string) error {
 		return fmt.Errorf("%s must be an http or https URL", field)
 	case u.User != nil:
 		return fmt.Errorf("%s must not have credentials; use headers", field)
+	case strings.Contains(u.Hostname(), "%"): // a zone, which is a network of this machine
+		return fmt.Errorf("%s must not have an address with a zone", field)
+	case u.Port() != "":
+		if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil {
+			return fmt.Errorf("%s must have a port up to 65535", field)
+		}
 	}
 	return nil
 }

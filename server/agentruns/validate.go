@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -85,10 +86,22 @@ func readRequest(f fields, why purpose) (*request, error) {
 			return nil, err
 		}
 	}
-	if why == forSession {
-		return r, nil
+	if why == forRun {
+		if err := r.readInput(f); err != nil {
+			return nil, err
+		}
 	}
-	return r, r.readInput(f)
+	if !r.instructed() {
+		return nil, invalid("systemPrompt is required unless agentId or a system message is given")
+	}
+	return r, nil
+}
+
+// instructed reports whether a request says what its agent is to do.
+func (r *request) instructed() bool {
+	return r.agentID != "" || r.systemPrompt != "" || slices.ContainsFunc(r.messages, func(m inputMessage) bool {
+		return m.Role == roleSystem && strings.TrimSpace(m.Content) != ""
+	})
 }
 
 func (r *request) readIdentity(f fields) error {
@@ -102,11 +115,8 @@ func (r *request) readIdentity(f fields) error {
 			return err
 		}
 	}
-	switch {
-	case r.agentID != "" && !agentIDGrammar.MatchString(r.agentID):
+	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
 		return invalid("agentId %q is no id of an agent", clip.Text(r.agentID))
-	case r.agentID == "" && r.systemPrompt == "":
-		return invalid("systemPrompt is required unless agentId is given")
 	}
 	r.name = cmp.Or(r.name, "ephemeral")
 	return nil

@@ -25,8 +25,8 @@ func jsonOf(value any) string {
 func TestARunNeedsAnAgentAndAnInput(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"prompt":"p"}`:                     "systemPrompt is required unless agentId is given",
-		`{"systemPrompt":"","prompt":"p"}`:   "systemPrompt is required unless agentId is given",
+		`{"prompt":"p"}`:                     "systemPrompt is required unless agentId or a system message is given",
+		`{"systemPrompt":"","prompt":"p"}`:   "systemPrompt is required unless agentId or a system message is given",
 		`{"systemPrompt":"s"}`:               "either prompt or messages is required",
 		`{"systemPrompt":"s","prompt":""}`:   "either prompt or messages is required",
 		`{"systemPrompt":"s","messages":[]}`: "either prompt or messages is required",

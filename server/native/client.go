@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/cenkalti/backoff/v4"
 	"github.com/google/uuid"
 )
@@ -215,6 +216,7 @@ func (c *Client) open(ctx context.Context, r *request, want string) (*http.Respo
 	}
 	req.Header.Set("Accept", want)
 	req.Header.Set("User-Agent", "agentruntime")
+	telemetry.Inject(ctx, req.Header)
 	if c.key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	}

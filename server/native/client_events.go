@@ -64,7 +64,8 @@ type follower struct {
 
 func (f *follower) request() *request {
 	r := get(nil, "turns", f.turnID, "events")
-	r.header = http.Header{resumeHeader: {strconv.FormatUint(f.seq, 10)}}
+	r.header = http.Header{}
+	r.header.Set(resumeHeader, strconv.FormatUint(f.seq, 10))
 	return r
 }
 

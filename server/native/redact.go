@@ -16,7 +16,8 @@ const redacted = "***"
 // is.
 func withoutHeaders(metadata json.RawMessage) json.RawMessage {
 	metadata = runtime.PublicMetadata(metadata)
-	if !strings.Contains(strings.ToLower(string(metadata)), "headers") {
+	text := strings.ToLower(string(metadata))
+	if !strings.Contains(text, "headers") && !strings.Contains(text, `\u`) { // in which a letter may be written
 		return metadata
 	}
 	var value any

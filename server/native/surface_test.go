@@ -42,14 +42,17 @@ func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
 			t.Errorf("%s lists %+v, %v", name, turns, err)
 		}
 		for what, of := range map[string]func(session, turn string) error{
-			"read a session":   func(s, _ string) error { _, err := c.GetSession(ctx, s); return err },
-			"export it":        func(s, _ string) error { _, err := c.ExportSession(ctx, s); return err },
-			"add to it":        func(s, _ string) error { _, err := c.CreateTurn(ctx, says(s, "x")); return err },
-			"read a turn":      func(_, id string) error { _, err := c.GetTurn(ctx, id); return err },
-			"cancel it":        func(_, id string) error { _, err := c.CancelTurn(ctx, id, ""); return err },
-			"read its log":     func(_, id string) error { _, err := c.ReadEvents(ctx, id, 0, 0); return err },
-			"list its waits":   func(_, id string) error { _, err := c.ListInteractions(ctx, id); return err },
-			"answer for alice": func(_, id string) error { _, err := c.ResolveInteraction(ctx, id, plugins.Resolution{Target: "perm_call 1/2"}); return err },
+			"read a session": func(s, _ string) error { _, err := c.GetSession(ctx, s); return err },
+			"export it":      func(s, _ string) error { _, err := c.ExportSession(ctx, s); return err },
+			"add to it":      func(s, _ string) error { _, err := c.CreateTurn(ctx, says(s, "x")); return err },
+			"read a turn":    func(_, id string) error { _, err := c.GetTurn(ctx, id); return err },
+			"cancel it":      func(_, id string) error { _, err := c.CancelTurn(ctx, id, ""); return err },
+			"read its log":   func(_, id string) error { _, err := c.ReadEvents(ctx, id, 0, 0); return err },
+			"list its waits": func(_, id string) error { _, err := c.ListInteractions(ctx, id); return err },
+			"answer for alice": func(_, id string) error {
+				_, err := c.ResolveInteraction(ctx, id, plugins.Resolution{Target: "perm_call 1/2"})
+				return err
+			},
 			"follow it": func(_, id string) error {
 				for _, err := range c.Events(ctx, id, 0) {
 					return err

@@ -1,0 +1,45 @@
+package openapitest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// published is the schema of documents that comes with the specification.
+//
+//go:embed testdata/openapi-3.1.schema.json
+var published []byte
+
+var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(published))
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSchemas("https://spec.openapis.org/oas/3.1/schema/2022-10-07", root)
+	if err != nil {
+		return nil, err
+	}
+	return s.at("")
+})
+
+// Validate reports what is wrong with a document of OpenAPI 3.1, its examples
+// included: by the schema of such documents, and by the rules beyond it.
+func Validate(text []byte) error {
+	schema, err := publishedSchema()
+	if err != nil {
+		return err
+	}
+	if err := validate(schema, text); err != nil {
+		return err
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		return err
+	}
+	return doc.Validate(context.Background())
+}

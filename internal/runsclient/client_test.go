@@ -1,0 +1,61 @@
+package runsclient_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/runsclient"
+)
+
+// The frames of a run that is in order.
+const (
+	started = "id: 1\nevent: started\ndata: {\"seq\":1,\"type\":\"started\",\"data\":{}}\n\n"
+	delta   = "id: 2\nevent: assistant_delta\ndata: {\"seq\":2,\"type\":\"assistant_delta\",\"text\":\"Hi\",\"data\":{\"text\":\"Hi\"}}\n\n"
+	call    = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"Hi\",\"turn\":0,\"finishReason\":null,\"data\":{\"text\":\"Hi\",\"turn\":0,\"finishReason\":null}}\n\n"
+	ended   = "id: 9\nevent: cancelled\ndata: {\"seq\":9,\"type\":\"cancelled\",\"data\":{}}\n\n"
+)
+
+// TestWhatNoSDKCouldLiveWithIsSeen shows that the client is one to test a server
+// with.
+func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ stream, problem string }{
+		"nothing":                   {started + ": keep-alive\n\n" + delta + call + ended, ""},
+		"an end that is too early":  {started + delta, "the run goes on"},
+		"an event twice":            {started + delta + delta, "comes behind 2"},
+		"no envelope":               {strings.Replace(started, `,"data":{}`, "", 1), "has no data"},
+		"an envelope alone":         {started + strings.Replace(delta, `"text":"Hi","data"`, `"data"`, 1), "differs in its two places"},
+		"another number":            {strings.Replace(started, "id: 1", "id: 2", 1), "says otherwise"},
+		"no number":                 {strings.Replace(started, `"seq":1,`, "", 1), "has no seq"},
+		"a frame of a number alone": {started + "id: 2\n\n", "0 lines of data"},
+		"an unknown type":           {strings.ReplaceAll(started, "started", "begun"), "no known type"},
+		"a field of another type":   {started + strings.ReplaceAll(delta, `"Hi"`, "1"), "has text: 1"},
+		"a turn that is left out":   {started + strings.ReplaceAll(call, `"turn":0`, `"turn":1`), "comes behind turn"},
+		"a hidden tool":             {started + strings.ReplaceAll(delta, "Hi", "final_report"), "shows final_report"},
+		"a line that is none":       {started + "datum: x\n\n", "belongs to no event"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+				w.Header().Set("Cache-Control", "no-cache, no-transform")
+				_, _ = io.WriteString(w, tt.stream)
+			}))
+			defer s.Close()
+			var err error
+			for _, err = range runsclient.New(runsclient.Options{URL: s.URL, Workspace: workspace}).Events(t.Context(), "r", 0) {
+				if err != nil {
+					break
+				}
+			}
+			wrong := new(runsclient.ProtocolError)
+			if tt.problem == "" && err != nil || tt.problem != "" && (!errors.As(err, &wrong) || !strings.Contains(wrong.Problem, tt.problem)) {
+				t.Errorf("the stream is followed with %v, want %q", err, tt.problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package native
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+func TestErrorsCrossTheWire(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	ctx := t.Context()
+	live := begin(t, c, "clerk", "hang")
+	if _, err := c.CreateSession(ctx, CreateSession{AgentID: "clerc"}); !errors.As(err, new(*resolve.AgentNotFoundError)) || !strings.Contains(err.Error(), `did you mean "clerk"?`) {
+		t.Errorf("an agent that there is not gives %v", err)
+	}
+	if _, err := c.CreateSession(ctx, CreateSession{ID: live.SessionID}); !errors.As(err, new(*store.ExistsError)) {
+		t.Errorf("an id that is taken gives %v", err)
+	}
+	busy := says(live.SessionID, "x")
+	busy.OnBusy = runtime.RejectBusy
+	if _, err := c.CreateTurn(ctx, busy); !errors.As(err, new(*store.BusyError)) {
+		t.Errorf("a session that is busy gives %v", err)
+	}
+	keyed := says(live.SessionID, "x")
+	keyed.IdempotencyKey = "k"
+	first, err := c.CreateTurn(ctx, keyed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := c.CreateTurn(ctx, keyed); err != nil || again.ID != first.ID {
+		t.Errorf("the same request again gives %+v, %v", again, err)
+	}
+	keyed.Input = []model.Message{model.User("y")}
+	if _, err := c.CreateTurn(ctx, keyed); !errors.As(err, new(*store.KeyConflictError)) {
+		t.Errorf("a key of another request gives %v", err)
+	}
+	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID}); !errors.Is(err, runtime.ErrNoInput) {
+		t.Errorf("no input gives %v", err)
+	}
+	input := []model.Message{{Role: model.RoleUser, Parts: []model.Part{{Type: model.PartToolResult}}}}
+	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" is none of text, image, file` {
+		t.Errorf("input of a tool gives %v", err)
+	}
+	if _, err := c.CancelTurn(ctx, live.ID, strings.Repeat("x", maxReason+1)); !errors.As(err, new(*runtime.InvalidError)) {
+		t.Errorf("a reason that is too long gives %v", err)
+	}
+	_, err = w.client("joe").ListTurns(ctx, TurnQuery{})
+	if want := "GET " + w.url + "/runtime/v1/turns: 403 insufficient_scope: the credential lacks the scope runs:read"; err == nil || err.Error() != want {
+		t.Errorf("a key without scopes gives %v, want %s", err, want)
+	}
+	refused, ok := errors.AsType[*Error](err)
+	if !ok || refused.Status != http.StatusForbidden || refused.Code != "insufficient_scope" || refused.RequestID == "" {
+		t.Errorf("%+v", refused)
+	}
+}
+
+// Every error that has a code comes out as it went in.
+func TestEveryCodeStandsForItsError(t *testing.T) {
+	t.Parallel()
+	for _, want := range []error{
+		&runtime.NotFoundError{Kind: "turn", ID: "t"},
+		&resolve.AgentNotFoundError{Reference: resolve.Reference{ID: "a", Nearest: "b"}},
+		&runtime.InvalidError{Field: "f", Problem: "p"},
+		runtime.ErrNoInput,
+		store.ErrCursor,
+		&store.ExistsError{Kind: "session", ID: "s"},
+		&store.KeyConflictError{Key: "k", ID: "t"},
+		&store.BusyError{SessionID: "s", TurnID: "t"},
+		&store.StateError{Kind: "session", ID: "s", State: "archived", Want: "used"},
+		&store.ConflictError{TurnID: "t", ID: "i"},
+	} {
+		refusal := refusalOf(fmt.Errorf("because: %w", want))
+		if refusal == nil {
+			t.Errorf("%T has no code", want)
+			continue
+		}
+		d, ok := refusal.Details.(*details)
+		if !ok {
+			t.Fatalf("the details of %T are %T", want, refusal.Details)
+		}
+		got := causeOf(refusal.Code, d)
+		if fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", want, want) {
+			t.Errorf("%T %v comes out as %T %v", want, want, got, got)
+		}
+	}
+	if got := refusalOf(errors.New("the disk is full")); got != nil {
+		t.Errorf("what is the server's own business is told: %+v", got)
+	}
+}
