@@ -163,7 +163,7 @@ func (w *wire) follow(path string, see func(data []byte) bool) error {
 	if _, err := io.WriteString(w.conn, "GET "+path+w.head+"\r\n"); err != nil {
 		return err
 	}
-	resp, err := http.ReadResponse(w.in, nil)
+	resp, err := http.ReadResponse(w.in, nil) //nolint:bodyclose // that would read on to an end that may never come
 	if err != nil {
 		return err
 	}

@@ -173,6 +173,12 @@ func TestSchemaAndLoaderAgreeOnGeneratedDocuments(t *testing.T) {
 // saysTheRecord reports whether a diagnostic is one that Validate of a record
 // gives, which a schema of shapes does not know.
 func saysTheRecord(d diag.Diagnostic) bool {
+	if strings.Contains(d.Message, " must be a text, not ") { // whatever the field is called
+		return false
+	}
+	if strings.Contains(d.Message, " must be a text, not ") {
+		return false // whatever the field is called
+	}
 	for _, text := range []string{
 		"a pool needs at least one member", "every member is", "is a member twice", "listed twice",
 		"knowledge_cutoff is", "regular expression", "must lie between", "leaves nothing of", "more than the context window", "weight is",

@@ -70,7 +70,7 @@ func TestAQuietTurnIsReadOnceForAll(t *testing.T) {
 		kept.turns.Store(0)
 		for range readers {
 			go func() {
-				for range s.Follow(t.Context(), alice, turn, 0, time.Minute) { //nolint:revive // it is followed to its end
+				for range s.Follow(t.Context(), alice, turn, 0, time.Minute) {
 				}
 			}()
 		}

@@ -42,6 +42,9 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 			return err
 		}
 		result, err := turn.run(ctx, out, a)
+		if result == nil && ctx.Err() == nil {
+			fmt.Fprintf(p.err, "! the turn goes on without this command: runtime events %s %s --follow\n", where.name, turn.id)
+		}
 		if result != nil && result.Status == event.StatusFailed && err == nil {
 			t := &result.Termination
 			err = &runtime.TurnError{TurnID: result.TurnID, Agent: result.Agent, Termination: *t, Err: errors.New(cmp.Or(t.Detail, string(t.Type)))}

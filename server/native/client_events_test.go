@@ -27,7 +27,7 @@ func TestAStreamThatIsCutAnywhereGivesEveryEventOnce(t *testing.T) {
 	turn := begin(t, direct, "clerk", "one two three four")
 	want := followed(t, direct, turn.ID, 0)
 	for _, orderly := range []bool{false, true} {
-		for size := 1; size < 500; size += 120 {
+		for size := 1; size < 500; size += 240 {
 			cutter := &cutter{next: w.transport(), size: size, orderly: orderly}
 			c, err := NewClient(ClientSettings{URL: w.url, Key: "alice", Transport: cutter, Patience: time.Minute})
 			if err != nil {

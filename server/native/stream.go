@@ -75,8 +75,8 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 // terminal one. A stream that ends before is cut off: clients take an orderly end
 // for that of the turn.
 func (c *call) stream(turn *runtime.StoredTurn, after uint64) {
-	ctx, id := c.r.Context(), turn.ID
-	log := c.Local.Service.Follow(ctx, c.Caller, turn, after, c.KeepAlive)
+	ctx, id := c.r.Context(), turn.ID // the turn itself may be large, and is not kept
+	log := c.Service.Follow(ctx, c.Caller, turn, after, c.KeepAlive)
 	out, err := server.OpenEventStream(c.w)
 	if err == nil {
 		err = out.Follow(log, writeEvent)

@@ -98,9 +98,9 @@ func (s *Surface) Routes() []server.Route {
 // call is a request that is answered, and for whom.
 type call struct {
 	*Surface
-	Local
-	w http.ResponseWriter
-	r *http.Request
+	Local // whose Service counts
+	w     http.ResponseWriter
+	r     *http.Request
 }
 
 // route returns a route whose handler answers by itself, or returns why not.

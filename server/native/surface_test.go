@@ -227,7 +227,7 @@ func TestAPageOfLargeEventsEndsEarly(t *testing.T) {
 		t.Fatal(err)
 	}
 	made, err := w.service.CreateTurn(t.Context(), runtime.Caller{Tenant: "acme", Subject: "alice"}, runtime.CreateTurn{
-		SessionID: s.ID, Input: says("", strings.Repeat("long ", maxRead/5)).Input,
+		SessionID: s.ID, Input: says("", strings.Repeat("x", maxRead)).Input,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -258,8 +258,7 @@ func TestTheSettingsOfASurface(t *testing.T) {
 	if _, err := New(Settings{}); err == nil {
 		t.Error("a surface needs a service")
 	}
-	var last event.Type = event.TypeRunFinish
-	if !strings.Contains(string(description), string(last)) {
+	if !strings.Contains(string(description), string(event.TypeRunFinish)) {
 		t.Error("the description does not name the terminal event")
 	}
 }

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// row is what is demanded of one route.
+type row struct {
+	// public routes need no credential; scope is what the others need.
+	public bool
+	scope  string
+	// speaks is how the route refuses.
+	speaks *dialect
+	asks   []inquiry
+}
+
+// inquiry is a request that the route answers.
+type inquiry struct {
+	// request is a method and a path, and behind a line feed its body. Names in
+	// braces stand for what ann has made, and {workspace} for that of who asks.
+	request string
+	// owner is the status for ann, to whom belongs what the request names.
+	owner int
+	// lost is the answer for everybody else: a status, and what its body says. It
+	// is empty where the request names nothing that belongs to anybody.
+	lost string
+	form bool
+}
+
+// dialect is how a surface refuses: the bodies for no credential, one that is not
+// good, and one without the scope. REQUEST stands for the id of the request.
+type dialect struct{ nobody, bad, scope string }
+
+// The challenges that go with the refusals.
+const (
+	challengeNobody = `Bearer realm="agentruntime"`
+	challengeBad    = `Bearer realm="agentruntime", error="invalid_token"`
+	challengeScope  = `Bearer error="insufficient_scope", scope="%s"`
+)
+
+var (
+	runsDialect = &dialect{
+		`{"error":"Unauthorized","code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
+		`{"error":"Invalid API key or OAuth access token","code":"unauthorized"}`,
+		`{"error":"insufficient_scope","code":"insufficient_scope","required":"%s"}`,
+	}
+	plainDialect = &dialect{
+		`{"error":{"code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key","request_id":"REQUEST"}}`,
+		`{"error":{"code":"unauthorized","message":"the credential is not good","request_id":"REQUEST"}}`,
+		`{"error":{"code":"insufficient_scope","message":"the credential lacks the scope %s","request_id":"REQUEST"}}`,
+	}
+	rpcDialect = &dialect{
+		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
+		`{"error":{"code":-31401,"message":"the credential is not good"},"id":null,"jsonrpc":"2.0"}`,
+		`{"error":{"code":-31403,"message":"the credential lacks the scope %s"},"id":null,"jsonrpc":"2.0"}`,
+	}
+	restDialect = &dialect{
+		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"a credential is needed: an API key, as bearer token or in X-API-Key","status":"UNAUTHENTICATED"}}`,
+		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"the credential is not good","status":"UNAUTHENTICATED"}}`,
+		`{"error":{"code":403,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"INSUFFICIENT_SCOPE"}],"message":"the credential lacks the scope %s","status":"PERMISSION_DENIED"}}`,
+	}
+)
+
+const (
+	runsAt          = "/api/v1/workspaces/{workspace}"
+	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found"}`
+	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
+	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
+	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found"}`
+)
+
+// rows are all routes that this program answers. One that is missing here, and one
+// that is not mounted any more, fail the test.
+var rows = map[string]row{
+	"GET /healthz":      {public: true, asks: []inquiry{{request: "GET /healthz", owner: 200}}},
+	"GET /readyz":       {public: true, asks: []inquiry{{request: "GET /readyz", owner: 200}}},
+	"GET /openapi.json": {public: true, asks: []inquiry{{request: "GET /openapi.json", owner: 200}}},
+	"GET /metrics":      {scope: "metrics:read", speaks: plainDialect, asks: []inquiry{{request: "GET /metrics", owner: 200}}},
+
+	// A client shows its secret in the form.
+	"POST /api/oauth/token":  {public: true, asks: []inquiry{{request: "POST /api/oauth/token\ngrant_type=client_credentials&client_id=bot&client_secret=no", owner: 401, form: true}}},
+	"POST /api/oauth/revoke": {public: true, asks: []inquiry{{request: "POST /api/oauth/revoke\ntoken=x&client_id=bot&client_secret=no", owner: 401, form: true}}},
+
+	"GET /api/oauth/userinfo":                   {scope: "mantyx.identity:read", speaks: runsDialect, asks: []inquiry{{request: "GET /api/oauth/userinfo", owner: 200}}},
+	"GET /api/v1/workspaces/{workspace}/models": {scope: "models:read", speaks: runsDialect, asks: []inquiry{{request: "GET " + runsAt + "/models", owner: 200}}},
+	"POST /api/v1/workspaces/{workspace}/agent-runs": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-runs\n" + `{"agentId":"{agent}","prompt":"hello"}`, owner: 202},
+		{request: "POST " + runsAt + "/agent-runs\n" + `{"systemPrompt":"Help.","prompt":"hello"}`, owner: 202},
+	}},
+	"GET /api/v1/workspaces/{workspace}/agent-runs/{id}": {scope: "runs:read", speaks: runsDialect, asks: []inquiry{
+		{request: "GET " + runsAt + "/agent-runs/{run}", owner: 200, lost: noRun},
+	}},
+	"GET /api/v1/workspaces/{workspace}/agent-runs/{id}/stream": {scope: "runs:read", speaks: runsDialect, asks: []inquiry{
+		{request: "GET " + runsAt + "/agent-runs/{run}/stream", owner: 200, lost: noRun},
+		{request: "GET " + runsAt + "/agent-runs/{run}/stream?after=2", owner: 200, lost: noRun},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/tool-results": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-runs/{run}/tool-results\n" + `{"toolUseId":"{call}","result":"x"}`, owner: 200, lost: noRun},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/cancel": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-runs/{run}/cancel", owner: 200, lost: noRun},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-sessions": {scope: "sessions:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-sessions\n" + `{"agentId":"{agent}"}`, owner: 201},
+	}},
+	"GET /api/v1/workspaces/{workspace}/agent-sessions/{id}": {scope: "sessions:read", speaks: runsDialect, asks: []inquiry{
+		{request: "GET " + runsAt + "/agent-sessions/{session}", owner: 200, lost: noSess},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-sessions/{id}/messages": {scope: "sessions:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-sessions/{session}/messages\n" + `{"prompt":"hello"}`, owner: 202, lost: noSess},
+	}},
+	"DELETE /api/v1/workspaces/{workspace}/agent-sessions/{id}": {scope: "sessions:write", speaks: runsDialect, asks: []inquiry{
+		{request: "DELETE " + runsAt + "/agent-sessions/{session}", owner: 200, lost: noSess},
+	}},
+	"POST /api/a2a/{workspace}/agents/{agent}": {scope: "a2a:invoke", speaks: runsDialect, asks: []inquiry{
+		{request: "POST /api/a2a/{workspace}/agents/{agent}\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"parts":[{"kind":"text","text":"hello"}]}}}`, owner: 200},
+		{
+			request: "POST /api/a2a/{workspace}/agents/{agent}\n" + `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"contextId":"{talk}","parts":[{"kind":"text","text":"hello"}]}}}`,
+			owner:   200, lost: `200 {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"there is no context \"{talk}\": leave contextId out to begin one"}}`,
+		},
+	}},
+	"GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{
+		{request: "GET /api/a2a/{workspace}/agents/{agent}/.well-known/agent-card.json", owner: 200},
+	}},
+	"GET /api/a2a/{workspace}/discovery": {scope: "a2a:discovery", speaks: runsDialect, asks: []inquiry{{request: "GET /api/a2a/{workspace}/discovery", owner: 200}}},
+
+	"GET /runtime/v1/sessions": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{{request: "GET /runtime/v1/sessions", owner: 200}}},
+	"POST /runtime/v1/sessions": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/sessions\n" + `{"agent_id":"{agent}"}`, owner: 201},
+	}},
+	"POST /runtime/v1/sessions/import": {scope: "sessions:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/sessions/import\n" + `{"version":1,"session":{"id":"x","state":"active"}}`, owner: 201},
+	}},
+	"GET /runtime/v1/sessions/{session}": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/sessions/{session}", owner: 200, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/sessions/{session}/export": {scope: "sessions:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/sessions/{session}/export", owner: 200, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/turns": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns", owner: 200},
+		{request: "GET /runtime/v1/turns?session_id={session}", owner: 200, lost: `200 {"turns":[]}`},
+	}},
+	"POST /runtime/v1/turns": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns\n" + `{"session_id":"{session}","agent_id":"{agent}","input":[{"role":"user","parts":[{"type":"text","text":"hello"}]}]}`, owner: 201, lost: noNativeSession},
+	}},
+	"GET /runtime/v1/turns/{turn}": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}", owner: 200, lost: noNativeTurn},
+	}},
+	"POST /runtime/v1/turns/{turn}/cancel": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns/{run}/cancel\n{}", owner: 200, lost: noNativeTurn},
+	}},
+	"GET /runtime/v1/turns/{turn}/interactions": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/interactions", owner: 200, lost: noNativeTurn},
+	}},
+	"POST /runtime/v1/turns/{turn}/interactions/{interaction}": {scope: "runs:write", speaks: plainDialect, asks: []inquiry{
+		{request: "POST /runtime/v1/turns/{task}/interactions/{ticket}\n" + `{"result":{"approved":true}}`, owner: 200, lost: `404 "code":"not_found"`},
+	}},
+	"GET /runtime/v1/turns/{turn}/events": {scope: "runs:read", speaks: plainDialect, asks: []inquiry{
+		{request: "GET /runtime/v1/turns/{run}/events", owner: 200, lost: noNativeTurn},
+		{request: "GET /runtime/v1/turns/{run}/events?after=1", owner: 200, lost: noNativeTurn},
+	}},
+
+	// What peers read before they have a key.
+	"GET /.well-known/agent-card.json":             {public: true, asks: []inquiry{{request: "GET /.well-known/agent-card.json", owner: 200}}},
+	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
+
+	"/a2a/{agent}":                {scope: scopeA2A, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},
+	"/a2a/{agent}/v0.3":           {scope: scopeA2A, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}/v0.3", owner: 405}}},
+	"POST /a2a/{agent}":           {scope: scopeA2A, speaks: rpcDialect, asks: rpcQuestions},
+	"POST /a2a/{agent}/v0.3":      {scope: scopeA2A, speaks: rpcDialect, asks: oldRPCQuestions},
+	"/a2a/{agent}/{path...}":      {scope: scopeA2A, speaks: restDialect, asks: restQuestions},
+	"/a2a/{agent}/v0.3/{path...}": {scope: scopeA2A, speaks: restDialect, asks: oldRESTQuestions},
+}
+
+// The answers of A2A for a task of somebody else.
+const (
+	noTask    = `404 there is no task \"{task}\"`
+	noRPCTask = `200 "code":-32001,"message":"there is no task \"{task}\"`
+	noContext = `there is no context \"{context}\"`
+)
+
+const (
+	oneMessage = `"messageId":"{message}","role":"ROLE_USER","parts":[{"text":"hello"}]`
+	oneAnswer  = `"taskId":"{task}","messageId":"{message}","role":"ROLE_USER","parts":[{"data":{"approved":true}}]`
+	atOnce     = `"configuration":{"returnImmediately":true}`
+)
+
+var restQuestions = []inquiry{
+	{request: "POST /a2a/{agent}/message:send\n{\"message\":{" + oneMessage + "}}", owner: 200},
+	{request: "POST /a2a/{agent}/message:send\n{\"message\":{\"contextId\":\"{context}\"," + oneMessage + "}," + atOnce + "}", owner: 200, lost: "400 " + noContext},
+	{request: "POST /a2a/{agent}/message:send\n{\"message\":{" + oneAnswer + "}}", owner: 200, lost: noTask},
+	{request: "POST /a2a/{agent}/message:stream\n{\"message\":{" + oneMessage + "}}", owner: 200},
+	{request: "POST /a2a/{agent}/message:stream\n{\"message\":{" + oneAnswer + "}}", owner: 200, lost: noTask},
+	{request: "GET /a2a/{agent}/tasks", owner: 200},
+	{request: "GET /a2a/{agent}/tasks/{task}", owner: 200, lost: noTask},
+	{request: "GET /a2a/{agent}/tasks/{task}:subscribe", owner: 200, lost: noTask},
+	{request: "POST /a2a/{agent}/tasks/{task}:subscribe", owner: 200, lost: noTask},
+	{request: "POST /a2a/{agent}/tasks/{task}:cancel", owner: 200, lost: noTask},
+	{request: "POST /a2a/{agent}/tasks/{task}/pushNotificationConfigs\n" + `{"url":"{hookurl}"}`, owner: 200, lost: noTask},
+	{request: "GET /a2a/{agent}/tasks/{task}/pushNotificationConfigs", owner: 200, lost: noTask},
+	{request: "GET /a2a/{agent}/tasks/{task}/pushNotificationConfigs/{hook}", owner: 200, lost: noTask},
+	{request: "DELETE /a2a/{agent}/tasks/{task}/pushNotificationConfigs/{hook}", owner: 200, lost: noTask},
+	{request: "GET /a2a/{agent}/extendedAgentCard", owner: 200},
+	{request: "GET /a2a/{agent}/nothing", owner: 404},
+}
+
+const (
+	oldMessage = `"kind":"message","messageId":"{message}","role":"user","parts":[{"kind":"text","text":"hello"}]`
+	// As the protocol's HTTP+JSON has them.
+	oldTold    = `"messageId":"{message}","role":"ROLE_USER","content":[{"text":"hello"}]`
+	oldReplied = `"taskId":"{task}","messageId":"{message}","role":"ROLE_USER","content":[{"data":{"data":{"approved":true}}}]`
+	oldAnswer  = `"kind":"message","taskId":"{task}","messageId":"{message}","role":"user","parts":[{"kind":"data","data":{"approved":true}}]`
+)
+
+const oldREST = "/a2a/{agent}/v0.3/v1"
+
+var oldRESTQuestions = []inquiry{
+	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldTold + "}}", owner: 200},
+	{request: "POST " + oldREST + "/message:send\n{\"message\":{" + oldReplied + "}}", owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/message:stream\n{\"message\":{" + oldReplied + "}}", owner: 200, lost: noTask},
+	{request: "GET " + oldREST + "/tasks", owner: 200},
+	{request: "GET " + oldREST + "/tasks/{task}", owner: 200, lost: noTask},
+	{request: "GET " + oldREST + "/tasks/{task}:subscribe", owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/tasks/{task}:cancel", owner: 200, lost: noTask},
+	{request: "POST " + oldREST + "/tasks/{task}/pushNotificationConfigs\n" + `{"pushNotificationConfig":{"url":"{hookurl}"}}`, owner: 200, lost: noTask},
+	{request: "GET " + oldREST + "/tasks/{task}/pushNotificationConfigs", owner: 200, lost: noTask},
+	{request: "GET " + oldREST + "/tasks/{task}/pushNotificationConfigs/{hook}", owner: 200, lost: noTask},
+	{request: "DELETE " + oldREST + "/tasks/{task}/pushNotificationConfigs/{hook}", owner: 204, lost: noTask},
+	{request: "GET " + oldREST + "/card", owner: 200},
+}
+
+// rpcs returns a question for each method of JSON-RPC.
+func rpcs(at string, methods []inquiry) []inquiry {
+	for i := range methods {
+		method, params, _ := strings.Cut(methods[i].request, " ")
+		methods[i].request = fmt.Sprintf("POST %s\n"+`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, at, method, params)
+		methods[i].owner = http.StatusOK
+	}
+	return methods
+}
+
+var rpcQuestions = rpcs("/a2a/{agent}", []inquiry{
+	{request: `SendMessage {"message":{` + oneMessage + `}}`},
+	{request: `SendMessage {"message":{"contextId":"{context}",` + oneMessage + `},` + atOnce + `}`, lost: "200 " + noContext},
+	{request: `SendMessage {"message":{` + oneAnswer + `}}`, lost: noRPCTask},
+	{request: `SendStreamingMessage {"message":{` + oneAnswer + `}}`, lost: noRPCTask},
+	{request: `GetTask {"id":"{task}"}`, lost: noRPCTask},
+	{request: `ListTasks {}`},
+	{request: `ListTasks {"contextId":"{context}"}`, lost: `200 "totalSize":0`},
+	{request: `CancelTask {"id":"{task}"}`, lost: noRPCTask},
+	{request: `SubscribeToTask {"id":"{task}"}`, lost: noRPCTask},
+	{request: `CreateTaskPushNotificationConfig {"taskId":"{task}","url":"{hookurl}"}`, lost: noRPCTask},
+	{request: `GetTaskPushNotificationConfig {"taskId":"{task}","id":"{hook}"}`, lost: noRPCTask},
+	{request: `ListTaskPushNotificationConfigs {"taskId":"{task}"}`, lost: noRPCTask},
+	{request: `DeleteTaskPushNotificationConfig {"taskId":"{task}","id":"{hook}"}`, lost: noRPCTask},
+	{request: `GetExtendedAgentCard {}`},
+	{request: `Nothing {}`},
+})
+
+var oldRPCQuestions = rpcs("/a2a/{agent}/v0.3", []inquiry{
+	{request: `message/send {"message":{` + oldMessage + `}}`},
+	{request: `message/send {"message":{` + oldAnswer + `}}`, lost: noRPCTask},
+	{request: `message/stream {"message":{` + oldAnswer + `}}`, lost: noRPCTask},
+	{request: `tasks/get {"id":"{task}"}`, lost: noRPCTask},
+	{request: `tasks/cancel {"id":"{task}"}`, lost: noRPCTask},
+	{request: `tasks/resubscribe {"id":"{task}"}`, lost: noRPCTask},
+	{request: `tasks/pushNotificationConfig/set {"taskId":"{task}","pushNotificationConfig":{"url":"{hookurl}"}}`, lost: noRPCTask},
+	{request: `tasks/pushNotificationConfig/get {"id":"{task}","pushNotificationConfigId":"{hook}"}`, lost: noRPCTask},
+	{request: `tasks/pushNotificationConfig/list {"id":"{task}"}`, lost: noRPCTask},
+	{request: `tasks/pushNotificationConfig/delete {"id":"{task}","pushNotificationConfigId":"{hook}"}`, lost: noRPCTask},
+	{request: `agent/getAuthenticatedExtendedCard {}`},
+})

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// things are what the placeholders of a request stand for.
+type things map[string]string
+
+// makers make what a request may name, as ann.
+var makers = map[string]func(*testing.T, *town, things){
+	"{agent}":   func(_ *testing.T, _ *town, made things) { made["{agent}"] = "clerk" },
+	"{message}": func(_ *testing.T, _ *town, made things) { made["{message}"] = uuid.NewString() },
+	"{hookurl}": func(_ *testing.T, w *town, made things) { made["{hookurl}"] = w.receiver },
+	"{run}":     makeRun, "{call}": makeRun,
+	"{session}": makeSession, "{talk}": makeTalk,
+	"{task}": makeTask, "{context}": makeTask,
+	"{ticket}": func(t *testing.T, w *town, made things) {
+		makeTask(t, w, made)
+		answer := w.own(t, http.MethodGet, "/runtime/v1/turns/"+made["{task}"]+"/interactions", "")
+		list, _ := answer["interactions"].([]any)
+		if len(list) != 1 {
+			t.Fatalf("the task waits for %v", answer)
+		}
+		ticket, _ := list[0].(map[string]any)
+		made["{ticket}"], _ = ticket["id"].(string)
+	},
+	"{hook}": func(t *testing.T, w *town, made things) {
+		makeTask(t, w, made)
+		made["{hook}"] = uuid.NewString()
+		w.own(t, http.MethodPost, "/a2a/clerk/tasks/"+made["{task}"]+"/pushNotificationConfigs",
+			fmt.Sprintf(`{"id":%q,"url":%q,"token":%q}`, made["{hook}"], w.receiver, hookSecret))
+	},
+}
+
+const annPath = "/api/v1/workspaces/acme"
+
+// toolWithHeaders is an agent elsewhere that a spec names, with a secret.
+const toolWithHeaders = `{"kind":"a2a","name":"peer","agentCardUrl":"https://peer.example/card.json","headers":{"Authorization":"Bearer ` + headerSecret + `"}}`
+
+func makeRun(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{run}"] != "" {
+		return
+	}
+	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"systemPrompt":"`+promptSecret+`","prompt":"hold `+inputSecret+`","tools":[`+toolWithHeaders+`,{"kind":"local","name":"lookup","description":"Looks.","parameters":{"type":"object"}}]}`)
+	id, _ := run["runId"].(string)
+	made["{run}"] = id
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+annPath+"/agent-runs/"+id+"/stream", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = bearer(annKey)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		data, isData := strings.CutPrefix(lines.Text(), "data: ")
+		var event struct {
+			Type, ToolUseID string
+		}
+		if isData && json.Unmarshal([]byte(data), &event) == nil && event.ToolUseID != "" {
+			made["{call}"] = event.ToolUseID
+			return
+		}
+	}
+	t.Fatal("the run asks for nothing")
+}
+
+func makeSession(t *testing.T, w *town, made things) {
+	t.Helper()
+	session := w.own(t, http.MethodPost, annPath+"/agent-sessions", `{"systemPrompt":"`+promptSecret+`","tools":[`+toolWithHeaders+`]}`)
+	made["{session}"], _ = session["sessionId"].(string)
+}
+
+func makeTalk(t *testing.T, w *town, made things) {
+	t.Helper()
+	answer := w.own(t, http.MethodPost, "/api/a2a/acme/agents/clerk",
+		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"parts":[{"kind":"text","text":"`+inputSecret+`"}]}}}`)
+	said, _ := answer["result"].(map[string]any)
+	made["{talk}"], _ = said["contextId"].(string)
+	if made["{talk}"] == "" {
+		t.Fatalf("the conversation is %v", answer)
+	}
+}
+
+func makeTask(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{task}"] != "" {
+		return
+	}
+	answer := w.own(t, http.MethodPost, "/a2a/clerk/message:send",
+		`{"message":{"messageId":"`+uuid.NewString()+`","role":"ROLE_USER","parts":[{"text":"refund `+inputSecret+`"}]}}`)
+	task, _ := answer["task"].(map[string]any)
+	made["{task}"], _ = task["id"].(string)
+	made["{context}"], _ = task["contextId"].(string)
+	if status, _ := task["status"].(map[string]any); status["state"] != "TASK_STATE_INPUT_REQUIRED" {
+		t.Fatalf("the task is %v", answer)
+	}
+}
+
+// make makes all that a text names.
+func (w *town) make(t *testing.T, text string) things {
+	t.Helper()
+	made := things{}
+	for name, maker := range makers {
+		if strings.Contains(text, name) && made[name] == "" {
+			maker(t, w, made)
+		}
+	}
+	return made
+}
+
+// gone returns what looks like the things and is nothing.
+func (made things) gone() things {
+	gone := things{}
+	for name, value := range made {
+		switch name {
+		case "{agent}":
+			gone[name] = "klerk"
+		case "{hookurl}", "{message}":
+			gone[name] = value
+		default:
+			gone[name] = uuid.NewString()
+		}
+	}
+	return gone
+}
+
+// fill writes the things where a text names them.
+func (made things) fill(text, tenant string) string {
+	text = strings.ReplaceAll(text, "{workspace}", url.PathEscape(tenant))
+	for name, value := range made {
+		text = strings.ReplaceAll(text, name, value)
+	}
+	return text
+}
+
+// same writes an answer so that two can be compared that are the same but for
+// what was asked for.
+func (h *heard) same(made things) string {
+	var text bytes.Buffer
+	header := h.header.Clone()
+	for _, name := range []string{"Date", "X-Request-Id", "Content-Length"} {
+		header.Del(name)
+	}
+	fmt.Fprintln(&text, h.status)
+	_ = header.Write(&text)
+	text.WriteString(strings.ReplaceAll(h.body, h.header.Get("X-Request-Id"), "REQUEST"))
+	out := text.String()
+	for name, value := range made {
+		out = strings.ReplaceAll(out, value, name)
+	}
+	return moment.ReplaceAllString(out, "NOW")
+}
+
+// moment matches what no two answers have in common: a time, and the id of an
+// event.
+var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|(?m:^id: [0-9a-f-]{36}$)`)
+
+// leaks returns what of an answer must not be there: a secret, what was said, or
+// an id that was not asked for.
+func (w *town) leaks(h *heard, asked string, made things) []string {
+	var text bytes.Buffer
+	_ = h.header.Write(&text)
+	text.WriteString(h.body)
+	hidden := slices.Clone(w.secrets)
+	for name, value := range made {
+		if name != "{agent}" && name != "{hookurl}" {
+			hidden = append(hidden, value)
+		}
+	}
+	return slices.DeleteFunc(hidden, func(secret string) bool {
+		return strings.Contains(asked, secret) || !strings.Contains(text.String(), secret)
+	})
+}
+
+// Write takes in a part of a log.
+func (t *transcript) Write(p []byte) (int, error) {
+	t.add(string(p))
+	return len(p), nil
+}
