@@ -218,7 +218,9 @@ func serving(t testing.TB, options ...func(*setup)) *world {
 		t.Cleanup(func() { _ = kept.Close() })
 		s.service.Store = kept
 	}
-	s.service.Dispatcher = local.New(local.Settings{Concurrency: 8})
+	if s.service.Dispatcher == nil {
+		s.service.Dispatcher = local.New(local.Settings{Concurrency: 8})
+	}
 	w := &world{t: t, as: "alice", service: runtime.NewService(s.service)}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/internal/pgtest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
@@ -257,7 +258,14 @@ func TestIDsAndTextsThatADatabaseCannotHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = kept.Close() })
-	w := serving(t, func(s *setup) { s.service.Store = kept })
+	if _, err := river.Migrate(t.Context(), kept.Pool()); err != nil {
+		t.Fatal(err)
+	}
+	queue, err := river.New(kept.Pool(), river.Settings{Concurrency: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := serving(t, func(s *setup) { s.service.Store, s.service.Dispatcher, s.service.Bell = kept, queue, kept.Bell() })
 	for _, id := range []string{"%00", "%FF", "a%00b", "%ED%A0%80", "%0D%0A", strings.Repeat("x", 9000), "%2e%2e", "a%2Fb"} {
 		for _, request := range []string{
 			"GET /agent-runs/ID", "GET /agent-runs/ID/stream", "POST /agent-runs/ID/cancel", "POST /agent-runs/ID/tool-results",

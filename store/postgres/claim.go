@@ -47,6 +47,14 @@ func (s *Store) claim(ctx context.Context, to sender, c *store.Claim) (*store.Cl
 	if err := p.send(ctx, to); err != nil || len(turns) == 0 {
 		return nil, err
 	}
+	if len(sessions) == 0 {
+		// The turn was stored between the two statements: it was known before its
+		// transaction ended, as with a queue that is not part of it.
+		collect(&p, &sessions, db.GetSession, turns[0].SessionID)
+		if err := p.send(ctx, to); err != nil || len(sessions) == 0 {
+			return nil, err
+		}
+	}
 	session, err := sessionOf(&sessions[0])
 	if err != nil {
 		return nil, err
