@@ -19,6 +19,7 @@ demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/durable/demo.sh $(CURDIR)/$(BIN)/runtime
 	@./examples/federation/demo.sh $(CURDIR)/$(BIN)/runtime
+	@./examples/service/demo.sh $(CURDIR)/$(BIN)/runtime
 
 test: postgres node vet lint race gate ## everything that CI checks
 

@@ -10,7 +10,7 @@ import (
 // print differs from run to run; that they come to their end says that each
 // thing they wait for happened.
 func TestDemos(t *testing.T) {
-	for _, name := range []string{"durable", "federation"} {
+	for _, name := range []string{"durable", "federation", "service"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			script, err := filepath.Abs(filepath.Join(root, "examples", name, "demo.sh"))

@@ -92,12 +92,16 @@ func (t *translator) take(r *event.Record) ([]frame, error) {
 	if !translated[r.Type] {
 		return nil, nil
 	}
-	ev, err := r.Event()
-	if err != nil {
-		return nil, err
+	data, bare := marks[r.Type]
+	if !bare {
+		ev, err := r.Event()
+		if err != nil {
+			return nil, err
+		}
+		data = ev.Data
 	}
 	var frames []frame
-	for _, p := range t.payloads(ev.Data) {
+	for _, p := range t.payloads(data) {
 		t.seq++
 		frames = append(frames, frame{Seq: t.seq, Type: p.kind(), Payload: p})
 	}
@@ -110,6 +114,11 @@ var translated = map[event.Type]bool{
 	event.TypeToolCallReady: true, event.TypeToolCallCancel: true, event.TypeStreamReset: true, event.TypeInferenceComplete: true,
 	event.TypeInteractionRequest: true, event.TypeToolCallResumed: true, event.TypeToolCallDone: true,
 	event.TypeLoopDetected: true, event.TypeToolBudgetExceeded: true, event.TypeRunFinish: true,
+}
+
+// marks are records of which nothing matters but that they are there.
+var marks = map[event.Type]event.Data{
+	event.TypeRunStart: &event.RunStart{}, event.TypeStepStart: &event.StepStart{}, event.TypeStreamReset: &event.StreamReset{},
 }
 
 func (t *translator) payloads(data event.Data) []payload {
