@@ -142,9 +142,10 @@ func heldMemory(b *testing.B) held {
 }
 
 // BenchmarkRunOverTurn measures what a run of two model calls over HTTP, from the
-// request to the last event, costs compared to the same turn in this process: the
-// processor time of this process, 32 at a time, and the median time of one after
-// the other.
+// request to the last event, costs compared to the same turn in this process: in
+// time, one after the other, which is what the limit is for; and 32 at a time, in
+// the processor time of this process and in how many a second there are. Those
+// share the machine with the clients.
 func BenchmarkRunOverTurn(b *testing.B) {
 	const runs = 1600
 	s := serveRuns(b, onDisk(b, 128))
@@ -170,16 +171,17 @@ func BenchmarkRunOverTurn(b *testing.B) {
 		o.Runs, o.Body = alone, twoCalls
 		seen, end := runClients(b, o)
 		end()
-		times := float64(outside.cpu) / float64(inside.cpu)
+		slow, quick := percentile(seen.Took, 0.5), percentile(one.Took, 0.5)
+		b.ReportMetric(milliseconds(quick), "turn-p50-ms")
+		b.ReportMetric(milliseconds(slow), "run-p50-ms")
+		b.ReportMetric(float64(slow)/float64(quick), "x-turn")
 		b.ReportMetric(milliseconds(inside.cpu), "turn-cpu-ms")
 		b.ReportMetric(milliseconds(outside.cpu), "run-cpu-ms")
-		b.ReportMetric(times, "x-turn-cpu")
+		b.ReportMetric(float64(outside.cpu)/float64(inside.cpu), "x-turn-cpu")
 		b.ReportMetric(runs/inside.wall.Seconds(), "turns/s")
 		b.ReportMetric(runs/outside.wall.Seconds(), "runs/s")
-		b.ReportMetric(milliseconds(percentile(one.Took, 0.5)), "turn-p50-ms")
-		b.ReportMetric(milliseconds(percentile(seen.Took, 0.5)), "run-p50-ms")
-		if times > maxRunOverTurn {
-			b.Errorf("a run costs %.2f times the turn, not %.1f", times, maxRunOverTurn)
+		if float64(slow) > maxRunOverTurn*float64(quick) {
+			b.Errorf("a run takes %s, more than %.1f times the %s of the turn", slow, maxRunOverTurn, quick)
 		}
 	}
 }

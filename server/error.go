@@ -1,9 +1,6 @@
 package server
 
-import (
-	"encoding/json"
-	"net/http"
-)
+import "net/http"
 
 // refuse answers a request in place of its handler.
 func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
@@ -26,12 +23,7 @@ func WriteError(w http.ResponseWriter, e *Error) {
 		RequestID string `json:"request_id"`
 		Details   any    `json:"details,omitempty"`
 	}
-	text, err := json.Marshal(map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}})
-	if err != nil {
-		text = nil // not reached: these are texts, and details that a surface can encode
+	if err := WriteJSON(w, e.Status, map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}}); err != nil {
+		w.WriteHeader(e.Status) // not reached: these are texts, and details that a surface can encode
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(e.Status)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
 }

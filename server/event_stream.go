@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 )
@@ -16,6 +17,10 @@ const (
 	maxBatch = 64 << 10
 	maxKept  = 4 * maxBatch
 )
+
+// DefaultKeepAlive is how often a stream with nothing to say shows that it is
+// there.
+const DefaultKeepAlive = 15 * time.Second
 
 // ErrClientGone says that the client of a stream takes no more of it.
 var ErrClientGone = errors.New("the client is gone")

@@ -176,7 +176,7 @@ func (o *OAuth) client(id string) *Client {
 
 // both returns the scopes that are in both lists; never nil, which would be all.
 func both(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(append([]string{}, a...)), func(s string) bool { return !slices.Contains(b, s) })
+	return slices.DeleteFunc(append([]string{}, a...), func(s string) bool { return !slices.Contains(b, s) })
 }
 
 // sign returns the signature of what a token of a client says. Neither a token of

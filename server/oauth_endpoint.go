@@ -1,7 +1,7 @@
 package server
 
 import (
-	"encoding/json"
+	_ "embed"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,6 +25,12 @@ func (o *OAuth) Routes() []Route {
 		{Pattern: "POST /api/oauth/revoke", Handler: http.HandlerFunc(o.serveRevoke), Public: true},
 	}
 }
+
+//go:embed openapi_oauth.yaml
+var oauthDescription []byte
+
+// OpenAPI describes the endpoints.
+func (*OAuth) OpenAPI() []byte { return oauthDescription }
 
 // WriteError writes what the router refuses in the shape of OAuth.
 func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *Error) {
@@ -165,16 +171,9 @@ func unescaped(text string) string {
 	return text
 }
 
-// writeOAuth writes an answer that nobody may keep.
+// writeOAuth writes an answer.
 func writeOAuth(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		text = nil // not reached: these are texts and numbers
+	if err := WriteJSON(w, status, body); err != nil {
+		w.WriteHeader(status) // not reached: these are texts and numbers
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -223,19 +222,3 @@ func camel(title string) string {
 	}
 	return b.String()
 }
-
-// The descriptions of the server's own surfaces.
-var (
-	//go:embed openapi.yaml
-	probesDescription []byte
-	//go:embed openapi_oauth.yaml
-	oauthDescription []byte
-)
-
-// OpenAPI describes the routes.
-func (p *probes) OpenAPI() []byte {
-	return OmitPaths(probesDescription, func(path string) bool { return path == "/metrics" && p.server.Metrics == nil })
-}
-
-// OpenAPI describes the endpoints.
-func (*OAuth) OpenAPI() []byte { return oauthDescription }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	_ "embed"
 	"errors"
 	"io"
 	"net/http"
@@ -31,6 +32,14 @@ func (p *probes) Routes() []Route {
 		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: ScopeMetrics, Quiet: true})
 	}
 	return routes
+}
+
+//go:embed openapi_probes.yaml
+var probesDescription []byte
+
+// OpenAPI describes the routes.
+func (p *probes) OpenAPI() []byte {
+	return OmitPaths(probesDescription, func(path string) bool { return path == "/metrics" && p.server.Metrics == nil })
 }
 
 // healthy says that the process answers at all.

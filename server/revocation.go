@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -108,19 +109,22 @@ func (v *revocations) add(ctx context.Context, g *grant) error {
 func (v *revocations) room(client string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	ends := v.ends[client]
-	if len(ends) >= maxRevoked {
-		now := v.clock()
-		for id, end := range ends {
-			if !now.Before(end) {
-				delete(ends, id)
-			}
-		}
-	}
-	return len(ends) < maxRevoked
+	v.forget(client, v.clock())
+	return len(v.ends[client]) < maxRevoked
 }
 
-// put takes in revocations of tokens that have not ended by themselves.
+// forget drops the tokens of a client that ended by themselves, when there are
+// many.
+func (v *revocations) forget(client string, now time.Time) {
+	ends := v.ends[client]
+	if len(ends) < maxRevoked {
+		return
+	}
+	maps.DeleteFunc(ends, func(_ string, end time.Time) bool { return !now.Before(end) })
+}
+
+// put takes in revocations of tokens that have not ended by themselves. It forgets
+// those that have: where others revoke, nobody asks here for room.
 func (v *revocations) put(list []store.Revocation) {
 	now := v.clock()
 	v.mu.Lock()
@@ -134,6 +138,9 @@ func (v *revocations) put(list []store.Revocation) {
 			v.ends[r.ClientID] = map[string]time.Time{}
 		}
 		v.ends[r.ClientID][r.TokenID] = r.Until
+	}
+	for client := range v.ends {
+		v.forget(client, now)
 	}
 }
 

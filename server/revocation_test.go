@@ -249,6 +249,34 @@ func TestAClientCanRevokeSoManyTokens(t *testing.T) {
 	a.refused("revoked", token)
 }
 
+// A process that only hears of revocations forgets those of tokens that have ended.
+func TestRevocationsOfOthersAreForgotten(t *testing.T) {
+	t.Parallel()
+	kept := newLedger()
+	a := newAuthorityOn(t, oneKey, kept)
+	revoke := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			r := store.Revocation{TokenID: fmt.Sprint(i), ClientID: "desk", Until: a.now.Add(time.Minute), RevokedAt: a.now}
+			if err := kept.RevokeToken(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.LoadRevocations(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	revoke(0, 10_000)
+	if n := a.Revoked(); n != 10_000 {
+		t.Errorf("%d are remembered", n)
+	}
+	a.now = a.now.Add(time.Minute)
+	revoke(10_000, 10_001)
+	if n := a.Revoked(); n != 1 {
+		t.Errorf("%d are remembered when all but one have ended", n)
+	}
+}
+
 // There are more revocations than are read at once, and showing a token asks nobody.
 func TestTokensAreCheckedWithoutTheStore(t *testing.T) {
 	t.Parallel()

@@ -83,8 +83,8 @@ func shipped() components {
 		},
 		surfaces: []surface{
 			{name: a2aserver.PushSurface, sender: newA2ASender, new: newA2ASurface},
-			{name: "agent_runs", sender: newNoSender, new: newRunsSurface},
-			{name: "native", sender: newNoSender, new: newNativeSurface},
+			{name: "agent_runs", new: newRunsSurface},
+			{name: "native", new: newNativeSurface},
 		},
 		turnTools: newTurnTools,
 	}
@@ -208,9 +208,6 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 	}
 	return a2aserver.New(settings)
 }
-
-// newNoSender is the sender of protocols that tell nobody what happens to turns.
-func newNoSender(*config.File) (webhookSender, error) { return nil, nil } //nolint:nilnil // nobody is told
 
 // newRunsSurface lets clients begin runs over HTTP.
 func newRunsSurface(s surfaceSettings) (server.Surface, error) {

@@ -15,8 +15,9 @@ import (
 type surface struct {
 	// name is also that of the protocol's webhooks.
 	name string
-	// sender makes what tells receivers of the protocol what happens to turns; a
-	// nil sender tells nobody.
+	// sender makes what tells receivers of the protocol what happens to turns. It is
+	// nil for a protocol that tells nobody, and so is what it makes where the
+	// configuration leaves that out.
 	sender func(*config.File) (webhookSender, error)
 	// new makes the surface; a nil surface is one that the configuration leaves
 	// out.
@@ -43,6 +44,9 @@ type surfaceSettings struct {
 func (p *program) senders(l *loaded, w *work) (map[string]runtime.WebhookSender, error) {
 	made := map[string]runtime.WebhookSender{}
 	for _, one := range p.surfaces {
+		if one.sender == nil {
+			continue
+		}
 		sender, err := one.sender(l.file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.name, err)
@@ -109,7 +113,7 @@ func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, 
 // credentials and certificates.
 func httpSettings(s *spec.Server) server.Settings {
 	l := &s.Limits
-	settings := server.Settings{
+	return server.Settings{
 		Address: s.Address(), PublicURL: s.PublicURL,
 		AllowUnauthenticated: s.AllowUnauthenticated, CORSOrigins: s.CORSOrigins,
 		Limits: server.Limits{
@@ -118,5 +122,4 @@ func httpSettings(s *spec.Server) server.Settings {
 		},
 		Rate: server.Rate{PerSecond: s.Rate.PerSecond, Burst: s.Rate.Burst, Concurrency: s.Rate.Concurrency},
 	}
-	return settings
 }

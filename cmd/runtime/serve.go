@@ -47,9 +47,8 @@ once.
 SIGHUP makes it read the files again, and so does a change of one of them, or of
 one that they refer to, with --watch. When all is well with them the agents and
 keys of the files count from then on; turns under way end with the agents they
-began with. Otherwise it shows
-what is wrong and goes on as before. What has changed and waits for the next start
-is named.
+began with. Otherwise it shows what is wrong and goes on as before. What has
+changed and waits for the next start is named.
 
 Exit codes: 0 after a clean end, 1 the configuration is invalid, the store or the
 address cannot be used, or something had to be cut short, 2 usage or a file that

@@ -1,6 +1,7 @@
 package runsclient
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -39,7 +40,7 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 		case "result":
 			return result, c.conclude(result, e)
 		case "error":
-			return result, &RunError{RunID: runID, Subtype: orElse(e.Text("errorClass"), e.Text("code")), Message: e.Text("error"), Event: e}
+			return result, &RunError{RunID: runID, Subtype: cmp.Or(e.Text("errorClass"), e.Text("code")), Message: e.Text("error"), Event: e}
 		case "cancelled":
 			return result, &RunError{RunID: runID, Subtype: "cancelled", Message: "the run was cancelled", Event: e}
 		}
@@ -57,14 +58,7 @@ func (c *Client) conclude(result *Result, e Event) error {
 		result.Text = e.Text("text")
 		return nil
 	}
-	return &RunError{RunID: result.RunID, Subtype: orElse(subtype, "error"), Message: orElse(e.Text("error"), subtype), Event: e}
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
+	return &RunError{RunID: result.RunID, Subtype: cmp.Or(subtype, "error"), Message: cmp.Or(e.Text("error"), subtype), Event: e}
 }
 
 // dispatch makes a call and posts what it returned. No SDK makes more of a

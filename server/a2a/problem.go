@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -78,14 +77,9 @@ func statusName(status int) string {
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		data = nil // not reached: these are texts and numbers
+	if err := server.WriteJSON(w, status, value); err != nil {
+		w.WriteHeader(status) // not reached: these are texts and numbers
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // a client that is gone misses nothing
 }
 
 // WriteError answers in place of a handler, in the shape of the endpoint.

@@ -29,9 +29,6 @@ import (
 const (
 	// DefaultMaxBody bounds a request, in bytes.
 	DefaultMaxBody = 4 << 20
-	// DefaultKeepAlive is how often a stream with nothing to say shows that it is
-	// there.
-	DefaultKeepAlive = 15 * time.Second
 	// DefaultCardAge is how long a card may be kept by whoever fetched it.
 	DefaultCardAge = 5 * time.Minute
 )
@@ -64,7 +61,8 @@ type Settings struct {
 	// for PushSurface.
 	NoPush bool
 	// MaxWait is how long a request waits for its task to settle; 0 is
-	// spec.DefaultMaxWait. MaxBody, KeepAlive and CardAge have the defaults above.
+	// spec.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive
+	// that of the server.
 	MaxWait   time.Duration
 	MaxBody   int64
 	KeepAlive time.Duration
@@ -130,7 +128,7 @@ func New(s Settings) (*Server, error) {
 	}
 	s.MaxWait = cmp.Or(s.MaxWait, spec.DefaultMaxWait)
 	s.MaxBody = cmp.Or(s.MaxBody, DefaultMaxBody)
-	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
 	s.CardAge = cmp.Or(s.CardAge, DefaultCardAge)
 	s.WriteTimeout = cmp.Or(s.WriteTimeout, spec.DefaultWriteTimeout)
 	if s.Logger == nil {

@@ -96,7 +96,7 @@ func (c *call) a2aSend() error {
 		}
 		answer.Error = c.rpcErrorOf(err)
 	}
-	return c.respond(http.StatusOK, answer)
+	return server.WriteJSON(c.w, http.StatusOK, answer)
 }
 
 // a2aAgent returns a declared agent that the caller may use.
@@ -225,7 +225,7 @@ func (c *call) a2aCard() error {
 		return err
 	}
 	text := []string{"text/plain"}
-	return c.respond(http.StatusOK, map[string]any{
+	return server.WriteJSON(c.w, http.StatusOK, map[string]any{
 		"protocolVersion": a2aCardVersion, "name": agent.ID, "description": agent.Description, "version": a2aAgentRevision,
 		"url": c.a2aURL(agent.ID), "preferredTransport": "JSONRPC",
 		"capabilities":      map[string]bool{"streaming": false, "pushNotifications": false},
@@ -255,5 +255,5 @@ func (c *call) a2aDiscovery() error {
 			list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
 		}
 	}
-	return c.respond(http.StatusOK, map[string]any{"agents": list})
+	return server.WriteJSON(c.w, http.StatusOK, map[string]any{"agents": list})
 }

@@ -1,7 +1,6 @@
 package agentruns
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,9 +98,7 @@ func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Err
 }
 
 func writeError(w http.ResponseWriter, status int, body *errorBody) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		text = []byte("{}") // not reached: these are texts
+	if err := server.WriteJSON(w, status, body); err != nil {
+		w.WriteHeader(status) // not reached: these are texts
 	}
-	writeJSON(w, status, text)
 }

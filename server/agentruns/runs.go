@@ -9,6 +9,7 @@ import (
 	"net/url"
 
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -101,7 +102,7 @@ func (c *call) createRun() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusAccepted, c.refTo(made))
+	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made))
 }
 
 func (c *call) refTo(turn *runtime.StoredTurn) runRef {
@@ -217,5 +218,5 @@ func (c *call) cancelRun() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, done{OK: true, Status: found.status()})
+	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Status: found.status()})
 }

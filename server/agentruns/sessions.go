@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -56,7 +57,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusCreated, struct {
+	return server.WriteJSON(c.w, http.StatusCreated, struct {
 		SessionID string    `json:"sessionId"`
 		Name      string    `json:"name"`
 		CreatedAt time.Time `json:"createdAt"`
@@ -101,7 +102,7 @@ func (c *call) sendMessage() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusAccepted, c.refTo(made))
+	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made))
 }
 
 // endSession ends a session: it takes no more messages, and those under way are
@@ -122,7 +123,7 @@ func (c *call) endSession() error {
 	if err := c.cancelAll(ctx, found.ID); err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, done{OK: true})
+	return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
 }
 
 // cancelAll cancels the runs of a session that has ended, so that none is added.
@@ -191,7 +192,7 @@ func (c *call) readSession() error {
 			view.Messages = said(snapshot.State.Messages)
 		}
 	}
-	return c.respond(http.StatusOK, view)
+	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
 // nameOf returns the name in a spec that was checked.

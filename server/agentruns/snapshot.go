@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -91,7 +92,7 @@ func (c *call) readRun() error {
 		}
 		view.conclude(last, used)
 	}
-	return c.respond(http.StatusOK, view)
+	return server.WriteJSON(c.w, http.StatusOK, view)
 }
 
 // known returns a time that is one.

@@ -1,12 +1,12 @@
-// Package agentruns lets clients begin runs of agents over HTTP, follow them as
-// server-sent events, and run tools for them. A run is a turn and a session is a
-// session, so that every replica can show, follow and cancel what any of them
-// works on.
+// Package agentruns speaks the agent-runs protocol: clients ask for runs of
+// declared agents, or of agents that they describe themselves, with tools that the
+// server runs and tools that the client answers for, and follow them as
+// server-sent events. A run is a turn and a session is a session, so that every
+// replica can show, follow and cancel what any of them works on.
 package agentruns
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -34,10 +34,6 @@ const (
 	scopeA2ADiscovery  = "a2a:discovery"
 )
 
-// DefaultKeepAlive is how often a stream with nothing to say shows that it is
-// there.
-const DefaultKeepAlive = 15 * time.Second
-
 // Settings is what the surface is made of. The Service is required.
 type Settings struct {
 	// Service runs the turns, and Runtime knows the agents and models. Without a
@@ -59,8 +55,8 @@ type Settings struct {
 	// EncryptionKey has 32 bytes, with which the store keeps the headers of the tools
 	// of sessions. Without one they are kept as they are.
 	EncryptionKey []byte
-	// KeepAlive is how often a stream with nothing to say sends a comment; it has
-	// the default above.
+	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
+	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
@@ -92,7 +88,7 @@ func New(s Settings) (*Surface, error) {
 		return nil, errors.New("the settings have no runtime")
 	}
 	s.LocalToolTimeout = cmp.Or(s.LocalToolTimeout, spec.DefaultLocalToolTimeout)
-	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
@@ -190,25 +186,6 @@ func (c *call) body() (fields, error) {
 	return decodeBody(data)
 }
 
-// respond answers with a JSON body.
-func (c *call) respond(status int, body any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	writeJSON(c.w, status, text)
-	return nil
-}
-
-func writeJSON(w http.ResponseWriter, status int, text []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
-}
-
 // done is the body of what was carried out.
 type done struct {
 	OK     bool   `json:"ok"`
@@ -217,7 +194,7 @@ type done struct {
 
 // models answers with the models there are.
 func (c *call) models() error {
-	return c.respond(http.StatusOK, modelsOf(c.Runtime.Revision().Set(), c.DefaultModel).body())
+	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.Runtime.Revision().Set(), c.DefaultModel).body())
 }
 
 // userInfo answers with who asks.
@@ -228,7 +205,7 @@ func (c *call) userInfo() error {
 		Name string `json:"name"`
 	}
 	tenant := c.caller.Tenant
-	return c.respond(http.StatusOK, struct {
+	return server.WriteJSON(c.w, http.StatusOK, struct {
 		Subject   string    `json:"sub"`
 		Email     *string   `json:"email"` // which is not known of anybody here
 		Workspace workspace `json:"workspace"`

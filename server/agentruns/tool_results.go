@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
@@ -76,7 +77,7 @@ func (c *call) toolResult() error {
 	if !found.Status.Live() {
 		// The client could not know yet that somebody cancelled the run.
 		if found.Status == store.Canceled && asked != nil && asked.State == store.InteractionCanceled {
-			return c.respond(http.StatusOK, done{OK: true})
+			return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
 		}
 		return ended(found)
 	}
@@ -116,7 +117,7 @@ func (c *call) resolve(ctx context.Context, found *run, asked *runtime.Interacti
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, done{OK: true})
+	return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
 }
 
 func unknownToolUse(id string) error {

@@ -89,11 +89,11 @@ func newTranslator(facts runFacts) *translator {
 // take returns the events that a record of the log becomes. Records that clients
 // know nothing of become none.
 func (t *translator) take(r *event.Record) ([]frame, error) {
-	if !translated[r.Type] {
+	data, known := translated[r.Type]
+	if !known {
 		return nil, nil
 	}
-	data, bare := marks[r.Type]
-	if !bare {
+	if data == nil {
 		ev, err := r.Event()
 		if err != nil {
 			return nil, err
@@ -108,17 +108,13 @@ func (t *translator) take(r *event.Record) ([]frame, error) {
 	return frames, nil
 }
 
-// translated are the types of records that matter.
-var translated = map[event.Type]bool{
-	event.TypeRunStart: true, event.TypeStepStart: true, event.TypeTextDelta: true, event.TypeReasoningDelta: true,
-	event.TypeToolCallReady: true, event.TypeToolCallCancel: true, event.TypeStreamReset: true, event.TypeInferenceComplete: true,
-	event.TypeInteractionRequest: true, event.TypeToolCallResumed: true, event.TypeToolCallDone: true,
-	event.TypeLoopDetected: true, event.TypeToolBudgetExceeded: true, event.TypeRunFinish: true,
-}
-
-// marks are records of which nothing matters but that they are there.
-var marks = map[event.Type]event.Data{
+// translated are the types of records that matter, with the data of those of which
+// nothing does but that they are there.
+var translated = map[event.Type]event.Data{
 	event.TypeRunStart: &event.RunStart{}, event.TypeStepStart: &event.StepStart{}, event.TypeStreamReset: &event.StreamReset{},
+	event.TypeTextDelta: nil, event.TypeReasoningDelta: nil, event.TypeToolCallReady: nil, event.TypeToolCallCancel: nil,
+	event.TypeInferenceComplete: nil, event.TypeInteractionRequest: nil, event.TypeToolCallResumed: nil, event.TypeToolCallDone: nil,
+	event.TypeLoopDetected: nil, event.TypeToolBudgetExceeded: nil, event.TypeRunFinish: nil,
 }
 
 func (t *translator) payloads(data event.Data) []payload {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // The answers to requests, but for events: what is asked for is read, handed to
@@ -19,7 +20,7 @@ func (c *call) listSessions() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, list)
+	return server.WriteJSON(c.w, http.StatusOK, list)
 }
 
 func (c *call) readSession() error {
@@ -27,7 +28,7 @@ func (c *call) readSession() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, s)
+	return server.WriteJSON(c.w, http.StatusOK, s)
 }
 
 func (c *call) createSession() error {
@@ -39,7 +40,7 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusCreated, made)
+	return server.WriteJSON(c.w, http.StatusCreated, made)
 }
 
 // exportSession answers with an export. It can be imported anywhere, but the
@@ -50,7 +51,7 @@ func (c *call) exportSession() error {
 		return err
 	}
 	export.Session.Metadata = withoutHeaders(export.Session.Metadata)
-	return c.respond(http.StatusOK, export)
+	return server.WriteJSON(c.w, http.StatusOK, export)
 }
 
 // importSession takes an export as it is: what a later version added to it is
@@ -69,7 +70,7 @@ func (c *call) importSession() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusCreated, made)
+	return server.WriteJSON(c.w, http.StatusCreated, made)
 }
 
 func (c *call) listTurns() error {
@@ -81,7 +82,7 @@ func (c *call) listTurns() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, list)
+	return server.WriteJSON(c.w, http.StatusOK, list)
 }
 
 func (c *call) readTurn() error {
@@ -89,7 +90,7 @@ func (c *call) readTurn() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, t)
+	return server.WriteJSON(c.w, http.StatusOK, t)
 }
 
 func (c *call) createTurn() error {
@@ -101,7 +102,7 @@ func (c *call) createTurn() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusCreated, made)
+	return server.WriteJSON(c.w, http.StatusCreated, made)
 }
 
 func (c *call) cancelTurn() error {
@@ -113,7 +114,7 @@ func (c *call) cancelTurn() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, t)
+	return server.WriteJSON(c.w, http.StatusOK, t)
 }
 
 func (c *call) listInteractions() error {
@@ -121,7 +122,7 @@ func (c *call) listInteractions() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, interactionList{list})
+	return server.WriteJSON(c.w, http.StatusOK, interactionList{list})
 }
 
 func (c *call) resolveInteraction() error {
@@ -135,5 +136,5 @@ func (c *call) resolveInteraction() error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, i)
+	return server.WriteJSON(c.w, http.StatusOK, i)
 }

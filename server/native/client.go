@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/cenkalti/backoff/v4"
 	"github.com/google/uuid"
@@ -26,7 +27,7 @@ const (
 	DefaultPatience = 2 * time.Minute
 	// DefaultSilence is how long a stream may say nothing before the client takes
 	// the connection for lost: three signs of life.
-	DefaultSilence = 3 * DefaultKeepAlive
+	DefaultSilence = 3 * server.DefaultKeepAlive
 )
 
 // The bounds of what a client reads, in bytes.

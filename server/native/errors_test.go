@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -71,6 +72,7 @@ func TestEveryCodeStandsForItsError(t *testing.T) {
 		&runtime.InvalidError{Field: "f", Problem: "p"},
 		runtime.ErrNoInput,
 		store.ErrCursor,
+		&backend.ResolutionError{Target: "i", Problem: "p", Conflict: true},
 		&store.ExistsError{Kind: "session", ID: "s"},
 		&store.KeyConflictError{Key: "k", ID: "t"},
 		&store.BusyError{SessionID: "s", TurnID: "t"},

@@ -68,7 +68,7 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 	if records == nil {
 		records = []event.Record{}
 	}
-	return c.respond(http.StatusOK, eventList{records})
+	return server.WriteJSON(c.w, http.StatusOK, eventList{records})
 }
 
 // stream answers with the events of a turn as server-sent events, up to the

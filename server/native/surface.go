@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,15 +30,11 @@ const (
 // Prefix is what the paths of the protocol begin with.
 const Prefix = "/runtime/v1"
 
-// DefaultKeepAlive is how often a stream with nothing to say shows that it is
-// there.
-const DefaultKeepAlive = 15 * time.Second
-
 // Settings is what the surface is made of. The Service is required.
 type Settings struct {
 	Service *runtime.Service
-	// KeepAlive is how often a stream with nothing to say sends a comment; it has
-	// the default above.
+	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
+	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
@@ -62,7 +57,7 @@ func New(s Settings) (*Surface, error) {
 	if s.Service == nil {
 		return nil, errors.New("the settings have no service")
 	}
-	s.KeepAlive = cmp.Or(s.KeepAlive, DefaultKeepAlive)
+	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
@@ -130,21 +125,6 @@ func (c *call) enter() error {
 	return nil
 }
 
-// respond answers with a JSON body.
-func (c *call) respond(status int, body any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return fmt.Errorf("encode the answer: %w", err)
-	}
-	h := c.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	c.w.WriteHeader(status)
-	_, _ = c.w.Write(append(text, '\n')) // a client that is gone misses nothing
-	return nil
-}
-
 // refuse answers with an error. What happened inside is only logged.
 func (c *call) refuse(err error) {
 	refusal := refusalOf(err)
@@ -163,6 +143,5 @@ func (c *call) refuse(err error) {
 		refusal = &server.Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the server failed; its log says why"}
 	}
 	refusal.RequestID = server.RequestID(ctx)
-	c.w.Header().Set("Cache-Control", "no-store")
 	server.WriteError(c.w, refusal)
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/config"
+)
+
+// keptRedactions is how many configurations have their secrets kept out of the
+// log: those that turns in flight may still work with.
+const keptRedactions = 16
+
+// redactions keeps the secrets of several configurations out of what is shown. It
+// is safe for concurrent use, but one goroutine changes it.
+type redactions struct {
+	files atomic.Pointer[[]*config.File]
+}
+
+func newRedactions(f *config.File) *redactions {
+	r := new(redactions)
+	r.files.Store(&[]*config.File{f})
+	return r
+}
+
+// add keeps the secrets of one more configuration out.
+func (r *redactions) add(f *config.File) {
+	files := append(slices.Clone(*r.files.Load()), f)
+	files = files[max(0, len(files)-keptRedactions):]
+	r.files.Store(&files)
+}
+
+// drop forgets a configuration that nothing was made of.
+func (r *redactions) drop(f *config.File) {
+	files := slices.DeleteFunc(slices.Clone(*r.files.Load()), func(one *config.File) bool { return one == f })
+	r.files.Store(&files)
+}
+
+// redact returns text without the secrets, the newest first.
+func (r *redactions) redact(text string) string {
+	for _, f := range slices.Backward(*r.files.Load()) {
+		text = f.Redact(text)
+	}
+	return text
+}
