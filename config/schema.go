@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -179,16 +180,14 @@ func (w *schemaWriter) name(t reflect.Type) string {
 	return name
 }
 
-// recordName is the name of a type as it is shown.
+// wordStart finds where a word begins in the name of a type: at a capital behind a
+// small letter, and at the last capital of several that a small one follows.
+var wordStart = regexp.MustCompile(`([a-z])([A-Z])|([A-Z0-9])([A-Z][a-z])`)
+
+// recordName is the name of a type as it is shown: server_tls is ServerTLS.
 func recordName(t reflect.Type) string {
-	var out strings.Builder
-	for i, c := range t.Name() {
-		if i > 0 && 'A' <= c && c <= 'Z' {
-			out.WriteByte('_')
-		}
-		out.WriteRune(c)
-	}
-	return strings.ToLower(out.String())
+	name := strings.ReplaceAll(t.Name(), "OAuth", "Oauth") // one word, whatever its capitals
+	return strings.ToLower(wordStart.ReplaceAllString(name, "${1}${3}_${2}${4}"))
 }
 
 // variants returns the schema of a record whose type field decides which

@@ -259,6 +259,21 @@ func TestSchemaOfSections(t *testing.T) {
 	}
 }
 
+func TestADefinitionIsCalledAsItsRecordIsWritten(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Defs map[string]any `json:"$defs"`
+	}
+	if err := json.Unmarshal(config.Schema(testKinds()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"agent", "context_policy", "tool_result_preview", "server_tls", "server_jwt", "server_oauth", "oauth_client", "server_a2a", "server_a2a_push"} {
+		if doc.Defs[name] == nil {
+			t.Errorf("there is no definition %s", name)
+		}
+	}
+}
+
 func TestSchemaIsStable(t *testing.T) {
 	t.Parallel()
 	one := config.Schema(testKinds())

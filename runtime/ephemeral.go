@@ -85,10 +85,10 @@ func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMe
 
 // openTools returns the tools that the turn brings along.
 func (w *worker) openTools() ([]EphemeralTool, error) {
-	if len(w.asked.Sealed) == 0 {
+	if len(w.asked.SealedTools) == 0 {
 		return w.asked.Ephemeral.Tools, nil
 	}
-	plain, err := w.service.box.Open(placeTools(w.turn.ID), w.asked.Sealed)
+	plain, err := w.service.box.Open(placeTools(w.turn.ID), w.asked.SealedTools)
 	if err != nil {
 		return nil, fmt.Errorf("read the tools of the turn: %w", err)
 	}

@@ -52,24 +52,25 @@ func (s *Service) Follow(ctx context.Context, caller Caller, turn *StoredTurn, a
 		for {
 			changed := r.topic.changed()
 			records, err := r.next(ctx)
-			if err == nil && len(records) > 0 {
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case len(records) > 0:
 				if !r.hand(ctx, records, yield) {
 					return
 				}
-				continue
-			}
-			if err == nil {
-				if r.over {
-					return
-				}
-				var quiet bool
-				if quiet, err = r.wait(ctx, changed); quiet && !yield(nil, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(nil, err)
+			case r.over:
 				return
+			default:
+				quiet, err := r.wait(ctx, changed)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if quiet && !yield(nil, nil) {
+					return
+				}
 			}
 		}
 	}
@@ -173,7 +174,7 @@ func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]
 	}
 	r.seq = records[len(records)-1].Seq
 	r.written = max(r.written, r.seq)
-	shown, err := r.shown(ctx, records)
+	shown, err := r.service.allShown(ctx, records)
 	if len(shown) > 0 && !yield(shown, nil) {
 		return false
 	}
@@ -184,15 +185,14 @@ func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]
 	return !last
 }
 
-// shown returns events as the caller sees them, up to the one that cannot be
-// shown.
-func (r *reader) shown(ctx context.Context, records []event.Record) ([]event.Record, error) {
-	if r.service.EventTransform == nil {
+// allShown returns events as callers see them, up to the one that cannot be shown.
+func (s *Service) allShown(ctx context.Context, records []event.Record) ([]event.Record, error) {
+	if s.EventTransform == nil {
 		return records, nil
 	}
 	list := make([]event.Record, 0, len(records))
 	for i := range records {
-		one, err := r.service.shown(ctx, &records[i])
+		one, err := s.shown(ctx, &records[i])
 		if err != nil {
 			return list, err
 		}
@@ -231,25 +231,24 @@ func (s *Service) shown(ctx context.Context, record *event.Record) (_ *event.Rec
 }
 
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
-// without waiting for more.
+// without waiting for more. None are left when it returns none.
 func (s *Service) ReadEvents(ctx context.Context, caller Caller, turnID string, after uint64, limit int) ([]event.Record, error) {
 	if _, err := s.GetTurn(ctx, caller, turnID); err != nil {
 		return nil, err
 	}
 	limit = store.Page{Limit: limit}.Size()
-	records, err := s.Store.Events(ctx, turnID, after, limit)
-	if err != nil || s.EventTransform == nil {
-		return records, err
-	}
-	shown := make([]event.Record, 0, len(records))
-	for i := range records {
-		r, err := s.shown(ctx, &records[i])
+	for {
+		records, err := s.Store.Events(ctx, turnID, after, limit)
+		if err != nil || len(records) == 0 {
+			return nil, err
+		}
+		shown, err := s.allShown(ctx, records)
 		if err != nil {
 			return nil, err
 		}
-		if r != nil {
-			shown = append(shown, *r)
+		if len(shown) > 0 {
+			return shown, nil
 		}
+		after = records[len(records)-1].Seq
 	}
-	return shown, nil
 }

@@ -102,6 +102,27 @@ func TestASessionMovesElsewhere(t *testing.T) {
 	}
 }
 
+// Whoever reads page by page takes one without anything for the end.
+func TestAPageHasSomethingWhileThereIsMore(t *testing.T) {
+	t.Parallel()
+	s := serve(t, echo(t), func(v *runtime.ServiceSettings) {
+		v.EventTransform = func(_ context.Context, ev *event.Event) (*event.Event, error) {
+			if ev.Terminal() {
+				return ev, nil
+			}
+			return nil, nil
+		}
+	})
+	turn := ended(t, s, create(t, s, says(session(t, s, "parrot"), "x")).ID)
+	records, err := s.ReadEvents(t.Context(), alice, turn.ID, 0, 1)
+	if err != nil || len(records) != 1 || records[0].Seq != turn.Seq {
+		t.Errorf("the first page has %v, %v", typesOf(records), err)
+	}
+	if records, err = s.ReadEvents(t.Context(), alice, turn.ID, turn.Seq, 1); err != nil || len(records) != 0 {
+		t.Errorf("the page behind it has %v, %v", typesOf(records), err)
+	}
+}
+
 func TestTransformsChangeWhatCallersSeeAndNothingElse(t *testing.T) {
 	fail := errors.New("not for you")
 	var mode string

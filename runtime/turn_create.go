@@ -95,9 +95,10 @@ type turnRequest struct {
 	Params    model.Params      `json:"params,omitzero"`
 	Overrides resolve.Overrides `json:"overrides,omitzero"`
 	Ephemeral *Ephemeral        `json:"ephemeral,omitempty"`
-	// Sealed are the tools of Ephemeral, where there is a key to encrypt them with.
-	Sealed json.RawMessage `json:"sealed,omitempty"`
-	Depth  int             `json:"depth,omitempty"`
+	// SealedTools are the tools of Ephemeral, where there is a key to encrypt them
+	// with.
+	SealedTools json.RawMessage `json:"sealed,omitempty"`
+	Depth       int             `json:"depth,omitempty"`
 	// InteractionTimeout and OnTimeout take the place of the service's.
 	InteractionTimeout spec.Duration `json:"interaction_timeout,omitempty"`
 	OnTimeout          TimeoutPolicy `json:"on_timeout,omitempty"`
@@ -172,7 +173,8 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 		return nil, err
 	}
 	request, err := json.Marshal(turnRequest{
-		Input: len(input), Before: len(req.Before), TextHistory: req.TextHistory, Params: req.Params, Overrides: overrides, Ephemeral: ephemeral, Sealed: tools, Depth: req.Depth, Trace: trace,
+		Input: len(input), Before: len(req.Before), TextHistory: req.TextHistory, Params: req.Params, Overrides: overrides,
+		Ephemeral: ephemeral, SealedTools: tools, Depth: req.Depth, Trace: trace,
 		InteractionTimeout: spec.Duration(req.InteractionTimeout), OnTimeout: req.OnTimeout,
 	})
 	if err != nil {

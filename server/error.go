@@ -1,6 +1,26 @@
 package server
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Unavailable returns why a request failed that may do better later: the server
+// ends, or the store cannot be reached. It is nil for what failed otherwise. ctx is
+// that of the request, and err what it came to.
+func Unavailable(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(context.Cause(ctx), ErrDraining):
+		return ErrDraining
+	case errors.Is(err, store.ErrUnavailable):
+		return store.ErrUnavailable
+	default:
+		return nil
+	}
+}
 
 // refuse answers a request in place of its handler.
 func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {

@@ -13,6 +13,10 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
+// maxLoggedPath is how much of a path the log has, in bytes: more than the paths of
+// the routes with ids of usual length.
+const maxLoggedPath = 512
+
 // exchange is what becomes known of a request while it is answered.
 type exchange struct {
 	id    string
@@ -98,7 +102,7 @@ func (rt *router) log(r *http.Request, x *exchange, w *response) {
 		client = r.RemoteAddr
 	}
 	fields := []zap.Field{
-		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.Text(r.URL.Path)),
+		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.At(maxLoggedPath, r.URL.Path)),
 		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
 		zap.Duration("duration", rt.server.Clock().Sub(x.began)), zap.String("client", client),
 	}

@@ -85,7 +85,7 @@ func TestTheLogHasALineForEachRequestAndNoSecrets(t *testing.T) {
 	s.ask(t, "POST /private?token="+secret, "", "Authorization", "Bearer "+secret)
 	s.ask(t, "POST /private", "", "Authorization", "Bearer "+expiredKey)
 	s.ask(t, "GET /scoped", "", "X-API-Key", scopedKey)
-	s.ask(t, "GET /no%0A%22where/"+strings.Repeat("x", 200)+"?"+secret, "")
+	s.ask(t, "GET /no%0A%22where/"+strings.Repeat("x", 600)+"?"+secret, "")
 	s.ask(t, "POST /panics", "", "X-API-Key", goodKey)
 	s.ask(t, "GET /healthz", "")
 	s.end(t)
@@ -94,7 +94,7 @@ func TestTheLogHasALineForEachRequestAndNoSecrets(t *testing.T) {
 		`info POST /private 401  the key is not known`,
 		`info POST /private 401 expired the key has expired`,
 		`info GET /scoped 403 scoped the credential lacks the scope things:read`,
-		"info GET /no\n\"where/" + strings.Repeat("x", 69) + `… 404  `,
+		"info GET /no\n\"where/" + strings.Repeat("x", 501) + `… 404  `,
 		`error`,
 		`info POST /panics 500 good `,
 		`debug GET /healthz 200  `,

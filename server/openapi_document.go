@@ -76,14 +76,14 @@ func (d *document) written() (text []byte, etag string, err error) {
 	if d.text != nil {
 		return d.text, d.etag, nil
 	}
-	whole := newWhole(d.server)
+	all := newMerged(d.server)
 	for _, s := range d.surfaces {
-		err = errors.Join(err, whole.add(s))
+		err = errors.Join(err, all.add(s))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err = errors.Join(err, enc.Encode(whole)); err != nil {
+	if err = errors.Join(err, enc.Encode(all)); err != nil {
 		return nil, "", fmt.Errorf("describe the server: %w", err)
 	}
 	sum := sha256.Sum256(b.Bytes())
@@ -94,8 +94,9 @@ func (d *document) written() (text []byte, etag string, err error) {
 // object is a JSON object.
 type object = map[string]any
 
-// whole is the document as it is written.
-type whole struct {
+// merged is the document as it is written: what the descriptions of all surfaces
+// become together.
+type merged struct {
 	OpenAPI    string            `json:"openapi"`
 	Info       info              `json:"info"`
 	Servers    []object          `json:"servers,omitempty"`
@@ -118,25 +119,25 @@ type info struct {
 const about = "Every response has the header X-Request-Id, which is what the log calls the request. " +
 	"The scopes beside the credentials of an operation are those that a credential needs which has any."
 
-func newWhole(s *Server) *whole {
-	w := &whole{
+func newMerged(s *Server) *merged {
+	m := &merged{
 		OpenAPI: "3.1.0", Info: info{"Agent runtime", s.Version, about},
 		Paths: map[string]object{}, Components: map[string]object{}, open: s.open,
 	}
 	if s.PublicURL != "" { // without one the document is of where it was found
-		w.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
+		m.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
 	}
 	if !s.open {
-		w.Components["securitySchemes"] = object{
+		m.Components["securitySchemes"] = object{
 			"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or an access token."},
 			"apiKey": object{"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
 		}
 	}
-	return w
+	return m
 }
 
 // add adds a surface.
-func (w *whole) add(d *description) error {
+func (m *merged) add(d *description) error {
 	text, err := json.Marshal(d.doc)
 	if err != nil {
 		return err
@@ -149,39 +150,39 @@ func (w *whole) add(d *description) error {
 	if err := json.Unmarshal(text, &own); err != nil {
 		return err
 	}
-	w.Tags = append(w.Tags, object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
+	m.Tags = append(m.Tags, object{"name": d.doc.Info.Title, "description": d.doc.Info.Description})
 	for kind, list := range own.Components {
 		for name, value := range list {
-			w.component(kind, d.prefix+name, renamed(value, d.prefix))
+			m.component(kind, d.prefix+name, renamed(value, d.prefix))
 		}
 	}
 	for path, item := range own.Paths {
-		w.Paths[path] = renamedObject(item, d.prefix)
+		m.Paths[path] = renamedObject(item, d.prefix)
 	}
 	for o, route := range d.routes {
-		op, ok := w.Paths[o.path][strings.ToLower(o.method)].(object)
+		op, ok := m.Paths[o.path][strings.ToLower(o.method)].(object)
 		if !ok {
 			return fmt.Errorf("%s is missing", o) // not reached: it is written as it was read
 		}
-		w.complete(op, d, route)
+		m.complete(op, d, route)
 	}
 	return nil
 }
 
-func (w *whole) component(kind, name string, value any) {
-	if w.Components[kind] == nil {
-		w.Components[kind] = object{}
+func (m *merged) component(kind, name string, value any) {
+	if m.Components[kind] == nil {
+		m.Components[kind] = object{}
 	}
-	w.Components[kind][name] = value
+	m.Components[kind][name] = value
 }
 
 // complete adds to an operation what the router does.
-func (w *whole) complete(op object, d *description, route *Route) {
+func (m *merged) complete(op object, d *description, route *Route) {
 	op["tags"] = []string{d.doc.Info.Title}
 	if id, ok := op["operationId"].(string); ok && id != "" {
 		op["operationId"] = d.prefix + "_" + id
 	}
-	op["security"] = w.security(route)
+	op["security"] = m.security(route)
 	_, takes := op["requestBody"]
 	responses, ok := op["responses"].(object)
 	if !ok {
@@ -193,14 +194,14 @@ func (w *whole) complete(op object, d *description, route *Route) {
 			continue
 		}
 		if status := strconv.Itoa(r.status); responses[status] == nil {
-			responses[status] = object{"$ref": "#/components/responses/" + w.refusal(&r, d)}
+			responses[status] = object{"$ref": "#/components/responses/" + m.refusal(&r, d)}
 		}
 	}
 }
 
 // security returns what a client needs to show for a route.
-func (w *whole) security(route *Route) []object {
-	if w.open || route.Public {
+func (m *merged) security(route *Route) []object {
+	if m.open || route.Public {
 		return []object{}
 	}
 	scopes := []string{}
@@ -230,28 +231,28 @@ var refusals = []refusalKind{
 	{status: http.StatusTooManyRequests, name: "TooMany", description: "The credential asks for too much.",
 		header: "Retry-After", about: "After how many seconds to try again."},
 	{status: http.StatusInternalServerError, name: "Internal", description: "The server failed; its log says why."},
-	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The credential cannot be checked now."},
+	{status: http.StatusServiceUnavailable, name: "Unavailable", private: true, description: "The store cannot be reached, the credential cannot be checked now, or the server ends."},
 }
 
 // refusal returns the name of the response with a refusal, which looks as the
 // errors of its surface do, or else as those of the server.
-func (w *whole) refusal(r *refusalKind, d *description) string {
+func (m *merged) refusal(r *refusalKind, d *description) string {
 	prefix := d.prefix
 	if !d.hasError() {
 		prefix = camel(ownTitle)
 	}
 	name := prefix + r.name
-	if w.Components["responses"][name] != nil {
+	if m.Components["responses"][name] != nil {
 		return name
 	}
 	response := object{"description": r.description}
-	if shape, ok := w.Components["responses"][prefix+errorResponse].(object); ok {
+	if shape, ok := m.Components["responses"][prefix+errorResponse].(object); ok {
 		response["content"] = shape["content"]
 	}
 	if r.header != "" {
 		response["headers"] = object{r.header: object{"required": true, "description": r.about, "schema": object{"type": "string"}}}
 	}
-	w.component("responses", name, response)
+	m.component("responses", name, response)
 	return name
 }
 

@@ -226,6 +226,7 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 	case errors.Is(err, ErrForeignSite):
 		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "the pages of other sites may not use this server"}
 	case err != nil || principal == nil:
+		w.Header().Set("Retry-After", seconds(time.Second))
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
 	case !principal.Has(m.Scope) && !m.Public:
 		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope

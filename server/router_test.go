@@ -97,7 +97,7 @@ func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := start(t, server.Settings{Authenticator: failing{}}, exposed...)
 	got := s.ask(t, "POST /private", "", "Authorization", "Bearer "+goodKey)
-	if got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "10.0.0.7") {
+	if got.status != http.StatusServiceUnavailable || strings.Contains(got.body, "10.0.0.7") || got.header.Get("Retry-After") != "1" {
 		t.Errorf("status %d: %s", got.status, got.body)
 	}
 	if got := s.ask(t, "GET /public", ""); got.status != http.StatusOK {

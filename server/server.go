@@ -118,7 +118,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	if s.open && !s.AllowUnauthenticated && !loopback(l.Addr()) {
-		return errors.Join(fmt.Errorf("listen on %s: %w", l.Addr(), ErrUnauthenticated), l.Close())
+		return errors.Join(fmt.Errorf("listen on %s: %w", s.Address, ErrUnauthenticated), l.Close())
 	}
 	s.listener = l
 	return nil

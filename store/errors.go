@@ -9,6 +9,10 @@ import (
 // see it: nobody can tell which.
 var ErrNotFound = errors.New("not found")
 
+// ErrUnavailable says that the database behind the store cannot be reached, or was
+// lost while it worked: then nobody knows whether what was asked for was done.
+var ErrUnavailable = errors.New("the store cannot be reached")
+
 // ErrHeld says that a turn cannot be claimed now. It is queued again.
 var ErrHeld = errors.New("the turn is held back")
 

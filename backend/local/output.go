@@ -11,8 +11,8 @@ import (
 const maxRepairs = 1
 
 // conclude ends the turn with its last answer, if that is whole, or need not be,
-// and has the form asked for.
-// One that does not is asked for again, once, without tools.
+// and has the form asked for. One that does not have it is asked for again, once,
+// without tools.
 func (t *turn) conclude() (*event.Termination, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}

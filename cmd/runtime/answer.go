@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,11 +200,7 @@ func approval(q *plugins.Ticket, approved bool, scope string) plugins.Resolution
 }
 
 func question(q *plugins.Ticket) string {
-	text := q.Message
-	if text == "" {
-		text = q.Action
-	}
-	return fmt.Sprintf("%s (%s %s)", text, q.Tool, q.Arguments)
+	return fmt.Sprintf("%s (%s %s)", cmp.Or(q.Message, q.Action), q.Tool, q.Arguments)
 }
 
 // asJSON returns a line as the JSON that it is, or as a JSON string.

@@ -93,15 +93,7 @@ func visiting(card, server string) string {
 func (w *town) told(t *testing.T, body string) string {
 	t.Helper()
 	run, _ := w.own(t, http.MethodPost, annPath+"/agent-runs", body)["runId"].(string)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+annPath+"/agent-runs/"+run+"/stream", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = bearer(annKey)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := w.stream(t, run)
 	defer resp.Body.Close()
 	var all strings.Builder
 	if err := resp.Write(&all); err != nil {

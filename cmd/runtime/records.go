@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/native"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
@@ -88,19 +89,23 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 		return p.complain(ctx, l, errVolatile)
 	}
 	e, err := driver.look(ctx, l.settings(zap.NewNop()))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
+	}
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	s := runtime.NewService(runtime.ServiceSettings{Store: e.store, Bell: e.bell})
-	s.Listen()
-	err = do(l.place(s, runtime.Operator()))
-	s.Close()
-	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+	return p.withRecords(ctx, l, runtime.Operator(), runtime.ServiceSettings{Store: e.store, Bell: e.bell}, do)
 }
 
-// place returns the store of a configuration as a place, as a caller sees it.
-func (l *loaded) place(s *runtime.Service, caller runtime.Caller) *place {
-	return &place{records: &native.Local{Service: s, Caller: caller}, redact: l.file.Redact, name: "FILE"}
+// withRecords calls do with the records of a store as a caller sees them, and closes
+// the store.
+func (p *program) withRecords(ctx context.Context, l *loaded, caller runtime.Caller, settings runtime.ServiceSettings, do func(*place) error) error {
+	s := runtime.NewService(settings)
+	s.Listen()
+	err := do(&place{records: &native.Local{Service: s, Caller: caller}, redact: l.file.Redact, name: "FILE"})
+	s.Close()
+	return p.complain(ctx, l, errors.Join(err, settings.Store.Close()))
 }
 
 // change is what changing the records of a store takes. At a server neither
@@ -144,11 +149,7 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if err != nil {
 		return p.complain(ctx, l, errors.Join(err, e.store.Close()))
 	}
-	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue})
-	s.Listen()
-	err = do(l.place(s, c.caller))
-	s.Close()
-	return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+	return p.withRecords(ctx, l, c.caller, runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue}, do)
 }
 
 // complain shows why a command failed with the store, and ends it. One that was
@@ -157,8 +158,8 @@ func (p *program) complain(ctx context.Context, l *loaded, err error) error {
 	switch locked, ok := errors.AsType[*store.LockedError](err); {
 	case ok:
 		err = fmt.Errorf("%w\n  \"runtime sessions\", \"runtime turns\" and \"runtime events\" read it meanwhile; to change it, give --server, or end that process first", locked)
-	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
+	case errors.Is(err, server.ErrUnauthenticated):
+		err = fmt.Errorf("%w\n  make a key with \"runtime keys new\", or write server.allow_unauthenticated: true", err)
 	}
 	return p.fail(ctx, l.file.Redact, err)
 }

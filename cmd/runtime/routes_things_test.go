@@ -49,15 +49,10 @@ const annPath = "/api/v1/workspaces/acme"
 // toolWithHeaders is an agent elsewhere that a spec names, with a secret.
 const toolWithHeaders = `{"kind":"a2a","name":"peer","agentCardUrl":"https://peer.example/card.json","headers":{"Authorization":"Bearer ` + headerSecret + `"}}`
 
-func makeRun(t *testing.T, w *town, made things) {
+// stream opens the stream of a run of ann's, which the caller closes.
+func (w *town) stream(t *testing.T, run string) *http.Response {
 	t.Helper()
-	if made["{run}"] != "" {
-		return
-	}
-	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"systemPrompt":"`+promptSecret+`","prompt":"hold `+inputSecret+`","tools":[`+toolWithHeaders+`,{"kind":"local","name":"lookup","description":"Looks.","parameters":{"type":"object"}}]}`)
-	id, _ := run["runId"].(string)
-	made["{run}"] = id
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+annPath+"/agent-runs/"+id+"/stream", http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.LocalURL()+annPath+"/agent-runs/"+run+"/stream", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +61,18 @@ func makeRun(t *testing.T, w *town, made things) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return resp
+}
+
+func makeRun(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{run}"] != "" {
+		return
+	}
+	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"systemPrompt":"`+promptSecret+`","prompt":"hold `+inputSecret+`","tools":[`+toolWithHeaders+`,{"kind":"local","name":"lookup","description":"Looks.","parameters":{"type":"object"}}]}`)
+	id, _ := run["runId"].(string)
+	made["{run}"] = id
+	resp := w.stream(t, id)
 	defer resp.Body.Close()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		data, isData := strings.CutPrefix(lines.Text(), "data: ")

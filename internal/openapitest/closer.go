@@ -1,8 +1,6 @@
 package openapitest
 
-import (
-	"strings"
-)
+import "strings"
 
 // closer makes objects whose fields are described have no others.
 type closer struct{ root any }

@@ -227,35 +227,9 @@ func (o *operation) takes(req *http.Request, path []string, body []byte) error {
 		parameters, where, _ := d.get(list)
 		all, _ := parameters.([]any)
 		for i := range all {
-			parameter, at, _ := d.get(where + "/" + strconv.Itoa(i))
-			p := fieldsOf(parameter)
-			name, _ := p["name"].(string)
-			var values []string
-			switch p["in"] {
-			case "path":
-				if i := slices.Index(o.names, name); i >= 0 {
-					value, err := url.PathUnescape(path[i])
-					if err != nil {
-						return err
-					}
-					values = []string{value}
-				}
-			case "query":
-				if schema, _, _ := d.get(at + "/schema"); fieldsOf(schema)["type"] == "object" {
-					query = nil // which is what parameters of any name look like
-				}
-				values = query[name]
-				delete(query, name)
-			case "header":
-				values = req.Header.Values(name)
-			}
-			if len(values) == 0 && p["required"] == true {
-				return fmt.Errorf("the parameter %s is required", name)
-			}
-			for _, value := range values {
-				if err := d.text(at, value); err != nil {
-					return fmt.Errorf("the parameter %s: %w", name, err)
-				}
+			_, at, _ := d.get(where + "/" + strconv.Itoa(i))
+			if err := o.takesParameter(at, req.Header, path, query); err != nil {
+				return err
 			}
 		}
 	}
@@ -263,6 +237,43 @@ func (o *operation) takes(req *http.Request, path []string, body []byte) error {
 		return fmt.Errorf("the parameter %s is not described", name)
 	}
 	return o.takesBody(req, body)
+}
+
+// takesParameter reports what is wrong with a parameter, whose description is at a
+// JSON pointer, and takes it out of the query.
+func (o *operation) takesParameter(at string, header http.Header, path []string, query url.Values) error {
+	d := o.description
+	parameter, _, _ := d.get(at)
+	p := fieldsOf(parameter)
+	name, _ := p["name"].(string)
+	var values []string
+	switch p["in"] {
+	case "path":
+		if i := slices.Index(o.names, name); i >= 0 {
+			value, err := url.PathUnescape(path[i])
+			if err != nil {
+				return err
+			}
+			values = []string{value}
+		}
+	case "query":
+		if schema, _, _ := d.get(at + "/schema"); fieldsOf(schema)["type"] == "object" {
+			clear(query) // which is what parameters of any name look like
+		}
+		values = query[name]
+		delete(query, name)
+	case "header":
+		values = header.Values(name)
+	}
+	if len(values) == 0 && p["required"] == true {
+		return fmt.Errorf("the parameter %s is required", name)
+	}
+	for _, value := range values {
+		if err := d.text(at, value); err != nil {
+			return fmt.Errorf("the parameter %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 func (o *operation) takesBody(req *http.Request, body []byte) error {

@@ -5,6 +5,8 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -15,6 +17,15 @@ const maxDepth = 1000
 // Valid reports whether raw is JSON that can be encoded as it is, also as a part
 // of something else.
 func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && depth(raw) <= maxDepth }
+
+// Fault says where raw ceases to be JSON, and empty of what is JSON.
+func Fault(raw []byte) string {
+	syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(raw, new(json.RawMessage)))
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%v at byte %d", syntax, syntax.Offset)
+}
 
 // Encode returns raw itself when it is valid JSON, else the JSON string of its
 // bytes, so that what contains it can always be encoded, and decoded again. A

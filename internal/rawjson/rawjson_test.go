@@ -40,3 +40,21 @@ func TestWhatIsNoUTF8IsEncodedAsAString(t *testing.T) {
 		t.Errorf("it is encoded as %s", got)
 	}
 }
+
+func TestAFaultHasItsPlace(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{"a": [1]}`:  "",
+		` null `:      "",
+		``:            "unexpected end of JSON input at byte 0",
+		`{"a": 'x'}`:  `invalid character '\'' looking for beginning of value at byte 7`,
+		`{"a": 1} }`:  `invalid character '}' after top-level value at byte 10`,
+		`{"a": "x\n`:  "unexpected end of JSON input at byte 10",
+		"\x00":        `invalid character '\x00' looking for beginning of value at byte 1`,
+		"{\"a\":\xff": `invalid character 'ÿ' looking for beginning of value at byte 6`,
+	} {
+		if got := rawjson.Fault([]byte(raw)); got != want {
+			t.Errorf("Fault(%q) = %s, want %s", raw, got, want)
+		}
+	}
+}

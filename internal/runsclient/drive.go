@@ -61,8 +61,8 @@ func (c *Client) conclude(result *Result, e Event) error {
 	return &RunError{RunID: result.RunID, Subtype: cmp.Or(subtype, "error"), Message: cmp.Or(e.Text("error"), subtype), Event: e}
 }
 
-// dispatch makes a call and posts what it returned. No SDK makes more of a
-// refused post than TypeScript, which posts the refusal.
+// dispatch makes a call and posts what it returned. Of a post that was refused only
+// TypeScript makes something: it posts the refusal.
 func (c *Client) dispatch(ctx context.Context, runID string, e Event, tools []Tool) {
 	body := make(map[string]any, 1)
 	result, err := call(ctx, e, tools)

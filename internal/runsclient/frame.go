@@ -20,8 +20,6 @@ type frame struct {
 // frames reads the events of a stream.
 type frames struct {
 	lines *bufio.Scanner
-	// comments counts those seen.
-	comments int
 }
 
 func newFrames(r io.Reader) *frames {
@@ -48,10 +46,7 @@ func (f *frames) next() (frame, error) {
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch field {
-		case "": // a comment
-			f.comments++
-			continue
-		case "retry":
+		case "", "retry": // a comment, or when to come back
 			continue
 		case "id":
 			one.id = value

@@ -48,6 +48,7 @@ type OAuthError struct {
 	Description string `json:"error_description"`
 }
 
+// Error says why there is no token.
 func (e *OAuthError) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Description) }
 
 // Token returns an access token, a new one when that at hand is about to end or

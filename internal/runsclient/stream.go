@@ -14,9 +14,9 @@ import (
 )
 
 // Events follows a run behind the event with a number, to the one that ends it.
-// A connection that breaks is made again, and what follows is asked for; an
-// event that comes twice is passed on twice, but is a *ProtocolError first. So
-// is a stream that ends well ahead of the run.
+// A connection that breaks is made again, and what follows is asked for. What is
+// wrong with an event, or with their order, is a *ProtocolError, which ends the
+// sequence; so is a stream that ends in good order ahead of the run.
 func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		checked := newOrder(after)
@@ -78,7 +78,7 @@ func (c *Client) follow(ctx context.Context, runID string, checked *order, yield
 	frames := newFrames(resp.Body)
 	for {
 		f, err := frames.next()
-		if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if errors.Is(err, io.EOF) {
 			return false, &ProtocolError{Problem: fmt.Sprintf("the stream ends behind event %d, and the run goes on", checked.seq)}
 		}
 		if err != nil {

@@ -22,19 +22,18 @@ func (MaxRounds) Descriptor() plugins.Descriptor {
 
 // Register adds the check, unless the agent's rounds are unlimited.
 func (MaxRounds) Register(r *plugins.Registrar) error {
-	limit := r.Agent().Rounds()
-	if limit > 0 && r.Agent().OnMaxRounds == spec.MaxRoundsFinalizes {
+	limit, then := r.Agent().Rounds(), r.Agent().OnMaxRounds
+	holds := maxRounds(limit)
+	switch {
+	case holds == nil:
+		return nil
+	case then == spec.MaxRoundsFinalizes:
 		r.Hook(plugins.BeforeInference, finalizeAt(limit))
 		return nil
 	}
-	holds := maxRounds(limit)
-	if holds == nil {
-		return nil
-	}
-	fails := r.Agent().OnMaxRounds == spec.MaxRoundsFails
 	r.Hook(plugins.AfterInference, func(_ context.Context, p *plugins.PhaseContext) error {
 		t, stop := holds(p)
-		if stop && fails {
+		if stop && then == spec.MaxRoundsFails {
 			t.Type = event.BudgetExceeded
 		}
 		if stop {
@@ -45,6 +44,7 @@ func (MaxRounds) Register(r *plugins.Registrar) error {
 	return nil
 }
 
+// lastRoundText is what the model is told when it has to answer.
 const lastRoundText = "No further tool calls are possible in this turn: give your final answer from what you know."
 
 // finalizeAt lets the model answer without tools in the last round, and in any

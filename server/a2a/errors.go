@@ -20,6 +20,7 @@ var (
 	errInternal     = a2a.NewError(a2a.ErrInternalError, "the server failed; its log says why")
 	errNobody       = a2a.NewError(a2a.ErrUnauthenticated, "a credential is needed")
 	errDraining     = a2a.NewError(a2a.ErrServerError, "the server is shutting down; ask again")
+	errNoStore      = a2a.NewError(a2a.ErrServerError, "the store cannot be reached; ask again")
 	errNoParams     = a2a.NewError(a2a.ErrInvalidParams, "the request has no parameters")
 	errNoTaskID     = a2a.NewError(a2a.ErrInvalidParams, "the id of the task is missing")
 	errNotAvailable = a2a.NewError(a2a.ErrServerError, "the agent cannot be run now")
@@ -100,10 +101,14 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "delegates may not be nested as deep as that")
 	}
 	s.Logger.Error("an A2A request failed", zap.String("method", method), zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
-	if unresolvable(err) {
+	switch {
+	case unresolvable(err):
 		return errNotAvailable
+	case errors.Is(err, store.ErrUnavailable):
+		return errNoStore
+	default:
+		return errInternal
 	}
-	return errInternal
 }
 
 // named returns what the protocol calls a kind of record.

@@ -3,6 +3,7 @@ package a2aserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,7 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 		"another answer":      {t.Context(), &store.ConflictError{}, a2a.ErrUnsupportedOperation, ""},
 		"the end":             {draining, context.Canceled, a2a.ErrServerError, "the server is shutting down; ask again"},
 		"an agent":            {t.Context(), &resolve.Error{Agent: "clerk", Errs: []error{errors.New("key sk-1234")}}, a2a.ErrServerError, "the agent cannot be run now"},
+		"no store":            {t.Context(), fmt.Errorf("pq: sk-1234: %w", store.ErrUnavailable), a2a.ErrServerError, "the store cannot be reached; ask again"},
 		"anything":            {t.Context(), errors.New("pq: password sk-1234"), a2a.ErrInternalError, "the server failed; its log says why"},
 	} {
 		got := s.shown(c.ctx, "x", c.err)

@@ -101,15 +101,16 @@ func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error
 	if v.artifacts {
 		return task, nil
 	}
-	// The events are numbered without gaps, so a page is full of those that may be
-	// shown, or a transform leaves some out.
-	for seq := uint64(0); seq < f.turn.Seq; seq += readPage {
+	for seq := uint64(0); seq < f.turn.Seq; {
 		records, err := f.service.ReadEvents(ctx, f.caller, f.turn.ID, seq, readPage)
 		if err != nil {
 			return nil, err
 		}
+		if len(records) == 0 { // a transform leaves out what comes behind
+			break
+		}
 		for i := range records {
-			if records[i].Seq > f.turn.Seq {
+			if seq = records[i].Seq; seq > f.turn.Seq {
 				break
 			}
 			if err := f.hear(&records[i]); err != nil {

@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
@@ -103,7 +101,7 @@ func (c *call) a2aSend() error {
 func (c *call) a2aAgent(id string) (*spec.Agent, error) {
 	agent, ok := c.Runtime.Revision().Set().Agent(id)
 	if !ok || !c.principal.MayUse(id) {
-		return nil, &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", clip.Text(id))}
+		return nil, noAgent(id)
 	}
 	return agent, nil
 }
@@ -211,9 +209,8 @@ func (c *call) rpcErrorOf(err error) *rpcError {
 	}
 	e := c.requestErrorOf(err)
 	code := rpcParams
-	if e.Code == codeInternal {
+	if e.Code == codeInternal || e.Code == codeUnavailable {
 		code = rpcInternal
-		c.Logger.Debug("a message over A2A is not answered", zap.Error(err))
 	}
 	return &rpcError{Code: code, Message: e.Message, Data: map[string]any{"code": e.Code}}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -74,4 +75,69 @@ func TestWhatAKeyForSomeAgentsMayUse(t *testing.T) {
 			t.Errorf("%s finds %v", as, ids)
 		}
 	}
+}
+
+// TestWhoMayDoWhat walks all routes with everybody.
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	session := w.must(http.StatusCreated, http.MethodPost, "/agent-sessions", `{"systemPrompt":"Obey."}`)["sessionId"].(string)
+	id, call := w.waiting(lookRef)
+	foreign, err := w.service.CreateSession(t.Context(), runtime.Caller{Tenant: "alices", Subject: "alice"}, runtime.CreateSession{AgentID: "clerk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := `{"systemPrompt":"Obey.","prompt":"say hi"}`
+	bodies := map[string]string{"/agent-runs": spec, "/agent-sessions": spec, "/messages": `{"prompt":"say hi"}`, "/tool-results": `{"toolUseId":"` + call + `","result":"x"}`}
+	surface, err := New(Settings{Service: w.service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range surface.Routes() {
+		method, pattern, _ := strings.Cut(route.Pattern, " ")
+		if route.Scope == "" || route.Public {
+			t.Errorf("%s needs no scope", route.Pattern)
+		}
+		body := ""
+		for end, text := range bodies {
+			if strings.HasSuffix(pattern, end) {
+				body = text
+			}
+		}
+		at := func(tenant, run string) string {
+			if strings.Contains(pattern, "agent-sessions") && run == id {
+				run = session
+			}
+			return strings.NewReplacer("{workspace}", tenant, "{id}", run, "{agent}", "clerk").Replace(pattern)
+		}
+		owned, inWorkspace := strings.Contains(pattern, "{id}"), strings.Contains(pattern, "{workspace}")
+		for _, tt := range []struct {
+			as, path string
+			status   int
+			field    string
+			value    any
+			counts   bool
+		}{
+			{"", at("alices", id), http.StatusUnauthorized, "error", "Unauthorized", true},
+			{"mallory", at("alices", id), http.StatusUnauthorized, "error", "Invalid API key or OAuth access token", true},
+			{"joe", at("joes", id), http.StatusForbidden, "required", route.Scope, true},
+			{"bob", at("alices", id), http.StatusNotFound, "hint", "bobs", inWorkspace},
+			{"bob", at("bobs", id), http.StatusNotFound, "code", "not_found", owned},
+			{"ann", at("alices", id), http.StatusNotFound, "code", "not_found", owned},
+			{"alice", at("alices", foreign.ID), http.StatusNotFound, "code", "not_found", owned},
+			{"eve", at("eves", id), http.StatusForbidden, "code", "forbidden", strings.Contains(pattern, "{agent}")},
+		} {
+			if !tt.counts {
+				continue
+			}
+			w.as = tt.as
+			status, answer := w.do(method, tt.path, body)
+			if status != tt.status || answer[tt.field] != tt.value || strings.Contains(fmt.Sprint(answer), "Obey") {
+				t.Errorf("%s as %q: %d %v", route.Pattern, tt.as, status, answer)
+			}
+		}
+	}
+	w.as = "alice"
+	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", bodies["/tool-results"])
+	w.events(id, "")
 }

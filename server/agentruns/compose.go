@@ -71,7 +71,7 @@ func (c *composer) agent(p *server.Principal, r *request) (*spec.Agent, error) {
 	}
 	declared, ok := c.set.Agent(r.agentID)
 	if !ok || !p.MayUse(r.agentID) {
-		return nil, &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", r.agentID)}
+		return nil, noAgent(r.agentID)
 	}
 	if !declared.Local() && r.brings() {
 		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
@@ -22,6 +23,7 @@ const (
 	codeRunTerminal    = "run_terminal"
 	codeSessionEnded   = "session_ended"
 	codeTooLarge       = "too_large"
+	codeUnavailable    = "unavailable"
 	codeInternal       = "internal"
 	// codeWorkspace stands for a path of another workspace. Clients read
 	// codeNotFound.
@@ -33,7 +35,7 @@ var statuses = map[string]int{
 	codeInvalidRequest: http.StatusBadRequest, codeInvalidModel: http.StatusBadRequest, codeInvalidPlugin: http.StatusBadRequest,
 	codeForbidden: http.StatusForbidden, codeNotFound: http.StatusNotFound, codeWorkspace: http.StatusNotFound,
 	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict, codeSessionEnded: http.StatusConflict,
-	codeTooLarge: http.StatusRequestEntityTooLarge, codeInternal: http.StatusInternalServerError,
+	codeTooLarge: http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
 // errorBody is the body of a refusal. Some clients take Error for the code and
@@ -54,6 +56,9 @@ func (c *call) refuse(err error) {
 	if e.Code == codeWorkspace {
 		body.Error, body.Code, body.Message = e.Message, codeNotFound, ""
 	}
+	if e.Code == codeUnavailable {
+		c.w.Header().Set("Retry-After", "1")
+	}
 	writeError(c.w, statuses[e.Code], &body)
 }
 
@@ -72,15 +77,25 @@ func (c *call) requestErrorOf(err error) *requestError {
 		return &requestError{Code: codeInvalidRequest, Message: wrong.Error()}
 	}
 	if agent, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok {
-		return &requestError{Code: codeForbidden, Message: agent.Error()}
+		return noAgent(agent.ID) // and what is near to it may be none of the credential's
 	}
 	if state, ok := errors.AsType[*store.StateError](err); ok && state.Kind == "session" {
 		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
 	}
-	if c.r.Context().Err() == nil {
-		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(c.r.Context())), zap.Error(err))
+	ctx := c.r.Context()
+	if ctx.Err() == nil {
+		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
+	}
+	if later := server.Unavailable(ctx, err); later != nil {
+		return &requestError{Code: codeUnavailable, Message: later.Error()}
 	}
 	return &requestError{Code: codeInternal, Message: "the server failed; its log says why"}
+}
+
+// noAgent is the error for an agent that the credential may not use, and for one
+// that there is not.
+func noAgent(id string) *requestError {
+	return &requestError{Code: codeForbidden, Message: fmt.Sprintf("agent %q is not available with this credential", clip.Text(id))}
 }
 
 // WriteError answers in place of a handler, as clients of the protocol know it.

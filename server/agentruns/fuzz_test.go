@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/runtime"
 )
 
 // The bodies that the fuzzing begins with.
@@ -43,6 +45,16 @@ func answerable(t *testing.T, err error) {
 	}
 }
 
+// composed returns what a body asks for, and the turn that it becomes.
+func composed(k *composer, body fields, why purpose) (*request, *runtime.CreateTurn, error) {
+	asked, err := readRequest(body, why)
+	if err != nil {
+		return nil, nil, err
+	}
+	turn, err := k.compose(anybody, asked)
+	return asked, turn, err
+}
+
 func FuzzRunBody(f *testing.F) {
 	for _, spec := range seedSpecs {
 		for _, input := range seedInputs {
@@ -56,12 +68,7 @@ func FuzzRunBody(f *testing.F) {
 			answerable(t, err)
 			return
 		}
-		asked, err := readRequest(body, forRun)
-		if err != nil {
-			answerable(t, err)
-			return
-		}
-		turn, err := k.compose(anybody, asked)
+		_, turn, err := composed(k, body, forRun)
 		if err != nil {
 			answerable(t, err)
 			return
@@ -86,11 +93,7 @@ func FuzzSessionBody(f *testing.F) {
 			answerable(t, err)
 			return
 		}
-		asked, err := readRequest(body, forSession)
-		if err == nil {
-			_, err = k.compose(anybody, asked)
-		}
-		if err != nil {
+		if _, _, err := composed(k, body, forSession); err != nil {
 			answerable(t, err)
 			return
 		}
@@ -99,10 +102,7 @@ func FuzzSessionBody(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if asked, err = readRequest(whole, forRun); err == nil {
-			_, err = k.compose(anybody, asked)
-		}
-		if err != nil {
+		if _, _, err := composed(k, whole, forRun); err != nil {
 			t.Errorf("%s is a session, and no run: %v", data, err)
 		}
 	})
@@ -125,10 +125,7 @@ func FuzzMessageBody(f *testing.F) {
 			answerable(t, err)
 			return
 		}
-		asked, err := readRequest(whole, forRun)
-		if err == nil {
-			_, err = k.compose(anybody, asked)
-		}
+		asked, _, err := composed(k, whole, forRun)
 		if err != nil {
 			answerable(t, err)
 			return

@@ -48,6 +48,9 @@ func decodeBody(data []byte) (fields, error) {
 		return nil, invalid("the body is not UTF-8")
 	}
 	var body fields
+	if fault := rawjson.Fault(data); fault != "" {
+		return nil, invalid("the body is no JSON: %s", fault)
+	}
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {
 		return nil, invalid("the body is no JSON object")
 	}

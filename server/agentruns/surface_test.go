@@ -1,20 +1,24 @@
 package agentruns
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite"
+	"go.uber.org/zap"
 )
 
 // waiting begins a run and returns it and its call, once it waits for the client.
@@ -260,71 +264,6 @@ func TestAServerThatEndsCutsItsStreamsOff(t *testing.T) {
 	}
 }
 
-// TestWhoMayDoWhat walks all routes with everybody.
-func TestWhoMayDoWhat(t *testing.T) {
-	t.Parallel()
-	w := serving(t)
-	session := w.must(http.StatusCreated, http.MethodPost, "/agent-sessions", `{"systemPrompt":"Obey."}`)["sessionId"].(string)
-	id, call := w.waiting(lookRef)
-	foreign, err := w.service.CreateSession(t.Context(), runtime.Caller{Tenant: "alices", Subject: "alice"}, runtime.CreateSession{AgentID: "clerk"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := `{"systemPrompt":"Obey.","prompt":"say hi"}`
-	bodies := map[string]string{"/agent-runs": spec, "/agent-sessions": spec, "/messages": `{"prompt":"say hi"}`, "/tool-results": `{"toolUseId":"` + call + `","result":"x"}`}
-	surface, err := New(Settings{Service: w.service})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, route := range surface.Routes() {
-		method, pattern, _ := strings.Cut(route.Pattern, " ")
-		if route.Scope == "" || route.Public {
-			t.Errorf("%s needs no scope", route.Pattern)
-		}
-		body := ""
-		for end, text := range bodies {
-			if strings.HasSuffix(pattern, end) {
-				body = text
-			}
-		}
-		at := func(tenant, run string) string {
-			if strings.Contains(pattern, "agent-sessions") && run == id {
-				run = session
-			}
-			return strings.NewReplacer("{workspace}", tenant, "{id}", run, "{agent}", "clerk").Replace(pattern)
-		}
-		owned, inWorkspace := strings.Contains(pattern, "{id}"), strings.Contains(pattern, "{workspace}")
-		for _, tt := range []struct {
-			as, path string
-			status   int
-			field    string
-			value    any
-			counts   bool
-		}{
-			{"", at("alices", id), http.StatusUnauthorized, "error", "Unauthorized", true},
-			{"mallory", at("alices", id), http.StatusUnauthorized, "error", "Invalid API key or OAuth access token", true},
-			{"joe", at("joes", id), http.StatusForbidden, "required", route.Scope, true},
-			{"bob", at("alices", id), http.StatusNotFound, "hint", "bobs", inWorkspace},
-			{"bob", at("bobs", id), http.StatusNotFound, "code", "not_found", owned},
-			{"ann", at("alices", id), http.StatusNotFound, "code", "not_found", owned},
-			{"alice", at("alices", foreign.ID), http.StatusNotFound, "code", "not_found", owned},
-			{"eve", at("eves", id), http.StatusForbidden, "code", "forbidden", strings.Contains(pattern, "{agent}")},
-		} {
-			if !tt.counts {
-				continue
-			}
-			w.as = tt.as
-			status, answer := w.do(method, tt.path, body)
-			if status != tt.status || answer[tt.field] != tt.value || strings.Contains(fmt.Sprint(answer), "Obey") {
-				t.Errorf("%s as %q: %d %v", route.Pattern, tt.as, status, answer)
-			}
-		}
-	}
-	w.as = "alice"
-	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", bodies["/tool-results"])
-	w.events(id, "")
-}
-
 func TestWhatIsRefusedBeforeThereIsARun(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
@@ -353,11 +292,46 @@ func TestWhatErrorsOfTheRouterLookLike(t *testing.T) {
 	t.Parallel()
 	surface := new(Surface)
 	for _, e := range []server.Error{{Status: 429, Code: "rate_limited", Message: "m"}, {Status: 503, Code: "unavailable", Message: "m"}} {
-		w := newRecorder()
-		surface.WriteError(w, w.request(), &e)
+		w := httptest.NewRecorder()
+		surface.WriteError(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody), &e)
 		if want := fmt.Sprintf(`{"error":%q,"code":%q,"message":"m"}`+"\n", e.Code, e.Code); w.Code != e.Status || w.Body.String() != want {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
+	}
+}
+
+// What a server that ends, or has no store now, does not answer is no failure, and
+// is asked again.
+func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	ending, end := context.WithCancelCause(t.Context())
+	end(server.ErrDraining)
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{ending, context.Canceled, "the server is shutting down"},
+		{t.Context(), fmt.Errorf("read turn t: %w: dial tcp 10.0.0.1:5432", store.ErrUnavailable), "the store cannot be reached"},
+	} {
+		w := httptest.NewRecorder()
+		refused := &call{Surface: &Surface{Settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)}
+		refused.refuse(c.err)
+		want := fmt.Sprintf(`{"error":"unavailable","code":"unavailable","message":%q}`+"\n", c.want)
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
+			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// An agent that went away with the configuration looks as one that was never
+// there: what is near to it may be another credential's.
+func TestAnAgentThatIsGoneHasNoNeighbours(t *testing.T) {
+	t.Parallel()
+	gone := &resolve.AgentNotFoundError{Reference: resolve.Reference{ID: "clerk", Nearest: "clerks-of-others"}}
+	e := new(call).requestErrorOf(fmt.Errorf("begin: %w", gone))
+	if e.Code != codeForbidden || e.Message != `agent "clerk" is not available with this credential` || e.Hint != "" {
+		t.Errorf("%+v", e)
 	}
 }
 

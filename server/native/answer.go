@@ -11,24 +11,26 @@ import (
 // The answers to requests, but for events: what is asked for is read, handed to
 // the Local of whoever asks, and what it returns is written.
 
+// reply writes what a request comes to, or returns why it comes to nothing.
+func (c *call) reply(status int, body any, err error) error {
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, status, body)
+}
+
 func (c *call) listSessions() error {
 	q, err := sessionQuery(c.r)
 	if err != nil {
 		return err
 	}
 	list, err := c.ListSessions(c.r.Context(), q)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return c.reply(http.StatusOK, list, err)
 }
 
 func (c *call) readSession() error {
 	s, err := c.GetSession(c.r.Context(), c.r.PathValue("session"))
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, s)
+	return c.reply(http.StatusOK, s, err)
 }
 
 func (c *call) createSession() error {
@@ -37,10 +39,7 @@ func (c *call) createSession() error {
 		return err
 	}
 	made, err := c.CreateSession(c.r.Context(), req)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusCreated, made)
+	return c.reply(http.StatusCreated, made, err)
 }
 
 // exportSession answers with an export. It can be imported anywhere, but the
@@ -67,10 +66,7 @@ func (c *call) importSession() error {
 	}
 	req := ImportSession{ID: q.text(queryID), AgentID: q.text(queryAgent), IdempotencyKey: c.r.Header.Get(idempotencyHeader)}
 	made, err := c.ImportSession(c.r.Context(), req, export)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusCreated, made)
+	return c.reply(http.StatusCreated, made, err)
 }
 
 func (c *call) listTurns() error {
@@ -79,18 +75,12 @@ func (c *call) listTurns() error {
 		return err
 	}
 	list, err := c.ListTurns(c.r.Context(), q)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, list)
+	return c.reply(http.StatusOK, list, err)
 }
 
 func (c *call) readTurn() error {
 	t, err := c.GetTurn(c.r.Context(), c.r.PathValue("turn"))
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, t)
+	return c.reply(http.StatusOK, t, err)
 }
 
 func (c *call) createTurn() error {
@@ -99,10 +89,7 @@ func (c *call) createTurn() error {
 		return err
 	}
 	made, err := c.CreateTurn(c.r.Context(), req)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusCreated, made)
+	return c.reply(http.StatusCreated, made, err)
 }
 
 func (c *call) cancelTurn() error {
@@ -111,18 +98,12 @@ func (c *call) cancelTurn() error {
 		return err
 	}
 	t, err := c.CancelTurn(c.r.Context(), c.r.PathValue("turn"), why.Reason)
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, t)
+	return c.reply(http.StatusOK, t, err)
 }
 
 func (c *call) listInteractions() error {
 	list, err := c.ListInteractions(c.r.Context(), c.r.PathValue("turn"))
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, interactionList{list})
+	return c.reply(http.StatusOK, interactionList{list}, err)
 }
 
 func (c *call) resolveInteraction() error {
@@ -133,8 +114,5 @@ func (c *call) resolveInteraction() error {
 	i, err := c.ResolveInteraction(c.r.Context(), c.r.PathValue("turn"), plugins.Resolution{
 		Target: c.r.PathValue("interaction"), ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason,
 	})
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, i)
+	return c.reply(http.StatusOK, i, err)
 }

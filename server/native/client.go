@@ -81,7 +81,7 @@ func NewClient(s ClientSettings) (*Client, error) {
 	base, err := url.Parse(s.URL)
 	switch {
 	case err != nil:
-		return nil, errors.New("the URL of the server cannot be read")
+		return nil, errors.New("the URL of the server cannot be read; it must be http:// or https:// and a host")
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return nil, fmt.Errorf("the URL of the server is %q; it must be http:// or https:// and a host", base.Redacted())
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":

@@ -21,8 +21,8 @@ type Error struct {
 	Method, URL string
 	// Status is that of the answer.
 	Status int
-	// Code is a word for programs, and Message a sentence for people; both are
-	// empty where the answer was not that of a server of this kind.
+	// Code is a word for programs, and Message a sentence for people. Code is empty
+	// where the answer was not that of a server of this kind.
 	Code, Message string
 	// RequestID is what the server's log calls the request.
 	RequestID string
@@ -89,14 +89,28 @@ func (c *Client) fault(r *request, resp *http.Response, problem string) error {
 func (c *Client) refused(r *request, resp *http.Response, mediaType string) error {
 	e := &Error{Method: r.method, URL: c.shown(r), Status: resp.StatusCode, retryAfter: retryAfter(resp.Header)}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
-	if err != nil || mediaType != "application/json" {
-		if resp.StatusCode < http.StatusBadRequest {
-			e.Message = "the server sends elsewhere, where this client does not go"
-		}
-		return e
+	if err == nil && mediaType == "application/json" {
+		decodeError(data, e)
 	}
-	decodeError(data, e)
+	switch {
+	case e.Code != "":
+	case resp.StatusCode < http.StatusBadRequest:
+		e.Message = "the server sends elsewhere, where this client does not go"
+	default:
+		e.Message = strange(mediaType, data)
+	}
 	return e
+}
+
+// strange describes an answer that is none of a server of this kind. What it says in
+// plain words is repeated: it may be that the server speaks TLS.
+func strange(mediaType string, data []byte) string {
+	const text = "this is no answer of a runtime: is the URL right?"
+	says := strings.TrimSpace(string(data))
+	if says == "" || mediaType != "" && mediaType != "text/plain" {
+		return text
+	}
+	return fmt.Sprintf("%s It says %q", text, clip.Text(says))
 }
 
 // maxMessage bounds the message of a server, in bytes.

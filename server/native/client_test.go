@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -63,14 +64,7 @@ func TestAClientGivesWhatALocalGives(t *testing.T) {
 	followed(t, c, turn.ID, 0)
 	until(t, c, asks.ID, store.Waiting)
 	ctx := t.Context()
-	for name, of := range map[string]func(interface {
-		ListSessions(context.Context, SessionQuery) (*SessionList, error)
-		GetSession(context.Context, string) (*Session, error)
-		ListTurns(context.Context, TurnQuery) (*TurnList, error)
-		GetTurn(context.Context, string) (*Turn, error)
-		ListInteractions(context.Context, string) ([]Interaction, error)
-		ReadEvents(context.Context, string, uint64, int) ([]event.Record, error)
-	}) (any, error){
+	for name, of := range map[string]func(kept) (any, error){
 		"sessions": func(k kept) (any, error) { return k.ListSessions(ctx, SessionQuery{}) },
 		"sessions of a query": func(k kept) (any, error) {
 			return k.ListSessions(ctx, SessionQuery{State: store.SessionActive, AgentID: "clerk", Page: store.Page{Limit: 1}})
@@ -109,7 +103,7 @@ func TestAClientGivesWhatALocalGives(t *testing.T) {
 }
 
 // kept is what a Local and a Client have in common for reading.
-type kept = interface {
+type kept interface {
 	ListSessions(context.Context, SessionQuery) (*SessionList, error)
 	GetSession(context.Context, string) (*Session, error)
 	ListTurns(context.Context, TurnQuery) (*TurnList, error)
@@ -255,6 +249,38 @@ func TestAServerThatNeverAnsweredIsGivenUpAtOnce(t *testing.T) {
 	for _, err := range c.Events(t.Context(), "t", 0) {
 		if !errors.As(err, new(*net.OpError)) {
 			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// Whoever gives the URL of something else is told so.
+func TestAnAnswerOfSomethingElseIsNamedAsSuch(t *testing.T) {
+	t.Parallel()
+	const strange = "this is no answer of a runtime: is the URL right?"
+	for _, tt := range []struct{ mediaType, body, want string }{
+		{"text/html", "<h1>Not here</h1>", strange},
+		{"application/json", `{"message":"no such thing"}`, strange},
+		{"", "", strange},
+		{"", "Client sent an HTTP request to an HTTPS server.\n", strange + ` It says "Client sent an HTTP request to an HTTPS server."`},
+		{"text/plain; charset=utf-8", "a\x1b[31mb", strange + ` It says "a\x1b[31mb"`},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			if tt.mediaType != "" {
+				w.Header().Set("Content-Type", tt.mediaType)
+			}
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, tt.body)
+		}))
+		t.Cleanup(s.Close)
+		c, err := NewClient(ClientSettings{URL: s.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		_, err = c.GetTurn(t.Context(), "t")
+		if want := "GET " + s.URL + "/runtime/v1/turns/t: 404: " + tt.want; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 func TestErrorsCrossTheWire(t *testing.T) {
@@ -60,6 +62,17 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	refused, ok := errors.AsType[*Error](err)
 	if !ok || refused.Status != http.StatusForbidden || refused.Code != "insufficient_scope" || refused.RequestID == "" {
 		t.Errorf("%+v", refused)
+	}
+}
+
+// Programs ask again for what failed because the store was away for a moment.
+func TestAStoreThatIsAwayIsNoFailure(t *testing.T) {
+	w := httptest.NewRecorder()
+	c := &call{Surface: &Surface{Settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequest(http.MethodGet, "/", http.NoBody)}
+	c.refuse(fmt.Errorf("list turns: %w: dial tcp 10.0.0.1:5432", store.ErrUnavailable))
+	const want = `{"error":{"code":"unavailable","message":"the store cannot be reached","request_id":""}}` + "\n"
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 }
 

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,7 +53,10 @@ func (c *call) read(into any, strict bool) error {
 
 // decode reads a JSON object. A strict one has no fields that are not known.
 func decode(data []byte, into any, strict bool) error {
-	if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(data) {
+	if fault := rawjson.Fault(data); fault != "" {
+		return badBody("it is no JSON: " + fault)
+	}
+	if bytes.TrimSpace(data)[0] != '{' {
 		return badBody("it is no JSON object")
 	}
 	if !rawjson.Valid(data) {
@@ -67,16 +71,9 @@ func decode(data []byte, into any, strict bool) error {
 		return nil
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &runtime.InvalidError{Field: nameOr(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
+		return &runtime.InvalidError{Field: cmp.Or(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
 	}
 	return badBody(clip.Text(strings.TrimPrefix(err.Error(), "json: ")))
-}
-
-func nameOr(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }
 
 func badBody(problem string) error { return &runtime.InvalidError{Field: "body", Problem: problem} }

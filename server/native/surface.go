@@ -6,7 +6,6 @@ package native
 
 import (
 	"cmp"
-	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -131,17 +130,23 @@ func (c *call) refuse(err error) {
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		refusal = &server.Error{Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
 	}
-	ctx := c.r.Context()
-	if refusal == nil && errors.Is(context.Cause(ctx), server.ErrDraining) {
-		c.w.Header().Set("Retry-After", "1")
-		refusal = &server.Error{Status: http.StatusServiceUnavailable, Code: codeUnavailable, Message: server.ErrDraining.Error()}
-	}
 	if refusal == nil {
-		if ctx.Err() == nil {
-			c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
-		}
-		refusal = &server.Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the server failed; its log says why"}
+		refusal = c.failed(err)
 	}
-	refusal.RequestID = server.RequestID(ctx)
+	refusal.RequestID = server.RequestID(c.r.Context())
 	server.WriteError(c.w, refusal)
+}
+
+// failed returns the answer to a request that failed although nothing is wrong with
+// it, and logs why.
+func (c *call) failed(err error) *server.Error {
+	ctx := c.r.Context()
+	if ctx.Err() == nil {
+		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
+	}
+	if later := server.Unavailable(ctx, err); later != nil {
+		c.w.Header().Set("Retry-After", "1")
+		return &server.Error{Status: http.StatusServiceUnavailable, Code: codeUnavailable, Message: later.Error()}
+	}
+	return &server.Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the server failed; its log says why"}
 }

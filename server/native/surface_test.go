@@ -109,8 +109,8 @@ func TestBadRequestsAreRefused(t *testing.T) {
 	}{
 		{"POST /turns", `[]`, 400, "body: it is no JSON object"},
 		{"POST /turns", `null`, 400, "body: it is no JSON object"},
-		{"POST /turns", `{`, 400, "body: it is no JSON object"},
-		{"POST /turns", `{} {}`, 400, "body: it is no JSON object"},
+		{"POST /turns", `{`, 400, "body: it is no JSON: unexpected end of JSON input at byte 1"},
+		{"POST /turns", `{} {}`, 400, "body: it is no JSON: invalid character '{' after top-level value at byte 4"},
 		{"POST /turns", "{\"session_id\":\"\xff\"}", 400, "body: it is nested too deeply, or is not UTF-8"},
 		{"POST /turns", deep, 400, "body: it is nested too deeply, or is not UTF-8"},
 		{"POST /turns", `{"sesion_id":"s"}`, 400, `body: unknown field \"sesion_id\"`},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -55,6 +57,8 @@ func wrap(operation, id string, err error) error {
 		err = store.ErrNotFound
 	case code(err) == codeBadText:
 		err = ErrText
+	case lost(err):
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s %s: %w", operation, id, err)
 }
@@ -99,8 +103,24 @@ func disconnected(err error, conn *pgx.Conn) bool {
 		return false
 	}
 	if c := code(err); c != "" {
-		// 57P01 to 57P03 are a server that shuts down, crashed, or starts.
-		return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P0") || c == codeTooManyConns
+		return absent(c)
 	}
 	return conn == nil || conn.IsClosed()
+}
+
+// absent reports whether a SQLSTATE is one of the connection, or of a server that
+// takes none: 57P01 to 57P03 are one that shuts down, crashed, or starts.
+func absent(c string) bool {
+	return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P0") || c == codeTooManyConns
+}
+
+// lost reports whether an error says of itself that there is no connection, or that
+// it broke.
+func lost(err error) bool {
+	if c := code(err); c != "" {
+		return absent(c)
+	}
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	_, broken := errors.AsType[*net.OpError](err)
+	return refused || broken || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -241,8 +241,14 @@ func TestACommitFailsWhenTheServerStaysAway(t *testing.T) {
 	if err := s.Commit(ctx, appended(id, fence, 1, `{}`)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the commit: %v", err)
 	}
-	if _, err := s.Turn(t.Context(), store.Everything, id); err == nil || errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Turn(t.Context(), store.Everything, id); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("reading: %v", err)
+	}
+	if _, err := s.Turns(t.Context(), store.TurnQuery{Scope: store.Everything}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("listing: %v", err)
+	}
+	if _, err := s.CreateSession(t.Context(), &store.NewSession{Session: store.Session{ID: "s9"}}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("making a session: %v", err)
 	}
 	if err := s.Ping(t.Context()); err == nil {
 		t.Error("it can be pinged")

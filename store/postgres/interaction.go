@@ -34,11 +34,7 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 		f.where("expires_at <= " + f.arg(instant.Time(q.ExpiredBy)))
 	}
 	query := f.text("ORDER BY created_at, turn_id, n LIMIT " + f.arg(cmp.Or(q.Limit, store.MaxPage)))
-	found, err := s.pool.Query(ctx, query, f.args...)
-	if err != nil {
-		return nil, wrap("list", "interactions", err)
-	}
-	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[db.Interaction])
+	rows, err := rowsOf[db.Interaction](ctx, s.pool, query, f.args)
 	if err != nil {
 		return nil, wrap("list", "interactions", err)
 	}

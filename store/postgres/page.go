@@ -57,7 +57,24 @@ func (f *filter) text(rest string) string {
 func (f *filter) count(ctx context.Context, pool *pgxpool.Pool, table string) (n int, err error) {
 	matching := filter{query: "SELECT count(*) FROM " + table, conds: f.conds}
 	err = pool.QueryRow(ctx, matching.text(""), f.args...).Scan(&n)
+	if code(err) == codeBadText {
+		return 0, nil
+	}
 	return n, err
+}
+
+// rowsOf returns the rows of a query. None match a text that the database cannot
+// keep.
+func rowsOf[T any](ctx context.Context, pool *pgxpool.Pool, query string, args []any) ([]T, error) {
+	found, err := pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[T])
+	if code(err) == codeBadText {
+		return nil, nil
+	}
+	return rows, err
 }
 
 // latest returns a page of the rows that a filter lets through, those with the
@@ -72,11 +89,7 @@ func latest[T any](ctx context.Context, pool *pgxpool.Pool, f *filter, column st
 	}
 	size := p.Size()
 	query := f.text("ORDER BY " + column + " DESC, id DESC LIMIT " + f.arg(size+1))
-	found, err := pool.Query(ctx, query, f.args...)
-	if err != nil {
-		return nil, "", err
-	}
-	rows, err = pgx.CollectRows(found, pgx.RowToStructByPos[T])
+	rows, err = rowsOf[T](ctx, pool, query, f.args)
 	if err != nil || len(rows) <= size {
 		return rows, "", err
 	}

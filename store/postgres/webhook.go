@@ -96,11 +96,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.
 	}
 	f.where("n < " + f.arg(before))
 	size := q.Page.Size()
-	found, err := s.pool.Query(ctx, f.text("ORDER BY n DESC LIMIT "+f.arg(size+1)), f.args...)
-	if err != nil {
-		return page, wrap("list", "webhooks", err)
-	}
-	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[db.Webhook])
+	rows, err := rowsOf[db.Webhook](ctx, s.pool, f.text("ORDER BY n DESC LIMIT "+f.arg(size+1)), f.args)
 	if err != nil {
 		return page, wrap("list", "webhooks", err)
 	}

@@ -11,6 +11,7 @@ var listTests = []test{
 	{name: "SessionsComeLatestFirst", run: sessionsComeLatestFirst},
 	{name: "SessionsAreFiltered", run: sessionsAreFiltered},
 	{name: "TurnsAreFiltered", run: turnsAreFiltered},
+	{name: "NothingMatchesATextThatNoStoreHas", run: nothingMatchesATextThatNoStoreHas},
 	{name: "PagesOverEqualTimesMissNothing", run: pagesOverEqualTimesMissNothing},
 	{name: "APageStaysWhileTheListGrows", run: aPageStaysWhileTheListGrows},
 	{name: "PagesHaveBounds", run: pagesHaveBounds},
@@ -145,6 +146,35 @@ func walk(list func(p store.Page) (ids []string, next string), limit int) (all [
 			return all, pages
 		}
 		p.After = next
+	}
+}
+
+// A filter comes from whoever asks, and holds what it likes.
+func nothingMatchesATextThatNoStoreHas(f *fixture) {
+	f.session("s")
+	f.turn("s", "t")
+	for _, text := range []string{"a\x00b", "a\xffb"} {
+		for _, q := range []store.SessionQuery{{AgentID: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}}} {
+			q.Scope = store.Of(ann)
+			ids, next := f.sessionIDs(q)
+			equal(f, fmt.Sprintf("the sessions of %+v", q), len(ids), 0)
+			equal(f, "where the next page begins", next, "")
+		}
+		for _, q := range []store.TurnQuery{{AgentID: text}, {SessionID: text, Count: true}} {
+			q.Scope = store.Of(ann)
+			page, err := f.Turns(f.Context(), q)
+			ok(f, err)
+			equal(f, fmt.Sprintf("the turns of %+v", q), len(page.Turns)+page.Total, 0)
+		}
+		waits, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), TurnID: text})
+		ok(f, err)
+		equal(f, "the interactions", len(waits), 0)
+		hooks, err := f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Of(ann), TurnID: text})
+		ok(f, err)
+		equal(f, "the webhooks", len(hooks.Webhooks), 0)
+		snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Of(ann), SessionID: text})
+		ok(f, err)
+		equal(f, "the snapshots", len(snapshots.Snapshots), 0)
 	}
 }
 

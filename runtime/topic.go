@@ -1,0 +1,167 @@
+package runtime
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// tailLength is how many of the latest events of a turn are kept in memory for those
+// who follow it, and tailBytes how much of their data; who is further behind reads
+// the store.
+const (
+	tailLength = 512
+	tailBytes  = 1 << 20
+)
+
+// topic is a turn that is followed.
+type topic struct {
+	turnID string
+
+	mu sync.Mutex
+	// followers is how many there are; guarded by the hub.
+	followers int
+	// tail are the latest events, in order and without a gap, and size is how much
+	// data they have. seq is that of the last, whether it is still there or not,
+	// and known tells that there is one.
+	tail  []event.Record
+	size  int
+	seq   uint64
+	known bool
+	// stale tells that nothing came since the turn was looked at.
+	stale bool
+	// news is closed when there is something new, and replaced.
+	news chan struct{}
+	// looking tells that the store is being read, and again that it is to be
+	// read once more.
+	looking, again bool
+	// looks counts how often the turn itself was found changed.
+	looks int
+}
+
+// mayLook reports whether nobody reads the store for the topic; if somebody does,
+// it is read once more.
+func (t *topic) mayLook() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.looking {
+		t.again = true
+		return false
+	}
+	t.looking = true
+	return true
+}
+
+// goOn reports whether the store is to be read once more.
+func (t *topic) goOn() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	again := t.again
+	t.again, t.looking = false, again
+	return again
+}
+
+// rest lets go of the events of a turn with nothing to say.
+func (t *topic) rest() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stale {
+		t.tail, t.size = nil, 0
+	}
+	t.stale = true
+}
+
+// from notes that those who follow know the log up to a seq, unless more is known.
+func (t *topic) from(seq uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.known {
+		t.seq, t.known = seq, true
+	}
+}
+
+// changed returns a channel that is closed when there is something new. It is
+// asked for before one looks at what there is.
+func (t *topic) changed() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.news
+}
+
+// last returns the seq of the latest event, if it is known.
+func (t *topic) last() (uint64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.seq, t.known
+}
+
+// publish adds events to the tail. Those that are there already are left out; a
+// gap begins the tail anew.
+func (t *topic) publish(records []event.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.known && len(records) > 0 && records[0].Seq <= t.seq {
+		records = records[1:]
+	}
+	if len(records) == 0 {
+		return
+	}
+	if records[0].Seq != t.seq+1 {
+		t.tail, t.size = nil, 0
+	}
+	t.seq, t.known, t.stale = records[len(records)-1].Seq, true, false
+	t.tail = append(t.tail, records...)
+	t.size += sizeOf(records)
+	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
+		t.shorten()
+	}
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// shorten leaves the latest events in the tail, at least one. They move: readers
+// hold parts of the array, whose elements are never overwritten.
+func (t *topic) shorten() {
+	first := len(t.tail) - 1
+	t.size = len(t.tail[first].Data)
+	for first > 0 && len(t.tail)-first < tailLength && t.size+len(t.tail[first-1].Data) <= tailBytes {
+		first--
+		t.size += len(t.tail[first].Data)
+	}
+	t.tail = slices.Clone(t.tail[first:])
+}
+
+// wake tells the followers to look at the turn, though there may be nothing new.
+func (t *topic) wake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.looks++
+	close(t.news)
+	t.news = make(chan struct{})
+}
+
+// after returns the events of the tail behind a seq, and how often the turn was
+// found changed. It is false when the tail does not reach back that far.
+func (t *topic) after(seq uint64) (records []event.Record, looks int, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.tail) == 0 || t.tail[0].Seq > seq+1 {
+		return nil, t.looks, t.seq <= seq
+	}
+	skip := min(seq+1-t.tail[0].Seq, uint64(len(t.tail)))
+	return t.tail[skip:len(t.tail):len(t.tail)], t.looks, true
+}
+
+// wait waits for news, or for the end of either context.
+func wait(ctx, service context.Context, news <-chan struct{}) error {
+	select {
+	case <-news:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-service.Done():
+		return context.Cause(service)
+	}
+}

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// body is the body of a request, whose time ends with it: a connection that is
+// silent while the response is made is as it should be.
+type body struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// limitBody bounds the size of a body.
+func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadCloser {
+	if b == nil || b == http.NoBody {
+		return b
+	}
+	if out, ok := w.(*response); ok {
+		w = out.ResponseWriter // which is told that the connection is of no more use
+	}
+	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
+}
+
+// Read reads on. After another error than the end the time goes on, because
+// net/http may try to read the rest.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}
