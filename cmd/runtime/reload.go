@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -76,6 +79,10 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
+// maxProblem bounds what the log repeats of what is wrong with a configuration, in
+// bytes.
+const maxProblem = 4 << 10
+
 // reload puts the configuration that the files hold now in the place of the one
 // before, or says why it stays.
 func (k *keeper) reload(ctx context.Context) {
@@ -83,18 +90,23 @@ func (k *keeper) reload(ctx context.Context) {
 	if k.watch != nil {
 		k.watch.accept()
 	}
-	number, restart, err := k.replace(ctx)
+	var shown bytes.Buffer // the log is to say by itself what is wrong
+	p := *k.program
+	p.err = io.MultiWriter(k.program.err, &shown)
+	number, restart, err := k.replace(ctx, &p)
 	if ctx.Err() != nil {
 		return
 	}
 	k.metrics.reloaded(ctx, err == nil)
 	if err != nil {
 		said := "it is shown above"
+		problem := clip.At(maxProblem, strings.TrimSpace(shown.String()))
 		if !errors.As(err, new(exit)) {
 			said = k.redactions.redact(err.Error())
+			problem = said
 		}
 		fmt.Fprintf(k.program.err, "runtime: not reloaded, everything stays as it was: %s\n", said)
-		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", said))
+		logger.Error("the new configuration is refused; everything stays as it was", zap.String("problem", problem))
 		return
 	}
 	fmt.Fprintf(k.program.err, "runtime: reloaded: revision %d\n", number)
@@ -116,9 +128,10 @@ func (k *keeper) follow(l *loaded) {
 
 // replace reads the files, proves that all agents resolve, and makes them
 // current: the number is that of the revision, and restart names the settings that
-// have changed and do not count yet. An error that is an exit was shown already.
-func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, err error) {
-	l, err := k.program.load(k.files, true, k.logger)
+// have changed and do not count yet. What is wrong with them is shown by p; then the
+// error is an exit.
+func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restart []string, err error) {
+	l, err := p.load(k.files, true, k.logger)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -131,7 +144,7 @@ func (k *keeper) replace(ctx context.Context) (number uint64, restart []string, 
 	}()
 	k.redactions.add(l.file)
 	l.file.Server.Listen = cmp.Or(k.listen, l.file.Server.Listen)
-	if err := l.prove(ctx, k.program); err != nil {
+	if err := l.prove(ctx, p); err != nil {
 		return 0, nil, err
 	}
 	restart = waiting(k.started, l.file)
