@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -120,7 +121,11 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 	case *event.InteractionRequest:
 		r.ask(d)
 	case *event.ToolCallDone:
-		r.unsettled = r.unsettled || r.begun[d.ID]
+		begun := r.begun[d.ID]
+		if !begun && errors.Is(context.Cause(r.ctx), backend.ErrReleased) {
+			return false // the call was not made, and whoever goes on with the turn makes it
+		}
+		r.unsettled = r.unsettled || begun
 	}
 	r.add(ev)
 	r.arm(stateDelay)
@@ -160,6 +165,28 @@ func (r *recorder) add(ev *event.Event) {
 	record.TurnID, record.SessionID = r.turn.ID, r.turn.SessionID
 	r.pending = append(r.pending, record)
 	r.size += len(record.Data)
+}
+
+// dropUnsettled takes the outcomes of calls that the journal does not have from
+// events that are not committed: whoever goes on with the turn goes by the
+// journal, and says what becomes of them.
+func (r *recorder) dropUnsettled(pending []event.Record) []event.Record {
+	if !r.unsettled {
+		return pending
+	}
+	kept := pending[:0]
+	for i := range pending {
+		record := pending[i]
+		if ev, err := record.Event(); err == nil {
+			if d, ok := ev.Data.(*event.ToolCallDone); ok && r.begun[d.ID] {
+				r.seq--
+				continue
+			}
+		}
+		record.Seq -= uint64(i - len(kept)) //nolint:gosec // it is never negative
+		kept = append(kept, record)
+	}
+	return kept
 }
 
 func (r *recorder) endFrame() {

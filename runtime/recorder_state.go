@@ -195,7 +195,10 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	}
 	switch {
 	case e.yield:
-		return func(c *store.Commit) { fill(c); c.Yield, c.Due = true, e.due }, nil
+		return func(c *store.Commit) {
+			fill(c)
+			c.Events, c.Yield, c.Due = r.dropUnsettled(c.Events), true, e.due
+		}, nil
 	case e.status == "":
 		suspend := new(store.Suspend)
 		for _, ticket := range e.tickets {

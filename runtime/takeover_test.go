@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -212,6 +214,56 @@ func TestAGraceTimeThatIsOverCutsAStepShort(t *testing.T) {
 	first.Close()
 	if turn := until(t, first, made.ID, store.Pending); turn.Worker != "" {
 		t.Errorf("it still belongs to %s", turn.Worker)
+	}
+}
+
+// A worker that is cut short ends all calls of its step for itself. Those that it
+// never made have no outcome for anybody else.
+func TestCallsThatWereNotMadeHaveOneOutcomeWhenAStepIsCutShort(t *testing.T) {
+	for _, mode := range []spec.ToolExecution{spec.Sequential, spec.Parallel} {
+		t.Run(string(mode), func(t *testing.T) {
+			kept := newMemory(t)
+			begun := make(chan struct{}, 9)
+			var cut atomic.Bool
+			tool := &effects{class: tools.Idempotent, call: func(ctx context.Context, _ int) (tools.Result, error) {
+				begun <- struct{}{}
+				if cut.Load() {
+					return tools.TextResult("done"), nil
+				}
+				<-ctx.Done()
+				return tools.Result{}, ctx.Err()
+			}}
+			two := answer{calls: []model.ToolCall{
+				{ID: "a", Name: "effect", Arguments: json.RawMessage("{}")}, {ID: "b", Name: "effect", Arguments: json.RawMessage("{}")},
+			}}
+			exec := scripts(map[string][]answer{"clerk": {two, {text: "finished"}}})
+			rt := build(t, withAgents(exec, spec.Agent{ID: "clerk", ToolExecution: mode}).WithTool("effect", tool))
+			first := serve(t, rt, on(kept))
+			made := create(t, first, says(session(t, first, "clerk"), "x"))
+			<-begun
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = first.Drain(ctx) // it says that something is left
+			first.Close()
+			cut.Store(true)
+			second := serve(t, rt, on(kept))
+			ended(t, second, made.ID)
+			for _, r := range log(t, second, made.ID) {
+				var d event.ToolCallDone
+				if r.Type != event.TypeToolCallDone {
+					continue
+				}
+				if err := json.Unmarshal(r.Data, &d); err != nil {
+					t.Fatal(err)
+				}
+				if d.ID == "b" && mode == spec.Sequential && d.Outcome != event.CallSucceeded {
+					t.Errorf("call %s %s: %s", d.ID, d.Outcome, d.Result.Text())
+				}
+				if strings.Contains(d.Result.Text(), "interrupted") {
+					t.Errorf("call %s was not made, and %s", d.ID, d.Outcome)
+				}
+			}
+		})
 	}
 }
 

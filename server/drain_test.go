@@ -249,3 +249,26 @@ func TestProbesThatComeTogetherAskTheStoreOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestDrainingDoesNotWaitForConnectionsWithoutARequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, server.Settings{})
+		unused, err := s.conns.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		s.stop()
+		begun := time.Now()
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took >= time.Second {
+			t.Errorf("it takes %s", took)
+		}
+		if _, err := unused.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the connection ends with %v", err)
+		}
+	})
+}

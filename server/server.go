@@ -35,6 +35,7 @@ type Server struct {
 	listener net.Listener
 	// beside are the surfaces that listen elsewhere, too.
 	beside   []Listener
+	unused   unused
 	draining atomic.Bool
 	// open tells that nobody needs a credential.
 	open bool
@@ -73,6 +74,7 @@ func New(settings Settings) (*Server, error) {
 		IdleTimeout:       s.Limits.IdleTimeout,
 		MaxHeaderBytes:    s.Limits.MaxHeaderBytes,
 		TLSConfig:         s.TLS,
+		ConnState:         s.unused.note,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
 	}
@@ -202,17 +204,19 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.listener != nil {
 		_ = s.listener.Close() // closed already when there was a Serve
 	}
-	errs := make([]error, len(s.beside), len(s.beside)+2)
+	errs := make([]error, len(s.beside))
 	var all sync.WaitGroup
 	for i, beside := range s.beside {
 		all.Go(func() { errs[i] = beside.Shutdown(ctx) })
 	}
+	s.unused.close()
+	var cut error
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.cutShort(ErrCutShort)
-		errs = append(errs, ErrCutShort, s.http.Close())
+		cut = errors.Join(ErrCutShort, s.http.Close())
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, cut)...)
 }
 
 // Enter begins a request that did not come through the router: one of a surface
