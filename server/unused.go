@@ -1,0 +1,46 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"sync"
+)
+
+// unused are the connections on which nothing was asked yet, as clients and
+// proxies open them ahead of requests. A http.Server that shuts down waits for
+// each of them until it is five seconds old.
+type unused struct {
+	mu     sync.Mutex
+	conns  map[net.Conn]struct{}
+	closed bool
+}
+
+// note takes in what becomes of a connection. It is called by the http.Server.
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	closed := u.closed
+	switch {
+	case state != http.StateNew:
+		delete(u.conns, c)
+	case !closed:
+		if u.conns == nil {
+			u.conns = make(map[net.Conn]struct{})
+		}
+		u.conns[c] = struct{}{}
+	}
+	u.mu.Unlock()
+	if closed && state == http.StateNew {
+		_ = c.Close()
+	}
+}
+
+// close closes them, and those that still come.
+func (u *unused) close() {
+	u.mu.Lock()
+	conns := u.conns
+	u.conns, u.closed = nil, true
+	u.mu.Unlock()
+	for c := range conns {
+		_ = c.Close()
+	}
+}
