@@ -2,5 +2,6 @@
 
 package main
 
-// slowdown is how much longer things may take under the race detector.
-const slowdown = 3
+// slowdown is how much longer things may take under the race detector, while the
+// tests of other packages run beside it.
+const slowdown = 6
