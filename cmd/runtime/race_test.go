@@ -2,6 +2,5 @@
 
 package main
 
-// slowdown is how much longer things may take under the race detector, while the
-// tests of other packages run beside it.
-const slowdown = 6
+// slowdown is how much longer things may take under the race detector.
+const slowdown = 3

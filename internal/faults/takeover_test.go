@@ -44,8 +44,7 @@ func TestAnotherReplicaGoesOnWithinTheLeaseAndASecond(t *testing.T) {
 	workers.finish(t)
 	inspect(t, p, load)
 	t.Logf("from a kill to the next step elsewhere: %s", percentiles(gaps))
-	// All but the slowest: the machine may be busy with another test meanwhile.
-	if usual := gaps[len(gaps)-2]; usual > takeOver {
-		t.Errorf("it took %s until somebody went on", usual)
+	if longest := gaps[len(gaps)-1]; longest > takeOver {
+		t.Errorf("it took %s until somebody went on", longest)
 	}
 }
