@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"sync"
 	"time"
 
@@ -67,6 +66,9 @@ type recorder struct {
 	// not be kept without the other.
 	begun     map[string]bool
 	unsettled bool
+	// held are the events of outcomes that came when the turn was somebody else's
+	// to go on with: only the journal makes them count then.
+	held map[string]event.Event
 	// made are artifacts that are not committed, and asked the interactions.
 	made  []*store.Artifact
 	asked []*store.Interaction
@@ -121,11 +123,14 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 	case *event.InteractionRequest:
 		r.ask(d)
 	case *event.ToolCallDone:
-		begun := r.begun[d.ID]
-		if !begun && errors.Is(context.Cause(r.ctx), backend.ErrReleased) {
-			return false // the call was not made, and whoever goes on with the turn makes it
+		if backend.Released(r.ctx) {
+			if r.held == nil {
+				r.held = make(map[string]event.Event)
+			}
+			r.held[d.ID] = *ev
+			return false
 		}
-		r.unsettled = r.unsettled || begun
+		r.unsettled = r.unsettled || r.begun[d.ID]
 	}
 	r.add(ev)
 	r.arm(stateDelay)
@@ -165,28 +170,6 @@ func (r *recorder) add(ev *event.Event) {
 	record.TurnID, record.SessionID = r.turn.ID, r.turn.SessionID
 	r.pending = append(r.pending, record)
 	r.size += len(record.Data)
-}
-
-// dropUnsettled takes the outcomes of calls that the journal does not have from
-// events that are not committed: whoever goes on with the turn goes by the
-// journal, and says what becomes of them.
-func (r *recorder) dropUnsettled(pending []event.Record) []event.Record {
-	if !r.unsettled {
-		return pending
-	}
-	kept := pending[:0]
-	for i := range pending {
-		record := pending[i]
-		if ev, err := record.Event(); err == nil {
-			if d, ok := ev.Data.(*event.ToolCallDone); ok && r.begun[d.ID] {
-				r.seq--
-				continue
-			}
-		}
-		record.Seq -= uint64(i - len(kept)) //nolint:gosec // it is never negative
-		kept = append(kept, record)
-	}
-	return kept
 }
 
 func (r *recorder) endFrame() {

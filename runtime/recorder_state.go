@@ -85,6 +85,11 @@ func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) 
 	if entry.Outcome != "" {
 		delete(r.begun, entry.CallID)
 		r.unsettled = false
+		if ev, ok := r.held[entry.CallID]; ok {
+			delete(r.held, entry.CallID)
+			r.endFrame()
+			r.add(&ev)
+		}
 	}
 	r.journal = append(r.journal, row)
 	r.made = append(r.made, made...)
@@ -195,10 +200,7 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	}
 	switch {
 	case e.yield:
-		return func(c *store.Commit) {
-			fill(c)
-			c.Events, c.Yield, c.Due = r.dropUnsettled(c.Events), true, e.due
-		}, nil
+		return func(c *store.Commit) { fill(c); c.Yield, c.Due = true, e.due }, nil
 	case e.status == "":
 		suspend := new(store.Suspend)
 		for _, ticket := range e.tickets {
