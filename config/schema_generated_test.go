@@ -173,10 +173,7 @@ func TestSchemaAndLoaderAgreeOnGeneratedDocuments(t *testing.T) {
 // saysTheRecord reports whether a diagnostic is one that Validate of a record
 // gives, which a schema of shapes does not know.
 func saysTheRecord(d diag.Diagnostic) bool {
-	if strings.Contains(d.Message, " must be a text, not ") { // whatever the field is called
-		return false
-	}
-	if strings.Contains(d.Message, " must be a text, not ") {
+	if strings.Contains(d.Message, " must be a text, not ") || strings.HasSuffix(d.Message, " has no value") {
 		return false // whatever the field is called
 	}
 	for _, text := range []string{

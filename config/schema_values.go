@@ -62,7 +62,7 @@ func (w *schemaWriter) value(f *field, t reflect.Type) object {
 	case promptShape:
 		return object{{"anyOf", []any{object{{"type", "string"}}, w.ref(reflect.TypeFor[promptFile]())}}}
 	case namesShape:
-		return object{{"type", []string{"array", "null"}}, {"items", object{{"type", "string"}}}}
+		return object{{"type", []string{"array", "null"}}, {"items", textSchema(f.element())}}
 	case effortShape:
 		return object{{"anyOf", []any{choice(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.ref(reflect.TypeFor[effortBudget]())}}}
 	case textualShape:
