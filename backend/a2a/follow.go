@@ -111,40 +111,34 @@ func (d *delegation) get(ctx context.Context) (*a2a.Task, error) {
 	return conn.client.GetTask(ctx, &a2a.GetTaskRequest{ID: d.course.TaskID, HistoryLength: d.peer.options.historyLength})
 }
 
-// confirmQuestion looks once at a task that asks something, when something of what
-// it said before may be missing: what is shown of a step cannot be taken back once
-// the next one has begun.
-func (d *delegation) confirmQuestion(ctx context.Context) error {
-	task, cut := d.get(ctx)
-	if cut != nil || task.Status.State != d.course.State {
-		return nil //nolint:nilerr // what is missing comes with the answer
-	}
-	return d.take(ctx, task)
-}
-
-// confirm looks at a task that has been completed when something of what it came
-// to may be missing.
+// confirm looks at a task that has been completed, or asks something, when
+// something of what it came to may be missing: what is shown of a step cannot be
+// taken back once the next one has begun.
 func (d *delegation) confirm(ctx context.Context) error {
-	if d.interrupted && !d.told && !d.whole {
-		return d.confirmQuestion(ctx)
-	}
-	if d.course.State != a2a.TaskStateCompleted || d.told || d.whole && !d.silent() {
+	asks := d.interrupted && !d.told && !d.whole
+	if !asks && (d.course.State != a2a.TaskStateCompleted || d.told || d.whole && !d.silent()) {
 		return nil
 	}
 	pause, unknown := d.pace(), 0
 	for {
 		task, cut := d.get(ctx)
 		switch {
-		case cut == nil && task.Status.State.Terminal():
+		case cut == nil && asks && task.Status.State != d.course.State:
+			return nil // what is missing comes with the answer
+		case cut == nil && (asks || task.Status.State.Terminal()):
 			return d.take(ctx, task)
 		case d.whole: // it may have had nothing to say
 			return nil
 		case ctx.Err() != nil:
 			return d.ended(ctx)
 		case cut != nil && judge(cut).trouble != passing:
-			if unknown++; unknown == missing || judge(cut).trouble == final {
-				return d.failed(cut)
+			if unknown++; unknown < missing && judge(cut).trouble != final {
+				break
 			}
+			if asks {
+				return nil
+			}
+			return d.failed(cut)
 		}
 		d.trouble = cut
 		if pause.wait(ctx, retryAfter(cut)) != nil {

@@ -218,6 +218,7 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 		w := drawWorker(rt)
 		s.answer(nil, w.ServeHTTP)
 		r := &rig{t: t, script: s, remote: remoteOf(t, s.endpoint("")), host: &turnHost{session: tools.NoSession}, job: newJob()}
+		defer func() { r.leave() }() // of the last process
 		stream, dies := rapid.Bool().Draw(rt, "stream"), rapid.SliceOfN(rapid.IntRange(1, 8), 0, 3).Draw(rt, "dies")
 		checkpoints := 0
 		r.job.Checkpoint = func(context.Context, *backend.State) error {

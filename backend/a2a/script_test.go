@@ -353,6 +353,13 @@ func stored(t *testing.T, s *backend.State) *backend.State {
 	return back
 }
 
+// leave closes the connections of the process.
+func (r *rig) leave() {
+	if err := r.remote.peer.close(); err != nil {
+		r.t.Error(err)
+	}
+}
+
 // next makes the turn go on from a state, in another process.
 func (r *rig) next(state *backend.State, answers ...plugins.Resolution) {
 	r.t.Helper()
@@ -363,6 +370,7 @@ func (r *rig) next(state *backend.State, answers ...plugins.Resolution) {
 		}
 	}
 	e := *r.remote.peer.endpoint
+	r.leave()
 	r.remote = remoteOf(r.t, &e)
 	job := *r.job
 	job.State = state
