@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -73,10 +75,19 @@ func (d *decoder) checkStore(s *spec.Store) diag.List {
 	return s.Validate()
 }
 
-// checkServer checks the server, and that the agent it names is there.
+// checkServer checks the server, and that the agents it names are there.
 func (d *decoder) checkServer(s *spec.Server) diag.List {
-	list := s.Validate()
-	return append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
+	list := append(s.Validate(), d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
+	for i := range s.Keys {
+		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("keys", i), "agents"), s.Keys[i].Agents)...)
+	}
+	if s.OAuth == nil {
+		return list
+	}
+	for i := range s.OAuth.Clients {
+		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("oauth.clients", i), "agents"), s.OAuth.Clients[i].Agents)...)
+	}
+	return list
 }
 
 // storePaths fills in the driver and where the files of the store are, and
@@ -162,10 +173,7 @@ func (f *File) checkAgent(path, id string) diag.List {
 	if id == "" || f.Partial {
 		return nil
 	}
-	ids := make([]string, 0, len(f.Agents))
-	for _, agent := range f.Agents {
-		ids = append(ids, agent.ID)
-	}
+	ids := f.agentIDs()
 	source, name, remote := strings.Cut(id, "/")
 	for i := range f.RemoteAgents {
 		if remote && f.RemoteAgents[i].Name == source {
@@ -175,9 +183,39 @@ func (f *File) checkAgent(path, id string) diag.List {
 	if contains(ids, id) || remote && source == spec.LocalSource && contains(ids, name) {
 		return nil
 	}
-	found := diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id))
-	if near, ok := nearest.Of(id, ids); ok {
-		found = found.WithHint("%s", didYouMean(near))
+	return diag.List{withNearest(diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)), id, ids)}
+}
+
+// checkPatterns warns of the agents that a credential is for and that are not
+// there. What peers will have nobody knows.
+func (f *File) checkPatterns(path string, globs spec.Names) diag.List {
+	if f.Partial || len(f.RemoteAgents) > 0 {
+		return nil
 	}
-	return diag.List{found}
+	ids := f.agentIDs()
+	var list diag.List
+	for i, glob := range globs {
+		p, err := pattern.Compile(glob)
+		if err != nil || slices.ContainsFunc(ids, p.Match) {
+			continue
+		}
+		list = append(list, withNearest(diag.New(diag.UnmatchedAgent, diag.Index(path, i), "%q matches no agent", clip.Text(glob)), glob, ids))
+	}
+	return list
+}
+
+func (f *File) agentIDs() []string {
+	ids := make([]string, len(f.Agents))
+	for i := range f.Agents {
+		ids[i] = f.Agents[i].ID
+	}
+	return ids
+}
+
+// withNearest adds what may have been meant, if there is such a thing.
+func withNearest(found diag.Diagnostic, name string, candidates []string) diag.Diagnostic {
+	if near, ok := nearest.Of(name, candidates); ok {
+		return found.WithHint("%s", didYouMean(near))
+	}
+	return found
 }

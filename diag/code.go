@@ -57,6 +57,10 @@ const (
 	UnmatchedPattern Code = "unmatched-pattern"
 	// UnmatchedTool warns of a catalog literal, or a tool budget, that names no tool.
 	UnmatchedTool Code = "unmatched-tool"
+	// UnmatchedAgent warns of a pattern of a credential that matches no agent.
+	UnmatchedAgent Code = "unmatched-agent"
+	// UnknownScope warns of a scope of a credential that no route needs.
+	UnknownScope Code = "unknown-scope"
 	// PermissionShapedEntry warns of a catalog entry with (…).
 	PermissionShapedEntry Code = "permission-shaped-entry"
 	// OrphanPermissionRule warns of a permission rule for a tool that the
@@ -110,6 +114,8 @@ var codes = []Info{
 	{EnvBuild, Error, "A plugin's Register failed, or two plugins register one handler."},
 	{UnmatchedPattern, Warning, "A catalog pattern matches no registered tool."},
 	{UnmatchedTool, Warning, "A catalog literal or a tool budget names no registered tool."},
+	{UnmatchedAgent, Warning, "What a key or client may use matches no agent."},
+	{UnknownScope, Warning, "A key or client has a scope that nothing needs."},
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section."},

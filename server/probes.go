@@ -7,10 +7,9 @@ import (
 	"net/http"
 
 	"go.uber.org/zap"
-)
 
-// ScopeMetrics is the scope that reading the metrics needs.
-const ScopeMetrics = "metrics:read"
+	"github.com/agentruntime/agentruntime/spec"
+)
 
 // probes is the surface of those who look after a server, or look at what it is.
 type probes struct {
@@ -29,7 +28,7 @@ func (p *probes) Routes() []Route {
 		{Pattern: "GET /openapi.json", Handler: p.server.document, Public: true},
 	}
 	if p.server.Metrics != nil {
-		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: ScopeMetrics, Quiet: true})
+		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: spec.ScopeMetricsRead, Quiet: true})
 	}
 	return routes
 }

@@ -61,12 +61,7 @@ func (k *ServerKey) Validate() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "%q is no pattern: %v", clip.Text(glob), err))
 		}
 	}
-	for i, scope := range k.Scopes {
-		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "%q is no scope", clip.Text(scope)).WithHint("such as metrics:read"))
-		}
-	}
-	return list
+	return append(list, checkScopes(k.Scopes)...)
 }
 
 // checkKeys checks the keys, each by itself and all together.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/pattern"
 )
 
 // DefaultTokenTTL is how long an access token is good.
@@ -45,7 +44,7 @@ func (c *OAuthClient) Owner() (tenant, subject string) {
 
 // key returns the client as the key that its secret is.
 func (c *OAuthClient) key() *ServerKey {
-	return &ServerKey{ID: c.ID, Hash: c.SecretHash, Key: c.Secret, Scopes: c.Scopes}
+	return &ServerKey{ID: c.ID, Hash: c.SecretHash, Key: c.Secret, Agents: c.Agents, Scopes: c.Scopes}
 }
 
 // Validate checks the record by itself. The secret is not repeated in messages.
@@ -57,11 +56,6 @@ func (c *OAuthClient) Validate() diag.List {
 			list[i].Path = "secret_hash"
 		case "key":
 			list[i].Path = "secret"
-		}
-	}
-	for i, glob := range c.Agents {
-		if _, err := pattern.Compile(glob); err != nil {
-			list = append(list, diag.New(diag.InvalidValue, diag.Index("agents", i), "%q is no pattern: %v", clip.Text(glob), err))
 		}
 	}
 	return list

@@ -222,7 +222,7 @@ func TestATurnThatTakesTooLongEndsAtThePeerToo(t *testing.T) {
 			t.Parallel()
 			replies[methodCancel] = []reply{answers(503), result(task(a2a.TaskStateCanceled, ""))}
 			r := newRig(t, replies)
-			r.remote.peer.endpoint.Timeout = new(spec.Duration(100 * time.Millisecond))
+			r.remote.peer.endpoint.Timeout = new(spec.Duration(time.Second)) // within which the message arrives
 			res, err := r.run(t.Context())
 			got := termination(res, err)
 			if got.Type != event.Failed || got.Code != string(model.Timeout) {
@@ -242,13 +242,13 @@ func TestWhoseTimeIsUp(t *testing.T) {
 		return map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}}
 	}
 	r := newRig(t, replies())
-	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxDuration: new(spec.Duration(50 * time.Millisecond))}, backend.Spent{})
+	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxDuration: new(spec.Duration(time.Second))}, backend.Spent{})
 	res, err := r.run(t.Context())
 	if got := termination(res, err); got.Type != event.BudgetExceeded || got.Code != backend.BudgetDuration || len(r.script.got(methodCancel)) != 1 {
 		t.Errorf("a budget ends it by %+v", got)
 	}
 	r = newRig(t, replies())
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	res, err = r.run(ctx)
 	if got := termination(res, err); got.Code != string(model.Timeout) || !errors.Is(err, context.DeadlineExceeded) || len(r.script.got(methodCancel)) != 1 {

@@ -184,9 +184,6 @@ func newA2ASender(f *config.File) (webhookSender, error) {
 	return a2aserver.NewPushSender(a2aserver.PushSettings{AllowPrivate: c.Push.AllowPrivate, Key: f.Server.EncryptionBytes()})
 }
 
-// scopeA2A is the scope that using agents by A2A needs.
-const scopeA2A = "a2a:invoke"
-
 // newA2ASurface lets the agents of a configuration be reached by A2A.
 func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 	c := &s.file.Server.A2A
@@ -195,7 +192,7 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 	}
 	settings := a2aserver.Settings{
 		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03,
-		Scope: scopeA2A, Open: !s.file.Server.Authenticated(), NoPush: !c.Push.On(),
+		Scope: spec.ScopeA2AInvoke, Open: !s.file.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
 		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Enter: s.http.Enter, Logger: s.logger,
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // row is what is demanded of one route.
@@ -167,12 +169,12 @@ var rows = map[string]row{
 	"GET /.well-known/agent-card.json":             {public: true, asks: []inquiry{{request: "GET /.well-known/agent-card.json", owner: 200}}},
 	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
 
-	"/a2a/{agent}":                {scope: scopeA2A, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},
-	"/a2a/{agent}/v0.3":           {scope: scopeA2A, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}/v0.3", owner: 405}}},
-	"POST /a2a/{agent}":           {scope: scopeA2A, speaks: rpcDialect, asks: rpcQuestions},
-	"POST /a2a/{agent}/v0.3":      {scope: scopeA2A, speaks: rpcDialect, asks: oldRPCQuestions},
-	"/a2a/{agent}/{path...}":      {scope: scopeA2A, speaks: restDialect, asks: restQuestions},
-	"/a2a/{agent}/v0.3/{path...}": {scope: scopeA2A, speaks: restDialect, asks: oldRESTQuestions},
+	"/a2a/{agent}":                {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},
+	"/a2a/{agent}/v0.3":           {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}/v0.3", owner: 405}}},
+	"POST /a2a/{agent}":           {scope: spec.ScopeA2AInvoke, speaks: rpcDialect, asks: rpcQuestions},
+	"POST /a2a/{agent}/v0.3":      {scope: spec.ScopeA2AInvoke, speaks: rpcDialect, asks: oldRPCQuestions},
+	"/a2a/{agent}/{path...}":      {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: restQuestions},
+	"/a2a/{agent}/v0.3/{path...}": {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: oldRESTQuestions},
 }
 
 // The answers of A2A for a task of somebody else.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {
@@ -30,6 +32,9 @@ func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {
 		if !mounted[pattern] {
 			t.Errorf("the row %q has no route", pattern)
 		}
+	}
+	if needed := slices.Sorted(slices.Values(w.scopes)); !slices.Equal(needed, slices.Sorted(slices.Values(spec.Scopes))) {
+		t.Errorf("the routes need the scopes %q", needed)
 	}
 }
 

@@ -22,18 +22,6 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// The scopes that the routes need.
-const (
-	scopeModelsRead    = "models:read"
-	scopeRunsRead      = "runs:read"
-	scopeRunsWrite     = "runs:write"
-	scopeSessionsRead  = "sessions:read"
-	scopeSessionsWrite = "sessions:write"
-	scopeIdentity      = "mantyx.identity:read"
-	scopeA2AInvoke     = "a2a:invoke"
-	scopeA2ADiscovery  = "a2a:discovery"
-)
-
 // Settings is what the surface is made of. The Service is required.
 type Settings struct {
 	// Service runs the turns, and Runtime knows the agents and models. Without a
@@ -106,26 +94,26 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", scopeRunsRead, (*call).stream)
+	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", spec.ScopeRunsRead, (*call).stream)
 	stream.Stream = true
 	// Its answer takes as long as the run.
-	send := s.route("POST "+a2aPath+"/agents/{agent}", scopeA2AInvoke, (*call).a2aSend)
+	send := s.route("POST "+a2aPath+"/agents/{agent}", spec.ScopeA2AInvoke, (*call).a2aSend)
 	send.Stream = true
 	return []server.Route{
-		s.route("GET "+workspacePath+"/models", scopeModelsRead, (*call).models),
-		s.route("POST "+workspacePath+"/agent-runs", scopeRunsWrite, (*call).createRun),
-		s.route("GET "+workspacePath+"/agent-runs/{id}", scopeRunsRead, (*call).readRun),
+		s.route("GET "+workspacePath+"/models", spec.ScopeModelsRead, (*call).models),
+		s.route("POST "+workspacePath+"/agent-runs", spec.ScopeRunsWrite, (*call).createRun),
+		s.route("GET "+workspacePath+"/agent-runs/{id}", spec.ScopeRunsRead, (*call).readRun),
 		stream,
-		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", scopeRunsWrite, (*call).toolResult),
-		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", scopeRunsWrite, (*call).cancelRun),
-		s.route("POST "+workspacePath+"/agent-sessions", scopeSessionsWrite, (*call).createSession),
-		s.route("GET "+workspacePath+"/agent-sessions/{id}", scopeSessionsRead, (*call).readSession),
-		s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", scopeSessionsWrite, (*call).sendMessage),
-		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", scopeSessionsWrite, (*call).endSession),
-		s.route("GET /api/oauth/userinfo", scopeIdentity, (*call).userInfo),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", spec.ScopeRunsWrite, (*call).toolResult),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", spec.ScopeRunsWrite, (*call).cancelRun),
+		s.route("POST "+workspacePath+"/agent-sessions", spec.ScopeSessionsWrite, (*call).createSession),
+		s.route("GET "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsRead, (*call).readSession),
+		s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", spec.ScopeSessionsWrite, (*call).sendMessage),
+		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsWrite, (*call).endSession),
+		s.route("GET /api/oauth/userinfo", spec.ScopeIdentity, (*call).userInfo),
 		send,
-		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", scopeA2ADiscovery, (*call).a2aCard),
-		s.route("GET "+a2aPath+"/discovery", scopeA2ADiscovery, (*call).a2aDiscovery),
+		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", spec.ScopeA2ADiscovery, (*call).a2aCard),
+		s.route("GET "+a2aPath+"/discovery", spec.ScopeA2ADiscovery, (*call).a2aDiscovery),
 	}
 }
 

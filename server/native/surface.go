@@ -16,14 +16,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-)
-
-// The scopes that the routes need.
-const (
-	scopeRunsRead      = "runs:read"
-	scopeRunsWrite     = "runs:write"
-	scopeSessionsRead  = "sessions:read"
-	scopeSessionsWrite = "sessions:write"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Prefix is what the paths of the protocol begin with.
@@ -71,20 +64,20 @@ func (*Surface) OpenAPI() []byte { return description }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	events := s.route("GET "+Prefix+"/turns/{turn}/events", scopeRunsRead, (*call).events)
+	events := s.route("GET "+Prefix+"/turns/{turn}/events", spec.ScopeRunsRead, (*call).events)
 	events.Stream = true
 	return []server.Route{
-		s.route("GET "+Prefix+"/sessions", scopeSessionsRead, (*call).listSessions),
-		s.route("POST "+Prefix+"/sessions", scopeSessionsWrite, (*call).createSession),
-		s.route("POST "+Prefix+"/sessions/import", scopeSessionsWrite, (*call).importSession),
-		s.route("GET "+Prefix+"/sessions/{session}", scopeSessionsRead, (*call).readSession),
-		s.route("GET "+Prefix+"/sessions/{session}/export", scopeSessionsRead, (*call).exportSession),
-		s.route("GET "+Prefix+"/turns", scopeRunsRead, (*call).listTurns),
-		s.route("POST "+Prefix+"/turns", scopeRunsWrite, (*call).createTurn),
-		s.route("GET "+Prefix+"/turns/{turn}", scopeRunsRead, (*call).readTurn),
-		s.route("POST "+Prefix+"/turns/{turn}/cancel", scopeRunsWrite, (*call).cancelTurn),
-		s.route("GET "+Prefix+"/turns/{turn}/interactions", scopeRunsRead, (*call).listInteractions),
-		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", scopeRunsWrite, (*call).resolveInteraction),
+		s.route("GET "+Prefix+"/sessions", spec.ScopeSessionsRead, (*call).listSessions),
+		s.route("POST "+Prefix+"/sessions", spec.ScopeSessionsWrite, (*call).createSession),
+		s.route("POST "+Prefix+"/sessions/import", spec.ScopeSessionsWrite, (*call).importSession),
+		s.route("GET "+Prefix+"/sessions/{session}", spec.ScopeSessionsRead, (*call).readSession),
+		s.route("GET "+Prefix+"/sessions/{session}/export", spec.ScopeSessionsRead, (*call).exportSession),
+		s.route("GET "+Prefix+"/turns", spec.ScopeRunsRead, (*call).listTurns),
+		s.route("POST "+Prefix+"/turns", spec.ScopeRunsWrite, (*call).createTurn),
+		s.route("GET "+Prefix+"/turns/{turn}", spec.ScopeRunsRead, (*call).readTurn),
+		s.route("POST "+Prefix+"/turns/{turn}/cancel", spec.ScopeRunsWrite, (*call).cancelTurn),
+		s.route("GET "+Prefix+"/turns/{turn}/interactions", spec.ScopeRunsRead, (*call).listInteractions),
+		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", spec.ScopeRunsWrite, (*call).resolveInteraction),
 		events,
 	}
 }
