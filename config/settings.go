@@ -187,12 +187,13 @@ func (f *File) checkAgent(path, id string) diag.List {
 }
 
 // checkPatterns warns of the agents that a credential is for and that are not
-// there. What peers will have nobody knows.
+// there. Files without agents leave them to others, and what peers will have
+// nobody knows.
 func (f *File) checkPatterns(path string, globs spec.Names) diag.List {
-	if f.Partial || len(f.RemoteAgents) > 0 {
+	ids := f.agentIDs()
+	if f.Partial || len(ids) == 0 || len(f.RemoteAgents) > 0 {
 		return nil
 	}
-	ids := f.agentIDs()
 	var list diag.List
 	for i, glob := range globs {
 		p, err := pattern.Compile(glob)
