@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"pgregory.net/rapid"
 )
 
 func TestAHashIsReadAsItIsWritten(t *testing.T) {

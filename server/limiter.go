@@ -7,6 +7,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// RateError says that a credential asks for more than it may.
+type RateError struct {
+	// RetryAfter is when to try again, from now on.
+	RetryAfter time.Duration
+	// Open says that too many of its requests are open at the same time, streams
+	// among them. Otherwise they came too fast.
+	Open bool
+}
+
+// Error says which of the two it is.
+func (e *RateError) Error() string {
+	if e.Open {
+		return "too many requests and streams are open at the same time; try again when one has ended"
+	}
+	return "too many requests; try again later"
+}
+
 // limiter counts what each credential asks for.
 type limiter struct {
 	rate  Rate
@@ -32,11 +49,11 @@ func newLimiter(r Rate, clock func() time.Time) *limiter {
 	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}, room: maxIdle}
 }
 
-// enter begins a request of a credential. leave ends it; it is nil when there
-// are too many, and then wait is how long to.
-func (l *limiter) enter(keyID string) (leave func(), wait time.Duration) {
+// enter begins a request of a credential, which leave ends. The error is a
+// *RateError.
+func (l *limiter) enter(keyID string) (leave func(), err error) {
 	if l.rate.PerSecond <= 0 && l.rate.Concurrency <= 0 {
-		return func() {}, 0
+		return func() {}, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,16 +67,16 @@ func (l *limiter) enter(keyID string) (leave func(), wait time.Duration) {
 		l.keys[keyID] = a
 	}
 	if l.rate.Concurrency > 0 && a.open >= l.rate.Concurrency {
-		return nil, time.Second // nobody knows when one ends
+		return nil, &RateError{RetryAfter: time.Second, Open: true} // nobody knows when one ends
 	}
 	now := l.clock()
 	if r := a.bucket.ReserveN(now, 1); r.DelayFrom(now) > 0 {
 		wait := r.DelayFrom(now)
 		r.CancelAt(now)
-		return nil, wait
+		return nil, &RateError{RetryAfter: wait}
 	}
 	a.open++
-	return func() { l.leave(a) }, 0
+	return func() { l.leave(a) }, nil
 }
 
 func (l *limiter) leave(a *allowance) {

@@ -14,9 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/store"
 )
 
 // The prefixes of tokens that a server issues itself.
@@ -47,7 +48,7 @@ type OAuthSettings struct {
 	Clients  []Client
 	// Enter counts a request of a client against its rate, as Server.Enter does;
 	// nil does not count.
-	Enter func(*Principal) (leave func(), wait time.Duration)
+	Enter func(*Principal) (leave func(), err error)
 	// Revocations keeps which tokens were revoked; nil forgets them with the process.
 	Revocations store.Revocations
 	// Logger takes in what goes wrong with that; nil drops it.
@@ -67,7 +68,7 @@ type OAuthSettings struct {
 type OAuth struct {
 	key     []byte
 	clock   func() time.Time
-	enter   func(*Principal) (leave func(), wait time.Duration)
+	enter   func(*Principal) (leave func(), err error)
 	revoked *revocations
 	logger  *zap.Logger
 
@@ -96,7 +97,7 @@ func NewOAuth(s OAuthSettings) (*OAuth, error) {
 		s.Clock = time.Now
 	}
 	if s.Enter == nil {
-		s.Enter = func(*Principal) (func(), time.Duration) { return func() {}, 0 }
+		s.Enter = func(*Principal) (func(), error) { return func() {}, nil }
 	}
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()

@@ -152,10 +152,10 @@ func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, f
 		writeOAuth(w, http.StatusUnauthorized, oauthError{"invalid_client", "the client or its secret is not good"})
 		return nil, nil, nil
 	}
-	leave, wait := o.enter(client.Principal)
-	if leave == nil {
-		w.Header().Set("Retry-After", seconds(wait))
-		writeOAuth(w, http.StatusTooManyRequests, oauthError{"rate_limited", "too many requests; try again later"})
+	leave, err := o.enter(client.Principal)
+	if err != nil {
+		retryAfter(w, err)
+		writeOAuth(w, http.StatusTooManyRequests, oauthError{"rate_limited", err.Error()})
 		return nil, nil, nil
 	}
 	exchangeFrom(r.Context()).keyID = id

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/store"
 )
 
 const (

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // router finds the route of a request, and decides whether it is answered.
@@ -180,10 +181,10 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // enter begins a request of a principal, which leave ends. It is nil for one that
 // was refused because there are too many.
 func (m *mounted) enter(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
-	leave, wait := m.router.server.Enter(p)
-	if leave == nil {
-		w.Header().Set("Retry-After", seconds(wait))
-		refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: "too many requests; try again later"})
+	leave, err := m.router.server.Enter(p)
+	if err != nil {
+		retryAfter(w, err)
+		refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: err.Error()})
 	}
 	return leave
 }
@@ -234,6 +235,13 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 		return nil, &Error{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the credential lacks the scope " + m.Scope, Scope: m.Scope}
 	default:
 		return principal, nil
+	}
+}
+
+// retryAfter says when to ask again, in the answer to whoever asks for too much.
+func retryAfter(w http.ResponseWriter, err error) {
+	if limited, ok := errors.AsType[*RateError](err); ok {
+		w.Header().Set("Retry-After", seconds(limited.RetryAfter))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 )
@@ -220,9 +219,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 // Enter begins a request that did not come through the router: one of a surface
-// that listens by itself. It counts like those that did. leave ends it; it is nil
-// when the principal asks for too much, and then wait is when to try again.
-func (s *Server) Enter(p *Principal) (leave func(), wait time.Duration) {
+// that listens by itself. It counts like those that did. leave ends it; the error
+// is a *RateError.
+func (s *Server) Enter(p *Principal) (leave func(), err error) {
 	return s.router.limiter.enter(p.KeyID)
 }
 

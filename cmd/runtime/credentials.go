@@ -7,11 +7,12 @@ import (
 	"os"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
-	"go.uber.org/zap"
 )
 
 // credentials are what a server asks for: keys, tokens that it issues itself, and
@@ -21,7 +22,7 @@ type credentials struct {
 	// oauth issues tokens; nil when there are no clients.
 	oauth *server.OAuth
 	// enter counts the requests of clients; it is set before the first one.
-	enter func(*server.Principal) (leave func(), wait time.Duration)
+	enter func(*server.Principal) (leave func(), err error)
 	// published are the keys of the issuer at publishedAt. A new configuration goes on
 	// with those that are known already: the issuer may be away when it comes.
 	published   *server.RemoteKeys
@@ -39,7 +40,7 @@ func newCredentials(s *spec.Server, revocations store.Revocations, logger *zap.L
 		}
 		c.oauth, err = server.NewOAuth(server.OAuthSettings{
 			Key: s.EncryptionBytes(), TokenTTL: s.OAuth.TTL(), Clients: clients,
-			Enter:       func(p *server.Principal) (func(), time.Duration) { return c.enter(p) },
+			Enter:       func(p *server.Principal) (func(), error) { return c.enter(p) },
 			Revocations: revocations, Logger: logger,
 		})
 		if err != nil {

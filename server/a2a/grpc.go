@@ -16,9 +16,6 @@ import (
 	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
-	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -29,6 +26,10 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // What gRPC does for connections on which nothing happens, and how many requests
@@ -218,13 +219,15 @@ func (g *grpcServer) admit(principal *server.Principal) (leave func(), err error
 	if g.server.Enter == nil {
 		return func() {}, nil
 	}
-	leave, wait := g.server.Enter(principal)
-	if leave != nil {
+	leave, err = g.server.Enter(principal)
+	if err == nil {
 		return leave, nil
 	}
-	refused, err := status.New(codes.ResourceExhausted, "too many requests").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)})
-	if err != nil {
-		return nil, status.Error(codes.ResourceExhausted, "too many requests")
+	refused := status.New(codes.ResourceExhausted, err.Error())
+	if limited, ok := errors.AsType[*server.RateError](err); ok {
+		if more, err := refused.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(limited.RetryAfter)}); err == nil {
+			refused = more
+		}
 	}
 	return nil, refused.Err()
 }

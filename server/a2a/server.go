@@ -19,10 +19,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
+	"go.uber.org/zap"
+
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
-	"go.uber.org/zap"
 )
 
 // The defaults of Settings.
@@ -79,7 +80,7 @@ type Settings struct {
 	WriteTimeout time.Duration
 	// Enter begins a request over gRPC, as that of server.Server does; nil lets
 	// everybody make as many as they want.
-	Enter func(p *server.Principal) (leave func(), wait time.Duration)
+	Enter func(p *server.Principal) (leave func(), err error)
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
 
