@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-
-	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // maxLoggedPath is how much of a path the log has, in bytes: more than the paths of

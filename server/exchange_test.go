@@ -9,13 +9,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/server"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-
-	"github.com/agentruntime/agentruntime/server"
 )
 
 // lines are the lines of a log.

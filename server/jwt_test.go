@@ -17,10 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/agentruntime/agentruntime/server"
 )
 
 var tokenTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"pgregory.net/rapid"
 )
 
 func TestAHashIsReadAsItIsWritten(t *testing.T) {

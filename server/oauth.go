@@ -14,10 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // The prefixes of tokens that a server issues itself.

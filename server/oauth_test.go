@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/google/go-cmp/cmp"
 )
 
 // authority issues tokens to the clients desk and bot, whose secrets are their

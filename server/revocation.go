@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 const (

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/telemetry"
+	"go.uber.org/zap"
 )
 
 // router finds the route of a request, and decides whether it is answered.

@@ -7,12 +7,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Settings is what a server is made of. Everything but the Address has a

@@ -7,12 +7,11 @@ import (
 	"os"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 // credentials are what a server asks for: keys, tokens that it issues itself, and

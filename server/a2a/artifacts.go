@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
 )

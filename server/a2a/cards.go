@@ -16,10 +16,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/spec"
+	"go.uber.org/zap"
 )
 
 // inputModes and outputModes are the media types that agents take and give.

@@ -18,12 +18,11 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
 	"github.com/gowebpki/jcs"
-
-	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

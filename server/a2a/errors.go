@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -15,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 var (

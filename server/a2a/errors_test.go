@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 func TestAPanicIsAnInternalError(t *testing.T) {

@@ -16,6 +16,9 @@ import (
 	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -26,10 +29,6 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
-
-	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/telemetry"
 )
 
 // What gRPC does for connections on which nothing happens, and how many requests

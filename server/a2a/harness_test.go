@@ -14,9 +14,6 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
@@ -28,6 +25,8 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 	"github.com/agentruntime/agentruntime/tools"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // world is a server with agents, and all that belongs to it.

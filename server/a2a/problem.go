@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"github.com/agentruntime/agentruntime/server"
 )
 

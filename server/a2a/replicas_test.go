@@ -8,7 +8,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 )
 

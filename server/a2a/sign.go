@@ -15,10 +15,9 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/gowebpki/jcs"
-
-	"github.com/agentruntime/agentruntime/internal/a2awire"
 )
 
 // Signer signs cards as A2A has it: a JSON Web Signature over the canonical form

@@ -15,6 +15,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc"
@@ -22,10 +25,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 func TestAStreamShowsTheTaskAndWhatBecomesOfIt(t *testing.T) {
