@@ -110,6 +110,36 @@ func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 	}
 }
 
+// What was missed ahead of a question is looked for, since it cannot be shown any
+// more behind the answer; but not for ever.
+func TestAQuestionComesBehindAllThatWasSaid(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		looks []reply
+		shown string
+		times int
+	}{
+		"when the peer tells it":           {[]reply{result(task(inputRequired, "all of it"))}, "all of it", 1},
+		"when the peer is busy":            {[]reply{answers(503), broken, answers(429, "Retry-After", "0"), result(task(inputRequired, "all of it"))}, "all of it", 4},
+		"unless the peer does not tell it": {[]reply{answers(404)}, "all it", missing},
+		"unless the task goes on":          {[]reply{result(task(working, "all of it, or"))}, "all it", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, map[string][]reply{
+				methodStream: {streamOf(task(working, ""), words("all "))}, methodSubscribe: {streamOf(words("it"), turned(inputRequired, "why?"))}, methodGet: tt.looks,
+			})
+			r.wait()
+			if got := r.host.text(); got != tt.shown {
+				t.Errorf("%q is shown, want %q", got, tt.shown)
+			}
+			if n := len(r.script.got(methodGet)); n != tt.times {
+				t.Errorf("the task is looked at %d times, want %d", n, tt.times)
+			}
+		})
+	}
+}
+
 func TestAnswersThatAPeerCannotBeGiven(t *testing.T) {
 	t.Parallel()
 	for form, answers := range map[string][]string{
