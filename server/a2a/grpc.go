@@ -151,8 +151,10 @@ type tenanted interface{ GetTenant() string }
 
 // unary lets in a request that has one answer.
 func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
+	x := newGRPCExchange(ctx, info.FullMethod)
+	defer func() { x.log(g.server.Logger, err) }()
 	defer g.recovered(info.FullMethod, &err)
-	ctx, end, err := g.enter(ctx, info.FullMethod)
+	ctx, end, err := g.enter(ctx, x)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +165,10 @@ func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerI
 
 // stream lets in a request whose answer is a stream.
 func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	x := newGRPCExchange(ss.Context(), info.FullMethod)
+	defer func() { x.log(g.server.Logger, err) }()
 	defer g.recovered(info.FullMethod, &err)
-	ctx, end, err := g.enter(ss.Context(), info.FullMethod)
+	ctx, end, err := g.enter(ss.Context(), x)
 	if err != nil {
 		return err
 	}
@@ -181,26 +185,19 @@ func (g *grpcServer) recovered(method string, err *error) {
 }
 
 // enter finds out who asks, and what the request says of itself.
-func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Context, end func(), err error) {
+func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Context, end func(), err error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	header := headerOf(incoming)
-	principal, err := g.server.Authenticator.Authenticate(requestOf(ctx, method, incoming, header))
-	switch {
-	case errors.As(err, new(*server.CredentialError)):
-		return nil, nil, status.Error(codes.Unauthenticated, errNobody.Message)
-	case errors.Is(err, server.ErrForeignSite):
-		return nil, nil, status.Error(codes.PermissionDenied, err.Error())
-	case err != nil || principal == nil:
-		return nil, nil, status.Error(codes.Unavailable, "the credential cannot be checked now")
-	case !principal.Has(g.server.Scope):
-		return nil, nil, status.Error(codes.PermissionDenied, "the credential lacks the scope "+g.server.Scope)
+	principal, err := g.authenticate(requestOf(ctx, x.method, incoming, header), x)
+	if err != nil {
+		return nil, nil, err
 	}
 	leave, err := g.admit(principal)
 	if err != nil {
 		return nil, nil, err
 	}
 	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion))}
-	if strings.HasPrefix(method, "/a2a.v1.") { // the package of version 0.3
+	if strings.HasPrefix(x.method, "/a2a.v1.") { // the package of version 0.3
 		e.spoken = v03
 	}
 	if e.asked == "" {
@@ -211,6 +208,31 @@ func (g *grpcServer) enter(ctx context.Context, method string) (_ context.Contex
 	ctx, cancel := context.WithCancelCause(withEnvelope(ctx, e))
 	unlink := context.AfterFunc(g.streams, func() { cancel(server.ErrDraining) })
 	return ctx, func() { unlink(); cancel(nil); leave() }, nil
+}
+
+// authenticate finds out who asks, and whether that one may. The error is one of
+// gRPC.
+func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Principal, error) {
+	principal, err := g.server.Authenticator.Authenticate(r)
+	if err != nil {
+		x.problem = err.Error()
+	}
+	bad, isBad := errors.AsType[*server.CredentialError](err)
+	switch {
+	case isBad:
+		x.keyID = bad.KeyID
+		return nil, status.Error(codes.Unauthenticated, errNobody.Message)
+	case errors.Is(err, server.ErrForeignSite):
+		return nil, status.Error(codes.PermissionDenied, err.Error())
+	case err != nil || principal == nil:
+		return nil, status.Error(codes.Unavailable, "the credential cannot be checked now")
+	}
+	x.keyID = principal.KeyID
+	if !principal.Has(g.server.Scope) {
+		x.problem = "the credential lacks the scope " + g.server.Scope
+		return nil, status.Error(codes.PermissionDenied, x.problem)
+	}
+	return principal, nil
 }
 
 // admit counts the request of a principal, or refuses one too many.

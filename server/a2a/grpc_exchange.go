@@ -1,0 +1,55 @@
+package a2aserver
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"go.uber.org/zap"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// grpcExchange is what becomes known of a request over gRPC while it is answered.
+type grpcExchange struct {
+	method, client string
+	began          time.Time
+	// keyID is the credential, when it is known, and problem why it does not do.
+	keyID, problem string
+}
+
+func newGRPCExchange(ctx context.Context, method string) *grpcExchange {
+	return &grpcExchange{method: method, client: clientOf(ctx), began: time.Now()}
+}
+
+// log writes the line of a request, as the server does of those over HTTP.
+// Metadata may hold secrets, so it is left out.
+func (x *grpcExchange) log(logger *zap.Logger, err error) {
+	entry := logger.Check(zap.InfoLevel, "request")
+	if entry == nil {
+		return
+	}
+	fields := []zap.Field{
+		zap.String("method", x.method), zap.Stringer("code", status.Code(err)), zap.Duration("duration", time.Since(x.began)), zap.String("client", x.client),
+	}
+	if x.keyID != "" {
+		fields = append(fields, zap.String("key_id", x.keyID))
+	}
+	if x.problem != "" {
+		fields = append(fields, zap.String("problem", x.problem))
+	}
+	entry.Write(fields...)
+}
+
+// clientOf returns the address that a request comes from, without its port.
+func clientOf(ctx context.Context) string {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return ""
+	}
+	host, _, err := net.SplitHostPort(p.Addr.String())
+	if err != nil {
+		return p.Addr.String()
+	}
+	return host
+}
