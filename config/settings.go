@@ -10,7 +10,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -183,7 +182,7 @@ func (f *File) checkAgent(path, id string) diag.List {
 	if contains(ids, id) || remote && source == spec.LocalSource && contains(ids, name) {
 		return nil
 	}
-	return diag.List{withNearest(diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)), id, ids)}
+	return diag.List{diag.New(diag.AgentNotFound, path, "agent %q is not defined", clip.Text(id)).WithNearest(id, ids)}
 }
 
 // checkPatterns warns of the agents that a credential is for and that are not
@@ -200,7 +199,7 @@ func (f *File) checkPatterns(path string, globs spec.Names) diag.List {
 		if err != nil || slices.ContainsFunc(ids, p.Match) {
 			continue
 		}
-		list = append(list, withNearest(diag.New(diag.UnmatchedAgent, diag.Index(path, i), "%q matches no agent", clip.Text(glob)), glob, ids))
+		list = append(list, diag.New(diag.UnmatchedAgent, diag.Index(path, i), "%q matches no agent", clip.Text(glob)).WithNearest(glob, ids))
 	}
 	return list
 }
@@ -211,12 +210,4 @@ func (f *File) agentIDs() []string {
 		ids[i] = f.Agents[i].ID
 	}
 	return ids
-}
-
-// withNearest adds what may have been meant, if there is such a thing.
-func withNearest(found diag.Diagnostic, name string, candidates []string) diag.Diagnostic {
-	if near, ok := nearest.Of(name, candidates); ok {
-		return found.WithHint("%s", didYouMean(near))
-	}
-	return found
 }

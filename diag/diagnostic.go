@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
 // Severity says how much a diagnostic weighs.
@@ -77,6 +79,15 @@ func New(code Code, path, format string, args ...any) Diagnostic {
 // WithHint returns d with its hint set.
 func (d Diagnostic) WithHint(format string, args ...any) Diagnostic {
 	d.Hint = fmt.Sprintf(format, args...)
+	return d
+}
+
+// WithNearest returns d with a hint that asks whether the candidate nearest to name
+// was meant. Without a near one d stays as it is, its hint included.
+func (d Diagnostic) WithNearest(name string, candidates []string) Diagnostic {
+	if near, ok := nearest.Of(name, candidates); ok {
+		return d.WithHint("did you mean %q?", near)
+	}
 	return d
 }
 

@@ -176,3 +176,16 @@ func TestFromErrorFindsEveryDiagnostic(t *testing.T) {
 		})
 	}
 }
+
+func TestANearNameTakesThePlaceOfAHint(t *testing.T) {
+	t.Parallel()
+	d := diag.New(diag.UnknownField, "", "no such thing").WithHint("known: runs:read")
+	for name, want := range map[string]string{"run:read": `did you mean "runs:read"?`, "elsewhere": "known: runs:read"} {
+		if got := d.WithNearest(name, []string{"metrics:read", "runs:read"}).Hint; got != want {
+			t.Errorf("the hint for %s is %q", name, got)
+		}
+	}
+	if got := diag.New(diag.UnknownField, "", "no such thing").WithNearest("elsewhere", nil).Hint; got != "" {
+		t.Errorf("without candidates the hint is %q", got)
+	}
+}

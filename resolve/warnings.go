@@ -213,8 +213,5 @@ func (t *template) unclaimedHint(w diag.Diagnostic, key string) diag.Diagnostic 
 			}
 		}
 	}
-	if near, ok := nearest.Of(key, slices.Sorted(slices.Values(t.claimed))); ok {
-		return w.WithHint("did you mean %q?", near)
-	}
-	return w
+	return w.WithNearest(key, slices.Sorted(slices.Values(t.claimed)))
 }

@@ -82,6 +82,15 @@ func requestID(h http.Header, newID func() string) string {
 	return id
 }
 
+// ClientOf returns the address that a request comes from, without its port.
+func ClientOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 // log writes the line of a request. Queries and headers may hold secrets, so
 // they are left out.
 func (rt *router) log(r *http.Request, x *exchange, w *response) {
@@ -97,14 +106,10 @@ func (rt *router) log(r *http.Request, x *exchange, w *response) {
 	if x.principal != nil {
 		keyID = x.principal.KeyID
 	}
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
-	}
 	fields := []zap.Field{
 		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.At(maxLoggedPath, r.URL.Path)),
 		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
-		zap.Duration("duration", rt.server.Clock().Sub(x.began)), zap.String("client", client),
+		zap.Duration("duration", rt.server.Clock().Sub(x.began)), zap.String("client", ClientOf(r)),
 	}
 	if keyID != "" {
 		fields = append(fields, zap.String("key_id", keyID))

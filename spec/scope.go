@@ -6,7 +6,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
 // The scopes that the routes of a server need.
@@ -41,11 +40,7 @@ func checkScopes(scopes Names) diag.List {
 		case scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
 			list = append(list, diag.New(diag.InvalidValue, path, "%q is no scope", clip.Text(scope)).WithHint("such as %s", ScopeMetricsRead))
 		case !slices.Contains(Scopes, scope):
-			found := diag.New(diag.UnknownScope, path, "nothing needs the scope %q", clip.Text(scope))
-			if near, ok := nearest.Of(scope, Scopes); ok {
-				found = found.WithHint("did you mean %q?", near)
-			}
-			list = append(list, found)
+			list = append(list, diag.New(diag.UnknownScope, path, "nothing needs the scope %q", clip.Text(scope)).WithNearest(scope, Scopes))
 		}
 	}
 	return list

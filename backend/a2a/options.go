@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -147,11 +146,8 @@ func (o *options) check() diag.List {
 
 func unknownOption(path, name string) diag.Diagnostic {
 	names := slices.Sorted(maps.Keys(settings))
-	found := diag.New(diag.UnknownField, path, "backend %s has no option %q", Kind, clip.Text(name)).AtKey()
-	if near, ok := nearest.Of(name, names); ok {
-		return found.WithHint("did you mean %q?", near)
-	}
-	return found.WithHint("known: %s", strings.Join(names, ", "))
+	return diag.New(diag.UnknownField, path, "backend %s has no option %q", Kind, clip.Text(name)).AtKey().
+		WithHint("known: %s", strings.Join(names, ", ")).WithNearest(name, names)
 }
 
 func boolean(field func(*options) *bool) setting {

@@ -151,7 +151,7 @@ type tenanted interface{ GetTenant() string }
 
 // unary lets in a request that has one answer.
 func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
-	x := newGRPCExchange(ctx, info.FullMethod)
+	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
 	defer func() { x.log(g.server.Logger, err) }()
 	defer g.recovered(info.FullMethod, &err)
 	ctx, end, err := g.enter(ctx, x)
@@ -165,7 +165,7 @@ func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerI
 
 // stream lets in a request whose answer is a stream.
 func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
-	x := newGRPCExchange(ss.Context(), info.FullMethod)
+	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
 	defer func() { x.log(g.server.Logger, err) }()
 	defer g.recovered(info.FullMethod, &err)
 	ctx, end, err := g.enter(ss.Context(), x)
@@ -188,7 +188,9 @@ func (g *grpcServer) recovered(method string, err *error) {
 func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Context, end func(), err error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	header := headerOf(incoming)
-	principal, err := g.authenticate(requestOf(ctx, x.method, incoming, header), x)
+	r := requestOf(ctx, x.method, incoming, header)
+	x.client = server.ClientOf(r)
+	principal, err := g.authenticate(r, x)
 	if err != nil {
 		return nil, nil, err
 	}

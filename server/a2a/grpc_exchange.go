@@ -1,12 +1,9 @@
 package a2aserver
 
 import (
-	"context"
-	"net"
 	"time"
 
 	"go.uber.org/zap"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -16,10 +13,6 @@ type grpcExchange struct {
 	began          time.Time
 	// keyID is the credential, when it is known, and problem why it does not do.
 	keyID, problem string
-}
-
-func newGRPCExchange(ctx context.Context, method string) *grpcExchange {
-	return &grpcExchange{method: method, client: clientOf(ctx), began: time.Now()}
 }
 
 // log writes the line of a request, as the server does of those over HTTP.
@@ -39,17 +32,4 @@ func (x *grpcExchange) log(logger *zap.Logger, err error) {
 		fields = append(fields, zap.String("problem", x.problem))
 	}
 	entry.Write(fields...)
-}
-
-// clientOf returns the address that a request comes from, without its port.
-func clientOf(ctx context.Context) string {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return ""
-	}
-	host, _, err := net.SplitHostPort(p.Addr.String())
-	if err != nil {
-		return p.Addr.String()
-	}
-	return host
 }
