@@ -10,9 +10,11 @@ import (
 )
 
 // Separate puts a program that is not started yet into a process group of its
-// own, which its children inherit: the way to end them all.
+// own, which its children inherit: the way to end them all. On Linux it also adds
+// a variable to cmd.Env, by which Kill finds those that leave the group.
 func Separate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	mark(cmd)
 }
 
 // Terminate asks the program, and everything that it started and that has not
@@ -20,8 +22,15 @@ func Separate(cmd *exec.Cmd) {
 func Terminate(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGTERM) }
 
 // Kill ends the program and everything that it started and that has not left
-// its process group. It returns os.ErrProcessDone when nothing of it is left.
-func Kill(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGKILL) }
+// its process group. On Linux it also ends what has left the group, unless that
+// has both another parent by now and another environment. It returns
+// os.ErrProcessDone when nothing was left in the group.
+func Kill(cmd *exec.Cmd) error {
+	strays := findStrays(cmd) // while their parents tell whose they are
+	err := signal(cmd, syscall.SIGKILL)
+	killStrays(cmd, strays)
+	return err
+}
 
 func signal(cmd *exec.Cmd, s syscall.Signal) error {
 	err := syscall.Kill(-cmd.Process.Pid, s)

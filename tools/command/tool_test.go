@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,6 +160,7 @@ func TestEnvironment(t *testing.T) {
 	c := Config{Description: "d", Command: []string{"env"}, Env: map[string]string{"GREETING": "hello $HOME", "HOME": "/elsewhere"}}
 	got := strings.Fields(strings.ReplaceAll(text(t, c, `{}`), "hello $HOME", "hello"))
 	want := []string{"GREETING=hello", "HOME=/elsewhere", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TMPDIR="}
+	got = slices.DeleteFunc(got, func(entry string) bool { return strings.HasPrefix(entry, "RUNTIME_PROCESS_MARK=") })
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("environment is %q, want %q", got, want)
 	}
@@ -168,6 +170,17 @@ func script(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o700); err != nil { //nolint:gosec // it must be executable
 		t.Fatal(err)
+	}
+}
+
+func TestTheIdempotencyKeyIsAVariable(t *testing.T) {
+	t.Parallel()
+	tl := newTool(t, sh(`printf %s "${RUNTIME_IDEMPOTENCY_KEY-unset}"`))
+	for key, want := range map[string]string{"turn_1/2/call_1": "turn_1/2/call_1", "": "unset"} {
+		result, err := tl.Call(t.Context(), &tools.Call{IdempotencyKey: key})
+		if got := model.PartsText(result.Content); err != nil || strings.Replace(got, "[no output]", "", 1) != want {
+			t.Errorf("key %q arrives as %q (%v), want %q", key, got, err, want)
+		}
 	}
 }
 
@@ -289,29 +302,34 @@ func TestCancellingKillsGrandchildrenToo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path, open := fifo(t)
-			tl := newTool(t, sh(`exec 3>`+path+`; `+script))
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				_, err := tl.Call(ctx, &tools.Call{})
-				done <- err
-			}()
-			r := open()
-			if line, err := r.ReadString('\n'); line != "up\n" {
-				t.Fatalf("the script says %q, %v", line, err)
-			}
-			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
-				t.Errorf("error is %v, want it to be cancelled", err)
-			}
-			// Every process of the script holds the pipe open: this ends when
-			// the last one is gone.
-			if rest, err := r.ReadString('\n'); rest != "" || err == nil {
-				t.Errorf("the pipe says %q, %v", rest, err)
-			}
+			checkCancelEndsAll(t, script)
 		})
+	}
+}
+
+// checkCancelEndsAll cancels a call of a script that wrote "up" to its
+// descriptor 3, and waits until every process that holds it open has ended.
+func checkCancelEndsAll(t *testing.T, script string) {
+	t.Helper()
+	path, open := fifo(t)
+	tl := newTool(t, sh(`exec 3>`+path+`; `+script))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := tl.Call(ctx, &tools.Call{})
+		done <- err
+	}()
+	r := open()
+	if line, err := r.ReadString('\n'); line != "up\n" {
+		t.Fatalf("the script says %q, %v", line, err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error is %v, want it to be cancelled", err)
+	}
+	if rest, err := r.ReadString('\n'); rest != "" || err == nil {
+		t.Errorf("the pipe says %q, %v", rest, err)
 	}
 }
 
