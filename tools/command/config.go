@@ -15,6 +15,11 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
+// KeyVariable is the environment variable that holds the idempotency key of the
+// call that a program is started for. It is the same when the call is repeated
+// after a crash.
+const KeyVariable = "RUNTIME_IDEMPOTENCY_KEY"
+
 // Config is what a configuration file says of a tool of this kind.
 type Config struct {
 	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
@@ -22,7 +27,7 @@ type Config struct {
 
 	Command []string          `json:"command" required:"true" doc:"The program and its fixed arguments; no shell is involved. The arguments of a call arrive as one line of JSON on its standard input."`
 	Dir     string            `json:"dir,omitempty" path:"true" doc:"The directory the program runs in; a relative path to the program starts there. Defaults to that of the runtime."`
-	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone."`
+	Env     map[string]string `json:"env,omitempty" secret:"true" doc:"Environment variables of the program. Of the runtime's own it gets PATH, HOME, TMPDIR and LANG alone; RUNTIME_IDEMPOTENCY_KEY is set for each call."`
 
 	Timeout   *spec.Duration `json:"timeout,omitempty" alias:"timeout_ms:ms" default:"60s" doc:"How long a call may take; then the program is killed, with all that it started."`
 	Effect    tools.Effect   `json:"effect,omitempty" enum:"read|idempotent|once" default:"once" doc:"What repeating a call does, which decides whether it may happen again after a crash."`

@@ -66,7 +66,7 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	if err != nil {
 		return tools.ErrorResult("tool_input_invalid: the arguments are no JSON object"), nil
 	}
-	r := t.newRun(input)
+	r := t.newRun(input, call.IdempotencyKey)
 	err = r.start(ctx)
 	if err == nil {
 		err = r.wait(ctx)
@@ -101,14 +101,16 @@ func inputLine(arguments json.RawMessage) ([]byte, error) {
 type run struct {
 	config *Config
 	input  []byte
+	// key is the call's idempotency key.
+	key    string
 	cmd    *exec.Cmd
 	stdout head
 	stderr process.Tail
 }
 
-func (t *tool) newRun(input []byte) *run {
+func (t *tool) newRun(input []byte, key string) *run {
 	return &run{
-		config: &t.config, input: input,
+		config: &t.config, input: input, key: key,
 		stdout: head{limit: t.config.limit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
@@ -124,7 +126,17 @@ func (r *run) start(ctx context.Context) error {
 	cmd.Args[0] = r.config.Command[0]
 	cmd.Dir = r.config.Dir
 	cmd.Env = process.Environment(r.config.Env)
-	cmd.Stdin = bytes.NewReader(r.input)
+	if r.key != "" && !strings.ContainsRune(r.key, 0) {
+		cmd.Env = append(cmd.Env, KeyVariable+"="+r.key)
+	}
+	// All of the input is there before the program is: if the runtime dies now,
+	// a program that is already running must not take half a call for a whole one.
+	stdin, err := process.Input(r.input)
+	if err != nil {
+		return fmt.Errorf("write the arguments: %w", err)
+	}
+	defer func() { _ = stdin.Close() }()
+	cmd.Stdin = stdin
 	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
 	cmd.Cancel = func() error { return process.Kill(cmd) }
 	cmd.WaitDelay = pipeDelay

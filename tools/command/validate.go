@@ -59,6 +59,8 @@ func (c *Config) checkEnv() diag.List {
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
 			list = append(list, diag.New(diag.InvalidValue, path, "the name is no name of an environment variable"))
+		case name == KeyVariable:
+			list = append(list, diag.New(diag.InvalidValue, path, KeyVariable+" is set by the runtime, anew for each call"))
 		case strings.Contains(c.Env[name], "\x00"):
 			list = append(list, diag.New(diag.InvalidValue, path, "the value has a NUL character"))
 		}
