@@ -58,21 +58,6 @@ func NewSection[T any](key, summary string, schema json.RawMessage, decode func(
 	}
 }
 
-// DecodeInto returns a decoder for sections that need no more than their JSON
-// decoded over the defaults.
-func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
-	return func(raw json.RawMessage) (T, diag.List) {
-		v := defaults
-		if raw == nil {
-			return v, nil
-		}
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return defaults, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
-		}
-		return v, nil
-	}
-}
-
 // Settings is what the runtime gives a plugin of a configuration file when it
 // makes one.
 type Settings struct {

@@ -1,0 +1,188 @@
+package plugins
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// DecodeInto returns a decoder for sections that need no more than their JSON
+// decoded over the defaults: fields and keys of maps that the section does not
+// have keep their default, a list of the section replaces the default's as a
+// whole. Each agent gets a copy of the defaults of its own, of everything that
+// JSON can reach; the copies share unexported fields, functions and channels.
+func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
+	return func(raw json.RawMessage) (T, diag.List) {
+		v := copyOf(defaults, copier{known: map[reference]reflect.Value{}})
+		if raw == nil {
+			return v, nil
+		}
+		bare := copyOf(defaults, copier{known: map[reference]reflect.Value{}, withoutLists: true})
+		for _, into := range []*T{&v, &bare} {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return bare, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+			}
+		}
+		replacer{}.replace(reflect.ValueOf(&v).Elem(), reflect.ValueOf(&bare).Elem())
+		return v, nil
+	}
+}
+
+// replacer gives a value the lists of a bare one, into which the same JSON was
+// decoded over defaults without lists. encoding/json decodes the elements of a
+// list over those that were there, so an entry would inherit what an unrelated
+// default entry says. It knows the pointers that it has followed.
+type replacer map[uintptr]bool
+
+func (r replacer) replace(v, bare reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		if !bare.IsNil() {
+			v.Set(bare)
+		}
+	case reflect.Interface:
+		if v.Elem().Kind() == reflect.Pointer && bare.Elem().Kind() == reflect.Pointer {
+			r.replace(v.Elem(), bare.Elem())
+		}
+	case reflect.Pointer:
+		if !v.IsNil() && !bare.IsNil() && !r[v.Pointer()] {
+			r[v.Pointer()] = true
+			r.replace(v.Elem(), bare.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
+				r.replace(v.Field(i), bare.Field(i))
+			}
+		}
+	default:
+	}
+}
+
+// copyOf returns a copy of v that shares nothing with it that decoding JSON could
+// write to.
+func copyOf[T any](v T, k copier) T {
+	var c T
+	k.copy(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&v).Elem())
+	return c
+}
+
+// reference is a pointer or map that was copied.
+type reference struct {
+	at  uintptr
+	typ reflect.Type
+}
+
+// copier copies a value. It knows the copies of pointers and maps, so that what
+// refers to itself or is referred to twice does so in the copy.
+type copier struct {
+	known map[reference]reflect.Value
+	// withoutLists leaves the lists of the copy nil.
+	withoutLists bool
+}
+
+// copy copies src to dst, which can be set.
+func (k copier) copy(dst, src reflect.Value) {
+	if k.encodes(dst, src) {
+		return
+	}
+	dst.Set(src)
+	switch src.Kind() {
+	case reflect.Pointer, reflect.Map:
+		if !src.IsNil() {
+			dst.Set(k.referred(src))
+		}
+	case reflect.Interface:
+		if !src.IsNil() {
+			elem := reflect.New(src.Elem().Type()).Elem()
+			k.copy(elem, src.Elem())
+			dst.Set(elem)
+		}
+	case reflect.Slice:
+		if src.IsNil() || k.withoutLists {
+			dst.SetZero()
+			return
+		}
+		dst.Set(reflect.MakeSlice(src.Type(), src.Len(), src.Len()))
+		fallthrough
+	case reflect.Array:
+		for i := range src.Len() {
+			k.copy(dst.Index(i), src.Index(i))
+		}
+	case reflect.Struct:
+		for i := range src.NumField() {
+			k.field(dst.Field(i), src.Field(i), src.Type().Field(i))
+		}
+	default:
+	}
+}
+
+// field copies a field of a struct. JSON reaches the fields of an embedded
+// struct even where its type is not exported and reflect refuses to set it.
+func (k copier) field(dst, src reflect.Value, field reflect.StructField) {
+	switch {
+	case field.IsExported():
+		k.copy(dst, src)
+	case field.Anonymous && src.CanAddr():
+		settable := func(v reflect.Value) reflect.Value {
+			return reflect.NewAt(field.Type, v.Addr().UnsafePointer()).Elem()
+		}
+		k.copy(settable(dst), settable(src))
+	}
+}
+
+// referred returns the copy of what a pointer or map refers to.
+func (k copier) referred(src reflect.Value) reflect.Value {
+	at := reference{src.Pointer(), src.Type()}
+	if known, ok := k.known[at]; ok {
+		return known
+	}
+	if src.Kind() == reflect.Pointer {
+		c := reflect.New(src.Type().Elem())
+		k.known[at] = c
+		k.copy(c.Elem(), src.Elem())
+		return c
+	}
+	c := reflect.MakeMapWithSize(src.Type(), src.Len())
+	k.known[at] = c
+	for key, value := range src.Seq2() {
+		elem := reflect.New(src.Type().Elem()).Elem()
+		k.copy(elem, value)
+		c.SetMapIndex(key, elem)
+	}
+	return c
+}
+
+// encodes copies a struct that reads and writes its own form, as big.Int does:
+// reading may write to what its unexported fields refer to. It reports whether
+// the copy is equal; one that is not, such as a time in a location, is no copy.
+func (k copier) encodes(dst, src reflect.Value) bool {
+	if src.Kind() != reflect.Struct || !src.CanAddr() {
+		return false
+	}
+	from, to := src.Addr().Interface(), dst.Addr().Interface()
+	if !recode(from, to) || !reflect.DeepEqual(from, to) {
+		dst.SetZero()
+		return false
+	}
+	return true
+}
+
+// recode reads into to what from writes.
+func recode(from, to any) bool {
+	switch to := to.(type) {
+	case json.Unmarshaler:
+		if from, ok := from.(json.Marshaler); ok {
+			data, err := from.MarshalJSON()
+			return err == nil && to.UnmarshalJSON(data) == nil
+		}
+	case encoding.TextUnmarshaler:
+		if from, ok := from.(encoding.TextMarshaler); ok {
+			data, err := from.MarshalText()
+			return err == nil && to.UnmarshalText(data) == nil
+		}
+	}
+	return false
+}
