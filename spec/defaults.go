@@ -37,6 +37,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	if d == nil || !a.Local() {
 		return a, nil
 	}
+	d = &Defaults{Agent: *d.Clone()} // each agent has its own
 	m := &merge{origin: Origin{}, agent: a.Clone()}
 	inherit(m, "description", &m.agent.Description, d.Description, a.Description != "")
 	inherit(m, "model_id", &m.agent.ModelID, d.ModelID, a.ModelID != "")

@@ -156,3 +156,18 @@ func TestDefaultsLeaveRemoteAgentsAlone(t *testing.T) {
 		t.Errorf("Apply = %+v, %v", got, origin)
 	}
 }
+
+// TestAgentsShareNothingThatTheyInherit merges the same defaults under two
+// agents. What one of them is changed to later concerns no other.
+func TestAgentsShareNothingThatTheyInherit(t *testing.T) {
+	t.Parallel()
+	d := spec.Defaults{Agent: *whole()}
+	d.Endpoint = nil
+	first, _ := d.Apply(&spec.Agent{ID: "a"})
+	second, _ := d.Apply(&spec.Agent{ID: "b"})
+	for what, other := range map[string]*spec.Agent{"another agent": second, "the defaults": &d.Agent} {
+		if shared := sharing(reflect.ValueOf(first).Elem(), reflect.ValueOf(other).Elem(), "agent"); shared != "" {
+			t.Errorf("an agent shares %s with %s", shared, what)
+		}
+	}
+}
