@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -162,7 +163,9 @@ func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
 	return result.Readable()
 }
 
-// CheckArguments returns how arguments violate the tool's schema, or "".
+// CheckArguments returns how arguments violate the tool's schema, or "". No
+// object in them may have two keys that are equal or differ only in case: what
+// was checked, by the schema or by a gate, need not be what the tool would read.
 func (e *Entry) CheckArguments(arguments json.RawMessage) string {
 	if !utf8.Valid(arguments) {
 		return "the arguments are no JSON object: they are no UTF-8"
@@ -174,6 +177,9 @@ func (e *Entry) CheckArguments(arguments json.RawMessage) string {
 	if len(found) == 0 {
 		if !bytes.HasPrefix(bytes.TrimSpace(arguments), []byte("{")) {
 			return "the arguments are no JSON object"
+		}
+		if err := rawjson.AmbiguousKeys(arguments); err != nil {
+			return fmt.Sprintf("the arguments are ambiguous: %v", err)
 		}
 		return ""
 	}

@@ -162,3 +162,36 @@ func ExampleFunc() {
 	// {"type":"object","properties":{"city":{"type":"string","description":"where to look"}},"required":["city"],"additionalProperties":false}
 	// sunny in Paris
 }
+
+// open is a tool that takes whatever its Go type takes: encoding/json fills a
+// field from a key in any case.
+type open struct{ got *int }
+
+func (open) Descriptor() tools.Descriptor {
+	return tools.Descriptor{Parameters: json.RawMessage(`{"type":"object","properties":{"amount":{"type":"integer"}}}`)}
+}
+
+func (o open) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
+	var in struct {
+		Amount int `json:"amount"`
+	}
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return tools.Result{}, err
+	}
+	*o.got = in.Amount
+	return tools.TextResult("paid"), nil
+}
+
+func TestAmbiguousArgumentsReachNoTool(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"amount":5}`:                   "paid",
+		`{"amount":5,"AMOUNT":5000}`:     `!tool_input_invalid: the arguments are ambiguous: the keys "amount" and "AMOUNT" differ only in case`,
+		`{"amount":5,"amount":5000}`:     `!tool_input_invalid: the arguments are ambiguous: the key "amount" is there twice`,
+		`{"amount":5,"x":{"a":1,"A":2}}`: `!tool_input_invalid: the arguments are ambiguous: the keys "a" and "A" differ only in case`,
+	} {
+		var got int
+		if text := execute(t, compile(t, "pay", open{&got}), args); text != want || got != 0 && got != 5 {
+			t.Errorf("%s: the model reads %q, and %d was paid", args, text, got)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // arguments are the decoded arguments of a call.
@@ -23,8 +24,9 @@ var (
 	errNoObject  = errors.New("the arguments are no JSON object")
 )
 
-// decodeArguments decodes the arguments of a call. A key that is there twice is
-// an error, because the tool may read another one of the two than the rules.
+// decodeArguments decodes the arguments of a call. Two keys of an object that
+// are equal, or differ only in case, are an error, because the tool may read
+// another one of the two than the rules.
 func decodeArguments(raw json.RawMessage) (*arguments, error) {
 	if len(raw) == 0 {
 		return &arguments{object: map[string]any{}}, nil
@@ -33,64 +35,20 @@ func decodeArguments(raw json.RawMessage) (*arguments, error) {
 	if !json.Valid(raw) {
 		return nil, errMalformed
 	}
+	if err := rawjson.AmbiguousKeys(raw); err != nil {
+		return nil, fmt.Errorf("the arguments are ambiguous: %w", err)
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	v, err := decodeValue(d)
-	if err != nil {
-		return nil, err
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("%w: %w", errMalformed, err)
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, errNoObject
 	}
 	return &arguments{object: object}, nil
-}
-
-func decodeValue(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errMalformed, err)
-	}
-	switch token {
-	case json.Delim('{'):
-		return decodeObject(d)
-	case json.Delim('['):
-		return decodeList(d)
-	default:
-		return token, nil
-	}
-}
-
-func decodeObject(d *json.Decoder) (any, error) {
-	object := map[string]any{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errMalformed, err)
-		}
-		key, _ := token.(string)
-		if _, twice := object[key]; twice {
-			return nil, fmt.Errorf("the arguments have the key %q twice", key)
-		}
-		if object[key], err = decodeValue(d); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.Token()
-	return object, err
-}
-
-func decodeList(d *json.Decoder) (any, error) {
-	list := []any{}
-	for d.More() {
-		v, err := decodeValue(d)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	_, err := d.Token()
-	return list, err
 }
 
 // primaryFits reports whether the glob fits the one argument: the value of the
