@@ -115,7 +115,7 @@ func (a *Answer) Add(ev *Event) error {
 	case EventFinish:
 		a.Reason, a.Finished = ev.Reason, true
 		if ev.Usage != nil {
-			a.Usage = *ev.Usage
+			a.Usage = ev.Usage.Reconciled()
 		}
 	case EventServed:
 		a.Served = Served{ID: ev.ID, Upstream: ev.Name}

@@ -171,6 +171,21 @@ func (u *Usage) Add(other Usage) {
 	u.Reasoning += other.Reasoning
 }
 
+// maxTokens bounds a count of tokens that a vendor reports. No request has nearly
+// as many, and sums of such counts do not overflow.
+const maxTokens = 1 << 29
+
+// Reconciled returns u with counts that can be added up: none is negative or
+// absurd, and a sum is at least what its parts come to. Servers report parts
+// that their sums leave out, and budgets must count the larger figure.
+func (u Usage) Reconciled() Usage {
+	bound := func(n int) int { return min(max(n, 0), maxTokens) }
+	u.CacheRead, u.CacheWrite, u.Reasoning = bound(u.CacheRead), bound(u.CacheWrite), bound(u.Reasoning)
+	u.Input = max(bound(u.Input), u.CacheRead+u.CacheWrite)
+	u.Output = max(bound(u.Output), u.Reasoning)
+	return u
+}
+
 // Sub takes other away from u.
 func (u *Usage) Sub(other Usage) {
 	u.Input -= other.Input

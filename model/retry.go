@@ -148,7 +148,7 @@ func (c *call) total(last *Usage) *Usage {
 	}
 	sum := c.usage
 	if last != nil {
-		sum.Add(*last)
+		sum.Add(last.Reconciled())
 	}
 	return &sum
 }
@@ -169,7 +169,7 @@ func (c *call) again() bool {
 	}
 	c.attempt.note(c.ctx, 0, failure)
 	if failure.Usage != nil {
-		c.usage.Add(*failure.Usage)
+		c.usage.Add(failure.Usage.Reconciled())
 	}
 	c.repeated++
 	if c.begun {

@@ -152,6 +152,7 @@ func (a *answer) count(u *usage) {
 	a.usage.Input = plain + a.usage.CacheRead + a.usage.CacheWrite
 	a.usage.Output = max(a.usage.Output, u.OutputTokens)
 	a.usage.Reasoning = min(max(a.usage.Reasoning, u.OutputTokensDetails.ThinkingTokens), a.usage.Output)
+	a.usage = a.usage.Reconciled()
 	a.counted = true
 }
 

@@ -192,10 +192,11 @@ func (t *translator) finish() error {
 
 // usageOf returns the usage as the runtime counts.
 func usageOf(u *genai.GenerateContentResponseUsageMetadata) *model.Usage {
-	return &model.Usage{
+	usage := model.Usage{
 		Input:     int(u.PromptTokenCount) + int(u.ToolUsePromptTokenCount),
 		Output:    int(u.CandidatesTokenCount) + int(u.ThoughtsTokenCount),
 		CacheRead: int(u.CachedContentTokenCount),
 		Reasoning: int(u.ThoughtsTokenCount),
-	}
+	}.Reconciled()
+	return &usage
 }

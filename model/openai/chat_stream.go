@@ -242,11 +242,12 @@ func (s *chatStream) finishReason() (model.FinishReason, error) {
 
 // normal returns the usage as the runtime counts.
 func (u *chatUsage) normal() *model.Usage {
-	return &model.Usage{
+	usage := model.Usage{
 		Input:      u.PromptTokens,
 		Output:     u.CompletionTokens,
 		CacheRead:  max(u.PromptTokensDetails.CachedTokens, u.PromptCacheHitTokens),
 		CacheWrite: u.PromptTokensDetails.CacheWriteTokens,
 		Reasoning:  u.CompletionTokensDetails.ReasoningTokens,
-	}
+	}.Reconciled()
+	return &usage
 }

@@ -306,7 +306,7 @@ func (s *responsesStream) finish(reason model.FinishReason, usage *responsesUsag
 			CacheRead:  usage.InputTokensDetails.CachedTokens,
 			CacheWrite: usage.InputTokensDetails.CacheWriteTokens,
 			Reasoning:  usage.OutputTokensDetails.ReasoningTokens,
-		}
+		}.Reconciled()
 		ev.Usage = &s.usage
 	}
 	out.add(ev)
