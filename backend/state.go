@@ -233,6 +233,11 @@ func (s *State) waiting() iter.Seq[*CallState] {
 	}
 }
 
+// HasTicket reports whether the call waits, or has waited, for a ticket.
+func (c *CallState) HasTicket(id string) bool {
+	return slices.ContainsFunc(c.Tickets, func(t *plugins.Ticket) bool { return t.ID == id })
+}
+
 // open returns the tickets of the call that have no answer.
 func (c *CallState) open() []*plugins.Ticket {
 	var open []*plugins.Ticket

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -55,29 +54,6 @@ func (s *Service) leftAtPeers(ctx context.Context, id string) []*backend.State {
 	return found
 }
 
-// atPeers returns the states of the turns at peers that a turn, or one of its
-// delegates, waits for.
-func atPeers(state *backend.State) []*backend.State {
-	if state.Remote != nil {
-		return []*backend.State{state}
-	}
-	var found []*backend.State
-	for i := range state.Calls {
-		found = append(found, delegateAtPeer(state.Calls[i].Resume)...)
-	}
-	return found
-}
-
-// delegateAtPeer does the same for what a call goes on from, if that is a
-// delegate.
-func delegateAtPeer(resume json.RawMessage) []*backend.State {
-	var waiting suspendedDelegate
-	if len(resume) == 0 || json.Unmarshal(resume, &waiting) != nil || waiting.State == nil {
-		return nil
-	}
-	return atPeers(waiting.State)
-}
-
 // abort ends what runs at peers for a turn that was ended, as far as the peers
 // can be reached.
 func (s *Service) abort(turnID string, states []*backend.State) {
@@ -86,25 +62,9 @@ func (s *Service) abort(turnID string, states []*backend.State) {
 			// It is not given up when the service is closed: nobody would do it later.
 			ctx, cancel := context.WithTimeout(context.Background(), abortTime)
 			defer cancel()
-			if err := s.abortAt(ctx, state); err != nil {
+			if err := s.Runtime.Abandon(ctx, state); err != nil {
 				s.Logger.Warn("what a peer does for a turn that was ended may go on", zap.String("turn_id", turnID), zap.String("agent", state.Agent), zap.Error(err))
 			}
 		})
 	}
-}
-
-func (s *Service) abortAt(ctx context.Context, state *backend.State) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = backend.Panicked(v)
-		}
-	}()
-	plan, err := resolve.Resolve(ctx, s.Runtime.Revision(), state.Agent, resolve.Options{})
-	if err != nil {
-		return err
-	}
-	if a, ok := plan.Remote.(backend.Aborter); ok {
-		return a.Abort(ctx, state)
-	}
-	return nil
 }

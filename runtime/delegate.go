@@ -74,6 +74,10 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	if result == nil {
 		return nil, err
 	}
+	h.delegates.set(req.CallID, nil)
+	if result.State != nil {
+		h.delegates.set(req.CallID, atPeers(result.State))
+	}
 	out := &tools.DelegateResult{
 		TurnID: result.TurnID, Status: result.Status, Termination: result.Termination,
 		Response: result.Response, Steps: result.Steps, Usage: result.Usage, Cost: result.Cost,

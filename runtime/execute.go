@@ -10,7 +10,8 @@ import (
 )
 
 // patience is how long a turn whose context has ended has to return before it
-// is given up. Its goroutine ends when what it waits for does.
+// is given up. Its goroutine ends when what it waits for does. One that was given
+// up takes a second more at most, to end what waits for it at peers.
 const patience = 10 * time.Second
 
 // errNoOutcome is what comes of a turn whose goroutine ended behind its back.
@@ -40,6 +41,7 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 		return o.result, o.err
 	case <-ctx.Done():
 	}
+	h.overdue = time.Now().Add(patience)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {

@@ -37,6 +37,11 @@ type host struct {
 	journal backend.Journaler
 	// watch is told of what the turn waits for; nil when nobody answers.
 	watch func(*event.InteractionRequest)
+	// delegates are those that wait at peers.
+	delegates delegates
+	// overdue is when a turn whose context has ended is given up; zero while it
+	// has not.
+	overdue time.Time
 
 	seq uint64
 	// gate is what stands in the way of emitting: one goroutine at a time may,

@@ -54,6 +54,9 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	h := r.newHost(plan, req, state, sink, parent)
 	h.where = where
 	h.job = h.newJob(plan, req, state)
+	if state != nil {
+		h.delegates.restore(state)
+	}
 	return h, nil
 }
 

@@ -222,10 +222,16 @@ func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun
 	if res == nil {
 		res = &backend.Result{}
 	}
+	if ctx.Err() != nil && h.overdue.IsZero() {
+		h.overdue = time.Now().Add(patience)
+	}
 	if err != nil {
 		res.Termination = backend.TerminationOf(err)
 	} else if res.Termination.Type == "" {
 		res.Termination.Type = event.NaturalEnd
+	}
+	if res.Termination.Type != event.Suspended && !backend.Released(ctx) {
+		h.abandonDelegates(ctx)
 	}
 	status := res.Termination.Status()
 	done := &event.RunFinish{

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -41,7 +40,8 @@ func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) 
 	h.watch = t.ask
 	h.job.Answered = true
 	if state := h.job.State; state != nil {
-		t.asked.Calls, t.asked.Resolved = state.Clone().Calls, state.Clone().Resolved
+		t.wait(state)
+		t.asked.Resolved = state.Clone().Resolved
 	}
 	go func() {
 		defer t.cancel(nil)
@@ -104,9 +104,12 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.asked.Calls {
-		if slices.ContainsFunc(t.asked.Calls[i].Tickets, func(known *plugins.Ticket) bool { return known.ID == q.ID }) {
+		if t.asked.Calls[i].HasTicket(q.ID) {
 			return
 		}
+	}
+	if t.asked.Remote != nil && t.asked.Remote.HasTicket(q.ID) {
+		return
 	}
 	t.asked.Calls = append(t.asked.Calls, backend.CallState{
 		ID: q.CallID, Outcome: event.CallSuspended,
@@ -117,6 +120,13 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 	})
 }
 
+// wait notes what a state waits for: what was asked for and is not part of it is
+// over.
+func (t *Turn) wait(state *backend.State) {
+	waiting := state.Clone()
+	t.asked.Calls, t.asked.Remote = waiting.Calls, waiting.Remote
+}
+
 // run runs the turn from one wait to the next.
 func (t *Turn) run(ctx context.Context) {
 	defer t.forget()
@@ -124,24 +134,39 @@ func (t *Turn) run(ctx context.Context) {
 	ctx, span := t.host.observe(ctx)
 	begun := time.Now()
 	for {
+		late := ctx.Err() != nil
 		res, err := t.host.execute(ctx)
 		switch {
 		case yielded(res, err):
 			t.result, t.err = t.host.result(res), backend.ErrYield
 			observed(span, t.result, nil)
 			return
-		case err != nil || res == nil || res.Termination.Type != event.Suspended || res.State == nil:
-			t.result, t.err = t.host.finish(ctx, res, err, begun)
-			observed(span, t.result, t.err)
-			return
+		case err == nil && suspends(res) && !late:
+			t.host.suspended(res.State)
+			t.await(ctx, res.State)
+			continue
+		case err == nil && suspends(res): // it was told to end, and waits
+			err = t.host.stopWaiting(ctx, res)
 		}
-		t.host.suspended(res.State)
-		t.await(ctx, res.State)
+		t.result, t.err = t.host.finish(ctx, res, err, begun)
+		observed(span, t.result, t.err)
+		return
 	}
 }
 
-// await waits until one of the tickets of a state has an answer, or ctx ends,
-// with which the turn then does.
+// stopWaiting ends a turn whose backend still waits for an answer although the
+// context has ended, and returns why it ends.
+func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
+	if res.State.Remote != nil {
+		h.abandon(ctx, []*backend.State{res.State})
+	}
+	res.State, res.Tickets = nil, nil
+	return backend.Ended(ctx)
+}
+
+// await waits until one of the tickets of a state has an answer, or ctx ends. In
+// the second case the backend runs once more, with a context that has ended, to
+// close the step and let the plugins finish.
 func (t *Turn) await(ctx context.Context, state *backend.State) {
 	for !t.take(state) {
 		select {
@@ -156,11 +181,11 @@ func (t *Turn) await(ctx context.Context, state *backend.State) {
 func (t *Turn) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked.Calls = nil
+	t.asked.Calls, t.asked.Remote = nil, nil
 }
 
 // take hands the answers that came to the state, and reports whether there are
-// any. What was asked for and is not part of the state is over.
+// any.
 func (t *Turn) take(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,6 +194,6 @@ func (t *Turn) take(state *backend.State) (any bool) {
 			any = true
 		}
 	}
-	t.asked.Calls = state.Clone().Calls
+	t.wait(state)
 	return any
 }

@@ -166,6 +166,9 @@ func (w *worker) run(ctx context.Context) error {
 	res, err := h.execute(ctx)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errLost), errors.Is(cause, errEnded), w.log.broken() != nil:
+		if errors.Is(cause, errEnded) {
+			h.abandonDelegates(ctx)
+		}
 		observed(span, h.result(orEmpty(res)), cause)
 		return w.log.broken()
 	case yielded(res, err):

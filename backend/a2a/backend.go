@@ -48,7 +48,7 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if err != nil {
 		return &backend.Result{}, err
 	}
-	if d.outcome == event.CallSuspended && len(d.resolutions) == 0 { // nobody has answered
+	if d.outcome == event.CallSuspended && len(d.resolutions) == 0 && ctx.Err() == nil { // nobody has answered
 		return d.result(event.Termination{Type: event.Suspended}), nil
 	}
 	ctx, cancel := d.limited(ctx)

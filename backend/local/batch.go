@@ -16,9 +16,23 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// patience is how long a tool whose time is up has to return before its call is
-// given up. The goroutine of a call that was given up ends when the tool does.
-const patience = 500 * time.Millisecond
+// The time that a call whose context has ended has to return before it is given
+// up. The goroutine of a call that was given up ends when the tool does.
+const (
+	// patience is that of a tool.
+	patience = 500 * time.Millisecond
+	// delegatePatience is that of a delegate, which may have to end a task at a
+	// peer. It is less than a turn has, so that the turn still records the call.
+	delegatePatience = 9 * time.Second
+)
+
+// patienceWith returns how long a call has to return.
+func patienceWith(entry *tools.Entry) time.Duration {
+	if entry.Source.Kind == tools.SourceDelegate {
+		return delegatePatience
+	}
+	return patience
+}
 
 // execute runs calls that were let through, all at the same time, and then the
 // hooks behind each, in the order of the calls. Those that have a result already
@@ -137,13 +151,13 @@ func (b *batch) start(ctx context.Context, i int) {
 		Step: b.stats.Steps, IdempotencyKey: b.journal[c.journal].IdempotencyKey, Resumed: c.resumed,
 	}}
 	h.call.Host, h.call.Session = h, h
+	entry, cancel := c.entry, c.cancel
 	inTime := context.AfterFunc(ctx, func() {
-		time.AfterFunc(patience, func() {
+		time.AfterFunc(patienceWith(entry), func() {
 			h.over.Store(true)
 			b.tell(note{index: i, ended: ctx.Err()})
 		})
 	})
-	entry, cancel := c.entry, c.cancel
 	go func() {
 		defer cancel()
 		var result tools.Result

@@ -44,9 +44,9 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	if h.over.Load() {
 		return nil, fmt.Errorf("call agent %s: %w", req.AgentID, errCallOver)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)() // a tool may have handed in another context
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })() // a tool may have handed in another context
 	req.CallID = h.call.ID
 	if h.batch.journaled() {
 		req.Keep = h.keep

@@ -99,7 +99,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 			return
 		case <-a.asked:
 		}
-		for more := true; more; {
+		for more := true; more && ctx.Err() == nil; {
 			var err error
 			more, err = a.next(ctx, turn)
 			if err == nil || ctx.Err() != nil {
@@ -131,16 +131,20 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 // answer returns the answer to a question; ok is false when the turn ended
 // first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.Ticket) (r plugins.Resolution, ok bool) {
-	permission := q.Action == permissionAction
+	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
+	permission := asked != nil
 	fmt.Fprintf(a.err, "? %s\n", oneLine(a.redact(question(q))))
 	switch {
 	case a.approve == approveYes && permission:
 		fmt.Fprintln(a.err, "  yes")
-		return approval(q, true, scopeOnce), true
+		return asked.answer(q, true, scopeOnce), true
+	case a.approve == approveNo && permission && q.Action != permissionAction:
+		fmt.Fprintln(a.err, "  no") // to cancel would end the peer's task
+		return asked.answer(q, false, scopeOnce), true
 	case a.approve == approveYes || a.approve == approveNo:
 		fmt.Fprintln(a.err, "  no")
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}, true
-	case permission && forSession(q):
+	case permission && asked.forSession():
 		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
 	case permission:
 		fmt.Fprint(a.err, "  [y] once, anything else refuses: ")
@@ -161,16 +165,53 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return approval(q, true, scopeOnce), true
+		return asked.answer(q, true, scopeOnce), true
 	case "s", scopeSession:
-		return approval(q, true, scopeSession), true
+		return asked.answer(q, true, scopeSession), true
 	default:
-		return approval(q, false, scopeOnce), true
+		return asked.answer(q, false, scopeOnce), true
 	}
 }
 
-// forSession reports whether a permission may be given for the session.
-func forSession(q *plugins.Ticket) bool {
+// consent is a question whether a tool may be called: of an agent here, or of
+// one at a peer that runs the same program.
+type consent struct {
+	schema json.RawMessage
+	// interactions are the ids by which peers know the question, the nearest peer
+	// first; none for an agent here.
+	interactions []string
+}
+
+// maxPeers bounds through how many peers a question is followed.
+const maxPeers = 8
+
+// permissionOf returns the permission that a question asks for; nil when it asks
+// for something else. A peer hands on the question of its agent as data.
+func permissionOf(action string, parameters, schema json.RawMessage) *consent {
+	p := &consent{schema: schema}
+	for action == inputAction && len(p.interactions) < maxPeers {
+		var at struct {
+			Data struct {
+				Interaction string          `json:"interaction_id"`
+				Action      string          `json:"action"`
+				Parameters  json.RawMessage `json:"parameters"`
+				Schema      json.RawMessage `json:"response_schema"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(parameters, &at) != nil || at.Data.Interaction == "" {
+			return nil
+		}
+		p.interactions = append(p.interactions, at.Data.Interaction)
+		action, parameters, p.schema = at.Data.Action, at.Data.Parameters, at.Data.Schema
+	}
+	if action != permissionAction {
+		return nil
+	}
+	return p
+}
+
+// forSession reports whether the permission may be given for the session.
+func (p *consent) forSession() bool {
 	var form struct {
 		Properties struct {
 			Scope struct {
@@ -178,7 +219,21 @@ func forSession(q *plugins.Ticket) bool {
 			} `json:"scope"`
 		} `json:"properties"`
 	}
-	return json.Unmarshal(q.ResponseSchema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, scopeSession)
+	return json.Unmarshal(p.schema, &form) == nil && slices.Contains(form.Properties.Scope.Enum, scopeSession)
+}
+
+// answer gives the permission, or refuses it, in the form that each peer on the
+// way expects.
+func (p *consent) answer(q *plugins.Ticket, approved bool, scope string) plugins.Resolution {
+	result := map[string]any{"approved": approved}
+	if approved {
+		result["scope"] = scope
+	}
+	for _, id := range slices.Backward(p.interactions) {
+		result = map[string]any{"data": map[string]any{"interaction_id": id, "response": result}}
+	}
+	data, _ := json.Marshal(result) // a bool and texts
+	return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: data}
 }
 
 // The scopes of a permission.
@@ -190,17 +245,15 @@ const (
 // permissionAction is what the permission plugin asks for.
 const permissionAction = "tool:PermissionConfirm"
 
-func approval(q *plugins.Ticket, approved bool, scope string) plugins.Resolution {
-	result := map[string]any{"approved": approved}
-	if approved {
-		result["scope"] = scope
-	}
-	data, _ := json.Marshal(result) // a bool and a text
-	return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: data}
-}
+// inputAction is what a peer over A2A asks for.
+const inputAction = "a2a:input_required"
 
 func question(q *plugins.Ticket) string {
-	return fmt.Sprintf("%s (%s %s)", cmp.Or(q.Message, q.Action), q.Tool, q.Arguments)
+	asked := cmp.Or(q.Message, q.Action)
+	if q.Tool == "" { // the agent asks, and not about a call
+		return asked
+	}
+	return fmt.Sprintf("%s (%s %s)", asked, q.Tool, q.Arguments)
 }
 
 // asJSON returns a line as the JSON that it is, or as a JSON string.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
@@ -176,10 +177,23 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	return nil
 }
 
-// await runs a turn to its end, answering what it waits for if somebody does.
-func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out event.Sink, a *answerer) (*runtime.Result, error) {
+// abortTime bounds how long the peers of a turn that nobody resumes are asked to
+// end their tasks.
+const abortTime = 10 * time.Second
+
+// await runs a turn to its end, answering what it waits for if somebody does. One
+// that is left waiting leaves nothing running at peers.
+func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, out *show, a *answerer) (*runtime.Result, error) {
 	if a == nil {
-		return rt.Run(ctx, req, out)
+		result, err := rt.Run(ctx, req, out)
+		if result != nil && result.State != nil { // nobody can resume it
+			aborting, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+			defer cancel()
+			if wrong := rt.Abandon(aborting, result.State); wrong != nil {
+				fmt.Fprintf(out.streams.err, "! a peer's task may still run: %s\n", oneLine(out.redact(wrong.Error())))
+			}
+		}
+		return result, err
 	}
 	turn, err := rt.Start(ctx, req, event.SinkFunc(func(ev event.Event) {
 		out.Emit(ev)

@@ -215,11 +215,11 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 
 // answer returns the answer to a question that the flags give.
 func (o *resolveOptions) answer(q *plugins.Ticket) (plugins.Resolution, error) {
-	permission := q.Action == permissionAction
+	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	r := plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Reason: o.reason}
 	switch {
-	case permission && o.result == "":
-		r.Result = approval(q, o.approve, scopeOnce).Result
+	case asked != nil && o.result == "":
+		r.Result = asked.answer(q, o.approve, scopeOnce).Result
 	case o.refuse:
 		r.Action = plugins.ActionCancel
 	case o.approve:

@@ -1,0 +1,155 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.uber.org/zap"
+)
+
+// Abandon ends what a suspended or stopped turn left running at peers: the turn
+// itself, when its agent is remote, and delegates that wait there. It is for
+// callers of Run that will not resume the turn; everything else ends such tasks
+// by itself. Ending a task twice does no harm. The errors name the agents whose
+// tasks may still run.
+func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error {
+	if state == nil {
+		return nil
+	}
+	rev := r.registry.Acquire()
+	defer rev.Release()
+	return abortTasks(ctx, rev, atPeers(state))
+}
+
+// abortTasks ends turns at peers, all at the same time.
+func abortTasks(ctx context.Context, rev *registry.Revision, states []*backend.State) error {
+	errs := make([]error, len(states))
+	var aborting sync.WaitGroup
+	for i, state := range states {
+		aborting.Go(func() { errs[i] = abortTask(ctx, rev, state) })
+	}
+	aborting.Wait()
+	return errors.Join(errs...)
+}
+
+// abortTask ends one turn at a peer.
+func abortTask(ctx context.Context, rev *registry.Revision, state *backend.State) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = backend.Panicked(v)
+		}
+	}()
+	plan, err := resolve.Resolve(ctx, rev, state.Agent, resolve.Options{})
+	if err != nil {
+		return err
+	}
+	if a, ok := plan.Remote.(backend.Aborter); ok {
+		return a.Abort(ctx, state)
+	}
+	return nil
+}
+
+// atPeers returns the states of the turns at peers that a turn, or one of its
+// delegates, waits for.
+func atPeers(state *backend.State) []*backend.State {
+	if state.Remote != nil {
+		return []*backend.State{state}
+	}
+	var found []*backend.State
+	for i := range state.Calls {
+		found = append(found, delegateAtPeer(state.Calls[i].Resume)...)
+	}
+	return found
+}
+
+// delegateAtPeer does the same for what a call goes on from, if that is a
+// delegate.
+func delegateAtPeer(resume json.RawMessage) []*backend.State {
+	var waiting suspendedDelegate
+	if len(resume) == 0 || json.Unmarshal(resume, &waiting) != nil || waiting.State == nil {
+		return nil
+	}
+	return atPeers(waiting.State)
+}
+
+// delegates are the delegates of a turn that wait for somebody, at peers. The
+// calls they belong to are all that would resume them: when the turn ends first,
+// their tasks have to be ended.
+type delegates struct {
+	mu      sync.Mutex
+	waiting map[string][]*backend.State // by call
+}
+
+// restore adds the delegates that the calls of a state wait for.
+func (d *delegates) restore(state *backend.State) {
+	for i := range state.Calls {
+		if c := &state.Calls[i]; c.Result == nil {
+			d.set(c.ID, delegateAtPeer(c.Resume))
+		}
+	}
+}
+
+// set replaces what a call waits for at peers; nothing removes the call.
+func (d *delegates) set(callID string, states []*backend.State) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(states) == 0 {
+		delete(d.waiting, callID)
+		return
+	}
+	if d.waiting == nil {
+		d.waiting = make(map[string][]*backend.State)
+	}
+	d.waiting[callID] = states
+}
+
+// take returns all that is waited for, and forgets it.
+func (d *delegates) take() []*backend.State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []*backend.State
+	for _, id := range slices.Sorted(maps.Keys(d.waiting)) {
+		all = append(all, d.waiting[id]...)
+	}
+	d.waiting = nil
+	return all
+}
+
+// abandonDelegates ends the delegates that wait at peers for a turn that has
+// ended. It takes no longer than the turn has left of its patience, but a second
+// at least: a peer that answers must not be forgotten because something else did
+// not.
+func (h *host) abandonDelegates(ctx context.Context) {
+	if states := h.delegates.take(); len(states) > 0 {
+		h.abandon(ctx, states)
+	}
+}
+
+// abandon ends turns at peers for a turn that has ended. What fails is logged.
+func (h *host) abandon(ctx context.Context, states []*backend.State) {
+	limit := patience
+	if !h.overdue.IsZero() {
+		limit = max(time.Until(h.overdue), time.Second)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if err := abortTasks(ctx, h.revision, states); err != nil {
+		telemetry.Logger(ctx, h.runtime.logger).Warn("abort of remote task failed",
+			zap.String("agent", h.agent), zap.Error(err))
+	}
+}
+
+// suspends reports whether a result is that of a turn that waits for somebody.
+func suspends(res *backend.Result) bool {
+	return res != nil && res.Termination.Type == event.Suspended && res.State != nil
+}
