@@ -112,6 +112,9 @@ type Turns interface {
 	// Turns returns a page of turns, the newest first unless the query says
 	// otherwise.
 	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)
+	// SessionAgents returns the agents that turns of a session were made for, each
+	// once, in any order.
+	SessionAgents(ctx context.Context, sessionID string) ([]string, error)
 	// UpdateTurn changes what the patch names.
 	UpdateTurn(ctx context.Context, scope Scope, id string, p TurnPatch) (*Turn, error)
 	// EndTurn ends a live turn from outside, whoever runs it: it raises the

@@ -76,6 +76,20 @@ func (m *Store) turn(scope store.Scope, id string) (*turn, error) {
 	return t, nil
 }
 
+// SessionAgents returns the agents that turns of a session were made for.
+func (m *Store) SessionAgents(ctx context.Context, sessionID string) (agents []string, err error) {
+	err = m.look(ctx, func() error {
+		if s, ok := m.sessions[sessionID]; ok {
+			for _, t := range s.turns {
+				agents = append(agents, t.AgentID)
+			}
+		}
+		return nil
+	})
+	slices.Sort(agents)
+	return slices.Compact(agents), err
+}
+
 // become puts a turn into a state.
 func (t *turn) become(status store.Status, now time.Time) {
 	if t.Status != status {

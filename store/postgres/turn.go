@@ -22,6 +22,12 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 	return turnOf(&row), nil
 }
 
+// SessionAgents returns the agents that turns of a session were made for.
+func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+	agents, err := s.queries.SessionAgents(ctx, sessionID)
+	return agents, wrap("read the agents of session", sessionID, err)
+}
+
 // Turns returns a page of turns.
 func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
 	f := filter{query: db.SelectTurns}

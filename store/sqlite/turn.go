@@ -28,6 +28,12 @@ func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (
 	return &row, err
 }
 
+// SessionAgents returns the agents that turns of a session were made for.
+func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+	agents, err := s.queries.SessionAgents(ctx, sessionID)
+	return agents, wrap("read the agents of session", sessionID, err)
+}
+
 // CreateTurn stores a new turn and admits it if there is room.
 func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {

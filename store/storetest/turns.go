@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -14,6 +15,23 @@ var turnTests = []test{
 	{name: "ATurnMayRefuseToWait", run: aTurnMayRefuseToWait},
 	{name: "WhatTheCallerSaysOfTheStateIsNotTaken", run: whatTheCallerSaysOfTheStateIsNotTaken},
 	{name: "APatchChangesWhatItNames", run: aTurnPatchChangesWhatItNames},
+	{name: "ASessionHasTheAgentsOfItsTurns", run: aSessionHasTheAgentsOfItsTurns},
+}
+
+func aSessionHasTheAgentsOfItsTurns(f *fixture) {
+	f.session("s", "other", "empty")
+	for id, agent := range map[string]string{"t1": "helper", "t2": "Clerk", "t3": "helper"} {
+		n := f.turnOf("s", id)
+		n.Turn.AgentID = agent
+		f.create(n)
+	}
+	f.turn("other", "t4")
+	for id, want := range map[string][]string{"s": {"Clerk", "helper"}, "other": {"helper"}, "empty": nil, "unknown": nil} {
+		agents, err := f.SessionAgents(f.Context(), id)
+		ok(f, err)
+		slices.Sort(agents)
+		equal(f, "the agents of "+id, agents, want)
+	}
 }
 
 func aTurnIsReadAsItWasMade(f *fixture) {

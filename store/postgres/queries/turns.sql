@@ -79,3 +79,7 @@ RETURNING id;
 -- that are admitted, and those that are not due.
 SELECT id, not_before, admitted FROM turns
 WHERE status = 'pending' AND (admitted OR not_before > @now) AND id > @after ORDER BY id LIMIT @most;
+
+-- name: SessionAgents :many
+-- SessionAgents returns the agents that turns of a session were made for.
+SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;

@@ -44,3 +44,7 @@ WHERE made = @made;
 
 -- name: WakeTurn :exec
 UPDATE turns SET status = 'pending', updated_at = @at, changed_at = @at WHERE made = @made;
+
+-- name: SessionAgents :many
+-- SessionAgents returns the agents that turns of a session were made for.
+SELECT DISTINCT agent_id FROM turns WHERE session_id = @session_id;

@@ -526,6 +526,31 @@ func (q *Queries) SelectTurns(ctx context.Context) ([]Turn, error) {
 	return items, nil
 }
 
+const SessionAgents = `-- name: SessionAgents :many
+SELECT DISTINCT agent_id FROM turns WHERE session_id = $1
+`
+
+// SessionAgents returns the agents that turns of a session were made for.
+func (q *Queries) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+	rows, err := q.db.Query(ctx, SessionAgents, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var agent_id string
+		if err := rows.Scan(&agent_id); err != nil {
+			return nil, err
+		}
+		items = append(items, agent_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SetBackground = `-- name: SetBackground :one
 UPDATE turns SET background = $1, updated_at = $2 WHERE id = $3 RETURNING id, made, session_id, tenant, subject, agent_id, status, request, result, metadata, background, snapshot_id, parent_snapshot_id, from_start, created_at, updated_at, not_before, started_at, finished_at, worker, fence, lease_until, heartbeat_at, admitted, strikes, seq, steps, messages, last_commit, pruned, changed_at
 `

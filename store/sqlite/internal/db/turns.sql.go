@@ -265,6 +265,34 @@ func (q *Queries) RunningTurns(ctx context.Context) ([]RunningTurnsRow, error) {
 	return items, nil
 }
 
+const sessionAgents = `-- name: SessionAgents :many
+SELECT DISTINCT agent_id FROM turns WHERE session_id = ?1
+`
+
+// SessionAgents returns the agents that turns of a session were made for.
+func (q *Queries) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
+	rows, err := q.db.QueryContext(ctx, sessionAgents, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var agent_id string
+		if err := rows.Scan(&agent_id); err != nil {
+			return nil, err
+		}
+		items = append(items, agent_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const setBackground = `-- name: SetBackground :exec
 UPDATE turns SET background = ?, updated_at = ? WHERE made = ?
 `
