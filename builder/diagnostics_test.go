@@ -126,6 +126,14 @@ func rows() []row {
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidID }),
 		},
 		{
+			name: "invalid-id: an agent with the id of those that runs bring along",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) { a.ID = spec.EphemeralAgent }))
+			},
+			want:  found(diag.InvalidID, "", "agents.ephemeral", `agent id "ephemeral" is reserved for agents that runs bring along`, ""),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidID }),
+		},
+		{
 			name: "agent-not-found",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithAgentSpecs(agent(func(a *spec.Agent) { a.Delegates = []string{"helpr"} }), spec.Agent{ID: "helper", ModelID: "m"})

@@ -90,6 +90,9 @@ func (c *check) records() {
 			c.fail(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
 		}
 	}
+	if _, ok := c.set.Agents.Get(spec.EphemeralAgent); ok {
+		c.fail(diag.New(diag.InvalidID, c.set.Agents.Path(spec.EphemeralAgent), "agent id %q is reserved for agents that runs bring along", spec.EphemeralAgent))
+	}
 	for id, m := range c.set.Models.All() {
 		c.failBelow(c.set.Models.Path(id), m.Validate())
 		if _, ok := c.set.Providers.Get(m.ProviderID); !ok && m.ProviderID != "" {

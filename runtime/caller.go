@@ -14,6 +14,9 @@ type Caller struct {
 	// required.
 	Tenant  string
 	Subject string
+	// Agents are the agents that it may use; nil is all of them. What belongs to
+	// other agents looks to it as if it did not exist.
+	Agents *AgentSet
 	// operator sees everything.
 	operator bool
 }

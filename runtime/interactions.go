@@ -31,19 +31,28 @@ func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.I
 	}
 	q.Scope = scope
 	if q.TurnID != "" {
-		if _, err := s.Store.Turn(ctx, scope, q.TurnID); err != nil {
-			return nil, named(err, "turn", q.TurnID)
+		if _, err := s.readTurn(ctx, caller, q.TurnID); err != nil {
+			return nil, err
 		}
 	}
 	found, err := s.Store.Interactions(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*Interaction, len(found))
-	for i, f := range found {
-		if list[i], err = asked(f); err != nil {
+	list, sees := make([]*Interaction, 0, len(found)), s.turnFilter(ctx, caller)
+	for _, f := range found {
+		visible, err := sees(f.TurnID)
+		if err != nil {
 			return nil, err
 		}
+		if !visible {
+			continue
+		}
+		i, err := asked(f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, i)
 	}
 	return list, nil
 }
@@ -65,7 +74,7 @@ func asked(i *store.Interaction) (*Interaction, error) {
 // does not fit what is asked, a *store.ConflictError for a different answer, and
 // a *store.StateError for an interaction that was cancelled.
 func (s *Service) ResolveInteraction(ctx context.Context, caller Caller, turnID string, answer plugins.Resolution) (*Interaction, error) {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
 	}

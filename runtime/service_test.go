@@ -165,55 +165,6 @@ func TestWhatASurfaceMustRefuse(t *testing.T) {
 	}
 }
 
-func TestAForeignIDLooksUnknown(t *testing.T) {
-	s := serve(t, asking(t))
-	id := session(t, s, "clerk")
-	turn := until(t, s, create(t, s, says(id, "x")).ID, store.Waiting)
-	ctx := t.Context()
-	events := func() error {
-		for _, err := range s.Events(ctx, bob, turn.ID, 0) {
-			return err
-		}
-		return nil
-	}
-	label := map[string]string{}
-	attempts := map[string]func() error{
-		"GetSession":    func() error { _, err := s.GetSession(ctx, bob, id); return err },
-		"UpdateSession": func() error { _, err := s.UpdateSession(ctx, bob, id, store.SessionPatch{Labels: &label}); return err },
-		"DeleteSession": func() error { return s.DeleteSession(ctx, bob, id) },
-		"ForkSession":   func() error { _, err := s.ForkSession(ctx, bob, runtime.ForkSession{SessionID: id}); return err },
-		"ExportSession": func() error { _, err := s.ExportSession(ctx, bob, id); return err },
-		"ListSnapshots": func() error { _, err := s.ListSnapshots(ctx, bob, store.SnapshotQuery{SessionID: id}); return err },
-		"CreateTurn":    func() error { _, err := s.CreateTurn(ctx, bob, says(id, "x")); return err },
-		"GetTurn":       func() error { _, err := s.GetTurn(ctx, bob, turn.ID); return err },
-		"CancelTurn":    func() error { _, err := s.CancelTurn(ctx, bob, turn.ID, ""); return err },
-		"DetachTurn":    func() error { _, err := s.DetachTurn(ctx, bob, turn.ID); return err },
-		"WaitTurn":      func() error { _, err := s.WaitTurn(ctx, bob, turn.ID); return err },
-		"Events":        events,
-		"ReadEvents":    func() error { _, err := s.ReadEvents(ctx, bob, turn.ID, 0, 1); return err },
-		"ListInteractions": func() error {
-			_, err := s.ListInteractions(ctx, bob, store.InteractionQuery{TurnID: turn.ID})
-			return err
-		},
-		"ResolveInteraction": func() error { _, err := s.ResolveInteraction(ctx, bob, turn.ID, yes("a")); return err },
-	}
-	for name, attempt := range attempts {
-		if err := attempt(); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
-	}
-	if page, err := s.ListSessions(ctx, bob, store.SessionQuery{}); err != nil || len(page.Sessions) != 0 {
-		t.Errorf("bob sees the sessions %v, %v", page, err)
-	}
-	if page, err := s.ListTurns(ctx, bob, store.TurnQuery{SessionID: id}); err != nil || len(page.Turns) != 0 {
-		t.Errorf("bob sees the turns %v, %v", page, err)
-	}
-	if _, err := s.GetSession(ctx, runtime.Caller{}, id); !errors.Is(err, runtime.ErrNoCaller) {
-		t.Errorf("without a caller the error is %v", err)
-	}
-	until(t, s, turn.ID, store.Waiting)
-}
-
 func TestARequestWithAKeyHasOneOutcome(t *testing.T) {
 	s := serve(t, echo(t))
 	id := session(t, s, "parrot")

@@ -48,27 +48,38 @@ func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSe
 
 // GetSession returns a session.
 func (s *Service) GetSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
-	scope, err := caller.scope()
-	if err != nil {
-		return nil, err
-	}
-	session, err := s.Store.Session(ctx, scope, id)
-	return session, named(err, "session", id)
+	return s.readSession(ctx, caller, id)
 }
 
 // ListSessions returns a page of the caller's sessions, the one with the latest
-// activity first. The scope of the query is set by the caller.
+// activity first. The scope of the query is set by the caller. A page for a caller
+// that may not use all agents may have fewer sessions than there is room for.
 func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
 	var err error
 	if q.Scope, err = caller.scope(); err != nil {
 		return store.SessionPage{}, err
 	}
-	return s.Store.Sessions(ctx, q)
+	page, err := s.Store.Sessions(ctx, q)
+	if err != nil || caller.Agents == nil {
+		return page, err
+	}
+	visible := make([]*store.Session, 0, len(page.Sessions))
+	for _, session := range page.Sessions {
+		sees, err := s.seesSession(ctx, caller, session)
+		if err != nil {
+			return store.SessionPage{}, err
+		}
+		if sees {
+			visible = append(visible, session)
+		}
+	}
+	page.Sessions = visible
+	return page, nil
 }
 
 // UpdateSession changes what the patch names, and returns the session.
 func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
-	scope, err := caller.scope()
+	scope, err := s.sessionScope(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +97,7 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		}
 	}
 	if p.AgentID != nil && *p.AgentID != "" {
-		if err := s.knows(ctx, *p.AgentID); err != nil {
+		if err := s.knows(ctx, caller, *p.AgentID); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +113,8 @@ func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) e
 	if err != nil {
 		return err
 	}
-	if _, err := s.Store.Session(ctx, scope, id); err != nil {
-		return named(err, "session", id)
+	if _, err := s.readSession(ctx, caller, id); err != nil {
+		return err
 	}
 	for {
 		live, err := s.Store.Turns(ctx, store.TurnQuery{Scope: scope, SessionID: id, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
@@ -123,12 +134,13 @@ func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) e
 
 var liveStatuses = []store.Status{store.Pending, store.Running, store.Waiting}
 
-// knows reports an error unless the agent resolves.
-func (s *Service) knows(ctx context.Context, agentID string) error {
-	if s.Runtime == nil {
-		return nil
+// knows reports an error unless the caller may use the agent and the agent
+// resolves.
+func (s *Service) knows(ctx context.Context, caller Caller, agentID string) error {
+	if err := checkAgent(caller, agentID); err != nil || s.Runtime == nil {
+		return err
 	}
-	return s.Runtime.startable(ctx, &Request{AgentID: agentID})
+	return hideNearest(caller, s.Runtime.startable(ctx, &Request{AgentID: agentID}))
 }
 
 func checkSession(req *CreateSession) error {

@@ -57,13 +57,9 @@ func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.Ra
 
 // GetSnapshot returns a snapshot with its state.
 func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*Snapshot, error) {
-	scope, err := caller.scope()
+	kept, err := s.readSnapshot(ctx, caller, id)
 	if err != nil {
 		return nil, err
-	}
-	kept, err := s.Store.Snapshot(ctx, scope, id)
-	if err != nil {
-		return nil, named(err, "snapshot", id)
 	}
 	state, err := s.stateOf(ctx, kept)
 	if err != nil {
@@ -88,8 +84,8 @@ func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.Snap
 	if q.Scope, err = caller.scope(); err != nil {
 		return store.SnapshotPage{}, err
 	}
-	if _, err := s.Store.Session(ctx, q.Scope, q.SessionID); err != nil {
-		return store.SnapshotPage{}, named(err, "session", q.SessionID)
+	if _, err := s.readSession(ctx, caller, q.SessionID); err != nil {
+		return store.SnapshotPage{}, err
 	}
 	page, err := s.Store.Snapshots(ctx, q)
 	for _, kept := range page.Snapshots {
@@ -105,7 +101,17 @@ func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*s
 		return nil, err
 	}
 	a, err := s.Store.Artifact(ctx, scope, id)
-	return a, named(err, "artifact", id)
+	if err == nil && caller.Agents != nil {
+		if a.TurnID != "" {
+			_, err = s.readTurn(ctx, caller, a.TurnID)
+		} else { // it came with an import or a fork
+			_, err = s.readSession(ctx, caller, a.SessionID)
+		}
+	}
+	if err != nil {
+		return nil, named(err, "artifact", id)
+	}
+	return a, nil
 }
 
 func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionState, error) {

@@ -80,9 +80,9 @@ func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID stri
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.Store.Session(ctx, scope, id)
+	session, err := s.readSession(ctx, caller, id)
 	if err != nil {
-		return nil, named(err, "session", id)
+		return nil, err
 	}
 	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
 		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
@@ -189,7 +189,7 @@ func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, e
 		return nil, err
 	}
 	if req.AgentID != "" {
-		if err := s.knows(ctx, req.AgentID); err != nil {
+		if err := s.knows(ctx, caller, req.AgentID); err != nil {
 			return nil, err
 		}
 	}

@@ -119,13 +119,22 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	if err := checkTurn(&req); err != nil {
 		return nil, err
 	}
-	session, err := s.Store.Session(ctx, scope, req.SessionID)
-	if err != nil {
-		return nil, named(err, "session", req.SessionID)
-	}
-	n, err := s.newTurn(ctx, scope, session, &req)
+	session, err := s.readSession(ctx, caller, req.SessionID)
 	if err != nil {
 		return nil, err
+	}
+	agent, err := s.agentOf(session, &req)
+	if err != nil {
+		return nil, err
+	}
+	if agent != spec.EphemeralAgent || req.Ephemeral == nil {
+		if err := checkAgent(caller, agent); err != nil {
+			return nil, err
+		}
+	}
+	n, err := s.newTurn(ctx, scope, session, agent, &req)
+	if err != nil {
+		return nil, hideNearest(caller, err)
 	}
 	made, err := s.Store.CreateTurn(ctx, n)
 	if err != nil {
@@ -140,14 +149,10 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 }
 
 // newTurn returns the turn that a request asks for.
-func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, req *CreateTurn) (*store.NewTurn, error) {
+func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
 	same := *req
 	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
 	key, err := keyOf(req.IdempotencyKey, &same)
-	if err != nil {
-		return nil, err
-	}
-	agent, err := s.agentOf(session, req)
 	if err != nil {
 		return nil, err
 	}

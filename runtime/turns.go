@@ -41,13 +41,9 @@ type TurnOutcome struct {
 
 // GetTurn returns a turn.
 func (s *Service) GetTurn(ctx context.Context, caller Caller, id string) (*StoredTurn, error) {
-	scope, err := caller.scope()
+	t, err := s.readTurn(ctx, caller, id)
 	if err != nil {
 		return nil, err
-	}
-	t, err := s.Store.Turn(ctx, scope, id)
-	if err != nil {
-		return nil, named(err, "turn", id)
 	}
 	return s.view(t), nil
 }
@@ -62,19 +58,27 @@ type TurnList struct {
 }
 
 // ListTurns returns a page of the caller's turns, the newest first unless the
-// query says otherwise. The scope of the query is set by the caller.
+// query says otherwise. The scope of the query is set by the caller. A page for a
+// caller that may not use all agents may have fewer turns than there is room for,
+// and no Total unless the query names the agent.
 func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
 	var err error
 	if q.Scope, err = caller.scope(); err != nil {
 		return nil, err
 	}
+	if q.AgentID != "" && !caller.seesTurnsOf(q.AgentID) {
+		return &TurnList{Turns: []*StoredTurn{}}, nil
+	}
+	q.Count = q.Count && (q.AgentID != "" || caller.Agents == nil)
 	page, err := s.Store.Turns(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	list := &TurnList{Turns: make([]*StoredTurn, len(page.Turns)), Next: page.Next, Total: page.Total}
-	for i, t := range page.Turns {
-		list.Turns[i] = s.view(t)
+	list := &TurnList{Turns: make([]*StoredTurn, 0, len(page.Turns)), Next: page.Next, Total: page.Total}
+	for _, t := range page.Turns {
+		if caller.seesTurnsOf(t.AgentID) {
+			list.Turns = append(list.Turns, s.view(t))
+		}
 	}
 	return list, nil
 }
@@ -87,7 +91,7 @@ func (s *Service) CancelTurn(ctx context.Context, caller Caller, id, reason stri
 
 // end ends a turn from outside.
 func (s *Service) end(ctx context.Context, caller Caller, id string, why event.Termination) (*StoredTurn, error) {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +133,7 @@ func statusOf(t event.Termination) store.Status {
 // DetachTurn lets a turn go on whatever becomes of the caller that waits for it.
 // A turn that has ended stays as it is.
 func (s *Service) DetachTurn(ctx context.Context, caller Caller, id string) (*StoredTurn, error) {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {
 		return nil, err
 	}

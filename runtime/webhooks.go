@@ -83,7 +83,7 @@ type SaveWebhook struct {
 // errors are an *InvalidError, a *NotFoundError for the turn, and a
 // *store.LimitError.
 func (s *Service) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhook) (*store.Webhook, error) {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, req.TurnID)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func checkWebhook(req *SaveWebhook) error {
 
 // GetWebhook returns a webhook of a turn.
 func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id string) (*store.Webhook, error) {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +135,28 @@ func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.Webho
 	if q.Scope, err = caller.scope(); err != nil {
 		return page, err
 	}
-	return s.Store.Webhooks(ctx, q)
+	page, err = s.Store.Webhooks(ctx, q)
+	if err != nil || caller.Agents == nil {
+		return page, err
+	}
+	visible, sees := make([]*store.Webhook, 0, len(page.Webhooks)), s.turnFilter(ctx, caller)
+	for _, hook := range page.Webhooks {
+		ok, err := sees(hook.TurnID)
+		if err != nil {
+			return store.WebhookPage{}, err
+		}
+		if ok {
+			visible = append(visible, hook)
+		}
+	}
+	page.Webhooks = visible
+	return page, nil
 }
 
 // DeleteWebhook deletes a webhook of a turn. A notification that is under way may
 // still arrive.
 func (s *Service) DeleteWebhook(ctx context.Context, caller Caller, turnID, id string) error {
-	scope, err := caller.scope()
+	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (o *OAuth) Authenticate(r *http.Request) (*Principal, error) {
 		return nil, err
 	}
 	p := client.Principal
-	return &Principal{Caller: p.Caller, KeyID: p.KeyID, Agents: p.Agents, Scopes: both(g.Scopes, p.Scopes)}, nil
+	return &Principal{Caller: p.Caller, KeyID: p.KeyID, Scopes: both(g.Scopes, p.Scopes)}, nil
 }
 
 // IssueRefreshToken returns a refresh token of a client, with which it gets access

@@ -27,7 +27,7 @@ type authority struct {
 
 func newClient(id, secret string) server.Client {
 	return server.Client{Secret: server.HashKey(secret), Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: "acme", Subject: id}, KeyID: id, Agents: []string{"a*"}, Scopes: []string{"runs:read", "runs:write"},
+		Caller: runtime.Caller{Tenant: "acme", Subject: id, Agents: runtime.NewAgentSet([]string{"a*"})}, KeyID: id, Scopes: []string{"runs:read", "runs:write"},
 	}}
 }
 

@@ -9,46 +9,27 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
 
-	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/runtime"
 )
 
 // Principal is who a request comes from, and what it may use. It is not changed
 // once it is made, and is safe for concurrent use.
 type Principal struct {
-	// Caller owns what the request makes, and sees what it made before.
+	// Caller owns what the request makes, and sees what it made before, as far as it
+	// may use the agents that made it.
 	Caller runtime.Caller
 	// KeyID names the credential in logs, and is what rates are counted by; empty
 	// where no credential is needed.
 	KeyID string
-	// Agents are the agents that it may use, as globs of their ids; nil is all,
-	// an empty list none.
-	Agents []string
 	// Scopes are what it may do; nil is everything, an empty list nothing that
 	// needs a scope.
 	Scopes []string
-
-	once   sync.Once
-	agents []pattern.Pattern
 }
 
 // MayUse reports whether the principal may use the agent with an id. An agent
 // that it may not use is to look to it as if there were none.
-func (p *Principal) MayUse(agent string) bool {
-	if p.Agents == nil {
-		return true
-	}
-	p.once.Do(func() {
-		for _, source := range p.Agents {
-			if glob, err := pattern.Compile(source); err == nil { // a glob that is none matches nothing
-				p.agents = append(p.agents, glob)
-			}
-		}
-	})
-	return slices.ContainsFunc(p.agents, func(glob pattern.Pattern) bool { return glob.Match(agent) })
-}
+func (p *Principal) MayUse(agent string) bool { return p.Caller.Agents.Has(agent) }
 
 // Has reports whether the principal has a scope. Everybody has the empty one.
 func (p *Principal) Has(scope string) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -201,7 +202,7 @@ func TestAPrincipalMayUseTheAgentsOfItsGlobs(t *testing.T) {
 		{[]string{}, map[string]bool{"a": false}},
 		{[]string{"a", "team-*", "["}, map[string]bool{"a": true, "b": false, "team-x": true, "[": false}},
 	} {
-		p := &server.Principal{Agents: tt.globs}
+		p := &server.Principal{Caller: runtime.Caller{Agents: runtime.NewAgentSet(tt.globs)}}
 		for agent, want := range tt.agents {
 			if p.MayUse(agent) != want {
 				t.Errorf("with %q %q may be used: %v", tt.globs, agent, !want)

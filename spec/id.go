@@ -18,6 +18,11 @@ const (
 	ToolIDPattern = `^[A-Za-z0-9_-]{1,64}$`
 )
 
+// EphemeralAgent is the id of agents that a run brings along instead of naming a
+// declared one. No declared agent has it: which agents a key may use says nothing
+// about what its runs bring along.
+const EphemeralAgent = "ephemeral"
+
 var (
 	idGrammar     = regexp.MustCompile(IDPattern)
 	toolIDGrammar = regexp.MustCompile(ToolIDPattern)

@@ -132,7 +132,7 @@ func apiKey(k *spec.ServerKey) (server.Key, error) {
 		return server.Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 	}
 	return server.Key{Hash: hash, Expires: end(k.Expires), Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: tenant, Subject: subject}, KeyID: k.ID, Agents: k.Agents, Scopes: k.Scopes,
+		Caller: runtime.Caller{Tenant: tenant, Subject: subject, Agents: runtime.NewAgentSet(k.Agents)}, KeyID: k.ID, Scopes: k.Scopes,
 	}}, nil
 }
 
@@ -148,7 +148,7 @@ func oauthClients(o *spec.ServerOAuth) ([]server.Client, error) {
 		}
 		scopes := append([]string{}, c.Scopes...) // nil would be all
 		clients[i] = server.Client{Secret: hash, Expires: end(c.Expires), Principal: &server.Principal{
-			Caller: runtime.Caller{Tenant: tenant, Subject: subject}, KeyID: c.ID, Agents: c.Agents, Scopes: scopes,
+			Caller: runtime.Caller{Tenant: tenant, Subject: subject, Agents: runtime.NewAgentSet(c.Agents)}, KeyID: c.ID, Scopes: scopes,
 		}}
 	}
 	return clients, nil

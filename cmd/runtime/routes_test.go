@@ -206,11 +206,28 @@ func (v *visit) byForeigners(t *testing.T) {
 	}
 }
 
-// withoutAgent asks as the owner who may use another agent only: it looks as if
-// there were none.
+// withoutAgent asks as the owner who may use another agent only: neither the agent
+// nor anything that it made seems to exist.
 func (v *visit) withoutAgent(t *testing.T) {
 	t.Helper()
-	if v.row.public || !strings.Contains(v.asked.request, "{agent}") {
+	if v.row.public {
+		return
+	}
+	eve := bearer(eveKey)
+	if !strings.Contains(v.asked.request, "{agent}") {
+		gone := v.made.gone()
+		got := v.put(t, v.made, "acme", eve, "")
+		status, _, named := strings.Cut(v.asked.lost, " ")
+		if !named {
+			return
+		}
+		none := v.put(t, gone, "acme", eve, "")
+		if got.same(v.made) != none.same(gone) {
+			t.Errorf("what belongs to another agent is told from what does not exist:\n%s\n%s", got.same(v.made), none.same(gone))
+		}
+		if fmt.Sprint(got.status) != status {
+			t.Errorf("a key for another agent is told %d: %s", got.status, got.body)
+		}
 		return
 	}
 	named := things{}
@@ -218,7 +235,7 @@ func (v *visit) withoutAgent(t *testing.T) {
 		named[name] = value
 	}
 	named["{agent}"] = "klerk"
-	got, none := v.put(t, v.made, "acme", bearer(eveKey), ""), v.put(t, named, "acme", bearer(eveKey), "")
+	got, none := v.put(t, v.made, "acme", eve, ""), v.put(t, named, "acme", eve, "")
 	if got.same(v.made) != none.same(named) {
 		t.Errorf("an agent that may not be used is told from one that does not exist:\n%s\n%s", got.same(v.made), none.same(named))
 	}

@@ -69,7 +69,7 @@ func makeRun(t *testing.T, w *town, made things) {
 	if made["{run}"] != "" {
 		return
 	}
-	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"systemPrompt":"`+promptSecret+`","prompt":"hold `+inputSecret+`","tools":[`+toolWithHeaders+`,{"kind":"local","name":"lookup","description":"Looks.","parameters":{"type":"object"}}]}`)
+	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"clerk","systemPrompt":"`+promptSecret+`","prompt":"hold `+inputSecret+`","tools":[`+toolWithHeaders+`,{"kind":"local","name":"lookup","description":"Looks.","parameters":{"type":"object"}}]}`)
 	id, _ := run["runId"].(string)
 	made["{run}"] = id
 	resp := w.stream(t, id)
@@ -89,7 +89,7 @@ func makeRun(t *testing.T, w *town, made things) {
 
 func makeSession(t *testing.T, w *town, made things) {
 	t.Helper()
-	session := w.own(t, http.MethodPost, annPath+"/agent-sessions", `{"systemPrompt":"`+promptSecret+`","tools":[`+toolWithHeaders+`]}`)
+	session := w.own(t, http.MethodPost, annPath+"/agent-sessions", `{"agentId":"clerk","systemPrompt":"`+promptSecret+`","tools":[`+toolWithHeaders+`]}`)
 	made["{session}"], _ = session["sessionId"].(string)
 }
 

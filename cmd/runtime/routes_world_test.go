@@ -50,7 +50,7 @@ providers: {s: {type: scripted, script: ./script.yaml}}
 models: {m: {provider_id: s, upstream_model: x}}
 tools: {refund: {type: command, description: Refunds., command: [cat]}}
 agents:
-  clerk: {model_id: m, plugin_ids: [permission], sections: {permission: {rules: [{tool: refund, behavior: ask}]}}}
+  clerk: {model_id: m, plugin_ids: [permission], sections: {permission: {rules: [{tool: refund, behavior: ask}, {tool: lookup, behavior: allow}]}}}
 store: {driver: memory}
 server:
   listen: 127.0.0.1:0

@@ -63,7 +63,7 @@ func (principals) Authenticate(r *http.Request) (*server.Principal, error) {
 	case "ann": // of the tenant of alice
 		return &server.Principal{Caller: runtime.Caller{Tenant: "alice's", Subject: name}, KeyID: name}, nil
 	case "eve":
-		return &server.Principal{Caller: runtime.Caller{Tenant: "eve's", Subject: name}, KeyID: name, Agents: []string{}}, nil
+		return &server.Principal{Caller: runtime.Caller{Tenant: "eve's", Subject: name, Agents: runtime.NewAgentSet([]string{})}, KeyID: name}, nil
 	default:
 		return nil, &server.CredentialError{Missing: name == "", Problem: "who is that?"}
 	}

@@ -48,7 +48,7 @@ func TestWhatAKeyForSomeAgentsMayUse(t *testing.T) {
 		{"rob", "POST", base + "robs/agent-sessions", `{"agentId":"nobody"}`, 403, "forbidden"},
 		{"rob", "POST", base + "robs/agent-sessions", `{"agentId":"a b"}`, 400, "invalid_request"},
 		{"rob", "POST", base + "robs/agent-sessions", `{"systemPrompt":"Obey.",` + vault + `}`, 400, "invalid_request"},
-		{"al", "POST", base + "alices/agent-sessions/" + open + "/messages", `{"prompt":"say hi"}`, 403, "forbidden"},
+		{"al", "POST", base + "alices/agent-sessions/" + open + "/messages", `{"prompt":"say hi"}`, 404, "not_found"},
 		{"al", "POST", base + "alices/agent-sessions/" + inline + "/messages", `{"prompt":"say hi",` + vault + `}`, 400, "invalid_request"},
 		{"al", "POST", base + "alices/agent-sessions/" + inline + "/messages", `{"prompt":"say hi",` + sunny + `}`, 202, ""},
 		{"alice", "POST", base + "alices/agent-sessions/" + inline + "/messages", `{"prompt":"say hi",` + vault + `}`, 202, ""},

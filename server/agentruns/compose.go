@@ -21,7 +21,7 @@ import (
 )
 
 // ephemeralAgent is the id of the agents that specs bring along.
-const ephemeralAgent = "ephemeral"
+const ephemeralAgent = spec.EphemeralAgent
 
 // composer makes turns of what runs are asked for.
 type composer struct {
@@ -266,7 +266,7 @@ func (c *composer) declaredTool(ref *toolRef, offered []string) (string, error) 
 // those of the agents that it may use. The others look as if there were none.
 func (c *composer) offered(p *server.Principal) []string {
 	ids := c.set.Tools.IDs()
-	if p.Agents == nil {
+	if p.Caller.Agents == nil {
 		return ids
 	}
 	var catalogs []*tools.Catalog

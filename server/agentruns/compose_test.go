@@ -252,10 +252,15 @@ func TestTheDefaultsHoldForWhatARequestBrings(t *testing.T) {
 	}
 }
 
+// limitedTo is a principal that may use some agents only.
+func limitedTo(agents ...string) *server.Principal {
+	return &server.Principal{Caller: runtime.Caller{Agents: runtime.NewAgentSet(agents)}}
+}
+
 func TestWhatCannotBeComposed(t *testing.T) {
 	t.Parallel()
 	c := composing(t)
-	limited := &server.Principal{Agents: []string{"clerk"}}
+	limited := limitedTo("clerk")
 	for text, want := range map[string]requestError{
 		`{"agentId":"gone","prompt":"p"}`:   {Code: codeForbidden, Message: `agent "gone" is not available with this credential`},
 		`{"agentId":"strict","prompt":"p"}`: {Code: codeForbidden, Message: `agent "strict" is not available with this credential`},
@@ -300,14 +305,14 @@ func TestToolsThatSpecsMayNotNameLookAsIfThereWereNone(t *testing.T) {
 		may int // of the first refs
 	}{
 		"anybody":                    {anybody, 4},
-		"an agent that has all":      {&server.Principal{Agents: []string{"clerk"}}, 4},
-		"an agent that has some":     {&server.Principal{Agents: []string{"narrow"}}, 1},
-		"several that have some":     {&server.Principal{Agents: []string{"narrow", "strict"}}, 3},
-		"an agent that has none":     {&server.Principal{Agents: []string{"bare"}}, 0},
-		"one that runs elsewhere":    {&server.Principal{Agents: []string{"far"}}, 0},
-		"no agent":                   {&server.Principal{Agents: []string{}}, 0},
-		"one that is not there":      {&server.Principal{Agents: []string{"gone"}}, 0},
-		"agents by a pattern of ids": {&server.Principal{Agents: []string{"nar*"}}, 1},
+		"an agent that has all":      {limitedTo([]string{"clerk"}...), 4},
+		"an agent that has some":     {limitedTo([]string{"narrow"}...), 1},
+		"several that have some":     {limitedTo([]string{"narrow", "strict"}...), 3},
+		"an agent that has none":     {limitedTo([]string{"bare"}...), 0},
+		"one that runs elsewhere":    {limitedTo([]string{"far"}...), 0},
+		"no agent":                   {limitedTo([]string{}...), 0},
+		"one that is not there":      {limitedTo([]string{"gone"}...), 0},
+		"agents by a pattern of ids": {limitedTo([]string{"nar*"}...), 1},
 	} {
 		for i, ref := range refs {
 			for _, spec := range []string{tool(ref), `{"systemPrompt":"s","prompt":"p","tools":[` + ref + `]}`} {

@@ -38,11 +38,11 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	case "ann":
 		p.Caller.Tenant = "alices"
 	case "eve":
-		p.Agents = []string{}
+		p.Caller.Agents = runtime.NewAgentSet([]string{})
 	case "rob":
-		p.Agents = []string{"narrow"}
+		p.Caller.Agents = runtime.NewAgentSet([]string{"narrow"})
 	case "al":
-		p.Caller, p.Agents = runtime.Caller{Tenant: "alices", Subject: "alice"}, []string{"narrow"}
+		p.Caller = runtime.Caller{Tenant: "alices", Subject: "alice", Agents: runtime.NewAgentSet([]string{"narrow"})}
 	case "joe":
 		p.Scopes = []string{}
 	default:

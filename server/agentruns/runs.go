@@ -130,7 +130,7 @@ func (c *call) begin(f fields, session *store.Session, label string) (*runtime.S
 	}
 	ctx := c.r.Context()
 	if session == nil {
-		return c.beginAlone(ctx, made, label)
+		return c.beginAlone(ctx, made, runtime.CreateSession{AgentID: asked.agentID, Labels: map[string]string{ownKey: label}})
 	}
 	made.SessionID = session.ID
 	return c.Service.CreateTurn(ctx, c.caller, *made)
@@ -138,8 +138,8 @@ func (c *call) begin(f fields, session *store.Session, label string) (*runtime.S
 
 // beginAlone makes a turn in a session of its own, which is not left behind
 // without it.
-func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, label string) (*runtime.StoredTurn, error) {
-	session, err := c.Service.CreateSession(ctx, c.caller, runtime.CreateSession{Labels: map[string]string{ownKey: label}})
+func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, in runtime.CreateSession) (*runtime.StoredTurn, error) {
+	session, err := c.Service.CreateSession(ctx, c.caller, in)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (c *call) createSession() error {
 		return err
 	}
 	made, err := c.Service.CreateSession(c.r.Context(), c.caller, runtime.CreateSession{
-		ID: id, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
+		ID: id, AgentID: asked.agentID, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
 	})
 	if err != nil {
 		return err

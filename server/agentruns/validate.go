@@ -118,7 +118,7 @@ func (r *request) readIdentity(f fields) error {
 	if r.agentID != "" && !agentIDGrammar.MatchString(r.agentID) {
 		return invalid("agentId %q is no id of an agent", clip.Text(r.agentID))
 	}
-	r.name = cmp.Or(r.name, "ephemeral")
+	r.name = cmp.Or(r.name, ephemeralAgent)
 	return nil
 }
 

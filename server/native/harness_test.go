@@ -90,7 +90,7 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	switch name {
 	case "alice", "bob":
 	case "ann":
-		p.Caller.Subject, p.Agents = "alice", []string{"boss"}
+		p.Caller.Subject, p.Caller.Agents = "alice", runtime.NewAgentSet([]string{"boss"})
 	case "eve":
 		p.Caller.Tenant = "other"
 	case "joe":

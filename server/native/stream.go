@@ -44,7 +44,7 @@ func (c *call) events() error {
 	if !strings.Contains(c.r.Header.Get("Accept"), streamType) {
 		return c.eventPage(id, after, limit)
 	}
-	turn, err := c.turn(c.r.Context(), id)
+	turn, err := c.Service.GetTurn(c.r.Context(), c.Caller, id)
 	if err != nil {
 		return err
 	}

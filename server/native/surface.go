@@ -111,9 +111,6 @@ func (c *call) enter() error {
 		return errors.New("nobody is known to ask") // not reached: no route is public
 	}
 	c.Local = Local{Service: c.Surface.Service, Caller: principal.Caller}
-	if principal.Agents != nil {
-		c.MayUse = principal.MayUse
-	}
 	return nil
 }
 
