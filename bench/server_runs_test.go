@@ -114,6 +114,7 @@ func BenchmarkIdleStreams(b *testing.B) {
 		b.ReportMetric(each(after.heap-before.heap), "heap-KiB/stream")
 		b.ReportMetric(each(after.stack-before.stack), "stack-KiB/stream")
 		b.ReportMetric(each(after.resident-before.resident), "RSS-KiB/stream")
+		b.ReportMetric(float64(after.goroutines-before.goroutines)/idleStreams, "goroutines/stream")
 		if n := (after.heap + after.stack - before.heap - before.stack) / idleStreams; n > maxIdleBytes {
 			b.Errorf("a stream costs %d bytes, not %d", n, maxIdleBytes)
 		}
@@ -121,7 +122,10 @@ func BenchmarkIdleStreams(b *testing.B) {
 }
 
 // held is what this process needs, in bytes: what it could do without is given back.
-type held struct{ heap, stack, resident uint64 }
+type held struct {
+	heap, stack, resident uint64
+	goroutines            int
+}
 
 func heldMemory(b *testing.B) held {
 	b.Helper()
@@ -138,7 +142,7 @@ func heldMemory(b *testing.B) held {
 	for line := range strings.Lines(string(status)) {
 		_, _ = fmt.Sscanf(line, "VmRSS: %d kB", &kib)
 	}
-	return held{heap: m.HeapAlloc, stack: m.StackInuse, resident: kib << 10}
+	return held{heap: m.HeapAlloc, stack: m.StackInuse, resident: kib << 10, goroutines: goruntime.NumGoroutine()}
 }
 
 // BenchmarkRunOverTurn measures what a run of two model calls over HTTP, from the

@@ -49,10 +49,14 @@ type recorder struct {
 	// inDoubt are the keys of the calls that a worker died over, as they are
 	// kept.
 	inDoubt map[string]bool
-	// commit is held by whoever commits.
+	// commit is held by whoever commits, and for good by close.
 	commit chan struct{}
 
 	mu sync.Mutex
+	// flushing is what becomes of what waits, and timer commits it at due.
+	flushing flushing
+	timer    *time.Timer
+	due      time.Time
 	// pending are events that are not committed, seq the latest of the turn.
 	pending []event.Record
 	size    int
@@ -72,14 +76,31 @@ type recorder struct {
 	// made are artifacts that are not committed, and asked the interactions.
 	made  []*store.Artifact
 	asked []*store.Interaction
-	timer *time.Timer
-	due   time.Time
 	// flushed is when something was committed last.
 	flushed time.Time
-	flushes sync.WaitGroup
 	closed  bool
 	err     error
 }
+
+// flushing is what becomes of the events that wait. However long a commit takes,
+// no goroutine waits behind it to commit what came meanwhile: the one that commits
+// sees to that at its end.
+//
+//	        event            timer              commit ends
+//	idle ──────────▶ armed ──────────▶ overdue ─────────────▶ armed, without delay
+//
+// A commit takes all that waits, so that its beginning leads back to idle from each
+// of them. Where nobody commits when the timer fires, that is at once.
+type flushing uint8
+
+const (
+	// idle: nothing waits, or it comes with a commit that somebody else asks for.
+	idle flushing = iota
+	// armed: the timer runs.
+	armed
+	// overdue: the timer fired, and what waits is committed next.
+	overdue
+)
 
 func newRecorder(ctx context.Context, s *Service, t *store.Turn, lost func()) *recorder {
 	return &recorder{ctx: ctx, service: s, turn: t, lost: lost, patience: s.InteractionTimeout, seq: t.Seq, commit: make(chan struct{}, 1)}
@@ -112,12 +133,12 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 	}
 	if r.frame.add(ev) {
 		r.arm(r.untilDeltas())
-		return r.size+r.frame.size() > maxBuffer
+		return r.full()
 	}
 	r.endFrame()
 	if r.frame.begin(ev) {
 		r.arm(r.untilDeltas())
-		return false
+		return r.full()
 	}
 	switch d := ev.Data.(type) {
 	case *event.InteractionRequest:
@@ -134,8 +155,11 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 	}
 	r.add(ev)
 	r.arm(stateDelay)
-	return r.size > maxBuffer
+	return r.full()
 }
+
+// full reports whether so much waits that the turn has to wait, too.
+func (r *recorder) full() bool { return r.size+r.frame.size() > maxBuffer }
 
 // ask keeps an interaction, so that whoever sees the event can answer it at once.
 func (r *recorder) ask(q *event.InteractionRequest) {
@@ -196,47 +220,91 @@ func (r *recorder) untilDeltas() time.Duration {
 
 // arm sees to it that what waits is committed within a delay.
 func (r *recorder) arm(delay time.Duration) {
-	due := time.Now().Add(delay)
-	if r.timer != nil && !r.due.After(due) {
+	if r.closed || r.err != nil || r.flushing == overdue {
 		return
 	}
-	if r.timer == nil || r.timer.Stop() {
-		if r.timer == nil {
-			r.flushes.Add(1)
-		}
-		r.timer, r.due = time.AfterFunc(delay, r.fire), due
+	due := time.Now().Add(delay)
+	if r.flushing == armed && !r.due.After(due) {
+		return
+	}
+	r.flushing, r.due = armed, due
+	if r.timer == nil {
+		r.timer = time.AfterFunc(delay, r.fire)
+	} else {
+		r.timer.Reset(delay)
 	}
 }
 
-// fire commits what waits.
+// disarm notes that nothing is to be flushed.
+func (r *recorder) disarm() {
+	r.flushing = idle
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}
+
+// fire commits what waits, or leaves that to whoever commits just now.
 func (r *recorder) fire() {
-	defer r.flushes.Done()
 	r.mu.Lock()
-	r.timer = nil
+	if r.flushing != armed { // it was committed just now
+		r.mu.Unlock()
+		return
+	}
+	r.flushing = overdue
 	r.mu.Unlock()
-	_ = r.flush(r.ctx) // broken says what went wrong
+	select {
+	case r.commit <- struct{}{}:
+		defer r.release()
+		_ = r.writePending(r.ctx, r.flushable) // broken says what went wrong
+	default: // release finds that something is overdue
+	}
+}
+
+// acquire waits for the right to commit, which release gives up.
+func (r *recorder) acquire(ctx context.Context) error {
+	select {
+	case r.commit <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// release lets others commit, at once if the timer fired meanwhile.
+func (r *recorder) release() {
+	<-r.commit
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.flushing == overdue {
+		r.flushing = idle
+		r.arm(0)
+	}
 }
 
 // flush commits the events that wait, but for the terminal one, which comes with
 // the end of the turn.
-func (r *recorder) flush(ctx context.Context) error {
-	return r.write(ctx, func(c *store.Commit) bool {
-		if n := len(c.Events); r.unsettled || n > 0 && c.Events[n-1].Terminal() {
-			return false
-		}
-		return len(c.Events) > 0 || len(c.Journal) > 0
-	})
+func (r *recorder) flush(ctx context.Context) error { return r.write(ctx, r.flushable) }
+
+// flushable reports whether a commit has something that may be kept by itself.
+func (r *recorder) flushable(c *store.Commit) bool {
+	if n := len(c.Events); r.unsettled || n > 0 && c.Events[n-1].Terminal() {
+		return false
+	}
+	return len(c.Events) > 0 || len(c.Journal) > 0
 }
 
 // write commits what waits, with what fill adds to it; when fill is false it
 // leaves everything as it is.
 func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) error {
-	select {
-	case r.commit <- struct{}{}:
-		defer func() { <-r.commit }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := r.acquire(ctx); err != nil {
+		return err
 	}
+	defer r.release()
+	return r.writePending(ctx, fill)
+}
+
+// writePending is write for whoever may commit.
+func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bool) error {
 	c := &store.Commit{TurnID: r.turn.ID, Fence: r.turn.Fence, Now: r.service.now()}
 	r.mu.Lock()
 	if err := r.err; err != nil {
@@ -246,14 +314,14 @@ func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) err
 	r.endFrame()
 	c.Events, c.Journal, c.Artifacts, c.Asked = r.pending, r.journal, r.made, r.asked
 	if !fill(c) {
+		if r.flushing == overdue {
+			r.flushing = idle // what it waits for arms the timer, or commits itself
+		}
 		r.mu.Unlock()
 		return nil
 	}
 	r.pending, r.journal, r.made, r.asked, r.size, r.flushed = nil, nil, nil, nil, 0, time.Now()
-	if r.timer != nil && r.timer.Stop() {
-		r.timer = nil
-		r.flushes.Done()
-	}
+	r.disarm()
 	r.mu.Unlock()
 	// A commit that began is not given up with the turn: what became of it would
 	// be unknown.
@@ -299,10 +367,7 @@ func (r *recorder) broken() error {
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true
-	if r.timer != nil && r.timer.Stop() {
-		r.timer = nil
-		r.flushes.Done()
-	}
+	r.disarm()
 	r.mu.Unlock()
-	r.flushes.Wait()
+	r.commit <- struct{}{} // and never released
 }

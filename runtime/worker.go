@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -27,6 +28,9 @@ type worker struct {
 	asked turnRequest
 	// stop ends the context that the turn runs under.
 	stop context.CancelCauseFunc
+	// losing tells that a heartbeat found the turn lost: the next ones leave it to
+	// that one to stop the work, however slow the store is.
+	losing atomic.Bool
 	// checking keeps check from asking the store more than once at a time, and
 	// more than twice a second.
 	checking sync.Mutex
