@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,8 +61,12 @@ type ServiceSettings struct {
 	// tools: there may be credentials in it. Without one it is kept as it is. All
 	// processes with the store have the same.
 	EncryptionKey []byte
-	// Retention says what is deleted, once an hour.
+	// Retention says what is deleted: first within seconds of Start, so that
+	// processes that do not live long do it, too, and then once an hour.
 	Retention store.Retention
+	// Jitter returns a part of a time span, so that processes that were started
+	// together do not all do the same at once; nil is a random part of it.
+	Jitter func(time.Duration) time.Duration
 	// Schedules make turns when they are due.
 	Schedules []Schedule
 	// Webhooks tell receivers outside what happens to turns, by the surface of the
@@ -138,6 +143,9 @@ func NewService(s ServiceSettings) *Service {
 	if s.NewID == nil {
 		s.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
+	if s.Jitter == nil {
+		s.Jitter = rand.N[time.Duration]
+	}
 	s.Worker = cmp.Or(s.Worker, s.NewID())
 	s.Lease = cmp.Or(s.Lease, DefaultLease)
 	s.Strikes = cmp.Or(s.Strikes, DefaultStrikes)
@@ -179,7 +187,7 @@ func (s *Service) Start(ctx context.Context) error {
 	s.started.Store(true)
 	s.every(min(sweepInterval, s.Lease/3), s.sweep)
 	if s.Retention.Sessions > 0 || s.Retention.Events > 0 || s.Retention.Keys > 0 {
-		s.every(pruneInterval, s.prune)
+		s.tasks.Go(s.prunePeriodically)
 	}
 	for _, c := range clocks {
 		s.tasks.Go(func() { c.run(s) })

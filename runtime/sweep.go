@@ -12,7 +12,11 @@ const (
 	// sweepInterval is how often dead workers and overdue interactions are looked
 	// for.
 	sweepInterval = time.Second
+	// pruneInterval is how often what is too old is deleted, pruneJitter how much
+	// later than that, and firstPrune how soon after the start, at most.
 	pruneInterval = time.Hour
+	pruneJitter   = 5 * time.Minute
+	firstPrune    = 10 * time.Second
 )
 
 // sweep gives a sign of life, takes turns from workers that gave none, and does
@@ -50,8 +54,23 @@ func (s *Service) beat(ctx context.Context) {
 		return
 	}
 	for _, id := range lost {
-		if w := s.worker(id); w != nil {
+		if w := s.worker(id); w != nil && w.losing.CompareAndSwap(false, true) {
 			s.tasks.Go(w.lost)
+		}
+	}
+}
+
+// prunePeriodically deletes what is too old until the service is closed.
+func (s *Service) prunePeriodically() {
+	timer := time.NewTimer(s.Jitter(firstPrune))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			s.prune(s.ctx)
+			timer.Reset(pruneInterval + s.Jitter(pruneJitter))
+		case <-s.ctx.Done():
+			return
 		}
 	}
 }

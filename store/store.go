@@ -67,7 +67,9 @@ type Store interface {
 	// Journal returns the tool calls of a turn, in the order in which they began.
 	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
 
-	// Prune deletes what the retention says is too old, up to its limit.
+	// Prune deletes what the retention says is too old, up to its limit, and gives
+	// room that became free back as far as the store does not do so by itself.
+	// Nobody waits for long meanwhile.
 	Prune(ctx context.Context, r Retention) (Pruned, error)
 	// Attach sets who is told of jobs. It is called once, before anything that
 	// queues one.

@@ -15,7 +15,9 @@ func newMigrate(p *program) *cobra.Command {
 		Long: `migrate makes the store of a configuration ready for this version of the
 program, and prints what it did to that end. serve does the same when it starts;
 migrate is for those who let only certain people, or a step of a deployment,
-change a database. What was migrated cannot be used by older versions.
+change a database. What was migrated cannot be used by older versions. A SQLite
+file of an older version is also rewritten once, so that it can shrink, which
+serve does not do; that takes as much free disk as the file has.
 
 Exit codes: 0 done, 1 the store cannot be migrated, 2 usage or a file that
 cannot be read.`,

@@ -39,7 +39,9 @@ func (e *SchemaError) Error() string {
 var errForeign = errors.New("the file is a SQLite database of another program")
 
 // Migrate makes the tables of a file, or brings them up to date, and returns the
-// names of the migrations that it made. The errors are those of Open.
+// names of the migrations that it made. A file that was made before files could
+// shrink is rewritten, which Open does not do: its name is auto_vacuum. The errors
+// are those of Open.
 func Migrate(ctx context.Context, s store.Settings) (applied []string, err error) {
 	st, err := newStore(s)
 	if err != nil {
@@ -49,7 +51,9 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	if err != nil {
 		return nil, wrap("migrate", st.path, err)
 	}
-	applied, err = migrate(ctx, st.path)
+	if applied, err = migrate(ctx, st.path); err == nil {
+		applied, err = rewrite(ctx, st.path, applied)
+	}
 	return applied, errors.Join(wrap("migrate", st.path, explain(err)), lock.release())
 }
 
@@ -87,6 +91,21 @@ func migrate(ctx context.Context, file string) (applied []string, err error) {
 	results, err := provider.Up(ctx)
 	for _, r := range results {
 		applied = append(applied, path.Base(r.Source.Path))
+	}
+	return applied, err
+}
+
+// rewrite makes sure that a file whose lock is held can shrink, and adds what it
+// did to that end.
+func rewrite(ctx context.Context, file string, applied []string) (_ []string, err error) {
+	conn, err := connect(file, writing)
+	if err != nil {
+		return applied, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	rewritten, err := enableVacuum(ctx, conn)
+	if rewritten {
+		applied = append(applied, autoVacuum)
 	}
 	return applied, err
 }

@@ -14,8 +14,17 @@ const defaultLimit = 1000
 
 // Prune deletes what is too old. Each session and turn has a transaction of its
 // own, so that nobody waits for long; what was deleted before an error stays so
-// and is counted.
-func (s *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
+// and is counted. In the end the file shrinks by what lies free in it.
+func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
+	out, err := s.deleteOld(ctx, r)
+	if err == nil {
+		err = wrap("shrink", s.path, s.vacuum(ctx))
+	}
+	return out, err
+}
+
+// deleteOld deletes what is too old.
+func (s *Store) deleteOld(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
 	limit := int64(cmp.Or(r.Limit, defaultLimit))
 	if r.Sessions > 0 {
 		if out.Sessions, err = s.pruneSessions(ctx, r.Now.Add(-r.Sessions), limit); err != nil {

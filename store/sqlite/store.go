@@ -32,6 +32,9 @@ type Store struct {
 	// writer is nil when the store only reads.
 	writer *writer
 
+	// unshrinkable is done once the log says that the file cannot shrink.
+	unshrinkable sync.Once
+
 	closing sync.Once
 	closed  error
 }

@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// autoVacuum names what Migrate reports when it rewrote a file so that it can
+	// shrink, and incremental is the value of the pragma of such a file.
+	autoVacuum  = "auto_vacuum"
+	incremental = 2
+	// vacuumStep is how many pages one transaction gives back: a writer waits for one
+	// step at most.
+	vacuumStep = 256
+	// manyFree is how many pages lie free in a file that cannot shrink when the log
+	// says what to do about it.
+	manyFree = 4096
+)
+
+// enableVacuum rewrites a file that was made before files could shrink, and
+// reports whether it had to. That takes as long as copying the file, and as much
+// room again.
+func enableVacuum(ctx context.Context, conn *sql.DB) (bool, error) {
+	var mode int
+	if err := conn.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil || mode == incremental {
+		return false, err
+	}
+	one, err := conn.Conn(ctx) // the pragma counts for the VACUUM of its own connection
+	if err != nil {
+		return false, err
+	}
+	defer one.Close()
+	for _, statement := range []string{"PRAGMA auto_vacuum = INCREMENTAL", "VACUUM"} {
+		if _, err := one.ExecContext(ctx, statement); err != nil {
+			return false, fmt.Errorf("rewrite the file so that it can shrink: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// vacuum gives the pages that lie free back to the file system, a few in each
+// transaction, so that whoever writes meanwhile hardly waits.
+func (s *Store) vacuum(ctx context.Context) error {
+	for before := -1; ; {
+		mode, free, err := s.freePages(ctx)
+		switch {
+		case err != nil:
+			return err
+		case mode != incremental:
+			s.noteUnshrinkable(free)
+			return nil
+		case free == 0, free == before:
+			return s.checkpoint(ctx)
+		}
+		before = free
+		err = s.write(ctx, func(ctx context.Context, _ *tx) error {
+			return runPragma(ctx, s.writer.conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumStep))
+		})
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// checkpoint writes the log back into the file, which lets it shrink unless a reader
+// needs the log: then a later checkpoint does. The first does so beside those who
+// write, and the second, to whom little is left, while they wait: only a log that
+// does not grow meanwhile is written back whole.
+func (s *Store) checkpoint(ctx context.Context) error {
+	const pragma = "PRAGMA wal_checkpoint(PASSIVE)"
+	if err := runPragma(ctx, s.pool, pragma); err != nil {
+		return err
+	}
+	return s.write(ctx, func(ctx context.Context, _ *tx) error { return runPragma(ctx, s.pool, pragma) })
+}
+
+// freePages returns how many pages of the file lie free, and whether it gives such
+// pages back.
+func (s *Store) freePages(ctx context.Context) (mode, free int, err error) {
+	if err = s.pool.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err == nil {
+		err = s.pool.QueryRowContext(ctx, "PRAGMA freelist_count").Scan(&free)
+	}
+	return mode, free, err
+}
+
+// noteUnshrinkable logs, once, that a file keeps the size it has.
+func (s *Store) noteUnshrinkable(free int) {
+	if free < manyFree {
+		return
+	}
+	s.unshrinkable.Do(func() {
+		s.logger.Warn("the file cannot shrink: stop the server and run 'runtime migrate' once", zap.String("file", s.path), zap.Int("free_pages", free))
+	})
+}
+
+// querier runs queries: a *sql.Conn or a *sql.DB.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// runPragma runs a pragma that works while its rows are read.
+func runPragma(ctx context.Context, on querier, pragma string) error {
+	rows, err := on.QueryContext(ctx, pragma)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
