@@ -26,7 +26,7 @@ import (
 const (
 	maxCreation     = 3 * time.Millisecond
 	maxEventDelay   = 100 * time.Millisecond
-	maxIdleBytes    = 40 << 10
+	maxIdleBytes    = 34 << 10
 	maxRunOverTurn  = 1.3
 	maxReplay       = 400 * time.Millisecond
 	replayedEvents  = 20_000

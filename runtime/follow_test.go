@@ -12,10 +12,15 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// readings is a store that counts how often turns and events are read.
+// readings is a store that counts how often turns, events and positions are read.
 type readings struct {
 	store.Store
-	turns, events atomic.Int64
+	turns, events, positions atomic.Int64
+}
+
+func (r *readings) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
+	r.positions.Add(1)
+	return r.Store.Positions(ctx, turnIDs)
 }
 
 func (r *readings) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
@@ -76,11 +81,56 @@ func TestAQuietTurnIsReadOnceForAll(t *testing.T) {
 		}
 		time.Sleep(minutes * time.Minute)
 		synctest.Wait()
-		if turns, events := kept.turns.Load(), kept.events.Load(); turns > minutes*60/2+1 || events > readers {
+		if turns, events := kept.turns.Load(), kept.events.Load(); turns > 0 || events > readers {
 			t.Errorf("the turn is read %d times, and its events %d times", turns, events)
 		}
 		if _, err := s.CancelTurn(t.Context(), alice, turn.ID, "enough"); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestQuietTurnsAreLookedAtWithOneQuery follows many turns with nothing to say: the
+// store is asked for all of them at once. One that then ends in another process is
+// noticed all the same.
+func TestQuietTurnsAreLookedAtWithOneQuery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kept := &readings{Store: newMemory(t)}
+		s := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept))
+		const turns, minutes = 200, 10
+		var over atomic.Int64
+		ids := make([]string, turns)
+		for i := range turns {
+			turn := create(t, s, says(session(t, s, "walker"), "x"))
+			ids[i] = turn.ID
+			go func() {
+				for batch, err := range s.Follow(t.Context(), alice, turn, 0, 0) {
+					if err != nil || len(batch) != 1 || !batch[0].Terminal() {
+						t.Errorf("turn %s: %v, %v", turn.ID, typesOf(batch), err)
+					}
+				}
+				over.Add(1)
+			}()
+		}
+		kept.turns.Store(0)
+		time.Sleep(minutes * time.Minute)
+		synctest.Wait()
+		if n, each := kept.positions.Load(), kept.turns.Load(); n > minutes*60/2+1 || each > 0 {
+			t.Errorf("the store is asked %d times for all turns, and %d times for one", n, each)
+		}
+		for _, id := range ids {
+			finish, err := event.NewRecord(event.Event{Time: time.Now(), Data: &event.RunFinish{Status: "failed"}})
+			if err == nil {
+				_, err = kept.EndTurn(t.Context(), &store.EndTurn{Scope: store.Everything, TurnID: id, Status: store.Failed, Result: []byte("{}"), Event: finish, Now: time.Now()})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if n := over.Load(); n != turns {
+			t.Errorf("%d turns are over", n)
 		}
 	})
 }

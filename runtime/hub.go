@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,9 +17,11 @@ import (
 const (
 	// lookInterval is how often a followed turn is looked at without a reason.
 	lookInterval = 2 * time.Second
-	// looksAtOnce is how many turns are looked at at the same time, of all that are
-	// followed.
+	// looksAtOnce is how many turns are read at the same time, of all that are
+	// followed and have something to read.
 	looksAtOnce = 8
+	// positionsAtOnce is how many turns one query looks at.
+	positionsAtOnce = 1000
 	// eventPage is how many events are read from the store at a time, and
 	// firstPage how many when nobody knows how large they are. Later pages are to
 	// have pageBytes of data.
@@ -118,27 +122,54 @@ func (h *hub) begin(task func()) {
 // lookAll looks at all turns that somebody follows. It does not wait.
 func (h *hub) lookAll() { h.begin(h.lookAtEach) }
 
-// lookAtEach looks at all turns that somebody follows, a few at a time.
+// lookAtEach looks at all turns that somebody follows, many with each query. Those
+// of which there is something to read are read a few at a time.
 func (h *hub) lookAtEach() {
 	h.mu.Lock()
-	followed := make([]*topic, 0, len(h.topics))
-	for _, t := range h.topics {
-		followed = append(followed, t)
+	followed := make(map[string]*topic, len(h.topics))
+	for id, t := range h.topics {
+		if t.mayLook() {
+			followed[id] = t
+		}
 	}
 	h.mu.Unlock()
+	changed := h.changed(followed)
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for range min(looksAtOnce, len(followed)) {
+	for range min(looksAtOnce, len(changed)) {
 		all.Go(func() {
-			for i := next.Add(1); i <= int64(len(followed)) && h.ctx.Err() == nil; i = next.Add(1) {
-				if t := followed[i-1]; t.mayLook() {
-					t.rest()
-					h.read(t)
-				}
+			for i := next.Add(1); i <= int64(len(changed)); i = next.Add(1) {
+				h.read(changed[i-1])
 			}
 		})
 	}
 	all.Wait()
+}
+
+// changed returns those topics of which there is something to read, and lets go of
+// the others.
+func (h *hub) changed(topics map[string]*topic) (list []*topic) {
+	ids := slices.Collect(maps.Keys(topics))
+	for part := range slices.Chunk(ids, positionsAtOnce) {
+		positions, err := h.store.Positions(h.ctx, part)
+		if err != nil && h.ctx.Err() == nil {
+			h.logger.Warn("turns that are followed cannot be looked at", zap.Int("turns", len(part)), zap.Error(err))
+		}
+		at := make(map[string]store.Position, len(positions))
+		for _, p := range positions {
+			at[p.TurnID] = p
+		}
+		for _, id := range part {
+			t := topics[id]
+			t.rest()
+			p, known := at[id]
+			last, reads := t.last()
+			if quiet := err != nil || known && p.Status.Live() && (!reads || p.Seq <= last); !quiet || t.goOn() {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
 }
 
 func (h *hub) lookNowAndThen() {

@@ -111,6 +111,10 @@ type Turns interface {
 	// Turn returns a turn. The error is ErrNotFound for one that the scope does
 	// not see.
 	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
+	// Positions returns how far turns have got, in any order, whoever they belong
+	// to; those that are not known are left out. It costs little: processes ask
+	// again and again for all the turns that somebody follows.
+	Positions(ctx context.Context, turnIDs []string) ([]Position, error)
 	// Turns returns a page of turns, the newest first unless the query says
 	// otherwise.
 	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)

@@ -211,3 +211,11 @@ type Finish struct {
 	// succeed.
 	Snapshot *Snapshot
 }
+
+// Position is how far a turn has got.
+type Position struct {
+	TurnID string
+	Status Status
+	// Seq is that of the latest event; 0 when there is none.
+	Seq uint64
+}

@@ -110,6 +110,19 @@ func (m *Store) Turn(ctx context.Context, scope store.Scope, id string) (found *
 	return found, err
 }
 
+// Positions returns how far turns have got.
+func (m *Store) Positions(ctx context.Context, turnIDs []string) (list []store.Position, err error) {
+	err = m.look(ctx, func() error {
+		for _, id := range turnIDs {
+			if t, ok := m.turns[id]; ok {
+				list = append(list, store.Position{TurnID: id, Status: t.Status, Seq: t.Seq})
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
 // Turns returns a page of turns.
 func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPage, err error) {
 	err = m.look(ctx, func() error {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
@@ -20,6 +21,12 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 		return nil, wrapRead("read turn", id, err)
 	}
 	return turnOf(&row), nil
+}
+
+// Positions returns how far turns have got.
+func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
+	list, err := rowsOf[store.Position](ctx, s.pool, "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])", []any{turnIDs})
+	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
 // SessionAgents returns the agents that turns of a session were made for.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
@@ -26,6 +28,17 @@ func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (
 		err = store.ErrNotFound
 	}
 	return &row, err
+}
+
+// Positions returns how far turns have got.
+func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
+	ids, err := json.Marshal(turnIDs)
+	if err != nil {
+		return nil, err
+	}
+	list, err := collect(ctx, s.read, "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each(?))", []any{string(ids)},
+		func(p *store.Position) []any { return []any{&p.TurnID, &p.Status, &p.Seq} })
+	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
 // SessionAgents returns the agents that turns of a session were made for.

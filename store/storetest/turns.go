@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -10,6 +12,7 @@ import (
 
 var turnTests = []test{
 	{name: "ATurnIsReadAsItWasMade", run: aTurnIsReadAsItWasMade},
+	{name: "PositionsAreThoseOfTheTurns", run: positionsAreThoseOfTheTurns},
 	{name: "ATurnNeedsASession", run: aTurnNeedsASession},
 	{name: "AnIDIsTakenOnce", run: aTurnIDIsTakenOnce},
 	{name: "ATurnMayRefuseToWait", run: aTurnMayRefuseToWait},
@@ -31,6 +34,35 @@ func aSessionHasTheAgentsOfItsTurns(f *fixture) {
 		ok(f, err)
 		slices.Sort(agents)
 		equal(f, "the agents of "+id, agents, want)
+	}
+}
+
+func positionsAreThoseOfTheTurns(f *fixture) {
+	f.sessionFor(bob, "other")
+	c := f.running("s", "running")
+	step := f.commitOf(c)
+	step.Events = append(step.Events, f.eventOf(&c.Turn, c.Turn.Seq+1, `{"delta":"a"}`), f.eventOf(&c.Turn, c.Turn.Seq+2, `{"delta":"b"}`))
+	f.commit(step)
+	n := f.turnOf("other", "pending")
+	n.Turn.Owner = bob
+	f.create(n)
+	f.session("third")
+	f.succeed("third", "ended")
+	for _, asked := range [][]string{nil, {}, {"unknown"}, {"running"}, {"ended", "unknown", "pending", "running"}, {"quote'\"\\", "running"}} {
+		got, err := f.Positions(f.Context(), asked)
+		ok(f, err)
+		var want []store.Position
+		for _, id := range asked {
+			if turn, err := f.Turn(f.Context(), store.Everything, id); err == nil {
+				want = append(want, store.Position{TurnID: id, Status: turn.Status, Seq: turn.Seq})
+			}
+		}
+		byID := func(a, b store.Position) int { return strings.Compare(a.TurnID, b.TurnID) }
+		slices.SortFunc(got, byID)
+		slices.SortFunc(want, byID)
+		if len(got) > 0 || len(want) > 0 {
+			equal(f, fmt.Sprintf("the positions of %q", asked), got, want)
+		}
 	}
 }
 
