@@ -3,6 +3,7 @@ package a2abackend
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"path"
 	"strings"
@@ -18,14 +19,24 @@ const maxDescription = 4 << 10
 // discoveryTimeout is how long asking a peer for its card may take.
 const discoveryTimeout = 30 * time.Second
 
-// Discover returns the agent of a source: each source has one card. Its id is
-// made of the card's name, and it is reached as the source says, not where the
-// card would have it. The card is fetched once; it ends with ctx, which is given
-// a limit when it has none.
+// Discover returns the agents of a source: those of its list of cards, if it has
+// one, or else that of its one card. Ids are made of the names of the cards, and
+// the agents are reached as the source says, not where a card would have it. It
+// ends with ctx, which is given a limit when it has none.
 func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error) {
 	e := source.Endpoint()
 	if list := f.Validate(e); list.HasErrors() {
 		return nil, list.Err()
+	}
+	o, list := readOptions(e.Options)
+	if list.HasErrors() {
+		return nil, list.Err()
+	}
+	if o.cardURL == "" {
+		agents, err := f.discoverList(ctx, e, &o)
+		if !errors.Is(err, errNoList) || o.cardList != "" {
+			return agents, err
+		}
 	}
 	var agent *spec.Agent
 	err := f.meet(ctx, e, func(p *peer, conn *connection) {

@@ -46,24 +46,36 @@ type examiner struct {
 	peer *peer
 	// credential tells that requests show who asks.
 	credential bool
-	found      *backend.Examination
+	// agent is the one that is looked at, of a list; empty for a card of its own.
+	agent string
+	found *backend.Examination
 }
 
 // all makes all checks, as far as the peer lets it come.
 func (x *examiner) all(ctx context.Context) {
 	x.address()
+	if x.list(ctx) {
+		return
+	}
 	got := x.fetch(ctx)
 	if got == nil {
 		return
 	}
 	x.caching(ctx, got)
-	card := x.shape(got.body)
+	x.card(ctx, got.body)
+}
+
+// card looks at a card, and at the peer that it describes.
+func (x *examiner) card(ctx context.Context, data []byte) {
+	card := x.shape(data)
 	if card == nil {
 		return
 	}
-	x.found.Name = cleanText(card.Name, maxName)
+	if x.agent == "" {
+		x.found.Name = cleanText(card.Name, maxName)
+	}
 	x.fields(card)
-	x.signatures(card, got.body)
+	x.signatures(card, data)
 	interfaces := x.interfaces(card)
 	x.choice(card)
 	for _, i := range interfaces {
@@ -84,6 +96,9 @@ func (x *examiner) fail(name, want, format string, args ...any) {
 }
 
 func (x *examiner) add(name string, o backend.Outcome, want, format string, args ...any) {
+	if x.agent != "" {
+		name = x.agent + ": " + name
+	}
 	x.found.Checks = append(x.found.Checks, backend.Check{
 		Name: name, Outcome: o, Seen: x.peer.shown(fmt.Sprintf(format, args...), maxShown), Want: want,
 	})

@@ -37,6 +37,9 @@ type options struct {
 
 	// cardURL is where the card is, an URL or a path; empty for the usual place.
 	cardURL string
+	// cardList is where the list of cards is that has the endpoint's, an URL or a
+	// path; empty when the card stands alone.
+	cardList string
 	// cardTTL is how long a card is taken for true.
 	cardTTL       time.Duration
 	signatures    signatureMode
@@ -94,7 +97,8 @@ var settings = map[string]setting{
 	"stream":           boolean(func(o *options) *bool { return &o.stream }),
 	"transports":       setTransports,
 	"allow_v0_3":       boolean(func(o *options) *bool { return &o.allowV03 }),
-	"card_url":         setCardURL,
+	"card_url":         location(func(o *options) *string { return &o.cardURL }),
+	"card_list":        location(func(o *options) *string { return &o.cardList }),
 	"card_ttl":         durationOf(func(o *options) *time.Duration { return &o.cardTTL }, minCardAge, maxCardTTL),
 	"signatures":       setSignatures,
 	"signature_keys":   setSignatureKeys,
@@ -137,6 +141,9 @@ func (o *options) check() diag.List {
 	if o.maxPollInterval < o.pollInterval {
 		list = append(list, diag.New(diag.InvalidValue, "options.max_poll_interval",
 			"max_poll_interval is %s; it must not be less than the poll_interval of %s", o.maxPollInterval, o.pollInterval))
+	}
+	if o.cardURL != "" && o.cardList != "" {
+		list = append(list, diag.New(diag.InvalidValue, "options.card_list", "card_list and card_url are both set; a card is in one place"))
 	}
 	if o.signatures != signaturesOff && len(o.signatureKeys.Keys) == 0 {
 		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is missing; signatures are %s", o.signatures))
@@ -218,11 +225,16 @@ func setTransports(o *options, raw json.RawMessage) error {
 	return nil
 }
 
-func setCardURL(o *options, raw json.RawMessage) error {
-	if json.Unmarshal(raw, &o.cardURL) != nil || o.cardURL == "" {
+// location reads where a document is: a URL, or a path that begins with /.
+func location(field func(*options) *string) setting {
+	return func(o *options, raw json.RawMessage) error { return setLocation(field(o), raw) }
+}
+
+func setLocation(to *string, raw json.RawMessage) error {
+	if json.Unmarshal(raw, to) != nil || *to == "" {
 		return errors.New("is no URL and no path")
 	}
-	u, err := url.Parse(o.cardURL)
+	u, err := url.Parse(*to)
 	switch {
 	case err != nil:
 		return errors.New("does not parse as a URL")
@@ -230,7 +242,7 @@ func setCardURL(o *options, raw json.RawMessage) error {
 		return errors.New("must not contain a user or password")
 	case u.Fragment != "":
 		return errors.New("must not have a fragment")
-	case !u.IsAbs() && !strings.HasPrefix(o.cardURL, "/"), strings.HasPrefix(o.cardURL, "//"):
+	case !u.IsAbs() && !strings.HasPrefix(*to, "/"), strings.HasPrefix(*to, "//"):
 		return errors.New("is neither a URL nor a path that begins with /")
 	case u.IsAbs() && (u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == ""):
 		return errors.New("must start with http:// or https:// and name a host")

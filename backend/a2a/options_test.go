@@ -32,7 +32,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	t.Parallel()
 	raw := map[string]json.RawMessage{
 		"poll_interval": []byte(`"100ms"`), "max_poll_interval": []byte(`"1m"`), "history_length": []byte(`0`), "stream": []byte(`false`),
-		"transports": []byte(`["grpc","rest"]`), "allow_v0_3": []byte(`true`), "card_url": []byte(`"/card.json"`), "card_ttl": []byte(`"1h"`),
+		"transports": []byte(`["grpc","rest"]`), "allow_v0_3": []byte(`true`), "card_url": []byte(`"/card.json"`), "card_list": []byte(`null`), "card_ttl": []byte(`"1h"`),
 		"signatures": []byte(`"required"`), "signature_keys": []byte(`{"keys":[` + publicKey + `]}`),
 		"allow_private": []byte(`["10.0.0.0/8"]`), "allow_origins": []byte(`["https://b.example"]`), "idle_timeout": []byte(`"10s"`),
 		"max_event_bytes": []byte(`2048`), "max_output_bytes": []byte(`4096`), "concurrency": []byte(`1`),
@@ -57,13 +57,19 @@ func TestEveryOptionIsRead(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("options are\n%+v, want\n%+v", got, want)
 	}
+	// A card is in one place: this one stands in for card_url.
+	if got, list := readOptions(map[string]json.RawMessage{"card_list": []byte(`"/cards.json"`)}); len(list) != 0 || got.cardList != "/cards.json" {
+		t.Errorf("card_list is %q, %v", got.cardList, list)
+	}
 }
 
 func TestOptionsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		`{"poll_intervall":"2s"}`:                                  `unknown-field options.poll_intervall: backend a2a has no option "poll_intervall" (did you mean "poll_interval"?)`,
-		`{"zzz":1}`:                                                `unknown-field options.zzz: backend a2a has no option "zzz" (known: allow_origins, allow_private, allow_v0_3, card_ttl, card_url, concurrency, history_length, idle_timeout, max_event_bytes, max_output_bytes, max_poll_interval, poll_interval, signature_keys, signatures, stream, transports)`,
+		`{"zzz":1}`:                                                `unknown-field options.zzz: backend a2a has no option "zzz" (known: allow_origins, allow_private, allow_v0_3, card_list, card_ttl, card_url, concurrency, history_length, idle_timeout, max_event_bytes, max_output_bytes, max_poll_interval, poll_interval, signature_keys, signatures, stream, transports)`,
+		`{"card_list":"/a","card_url":"/b"}`:                       "invalid-value options.card_list: card_list and card_url are both set; a card is in one place",
+		`{"card_list":"a"}`:                                        "invalid-value options.card_list: card_list is neither a URL nor a path that begins with /",
 		`{"poll_interval":"0s"}`:                                   "invalid-value options.poll_interval: poll_interval is 0s; allowed are 100ms to 1h0m0s",
 		`{"poll_interval":5}`:                                      "invalid-value options.poll_interval: poll_interval is no duration such as 10s or 1m30s",
 		`{"poll_interval":"1m"}`:                                   "invalid-value options.max_poll_interval: max_poll_interval is 30s; it must not be less than the poll_interval of 1m0s",

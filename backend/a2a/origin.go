@@ -60,7 +60,7 @@ func meant(host string) bool {
 // private, at their ports.
 func newGuard(e *spec.Endpoint, o *options) (*netguard.Guard, error) {
 	allow := append([]string(nil), o.allowPrivate...)
-	written := append([]string{e.BaseURL, o.cardURL}, o.allowOrigins...)
+	written := append([]string{e.BaseURL, o.cardURL, o.cardList}, o.allowOrigins...)
 	if e.Auth != nil {
 		written = append(written, e.Auth.TokenURL)
 	}

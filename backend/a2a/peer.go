@@ -28,7 +28,7 @@ type peer struct {
 	base *http.Transport
 	http *transport
 	grpc *grpcConnections
-	// cardURL is where the card is.
+	// cardURL is where the card is, or the list that has it.
 	cardURL *url.URL
 	cards   cardCache
 	// slots has a place for each turn that may run at the peer at once.
@@ -111,6 +111,9 @@ func cardLocation(e *spec.Endpoint, o *options) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("base_url does not parse as a URL")
 	}
+	if o.cardList != "" {
+		return listLocation(e, o)
+	}
 	if o.cardURL == "" {
 		if e.Target != "" {
 			base = base.JoinPath(url.PathEscape(e.Target))
@@ -163,9 +166,23 @@ func (p *peer) shown(text string, limit int) string {
 	return cleanText(redact(text, p.http.secrets), limit)
 }
 
-// fetchCard asks the peer for its card.
+// fetchCard asks the peer for its card, or for the list that has it.
 func (p *peer) fetchCard(ctx context.Context, tag string) (*fetched, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.cardURL.String(), nil)
+	if p.options.cardList == "" {
+		return p.fetchDocument(ctx, p.cardURL, tag, "the agent card", maxCard)
+	}
+	got, err := p.fetchDocument(ctx, p.cardURL, tag, "the list of agent cards", maxList)
+	if err != nil || got.card == nil {
+		return got, err
+	}
+	got.card, err = findListed(got.card, p.endpoint.Target)
+	return got, err
+}
+
+// fetchDocument asks for a document of at most limit bytes, unless it still is
+// the one with the tag.
+func (p *peer) fetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*fetched, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +204,7 @@ func (p *peer) fetchCard(ctx context.Context, tag string) (*fetched, error) {
 	if kind := mediaType(resp); !isJSON(kind) && kind != "" && kind != typePlain && kind != "application/octet-stream" {
 		return nil, &ContentTypeError{ContentType: cleanText(resp.Header.Get("Content-Type"), maxShown)}
 	}
-	got.card, err = readAll(resp.Body, "the agent card", maxCard)
+	got.card, err = readAll(resp.Body, what, limit)
 	return got, err
 }
 

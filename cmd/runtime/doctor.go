@@ -38,8 +38,9 @@ func newDoctor(p *program) *cobra.Command {
 		Short: "Explain what a peer gets wrong",
 		Long: `doctor looks at a peer that agents can delegate to: its agent card, and how each
 of its interfaces answers calls that change nothing. Each check says what was
-seen, and what would be right. URL is the base_url of an endpoint, or that of the
-card itself, which ends in .json.
+seen, and what would be right. A peer that lists several agents has each of them
+looked at. URL is the base_url of an endpoint or a remote source, or that of the
+card or list itself, which ends in .json.
 
 Exit codes: 0 no errors, 1 errors, 2 usage.`,
 		Args: arguments(1, 1),
@@ -92,7 +93,11 @@ func (o *doctorOptions) endpoint(address string) (*spec.Endpoint, error) {
 	}
 	var errs []error
 	if u, err := url.Parse(address); err == nil && u.IsAbs() && path.Ext(u.Path) == ".json" {
-		errs = append(errs, set("card_url", address))
+		option := "card_url"
+		if path.Base(u.Path) == "agents.json" {
+			option = "card_list"
+		}
+		errs = append(errs, set(option, address))
 		e.BaseURL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	}
 	if len(o.allowPrivate) > 0 {

@@ -167,6 +167,7 @@ var rows = map[string]row{
 
 	// What peers read before they have a key.
 	"GET /.well-known/agent-card.json":             {public: true, asks: []inquiry{{request: "GET /.well-known/agent-card.json", owner: 200}}},
+	"GET /.well-known/agents.json":                 {public: true, asks: []inquiry{{request: "GET /.well-known/agents.json", owner: 200}}},
 	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
 
 	"/a2a/{agent}":                {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},

@@ -166,8 +166,7 @@ func (s *Server) publish(agent string, a *spec.Agent) *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the card of agent %s: %w", agent, err)}
 	}
-	sum := sha256.Sum256(data)
-	return &published{json: data, etag: `"` + hex.EncodeToString(sum[:16]) + `"`}
+	return &published{json: data, etag: etagOf(data)}
 }
 
 // encode signs a card and returns its JSON.
@@ -250,9 +249,60 @@ func mergeSchemes(old json.RawMessage, schemes a2a.NamedSecuritySchemes) (json.R
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request, agent string) {
 	p, ok := s.published(agent)
 	if !ok {
-		writeProblem(w, http.StatusNotFound, "NOT_FOUND", "there is no such agent")
+		text := "there is no such agent"
+		if agent == "" {
+			text = "the server has no default agent; the cards of all agents are at " + s.base + listPath
+		}
+		writeProblem(w, http.StatusNotFound, "NOT_FOUND", text)
 		return
 	}
+	s.write(w, r, p)
+}
+
+// listPath is where the cards of all agents are listed.
+const listPath = "/.well-known/agents.json"
+
+// listKey names the list of cards among what is derived from a revision.
+type listKey struct {
+	server *Server
+	grpc   string
+}
+
+// serveList answers with the cards of all agents, as each is served by itself.
+func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
+	rev := s.Runtime.Revision()
+	p, _ := rev.Derive(listKey{s, s.grpcURL()}, func() any { return s.publishList() }).(*published)
+	s.write(w, r, p)
+}
+
+// publishList returns the list of cards. One that cannot be made leaves the
+// others.
+func (s *Server) publishList() *published {
+	cards := []json.RawMessage{}
+	for id := range s.Runtime.Revision().Set().Agents.All() {
+		p, ok := s.published(id)
+		switch {
+		case !ok:
+		case p.err != nil:
+			s.Logger.Error("encoding an agent card failed", zap.String("agent", id), zap.Error(p.err))
+		default:
+			cards = append(cards, p.json)
+		}
+	}
+	data, err := json.Marshal(map[string]any{"agents": cards})
+	if err != nil {
+		return &published{err: fmt.Errorf("make the list of cards: %w", err)}
+	}
+	return &published{json: data, etag: etagOf(data)}
+}
+
+func etagOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// write answers with a card or a list of them.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
 	if p.err != nil {
 		s.Logger.Error("a card cannot be shown", zap.Error(p.err))
 		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "the server failed; its log says why")

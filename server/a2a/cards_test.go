@@ -18,6 +18,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient/agentcard"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
+	"github.com/agentruntime/agentruntime/registry"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/go-jose/go-jose/v4"
@@ -101,6 +102,42 @@ func TestTheRootHasACardIfItIsClearWhose(t *testing.T) {
 	w = open(t, func(s *setup) { s.agents = s.agents[1:] })
 	if _, body := w.do(http.MethodGet, "/.well-known/agent-card.json", ""); !strings.Contains(body, `"name":"other"`) {
 		t.Errorf("of the only agent the root shows %s", body)
+	}
+}
+
+// The list has the cards of all local agents, as each is served by itself, and is
+// kept until one of them changes.
+func TestTheCardsOfAllAgentsAreListed(t *testing.T) {
+	w := open(t, published, func(s *setup) {
+		s.settings.DefaultAgent = ""
+		s.agents = append(s.agents, spec.Agent{ID: "third", Description: "Answers."})
+	})
+	resp, body := w.do(http.MethodGet, "/.well-known/agents.json", "", "Authorization", "")
+	var list struct{ Agents []json.RawMessage }
+	if err := json.Unmarshal([]byte(body), &list); err != nil || resp.StatusCode != http.StatusOK || len(list.Agents) != 3 {
+		t.Fatalf("the list is %d %s", resp.StatusCode, body)
+	}
+	for i, id := range []string{"clerk", "other", "third"} {
+		if _, card := w.do(http.MethodGet, "/a2a/"+id+"/.well-known/agent-card.json", ""); card != string(list.Agents[i]) {
+			t.Errorf("the card of %s is %s, and in the list %s", id, card, list.Agents[i])
+		}
+	}
+	etag := resp.Header.Get("ETag")
+	if again, _ := w.do(http.MethodGet, "/.well-known/agents.json", "", "If-None-Match", etag); again.StatusCode != http.StatusNotModified {
+		t.Errorf("the list that is known is sent again: %d", again.StatusCode)
+	}
+	if _, root := w.do(http.MethodGet, "/.well-known/agent-card.json", ""); !strings.Contains(root, "https://agents.example.com/.well-known/agents.json") {
+		t.Errorf("the root does not say where the cards are: %s", root)
+	}
+	_, err := w.service.Runtime.Publish(t.Context(), func(d *registry.Draft) error {
+		d.Agents.Put("third", &spec.Agent{ID: "third", Description: "Answers otherwise.", ModelID: "m"})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed, body := w.do(http.MethodGet, "/.well-known/agents.json", "", "If-None-Match", etag); changed.StatusCode != http.StatusOK || !strings.Contains(body, "otherwise") {
+		t.Errorf("after a change the list is %d %s", changed.StatusCode, body)
 	}
 }
 

@@ -27,6 +27,7 @@ func (s *Server) Routes() []server.Route {
 	const at = "/a2a/{agent}"
 	routes := []server.Route{
 		{Pattern: "GET /.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.rootCard)},
+		{Pattern: "GET /.well-known/agents.json", Public: true, Handler: http.HandlerFunc(s.serveList)},
 		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
 		s.route("POST "+at, &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}),
 		s.route(at+"/{path...}", &endpoint{server: s, handler: s.rest, spoken: v10}),
