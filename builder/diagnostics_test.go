@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -327,6 +328,23 @@ func rows() []row {
 			want: found(diag.InvalidPattern, "a", "agents.a.excluded_tool_patterns[0]",
 				`pattern "x\\" ends in a single '\', which escapes nothing`, ""),
 			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidPattern }),
+		},
+		{
+			name: "invalid-condition",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				type refund struct {
+					Amount float64 `json:"amount"`
+				}
+				b.WithTool("refund", &tools.Func[refund, string]{Run: func(context.Context, refund) (string, error) { return "", nil }}).
+					WithPlugin("permission", permission.New()).
+					WithAgentSpec(agent(func(a *spec.Agent) {
+						a.PluginIDs = []string{"permission"}
+						a.Sections = spec.Sections{"permission": []byte(`{"rules": [{"tool": "refund(amout > 5)"}]}`)}
+					}))
+			},
+			want: found(diag.InvalidCondition, "a", "agents.a.sections.permission.rules[0].tool",
+				`the condition on amout looks at "amout", which tool "refund" does not have`, `did you mean "amount"?`),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.InvalidCondition }),
 		},
 		{
 			name: "invalid-schema: a tool's parameters",

@@ -66,6 +66,11 @@ const (
 	// OrphanPermissionRule warns of a permission rule for a tool that the
 	// agent does not have.
 	OrphanPermissionRule Code = "orphan-permission-rule"
+	// InvalidCondition is reported for a condition of a permission rule that does
+	// not fit the arguments of the tool: an argument that the tool does not have,
+	// which is a warning where the tool may take others than those it lists, or a
+	// value of another type.
+	InvalidCondition Code = "invalid-condition"
 	// UnclaimedSection warns of a section that no loaded plugin claims.
 	UnclaimedSection Code = "unclaimed-section"
 	// UnknownHookFilter warns of a filter entry that names no loaded plugin.
@@ -118,6 +123,7 @@ var codes = []Info{
 	{UnknownScope, Warning, "A key or client has a scope that nothing needs."},
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
+	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section."},
 	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
 	{DelegateCycle, Warning, "Agents can call each other in a circle."},

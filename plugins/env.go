@@ -1,10 +1,13 @@
 package plugins
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -233,6 +236,93 @@ func (e *ExecutionEnv) CallVerdict(toolID string, arguments json.RawMessage) (st
 		}
 	}
 	return strictest, silent
+}
+
+// CheckSchemas returns what the gates say of the arguments of an agent's tools.
+func (e *ExecutionEnv) CheckSchemas(list []ToolSchema) (found diag.List) {
+	for i := range e.gates {
+		if gate, ok := e.gates[i].gate.(SchemaGate); ok {
+			found = append(found, gate.CheckSchemas(list)...)
+		}
+	}
+	return found
+}
+
+// SchemaGates reports whether a gate looks at the arguments of tools.
+func (e *ExecutionEnv) SchemaGates() bool {
+	return slices.ContainsFunc(e.gates, func(g taggedGate) bool {
+		_, ok := g.gate.(SchemaGate)
+		return ok
+	})
+}
+
+// Widening compares what the gates say of a tool with what those of an earlier
+// environment said; settingsChanged tells that sections differ. A gate that
+// cannot compare itself is judged by its verdicts.
+func (e *ExecutionEnv) Widening(before *ExecutionEnv, toolID string, settingsChanged bool) (all Widening) {
+	note := func(w Widening) {
+		if w.Reason != "" && (all.Reason == "" || w.Widened && !all.Widened) {
+			all.Reason = w.Reason
+		}
+		all.Widened, all.Narrowed = all.Widened || w.Widened, all.Narrowed || w.Narrowed
+	}
+	old, now := before.ownedGates(), e.ownedGates()
+	for _, owner := range slices.Sorted(maps.Keys(old)) {
+		for i, was := range old[owner] {
+			if i < len(now[owner]) {
+				note(compareGates(was, now[owner][i], toolID, settingsChanged))
+			} else if v := staticVerdict(was, toolID); v.Access != AccessAllow {
+				note(Widening{Widened: true, Reason: fmt.Sprintf("plugin %s, which decided by %s, is gone", owner, v.Rule)})
+			}
+		}
+	}
+	for _, owner := range slices.Sorted(maps.Keys(now)) {
+		for _, is := range now[owner][min(len(now[owner]), len(old[owner])):] {
+			if v := staticVerdict(is, toolID); v.Access != AccessAllow {
+				note(Widening{Narrowed: true, Reason: fmt.Sprintf("plugin %s decides by %s", owner, v.Rule)})
+			}
+		}
+	}
+	return all
+}
+
+// ownedGates returns the gates by the plugin that they belong to.
+func (e *ExecutionEnv) ownedGates() map[string][]Gate {
+	m := make(map[string][]Gate)
+	if e == nil {
+		return m
+	}
+	for i := range e.gates {
+		m[e.gates[i].owner] = append(m[e.gates[i].owner], e.gates[i].gate)
+	}
+	return m
+}
+
+// staticVerdict returns what a gate tells of a tool, and nothing when it cannot.
+func staticVerdict(gate Gate, toolID string) Verdict {
+	if static, ok := gate.(StaticGate); ok {
+		return foretell(func() Verdict { return static.Verdict(toolID) })
+	}
+	return Verdict{}
+}
+
+// compareGates compares two gates of one plugin.
+func compareGates(was, is Gate, toolID string, settingsChanged bool) (w Widening) {
+	defer func() {
+		if p := recover(); p != nil {
+			w = Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p)}
+		}
+	}()
+	if gate, ok := is.(DiffGate); ok {
+		return gate.Widening(was, toolID)
+	}
+	before, after := staticVerdict(was, toolID), staticVerdict(is, toolID)
+	unclear := settingsChanged && after.Access == AccessDepends
+	w.Widened, w.Narrowed = after.Access < before.Access || unclear, after.Access > before.Access || unclear
+	if w.Widened || w.Narrowed {
+		w.Reason = fmt.Sprintf("%s, before %s", cmp.Or(after.Rule, after.Access.String()), cmp.Or(before.Rule, before.Access.String()))
+	}
+	return w
 }
 
 // foretell asks a gate. One that panics denies the tool.

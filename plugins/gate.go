@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -91,6 +92,8 @@ type Verdict struct {
 	Rule string `json:"rule,omitempty"`
 	// Path is where the rule stands, below the agent.
 	Path string `json:"path,omitempty"`
+	// Conditions say of a rule that looks at arguments why it fits the call.
+	Conditions []string `json:"conditions,omitempty"`
 	// Terminate tells of a call that it is denied and ends the turn.
 	Terminate bool `json:"terminate,omitempty"`
 	// Plugin is the plugin whose gate decides.
@@ -119,4 +122,39 @@ type CallGate interface {
 // safe for use by several turns at once.
 type CeilingGate interface {
 	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
+}
+
+// ToolSchema is a tool of an agent and what it takes.
+type ToolSchema struct {
+	ID string
+	// Parameters is the JSON Schema of the tool's arguments.
+	Parameters json.RawMessage
+}
+
+// SchemaGate is implemented by gates whose settings speak of the arguments of
+// tools. CheckSchemas is called when the agent is resolved, with the tools that
+// its catalog lets in, and reports settings that do not fit them; paths are
+// those below the agent. A diagnostic that is an error keeps the agent from
+// resolving.
+type SchemaGate interface {
+	Gate
+	CheckSchemas(tools []ToolSchema) diag.List
+}
+
+// Widening is what a gate says about a tool, compared with an earlier revision.
+type Widening struct {
+	// Widened says that some call may now be let through, by itself or by a
+	// person, that was not; Narrowed that one is held back that was not. Both are
+	// set where settings cannot be compared.
+	Widened, Narrowed bool
+	// Reason names what decided before and what does now, for what is widened or
+	// else for what is narrowed.
+	Reason string
+}
+
+// DiffGate is implemented by gates that can compare themselves with the gate of
+// the same plugin in an earlier revision. What cannot be compared is widened.
+type DiffGate interface {
+	Gate
+	Widening(before Gate, toolID string) Widening
 }

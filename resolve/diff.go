@@ -39,6 +39,8 @@ type Change struct {
 	New     string `json:"new,omitempty"`
 	// Widened tells that the agent may now do what it could not do before.
 	Widened bool `json:"widened,omitempty"`
+	// Reason says by which rule, where rules decide.
+	Reason string `json:"reason,omitempty"`
 }
 
 // AgentDiff is how the effective environment of one agent differs between two
@@ -99,6 +101,8 @@ type view struct {
 	plugins []field
 	section []field
 	tools   []ToolChoice
+	// env has the gates that decide about calls.
+	env *plugins.ExecutionEnv
 	// does tells apart, by id, what tools do that may be called.
 	does map[string]string
 }
@@ -142,7 +146,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
 		v.section = append(v.section, field{key, compact(a.Sections[key])})
 	}
-	v.tools = e.Tools
+	v.tools, v.env = e.Tools, e.env
 	v.does = make(map[string]string)
 	for i := range e.Tools {
 		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == tools.SourceGlobal {
@@ -261,8 +265,7 @@ func compare(before, after view) []Change {
 	changes = append(changes, compareNamed("plugin", before.plugins, after.plugins)...)
 	sections := compareNamed("section", before.section, after.section)
 	changes = append(changes, sections...)
-	rules := slices.ContainsFunc(sections, func(c Change) bool { return c.Subject == permissionKey })
-	return append(changes, compareTools(&before, &after, rules)...)
+	return append(changes, compareTools(&before, &after, len(sections) > 0)...)
 }
 
 func kindOf(before, after string) ChangeKind {
@@ -320,26 +323,21 @@ func reachOf(c *ToolChoice) reach {
 	return reach{rank: int(plugins.AccessDeny) - int(access), text: text}
 }
 
-// compareTools compares what the agent may do with each tool. Where rules look
-// at the arguments of a call, nobody can tell which of two sets of rules allows
-// more, nor which of two definitions of a tool can do more: such a change
-// counts as widening.
-func compareTools(before, after *view, rulesChanged bool) []Change {
+// compareTools compares what the agent may do with each tool. Gates that can
+// compare their rules do; where nobody can tell which of two settings, or of two
+// definitions of a tool, allows more, the change counts as widening.
+func compareTools(before, after *view, settingsChanged bool) []Change {
 	old, fresh := byID(before.tools), byID(after.tools)
 	var changes []Change
 	add := func(id string) {
-		was, now := reachOf(old[id]), reachOf(fresh[id])
-		unclear := rulesChanged && fresh[id] != nil && fresh[id].Verdict.Access == plugins.AccessDepends && now.rank > 0
-		if was != now || unclear {
-			changes = append(changes, Change{
-				Kind: kindOf(was.text, now.text), Field: "tool", Subject: id, Old: was.text, New: now.text,
-				Widened: now.rank > was.rank || unclear,
-			})
+		if c, differs := compareTool(before, after, old[id], fresh[id], settingsChanged); differs {
+			c.Subject = id
+			changes = append(changes, c)
 		}
 		did, does := before.does[id], after.does[id]
 		if did != "" && does != "" && did != does {
 			changes = append(changes, Change{
-				Kind: Changed, Field: "tool definition", Subject: id, Old: did, New: does, Widened: now.rank > 0,
+				Kind: Changed, Field: "tool definition", Subject: id, Old: did, New: does, Widened: reachOf(fresh[id]).rank > 0,
 			})
 		}
 	}
@@ -352,6 +350,20 @@ func compareTools(before, after *view, rulesChanged bool) []Change {
 		}
 	}
 	return changes
+}
+
+// compareTool compares what an agent may do with one tool. A rule that only
+// stands elsewhere is no difference.
+func compareTool(before, after *view, old, fresh *ToolChoice, settingsChanged bool) (Change, bool) {
+	was, now := reachOf(old), reachOf(fresh)
+	c := Change{Kind: kindOf(was.text, now.text), Field: "tool", Old: was.text, New: now.text}
+	if old == nil || fresh == nil || !old.Rule.Visible || !fresh.Rule.Visible || before.env == nil || after.env == nil {
+		c.Widened = now.rank > was.rank
+		return c, was != now
+	}
+	w := after.env.Widening(before.env, fresh.ID, settingsChanged)
+	c.Widened, c.Reason = w.Widened, w.Reason
+	return c, w.Widened || w.Narrowed
 }
 
 func byID(choices []ToolChoice) map[string]*ToolChoice {

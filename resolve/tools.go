@@ -35,6 +35,7 @@ func (t *template) collect() {
 	catalog, list := tools.CompileCatalog(t.agent)
 	t.failAll(list)
 	m.filter(catalog)
+	m.checkGates()
 	m.warn(catalog)
 }
 
@@ -235,6 +236,34 @@ func (m *merger) filter(catalog *tools.Catalog) {
 	if denied != nil {
 		offered := slices.DeleteFunc(slices.Clone(seen), func(e *tools.Entry) bool { return slices.Contains(denied, e) })
 		t.offered = m.toolbox(offered)
+	}
+}
+
+// checkGates holds the settings of the gates to the arguments of the tools that
+// the agent sees. Tools that a turn brought are not those that the settings were
+// written for.
+func (m *merger) checkGates() {
+	if m.env == nil || !m.env.SchemaGates() {
+		return
+	}
+	var list []plugins.ToolSchema
+	for _, entry := range m.seen.entries {
+		if entry.Source.Kind != tools.SourceTurn {
+			list = append(list, plugins.ToolSchema{ID: entry.ID, Parameters: entry.Descriptor.Parameters})
+		}
+	}
+	var found diag.List
+	if err := guarded("the check of the gates", func() { found = m.env.CheckSchemas(list) }); err != nil {
+		m.fail(&EnvBuildError{Agent: m.agent.ID, Path: m.path("plugin_ids"), Err: err})
+		return
+	}
+	for _, d := range found {
+		d.Path = m.path(d.Path)
+		if d.Severity == diag.Error {
+			m.fail(d.ForAgent(m.agent.ID))
+		} else {
+			m.warning(d)
+		}
 	}
 }
 

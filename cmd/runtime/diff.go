@@ -29,8 +29,10 @@ environments differ: model, prompt, plugins, sections, limits, and the tools
 and delegates that an agent gains or loses.
 
 Access is widened when an agent may call what it could not call before: a tool
-it gained, one whose rule became more open, every tool of a new agent. Rules
-that look at arguments cannot be compared, so a change of those counts, too.
+it gained, one whose rules let through a call that they did not, every tool of
+a new agent. Each tool's permission rules are compared as a whole, and the rule
+that makes the difference is named. Conditions that cannot be compared count as
+independent, so what may let more through counts as widened.
 
 Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
 widened (with --fail-on widened), 2 usage, or a configuration that is invalid
@@ -153,8 +155,13 @@ func changeText(c *resolve.Change) string {
 	case resolve.Removed:
 		text += ": " + c.Old
 	}
-	if c.Widened {
+	switch {
+	case c.Widened && c.Reason != "":
+		text += fmt.Sprintf("  (widened: %s)", c.Reason)
+	case c.Widened:
 		text += "  (widened)"
+	case c.Reason != "":
+		text += fmt.Sprintf("  (%s)", c.Reason)
 	}
 	return text
 }

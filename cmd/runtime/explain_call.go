@@ -53,6 +53,8 @@ type callAnswer struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Decision is one of: allow, ask, deny, terminate, unavailable.
 	Decision string `json:"decision,omitempty"`
+	// Conditions are why the rule that decides fits the arguments.
+	Conditions []string `json:"conditions,omitempty"`
 	// Problem is how the arguments violate the tool's schema.
 	Problem string `json:"arguments_problem,omitempty"`
 	// Undecided are the plugins whose gates decide only when a call is made.
@@ -66,7 +68,7 @@ func newCallAnswer(l *loaded, e *resolve.Explanation, call *toolCall) *callAnswe
 		return a
 	}
 	v := e.Call(call.tool, call.arguments)
-	a.Problem, a.Undecided = v.Problem, v.Silent
+	a.Problem, a.Undecided, a.Conditions = v.Problem, v.Silent, v.Gate.Conditions
 	a.Gate, a.GatePath, a.GatePlace, a.Access = "", "", "", v.Gate.Access.String()
 	if v.Gate.Rule != "" {
 		a.gate(l, e, &v.Gate)
@@ -87,6 +89,9 @@ func (a *callAnswer) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", a.Decision, a.sentence())
 	a.rows(&b)
+	for _, condition := range a.Conditions {
+		writeRow(&b, "because", condition, "", "")
+	}
 	switch {
 	case a.Decision == decisionUnavailable:
 	case a.Problem == "":

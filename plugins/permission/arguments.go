@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/internal/pattern"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
@@ -53,22 +51,25 @@ func decodeArguments(raw json.RawMessage) (*arguments, error) {
 
 // primaryFits reports whether the glob fits the one argument: the value of the
 // only key, else all arguments as JSON. A cautious rule looks at the value of
-// each key, too.
-func (a *arguments) primaryFits(glob *pattern.Pattern, cautious bool) bool {
-	if len(a.object) == 1 || cautious {
+// each key, too, and fits a call without any.
+func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
+	single := len(a.object) == 1
+	if single || cautious {
 		for _, v := range a.object {
-			if glob.Match(textOf(v)) {
+			// Beside others, an argument that is no text need not be the one meant.
+			_, text := v.(string)
+			if t := glob.matches(v); t == yes || t == unknown && cautious && (single || text) {
 				return true
 			}
 		}
 	}
-	if len(a.object) == 1 {
-		return false
+	if single || glob.kind != ofGlob {
+		return cautious && len(a.object) == 0
 	}
 	if a.whole == "" {
 		a.whole = textOf(a.object)
 	}
-	return glob.Match(a.whole)
+	return glob.glob.Match(a.whole) || cautious && len(a.object) == 0
 }
 
 // textOf returns a value as the rules see it: a text as it is, a number in its
@@ -113,30 +114,5 @@ func plain(v any) any {
 		return json.Number(numberText(v))
 	default:
 		return v
-	}
-}
-
-// numberText returns a number so that equal ones have one text: 1.0, 10e-1 and
-// 1 are all 1. An integer keeps all its digits.
-func numberText(n json.Number) string {
-	text := string(n)
-	if !strings.ContainsAny(text, ".eE") {
-		if text == "-0" {
-			return "0"
-		}
-		return text
-	}
-	// Beyond these bounds digits would become long rows of zeros.
-	const smallest, largest = 1e-6, 1e21
-	f, err := n.Float64()
-	switch abs := math.Abs(f); {
-	case err != nil:
-		return text
-	case f == 0:
-		return "0"
-	case abs >= smallest && abs < largest:
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	default:
-		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
 }

@@ -18,6 +18,8 @@ var (
 	_ plugins.StaticGate  = (*gate)(nil)
 	_ plugins.CallGate    = (*gate)(nil)
 	_ plugins.CeilingGate = (*gate)(nil)
+	_ plugins.SchemaGate  = (*gate)(nil)
+	_ plugins.DiffGate    = (*gate)(nil)
 )
 
 // Check decides about a call of the agent. A call that comes back with a person's
@@ -52,9 +54,15 @@ func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict
 	if o.fault != nil {
 		return plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("%v, so the call cannot be judged", o.fault)}
 	}
-	return plugins.Verdict{
+	v := plugins.Verdict{
 		Access: o.behavior.access(), Rule: g.policy.name(o.entry), Path: g.policy.path(o.entry), Terminate: o.behavior == Terminate,
 	}
+	if o.entry != nil && o.entry.Conditional() {
+		if args, err := decodeArguments(arguments); err == nil {
+			v.Conditions = o.entry.explain(args)
+		}
+	}
+	return v
 }
 
 func (g *gate) decision(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {

@@ -168,6 +168,47 @@ func TestConditions(t *testing.T) {
 		{`t(a.*.c = "x")`, "t", `{"a":{"b":{"c":"x"}}}`, true},
 		{`t(a[*].b = "x")`, "t", `{"a":[{"c":"x"},{"b":"x"}]}`, true},
 
+		// Numbers, texts and lists.
+		{`t(a > 1000)`, "t", `{"a":1000.00000000000000000001}`, true},
+		{`t(a > 1000)`, "t", `{"a":1e3}`, false},
+		{`t(a >= 1000)`, "t", `{"a":1e3}`, true},
+		{`t(a < 9007199254740993)`, "t", `{"a":9007199254740992}`, true},
+		{`t(a < 9007199254740993)`, "t", `{"a":9007199254740993}`, false},
+		{`t(a <= 0.3)`, "t", `{"a":0.30000000000000004}`, false},
+		{`t(a == 0.1)`, "t", `{"a":0.1000000000000000055511151231257827}`, false},
+		{`t(a == 100)`, "t", `{"a":1e2}`, true},
+		{`t(a != 100)`, "t", `{"a":1e2}`, false},
+		{`t(a != 100)`, "t", `{"a":99}`, true},
+		{`t(a == "x")`, "t", `{"a":"x"}`, true},
+		{`t(a == true)`, "t", `{"a":true}`, true},
+		{`t(a == null)`, "t", `{"a":null}`, true},
+		{`t(a != null)`, "t", `{"a":5}`, true},
+		{`t(a in ["x", 5])`, "t", `{"a":5.0}`, true},
+		{`t(a in ["x", 5])`, "t", `{"a":"y"}`, false},
+		{`t(a[*] <= 100)`, "t", `{"a":[1,100]}`, true},
+		{`t(a[*] <= 100)`, "t", `{"a":[1,101]}`, false},
+		{`t(a = "0.1")`, "t", `{"a":0.1000000000000000055511151231257827}`, false},
+		{`t(a ~ path:"/srv/*")`, "t", `{"a":"/srv//x/../y"}`, true},
+		{`t(a[*] ~ path:"/srv/*")`, "t", `{"a":["/srv/x","/etc/passwd"]}`, false},
+		{`t(a ~ command:"go *")`, "t", `{"a":"go version; cat /etc/x"}`, false},
+		{`t(a ~ command:"go *")`, "t", `{"a":"go version && go test ./..."}`, true},
+		{`t(command:go *)`, "t", `{"a":"go version; cat /etc/x"}`, false},
+		{`t(command:go *)`, "t", `{"a":"go version"}`, true},
+		{`t(command:go *)`, "t", `{"a":"go version","b":"x"}`, false},
+
+		// What is of another type satisfies no rule that allows.
+		{`t(a > 1)`, "t", `{"a":"5"}`, false},
+		{`t(a < 1000)`, "t", `{"a":null}`, false},
+		{`t(a == 5)`, "t", `{"a":"5"}`, false},
+		{`t(a != 5)`, "t", `{"a":"6"}`, false},
+		{`t(a == "5")`, "t", `{"a":5}`, false},
+		{`t(a != "x")`, "t", `{"a":5}`, false},
+		{`t(a !~ "x*")`, "t", `{"a":["x"]}`, false},
+		{`t(a in ["5"])`, "t", `{"a":5}`, false},
+		{`t(a < 5)`, "t", `{"a":1e-9999999999}`, false},
+		{`t(a ~ path:"*")`, "t", `{"a":["x"]}`, false},
+		{`t(a ~ command:"*")`, "t", `{"a":["x"]}`, false},
+
 		// A path that leads to nothing makes a condition false.
 		{`t(b = "x")`, "t", `{"a":"x"}`, false},
 		{`t(b != "x")`, "t", `{"a":"x"}`, false},
@@ -190,6 +231,71 @@ func TestConditions(t *testing.T) {
 		}
 		if got := behaviorOf(check(t, gate, tt.tool, tt.args)); got != want {
 			t.Errorf("rule %s on %s %s: got %s, want %s", tt.rule, tt.tool, tt.args, got, want)
+		}
+	}
+}
+
+// TestWhatCannotBeDecidedIsHeldBack proves that rules that deny or ask fit calls
+// for which their conditions cannot be decided, and no others than they should.
+func TestWhatCannotBeDecidedIsHeldBack(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		rule, args string
+		held       bool
+	}{
+		{`t(amount > 1000)`, `{"amount":1001}`, true},
+		{`t(amount > 1000)`, `{"amount":1000}`, false},
+		{`t(amount > 1000)`, `{"amount":1.0e3}`, false},
+		{`t(amount > 1000)`, `{}`, true},
+		{`t(amount > 1000)`, ``, true},
+		{`t(amount > 1000)`, `{"Amount":5}`, true},
+		{`t(amount > 1000)`, `{"amount":"5"}`, true},
+		{`t(amount > 1000)`, `{"amount":null}`, true},
+		{`t(amount > 1000)`, `{"amount":[5]}`, true},
+		{`t(amount > 1000)`, `{"amount":{"value":5}}`, true},
+		{`t(amount > 1000)`, `{"amount":true}`, true},
+		{`t(amount > 1000)`, `{"amount":1e-99999999999}`, true},
+		{`t(amount > 1000, currency == "EUR")`, `{"currency":"USD"}`, false},
+		{`t(amount > 1000, currency == "EUR")`, `{"currency":"EUR"}`, true},
+		{`t(lines[*].amount > 1000)`, `{"lines":[{"amount":1},{"amount":2000}]}`, true},
+		{`t(lines[*].amount > 1000)`, `{"lines":[{"amount":1},{}]}`, true},
+		{`t(lines[*].amount > 1000)`, `{"lines":[{"amount":1}]}`, false},
+		{`t(lines[*].amount > 1000)`, `{"lines":[]}`, false},
+		{`t(lines[*].amount > 1000)`, `{"lines":{}}`, true},
+		{`t(env == "prod")`, `{"env":"dev"}`, false},
+		{`t(env == "prod")`, `{"env":["prod"]}`, true},
+		{`t(env = "prod")`, `{"env":["prod"]}`, true},
+		{`t(env in ["prod", "staging"])`, `{"env":"staging"}`, true},
+		{`t(env in ["prod", "staging"])`, `{"env":"dev"}`, false},
+		{`t(env in ["prod", "staging"])`, `{"env":7}`, true},
+		{`t(n = "7")`, `{"n":8}`, false},
+		{`t(n ~ "7*")`, `{"n":8}`, false},
+		{`t(url !~ "https://*")`, `{}`, true},
+		{`t(urls[*] !~ "https://*")`, `{"urls":["https://x","http://y"]}`, true},
+		{`t(command ~ "rm *")`, `{"command":["rm","x"]}`, true},
+		{`t(command ~ "rm *")`, `{"command":null}`, true},
+		{`t(rm *)`, `{}`, true},
+		{`t(rm *)`, `{"command":["rm","x"]}`, true},
+		{`t(rm *)`, `{"command":"ls"}`, false},
+		{`t(command:rm *)`, `{"command":"ls; rm x"}`, true},
+		{`t(command:rm *)`, `{"command":"ls; rm x","timeout":5}`, true},
+		{`t(command:rm *)`, `{"command":"ls","timeout":5}`, false},
+		{`t(command ~ command:"rm *")`, `{"command":5}`, true},
+		{`t(file ~ path:"/etc/*")`, `{"file":"/srv/../etc/passwd"}`, true},
+		{`t(file ~ path:"/etc/*")`, `{"file":"/srv/x"}`, false},
+		{`t(file !~ path:"/srv/*")`, `{"file":"/srv/x"}`, false},
+		{`t(file !~ path:"/srv/*")`, `{"file":"/srv/../x"}`, true},
+		{`t(file !~ path:"/srv/*")`, `{"file":"srv/x"}`, true},
+	} {
+		for _, behavior := range []permission.Behavior{permission.Deny, permission.Terminate, permission.Ask} {
+			gate := gateOf(t, `{"default_behavior":"allow","rules":[`+ruleJSON(t, tt.rule, behavior)+`]}`)
+			want := permission.Allow
+			if tt.held {
+				want = behavior
+			}
+			if got := behaviorOf(check(t, gate, "t", tt.args)); got != want {
+				t.Errorf("rule %s %s on %s: got %s, want %s", behavior, tt.rule, tt.args, got, want)
+			}
 		}
 	}
 }

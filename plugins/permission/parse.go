@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -197,15 +199,75 @@ func (p *parser) arguments(r *Rule) (err error) {
 	}
 }
 
-// conditionAhead reports whether a path and an operator are next.
+// matcherAhead goes past path: or command: when one of them is next.
+func (p *parser) matcherAhead() (operandKind, bool) {
+	for kind, prefix := range primaryPrefixes {
+		if strings.HasPrefix(p.text[p.pos:], prefix) {
+			p.pos += len(prefix)
+			return kind, true
+		}
+	}
+	return 0, false
+}
+
+// conditionAhead reports whether a path and an operator are next, or what is
+// meant for one.
 func (p *parser) conditionAhead() bool {
 	ahead := *p
 	if _, err := ahead.path(); err != nil {
 		return false
 	}
 	ahead.blanks()
-	_, ok := ahead.operator()
+	return operatorSign(ahead.text[ahead.pos:]) != "" || operatorWord(ahead.text[ahead.pos:]) != ""
+}
+
+// operatorSign returns the signs of operators that a text begins with.
+func operatorSign(text string) string {
+	if strings.HasPrefix(text, "!") && strings.Trim(text[:min(2, len(text))], "!=~<>") != "" {
+		return "" // as in echo !x
+	}
+	return text[:len(text)-len(strings.TrimLeft(text, "=!<>~"))]
+}
+
+// operatorWords are words that other languages have for operators. One of them
+// counts as an operator when a value follows it.
+var operatorWords = strings.Fields("not_in is eq ne neq gt gte ge lt lte le like matches contains between startswith starts_with endswith ends_with -eq -ne -gt -ge -lt -le")
+
+// operatorWord returns the operator "in", or a word that is meant for an
+// operator, when a text begins with it.
+func operatorWord(text string) string {
+	word := text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(`()[]"`, r) }))]
+	rest := strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
+	switch {
+	case rest == "":
+		return ""
+	case word == string(among):
+		if isValue(rest) || strings.HasPrefix(rest, "(") {
+			return word
+		}
+	case word == "not" && strings.HasPrefix(rest, string(among)) && operatorWord(rest) != "":
+		return "not in"
+	case slices.Contains(operatorWords, strings.ToLower(word)) && isValue(rest):
+		return word
+	}
+	return ""
+}
+
+// isValue reports whether a text begins with what can only be a value.
+func isValue(text string) bool {
+	if text[0] == '"' || text[0] == '[' {
+		return true
+	}
+	number, _ := scanWord(text)
+	_, ok := parseDecimal(json.Number(number))
 	return ok
+}
+
+// scanWord returns the letters, digits and signs of numbers that a text begins
+// with.
+func scanWord(text string) (word, rest string) {
+	rest = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-._", r) })
+	return text[:len(text)-len(rest)], rest
 }
 
 func (p *parser) conditions(open int) ([]condition, error) {
@@ -237,34 +299,130 @@ func (p *parser) condition() (condition, error) {
 		return condition{}, err
 	}
 	p.blanks()
-	op, ok := p.operator()
-	if !ok {
-		return condition{}, p.fault(p.pos, "an operator must follow the path %s: ~ = =~ !~ != or !=~", at)
-	}
-	p.blanks()
-	from := p.pos
-	value, err := p.value(op)
+	op, err := p.operator(at)
 	if err != nil {
 		return condition{}, err
 	}
-	c, err := newCondition(at, op, value)
+	p.blanks()
+	value, err := p.operand(op)
 	if err != nil {
-		return condition{}, p.fault(from, "%v", err)
+		return condition{}, err
 	}
-	return c, nil
+	return condition{path: at, op: op, value: value}, nil
 }
 
-func (p *parser) operator() (operator, bool) {
-	for _, op := range operators {
-		if strings.HasPrefix(p.text[p.pos:], string(op)) {
-			p.pos += len(op)
-			return op, true
+// operatorList is for messages.
+const operatorList = "== != > >= < <= in ~ !~ = =~ or !=~"
+
+func (p *parser) operator(at path) (operator, error) {
+	from, rest := p.pos, p.text[p.pos:]
+	if word := operatorWord(rest); word == string(among) {
+		p.pos += len(word)
+		return among, nil
+	} else if word != "" {
+		return "", p.fault(from, "%q is no operator; there are %s", word, operatorList)
+	}
+	sign := operatorSign(rest)
+	p.pos += len(sign)
+	switch {
+	case sign == "":
+		return "", p.fault(from, "an operator must follow the path %s: %s", at, operatorList)
+	case slices.Contains(operators, operator(sign)):
+		return operator(sign), nil
+	}
+	return "", p.fault(from, `%q is no operator; there are %s. To match the text itself, write \%s`, sign, operatorList, sign)
+}
+
+// operand reads the value that a condition compares with.
+func (p *parser) operand(op operator) (operand, error) {
+	from := p.pos
+	switch {
+	case op == among:
+		return p.list()
+	case op.ordered():
+		o, err := p.literal(op)
+		if err == nil && o.kind != ofNumber {
+			err = p.fault(from, "%s compares numbers; write one without quotes", op)
+		}
+		return o, err
+	case slices.Contains([]operator{equal, same, notEqual}, op):
+		return p.literal(op)
+	}
+	kind := ofGlob
+	if op == matches || op == notMatches {
+		kind = ofRegex
+	} else if matcher, ok := p.matcherAhead(); ok {
+		kind = matcher
+		p.blanks()
+	}
+	text, err := p.quoted(op)
+	if err != nil {
+		return operand{}, err
+	}
+	o, err := newPattern(kind, text)
+	if err != nil {
+		return operand{}, p.fault(from, "%v", err)
+	}
+	return o, nil
+}
+
+// list reads [value, value].
+func (p *parser) list() (operand, error) {
+	from := p.pos
+	if p.next() != '[' {
+		return operand{}, p.fault(from, `a list must follow in, as in ["a", "b"]; to match the text itself, write \in`)
+	}
+	o := operand{kind: ofList}
+	for {
+		p.pos++
+		p.blanks()
+		value, err := p.literal(among)
+		if err != nil {
+			return operand{}, err
+		}
+		o.list = append(o.list, value)
+		p.blanks()
+		switch p.next() {
+		case ']':
+			p.pos++
+			return o, nil
+		case ',':
+		default:
+			return operand{}, p.fault(from, "the list is not closed by a ']'")
 		}
 	}
-	return "", false
 }
 
-func (p *parser) value(op operator) (string, error) {
+// literal reads a text in quotes, a number, true, false or null.
+func (p *parser) literal(op operator) (operand, error) {
+	if p.next() == '"' {
+		text, err := p.quoted(op)
+		return operand{kind: ofText, text: text}, err
+	}
+	from := p.pos
+	word, rest := scanWord(p.text[p.pos:])
+	switch word {
+	case "true", "false":
+		p.pos += len(word)
+		return operand{kind: ofBoolean, text: word}, nil
+	case "null":
+		p.pos += len(word)
+		return operand{kind: ofNull, text: word}, nil
+	}
+	number, ok := parseDecimal(json.Number(word))
+	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+	if !ok || strings.Trim(rest[:min(1, len(rest))], ",)]") != "" {
+		if op.ordered() {
+			return operand{}, p.fault(from, `a number must follow %s; to match the text itself, write \%s`, op, op)
+		}
+		return operand{}, p.fault(from, `a value in double quotes must follow %s, or a number, true, false or null; to match the text itself, write \%s`, op, op)
+	}
+	p.pos += len(word)
+	return operand{kind: ofNumber, text: number.String(), number: number}, nil
+}
+
+// quoted reads a text in quotes.
+func (p *parser) quoted(op operator) (string, error) {
 	from := p.pos
 	if p.next() != '"' {
 		return "", p.fault(from, `a value in double quotes must follow %s; to match the text itself, write \%s`, op, op)
@@ -347,7 +505,12 @@ func (p *parser) element() (step, error) {
 
 // primary reads the glob over the one argument, up to the parenthesis that
 // closes the one at open.
-func (p *parser) primary(open int) (*pattern.Pattern, error) {
+func (p *parser) primary(open int) (*operand, error) {
+	kind, matcher := p.matcherAhead()
+	if !matcher {
+		kind = ofGlob
+	}
+	p.blanks()
 	from, depth := p.pos, 0
 	for ; !p.end(); p.skip() {
 		switch p.next() {
@@ -356,14 +519,18 @@ func (p *parser) primary(open int) (*pattern.Pattern, error) {
 		case ')':
 			depth--
 		case '"':
-			if p.afterOperator(from) {
+			if p.afterOperator(from) || matcher && p.pos == from {
 				return nil, p.fault(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \"`)
+			}
+		case '<', '>', '=':
+			if sign := operatorSign(p.text[p.pos:]); !matcher && p.comparesNumber(sign) {
+				return nil, p.fault(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \%s`, sign)
 			}
 		}
 		if depth < 0 {
 			text := strings.TrimRightFunc(p.text[from:p.pos], unicode.IsSpace)
 			p.pos++
-			glob, err := pattern.Compile(text)
+			glob, err := newPattern(kind, text)
 			if err != nil {
 				return nil, p.fault(from, "%v", err)
 			}
@@ -371,6 +538,19 @@ func (p *parser) primary(open int) (*pattern.Pattern, error) {
 		}
 	}
 	return nil, p.fault(open, "the parenthesis is not closed")
+}
+
+// comparesNumber reports whether an operator is next that a number and the end of
+// a condition follow. Such a text is hardly a command.
+func (p *parser) comparesNumber(sign string) bool {
+	if !slices.Contains([]string{">", ">=", "<", "<=", "==", "="}, sign) {
+		return false
+	}
+	word, rest := scanWord(strings.TrimLeftFunc(p.text[p.pos+len(sign):], unicode.IsSpace))
+	_, number := parseDecimal(json.Number(word))
+	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+	spaced := p.pos > 0 && p.text[p.pos-1] == ' ' || sign == "==" || sign == ">=" || sign == "<="
+	return number && spaced && (rest == "" || rest[0] == ')' || rest[0] == ',')
 }
 
 // afterOperator reports whether an operator stands right ahead of the position.

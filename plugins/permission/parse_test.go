@@ -1,10 +1,12 @@
 package permission_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 )
 
@@ -38,6 +40,20 @@ func TestParseRule(t *testing.T) {
 		{`t(a = "")`, `t(a = "")`},
 		{`t(a[00] = "x")`, `t(a[0] = "x")`},
 		{"wörter(ä*)", "wörter(ä*)"},
+		{"refund(amount > 1000)", "refund(amount > 1000)"},
+		{"refund(amount>=1e3,currency==\"EUR\")", `refund(amount >= 1000, currency == "EUR")`},
+		{"refund(amount < -0.50)", "refund(amount < -0.5)"},
+		{"refund(lines[*].amount <= 1e30)", "refund(lines[*].amount <= 1e+30)"},
+		{`t(a in ["x",5 , true,null])`, `t(a in ["x", 5, true, null])`},
+		{`t(a == null, b != false, c = 7)`, `t(a == null, b != false, c = 7)`},
+		{`read(file ~ path:"/srv/*")`, `read(file ~ path:"/srv/*")`},
+		{`bash(cmd !~ command: "go *")`, `bash(cmd !~ command:"go *")`},
+		{`bash(command: go *)`, `bash(command:go *)`},
+		{`read(path:/srv/*)`, `read(path:/srv/*)`},
+		{`bash(echo x \> y)`, `bash(echo x \> y)`},
+		{`bash(make 2>&1)`, `bash(make 2>&1)`},
+		{`bash(git is *)`, `bash(git is *)`},
+		{`bash(echo !x)`, `bash(echo !x)`},
 	} {
 		rule, err := permission.ParseRule(tt.text)
 		if err != nil {
@@ -79,10 +95,49 @@ func TestParseRuleErrors(t *testing.T) {
 		{"[a", 1, "the pattern does not compile"},
 		{`a\`, 1, `ends in a single '\'`},
 		{"bash([a)", 6, "the pattern does not compile"},
-		{`t(a = x)`, 7, `a value in double quotes must follow =; to match the text itself, write \=`},
-		{`t(a == "x")`, 6, "a value in double quotes must follow ="},
-		{`t(a ~= "x")`, 6, "a value in double quotes must follow ~"},
+		{`t(a = x)`, 7, `a value in double quotes must follow =, or a number, true, false or null; to match the text itself, write \=`},
+		{`t(a ~= "x")`, 5, `"~=" is no operator; there are == != > >= < <= in ~ !~ = =~ or !=~. To match the text itself, write \~=`},
+		{`t(a ~ x)`, 7, `a value in double quotes must follow ~; to match the text itself, write \~`},
+		{`refund(amount > x)`, 17, `a number must follow >; to match the text itself, write \>`},
+		{`refund(amount > "1000")`, 17, "> compares numbers; write one without quotes"},
+		{`refund(amount > 1,000)`, 22, "an operator must follow the path 000"},
+		{`refund(amount > 1_000)`, 17, "a number must follow >"},
+		{`refund(amount > 0x10)`, 17, "a number must follow >"},
+		{`refund(amount > 10 EUR)`, 17, "a number must follow >"},
+		{`refund(amount > true)`, 17, "> compares numbers"},
+		{`refund(amount => 5)`, 15, `"=>" is no operator`},
+		{`refund(amount =< 5)`, 15, `"=<" is no operator`},
+		{`refund(amount <> 5)`, 15, `"<>" is no operator`},
+		{`refund(amount === 5)`, 15, `"===" is no operator`},
+		{`refund(amount >> 5)`, 15, `">>" is no operator`},
+		{`refund(amount !> 5)`, 15, `"!>" is no operator`},
+		{`refund(amount gt 1000)`, 15, `"gt" is no operator`},
+		{`refund(amount -gt 1000)`, 15, `"-gt" is no operator`},
+		{`t(a not in ["x"])`, 5, `"not in" is no operator`},
+		{`t(a contains "x")`, 5, `"contains" is no operator`},
+		{`t(a in "x")`, 8, "a list must follow in"},
+		{`t(a in ("x"))`, 8, "a list must follow in"},
+		{`t(a in 5)`, 8, "a list must follow in"},
+		{`t(a in [])`, 9, "a value in double quotes must follow in"},
+		{`t(a in ["x")`, 8, "the list is not closed"},
+		{`t(a in ["x",])`, 13, "a value in double quotes must follow in"},
+		{`refund($.amount > 1000)`, 8, "this reads like a condition"},
+		{`refund(the amount > 1000)`, 8, "this reads like a condition"},
+		{`refund(sum(amount) >= 1000)`, 8, "this reads like a condition"},
+		{`t(a == path:"x")`, 8, "a value in double quotes must follow =="},
+		{`t(a ~ path:x)`, 12, "a value in double quotes must follow ~"},
+		{`t(a ~ path:"/srv/")`, 7, "a cleaned path has no empty part"},
+		{`t(a ~ path:"/srv/../etc")`, 7, `a cleaned path has no part ".."`},
+		{`t(a ~ path:"./src")`, 7, `a cleaned path has no part "."`},
+		{`t(a ~ path:"~/x")`, 7, "it must begin with '/'"},
+		{`t(a ~ path:"")`, 7, "the pattern is empty"},
+		{`t(a ~ command:"a; b")`, 7, `a simple command has no ';'`},
+		{`t(a ~ command:"a * | b")`, 7, `a simple command has no '|'`},
+		{`t(a ~ command:"rm ")`, 7, "a command has single blanks"},
+		{`bash(command: "rm *")`, 15, "this reads like a condition"},
+		{`bash(command: a && b)`, 15, `a simple command has no '&'`},
 		{"bash(FOO=1 npm *)", 10, "a value in double quotes must follow ="},
+		{"bash(cat < x)", 12, `write \<`},
 		{"bash(cat ~/x)", 11, `write \~`},
 		{`t(a = "x)`, 7, "the quote is not closed"},
 		{`t(a = "x\")`, 7, "the quote is not closed"},
@@ -126,8 +181,10 @@ func TestParseRuleErrors(t *testing.T) {
 func FuzzParseRule(f *testing.F) {
 	for _, seed := range []string{
 		"wc", "mcp__*(*)", `/^a\/b/`, "bash(rm (x) *)", `t(a[0].b.*[*] !=~ "x\"y\\", c = "")`, `t(a ~ "{a,b}*")`, "a(", `t(a..b = "x")`, `\((\))`,
+		`t(a >= 1e3, b in ["x", 5, null])`, `t(a ~ path:"/srv/*")`, `t(a !~ command:"go *")`, `t(command:rm *)`, `t(a => 5)`, `t(a not in [1])`,
 	} {
 		f.Add(seed, `{"a":["x"]}`)
+		f.Add(seed, `{"a":"ls; rm $x","b":-1.5e3}`)
 	}
 	f.Fuzz(func(t *testing.T, text, args string) {
 		rule, err := permission.ParseRule(text)
@@ -147,6 +204,10 @@ func FuzzParseRule(f *testing.F) {
 		for _, behavior := range []permission.Behavior{permission.Allow, permission.Deny} {
 			gate := gateOf(t, `{"default_behavior":"allow","rules":[`+ruleJSON(t, text, behavior)+`]}`)
 			check(t, gate, "wc", args)
+			gate.(plugins.CallGate).Explain("wc", json.RawMessage(args))
+			if w := gate.(plugins.DiffGate).Widening(gate.(plugins.Gate), "wc"); w.Widened || w.Narrowed {
+				t.Errorf("%q differs from itself: %+v", text, w)
+			}
 		}
 	})
 }

@@ -26,39 +26,44 @@ const (
 )
 
 // walk calls visit with each value that the path leads to, until visit returns
-// false. It returns false when visit did. The order is that of no particular
-// kind.
-func (p path) walk(v any, visit func(v any) bool) bool {
+// false; there is false where the path leads to nothing. It returns false when
+// visit did. An empty list or object has no values, of which none is missing.
+// The order is that of no particular kind.
+func (p path) walk(v any, visit func(v any, there bool) bool) bool {
 	if len(p) == 0 {
-		return visit(v)
+		return visit(v, true)
 	}
+	object, isObject := v.(map[string]any)
+	list, isList := v.([]any)
 	switch s := p[0]; s.kind {
 	case toKey:
-		if object, ok := v.(map[string]any); ok {
-			if value, ok := object[s.key]; ok {
-				return p[1:].walk(value, visit)
-			}
+		if value, ok := object[s.key]; ok {
+			return p[1:].walk(value, visit)
+		}
+	case toElement:
+		if s.index < len(list) {
+			return p[1:].walk(list[s.index], visit)
 		}
 	case toAnyKey:
-		object, _ := v.(map[string]any)
 		for _, value := range object {
 			if !p[1:].walk(value, visit) {
 				return false
 			}
 		}
-	case toElement:
-		if list, ok := v.([]any); ok && s.index < len(list) {
-			return p[1:].walk(list[s.index], visit)
+		if isObject {
+			return true
 		}
 	case toAnyElement:
-		list, _ := v.([]any)
 		for _, value := range list {
 			if !p[1:].walk(value, visit) {
 				return false
 			}
 		}
+		if isList {
+			return true
+		}
 	}
-	return true
+	return visit(nil, false)
 }
 
 // String returns the path as a rule has it.

@@ -10,21 +10,45 @@
 //	bash(rm *)                       a glob over the one argument
 //	http(url ~ "https://*", method != "DELETE")
 //	                                 conditions on arguments; all must hold
+//	refund(amount > 1000)            numbers are compared exactly
+//	bash(cmd ~ command:"git *")      the simple commands of a shell
+//	read(file ~ path:"/srv/data/*")  cleaned paths of files
 //
 // The globs are those of the rest of the configuration: '*' matches anything,
-// '/' included. A condition has a path, as in files[*].name or *.url, and one of
-// the operators ~ (glob), = (equal), =~ (regular expression), !~, != and !=~.
-// Values that are no text are compared as JSON. A path that leads to nothing
-// makes a condition false, a negative one too. When it leads to several values
-// a positive condition needs one that fits, and a negative one needs that none
-// does.
+// '/' included. A condition has a path, as in files[*].name or *.url, an operator
+// and a value:
+//
+//	== !=          equal to a "text", a number, true, false or null, strictly
+//	> >= < <=      a number compared with a number
+//	in             equal to one of a list: in ["a", "b", 3]
+//	~ !~           a glob over the text, path:"glob" or command:"glob"
+//	=~ !=~         a regular expression
+//	=              as ==, but a "text" is compared with the text of the value, as it
+//	               is by != and a "text"; what is no text is compared as JSON
+//
+// What cannot be decided fails closed: an argument that is missing, or of another
+// type, or that cannot be read, satisfies no rule that allows, and gets no call
+// past one that denies or asks. When a path leads to several values, a rule that
+// denies or asks needs one for which its condition holds, and one that allows
+// needs all; with ~, = and =~ and a text one is enough for that, too. Of an empty
+// list there is no value to speak of.
+//
+// A path matcher compares the path as path.Clean spells it. It cannot decide about
+// a path that leads out of the directory it begins in, a relative one where the
+// pattern is absolute, and the other way round. It compares names: it follows no
+// symbolic links. A command matcher compares each simple command that a shell would
+// run, however they are combined. A rule that allows needs all of them to fit, and
+// neither assignments nor redirections to files; a rule that denies or asks needs
+// one. It cannot decide about what a shell would expand, about text that POSIX
+// shells and Bash do not both take, and about commands that run others.
 //
 // The glob over the one argument is matched against the argument's value when
 // the call has exactly one, else against all arguments as one JSON object with
-// sorted keys. So that a needless argument does not get a call past a rule,
-// rules that do not allow fit as well when the value of any argument does. In
-// such a glob a parenthesis without its partner, and an operator or quote that
-// would make it read like a condition, is written with a '\' before it, as in
+// sorted keys; path: or command: before it takes the matchers in its place. So
+// that a needless argument does not get a call past a rule, rules that do not
+// allow fit as well when the value of any argument does. In such a glob a
+// parenthesis without its partner, and an operator or quote that would make it
+// read like a condition, is written with a '\' before it, as in
 // bash(NODE_ENV\=test npm *). Blanks around the glob do not count.
 //
 // A rule that denies wins over all others; among the rest the most specific

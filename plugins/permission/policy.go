@@ -53,6 +53,9 @@ func (e *entry) beats(other *entry) bool {
 	if c := e.rank.compare(other.rank); c != 0 {
 		return c > 0
 	}
+	if e.behavior == Ask && other.behavior == Ask {
+		return e.scope == Once && other.scope != Once
+	}
 	return e.behavior == Ask && other.behavior == Allow
 }
 
@@ -110,16 +113,20 @@ func (o outcome) readable(raw json.RawMessage) outcome {
 	return o
 }
 
-// match returns what the rule that counts for a call says.
+// match returns what the rule that counts for a call says. A rule that asks, and
+// for which it cannot be decided whether it fits, counts when that is no less
+// strict than what counts without it: the call may be one that it does not speak
+// of.
 func (p *policy) match(tool string, raw json.RawMessage) outcome {
 	best, conditional := p.unconditional(tool)
 	if !conditional || best != nil && best.behavior == Terminate {
 		return p.outcome(best)
 	}
+	sure := best
 	var args *arguments
 	for i := range p.entries {
 		e := &p.entries[i]
-		if !e.Conditional() || !e.MatchesTool(tool) || !e.beats(best) {
+		if !e.Conditional() || !e.MatchesTool(tool) || !e.beats(best) && !e.beats(sure) {
 			continue
 		}
 		if args == nil {
@@ -128,11 +135,41 @@ func (p *policy) match(tool string, raw json.RawMessage) outcome {
 				return p.unjudged(best, err)
 			}
 		}
-		if e.fits(args, e.behavior != Allow) {
+		if !e.fits(args, e.behavior != Allow) {
+			continue
+		}
+		if e.beats(best) {
 			best = e
 		}
+		if e.beats(sure) && (e.behavior != Ask || e.fits(args, false)) {
+			sure = e
+		}
+	}
+	if p.level(best) < p.level(sure) {
+		best = sure
 	}
 	return p.outcome(best)
+}
+
+// level orders what a rule, or the default, does with a call, the most open
+// first. A person who may approve one call only is asked again.
+func (p *policy) level(e *entry) int {
+	behavior, once := p.fallback, false
+	if e != nil {
+		behavior, once = e.behavior, e.scope == Once
+	}
+	switch {
+	case behavior == Allow:
+		return 0
+	case behavior == Ask && !once:
+		return 1
+	case behavior == Ask:
+		return 2
+	case behavior == Deny:
+		return 3
+	default:
+		return 4
+	}
 }
 
 // unconditional returns the rule that counts among those that do not look at

@@ -11,13 +11,18 @@ import (
 // fits no call.
 type Rule struct {
 	tool toolPattern
-	// primary is the glob over the one argument, when there is one.
-	primary *pattern.Pattern
+	// primary is the glob over the one argument, when there is one: of its text,
+	// or of the path or command in it.
+	primary *operand
 	// conditions must all hold.
 	conditions []condition
 	// star tells a rule written tool(*) from one written tool.
 	star bool
 }
+
+// primaryPrefixes are what a glob over the one argument begins with when it is no
+// glob over its text.
+var primaryPrefixes = map[operandKind]string{ofPath: "path:", ofCommand: "command:"}
 
 // toolKind says how a rule names its tools; a greater one is more specific.
 type toolKind uint8
@@ -63,7 +68,7 @@ func (r Rule) String() string {
 	case r.star:
 		b.WriteString("(*)")
 	case r.primary != nil:
-		b.WriteString("(" + r.primary.String() + ")")
+		b.WriteString("(" + primaryPrefixes[r.primary.kind] + r.primary.text + ")")
 	case len(r.conditions) > 0:
 		b.WriteByte('(')
 		for i := range r.conditions {
@@ -92,7 +97,7 @@ func (r *Rule) fits(args *arguments, cautious bool) bool {
 		return args.primaryFits(r.primary, cautious)
 	}
 	for i := range r.conditions {
-		if !r.conditions[i].holds(args.object) {
+		if !r.conditions[i].holds(args.object, cautious) {
 			return false
 		}
 	}

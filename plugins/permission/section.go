@@ -42,7 +42,7 @@ var schema = json.RawMessage(`{
         "required": ["tool"],
         "properties": {
           "tool": {
-            "description": "The tool, as an id, a glob or a /regular expression/, and optionally its arguments in parentheses: bash(rm *), http(url ~ \"https://*\").",
+            "description": "The tool, as an id, a glob or a /regular expression/, and optionally its arguments in parentheses: bash(rm *), http(url ~ \"https://*\"), refund(amount > 1000), bash(cmd ~ command:\"rm *\"), read(file ~ path:\"/srv/*\").",
             "type": "string",
             "minLength": 1
           },

@@ -1,0 +1,182 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// CheckSchemas holds the conditions of the rules to what the tools take. A rule
+// for several tools is reported when it fits none of them.
+func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
+	shapes := make(map[string]shape)
+	for i := range g.policy.entries {
+		e := &g.policy.entries[i]
+		if len(e.conditions) == 0 && (e.primary == nil || e.primary.kind == ofGlob) {
+			continue
+		}
+		var own diag.List
+		for j := range list {
+			if !e.MatchesTool(list[j].ID) {
+				continue
+			}
+			s, known := shapes[list[j].ID]
+			if !known {
+				s = newShape(list[j].Parameters)
+				shapes[list[j].ID] = s
+			}
+			wrong := e.check(list[j].ID, s)
+			if wrong == nil {
+				own = nil
+				break
+			}
+			if own == nil {
+				own = wrong
+			}
+		}
+		found = append(found, own...)
+	}
+	return found
+}
+
+// check reports the conditions of a rule that do not fit the arguments of a tool.
+func (e *entry) check(tool string, s shape) (found diag.List) {
+	if e.primary != nil {
+		if names := s.names(); len(names) > 1 {
+			return diag.List{warning(diag.New(diag.InvalidCondition, e.path, "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[e.primary.kind]).
+				WithHint("name the one that is meant: %s(%s ~ %s)", tool, names[0], e.primary))}
+		}
+		return nil
+	}
+	for i := range e.conditions {
+		if d := e.conditions[i].check(tool, s); d != nil {
+			d.Path = e.path
+			found = append(found, *d)
+		}
+	}
+	return found
+}
+
+// check reports a path that leads to nothing, and a value of another kind than
+// the tool takes there.
+func (c *condition) check(tool string, s shape) *diag.Diagnostic {
+	for i, at := range c.path {
+		next, ok := s.step(at)
+		if ok {
+			s = next
+			continue
+		}
+		d := diag.New(diag.InvalidCondition, "", "the condition on %s looks at %q, which tool %q does not have", c.path, c.path[:i+1], tool)
+		if at.kind == toKey {
+			if near, known := nearest.Of(at.key, s.names()); known {
+				d = d.WithHint("did you mean %q?", append(slices.Clone(c.path[:i]), step{kind: toKey, key: near}))
+			} else if names := s.names(); len(names) > 0 {
+				d = d.WithHint("it has %s", strings.Join(names, ", "))
+			}
+		}
+		if at.kind == toKey && !s.closed() {
+			d = warning(d)
+		}
+		return &d
+	}
+	return c.checkKind(tool, s)
+}
+
+// warning returns a diagnostic as a warning: the tool may take what its schema
+// does not list, and the rule fails closed.
+func warning(d diag.Diagnostic) diag.Diagnostic {
+	d.Severity = diag.Warning
+	return d
+}
+
+// checkKind reports values that the tool never takes at the path.
+func (c *condition) checkKind(tool string, s shape) *diag.Diagnostic {
+	types := s.types()
+	if types == nil {
+		return nil
+	}
+	for _, wanted := range c.kinds() {
+		if slices.ContainsFunc(wanted, func(kind string) bool { return slices.Contains(types, kind) }) {
+			continue
+		}
+		d := diag.New(diag.InvalidCondition, "", "the condition %s compares with %s, but %s of tool %q is %s",
+			c, article(wanted[0]), c.path, tool, article(strings.Join(types, " or ")))
+		return &d
+	}
+	return c.checkChoice(tool, s)
+}
+
+// checkChoice reports a text that is none of those that the tool takes.
+func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
+	allowed := s.choices()
+	if allowed == nil || !slices.Contains([]operator{same, equal, notEqual, among}, c.op) {
+		return nil
+	}
+	values := []operand{c.value}
+	if c.op == among {
+		values = c.value.list
+	}
+	for i := range values {
+		if values[i].kind != ofText || slices.Contains(allowed, values[i].text) {
+			continue
+		}
+		d := diag.New(diag.InvalidCondition, "", "the condition %s compares with %s, which %s of tool %q never is", c, &values[i], c.path, tool)
+		quoted := make([]string, len(allowed))
+		for j, text := range allowed {
+			quoted[j] = quote(text)
+		}
+		d = d.WithHint("it is one of %s", strings.Join(quoted, ", ")).WithNearest(values[i].text, allowed)
+		return &d
+	}
+	return nil
+}
+
+// kinds returns, for each value that the condition compares with, the types of
+// JSON that it can be compared with; none where any can.
+func (c *condition) kinds() [][]string {
+	values := []operand{c.value}
+	if c.value.kind == ofList {
+		values = c.value.list
+	}
+	var all [][]string
+	for i := range values {
+		switch o := &values[i]; o.kind {
+		case ofNumber:
+			all = append(all, []string{"number", "integer"})
+		case ofBoolean:
+			all = append(all, []string{"boolean"})
+		case ofNull:
+			all = append(all, []string{"null"})
+		case ofPath, ofCommand:
+			all = append(all, []string{"string"})
+		case ofText:
+			kinds := []string{"string"}
+			if _, number := parseDecimal(json.Number(o.text)); number && c.op != same && c.op != among {
+				kinds = append(kinds, "number", "integer")
+			}
+			if c.op != same && c.op != among {
+				// By their text these could always be compared.
+				kinds = append(kinds, "array", "object")
+				if slices.Contains([]string{"true", "false", "null"}, o.text) {
+					kinds = append(kinds, "boolean", "null")
+				}
+			}
+			all = append(all, kinds)
+		}
+	}
+	return all
+}
+
+func article(kind string) string {
+	switch kind[0] {
+	case 'a', 'e', 'i', 'o', 'u':
+		return "an " + kind
+	default:
+		return fmt.Sprintf("a %s", kind)
+	}
+}

@@ -1,0 +1,319 @@
+package permission
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	stdpath "path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// commandPattern is a glob over the simple commands that a shell would run. The
+// text of one is its words with a blank between them, without assignments before
+// it and without redirections.
+type commandPattern struct {
+	glob pattern.Pattern
+	// prefix is the literal text that the glob begins with, and open tells that
+	// only a '*' follows it.
+	prefix string
+	open   bool
+}
+
+// compileCommand compiles the glob of a command matcher. One that no simple
+// command could match is an error.
+func compileCommand(source string) (*commandPattern, error) {
+	glob, err := pattern.Compile(source)
+	if err != nil {
+		return nil, err
+	}
+	if source != strings.TrimSpace(source) || strings.Contains(source, "  ") {
+		return nil, errors.New("a command has single blanks, and none at either end")
+	}
+	p := &commandPattern{glob: glob}
+	i := 0
+	for ; i < len(source) && !strings.ContainsRune("*?[{", rune(source[i])); i++ {
+		if source[i] == '\\' {
+			i++
+		} else if strings.ContainsRune(";|&<>`\n", rune(source[i])) {
+			return nil, fmt.Errorf("a simple command has no %q; write one rule for each command", source[i])
+		}
+		p.prefix += source[i : i+1]
+	}
+	p.open = i < len(source) && strings.Trim(source[i:], "*") == ""
+	for ; i < len(source); i++ {
+		if source[i] == '\\' {
+			i++
+		} else if strings.ContainsRune(";|&<>`\n", rune(source[i])) {
+			return nil, fmt.Errorf("a simple command has no %q; write one rule for each command", source[i])
+		}
+	}
+	return p, nil
+}
+
+// match compares the commands of a text: yes when all of them fit, no when none
+// does. In between, and for what cannot be read, a rule that denies or asks
+// fits, and one that allows does not.
+func (p *commandPattern) match(text string) truth {
+	commands, err := splitCommand(text)
+	if err != nil {
+		return unknown
+	}
+	result := p.matchOne(&commands[0])
+	for i := range commands[1:] {
+		if p.matchOne(&commands[i+1]) != result {
+			return unknown
+		}
+	}
+	return result
+}
+
+// matchOne compares one simple command.
+func (p *commandPattern) matchOne(c *simpleCommand) truth {
+	fits := c.known && p.glob.Match(c.quoted) || p.open && strings.HasPrefix(c.quotedPrefix, p.prefix)
+	switch {
+	case fits && c.plain:
+		return yes
+	case fits, c.runsOthers:
+		return unknown
+	case c.known:
+		return orNo(p.glob.Match(c.text) || p.glob.Match(c.base()))
+	default:
+		// What is not known could be anything, unless the beginning tells.
+		return orNo(p.possible(c.prefix) || p.possible(c.baseOf(c.prefix)))
+	}
+}
+
+// orNo is unknown for what may hold.
+func orNo(possible bool) truth {
+	if possible {
+		return unknown
+	}
+	return no
+}
+
+// possible reports whether the glob may match a text that begins with a prefix.
+func (p *commandPattern) possible(prefix string) bool {
+	return strings.HasPrefix(prefix, p.prefix) || strings.HasPrefix(p.prefix, prefix)
+}
+
+// simpleCommand is one command of a shell, with its arguments.
+type simpleCommand struct {
+	// text is the words as the command gets them; quoted has those with blanks in
+	// quotes, so that one word is not taken for several. Both are whole only when
+	// known is set: else they end where something is expanded, which prefix and
+	// quotedPrefix are.
+	text, quoted         string
+	prefix, quotedPrefix string
+	known                bool
+	// plain tells that nothing besides the words changes what the command does:
+	// no assignment, no redirection to a file.
+	plain bool
+	// runsOthers is set for a command that runs what its arguments, or its input,
+	// say.
+	runsOthers bool
+}
+
+// base returns the text with the name of the program in place of its path.
+func (c *simpleCommand) base() string { return c.baseOf(c.text) }
+
+func (*simpleCommand) baseOf(text string) string {
+	name, rest, more := strings.Cut(text, " ")
+	if !strings.Contains(name, "/") {
+		return text
+	}
+	if name = stdpath.Base(name); more {
+		return name + " " + rest
+	}
+	return name
+}
+
+// maxCommand bounds a text that is split, in bytes, so that splitting stays
+// cheap, however deep its parts are nested.
+const maxCommand = 16 << 10
+
+var errUnclear = errors.New("the text cannot be read as a command with confidence")
+
+// splitCommand returns all simple commands that a shell may run for a text: of
+// lists and pipelines, in the background, in subshells, functions and loops, in
+// $(…), in backticks and in here-documents. Shells disagree about some texts, so
+// it must be right both for POSIX and for Bash, and the commands are those of
+// both.
+func splitCommand(text string) (commands []simpleCommand, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			commands, err = nil, errUnclear
+		}
+	}()
+	if len(text) > maxCommand || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r != ' ' && unicode.IsSpace(r))
+	}) {
+		return nil, errUnclear
+	}
+	for _, dialect := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
+		file, err := syntax.NewParser(syntax.Variant(dialect)).Parse(strings.NewReader(text), "")
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errUnclear, err)
+		}
+		commands = append(commands, commandsOf(file)...)
+	}
+	if len(commands) == 0 {
+		return nil, errUnclear
+	}
+	return commands, nil
+}
+
+// commandsOf lists the commands of a parsed text. Commands that are no simple
+// ones but do something by themselves count as unknown.
+func commandsOf(file *syntax.File) (commands []simpleCommand) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if s, ok := n.(*syntax.Stmt); ok {
+			if c := commandOf(s); c != nil {
+				commands = append(commands, *c)
+			}
+		}
+		return true
+	})
+	return commands
+}
+
+// commandOf returns the command of a statement, nil for one that only holds
+// others.
+func commandOf(s *syntax.Stmt) *simpleCommand {
+	c := simpleCommand{plain: !slices.ContainsFunc(s.Redirs, touchesFile)}
+	switch cmd := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		c.plain = c.plain && len(cmd.Assigns) == 0
+		c.addWords(cmd.Args)
+	case *syntax.DeclClause:
+		c.text = cmd.Variant.Value + " "
+		c.quoted, c.prefix, c.quotedPrefix, c.plain = c.text, c.text, c.text, false
+	case nil, *syntax.TestClause, *syntax.ArithmCmd:
+		c.known, c.plain = true, false // runs nothing by itself
+	case *syntax.LetClause, *syntax.CoprocClause, *syntax.TestDecl:
+		c.plain, c.runsOthers = false, true
+	default: // the statements in it count by themselves
+		if c.plain {
+			return nil
+		}
+		c.known = true
+	}
+	return &c
+}
+
+// touchesFile reports whether a redirection opens anything but the null device.
+func touchesFile(r *syntax.Redirect) bool {
+	target, known := literal(r.Word)
+	switch r.Op {
+	case syntax.DplOut, syntax.DplIn:
+		return !known || strings.Trim(target, "0123456789-") != ""
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn:
+		return !known || target != "/dev/null"
+	default:
+		return true
+	}
+}
+
+// addWords adds the words of a command, up to the first that is not known.
+func (c *simpleCommand) addWords(words []*syntax.Word) {
+	c.known = true
+	for i, word := range words {
+		value, known := literal(word)
+		text, quoted := value, value
+		if known && (value == "" || strings.ContainsAny(value, " \t\n'")) {
+			quoted = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		if i > 0 {
+			text, quoted = " "+text, " "+quoted
+		}
+		c.text, c.quoted = c.text+text, c.quoted+quoted
+		if i == 0 && (!known || value == "" || slices.Contains(runners, program(value))) {
+			c.runsOthers = true
+		}
+		if !known {
+			c.known = false
+			break
+		}
+	}
+	c.prefix, c.quotedPrefix = c.text, c.quoted
+}
+
+// program returns the name of a program without its path and version.
+func program(name string) string {
+	base := stdpath.Base(name)
+	return cmp.Or(strings.TrimRight(base, "0123456789."), base)
+}
+
+// runners are commands that run others, which their arguments, their input or a
+// file name; What they run cannot be seen, so each fits every rule that denies or asks.
+var runners = strings.Fields(`
+	. source eval exec command builtin alias trap enable
+	sh bash dash ash ksh mksh zsh fish csh tcsh busybox toybox pwsh powershell cmd
+	env sudo doas su runuser nohup nice ionice setsid stdbuf time timeout chroot unshare nsenter flock strace ltrace
+	taskset chrt script expect xargs parallel find fd watch entr at batch crontab ssh docker podman kubectl systemd-run
+	python perl ruby node nodejs deno bun php lua awk gawk mawk nawk tclsh`)
+
+// literal returns what a word stands for, when nothing in it is expanded; else
+// what it begins with.
+func literal(word *syntax.Word) (value string, known bool) {
+	if word == nil {
+		return "", false
+	}
+	var b strings.Builder
+	for i, part := range word.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			text, known := unquoted(part.Value, i == 0)
+			b.WriteString(text)
+			if !known {
+				return b.String(), false
+			}
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return b.String(), false
+			}
+			b.WriteString(part.Value)
+		case *syntax.DblQuoted:
+			if part.Dollar {
+				return b.String(), false
+			}
+			for _, inner := range part.Parts {
+				lit, ok := inner.(*syntax.Lit)
+				if !ok {
+					return b.String(), false
+				}
+				b.WriteString(inQuotes.Replace(lit.Value))
+			}
+		default:
+			return b.String(), false
+		}
+	}
+	return b.String(), true
+}
+
+// inQuotes removes the backslashes that count within double quotes.
+var inQuotes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "")
+
+// unquoted returns what text outside of quotes stands for. It is known unless a
+// shell would expand a pattern, braces or a home directory in it.
+func unquoted(text string, first bool) (value string, known bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && i+1 < len(text):
+			if i++; text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+		case strings.IndexByte("*?[{$", c) >= 0 && text != "{}" && text != "[", c == '~' && (first && i == 0 || i > 0 && strings.IndexByte(":=", text[i-1]) >= 0):
+			return b.String(), false
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
+}

@@ -1,0 +1,100 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	stdpath "path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// pathPattern is a glob over the paths of files, which are cleaned before they
+// are compared. It compares spellings: links are not followed, so a tool that
+// must not leave a directory has to see to that itself.
+type pathPattern struct {
+	glob pattern.Pattern
+	// absolute tells a pattern of absolute paths, anywhere one that begins with
+	// a '*' and so speaks of the end of a path.
+	absolute, anywhere bool
+	// directory is what all paths below it are meant of, "" when the pattern
+	// ends otherwise.
+	directory string
+}
+
+// compilePath compiles the glob of a path matcher. One that no cleaned path
+// could match is an error.
+func compilePath(source string) (*pathPattern, error) {
+	glob, err := pattern.Compile(source)
+	if err != nil {
+		return nil, err
+	}
+	for i, segment := range strings.Split(source, "/") {
+		switch {
+		case segment == "" && i > 0:
+			return nil, errors.New("a cleaned path has no empty part and no '/' at its end; to mean all below a directory, end in /*")
+		case segment == "." || segment == "..":
+			return nil, fmt.Errorf("a cleaned path has no part %q", segment)
+		}
+	}
+	if strings.ContainsRune(`~{[?\\`, rune(source[0])) {
+		return nil, errors.New("it must begin with '/', with '*' or with the name of a file or directory")
+	}
+	p := &pathPattern{glob: glob, absolute: source[0] == '/', anywhere: source[0] == '*'}
+	if dir, below := strings.CutSuffix(strings.TrimRight(source, "*"), "/"); below && !strings.ContainsAny(dir, `*?[{\`) {
+		p.directory = dir
+		if dir == "" {
+			p.directory = "/"
+		}
+	}
+	return p, nil
+}
+
+// match compares a path. It cannot be decided where a path is that leads out of
+// the directory that it begins in, that a shell or another system would read
+// differently, or that is relative when the pattern is absolute or the other way
+// round.
+func (p *pathPattern) match(text string) truth {
+	if text == "" || text[0] == '~' || !utf8.ValidString(text) || strings.ContainsFunc(text, oddInPath) {
+		return unknown
+	}
+	clean := stdpath.Clean(text)
+	if strings.HasPrefix(clean, "//") {
+		clean = clean[1:]
+	}
+	outside := clean == ".." || strings.HasPrefix(clean, "../")
+	if p.anywhere {
+		return p.ends(clean)
+	}
+	switch {
+	case outside, p.absolute != (clean[0] == '/'):
+		return unknown
+	case p.glob.Match(clean):
+		return yes
+	case clean == p.directory:
+		return unknown // whoever works on the whole works on what is in it
+	default:
+		return no
+	}
+}
+
+// ends compares a path with a pattern that speaks of the end of one. Below the
+// directory that the tool works in, which is all that an allowing rule can mean,
+// is only what is relative.
+func (p *pathPattern) ends(clean string) truth {
+	relative := clean[0] != '/' && clean != ".." && !strings.HasPrefix(clean, "../")
+	switch {
+	case p.glob.Match(clean) && relative:
+		return yes
+	case p.glob.Match(clean), relative && p.glob.Match("/"+clean):
+		return unknown
+	default:
+		return no
+	}
+}
+
+// oddInPath reports a character that parts paths elsewhere, or that a person
+// would not see.
+func oddInPath(r rune) bool { return r == '\\' || unicode.IsControl(r) }

@@ -1,0 +1,265 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/pattern"
+)
+
+// operandKind says what a condition compares with.
+type operandKind uint8
+
+const (
+	// ofText is a text in quotes.
+	ofText operandKind = iota
+	ofNumber
+	ofBoolean
+	ofNull
+	// ofList is what "in" looks through.
+	ofList
+	ofGlob
+	ofRegex
+	// ofPath is a glob over cleaned paths of files, ofCommand one over the
+	// simple commands of a shell.
+	ofPath
+	ofCommand
+)
+
+// operand is the right side of a condition.
+type operand struct {
+	kind operandKind
+	// text is the value, the glob or the expression.
+	text    string
+	number  decimal
+	list    []operand
+	regex   *regexp.Regexp
+	glob    pattern.Pattern
+	path    *pathPattern
+	command *commandPattern
+}
+
+// String returns the operand as a rule has it.
+func (o *operand) String() string {
+	switch o.kind {
+	case ofNumber, ofBoolean, ofNull:
+		return o.text
+	case ofList:
+		texts := make([]string, len(o.list))
+		for i := range o.list {
+			texts[i] = o.list[i].String()
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	case ofPath:
+		return "path:" + quote(o.text)
+	case ofCommand:
+		return "command:" + quote(o.text)
+	default:
+		return quote(o.text)
+	}
+}
+
+func quote(text string) string { return `"` + quoter.Replace(text) + `"` }
+
+var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// equals compares a value strictly: a text is no number, even if it reads like
+// one. A value of another kind than the operand's cannot be compared.
+func (o *operand) equals(v any) truth {
+	switch v := v.(type) {
+	case string:
+		if o.kind == ofText {
+			return truthOf(v == o.text)
+		}
+	case json.Number:
+		if o.kind == ofNumber {
+			d, ok := parseDecimal(v)
+			if !ok {
+				return unknown
+			}
+			return truthOf(d.compare(o.number) == 0)
+		}
+	case bool:
+		if o.kind == ofBoolean {
+			return truthOf(v == (o.text == "true"))
+		}
+	case nil:
+		return orUnknown(o.kind == ofNull)
+	}
+	if o.kind == ofNull {
+		return no // whatever else it is, it is not null
+	}
+	return unknown
+}
+
+// resembles compares a value with a text in quotes as rules always could: by
+// the text of the value, a number being one text however it is written.
+func (o *operand) resembles(v any) truth {
+	switch v := v.(type) {
+	case string:
+		return truthOf(v == o.text)
+	case json.Number:
+		literal, ok := parseDecimal(json.Number(o.text))
+		d, readable := parseDecimal(v)
+		if ok && readable {
+			return truthOf(literal.compare(d) == 0)
+		}
+	case bool:
+		if o.text == "true" || o.text == "false" {
+			return truthOf(o.text == textOf(v))
+		}
+	}
+	return orUnknown(textOf(v) == o.text)
+}
+
+// orUnknown is yes for what holds; else it cannot be decided.
+func orUnknown(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return unknown
+}
+
+// contains looks for a value in a list.
+func (o *operand) contains(v any) truth {
+	known := false
+	for i := range o.list {
+		switch o.list[i].equals(v) {
+		case yes:
+			return yes
+		case no:
+			known = true
+		case unknown:
+		}
+	}
+	if known {
+		return no
+	}
+	return unknown
+}
+
+// orders compares a number, which alone has an order.
+func (o *operand) orders(op operator, v any) truth {
+	n, ok := v.(json.Number)
+	if !ok {
+		return unknown
+	}
+	d, ok := parseDecimal(n)
+	if !ok {
+		return unknown
+	}
+	c := d.compare(o.number)
+	switch op {
+	case greater:
+		return truthOf(c > 0)
+	case atLeast:
+		return truthOf(c >= 0)
+	case less:
+		return truthOf(c < 0)
+	default:
+		return truthOf(c <= 0)
+	}
+}
+
+// matches looks whether a value fits a pattern. Globs and regular expressions
+// see the text of a number and of true and false; lists, objects and null have
+// a text, too, but not one that a tool would have to use.
+func (o *operand) matches(v any) truth {
+	switch o.kind {
+	case ofPath:
+		text, ok := v.(string)
+		if !ok {
+			return unknown
+		}
+		return o.path.match(text)
+	case ofCommand:
+		text, ok := v.(string)
+		if !ok {
+			return unknown
+		}
+		return o.command.match(text)
+	}
+	text := textOf(v)
+	fits := o.kind == ofGlob && o.glob.Match(text) || o.kind == ofRegex && o.regex.MatchString(text)
+	switch v.(type) {
+	case string, json.Number, bool:
+		return truthOf(fits)
+	default:
+		return orUnknown(fits)
+	}
+}
+
+// kindOf names the kind of a value for people.
+func kindOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case json.Number:
+		return "a number"
+	case bool:
+		return "a boolean"
+	case nil:
+		return "null"
+	case []any:
+		return "an array"
+	default:
+		return "an object"
+	}
+}
+
+// newPattern compiles the operand of ~ and !~, or of =~ and !=~.
+func newPattern(kind operandKind, text string) (o operand, err error) {
+	o = operand{kind: kind, text: text}
+	switch kind {
+	case ofRegex:
+		o.regex, err = compileRegex(text)
+	case ofPath:
+		o.path, err = compilePath(text)
+	case ofCommand:
+		if o.command, err = compileCommand(text); err == nil {
+			o.glob = o.command.glob
+		}
+	default:
+		o.glob, err = pattern.Compile(text)
+	}
+	return o, err
+}
+
+// maxRegex bounds a regular expression, in bytes, so that matching stays cheap.
+const maxRegex = 1024
+
+func compileRegex(source string) (*regexp.Regexp, error) {
+	switch {
+	case source == "":
+		return nil, fmt.Errorf("the regular expression is empty")
+	case len(source) > maxRegex:
+		return nil, fmt.Errorf("the regular expression has %d bytes; at most %d are allowed", len(source), maxRegex)
+	}
+	regex, err := regexp.Compile(source)
+	if err != nil {
+		return nil, fmt.Errorf("the regular expression is invalid: %w", err)
+	}
+	return regex, nil
+}
+
+// within reports whether all that one glob matches is known to be matched by
+// another one: the other has no wildcard but '*', and matches the first when each
+// wildcard in that is a character that nothing but a '*' matches.
+func (o *operand) within(other *operand) bool {
+	const wildcard = "\U0010fffe"
+	if o.kind != other.kind || o.kind != ofGlob && o.kind != ofCommand {
+		return false
+	}
+	if o.text == other.text {
+		return true
+	}
+	if o.kind == ofCommand && o.command.open && !other.command.open {
+		return false // the other cannot tell where something is expanded
+	}
+	if strings.ContainsAny(o.text, `[]{}\,!`+wildcard) || strings.ContainsAny(other.text, `?[]{}\,!`) {
+		return false
+	}
+	return other.glob.Match(strings.NewReplacer("*", wildcard, "?", wildcard).Replace(o.text))
+}

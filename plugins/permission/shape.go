@@ -1,0 +1,217 @@
+package permission
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// shape is what is known of a value from a JSON Schema. It knows less than the
+// schema says, never more: where schemas are combined, or something is not
+// understood, anything may be there.
+type shape struct {
+	root   map[string]any
+	schema map[string]any
+	// open tells that nothing is known.
+	open bool
+}
+
+var anything = shape{open: true}
+
+func newShape(raw json.RawMessage) shape {
+	var root map[string]any
+	if json.Unmarshal(raw, &root) != nil || root == nil {
+		return anything
+	}
+	return shape{root: root}.of(root)
+}
+
+// combining are the keywords whose schemas apply besides the one they stand in,
+// and so may know more than that.
+var combining = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef", "$anchor", "$id"}
+
+// of returns the shape that a schema in the same document describes.
+func (s shape) of(v any) shape {
+	const maxReferences = 16
+	for range maxReferences {
+		schema, ok := v.(map[string]any)
+		if !ok {
+			return anything
+		}
+		for _, key := range combining {
+			if _, has := schema[key]; has && (key != "$id" || !isRoot(schema, s.root)) {
+				return anything
+			}
+		}
+		ref, referring := schema["$ref"].(string)
+		if !referring {
+			return shape{root: s.root, schema: schema}
+		}
+		for key := range schema {
+			if !slices.Contains([]string{"$ref", "description", "title", "default", "examples"}, key) {
+				return anything
+			}
+		}
+		if v, ok = s.resolve(ref); !ok {
+			return anything
+		}
+	}
+	return anything
+}
+
+func isRoot(schema, root map[string]any) bool {
+	return len(schema) == len(root) && schema["$id"] == root["$id"]
+}
+
+// resolve follows a reference within the document, given as a JSON Pointer.
+func (s shape) resolve(ref string) (any, bool) {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok || strings.Contains(pointer, "%") || pointer != "" && pointer[0] != '/' {
+		return nil, false
+	}
+	var v any = s.root
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		object, _ := v.(map[string]any)
+		if v, ok = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]; !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// step returns the shape of what a step leads to, and false when there is
+// nothing there that the schema knows.
+func (s shape) step(at step) (shape, bool) {
+	if s.open {
+		return anything, true
+	}
+	switch at.kind {
+	case toAnyKey:
+		return anything, s.may("object")
+	case toAnyElement, toElement:
+		if !s.may("array") {
+			return anything, false
+		}
+		if _, tuple := s.schema["prefixItems"]; tuple {
+			return anything, true
+		}
+		return s.of(s.schema["items"]), true
+	}
+	if !s.may("object") {
+		return anything, false
+	}
+	properties, _ := s.schema["properties"].(map[string]any)
+	if property, ok := properties[at.key]; ok {
+		return s.of(property), true
+	}
+	if s.closed() {
+		return anything, false
+	}
+	// Keys that are not listed are expected when none is, or when the schema says
+	// what they hold.
+	if _, described := s.schema["additionalProperties"].(map[string]any); described {
+		return s.of(s.schema["additionalProperties"]), true
+	}
+	_, patterns := s.schema["patternProperties"]
+	return anything, len(properties) == 0 || patterns
+}
+
+// closed reports whether the schema refuses keys that it does not list.
+func (s shape) closed() bool {
+	if s.open {
+		return false
+	}
+	if !s.may("object") {
+		return true
+	}
+	_, patterns := s.schema["patternProperties"]
+	return !patterns && (s.schema["additionalProperties"] == false || s.schema["unevaluatedProperties"] == false)
+}
+
+// names returns the keys that the schema lists.
+func (s shape) names() []string {
+	properties, _ := s.schema["properties"].(map[string]any)
+	return slices.Sorted(maps.Keys(properties))
+}
+
+func (s shape) may(kind string) bool {
+	types := s.types()
+	return types == nil || slices.Contains(types, kind)
+}
+
+// types returns the types that the value may have, nil when any.
+func (s shape) types() []string {
+	if s.open {
+		return nil
+	}
+	switch t := s.schema["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		types := make([]string, 0, len(t))
+		for _, v := range t {
+			if text, ok := v.(string); ok {
+				types = append(types, text)
+			}
+		}
+		return types
+	default:
+		return s.enumTypes()
+	}
+}
+
+// enumTypes returns the types of the values that the schema lists.
+func (s shape) enumTypes() []string {
+	values, _ := s.schema["enum"].([]any)
+	if value, ok := s.schema["const"]; ok {
+		values = []any{value}
+	}
+	var types []string
+	for _, v := range values {
+		kind := "null"
+		switch v.(type) {
+		case string:
+			kind = "string"
+		case float64:
+			kind = "number"
+		case bool:
+			kind = "boolean"
+		case []any:
+			kind = "array"
+		case map[string]any:
+			kind = "object"
+		}
+		if !slices.Contains(types, kind) {
+			types = append(types, kind)
+		}
+	}
+	return types
+}
+
+// choices returns the texts that the value must be one of, nil when it may be
+// another one or something else.
+func (s shape) choices() []string {
+	if s.open {
+		return nil
+	}
+	values, _ := s.schema["enum"].([]any)
+	if value, ok := s.schema["const"]; ok {
+		values = []any{value}
+	}
+	texts := make([]string, 0, len(values))
+	for _, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	return texts
+}

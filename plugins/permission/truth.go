@@ -1,0 +1,24 @@
+package permission
+
+// truth is what is known of a condition. What cannot be decided must not get a
+// call past a rule that denies or asks, and must not satisfy one that allows.
+type truth uint8
+
+const (
+	no truth = iota
+	unknown
+	yes
+)
+
+func truthOf(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return no
+}
+
+func (t truth) not() truth { return yes - t }
+
+// enough reports whether a rule counts the condition as true: a cautious one,
+// which denies or asks, does unless it is false.
+func (t truth) enough(cautious bool) bool { return t == yes || cautious && t == unknown }

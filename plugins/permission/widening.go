@@ -1,0 +1,339 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// Widening compares what the rules say of a tool with what those of an earlier
+// revision said: about the agent's own calls, and about those of its delegates,
+// which the default does not ask about.
+func (g *gate) Widening(before plugins.Gate, toolID string) (w plugins.Widening) {
+	was, ok := before.(*gate)
+	if !ok {
+		return plugins.Widening{Widened: true, Narrowed: true, Reason: "the plugin was another one"}
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			w = plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the rules cannot be compared: %v", v)}
+		}
+	}()
+	for _, ceiling := range []bool{false, true} {
+		c := newComparison(was.policy, g.policy, toolID, ceiling)
+		wider, stricter := c.between(&c.before, &c.after), c.between(&c.after, &c.before)
+		if wider != nil && !w.Widened {
+			w.Widened, w.Reason = true, c.reason(wider.other, wider.way)
+		}
+		if stricter != nil {
+			if !w.Widened && !w.Narrowed {
+				w.Reason = c.reason(stricter.way, stricter.other)
+			}
+			w.Narrowed = true
+		}
+	}
+	return w
+}
+
+// A set of rules is compared by the ways in which it can decide. A way is a rule,
+// or the default, and the state that each rule's arguments must be in for it to
+// decide: those that beat it must not fit. Two ways, one of each set, can come
+// together when their states can. The rules are widened when a way of the new set
+// comes together with a stricter one of the old.
+//
+// The arguments of two rules count as independent unless one is known to imply
+// the other. That may find a call that cannot be made, never miss one that can.
+
+// states is the set of states that the arguments of a rule may be in: not fitting,
+// undecided, which only a cautious rule counts as fitting, or fitting.
+type states uint8
+
+const (
+	not       states = 1 << iota // no rule with these arguments fits
+	undecided                    // only a cautious one does
+	fitting                      // any does
+	anyState  = not | undecided | fitting
+)
+
+// comparison is of two policies as far as one tool is concerned.
+type comparison struct {
+	before, after situation
+	// rules are those that look at arguments, one of each that fit the same.
+	rules []*Rule
+	// implied are pairs of rules: what fits the first fits the second.
+	implied [][2]int
+	ceiling bool
+}
+
+// situation is one of the policies.
+type situation struct {
+	policy  *policy
+	entries []*entry
+	// rule is the number of each entry's rule, -1 when it looks at no arguments.
+	rule []int
+}
+
+// way is one way in which a call can be decided: by an entry, nil for the
+// default, and with each rule in one of some states.
+type way struct {
+	entry *entry
+	level int
+	need  []states
+}
+
+func newComparison(before, after *policy, tool string, ceiling bool) *comparison {
+	c := &comparison{ceiling: ceiling}
+	known := make(map[string]int)
+	c.before.policy, c.after.policy = before, after
+	for _, s := range []*situation{&c.before, &c.after} {
+		p := s.policy
+		for i := range p.entries {
+			e := &p.entries[i]
+			if !e.MatchesTool(tool) {
+				continue
+			}
+			number := -1
+			if e.Conditional() {
+				text := e.argumentsText()
+				if _, ok := known[text]; !ok {
+					known[text] = len(c.rules)
+					c.rules = append(c.rules, &e.Rule)
+				}
+				number = known[text]
+			}
+			s.entries, s.rule = append(s.entries, e), append(s.rule, number)
+		}
+	}
+	for i, r := range c.rules {
+		for j, other := range c.rules {
+			if i != j && r.implies(other) {
+				c.implied = append(c.implied, [2]int{i, j})
+			}
+		}
+	}
+	return c
+}
+
+// ways returns all ways in which a policy can decide.
+func (c *comparison) ways(s *situation) (all []way) {
+	for sure := range len(s.entries) + 1 {
+		all = c.addWay(all, s, sure, sure)
+		for asks := range s.entries {
+			if e := s.entries[asks]; asks != sure && e.behavior == Ask && e.Conditional() {
+				all = c.addWay(all, s, sure, asks)
+			}
+		}
+	}
+	return all
+}
+
+// addWay adds the way in which one entry counts for sure, and another one, which
+// asks and beats it, when it cannot be decided; without such a one they are the
+// same. The number behind the last entry is the default's.
+func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
+	w := way{need: slices.Repeat([]states{anyState}, len(c.rules))}
+	possible := true
+	// restrict keeps an entry to some of the states of its arguments.
+	restrict := func(i int, to states) {
+		if i == len(s.entries) {
+			return
+		}
+		if s.rule[i] < 0 {
+			possible = possible && to&fitting != 0
+		} else {
+			w.need[s.rule[i]] &= to
+		}
+	}
+	decider := func(i int) *entry {
+		if i == len(s.entries) {
+			return nil
+		}
+		return s.entries[i]
+	}
+	first, second := decider(sure), decider(asks)
+	restrict(sure, sureStates(first))
+	if sure != asks {
+		restrict(asks, undecided)
+	}
+	for i, e := range s.entries {
+		if i != sure && i != asks && e.beats(second) {
+			restrict(i, anyState&^fits(e))
+		}
+		if i != sure && e.beats(first) {
+			restrict(i, anyState&^sureStates(e))
+		}
+	}
+	if !possible || slices.Contains(w.need, 0) || sure != asks && !second.beats(first) {
+		return all
+	}
+	if w.entry = second; s.policy.level(second) < s.policy.level(first) {
+		w.entry = first
+	}
+	w.level = c.level(s, w.entry)
+	return append(all, w)
+}
+
+// fits returns the states in which an entry counts as fitting.
+func fits(e *entry) states {
+	if e.behavior == Allow {
+		return fitting
+	}
+	return undecided | fitting
+}
+
+// sureStates returns those in which it does so for sure: one that refuses always
+// does.
+func sureStates(e *entry) states {
+	if e != nil && e.forbids() {
+		return undecided | fitting
+	}
+	return fitting
+}
+
+// level orders what may become of a call, as the policy does. Delegates are not
+// asked about what only the default asks about, and are granted single calls only.
+func (c *comparison) level(s *situation, e *entry) int {
+	level := s.policy.level(e)
+	switch {
+	case c.ceiling && level == 1 && e == nil:
+		return 0
+	case c.ceiling && level == 2:
+		return 1
+	default:
+		return level
+	}
+}
+
+// pair is a way of deciding, and a more open one of the other policy.
+type pair struct{ way, other *entry }
+
+// between finds a call that one policy treats more strictly than another one.
+func (c *comparison) between(strict, open *situation) *pair {
+	others := c.ways(open)
+	for _, w := range c.ways(strict) {
+		for _, other := range others {
+			if other.level < w.level && c.compatible(w.need, other.need) {
+				return &pair{way: w.entry, other: other.entry}
+			}
+		}
+	}
+	return nil
+}
+
+// reason says what decides now, and what did.
+func (c *comparison) reason(now, was *entry) string {
+	text := c.after.policy.name(now) + " in place of " + c.before.policy.name(was)
+	if c.ceiling {
+		text += ", for delegates"
+	}
+	return text
+}
+
+// compatible reports whether one call can have all the states that two ways need.
+func (c *comparison) compatible(a, b []states) bool {
+	for i := range a {
+		if a[i]&b[i] == 0 {
+			return false
+		}
+	}
+	for _, p := range c.implied {
+		i, j := p[0], p[1]
+		if a[i]&b[i]&upTo(a[j]&b[j]) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// upTo returns the states that are at most the greatest of some.
+func upTo(in states) states {
+	switch {
+	case in&fitting != 0:
+		return anyState
+	case in&undecided != 0:
+		return not | undecided
+	default:
+		return in
+	}
+}
+
+// argumentsText returns the part of a rule that speaks of arguments.
+func (r *Rule) argumentsText() string {
+	bare := Rule{primary: r.primary, conditions: r.conditions}
+	return bare.String()
+}
+
+// implies reports whether all arguments that a rule fits are known to be
+// fitted by another one, in either state.
+func (r *Rule) implies(other *Rule) bool {
+	if r.primary != nil && other.primary != nil {
+		return r.primary.within(other.primary)
+	}
+	if len(r.conditions) == 0 || len(other.conditions) == 0 {
+		return false
+	}
+	for i := range other.conditions {
+		if !slices.ContainsFunc(r.conditions, func(c condition) bool { return c.implies(&other.conditions[i]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// implies reports whether a condition is known to hold no more often than
+// another one.
+func (c *condition) implies(other *condition) bool {
+	if c.path.String() != other.path.String() {
+		return false
+	}
+	if c.String() == other.String() {
+		return true
+	}
+	switch {
+	case c.op.ordered() && other.op.ordered() && c.op[0] == other.op[0]:
+		order := c.value.number.compare(other.value.number)
+		if c.op[0] == '<' {
+			order = -order
+		}
+		return order > 0 || order == 0 && len(other.op) == len(atLeast)
+	case c.op == like && other.op == like && c.anyOne() == other.anyOne():
+		return c.value.within(&other.value)
+	}
+	some, all := c.choices(), other.choices()
+	return some != nil && all != nil && subset(some, all)
+}
+
+// choices returns what a value must be one of.
+func (c *condition) choices() []operand {
+	switch {
+	case c.op == among:
+		return c.value.list
+	case c.op == same && c.value.kind != ofNull:
+		return []operand{c.value}
+	default:
+		return nil
+	}
+}
+
+// subset reports whether all of some values are among others that are of the same
+// kinds, so that the same values can be compared with both.
+func subset(some, all []operand) bool {
+	has := func(list []operand, o operand) bool {
+		return slices.ContainsFunc(list, func(x operand) bool { return x.String() == o.String() })
+	}
+	kind := func(list []operand, o operand) bool {
+		return slices.ContainsFunc(list, func(x operand) bool { return x.kind == o.kind })
+	}
+	for _, o := range some {
+		if !has(all, o) {
+			return false
+		}
+	}
+	for _, o := range all {
+		if !kind(some, o) || o.kind == ofNull {
+			return false
+		}
+	}
+	return true
+}
