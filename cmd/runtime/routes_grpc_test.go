@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -138,6 +139,34 @@ func invoke(t *testing.T, conn *grpc.ClientConn, method protoreflect.MethodDescr
 		t.Fatal(err)
 	}
 	return string(text), nil
+}
+
+// noise is the codec of a client that sends bytes which are no message.
+type noise struct{}
+
+func (noise) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+func (noise) Unmarshal([]byte, any) error   { return nil }
+func (noise) Name() string                  { return "proto" }
+
+// TestNobodysRequestOverGRPCIsDecoded sends what cannot be decoded and is as large
+// as a request may be: only who is let in is told so.
+func TestNobodysRequestOverGRPCIsDecoded(t *testing.T) {
+	w := newTown(t)
+	conn := w.dialGRPC(t)
+	garbage := bytes.Repeat([]byte{0xff}, 4<<20-1)
+	for name := range grpcMethods() {
+		for shown, want := range map[string]codes.Code{"": codes.Unauthenticated, annKey: codes.Internal} {
+			ctx, cancel := context.WithTimeout(t.Context(), storeTime)
+			if shown != "" {
+				ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+shown)
+			}
+			err := conn.Invoke(ctx, "/"+name, &garbage, &[]byte{}, grpc.ForceCodec(noise{}))
+			cancel()
+			if status.Code(err) != want {
+				t.Errorf("%s with the key %q returns %v, want %v", name, shown, err, want)
+			}
+		}
+	}
 }
 
 func TestEveryMethodOfGRPCAnswersItsOwnerAlone(t *testing.T) {

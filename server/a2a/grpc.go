@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpcv0 "github.com/a2aproject/a2a-go/v2/a2agrpc/v0"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+	apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/server"
@@ -57,17 +59,41 @@ func newGRPCServer(s *Server) *grpcServer {
 		grpc.MaxRecvMsgSize(int(s.MaxBody)), grpc.ConnectionTimeout(grpcHandshake), grpc.MaxConcurrentStreams(grpcRequests),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: grpcPing, Timeout: grpcPingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcPing / 3, PermitWithoutStream: true}),
-		grpc.UnaryInterceptor(g.unary), grpc.StreamInterceptor(g.stream),
+		grpc.StreamInterceptor(g.stream),
 	}
 	if s.GRPCTLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(s.GRPCTLS)))
 	}
 	g.grpc = grpc.NewServer(options...)
-	a2agrpc.NewHandler(s.handler).RegisterWith(g.grpc)
+	services := streamRegistrar{g.grpc}
+	apb.RegisterA2AServiceServer(services, a2agrpc.NewHandler(s.handler))
 	if s.V03 {
-		a2agrpcv0.NewHandler(s.handler).RegisterWith(g.grpc)
+		a2apb.RegisterA2AServiceServer(services, a2agrpcv0.NewHandler(s.handler))
 	}
 	return g
+}
+
+// streamRegistrar registers the methods of services with one answer as streams
+// with one answer, which is the same to clients. The handlers of grpc-go receive
+// and decode the whole request of such a method before any interceptor runs; that
+// of a stream receives it once the interceptor has let the caller in. It is marked
+// as a stream of answers because interceptors are left out otherwise.
+type streamRegistrar struct{ grpc *grpc.Server }
+
+// RegisterService registers a service.
+func (r streamRegistrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	streams := *desc
+	streams.Methods, streams.Streams = nil, slices.Clone(desc.Streams)
+	for _, method := range desc.Methods {
+		streams.Streams = append(streams.Streams, grpc.StreamDesc{StreamName: method.MethodName, ServerStreams: true, Handler: func(srv any, stream grpc.ServerStream) error {
+			answer, err := method.Handler(srv, stream.Context(), stream.RecvMsg, nil)
+			if err != nil {
+				return err
+			}
+			return stream.SendMsg(answer)
+		}})
+	}
+	r.grpc.RegisterService(&streams, impl)
 }
 
 // Listen opens the address of gRPC, if there is one.
@@ -149,21 +175,7 @@ func (g *grpcServer) port() string {
 // tenanted is a request that names the tenant, which is the agent.
 type tenanted interface{ GetTenant() string }
 
-// unary lets in a request that has one answer.
-func (g *grpcServer) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (_ any, err error) {
-	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
-	defer func() { x.log(g.server.Logger, err) }()
-	defer g.recovered(info.FullMethod, &err)
-	ctx, end, err := g.enter(ctx, x)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	address(ctx, g.server, req)
-	return handle(ctx, req)
-}
-
-// stream lets in a request whose answer is a stream.
+// stream lets in a request, before its message is received.
 func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
 	defer func() { x.log(g.server.Logger, err) }()
