@@ -110,18 +110,40 @@ func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
 	}
 }
 
-// A coding counts more than a length, as all servers have it.
-func TestABodyInChunksHasNoOtherLength(t *testing.T) {
+// A request with a length and a coding is refused wherever it stands among others,
+// and however it comes over the wire.
+func TestARequestWithALengthAndACodingIsRefused(t *testing.T) {
 	t.Parallel()
 	var read, smuggled atomic.Int64
 	s := start(t, server.Settings{},
 		server.Route{Pattern: "POST /read", Handler: bodies(&read)}, server.Route{Pattern: "GET /smuggled", Handler: bodies(&smuggled)})
 	const inner = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\nX: y"
-	for _, length := range []string{"1", "4", "9999"} {
-		got, err := raw(t, s.dial(t), "POST /read HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+length+"\r\nTransfer-Encoding: chunked\r\n\r\n"+fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner))
-		if err != nil || got.status != http.StatusOK || got.body != inner {
-			t.Errorf("length %s: %d %q, %v", length, got.status, got.body, err)
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner)
+	const head = "POST /read HTTP/1.1\r\nHost: localhost\r\n"
+	for name, text := range map[string]string{
+		"a length before":         head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
+		"a length behind":         head + "transfer-encoding: chunked\r\ncontent-length: 9999\r\n\r\n" + chunked,
+		"lines without returns":   strings.ReplaceAll(head, "\r", "") + "Content-Length: 4\nTransfer-Encoding: chunked\n\n" + chunked,
+		"a length far to the end": head + "Content-Length:" + strings.Repeat(" ", 200) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
+		"an old version":          "POST /read HTTP/1.0\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	} {
+		got, _ := raw(t, s.dial(t), text)
+		if got.status != http.StatusBadRequest || !got.last {
+			t.Errorf("%s: %d %q, the connection closes: %v", name, got.status, got.body, got.last)
 		}
+	}
+	c := s.dial(t)
+	for range 2 { // what only looks like one is in a body
+		body := "x\r\n\r\nPOST /read HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+		if got, err := raw(t, c, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)); err != nil || got.status != http.StatusOK || got.body != body {
+			t.Fatalf("%d %q, %v", got.status, got.body, err)
+		}
+	}
+	if got, _ := raw(t, c, head+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked); got.status != http.StatusBadRequest || !got.last {
+		t.Errorf("behind others: %d, the connection closes: %v", got.status, got.last)
+	}
+	if got, err := raw(t, s.dial(t), head+"Transfer-Encoding: chunked\r\n\r\n"+chunked); err != nil || got.status != http.StatusOK || got.body != inner || !got.last {
+		t.Errorf("a coding alone: %d %q, %v, the connection closes: %v", got.status, got.body, err, got.last)
 	}
 	if n := smuggled.Load(); n > 0 {
 		t.Errorf("%d requests were found in others", n)

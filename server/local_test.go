@@ -50,6 +50,29 @@ func TestThePagesOfOtherSitesCannotUseAServerWithoutKeys(t *testing.T) {
 	}
 }
 
+// A page whose name was rebound to this machine reads nothing, public or not.
+func TestPublicRoutesCheckTheHostToo(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		settings server.Settings
+		host     string
+		want     int
+	}{
+		"a name that was rebound":      {server.Settings{}, "evil.example.com", http.StatusForbidden},
+		"a name of the machine":        {server.Settings{}, "localhost:8080", http.StatusOK},
+		"the name that clients use":    {server.Settings{PublicURL: "https://agents.example.com"}, "agents.example.com", http.StatusOK},
+		"any name, where all may come": {server.Settings{AllowUnauthenticated: true}, "agents.internal", http.StatusOK},
+		"any name, where keys decide":  {server.Settings{Authenticator: keys()}, "agents.internal", http.StatusOK},
+	} {
+		s := start(t, tt.settings, exposed...)
+		for _, path := range []string{"/public", "/openapi.json", "/healthz"} {
+			if got := s.ask(t, "GET "+path, "", "Host", tt.host); got.status != tt.want {
+				t.Errorf("%s: GET %s returns %d, want %d: %s", name, path, got.status, tt.want, got.body)
+			}
+		}
+	}
+}
+
 func TestWithoutKeysTheServerListensOnLoopbackOnly(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -190,7 +190,9 @@ func (m *merged) complete(op object, d *description, route *Route) {
 		op["responses"] = responses
 	}
 	for _, r := range refusals {
-		if r.private && route.Public || r.body && !takes {
+		// Without keys the pages of other sites are refused everywhere.
+		foreign := m.open && r.status == http.StatusForbidden
+		if r.private && route.Public && !foreign || r.body && !takes {
 			continue
 		}
 		if status := strconv.Itoa(r.status); responses[status] == nil {

@@ -70,6 +70,10 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		out.finish()
 	}()
+	if !framed(out, r) {
+		refuse(out, r, rt.nearest(r.URL.Path), &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request has both a Content-Length and a Transfer-Encoding"})
+		return
+	}
 	if rt.cors.answer(out, r) {
 		return
 	}
@@ -208,7 +212,7 @@ func (m *mounted) fits(w http.ResponseWriter, r *http.Request) bool {
 func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
 	principal, err := m.router.server.Authenticator.Authenticate(r)
 	if err != nil {
-		if m.Public {
+		if m.Public && !errors.Is(err, ErrForeignSite) {
 			return nil, nil
 		}
 		x.problem = err.Error()

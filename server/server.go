@@ -74,6 +74,7 @@ func New(settings Settings) (*Server, error) {
 		MaxHeaderBytes:    s.Limits.MaxHeaderBytes,
 		TLSConfig:         s.TLS,
 		ConnState:         s.unused.note,
+		ConnContext:       withFraming,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
 	}
@@ -186,7 +187,7 @@ func (s *Server) accept() error {
 	if s.TLS != nil {
 		err = s.http.ServeTLS(s.listener, "", "")
 	} else {
-		err = s.http.Serve(s.listener)
+		err = s.http.Serve(framingListener{s.listener})
 	}
 	if s.draining.Load() || errors.Is(err, http.ErrServerClosed) {
 		return nil

@@ -145,7 +145,7 @@ func TestHeadersThatAreNotWhatTheySeem(t *testing.T) {
 		"a key in the user of the URL":  {wire("GET http://ann:" + annKey + "@localhost" + path), http.StatusUnauthorized},
 		"a header that is too long":     {wire("GET "+path, "X-API-Key: "+strings.Repeat("x", 1<<20)), http.StatusRequestHeaderFieldsTooLarge},
 		"many headers":                  {wire("GET "+path, strings.Repeat("X-A: b\r\n", 1<<17)+"X-API-Key: "+annKey), http.StatusRequestHeaderFieldsTooLarge},
-		"a length and chunks":           {"POST " + annPath + "/agent-runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET " + path + " HTTP/1.1\r\n\r\n", http.StatusUnauthorized},
+		"a length and chunks":           {"POST " + annPath + "/agent-runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET " + path + " HTTP/1.1\r\n\r\n", http.StatusBadRequest},
 		"two lengths":                   {wire("POST "+annPath+"/agent-runs", "Content-Length: 0", "Content-Length: 5"), 0},
 		"no host":                       {"GET " + path + " HTTP/1.1\r\nX-API-Key: " + annKey + "\r\n\r\n", 0},
 		"an id of the request with CRs": {wire("GET "+path, "X-Request-Id: a\rSet-Cookie: b", "X-API-Key: "+annKey), 0},
