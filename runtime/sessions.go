@@ -37,6 +37,10 @@ type CreateSession struct {
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the session that was made first.
 	IdempotencyKey string
+	// IdempotencyBody is what the key stands for: with the key and another body the
+	// error is a *store.KeyConflictError. Nil is the request itself. A surface sets it
+	// whose requests lead to different ones as the configuration changes.
+	IdempotencyBody json.RawMessage `json:"-"`
 }
 
 // CreateSession makes a session that belongs to the caller. The errors are an
@@ -193,10 +197,14 @@ func checkMetadata(metadata json.RawMessage) error {
 	return nil
 }
 
-// keyOf returns the key of a request, whose content it stands for.
-func keyOf(value string, request any) (store.Key, error) {
+// keyOf returns the key of a request. It stands for the body, or for the request
+// where there is none.
+func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 	if value == "" {
 		return store.Key{}, nil
+	}
+	if body != nil {
+		request = body
 	}
 	if len(value) > maxID || !plain(value) {
 		return store.Key{}, &InvalidError{"idempotency_key", fmt.Sprintf("it is text of at most %d bytes", maxID)}

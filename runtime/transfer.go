@@ -193,7 +193,7 @@ func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, e
 			return nil, err
 		}
 	}
-	key, err := keyOf(req.IdempotencyKey, request)
+	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, request)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,8 @@ type CreateTurn struct {
 	// IdempotencyKey makes the request repeatable: with the same key it returns
 	// the turn that was made first. Keys belong to the session.
 	IdempotencyKey string
+	// IdempotencyBody is what the key stands for, as that of CreateSession.
+	IdempotencyBody json.RawMessage `json:"-"`
 }
 
 // turnRequest is what a stored turn was asked for.
@@ -152,7 +154,7 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
 	same := *req
 	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
-	key, err := keyOf(req.IdempotencyKey, &same)
+	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, &same)
 	if err != nil {
 		return nil, err
 	}

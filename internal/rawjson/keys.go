@@ -19,7 +19,16 @@ const fewKeys = 16
 // different values.
 func AmbiguousKeys(raw []byte) error {
 	var room [fewKeys]keys
-	s := keyScanner{raw: raw, open: room[:0]}
+	s := keyScanner{raw: raw, open: room[:0], fold: foldKey, equal: bytes.EqualFold}
+	return s.scan()
+}
+
+// DuplicateKeys returns an error when an object anywhere in raw, which must be
+// valid JSON, has the same key twice. Decoders disagree about which of the two
+// counts, so that a proxy and the server may read different requests.
+func DuplicateKeys(raw []byte) error {
+	var room [fewKeys]keys
+	s := keyScanner{raw: raw, open: room[:0], fold: func(key []byte) string { return string(key) }, equal: bytes.Equal}
 	return s.scan()
 }
 
@@ -34,6 +43,10 @@ type keys struct {
 type keyScanner struct {
 	raw  []byte
 	open []keys
+	// equal reports whether two keys are the same, and fold returns a text that
+	// only such keys have in common.
+	equal func(a, b []byte) bool
+	fold  func(key []byte) string
 }
 
 func (s *keyScanner) scan() error {
@@ -50,7 +63,7 @@ func (s *keyScanner) scan() error {
 		case '"':
 			end := stringEnd(s.raw, i)
 			if s.isKey(end) {
-				if err := s.open[len(s.open)-1].add(s.raw[i:end]); err != nil {
+				if err := s.add(&s.open[len(s.open)-1], s.raw[i:end]); err != nil {
 					return err
 				}
 			}
@@ -82,8 +95,8 @@ func stringEnd(raw []byte, from int) int {
 	return len(raw)
 }
 
-// add notes a key, given with its quotes.
-func (k *keys) add(quoted []byte) error {
+// add notes a key of an object, given with its quotes.
+func (s *keyScanner) add(k *keys, quoted []byte) error {
 	key := quoted[1:max(1, len(quoted)-1)]
 	if bytes.IndexByte(key, '\\') >= 0 {
 		var text string
@@ -94,7 +107,7 @@ func (k *keys) add(quoted []byte) error {
 	}
 	if k.set == nil {
 		for _, other := range k.list {
-			if bytes.EqualFold(other, key) {
+			if s.equal(other, key) {
 				return clash(other, key)
 			}
 		}
@@ -103,11 +116,11 @@ func (k *keys) add(quoted []byte) error {
 		}
 		k.set = make(map[string][]byte, 2*len(k.list))
 		for _, other := range k.list {
-			k.set[foldKey(other)] = other
+			k.set[s.fold(other)] = other
 		}
 		return nil
 	}
-	folded := foldKey(key)
+	folded := s.fold(key)
 	if other, twice := k.set[folded]; twice {
 		return clash(other, key)
 	}

@@ -16,7 +16,7 @@ const maxDepth = 1000
 
 // Valid reports whether raw is JSON that can be encoded as it is, also as a part
 // of something else.
-func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && depth(raw) <= maxDepth }
+func Valid(raw []byte) bool { return json.Valid(raw) && utf8.Valid(raw) && Depth(raw) <= maxDepth }
 
 // Fault says where raw ceases to be JSON, and empty of what is JSON.
 func Fault(raw []byte) string {
@@ -41,8 +41,8 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	return text
 }
 
-// depth returns how many levels valid JSON has.
-func depth(raw []byte) (most int) {
+// Depth returns how many levels valid JSON has.
+func Depth(raw []byte) (most int) {
 	level, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {

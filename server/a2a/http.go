@@ -15,6 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -231,8 +232,8 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *proble
 	if !e.takes(r.Header.Get("Content-Type")) {
 		return nil, &problem{http.StatusUnsupportedMediaType, a2a.ErrUnsupportedContentType, "the request is no application/json"}
 	}
-	if nesting(body) > maxNesting {
-		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, fmt.Sprintf("the JSON of the request is nested more than %d deep", maxNesting)}
+	if err := server.CheckJSON(body, maxNesting); err != nil && json.Valid(body) { // the SDK tells what is no JSON
+		return nil, &problem{http.StatusBadRequest, a2a.ErrParseError, "the body of the request cannot be used: " + clip.Text(err.Error())}
 	}
 	return body, nil
 }
@@ -241,24 +242,4 @@ func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *proble
 func (e *endpoint) takes(contentType string) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	return err == nil && (media == "application/json" || !e.rpc && media == "application/a2a+json")
-}
-
-// nesting returns how deep JSON is nested. What is no JSON gives any number.
-func nesting(data []byte) int {
-	depth, deepest, text := 0, 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case text && c == '\\':
-			i++
-		case c == '"':
-			text = !text
-		case text:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return deepest
 }

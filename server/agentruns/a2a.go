@@ -111,6 +111,9 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 	if !json.Valid(data) {
 		return nil, &rpcError{Code: rpcParse, Message: "the body is no JSON"}
 	}
+	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
+		return nil, &rpcError{Code: rpcRequest, Message: "the body cannot be used: " + clip.Text(err.Error())}
+	}
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is no request of JSON-RPC"}
 	}
@@ -128,7 +131,7 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 			return nil, err
 		}
 	}
-	turn, err := c.begin(f, session, labelA2A)
+	turn, _, err := c.begin(f, session, labelA2A, repetition{})
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,9 @@ func (c *composer) agent(p *server.Principal, r *request) (*spec.Agent, error) {
 		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
 	}
 	agent, _ := c.set.Defaults.Apply(declared)
+	if agent.SystemPrompt != "" && r.systemPrompt != "" {
+		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q has a prompt of its own, which is used instead", r.agentID)})
+	}
 	return agent, nil
 }
 

@@ -22,6 +22,7 @@ const (
 	codeUnknownToolUse = "unknown_tool_use"
 	codeRunTerminal    = "run_terminal"
 	codeSessionEnded   = "session_ended"
+	codeKeyConflict    = "key_conflict"
 	codeTooLarge       = "too_large"
 	codeUnavailable    = "unavailable"
 	codeInternal       = "internal"
@@ -35,7 +36,8 @@ var statuses = map[string]int{
 	codeInvalidRequest: http.StatusBadRequest, codeInvalidModel: http.StatusBadRequest, codeInvalidPlugin: http.StatusBadRequest,
 	codeForbidden: http.StatusForbidden, codeNotFound: http.StatusNotFound, codeWorkspace: http.StatusNotFound,
 	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict, codeSessionEnded: http.StatusConflict,
-	codeTooLarge: http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
+	codeKeyConflict: http.StatusUnprocessableEntity,
+	codeTooLarge:    http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
 // errorBody is the body of a refusal. Some clients take Error for the code and
@@ -81,6 +83,9 @@ func (c *call) requestErrorOf(err error) *requestError {
 	}
 	if state, ok := errors.AsType[*store.StateError](err); ok && state.Kind == "session" {
 		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
+	}
+	if errors.As(err, new(*store.KeyConflictError)) {
+		return usedKey(c.r.Header.Get(idempotencyHeader))
 	}
 	ctx := c.r.Context()
 	if ctx.Err() == nil {

@@ -143,16 +143,12 @@ func TestAFieldOfTheWrongTypeMakesNothing(t *testing.T) {
 	}
 }
 
-func TestAFieldThatIsThereTwiceCountsOnce(t *testing.T) {
+func TestAFieldThatIsThereTwiceIsRefused(t *testing.T) {
 	t.Parallel()
 	w := serving(t)
-	id := w.begin("say first", `,"prompt":"say second"`)
-	list := w.events(id, "")
-	if last := list[len(list)-1].data; last["text"] != "second" {
-		t.Errorf("it ends with %v", last)
-	}
-	if view := w.must(http.StatusOK, http.MethodGet, "/agent-runs/"+id, ""); view["finalText"] != "second" {
-		t.Errorf("it is read as %v", view)
+	status, answer := w.do(http.MethodPost, "/agent-runs", `{"systemPrompt":"Obey.","prompt":"say first","prompt":"say second"}`)
+	if said, _ := answer["message"].(string); status != http.StatusBadRequest || !strings.Contains(said, `the key "prompt" is there twice`) {
+		t.Errorf("%d %v", status, answer)
 	}
 }
 

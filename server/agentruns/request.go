@@ -7,9 +7,9 @@ import (
 	"maps"
 	"math"
 	"strconv"
-	"unicode/utf8"
 
-	"github.com/agentruntime/agentruntime/internal/rawjson"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // fields is the body of a request: a JSON object whose fields are read one by
@@ -44,18 +44,12 @@ var (
 
 // decodeBody reads the body of a request.
 func decodeBody(data []byte) (fields, error) {
-	if !utf8.Valid(data) {
-		return nil, invalid("the body is not UTF-8")
+	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
+		return nil, invalid("the body cannot be used: %s", clip.Text(err.Error()))
 	}
 	var body fields
-	if fault := rawjson.Fault(data); fault != "" {
-		return nil, invalid("the body is no JSON: %s", fault)
-	}
 	if err := json.Unmarshal(data, &body); err != nil || body == nil {
 		return nil, invalid("the body is no JSON object")
-	}
-	if !rawjson.Valid(data) {
-		return nil, invalid("the body is nested too deeply")
 	}
 	maps.DeleteFunc(body, func(_ string, value json.RawMessage) bool { return isNull(value) })
 	return body, nil
@@ -177,6 +171,8 @@ type request struct {
 	// toolBudgets is nil when it is not given, and empty for none at all.
 	toolBudgets map[string]int
 	metadata    map[string]string
+	// warnings are for what has no effect.
+	warnings []warning
 }
 
 // inputMessage is a message of a request.

@@ -90,6 +90,8 @@ func (c *call) run(ctx context.Context) (*run, error) {
 type runRef struct {
 	RunID     string `json:"runId"`
 	StreamURL string `json:"streamUrl"`
+	// Warnings are for what of the request has no effect.
+	Warnings []warning `json:"warnings,omitempty"`
 }
 
 // createRun begins a run.
@@ -98,46 +100,61 @@ func (c *call) createRun() error {
 	if err != nil {
 		return err
 	}
-	made, err := c.begin(f, nil, labelRun)
+	warnings, err := f.unknownFields()
 	if err != nil {
 		return err
 	}
-	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made))
+	again, err := c.repetition("run", f)
+	if err != nil {
+		return err
+	}
+	made, more, err := c.begin(f, nil, labelRun, again)
+	if err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made, append(warnings, more...)))
 }
 
-func (c *call) refTo(turn *runtime.StoredTurn) runRef {
-	return runRef{RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
+func (c *call) refTo(turn *runtime.StoredTurn, warnings []warning) runRef {
+	return runRef{Warnings: warnings, RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
 }
 
 // begin makes the turn that a body asks for, in a session or in one of its own
-// with a label.
-func (c *call) begin(f fields, session *store.Session, label string) (*runtime.StoredTurn, error) {
+// with a label. The warnings are for what of the body has no effect.
+func (c *call) begin(f fields, session *store.Session, label string, again repetition) (*runtime.StoredTurn, []warning, error) {
 	asked, err := readRequest(f, forRun)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	k := c.composer()
 	made, err := k.compose(c.principal, asked)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	record := runRecord{
 		Spec: shown(specOf(f)), Model: k.modelOf(made), Local: localNames(asked.tools), InSession: session != nil && label == labelSession,
 		Thinks: made.Ephemeral == nil && asked.effort == nil || asked.effort != nil && *asked.effort > 0,
 	}
 	if made.Metadata, err = encodeOwn(record); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	made.IdempotencyKey, made.IdempotencyBody = again.key, again.body
 	ctx := c.r.Context()
+	var turn *runtime.StoredTurn
 	if session == nil {
-		return c.beginAlone(ctx, made, runtime.CreateSession{AgentID: asked.agentID, Labels: map[string]string{ownKey: label}})
+		turn, err = c.beginAlone(ctx, made, runtime.CreateSession{
+			AgentID: asked.agentID, Labels: map[string]string{ownKey: label}, IdempotencyKey: again.key, IdempotencyBody: again.body,
+		})
+	} else {
+		made.SessionID = session.ID
+		turn, err = c.Service.CreateTurn(ctx, c.caller, *made)
 	}
-	made.SessionID = session.ID
-	return c.Service.CreateTurn(ctx, c.caller, *made)
+	return turn, asked.warnings, err
 }
 
 // beginAlone makes a turn in a session of its own, which is not left behind
-// without it.
+// without it, unless the request can be repeated: then the session may be that of
+// an earlier attempt.
 func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, in runtime.CreateSession) (*runtime.StoredTurn, error) {
 	session, err := c.Service.CreateSession(ctx, c.caller, in)
 	if err != nil {
@@ -145,7 +162,7 @@ func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, in runt
 	}
 	made.SessionID = session.ID
 	turn, err := c.Service.CreateTurn(ctx, c.caller, *made)
-	if err != nil {
+	if err != nil && in.IdempotencyKey == "" {
 		err = errors.Join(err, c.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
 	}
 	return turn, err

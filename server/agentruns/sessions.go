@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -39,6 +40,14 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
+	warnings, err := f.unknownFields()
+	if err != nil {
+		return err
+	}
+	again, err := c.repetition("session", f)
+	if err != nil {
+		return err
+	}
 	asked, err := readRequest(f, forSession)
 	if err != nil {
 		return err
@@ -53,15 +62,18 @@ func (c *call) createSession() error {
 	}
 	made, err := c.Service.CreateSession(c.r.Context(), c.caller, runtime.CreateSession{
 		ID: id, AgentID: asked.agentID, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
+		IdempotencyKey: again.key, IdempotencyBody: again.body,
 	})
 	if err != nil {
 		return err
 	}
+	warnings = slices.Concat(warnings, f.idle("a session has no input of its own: send it a message", inputFields...), asked.warnings)
 	return server.WriteJSON(c.w, http.StatusCreated, struct {
 		SessionID string    `json:"sessionId"`
 		Name      string    `json:"name"`
 		CreatedAt time.Time `json:"createdAt"`
-	}{made.ID, asked.name, made.CreatedAt})
+		Warnings  []warning `json:"warnings,omitempty"`
+	}{made.ID, asked.name, made.CreatedAt, warnings})
 }
 
 // session returns the session that the path names.
@@ -78,6 +90,15 @@ func (c *call) session(ctx context.Context) (*session, error) {
 // sendMessage begins a run in a session. It waits for those before it.
 func (c *call) sendMessage() error {
 	message, err := c.body()
+	if err != nil {
+		return err
+	}
+	warnings, err := message.unknownFields()
+	if err != nil {
+		return err
+	}
+	warnings = append(warnings, message.idle("the session decides it", identityFields...)...)
+	again, err := c.repetition("message", message)
 	if err != nil {
 		return err
 	}
@@ -98,11 +119,11 @@ func (c *call) sendMessage() error {
 	if err != nil {
 		return err
 	}
-	made, err := c.begin(f, found.Session, labelSession)
+	made, more, err := c.begin(f, found.Session, labelSession, again)
 	if err != nil {
 		return err
 	}
-	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made))
+	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made, append(warnings, more...)))
 }
 
 // endSession ends a session: it takes no more messages, and those under way are

@@ -66,6 +66,9 @@ func (c *call) toolResult() error {
 	if err != nil {
 		return err
 	}
+	if _, err := f.unknown("", toolResultFields...); err != nil {
+		return err
+	}
 	answer, err := readToolAnswer(f, c.StrictToolResults)
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -53,17 +53,20 @@ func (c *call) read(into any, strict bool) error {
 
 // decode reads a JSON object. A strict one has no fields that are not known.
 func decode(data []byte, into any, strict bool) error {
-	if fault := rawjson.Fault(data); fault != "" {
-		return badBody("it is no JSON: " + fault)
+	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
+		return badBody(clip.Text(err.Error()))
 	}
 	if bytes.TrimSpace(data)[0] != '{' {
 		return badBody("it is no JSON object")
 	}
-	if !rawjson.Valid(data) {
-		return badBody("it is nested too deeply, or is not UTF-8")
+	if strict {
+		if unknown, ok := errors.AsType[*server.UnknownFieldError](server.CheckFields(data, into)); ok {
+			return &runtime.InvalidError{Field: unknown.Path, Problem: unknown.Problem()}
+		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	if strict {
+	if strict { // for what decodes itself
+
 		decoder.DisallowUnknownFields()
 	}
 	err := decoder.Decode(into)

@@ -1,0 +1,101 @@
+package agentruns
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+)
+
+// warning says what of a request has no effect. The protocol lets clients send
+// fields that the server does not know, and some do; they are told in the answer.
+type warning struct {
+	// Field is the path of what has no effect.
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// The fields of the objects of a request, besides those of a spec.
+var (
+	budgetFields       = []string{"maxToolTurns", "maxToolTurnsExceeded"}
+	outputSchemaFields = []string{"name", "schema"}
+	loopFields         = []string{"consecutiveThreshold", "hardCutoffThreshold"}
+	toolBudgetFields   = []string{"maxCalls"}
+	messageFields      = []string{"role", "content"}
+	toolResultFields   = []string{"toolUseId", "result", "error"}
+)
+
+// unknown returns a warning for each field that is not known. One that looks like a
+// known field is an error: what was asked for with it would be dropped. path is that
+// of the object, empty for the body.
+func (f fields) unknown(path string, known ...string) ([]warning, error) {
+	var list []warning
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		at := strings.TrimPrefix(path+"."+clip.Text(name), ".")
+		if near, ok := nearest.Of(name, known); ok {
+			return nil, invalid("%s is not known; did you mean %q?", at, near)
+		}
+		list = append(list, warning{at, "the field is not known and has no effect"})
+	}
+	return list, nil
+}
+
+// unknownFields returns warnings for the fields of a spec, and for those of the
+// objects in it, that are not known. also are fields that may stand beside those of
+// the spec.
+func (f fields) unknownFields(also ...string) ([]warning, error) {
+	list, err := f.unknown("", slices.Concat(identityFields, runFields, inputFields, []string{fieldMetadata}, also)...)
+	if err != nil {
+		return nil, err
+	}
+	inner := func(path string, object fields, known []string) error {
+		more, err := object.unknown(path, known...)
+		list = append(list, more...)
+		return err
+	}
+	for _, field := range []struct {
+		name  string
+		known []string
+	}{{fieldBudgets, budgetFields}, {fieldOutputSchema, outputSchemaFields}, {fieldLoopDetection, loopFields}} {
+		if object, err := f.object(field.name); err == nil { // what is no object is refused where it is read
+			if err := inner(field.name, object, field.known); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if budgets, err := f.object(fieldToolBudgets); err == nil {
+		for _, tool := range slices.Sorted(maps.Keys(budgets)) {
+			if entry, err := budgets.object(tool); err == nil {
+				if err := inner(fieldToolBudgets+"."+clip.Text(tool), entry, toolBudgetFields); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	var messages []fields
+	if f.read(fieldMessages, &messages, "") == nil {
+		for _, m := range messages {
+			if err := inner(fieldMessages+"[]", m, messageFields); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return slices.Compact(list), nil
+}
+
+// idle returns a warning for each of the fields that a request has although they
+// have no effect in it.
+func (f fields) idle(why string, names ...string) []warning {
+	var list []warning
+	for _, name := range names {
+		if _, has := f[name]; has {
+			list = append(list, warning{name, why})
+		}
+	}
+	return list
+}
