@@ -112,9 +112,6 @@ type Job struct {
 	// Meter holds the turn to its budgets and to those of the turns above; nil
 	// allows everything.
 	Meter *Meter
-	// Answered says that somebody answers what the turn waits for, so that being
-	// suspended is not its end.
-	Answered bool
 	// Depth is how many agents' turns led to this one, those of other runtimes
 	// included, and MaxDepth how many may: an agent that could go beyond is not
 	// called.

@@ -62,11 +62,17 @@ type Engine struct {
 	ceiling []CeilingGate
 	state   map[StateKey]entry
 	// changed tells that state was committed since the last snapshot.
-	changed     bool
-	pending     []pendingAction
-	handOff     string
-	answers     []Answered
-	staged      staged
+	changed bool
+	pending []pendingAction
+	handOff string
+	answers []Answered
+	staged  staged
+	// active tells that Activate ran and Deactivate did not, and begun which
+	// plugins are between RunStart and RunEnd.
+	active bool
+	begun  []string
+	// only are the plugins that the phase that runs concerns; nil for all.
+	only        []string
 	deadLetters []DeadLetter
 
 	// unknown is what was restored of plugins that the agent does not have.
@@ -226,7 +232,7 @@ func (e *Engine) due(phase Phase) []pendingAction {
 	for _, list := range []*[]pendingAction{&e.pending, &e.staged.actions} {
 		rest := (*list)[:0]
 		for _, a := range *list {
-			if i := e.env.action(a.Key); e.env.actions[i].phase == phase {
+			if h := &e.env.actions[e.env.action(a.Key)]; h.phase == phase && e.concerns(h.owner) {
 				due = append(due, a)
 			} else {
 				rest = append(rest, a)

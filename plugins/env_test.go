@@ -216,8 +216,8 @@ func TestTheNamesOfPhases(t *testing.T) {
 		names = append(names, p.String())
 	}
 	want := []string{
-		"RunStart", "StepStart", "BeforeInference", "AfterInference", "ToolGate",
-		"BeforeToolExecute", "AfterToolExecute", "StepEnd", "RunEnd",
+		"Activate", "RunStart", "StepStart", "BeforeInference", "AfterInference", "ToolGate",
+		"BeforeToolExecute", "AfterToolExecute", "StepEnd", "RunEnd", "Deactivate",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)

@@ -15,8 +15,16 @@ type Phase uint8
 
 // The phases, in the order in which a turn goes through them.
 const (
-	// RunStart runs once, before the first step.
-	RunStart Phase = iota
+	// Activate runs before any other phase of the plugins that a Register call
+	// made: at the beginning of a turn, when the agent takes over the
+	// conversation, and when a turn goes on that was suspended or stopped. It is
+	// the place for what Register may not do, such as reaching out. No filter
+	// leaves it out.
+	Activate Phase = iota
+	// RunStart runs once a turn for each plugin: before the first step, or before
+	// the first one of an agent that took over, if the agent before it did not
+	// have the plugin. It does not run again when the turn is resumed.
+	RunStart
 	// StepStart runs at the beginning of each step.
 	StepStart
 	// BeforeInference runs before a request is put together. Context messages,
@@ -33,15 +41,23 @@ const (
 	AfterToolExecute
 	// StepEnd runs at the end of each step that no error ended.
 	StepEnd
-	// RunEnd runs once, whatever the turn ended by.
+	// RunEnd runs once for each plugin that RunStart ran for, also if that failed:
+	// when the turn has ended, whatever it ended by, and when an agent takes over
+	// that does not have the plugin. A turn that is suspended has not ended; one
+	// that is ended while it is suspended does not run it.
 	RunEnd
+	// Deactivate runs after all other phases, once for what Activate ran for: at
+	// the end of a turn, when another agent takes over, and when the turn is
+	// suspended or stopped. A process that dies does not run it. An error does
+	// not fail the turn: it makes a DeadLetter.
+	Deactivate
 
 	phaseCount
 )
 
 var phaseNames = [phaseCount]string{
-	"RunStart", "StepStart", "BeforeInference", "AfterInference", "ToolGate",
-	"BeforeToolExecute", "AfterToolExecute", "StepEnd", "RunEnd",
+	"Activate", "RunStart", "StepStart", "BeforeInference", "AfterInference", "ToolGate",
+	"BeforeToolExecute", "AfterToolExecute", "StepEnd", "RunEnd", "Deactivate",
 }
 
 // String returns the phase's name.
@@ -56,7 +72,7 @@ func (p Phase) String() string {
 func Phases() []Phase {
 	all := make([]Phase, phaseCount)
 	for i := range all {
-		all[i] = Phase(i) //nolint:gosec // there are nine
+		all[i] = Phase(i) //nolint:gosec // there are eleven
 	}
 	return all
 }
@@ -113,7 +129,9 @@ type PhaseContext struct {
 	Ticket     *Ticket
 	// Result is what the call came to, in AfterToolExecute.
 	Result *tools.Result
-	// Termination says why the turn ended, in RunEnd.
+	// Termination says why the turn ended, in RunEnd; with the code hand_off the
+	// turn goes on with an agent that does not have the plugin. Nil in Deactivate
+	// when the turn goes on.
 	Termination *event.Termination
 	// Session is the session that the turn belongs to; never nil. Unlike the
 	// state of plugins, a change is made at once: a hook that fails later does

@@ -54,9 +54,10 @@ func Config[T any](r *Registrar, key string) (settings T, ok bool) {
 }
 
 // Hook adds a hook to a phase. Hooks of a phase run in the order in which they
-// were added. The phase ToolGate takes gates, not hooks.
+// were added. The phase ToolGate takes gates, not hooks. Like handlers, those of
+// Activate and Deactivate count even when a filter keeps the plugin's hooks out.
 func (r *Registrar) Hook(phase Phase, hook Hook) {
-	if r.runs("hook", phase, hook == nil) && r.active {
+	if r.runs("hook", phase, hook == nil) && (r.active || phase == Activate || phase == Deactivate) {
 		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
 		r.env.phases |= 1 << phase
 	}

@@ -25,6 +25,8 @@ type State struct {
 	HandOff string `json:"hand_off,omitempty"`
 	// Answers are those to tickets of the calls of the current step.
 	Answers []Answered `json:"answers,omitempty"`
+	// Begun are the plugins between RunStart and RunEnd.
+	Begun []string `json:"begun,omitempty"`
 }
 
 // ScheduledAction is an action that waits for its phase.
@@ -80,7 +82,7 @@ func (e *Engine) encode() error {
 func (e *Engine) Export() State {
 	s := State{
 		Run: maps.Clone(e.unknown.run), Session: maps.Clone(e.unknown.session), Written: slices.Clone(e.unknown.written),
-		HandOff: e.handOff, Answers: slices.Clone(e.answers),
+		HandOff: e.handOff, Answers: slices.Clone(e.answers), Begun: slices.Clip(e.begun),
 	}
 	for key, v := range e.state {
 		if key.Scope() == ScopeSession {
@@ -150,7 +152,7 @@ func (e *Engine) Restore(s State) error {
 	if s.Request != nil {
 		e.Request = *s.Request
 	}
-	e.handOff, e.answers = s.HandOff, slices.Clone(s.Answers)
+	e.handOff, e.answers, e.begun = s.HandOff, slices.Clone(s.Answers), slices.Clip(s.Begun)
 	return nil
 }
 

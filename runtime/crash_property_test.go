@@ -92,8 +92,12 @@ var seen = plugins.NewKey[map[string]int]("test.seen", plugins.ScopeSession)
 var witness = plugin(func(r *plugins.Registrar) {
 	r.StateKey(seen)
 	for _, phase := range plugins.Phases() {
-		if phase == plugins.ToolGate || phase == plugins.RunEnd { // a turn that waits ends each time
+		switch phase {
+		case plugins.ToolGate, plugins.RunEnd: // a turn that waits ends each time
 			continue
+		case plugins.Activate, plugins.Deactivate: // of the process, not of the turn
+			continue
+		default:
 		}
 		r.Hook(phase, func(_ context.Context, p *plugins.PhaseContext) error {
 			counts := maps.Clone(seen.Get(p))

@@ -139,7 +139,7 @@ func TestAPluginThatPanicsOrExitsEndsItsTurnOnce(t *testing.T) {
 				}
 				checkLog(t, log.list)
 				checkMessages(t, got.Messages)
-				survives := where == "gate" || where == "action" || where == "effect"
+				survives := where == "gate" || where == "action" || where == "effect" || where == "Deactivate"
 				if survives != (got.Status == event.StatusSucceeded) || !survives && got.Termination.Code != backend.CodePlugin {
 					t.Errorf("it ended by %+v, %v", got.Termination, err)
 				}
@@ -230,7 +230,7 @@ func TestAStopInAnyPhaseEndsTheTurnOnce(t *testing.T) {
 			checkLog(t, log.list)
 			checkMessages(t, got.Messages)
 			want := event.BehaviorRequested
-			if phase == plugins.RunEnd {
+			if phase == plugins.RunEnd || phase == plugins.Deactivate {
 				want = event.NaturalEnd // too late
 			}
 			if err != nil || got.Termination.Type != want {

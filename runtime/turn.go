@@ -38,7 +38,6 @@ func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	t := &Turn{host: h, cancel: cancel, done: make(chan struct{}), answered: make(chan struct{}, 1)}
 	h.watch = t.ask
-	h.job.Answered = true
 	if state := h.job.State; state != nil {
 		t.wait(state)
 		t.asked.Resolved = state.Clone().Resolved

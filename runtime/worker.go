@@ -220,7 +220,6 @@ func (w *worker) prepare(ctx context.Context) (h *host, release func(), done boo
 	case err != nil:
 		return nil, release, true, w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
 	}
-	h.job.Answered = true
 	w.log.keep = h.session
 	return h, release, false, nil
 }

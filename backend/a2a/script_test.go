@@ -322,7 +322,7 @@ func remoteOf(t *testing.T, e *spec.Endpoint) *remote {
 func newJob() *backend.Job {
 	return &backend.Job{
 		TurnID: "turn-1", SessionID: "session-1", Agent: &spec.Agent{ID: "far"}, Input: []model.Message{model.User("hello")},
-		MaxDepth: 5, Answered: true,
+		MaxDepth: 5,
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // CodeHandOff is the code of a turn that is blocked because the conversation
@@ -37,22 +39,43 @@ func (t *turn) mayHandOff(agentID string) error {
 // When that cannot be, the turn is blocked: the agent that has the conversation
 // has said that it is done.
 func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
-	to := t.handOff
-	t.handOff = ""
-	if to == "" || to == t.agent.ID {
-		return nil, nil //nolint:nilnil // the turn goes on
+	for t.handOff != "" {
+		to := t.handOff
+		t.handOff = ""
+		if to == t.agent.ID {
+			continue
+		}
+		if err := t.mayHandOff(to); err != nil {
+			return handOffFailed(err), nil
+		}
+		agent, env, err := t.host.HandOff(ctx, to)
+		if err != nil {
+			return handOffFailed(err), nil
+		}
+		if err := t.handTo(ctx, agent, env); err != nil {
+			return nil, err
+		}
+		if t.stop != nil { // by one of the phases around the hand-off
+			return t.stop, nil
+		}
 	}
-	if err := t.mayHandOff(to); err != nil {
-		return handOffFailed(err), nil
+	return nil, nil //nolint:nilnil // the turn goes on
+}
+
+// handTo lets an agent take over: the plugins of the one before come to their
+// end, those of the new one begin.
+func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Environment) error {
+	if err := plugins.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
+		return err // before anything of the agent is over
 	}
-	agent, env, err := t.host.HandOff(ctx, to)
-	if err != nil {
-		return handOffFailed(err), nil
+	if err := t.depart(ctx, agent, env); err != nil {
+		return err
 	}
 	engine := plugins.NewEngine(env.Env, t.job.Ceiling)
 	if err := engine.Restore(t.engine.Export()); err != nil {
-		return nil, err
+		return err
 	}
+	t.deadLetters = append(t.deadLetters, t.engine.DeadLetters()...)
 	from := t.agent.ID
 	t.agent, t.env, t.engine = agent, env, engine
 	if t.form == nil { // the caller of the turn asked for none
@@ -63,7 +86,23 @@ func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
 	t.replacePrompt()
 	t.span.HandOff(agent.ID)
 	t.host.Emit(&event.HandOff{From: from, To: agent.ID, Count: t.stats.Handoffs})
-	return nil, nil //nolint:nilnil // the turn goes on
+	return t.enter(ctx)
+}
+
+// depart runs the last phases of the agent that has the conversation, ahead of
+// another one. Whom they would hand it to does not count any more.
+func (t *turn) depart(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
+	c := &t.engine.Context
+	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandOff, Detail: "agent " + to.ID + " takes over"}
+	leave := func(ctx context.Context) (*event.Termination, error) { return t.engine.Leave(ctx, env.Env) }
+	err := t.hooks(ctx, plugins.RunEnd, leave)
+	c.Termination = nil
+	if err == nil {
+		err = t.hooks(ctx, plugins.Deactivate, t.engine.Deactivate)
+	}
+	t.handOff = ""
+	t.showState()
+	return err
 }
 
 func handOffFailed(err error) *event.Termination {

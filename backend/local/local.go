@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,18 +48,20 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	t.span = telemetry.TurnFromContext(ctx)
 	termination, err := t.run(ctx)
 	if errors.Is(err, backend.ErrYield) {
+		t.release(ctx)
 		return t.result(event.Termination{}), err
 	}
 	if err != nil {
 		termination = backend.TerminationOf(err)
 	}
-	if termination.Type == event.Suspended && job.Answered {
+	if termination.Type == event.Suspended {
+		t.release(ctx)
 		return t.result(termination), nil
 	}
-	if termination.Type != event.Suspended {
-		t.keepResults() // a suspended step may be given up
-	}
-	if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
+	t.keepResults()
+	if err != nil && backend.Released(ctx) {
+		t.release(ctx)
+	} else if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
 		termination, err = backend.TerminationOf(endErr), endErr
 	}
 	return t.result(termination), err
@@ -97,6 +100,8 @@ type turn struct {
 	calls []call
 	// inStep tells that a step is not over.
 	inStep bool
+	// deadLetters are those of the agents that had the conversation before.
+	deadLetters []plugins.DeadLetter
 	// stop is the end that a plugin asked for outside of AfterInference.
 	stop *event.Termination
 	// span observes the turn; nil when nobody does.
@@ -197,7 +202,7 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 		Usage:        t.stats.Usage,
 		FinishReason: t.reason,
 		Journal:      t.journal,
-		DeadLetters:  t.engine.DeadLetters(),
+		DeadLetters:  append(slices.Clip(t.deadLetters), t.engine.DeadLetters()...),
 	}
 	if t.agent != t.job.Agent {
 		r.Agent = t.agent.ID
@@ -215,11 +220,10 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 }
 
 // run goes through the steps until one ends the turn.
-func (t *turn) run(ctx context.Context) (event.Termination, error) {
-	if t.job.State == nil {
-		if err := t.phase(ctx, plugins.RunStart); err != nil {
-			return event.Termination{}, err
-		}
+func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
+	defer recovered(&err)
+	if err := t.enter(ctx); err != nil {
+		return event.Termination{}, err
 	}
 	for {
 		if err := backend.Ended(ctx); err != nil {
@@ -266,17 +270,46 @@ func (t *turn) checkpoint(ctx context.Context) error {
 	return t.job.Checkpoint(ctx, t.state())
 }
 
-// end runs the last phase, whatever the turn ended by. Its hooks get a context
-// of their own when that of the turn has ended.
-func (t *turn) end(ctx context.Context, termination *event.Termination) (err error) {
-	defer recovered(&err)
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), runEndLimit)
-		defer cancel()
+// enter runs the first phases of the agent that has the conversation.
+func (t *turn) enter(ctx context.Context) error {
+	if err := t.hooks(ctx, plugins.Activate, t.engine.Activate); err != nil {
+		return err
 	}
+	return t.hooks(ctx, plugins.RunStart, t.engine.Start)
+}
+
+// end runs the last phases, whatever the turn ended by.
+func (t *turn) end(ctx context.Context, termination *event.Termination) error {
+	ctx, cancel := lastContext(ctx)
+	defer cancel()
 	t.engine.Context.Termination = termination
-	if err := t.phase(ctx, plugins.RunEnd); err != nil {
+	err := t.last(ctx, plugins.RunEnd, t.engine.End)
+	if failed := t.last(ctx, plugins.Deactivate, t.engine.Deactivate); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// release runs the last phase of a turn that goes on elsewhere, or later.
+func (t *turn) release(ctx context.Context) {
+	ctx, cancel := lastContext(ctx)
+	defer cancel()
+	_ = t.last(ctx, plugins.Deactivate, t.engine.Deactivate) // it fails by a dead letter, or the sink's panic
+}
+
+// lastContext returns the context of the last phases, one of their own when that
+// of the turn has ended.
+func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), runEndLimit)
+}
+
+// last runs one of the last phases and shows what it changed.
+func (t *turn) last(ctx context.Context, phase plugins.Phase, run lifecycle) (err error) {
+	defer recovered(&err)
+	if err := t.hooks(ctx, phase, run); err != nil {
 		return err
 	}
 	t.showState()
@@ -298,9 +331,21 @@ func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
 	if t.engine.Idle(phase) {
 		return nil
 	}
+	return t.hooks(ctx, phase, func(ctx context.Context) (*event.Termination, error) { return t.engine.Run(ctx, phase) })
+}
+
+// lifecycle is a method of the engine that runs one of the phases at the ends.
+type lifecycle func(ctx context.Context) (*event.Termination, error)
+
+// hooks has the engine run a phase.
+func (t *turn) hooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
+	if t.engine.Idle(phase) {
+		_, err := run(ctx) // it notes that the phase is over
+		return err
+	}
 	t.engine.Context.Messages = t.transcript[t.prompt:]
 	t.watch.begin(phase)
-	stop, err := t.engine.Run(ctx, phase)
+	stop, err := run(ctx)
 	t.watch.stop()
 	t.host.FlushSession()
 	if stop != nil && t.stop == nil {

@@ -38,10 +38,10 @@ func TestPhasesOfATurnWithATool(t *testing.T) {
 	}.play(t)
 	got.ends(t, event.NaturalEnd, "")
 	want := []string{
-		"RunStart",
+		"Activate", "RunStart",
 		"StepStart", "BeforeInference", "AfterInference", "BeforeToolExecute", "AfterToolExecute", "StepEnd",
 		"StepStart", "BeforeInference", "AfterInference", "StepEnd",
-		"RunEnd",
+		"RunEnd", "Deactivate",
 	}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Error(diff)
@@ -56,7 +56,7 @@ func TestPhasesOfATurnThatSuspends(t *testing.T) {
 		plugins: []plugin{watches(&log), decides(plugins.Decision{Kind: plugins.Suspend, Reason: "approval"})},
 	}.play(t)
 	got.ends(t, event.Suspended, "")
-	want := []string{"RunStart", "StepStart", "BeforeInference", "AfterInference", "StepEnd", "RunEnd"}
+	want := []string{"Activate", "RunStart", "StepStart", "BeforeInference", "AfterInference", "StepEnd", "Deactivate"}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Error(diff)
 	}
@@ -182,7 +182,7 @@ func TestWhatAHookSees(t *testing.T) {
 
 func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 	for _, phase := range plugins.Phases() {
-		if phase == plugins.ToolGate {
+		if phase == plugins.ToolGate || phase == plugins.Deactivate { // the second fails by a dead letter
 			continue
 		}
 		for what, hook := range map[string]plugins.Hook{
@@ -204,11 +204,41 @@ func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 				if !ok || failure.Plugin != "p1" || failure.Phase != phase {
 					t.Errorf("the error is %v", got.err)
 				}
-				if ended != 1 {
-					t.Errorf("RunEnd ran %d times", ended)
+				want := 1
+				if phase == plugins.Activate {
+					want = 0 // RunStart did not run either
+				}
+				if ended != want {
+					t.Errorf("RunEnd ran %d times, want %d", ended, want)
 				}
 			})
 		}
+	}
+}
+
+func TestAPluginThatFailsAtTheEndKeepsNoOtherFromEnding(t *testing.T) {
+	for what, hook := range map[string]plugins.Hook{
+		"error": func(context.Context, *plugins.PhaseContext) error { return errors.New("broken") },
+		"panic": func(context.Context, *plugins.PhaseContext) error { panic("broken") },
+	} {
+		t.Run(what, func(t *testing.T) {
+			var log []string
+			got := stage{model: says(text("done")), plugins: []plugin{on(plugins.Deactivate, hook), watches(&log)}}.play(t)
+			got.ends(t, event.NaturalEnd, "")
+			if len(got.DeadLetters) != 1 || got.DeadLetters[0].Plugin != "p0" || got.DeadLetters[0].Action.Key != "Deactivate" {
+				t.Errorf("the dead letters are %+v", got.DeadLetters)
+			}
+			if log[len(log)-1] != "Deactivate" {
+				t.Errorf("the second plugin saw %v", log)
+			}
+
+			log = nil
+			got = stage{model: says(text("done")), plugins: []plugin{on(plugins.RunEnd, hook), watches(&log)}}.play(t)
+			got.ends(t, event.Failed, backend.CodePlugin)
+			if n := len(log); n < 2 || log[n-2] != "RunEnd" {
+				t.Errorf("the second plugin saw %v", log)
+			}
+		})
 	}
 }
 
