@@ -30,8 +30,9 @@ func (t *template) lookup() {
 		t.served = t.serve(t.agent.ModelID, t.path("model_id"))
 	}
 	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
-		t.summary = t.serve(p.SummaryModelID, t.path("context_policy.summary_model_id"))
+		t.summary = t.serve(p.SummaryModelID, t.path(t.summaryAt))
 	}
+	t.clampPolicy()
 }
 
 // served is what asks a model, or the members of a pool.
@@ -93,11 +94,17 @@ func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.
 
 // decodePipeline reads the sections that resolving itself needs.
 func (t *template) decodePipeline() {
-	t.calling = defaultCalling()
+	t.calling, t.summaryAt = defaultCalling(), "context_policy.summary_model_id"
 	for _, c := range t.index.pipeline {
 		v, ok := t.section(c)
-		if decoded, is := v.(calling); ok && is {
+		if !ok {
+			continue
+		}
+		switch decoded := v.(type) {
+		case calling:
 			t.calling = decoded
+		case compaction:
+			t.fillPolicy(decoded)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []pl
 		add(core.ToolBudgetsID, core.NewToolBudgets(agent.ToolBudgets), "tool_budgets: "+strconv.Itoa(n))
 	}
 	if agent.ContextPolicy != nil && t.executor != nil {
-		add(window.ID, t.window(agent), "context_policy")
+		add(window.ID, t.window(agent), t.policyText(agent))
 	}
 	return list
 }

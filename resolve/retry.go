@@ -47,6 +47,7 @@ type retrySettings struct {
 func Sections() []plugins.Section {
 	return []plugins.Section{
 		plugins.NewSection(RetryKey, "How model calls are repeated.", json.RawMessage(retrySchema), decodeRetry),
+		compactionSection(),
 	}
 }
 

@@ -30,6 +30,8 @@ type template struct {
 	served
 	// summary asks the model that writes summaries, when it is another one.
 	summary served
+	// summaryAt is where that model was named, below the agent.
+	summaryAt string
 
 	// providers are those of the members of its pool, by the ids of the models.
 	providers map[string]string

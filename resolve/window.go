@@ -1,6 +1,9 @@
 package resolve
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/agentruntime/agentruntime/plugins/window"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -8,6 +11,28 @@ import (
 // policyOf returns the agent's context policy, clamped to what its model can do.
 func (t *template) policyOf(agent *spec.Agent) window.Policy {
 	return window.Resolve(agent.ContextPolicy, t.capabilities.ContextWindow, t.capabilities.MaxOutput)
+}
+
+// clampPolicy gives the agent the policy that its model and the defaults make of
+// the one it declares.
+func (t *template) clampPolicy() {
+	if t.agent.ContextPolicy == nil || t.executor == nil {
+		return
+	}
+	own := *t.agent
+	p := t.policyOf(t.agent)
+	own.ContextPolicy = p.Spec(t.agent.ContextPolicy)
+	t.agent = &own
+}
+
+// policyText says what the agent's context policy comes to, for people.
+func (t *template) policyText(agent *spec.Agent) string {
+	p := t.policyOf(agent)
+	text := fmt.Sprintf("%s: %d tokens, %d of them for the answer", t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')], p.ContextTokens, p.OutputTokens)
+	if p.CompactAt > 0 {
+		text += fmt.Sprintf("; summaries from %d on", p.CompactAt)
+	}
+	return text
 }
 
 // window returns the plugin that keeps the agent's conversation inside the

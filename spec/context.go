@@ -6,6 +6,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
+// CompactionSection is the key of the section that is another way to write a
+// context policy. An agent has one or the other.
+const CompactionSection = "compaction"
+
 // ContextPolicy keeps a conversation inside the model's context window.
 // Absent fields have the defaults named in their descriptions.
 type ContextPolicy struct {

@@ -5,7 +5,8 @@ import "github.com/agentruntime/agentruntime/diag"
 // Defaults are merged under every local agent: a field the agent sets wins,
 // and of sections each key is taken as a whole from whichever has it, the
 // agent first. The two allow fields count as one: an agent that sets either
-// does not inherit the other, so that a default never widens it.
+// does not inherit the other, so that a default never widens it. So do
+// context_policy and the section compaction, which say the same thing.
 type Defaults struct {
 	Agent
 }
@@ -48,7 +49,9 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inherit(m, "on_truncation", &m.agent.OnTruncation, d.OnTruncation, a.OnTruncation != "")
 	inherit(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
 	inherit(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
-	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, a.ContextPolicy != nil)
+	_, compacts := a.Sections[CompactionSection]
+	ownPolicy := compacts || a.ContextPolicy != nil
+	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, ownPolicy)
 	inherit(m, "budgets", &m.agent.Budgets, d.Budgets, a.Budgets != nil)
 	inherit(m, "loop_detection", &m.agent.LoopDetection, d.LoopDetection, a.LoopDetection != nil)
 	inherit(m, "output_schema", &m.agent.OutputSchema, d.OutputSchema, a.OutputSchema != nil)
@@ -68,7 +71,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inheritList(m, "excluded_tools", &m.agent.ExcludedTools, d.ExcludedTools, a.ExcludedTools != nil)
 	inheritList(m, "excluded_tool_patterns", &m.agent.ExcludedToolPatterns, d.ExcludedToolPatterns, a.ExcludedToolPatterns != nil)
 	for key, section := range d.Sections {
-		if _, own := a.Sections[key]; own {
+		if _, own := a.Sections[key]; own || key == CompactionSection && ownPolicy {
 			continue
 		}
 		if m.agent.Sections == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // explanation is what explain says of an agent.
@@ -22,6 +23,7 @@ type explanation struct {
 	Endpoint    string               `json:"endpoint,omitempty"`
 	Retried     bool                 `json:"retried"`
 	MaxRounds   int                  `json:"max_rounds,omitempty"`
+	Context     *spec.ContextPolicy  `json:"context_policy,omitempty"`
 	Plugins     []string             `json:"plugins"`
 	Tools       []resolve.ToolChoice `json:"tools"`
 	Offered     []string             `json:"offered_tools"`
@@ -48,7 +50,7 @@ func newExplanation(l *loaded, agent string, e *resolve.Explanation, list diag.L
 		return x
 	}
 	x.Model, x.Retried, x.MaxRounds = e.Agent.ModelID, e.Retried, e.Agent.Rounds()
-	x.Tools = append(x.Tools, e.Tools...)
+	x.Context, x.Tools = e.Agent.ContextPolicy, append(x.Tools, e.Tools...)
 	if e.Model != nil {
 		x.Upstream, x.Provider = e.Model.UpstreamModel, e.Model.ProviderID
 	}

@@ -16,8 +16,11 @@ const (
 	defaultPreviewLines  = 24
 )
 
-// safeFrontier is the compaction mode that folds all that can be folded.
-const safeFrontier = "compact_to_safe_frontier"
+// The compaction modes: one that folds all that can be folded, and the default.
+const (
+	safeFrontier = "compact_to_safe_frontier"
+	rawSuffix    = "keep_recent_raw_suffix"
+)
 
 // Policy is a context policy with all its numbers known.
 type Policy struct {
@@ -88,6 +91,32 @@ func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
 	p.OutputTokens = min(p.OutputTokens, threeQuarters(p.ContextTokens))
 	p.CompactAt = min(p.CompactAt, p.limit())
 	return p
+}
+
+// Spec returns the policy as a record with all its numbers. What Policy does not
+// know, such as the model of summaries, is that of the declared record.
+func (p *Policy) Spec(declared *spec.ContextPolicy) *spec.ContextPolicy {
+	s := *declared
+	s.MaxContextTokens, s.MaxOutputTokens = known(p.ContextTokens), known(p.OutputTokens)
+	s.MinRecentMessages, s.AutocompactThreshold = new(p.MinRecentMessages), known(p.CompactAt)
+	s.CompactionRawSuffixMessages = new(p.RawSuffixMessages)
+	s.SummaryMaxTokens, s.MinSavingsRatio = new(p.SummaryTokens), new(p.MinSavings)
+	s.EnablePromptCache = new(or(declared.EnablePromptCache, true))
+	s.ToolResultPreview = &spec.ToolResultPreview{
+		MinTokens: new(p.Preview.MinTokens), MaxChars: new(p.Preview.MaxChars), MaxLines: new(p.Preview.MaxLines),
+	}
+	if s.CompactionMode == "" {
+		s.CompactionMode = rawSuffix
+	}
+	return &s
+}
+
+// known returns a limit, nil for one that is 0.
+func known(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 // limit is how many tokens a request may have, without the answer.

@@ -1,0 +1,137 @@
+package resolve
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// CompactionKey is the section that says how long conversations are summarised.
+// It is another way to write the context policy, with the same fields.
+const CompactionKey = spec.CompactionSection
+
+// compactionSection returns the section. Unlike a context policy it summarises
+// without a threshold, too: what was asked for is compaction.
+func compactionSection() plugins.Section {
+	properties := policyProperties(reflect.TypeFor[spec.ContextPolicy]())
+	threshold, _ := properties["autocompact_threshold"].(map[string]any)
+	threshold["description"] = "Tokens from which on the conversation is summarised; when absent, before anything would have to be left out."
+	properties["summary_model"] = map[string]any{"type": "string", "minLength": 1, "description": "summary_model_id by its other name."}
+	schema, _ := json.MarshalIndent(map[string]any{ // maps of texts and numbers have a JSON form
+		"type": "object", "additionalProperties": false, "properties": properties,
+		"description": "How long conversations are summarised: the fields of context_policy, of which an agent has one or the other.",
+	}, "", "  ")
+	return plugins.NewSection(CompactionKey, "How long conversations are summarised.", schema, decodeCompaction)
+}
+
+// policyProperties returns the JSON Schema of a record's fields, from their tags.
+func policyProperties(record reflect.Type) map[string]any {
+	properties := make(map[string]any, record.NumField())
+	for i := range record.NumField() {
+		field := record.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		property := map[string]any{"description": field.Tag.Get("doc")}
+		of := field.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch of.Kind() {
+		case reflect.Struct:
+			property["properties"], property["additionalProperties"] = policyProperties(of), false
+			property["type"] = "object"
+		case reflect.Int:
+			property["type"] = "integer"
+		case reflect.Float64:
+			property["type"] = "number"
+		case reflect.Bool:
+			property["type"] = "boolean"
+		default:
+			property["type"] = "string"
+		}
+		for tag, key := range map[string]string{"min": "minimum", "max": "maximum", "default": "default"} {
+			text, ok := field.Tag.Lookup(tag)
+			if !ok {
+				continue
+			}
+			property[key] = text
+			if property["type"] != "string" {
+				property[key] = json.RawMessage(text)
+			}
+		}
+		if values := field.Tag.Get("enum"); values != "" {
+			property["enum"] = strings.Split(values, "|")
+		}
+		properties[name] = property
+	}
+	return properties
+}
+
+// compaction is the section as it is decoded.
+type compaction struct {
+	// policy is what it says; nil without a section.
+	policy *spec.ContextPolicy
+	// summary is the field that names the model of summaries.
+	summary string
+}
+
+// decodeCompaction returns what a section says.
+func decodeCompaction(raw json.RawMessage) (compaction, diag.List) {
+	c := compaction{summary: "summary_model_id"}
+	if raw == nil {
+		return c, nil
+	}
+	var s struct {
+		spec.ContextPolicy
+		SummaryModel string `json:"summary_model"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return c, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+	}
+	if s.SummaryModel != "" && s.SummaryModelID != "" {
+		return c, diag.List{diag.New(diag.InvalidPluginConfig, "summary_model",
+			"section %q: summary_model and summary_model_id are two names of one setting", CompactionKey)}
+	}
+	p := s.ContextPolicy
+	if s.SummaryModel != "" {
+		p.SummaryModelID, c.summary = s.SummaryModel, "summary_model"
+	}
+	list := p.Validate()
+	for i := range list {
+		list[i].Code = diag.InvalidPluginConfig
+		list[i].Message = "section " + strconv.Quote(CompactionKey) + ": " + list[i].Message
+	}
+	if p.AutocompactThreshold == nil {
+		p.AutocompactThreshold = new(math.MaxInt) // the room of a request is the limit
+	}
+	c.policy = &p
+	return c, list
+}
+
+// fillPolicy makes what the section compaction says the agent's context policy.
+// Of defaults and an agent the agent's comes first, whichever of the two it
+// writes; one record that has both is an error.
+func (t *template) fillPolicy(c compaction) {
+	if c.policy == nil {
+		return
+	}
+	section := diag.Key("sections", CompactionKey)
+	if t.agent.ContextPolicy != nil {
+		d := diag.New(diag.InvalidValue, t.path(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, CompactionKey).
+			WithHint("write all of it in one of them").AtKey()
+		d.Related = []diag.Related{{Message: "the context policy is here", Path: t.path("context_policy")}}
+		t.fail(d.ForAgent(t.agent.ID))
+		return
+	}
+	t.summaryAt = diag.Join(section, c.summary)
+	own := *t.agent
+	own.ContextPolicy, own.Sections = c.policy, maps.Clone(t.agent.Sections)
+	delete(own.Sections, CompactionKey)
+	t.agent = &own
+}
