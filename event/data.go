@@ -1,10 +1,6 @@
 package event
 
-import (
-	"encoding/json"
-
-	"github.com/agentruntime/agentruntime/internal/rawjson"
-)
+import "encoding/json"
 
 // Type is the name of a kind of event.
 type Type string
@@ -35,6 +31,7 @@ const (
 	TypeContextCompacted    Type = "context_compacted"
 	TypeLoopDetected        Type = "loop_detected"
 	TypeToolBudgetExceeded  Type = "tool_budget_exceeded"
+	TypeToolCallsOmitted    Type = "tool_calls_omitted"
 	TypeHandOff             Type = "hand_off"
 	TypeCustomPatch         Type = "custom_patch"
 	TypeArtifact            Type = "artifact"
@@ -193,16 +190,9 @@ type ToolCallDelta struct {
 type ToolCallReady struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is a JSON object, as the model wrote it. It may be malformed;
-	// its JSON form then is a string.
+	// Arguments is a JSON object, as the model wrote it. Where the model wrote
+	// something that is not JSON, it is encoded as a JSON string of that text.
 	Arguments json.RawMessage `json:"arguments"`
-}
-
-// MarshalJSON writes the call.
-func (d ToolCallReady) MarshalJSON() ([]byte, error) {
-	type plain ToolCallReady
-	d.Arguments = rawjson.Encode(d.Arguments)
-	return json.Marshal(plain(d))
 }
 
 // CallOutcome says how a tool call ended.

@@ -3,8 +3,6 @@ package event
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
 // constructors make the data of each kind of event, to be decoded into.
@@ -33,6 +31,7 @@ var constructors = map[Type]func() Data{
 	TypeContextCompacted:    func() Data { return new(ContextCompacted) },
 	TypeLoopDetected:        func() Data { return new(LoopDetected) },
 	TypeToolBudgetExceeded:  func() Data { return new(ToolBudgetExceeded) },
+	TypeToolCallsOmitted:    func() Data { return new(ToolCallsOmitted) },
 	TypeHandOff:             func() Data { return new(HandOff) },
 	TypeCustomPatch:         func() Data { return new(CustomPatch) },
 	TypeArtifact:            func() Data { return new(Artifact) },
@@ -77,20 +76,4 @@ func decodeData(kind Type, encoded json.RawMessage) (Data, error) {
 		return nil, fmt.Errorf("decode %s: %w", kind, err)
 	}
 	return data, nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (d *ToolCallReady) UnmarshalJSON(data []byte) error {
-	type plain ToolCallReady
-	var p plain
-	if err := json.Unmarshal(data, &p); err != nil {
-		return err
-	}
-	arguments, err := rawjson.Decode(p.Arguments)
-	if err != nil {
-		return err
-	}
-	*d = ToolCallReady(p)
-	d.Arguments = arguments
-	return nil
 }

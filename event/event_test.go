@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const kindsOfEvents = 27
+const kindsOfEvents = 28
 
 // all has one event of every kind, and more of those with optional fields.
 func all() []event.Data {
@@ -25,7 +25,7 @@ func all() []event.Data {
 		&event.ToolCallStart{ID: "c1", Name: "look"},
 		&event.ToolCallDelta{ID: "c1", Delta: `{"at":`},
 		&event.ToolCallReady{ID: "c1", Name: "look", Arguments: json.RawMessage(`{"at":1}`)},
-		&event.ToolCallReady{ID: "c2", Name: "look", Arguments: json.RawMessage(`{"at":`)},
+		&event.ToolCallReady{ID: "c2", Name: "look", Arguments: json.RawMessage(`"{\"at\":"`)},
 		&event.InferenceComplete{Model: "m", FinishReason: "tool_calls", Usage: event.Usage{Input: 10, Output: 5, CacheRead: 4, CacheWrite: 3, Reasoning: 2}, DurationMS: 12},
 		&event.ToolCallStreamDelta{ID: "c1", Name: "look", Delta: "half"},
 		&event.ActivitySnapshot{MessageID: "c1", ActivityType: "delegate", Content: json.RawMessage(`{"state":"running"}`)},
@@ -62,6 +62,7 @@ func all() []event.Data {
 		}},
 		&event.Artifact{ID: "a1", Name: "plan.md", MediaType: "text/markdown", Size: 12},
 		&event.Artifact{ID: "a2"},
+		&event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128, Message: "72 more calls were not made"},
 	}
 }
 

@@ -22,6 +22,18 @@ type ToolBudgetExceeded struct {
 	Call     int `json:"call_index"`
 }
 
+// ToolCallsOmitted says that an answer asked for more calls than one answer may make.
+// Those beyond the limit have no other event, and are not part of the conversation;
+// the model is told of them.
+type ToolCallsOmitted struct {
+	// Omitted is how many calls were left out.
+	Omitted int `json:"omitted"`
+	// MaxCalls is how many calls one answer may make.
+	MaxCalls int `json:"max_calls"`
+	// Message is what the model is told.
+	Message string `json:"message"`
+}
+
 // HandOff says that another agent takes over the conversation.
 type HandOff struct {
 	From string `json:"from"`
@@ -35,6 +47,9 @@ func (*LoopDetected) Type() Type { return TypeLoopDetected }
 
 // Type returns TypeToolBudgetExceeded.
 func (*ToolBudgetExceeded) Type() Type { return TypeToolBudgetExceeded }
+
+// Type returns TypeToolCallsOmitted.
+func (*ToolCallsOmitted) Type() Type { return TypeToolCallsOmitted }
 
 // Type returns TypeHandOff.
 func (*HandOff) Type() Type { return TypeHandOff }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -141,7 +142,8 @@ func TestWhatIsNoEventIsNotDecoded(t *testing.T) {
 	if r, err := event.NewRecord(event.Event{}); err == nil {
 		t.Errorf("an event without data gives %+v", r)
 	}
-	if r, err := event.NewRecord(event.Event{Data: &event.ActivitySnapshot{Content: json.RawMessage(`{`)}}); err == nil {
+	cost := &event.Cost{Amount: math.Inf(1)}
+	if r, err := event.NewRecord(event.Event{Data: &event.RunFinish{Cost: cost}}); err == nil {
 		t.Errorf("an event that has no JSON form gives %+v", r)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // MaxAnswer is how large an answer may be, in bytes: its text, reasoning and
@@ -35,6 +37,9 @@ type Answer struct {
 	// Taken, if set, reports whether a call that came before has an id: no call of
 	// the answer gets it then. Reset keeps it.
 	Taken func(id string) bool
+	// MaxCalls, if set, is how many calls the answer may ask for: Message leaves out
+	// those behind, and Omitted counts them. Reset keeps it.
+	MaxCalls int
 
 	number int
 	// size is what counts towards MaxAnswer.
@@ -92,7 +97,10 @@ func (a *Answer) Add(ev *Event) error {
 		if ev.Index != len(a.calls) {
 			return protocolError(fmt.Sprintf("tool call %d starts as number %d", ev.Index, len(a.calls)))
 		}
-		id := a.callID(ev.ID)
+		id := ev.ID
+		if !a.Omits(ev.Index) {
+			id = a.callID(id)
+		}
 		a.calls = append(a.calls, len(a.parts))
 		p := a.begin(PartToolCall)
 		p.id, p.name = id, ev.Name
@@ -162,10 +170,10 @@ func (a *Answer) begin(typ PartType) *partial {
 }
 
 // callID returns the id of a call that starts: what the model gave, unless that
-// is missing, too long, or taken by another call. Some vendors count the calls of
+// is missing, too long, not text, or taken by another call. Some vendors count the calls of
 // each answer anew.
 func (a *Answer) callID(id string) string {
-	for n := len(a.calls); id == "" || len(id) > maxCallID || a.taken(id); n++ {
+	for n := len(a.calls); id == "" || len(id) > maxCallID || !clip.IsClean(id) || a.taken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
 	}
 	return id
@@ -179,7 +187,7 @@ func (a *Answer) taken(id string) bool {
 // answers of a turn apart: it becomes part of the ids that are made for calls
 // to which the model gave none.
 func (a *Answer) Reset(number int) {
-	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0], Taken: a.Taken}
+	*a = Answer{number: number, parts: a.parts[:0], calls: a.calls[:0], Taken: a.Taken, MaxCalls: a.MaxCalls}
 }
 
 func protocolError(text string) error {
@@ -195,6 +203,19 @@ func (a *Answer) Call(index int) (id, name string) {
 	return "", ""
 }
 
+// Omits reports whether the call with the number index is beyond MaxCalls.
+func (a *Answer) Omits(index int) bool { return a.MaxCalls > 0 && index >= a.MaxCalls }
+
+// Omitted returns how many calls Message leaves out because they are beyond MaxCalls.
+func (a *Answer) Omitted() (n int) {
+	for i := range a.calls {
+		if a.Omits(i) && !a.started(i).cancelled {
+			n++
+		}
+	}
+	return n
+}
+
 // Text returns the text so far.
 func (a *Answer) Text() string {
 	var text []byte
@@ -207,11 +228,12 @@ func (a *Answer) Text() string {
 }
 
 // Message returns the answer as a message, with its parts in the order in which
-// they began. A call that was taken back is no part of it. A call without
+// they began. A call that was taken back is no part of it, and neither is one beyond
+// MaxCalls. A call without
 // arguments, or with the JSON null, has the arguments {}.
 func (a *Answer) Message() Message {
 	parts := make([]Part, 0, len(a.parts))
-	calls := make([]ToolCall, 0, len(a.calls))
+	calls, number := make([]ToolCall, 0, len(a.calls)), 0
 	for i := range a.parts {
 		p := &a.parts[i]
 		switch p.typ {
@@ -226,7 +248,8 @@ func (a *Answer) Message() Message {
 				}})
 			}
 		case PartToolCall:
-			if p.cancelled {
+			omitted := a.Omits(number)
+			if number++; p.cancelled || omitted {
 				continue
 			}
 			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: arguments(p.data)})

@@ -20,7 +20,8 @@ var errSilent = errors.New("the stream was silent for too long")
 // Watched wraps an executor so that each of its streams ends: one that is silent
 // for too long is cancelled and fails with class Timeout, and one that stops
 // without an end fails with class StreamInterrupted. What an executor sends
-// behind the end is dropped.
+// behind the end is dropped. Every stream of a vendor passes here, and what is not
+// text in it is replaced: NULs, and what is not UTF-8.
 type Watched struct {
 	Executor Executor
 	// Idle is how long a stream may be silent, before its first event or between
@@ -159,6 +160,11 @@ func (s *watch) take(ev Event, err error) bool {
 	}
 	if s.idle > 0 && s.deadline.Swap(waiting) == silent && (err != nil || ev.Type != EventFinish) {
 		ev, err = Event{}, s.silence()
+	}
+	if err == nil {
+		clean(&ev)
+	} else {
+		err = cleanError(err)
 	}
 	s.attempt.note(s.ctx, ev.Type, err)
 	s.over = err != nil || ev.Type == EventFinish

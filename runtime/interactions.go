@@ -184,4 +184,7 @@ const (
 	// CodeUnresolved is a turn whose agent did not resolve any more when it was
 	// to go on.
 	CodeUnresolved = "unresolved"
+	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
+	// an artifact with a NUL.
+	CodeInvalidText = "invalid_text"
 )

@@ -323,11 +323,7 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	r.pending, r.journal, r.made, r.asked, r.size, r.flushed = nil, nil, nil, nil, 0, time.Now()
 	r.disarm()
 	r.mu.Unlock()
-	// A commit that began is not given up with the turn: what became of it would
-	// be unknown.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
-	defer cancel()
-	if err := r.service.Store.Commit(ctx, c); err != nil {
+	if err := r.keepTrying(ctx, c); err != nil {
 		return r.fault(err)
 	}
 	if c.State != nil && r.ahead != nil {

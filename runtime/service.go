@@ -117,6 +117,9 @@ type Service struct {
 	}
 	// isolated has an element while a turn is worked on that has one death left.
 	isolated chan struct{}
+	// truce is until when no turns are taken from other workers. Used by the
+	// goroutine that sweeps.
+	truce    time.Time
 	draining atomic.Bool
 	// ctx ends when the service is closed; the goroutines in tasks then do.
 	ctx     context.Context

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -189,9 +190,13 @@ func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
 	if len(a.Metadata) > 0 && !rawjson.Valid(a.Metadata) {
 		return "", fmt.Errorf("the metadata of artifact %q is no JSON", a.Name)
 	}
+	if !clip.IsClean(a.ID) {
+		return "", fmt.Errorf("the id %q of an artifact holds a NUL or is not UTF-8", a.ID)
+	}
 	if a.ID == "" {
 		a.ID = s.newID()
 	}
+	a.Name, a.MediaType = clip.Clean(a.Name), clip.Clean(a.MediaType)
 	a.Size, a.Data, a.Metadata = len(a.Data), bytes.Clone(a.Data), bytes.Clone(a.Metadata)
 	s.mu.Lock()
 	defer s.mu.Unlock()

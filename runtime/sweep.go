@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
@@ -22,9 +23,19 @@ const (
 // sweep gives a sign of life, takes turns from workers that gave none, and does
 // what is overdue. The order matters when the clock jumps, or the process was
 // frozen: its own turns are not dead.
+//
+// While the store takes no writes, and for one lease after, nobody's turns are taken:
+// their workers could not give a sign of life either, and are waiting to.
 func (s *Service) sweep(ctx context.Context) {
 	s.beat(ctx)
+	if time.Now().Before(s.truce) {
+		s.expireInteractions(ctx)
+		return
+	}
 	reaped, err := s.Store.Reap(ctx, s.now())
+	if errors.Is(err, store.ErrNotWritable) {
+		s.truce = time.Now().Add(s.Lease)
+	}
 	if err != nil {
 		s.complain(ctx, "dead workers cannot be looked for", err)
 	}
@@ -49,6 +60,9 @@ func (s *Service) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.Lease)
 	defer cancel()
 	lost, err := s.Store.Heartbeat(ctx, s.Worker, s.Lease, held)
+	if errors.Is(err, store.ErrNotWritable) {
+		s.truce = time.Now().Add(s.Lease)
+	}
 	if err != nil {
 		s.complain(ctx, "no sign of life could be given", err)
 		return

@@ -84,9 +84,25 @@ func (s *Service) work(ctx context.Context, turnID string) {
 		s.running.Unlock()
 	}()
 	defer w.log.close()
-	if err := w.run(ctx); err != nil && !errors.As(err, new(*store.FencedError)) {
+	err = w.run(ctx)
+	if errors.Is(err, store.ErrText) {
+		err = w.failInvalidText(stopped, err)
+	}
+	if err != nil && !errors.As(err, new(*store.FencedError)) {
 		s.complain(ctx, "the work on a turn broke off; it is taken up again", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
 	}
+}
+
+// failInvalidText ends a turn of which a text cannot be stored. Another try would
+// come to the same; what the turn was to commit last is lost.
+func (w *worker) failInvalidText(ctx context.Context, cause error) error {
+	s := w.service
+	s.Logger.Warn("turn failed", zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID), zap.String("agent", w.turn.AgentID),
+		zap.String("code", CodeInvalidText), zap.Error(cause))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	_, err := s.end(ctx, Operator(), w.turn.ID, event.Termination{Type: event.Failed, Code: CodeInvalidText, Detail: store.ErrText.Error()})
+	return err
 }
 
 // declined reports whether a turn is simply not there to be claimed.

@@ -9,12 +9,15 @@ import (
 )
 
 // Unavailable returns why a request failed that may do better later: the server
-// ends, or the store cannot be reached. It is nil for what failed otherwise. ctx is
-// that of the request, and err what it came to.
+// ends, or the store cannot be reached or takes no writes. It is nil for what failed
+// otherwise. ctx is that of the request, and err what it came to. The answer has the
+// status 503 and a Retry-After.
 func Unavailable(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(context.Cause(ctx), ErrDraining):
 		return ErrDraining
+	case errors.Is(err, store.ErrNotWritable):
+		return store.ErrNotWritable
 	case errors.Is(err, store.ErrUnavailable):
 		return store.ErrUnavailable
 	default:

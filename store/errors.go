@@ -13,6 +13,22 @@ var ErrNotFound = errors.New("not found")
 // lost while it worked: then nobody knows whether what was asked for was done.
 var ErrUnavailable = errors.New("the store cannot be reached")
 
+// ErrNotWritable says that the store can be read, but takes no writes for now: its
+// disk is full or failing, or its database is read-only, as a replica is. Nothing was
+// changed, and the same may succeed later. It is an ErrUnavailable, too.
+var ErrNotWritable error = notWritable{}
+
+type notWritable struct{}
+
+func (notWritable) Error() string { return "the store takes no writes" }
+
+func (notWritable) Unwrap() error { return ErrUnavailable }
+
+// ErrText says that a text, like an id, a label or a name, holds a NUL or is not
+// UTF-8. No store keeps such, so trying again does not help. Payloads, which are
+// bytes, may hold anything.
+var ErrText = errors.New("a text holds a NUL byte or is not UTF-8")
+
 // ErrHeld says that a turn cannot be claimed now. It is queued again.
 var ErrHeld = errors.New("the turn is held back")
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -36,7 +37,7 @@ func (h *callHost) Progress(text string) {
 	if h.over.Load() {
 		return
 	}
-	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: text}})
+	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: clip.Clean(text)}})
 }
 
 // Delegate runs another agent as part of this turn, and shows that it does.

@@ -88,20 +88,17 @@ func (t *turn) runCalls(ctx context.Context) (*event.Termination, error) {
 	return t.workCalls(ctx)
 }
 
-// maxCalls is how many calls of one answer are worked on. Each takes a goroutine
-// and has a result in the conversation.
+// maxCalls is how many calls one answer may make. Each takes a goroutine and several
+// events, and has a result in the conversation.
 const maxCalls = 128
 
-// refuse settles the calls of tools that the plugins kept out of the request,
-// and those behind the first maxCalls.
+// refuse settles the calls of tools that the plugins kept out of the request.
 func (t *turn) refuse() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.settled:
 		case !t.plan.Offers(c.Name):
 			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
-		case i >= maxCalls:
-			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("not executed: one answer may call %d tools, this one calls %d", maxCalls, len(t.calls))), event.CallFailed)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 		return nil, err
 	}
 	answer := t.answer.Message()
+	t.tellOmitted()
 	for t.answer.Reason == model.FinishMaxTokens {
 		note := t.mend(&answer)
 		if note == "" || t.continuations >= t.agent.ContinuationRetries() {
@@ -36,6 +38,7 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 			return nil, err
 		}
 		answer = join(answer, t.answer.Message())
+		t.tellOmitted()
 	}
 	for i := range answer.Parts {
 		if call := answer.Parts[i].ToolCall; answer.Parts[i].Type == model.PartToolCall {
@@ -44,6 +47,19 @@ func (t *turn) infer(ctx context.Context) (*model.Message, error) {
 	}
 	t.host.Emit(complete)
 	return &answer, nil
+}
+
+// tellOmitted tells the model, behind the results of the calls that are made, and
+// the log of the calls that an answer asked for beyond maxCalls. They are not part of
+// the conversation: vendors refuse a call without a result.
+func (t *turn) tellOmitted() {
+	omitted := t.answer.Omitted()
+	if omitted == 0 {
+		return
+	}
+	text := fmt.Sprintf("%d more calls were not made: one answer may make %d tool calls. Make those that are still needed in further answers.", omitted, maxCalls)
+	t.host.Emit(&event.ToolCallsOmitted{Omitted: omitted, MaxCalls: maxCalls, Message: text})
+	t.notes = append(t.notes, model.User(text))
 }
 
 // ask makes one model call, shows its answer as it comes, and returns the event
@@ -179,8 +195,15 @@ func (t *turn) called(id string) bool {
 	return false
 }
 
-// show emits a piece of an answer.
+// show emits a piece of an answer, unless it is of a call that is left out.
 func (t *turn) show(ev *model.Event) {
+	switch ev.Type {
+	case model.EventToolCallStart, model.EventToolCallDelta, model.EventToolCallEnd, model.EventToolCallCancel:
+		if t.answer.Omits(ev.Index) {
+			return
+		}
+	default:
+	}
 	switch ev.Type {
 	case model.EventText:
 		t.host.Emit(&event.TextDelta{Delta: ev.Delta})

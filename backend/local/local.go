@@ -135,7 +135,7 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		job: job, host: host, agent: job.Agent, env: job.Local,
 		engine: plugins.NewEngine(job.Local.Env, job.Ceiling), meter: job.Meter, form: job.Local.Output,
 	}
-	t.takeIn, t.answer.Taken = t.take, t.called
+	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.take, t.called, maxCalls
 	t.begin(len(job.History) + len(job.Input) + room)
 	t.transcript = append(t.transcript, job.History...)
 	t.transcript = append(t.transcript, job.Input...)

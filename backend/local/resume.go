@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
@@ -30,7 +31,8 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 		ticket.ID = t.freeTicket(c, ticket)
 		c.tickets = append(c.tickets, ticket)
 		ticket.CallID = c.ID
-		ticket.Tool = cmp.Or(ticket.Tool, c.Name)
+		ticket.Tool = clip.Clean(cmp.Or(ticket.Tool, c.Name))
+		ticket.Action, ticket.Message = clip.Clean(ticket.Action), clip.Clean(ticket.Message)
 		if len(ticket.Arguments) == 0 {
 			ticket.Arguments = rawjson.Encode(c.Arguments)
 		}
@@ -53,6 +55,9 @@ func unanswerable(tickets []*plugins.Ticket, resume json.RawMessage) string {
 		return "the state it would go on from is no JSON"
 	}
 	for _, ticket := range tickets {
+		if !clip.IsClean(ticket.ID) { // an answer could not name it
+			return "the id of its question holds a NUL or is not UTF-8"
+		}
 		if malformed(ticket.Parameters) || malformed(ticket.Arguments) {
 			return "the parameters or arguments of its question are no JSON"
 		}

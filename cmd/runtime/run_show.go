@@ -98,6 +98,8 @@ func (o *show) note(data event.Data) string {
 		return loopNote(d)
 	case *event.ToolBudgetExceeded:
 		return fmt.Sprintf("call %d of %s is not executed: a turn may have %d", d.Call, d.Tool, d.MaxCalls)
+	case *event.ToolCallsOmitted:
+		return fmt.Sprintf("%d more calls of the answer are not made: it may make %d", d.Omitted, d.MaxCalls)
 	case *event.ContextTrimmed:
 		return trimNote(d)
 	case *event.ContextCompacted:

@@ -83,7 +83,8 @@ func TestWhatAPersonIsToldOfATurn(t *testing.T) {
 		"! the same calls came 3 times in a row (look): the model has to answer without tools": &event.LoopDetected{
 			Count: 3, HardCutoff: true, Tools: []string{"look"},
 		},
-		"! call 3 of look is not executed: a turn may have 2": &event.ToolBudgetExceeded{Tool: "look", Call: 3, MaxCalls: 2},
+		"! 72 more calls of the answer are not made: it may make 128": &event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128},
+		"! call 3 of look is not executed: a turn may have 2":         &event.ToolBudgetExceeded{Tool: "look", Call: 3, MaxCalls: 2},
 		"! the request was cut from 900 to 500 tokens of 600: 1 message left out, 2 results shortened": &event.ContextTrimmed{
 			Dropped: 1, Previews: 2, Before: 900, After: 500, Limit: 600,
 		},

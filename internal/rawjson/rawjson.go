@@ -34,11 +34,53 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	if Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
 	}
-	text, err := json.Marshal(string(raw))
+	return quoted(raw)
+}
+
+// Repair returns raw itself when it is valid JSON, nil when it is empty, and else
+// the JSON string of its text. A reader cannot tell that string from one that raw
+// consisted of; what must come back as it was goes through Encode and Decode.
+func Repair(raw json.RawMessage) json.RawMessage {
+	switch {
+	case len(raw) == 0:
+		return nil
+	case Valid(raw):
+		return raw
+	default:
+		return quoted(raw)
+	}
+}
+
+// Malformed is the name of the one field of the object that Object returns in place
+// of arguments that are not an object.
+const Malformed = "malformed"
+
+// Object returns arguments for those who take nothing but an object, such as the
+// vendors of models: raw itself when it is one, {} when it is empty or null, and
+// else {"malformed": …} with its text. Of a JSON string, that is what it holds.
+func Object(raw json.RawMessage) json.RawMessage {
+	trimmed := bytes.TrimSpace(raw)
+	switch {
+	case len(trimmed) == 0, string(trimmed) == "null":
+		return json.RawMessage(`{}`)
+	case trimmed[0] == '{' && Valid(raw):
+		return raw
+	}
+	var text string
+	if json.Unmarshal(trimmed, &text) != nil {
+		text = string(raw)
+	}
+	object := append([]byte(`{"`+Malformed+`":`), quoted([]byte(text))...)
+	return append(object, '}')
+}
+
+// quoted returns the JSON string of a text.
+func quoted(text []byte) json.RawMessage {
+	encoded, err := json.Marshal(string(text))
 	if err != nil {
 		return json.RawMessage(`""`) // a string always encodes
 	}
-	return text
+	return encoded
 }
 
 // Depth returns how many levels valid JSON has.

@@ -58,3 +58,41 @@ func TestAFaultHasItsPlace(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsRepairedIsJSON(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{"a":1}`:                     `{"a":1}`,
+		`"text"`:                      `"text"`,
+		`{"a":`:                       `"{\"a\":"`,
+		"\x00":                        `"\u0000"`,
+		`{"a":"` + "\xff" + `"}`:      `"{\"a\":\"\ufffd\"}"`,
+		`{"a":1e999999,"a":"\ud800"}`: `{"a":1e999999,"a":"\ud800"}`,
+		levels(1001):                  `"` + levels(1001) + `"`,
+		``:                            ``,
+	} {
+		if got := rawjson.Repair(json.RawMessage(raw)); string(got) != want {
+			t.Errorf("Repair(%.40q) = %.60s, want %.60s", raw, got, want)
+		}
+	}
+}
+
+func TestAnObjectHoldsWhatIsNone(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{"a":1}`:                    `{"a":1}`,
+		` {"a":1} `:                  ` {"a":1} `,
+		``:                           `{}`,
+		` null `:                     `{}`,
+		`{"a":`:                      `{"malformed":"{\"a\":"}`,
+		`"{\"a\":"`:                  `{"malformed":"{\"a\":"}`,
+		`"text"`:                     `{"malformed":"text"}`,
+		`[1]`:                        `{"malformed":"[1]"}`,
+		`7`:                          `{"malformed":"7"}`,
+		`{"a":` + levels(1000) + `}`: `{"malformed":"{\"a\":` + levels(1000) + `}"}`,
+	} {
+		if got := rawjson.Object(json.RawMessage(raw)); string(got) != want {
+			t.Errorf("Object(%.40q) = %.60s, want %.60s", raw, got, want)
+		}
+	}
+}

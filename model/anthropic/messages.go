@@ -3,10 +3,10 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	sdk "github.com/anthropics/anthropic-sdk-go"
 )
@@ -69,7 +69,7 @@ func (w *writer) assistant(m *model.Message) {
 		case p.Type == model.PartText && !blank(p.Text):
 			blocks, spoke = append(blocks, sdk.NewTextBlock(p.Text)), true
 		case p.Type == model.PartToolCall && p.ToolCall != nil:
-			blocks, spoke = append(blocks, sdk.NewToolUseBlock(callID(p.ToolCall.ID), arguments(p.ToolCall), p.ToolCall.Name)), true
+			blocks, spoke = append(blocks, sdk.NewToolUseBlock(callID(p.ToolCall.ID), rawjson.Object(p.ToolCall.Arguments), p.ToolCall.Name)), true
 		case p.Type == model.PartReasoning && p.Reasoning != nil && !w.forgetReasoning:
 			blocks = appendReasoning(blocks, p.Reasoning)
 		}
@@ -138,19 +138,6 @@ func appendReasoning(blocks []sdk.ContentBlockParamUnion, r *model.Reasoning) []
 		return append(blocks, sdk.NewRedactedThinkingBlock(data))
 	}
 	return blocks
-}
-
-// arguments returns the arguments of a call, which the API takes as an object
-// only. What the model wrote instead is shown to it inside of one.
-func arguments(c *model.ToolCall) any {
-	if len(c.Arguments) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(c.Arguments, &fields) == nil && fields != nil {
-		return c.Arguments
-	}
-	return map[string]string{"malformed": string(c.Arguments)}
 }
 
 // callID returns the id of a call in the characters that the API allows; ids of

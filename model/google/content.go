@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 	"google.golang.org/genai"
@@ -127,15 +128,14 @@ func (w *contentWriter) callPart(c *model.ToolCall, sig []byte) *genai.Part {
 }
 
 // callArguments returns the arguments of a call, whose values stay as they
-// were written: a float64 could not hold every number. Arguments that are no
-// object are shown to the model as the text they are.
+// were written: a float64 could not hold every number.
 func callArguments(raw json.RawMessage) map[string]any {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
 	}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return map[string]any{"arguments": string(raw)}
+	if err := json.Unmarshal(rawjson.Object(raw), &fields); err != nil {
+		return nil // not reached: it is an object
 	}
 	args := make(map[string]any, len(fields))
 	for name, value := range fields {

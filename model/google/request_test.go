@@ -90,7 +90,7 @@ const wholeBody = `{
 			{"text":"Let me see.","thoughtSignature":"c2lnLXRleHQ="},
 			{"functionCall":{"id":"call_0_0","name":"look","args":{"x":9007199254740993,"y":"<b>"}},"thoughtSignature":"c2lnLWNhbGw="},
 			{"functionCall":{"id":"call_0_1","name":"look"}},
-			{"functionCall":{"id":"call_0_2","name":"look","args":{"arguments":"{\"broken"}}}]},
+			{"functionCall":{"id":"call_0_2","name":"look","args":{"malformed":"{\"broken"}}}]},
 		{"role":"user","parts":[
 			{"functionResponse":{"id":"call_0_0","name":"look","response":{"output":"A cat."}}},
 			{"functionResponse":{"id":"call_0_1","name":"look","response":{"error":"no such file"}}},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
@@ -70,13 +71,9 @@ func markError(r *model.ToolResult, text string) string {
 	}
 }
 
-// arguments returns the arguments of a call as the API wants them.
-func arguments(c *model.ToolCall) string {
-	if len(c.Arguments) == 0 {
-		return "{}"
-	}
-	return string(c.Arguments)
-}
+// arguments returns the arguments of a call as the API wants them. Servers that
+// speak it for other models refuse a text that is not an object.
+func arguments(c *model.ToolCall) string { return string(rawjson.Object(c.Arguments)) }
 
 // cacheKeyLimit is the longest cache key the vendor accepts.
 const cacheKeyLimit = 64

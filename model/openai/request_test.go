@@ -80,7 +80,7 @@ func TestRequestBody(t *testing.T) {
 				{"role":"assistant","content":"Let me see."},
 				{"type":"function_call","call_id":"call_1","name":"look","arguments":"{\"x\":1}"},
 				{"type":"function_call","call_id":"call_2","name":"look","arguments":"{}"},
-				{"type":"function_call","call_id":"call_3","name":"look","arguments":"{\"broken"},
+				{"type":"function_call","call_id":"call_3","name":"look","arguments":"{\"malformed\":\"{\\\"broken\"}"},
 				{"type":"function_call_output","call_id":"call_1","output":"A cat."},
 				{"type":"function_call_output","call_id":"call_2","output":"error: no such file"},
 				{"type":"function_call_output","call_id":"call_3","output":"error: the call failed"},
@@ -102,7 +102,7 @@ func TestRequestBody(t *testing.T) {
 				{"role":"assistant","content":"Let me see.","tool_calls":[
 					{"type":"function","id":"call_1","function":{"name":"look","arguments":"{\"x\":1}"}},
 					{"type":"function","id":"call_2","function":{"name":"look","arguments":"{}"}},
-					{"type":"function","id":"call_3","function":{"name":"look","arguments":"{\"broken"}}]},
+					{"type":"function","id":"call_3","function":{"name":"look","arguments":"{\"malformed\":\"{\\\"broken\"}"}}]},
 				{"role":"tool","tool_call_id":"call_1","content":"A cat."},
 				{"role":"tool","tool_call_id":"call_2","content":"error: no such file"},
 				{"role":"tool","tool_call_id":"call_3","content":"error: the call failed"},

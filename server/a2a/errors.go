@@ -20,6 +20,7 @@ var (
 	errInternal     = a2a.NewError(a2a.ErrInternalError, "the server failed; its log says why")
 	errNobody       = a2a.NewError(a2a.ErrUnauthenticated, "a credential is needed")
 	errDraining     = a2a.NewError(a2a.ErrServerError, "the server is shutting down; ask again")
+	errReadOnly     = a2a.NewError(a2a.ErrServerError, "the store takes no writes now; ask again")
 	errNoStore      = a2a.NewError(a2a.ErrServerError, "the store cannot be reached; ask again")
 	errNoParams     = a2a.NewError(a2a.ErrInvalidParams, "the request has no parameters")
 	errNoTaskID     = a2a.NewError(a2a.ErrInvalidParams, "the id of the task is missing")
@@ -80,6 +81,7 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 	case errors.As(err, &protocol):
 		return protocol
 	case errors.Is(context.Cause(ctx), server.ErrDraining):
+		noteOutage(ctx)
 		return errDraining
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -93,6 +95,8 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 	case errors.As(err, &invalidErr), errors.As(err, &answer), errors.As(err, &part), errors.As(err, &size), errors.As(err, &meta),
 		errors.Is(err, runtime.ErrNoInput):
 		return invalid("%s", err.Error())
+	case errors.Is(err, store.ErrText):
+		return invalid("%s", store.ErrText.Error())
 	case errors.As(err, &conflict):
 		return unsupported("the question has another answer already")
 	case errors.As(err, &state):
@@ -104,7 +108,11 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 	switch {
 	case unresolvable(err):
 		return errNotAvailable
+	case errors.Is(err, store.ErrNotWritable):
+		noteOutage(ctx)
+		return errReadOnly
 	case errors.Is(err, store.ErrUnavailable):
+		noteOutage(ctx)
 		return errNoStore
 	default:
 		return errInternal

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync/atomic"
 )
 
 // firstFrame holds back the header of a stream until its first frame is there.
@@ -21,6 +22,8 @@ type firstFrame struct {
 	refused bool
 	// old writes errors as readers of version 0.3 know them, too.
 	old bool
+	// outage tells that the request fails for now.
+	outage *atomic.Bool
 	// failed is the status of an error whose body is put right at the end.
 	failed int
 }
@@ -94,12 +97,29 @@ func (f *firstFrame) fail(status int, body []byte) {
 		writeProblem(f.ResponseWriter, status, "METHOD_NOT_FOUND", "there is no such method")
 		return
 	}
+	if f.outage != nil && f.outage.Load() {
+		body = unavailable(body)
+	}
 	if f.old {
 		body = oldError(body)
 	}
 	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's own clients take
 	f.ResponseWriter.WriteHeader(status)
 	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing
+}
+
+// unavailable returns an error with the code and status of one that is for now.
+func unavailable(body []byte) []byte {
+	var fields map[string]map[string]any
+	if json.Unmarshal(body, &fields) != nil || fields["error"] == nil {
+		return body
+	}
+	fields["error"]["code"], fields["error"]["status"] = http.StatusServiceUnavailable, statusName(http.StatusServiceUnavailable)
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return body
+	}
+	return data
 }
 
 // oldError adds the fields that an error has in version 0.3, whose codes are

@@ -185,7 +185,7 @@ func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServ
 		return err
 	}
 	defer end()
-	return handle(srv, &boundedStream{ServerStream: ss, ctx: ctx, server: g.server})
+	return grpcOutage(ctx, handle(srv, &boundedStream{ServerStream: ss, ctx: ctx, server: g.server}))
 }
 
 // recovered makes a panic an internal error.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
@@ -30,6 +31,8 @@ type envelope struct {
 	// spoken is the version of the protocol that the endpoint speaks, and asked
 	// the one that the request names.
 	spoken, asked version
+	// outage is set when the request fails for now.
+	outage atomic.Bool
 }
 
 type envelopeKey struct{}

@@ -94,7 +94,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asked = v03 // a request of that version need not name it
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
-	ctx = withEnvelope(ctx, &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked})
+	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked}
+	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v03 && !e.rpc && strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs") {
 		body = wrapConfig(body)
@@ -144,6 +145,9 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 		r.URL.RawQuery = q.Encode()
 	}
 	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}
+	if env, ok := r.Context().Value(envelopeKey{}).(*envelope); ok {
+		out.outage = &env.outage
+	}
 	handler.ServeHTTP(out, r)
 	out.finish(r.Method)
 }

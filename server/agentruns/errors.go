@@ -78,6 +78,9 @@ func (c *call) requestErrorOf(err error) *requestError {
 	if wrong, ok := errors.AsType[*runtime.InvalidError](err); ok {
 		return &requestError{Code: codeInvalidRequest, Message: wrong.Error()}
 	}
+	if errors.Is(err, store.ErrText) {
+		return &requestError{Code: codeInvalidRequest, Message: store.ErrText.Error()}
+	}
 	if agent, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok {
 		return noAgent(agent.ID) // and what is near to it may be none of the credential's
 	}

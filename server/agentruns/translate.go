@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -185,9 +186,9 @@ func (t *translator) message(d *event.InferenceComplete) []payload {
 	list := make([]payload, 1, 1+len(t.calls))
 	for _, c := range t.calls {
 		delete(t.answered, c.ID) // some models use their ids again
-		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.name(c.Name), Input: object(c.Arguments)})
+		m.ToolCalls = append(m.ToolCalls, toolUse{ID: c.ID, Name: t.name(c.Name), Input: rawjson.Object(c.Arguments)})
 		if _, local := t.facts.local[c.Name]; !local {
-			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: object(c.Arguments)})
+			list = append(list, toolCall{ToolUseID: c.ID, Name: c.Name, Input: rawjson.Object(c.Arguments)})
 		}
 	}
 	list[0] = m
@@ -218,14 +219,6 @@ func (t *translator) name(tool string) string {
 	return tool
 }
 
-// object returns arguments, which clients take for an object.
-func object(arguments json.RawMessage) json.RawMessage {
-	if len(arguments) == 0 {
-		return json.RawMessage("{}")
-	}
-	return arguments
-}
-
 // finishReason is the name that clients know a reason by; nil when there is
 // none.
 func finishReason(reason string) *string {
@@ -249,7 +242,7 @@ func (t *translator) ask(d *event.InteractionRequest) []payload {
 		return nil
 	}
 	t.asked[d.ID] = d
-	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: object(d.Arguments), echo: localEcho{Kind: kindLocal}}
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
 	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
 	return []payload{call}
 }

@@ -66,6 +66,9 @@ func refusalOf(err error) *server.Error {
 	if errors.Is(err, store.ErrCursor) {
 		return refuse(http.StatusBadRequest, codeInvalidCursor, details{})
 	}
+	if errors.Is(err, store.ErrText) {
+		return &server.Error{Status: http.StatusBadRequest, Code: codeInvalid, Message: store.ErrText.Error(), Details: &details{Problem: store.ErrText.Error()}}
+	}
 	if e, ok := errors.AsType[*backend.ResolutionError](err); ok {
 		return refuse(http.StatusBadRequest, codeUnfit, details{ID: e.Target, Problem: e.Problem, Conflict: e.Conflict})
 	}

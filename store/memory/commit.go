@@ -13,6 +13,9 @@ import (
 
 // Commit appends to a turn, and changes its state.
 func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
+	if err := c.CheckText(); err != nil {
+		return err
+	}
 	return m.change(ctx, func(jobs *jobs) error {
 		t, ok := m.live[c.TurnID]
 		if !ok || t.Status != store.Running || t.Fence != c.Fence {

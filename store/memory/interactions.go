@@ -70,6 +70,9 @@ func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (lis
 
 // ResolveInteraction answers a pending interaction.
 func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resolved *store.Interaction, err error) {
+	if err := r.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.change(ctx, func(jobs *jobs) error {
 		t, i, err := m.interaction(r.Scope, r.TurnID, r.ID)
 		if err != nil {

@@ -9,6 +9,9 @@ import (
 
 // RevokeToken stores a revocation.
 func (m *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
+	if err := r.CheckText(); err != nil {
+		return err
+	}
 	r.Until, r.RevokedAt = kept(r.Until), kept(r.RevokedAt)
 	return m.look(ctx, func() error {
 		if !slices.ContainsFunc(m.revoked, func(old store.Revocation) bool { return old.TokenID == r.TokenID }) {

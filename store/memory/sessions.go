@@ -42,6 +42,9 @@ func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o
 
 // CreateSession stores a new session.
 func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.look(ctx, func() error {
 		known, err := m.replay(keysOf(n.Session.Owner), n.Key)
 		if err != nil {
@@ -129,6 +132,9 @@ func matches(s *store.Session, q *store.SessionQuery) bool {
 
 // UpdateSession changes what the patch names.
 func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.look(ctx, func() error {
 		s, err := m.session(scope, id)
 		if err != nil {

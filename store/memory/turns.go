@@ -11,6 +11,9 @@ import (
 
 // CreateTurn stores a new turn and admits it if there is room.
 func (m *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.change(ctx, func(jobs *jobs) error {
 		t, err := m.createTurn(n, jobs)
 		if err == nil {
@@ -171,6 +174,9 @@ func (m *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 
 // EndTurn ends a live turn from outside.
 func (m *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+	if err := e.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.change(ctx, func(jobs *jobs) error {
 		t, err := m.turn(e.Scope, e.TurnID)
 		if err != nil {

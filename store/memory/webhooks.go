@@ -46,6 +46,9 @@ func (m *Store) webhook(scope store.Scope, turnID, id string) (*turn, *webhook, 
 
 // SaveWebhook stores a webhook of a turn.
 func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = m.look(ctx, func() error {
 		t, err := m.turn(n.Scope, n.Webhook.TurnID)
 		if err != nil {
@@ -203,6 +206,9 @@ func (m *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time
 
 // AdvanceWebhook changes a webhook.
 func (m *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
+	if err := a.CheckText(); err != nil {
+		return err
+	}
 	return m.look(ctx, func() error {
 		h := m.owned(a.HeldWebhook)
 		if h == nil {

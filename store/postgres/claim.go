@@ -19,7 +19,7 @@ func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, erro
 		claimed, err = s.claimHeld(ctx, c)
 	}
 	if err != nil {
-		return nil, wrapRead("claim turn", c.TurnID, err)
+		return nil, wrap("claim turn", c.TurnID, err)
 	}
 	return claimed, nil
 }

@@ -22,6 +22,9 @@ const (
 // It returns early when ctx ends before its transaction has begun. Later than
 // that it waits until it is certain what became of the commit.
 func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
+	if err := c.CheckText(); err != nil {
+		return err
+	}
 	if err := s.commits.commit(ctx, c); err != nil {
 		return wrap("commit to turn", c.TurnID, err)
 	}

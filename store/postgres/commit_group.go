@@ -28,12 +28,15 @@ const (
 // fails.
 func (s *Store) writeGroup(group []*pending) {
 	refused, err := s.tryGroup(group)
+	if notWritten(err) {
+		s.failing.Store(true)
+	}
 	switch {
 	case err == nil:
 		for i, p := range group {
 			p.done <- refused[i]
 		}
-	case len(group) == 1 || unreachable(err):
+	case len(group) == 1 || unreachable(err) || code(err) == codeReadOnly:
 		for _, p := range group {
 			p.done <- named(err, p.TurnID)
 		}

@@ -13,10 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrText says that a text, like an id, a label or a name, holds a NUL or is not
-// UTF-8. PostgreSQL does not keep such; payloads may hold anything.
-var ErrText = errors.New("a text holds a NUL byte or is not UTF-8, which PostgreSQL does not keep")
-
 // ErrClosed says that the store was closed.
 var ErrClosed = errors.New("the store is closed")
 
@@ -45,6 +41,9 @@ const (
 	codeDeadlock        = "40P01"
 	codeLockTimeout     = "55P03"
 	codeTooManyConns    = "53300"
+	codeDiskFull        = "53100"
+	codeReadOnly        = "25006"
+	codeIO              = "58030"
 )
 
 // wrap says what was done to what when the error arose.
@@ -55,21 +54,21 @@ func wrap(operation, id string, err error) error {
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		err = store.ErrNotFound
-	case code(err) == codeBadText:
-		err = ErrText
+	case code(err) == codeBadText: // what is stored was checked, so it was looked for
+		err = store.ErrNotFound
+	case notWritten(err):
+		err = fmt.Errorf("%w: %w", store.ErrNotWritable, err)
 	case lost(err):
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s %s: %w", operation, id, err)
 }
 
-// wrapRead is wrap for a record that is looked up by id: none has an id that the
-// database cannot keep.
-func wrapRead(operation, id string, err error) error {
-	if code(err) == codeBadText {
-		err = store.ErrNotFound
-	}
-	return wrap(operation, id, err)
+// notWritten reports whether the database takes no writes: its disk is full or
+// failing, or it is read-only, as a standby is. The transaction was rolled back.
+func notWritten(err error) bool {
+	c := code(err)
+	return c == codeDiskFull || c == codeReadOnly || c == codeIO
 }
 
 func code(err error) string {

@@ -43,7 +43,7 @@ func TestARefusedCommitDoesNotSpoilTheOthersOfItsGroup(t *testing.T) {
 			return err != nil && strings.Contains(err.Error(), "is refused")
 		},
 		{TurnID: texts, Fence: textFence, Now: at, Events: []event.Record{{Seq: 1, Time: at, Type: "a\x00b"}}}: func(err error) bool {
-			return errors.Is(err, postgres.ErrText)
+			return errors.Is(err, store.ErrText)
 		},
 		appended(gap, gapFence, 2, `{}`): func(err error) bool { return err != nil && strings.Contains(err.Error(), "seq 2") },
 	}
@@ -228,15 +228,15 @@ func TestATextThatPostgreSQLDoesNotKeepIsAClearError(t *testing.T) {
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		v := session(newID("session"))
 		v.Labels = map[string]string{"name": text}
-		if _, err := s.CreateSession(t.Context(), &store.NewSession{Session: v}); !errors.Is(err, postgres.ErrText) {
+		if _, err := s.CreateSession(t.Context(), &store.NewSession{Session: v}); !errors.Is(err, store.ErrText) {
 			t.Errorf("a label: %v", err)
 		}
 		n := &store.NewSession{Session: session(newID("session")), Key: store.Key{Value: text}}
-		if _, err := s.CreateSession(t.Context(), n); !errors.Is(err, postgres.ErrText) {
+		if _, err := s.CreateSession(t.Context(), n); !errors.Is(err, store.ErrText) {
 			t.Errorf("a key: %v", err)
 		}
 		_, err := s.CreateTurn(t.Context(), &store.NewTurn{Turn: turn(newID("turn")+text, newSession(t, s))})
-		if !errors.Is(err, postgres.ErrText) {
+		if !errors.Is(err, store.ErrText) {
 			t.Errorf("the id of a turn: %v", err)
 		}
 		if _, err := s.Turn(t.Context(), store.Everything, text); !errors.Is(err, store.ErrNotFound) {

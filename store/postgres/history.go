@@ -61,7 +61,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read snapshot", id, err)
+		return nil, wrap("read snapshot", id, err)
 	}
 	return snapshotOf(&row), nil
 }
@@ -89,7 +89,7 @@ func (s *Store) Conversation(ctx context.Context, snapshotID string) ([][]byte, 
 	if err == nil && len(list) == 0 {
 		_, err = s.queries.GetSnapshot(ctx, snapshotID)
 	}
-	return list, wrapRead("read the conversation of snapshot", snapshotID, err)
+	return list, wrap("read the conversation of snapshot", snapshotID, err)
 }
 
 // OwnMessages returns the messages that a snapshot, or a turn, adds itself.
@@ -105,7 +105,7 @@ func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*st
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read artifact", id, err)
+		return nil, wrap("read artifact", id, err)
 	}
 	return &store.Artifact{
 		ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject},

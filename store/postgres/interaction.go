@@ -18,7 +18,7 @@ func (s *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id s
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read interaction", turnID+"/"+id, err)
+		return nil, wrap("read interaction", turnID+"/"+id, err)
 	}
 	return interactionOf(&row), nil
 }
@@ -43,6 +43,9 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 
 // ResolveInteraction answers a pending interaction.
 func (s *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resolved *store.Interaction, err error) {
+	if err := r.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		turn, err := s.lockTurn(ctx, tx, r.Scope, r.TurnID)
 		if err != nil {
@@ -64,7 +67,7 @@ func (s *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 		return s.enqueue(ctx, tx, jobs)
 	})
 	if err != nil {
-		return nil, wrapRead("answer interaction", r.TurnID+"/"+r.ID, err)
+		return nil, wrap("answer interaction", r.TurnID+"/"+r.ID, err)
 	}
 	return resolved, nil
 }

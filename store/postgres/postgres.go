@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
@@ -33,6 +34,9 @@ type Store struct {
 	tenantTurns int
 	commits     *committer
 	bell        *Bell
+
+	// failing is set while writes fail, as they do on a full disk.
+	failing atomic.Bool
 
 	mu    sync.Mutex
 	queue store.Queue
@@ -111,12 +115,36 @@ func (s *Store) Attach(q store.Queue) {
 	s.queue = q
 }
 
-// Ping reports whether the database answers.
+// Ping reports whether the database answers and takes writes. Since a write failed
+// for want of room, each Ping writes a temporary table, until one succeeds. Where the
+// database is read-only, all connections are made anew: after a failover they may
+// lead to the old primary.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.pool.Ping(ctx); err != nil {
+	var readOnly bool
+	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
+	switch {
+	case err != nil:
 		return fmt.Errorf("ping PostgreSQL: %w", err)
+	case readOnly:
+		s.pool.Reset()
+		return fmt.Errorf("ping PostgreSQL: %w: the database is read-only", store.ErrNotWritable)
+	case !s.failing.Load():
+		return nil
 	}
+	if err := s.probe(ctx); notWritten(err) {
+		return wrap("ping", "PostgreSQL", err)
+	}
+	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
 	return nil
+}
+
+// probe writes a few pages.
+func (s *Store) probe(ctx context.Context) error {
+	const pages = "CREATE TEMPORARY TABLE runtime_probe ON COMMIT DROP AS SELECT n, repeat('x', 1000) FROM generate_series(1, 64) n"
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, pages)
+		return err
+	})
 }
 
 // Close waits for the commits that are under way, ends the bell, and closes all
@@ -145,13 +173,16 @@ func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, jobs []store.Job) error 
 // transact runs fn in a transaction, and once more from its beginning when the
 // database gave it up in favour of another.
 func (s *Store) transact(ctx context.Context, fn func(tx pgx.Tx) error) error {
-	for range maxConflicts {
-		err := pgx.BeginFunc(ctx, s.pool, fn)
-		if !conflicts(err) {
-			return err
+	var err error
+	for range maxConflicts + 1 {
+		if err = pgx.BeginFunc(ctx, s.pool, fn); !conflicts(err) {
+			break
 		}
 	}
-	return pgx.BeginFunc(ctx, s.pool, fn)
+	if notWritten(err) {
+		s.failing.Store(true)
+	}
+	return err
 }
 
 // maxConflicts is how often a transaction is run again that lost against

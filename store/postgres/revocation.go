@@ -14,6 +14,9 @@ import (
 // RevokeToken stores a revocation. Replicas do so one after the other: a number
 // that is taken first but seen last would be passed over by whoever has read on.
 func (s *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
+	if err := r.CheckText(); err != nil {
+		return err
+	}
 	err := s.transact(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		if err := q.LockRevokedTokens(ctx); err != nil {

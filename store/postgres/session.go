@@ -17,7 +17,7 @@ func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*sto
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read session", id, err)
+		return nil, wrap("read session", id, err)
 	}
 	return sessionOf(&row)
 }
@@ -56,6 +56,9 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (page store.
 
 // UpdateSession changes what the patch names.
 func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		row, err := q.LockSession(ctx, id)
@@ -81,7 +84,7 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		changed, err = sessionOf(&row)
 		return err
 	})
-	return changed, wrapRead("change session", id, err)
+	return changed, wrap("change session", id, err)
 }
 
 // patchSession changes the row of a session that is locked.
@@ -154,7 +157,7 @@ func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 		}
 		return deleteSessions(ctx, tx, []string{id})
 	})
-	return wrapRead("delete session", id, err)
+	return wrap("delete session", id, err)
 }
 
 // deleteSessions deletes sessions without live turns, which are locked.

@@ -14,6 +14,9 @@ import (
 
 // CreateSession stores a new session.
 func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	id := n.Session.ID
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		known, err := claimKey(ctx, s.queries.WithTx(tx), n)

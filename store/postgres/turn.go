@@ -18,7 +18,7 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read turn", id, err)
+		return nil, wrap("read turn", id, err)
 	}
 	return turnOf(&row), nil
 }
@@ -87,11 +87,14 @@ func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 		}
 		return err
 	})
-	return changed, wrapRead("change turn", id, err)
+	return changed, wrap("change turn", id, err)
 }
 
 // EndTurn ends a live turn from outside.
 func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+	if err := e.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		row, err := s.lockTurn(ctx, tx, e.Scope, e.TurnID)
 		if err != nil {
@@ -109,7 +112,7 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 		return s.enqueue(ctx, tx, jobs)
 	})
 	if err != nil {
-		return nil, wrapRead("end turn", e.TurnID, err)
+		return nil, wrap("end turn", e.TurnID, err)
 	}
 	return ended, nil
 }

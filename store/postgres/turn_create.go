@@ -12,6 +12,9 @@ import (
 
 // CreateTurn stores a new turn and admits it if there is room.
 func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		at, err := s.lookAtSession(ctx, tx, n)
 		if err != nil {

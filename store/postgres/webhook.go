@@ -15,6 +15,9 @@ import (
 
 // SaveWebhook stores a webhook of a turn.
 func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		saved, err = saveWebhook(ctx, s.queries.WithTx(tx), n)
 		return err
@@ -74,7 +77,7 @@ func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id strin
 		err = visible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrapRead("read webhook", id+" of turn "+turnID, err)
+		return nil, wrap("read webhook", id+" of turn "+turnID, err)
 	}
 	return webhookOf(&row), nil
 }
@@ -119,7 +122,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}
-	return wrapRead("delete webhook", id+" of turn "+turnID, err)
+	return wrap("delete webhook", id+" of turn "+turnID, err)
 }
 
 // ClaimWebhooks makes the worker the owner of webhooks. Several replicas may do
@@ -182,6 +185,9 @@ func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time
 
 // AdvanceWebhook changes a webhook by the worker that owns it.
 func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
+	if err := a.CheckText(); err != nil {
+		return err
+	}
 	n, err := s.queries.AdvanceWebhook(ctx, db.AdvanceWebhookParams{
 		State: string(a.State), Cursor: int64(a.Cursor), Attempts: a.Attempts, FailingSince: instant.Time(a.FailingSince),
 		LastError: a.LastError, DueAt: instant.Time(a.DueAt), At: instant.Time(a.Now), Release: a.Release,

@@ -14,6 +14,9 @@ import (
 
 // Commit appends to a turn, and changes its state.
 func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
+	if err := c.CheckText(); err != nil {
+		return err
+	}
 	return wrap("commit to turn", c.TurnID, s.write(ctx, func(ctx context.Context, tx *tx) error {
 		if plain(c) {
 			return appendEvents(ctx, tx, c)

@@ -60,6 +60,9 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 
 // ResolveInteraction answers a pending interaction.
 func (s *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resolved *store.Interaction, err error) {
+	if err := r.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := getInteraction(ctx, tx.Queries, r.Scope, r.TurnID, r.ID)
 		if err != nil {

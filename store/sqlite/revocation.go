@@ -9,6 +9,9 @@ import (
 
 // RevokeToken stores a revocation.
 func (s *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
+	if err := r.CheckText(); err != nil {
+		return err
+	}
 	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
 		err := tx.RevokeToken(ctx, db.RevokeTokenParams{
 			TokenID: r.TokenID, ClientID: r.ClientID, Until: micros(r.Until), RevokedAt: micros(r.RevokedAt),

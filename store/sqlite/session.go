@@ -29,6 +29,9 @@ func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string
 
 // UpdateSession changes what the patch names.
 func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string, p store.SessionPatch) (changed *store.Session, err error) {
+	if err := p.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		kept, err := getSession(ctx, tx.Queries, scope, id)
 		if err != nil {

@@ -13,6 +13,9 @@ import (
 
 // CreateSession stores a new session.
 func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *store.Session, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		made, err = createSession(ctx, tx, n)
 		return err

@@ -12,10 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 	"go.uber.org/zap"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Store is a store.Store in a SQLite file.
@@ -31,6 +34,8 @@ type Store struct {
 	queries *db.Queries
 	// writer is nil when the store only reads.
 	writer *writer
+	// failing is set while writes fail, as they do on a full disk.
+	failing atomic.Bool
 
 	// unshrinkable is done once the log says that the file cannot shrink.
 	unshrinkable sync.Once
@@ -57,13 +62,32 @@ func (s *Store) Attach(q store.Queue) {
 }
 
 // Ping reports whether the file can be read, and written unless the store only
-// reads.
+// reads. Since a write failed for want of room, each Ping writes a page, until one
+// succeeds.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.pool.PingContext(ctx)
 	if err == nil && s.writer != nil {
-		err = s.writer.do(ctx, func(context.Context, *tx) error { return nil })
+		err = s.probe(ctx)
 	}
 	return wrap("ping", s.path, err)
+}
+
+// probe writes a page if the last write that needed room failed, and nothing
+// otherwise: a disk that works is not to be kept busy.
+func (s *Store) probe(ctx context.Context) error {
+	failing := s.failing.Load()
+	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+		if !failing {
+			return nil
+		}
+		// The version is nobody's; to set it writes the page that holds it.
+		_, err := tx.on.statements.ExecContext(ctx, "PRAGMA user_version = 1")
+		return err
+	})
+	if failing && err == nil {
+		s.failing.Store(false)
+	}
+	return err
 }
 
 // Close waits for what is under way, closes the file and gives up its lock. It
@@ -86,7 +110,27 @@ func (s *Store) write(ctx context.Context, fn operation) error {
 	if s.writer == nil {
 		return ErrReadOnly
 	}
-	return s.writer.do(ctx, fn)
+	err := s.writer.do(ctx, fn)
+	if notWritten(err) {
+		s.failing.Store(true)
+		return fmt.Errorf("%w: %w", store.ErrNotWritable, err)
+	}
+	return err
+}
+
+// notWritten reports whether SQLite could not write: the disk is full, failing or
+// read-only. The transaction was rolled back.
+func notWritten(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+		return true
+	default:
+		return false
+	}
 }
 
 // wrap says what was done to what when the error arose.

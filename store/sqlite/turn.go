@@ -49,6 +49,9 @@ func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, 
 
 // CreateTurn stores a new turn and admits it if there is room.
 func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.Turn, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		made, err = s.createTurn(ctx, tx, n)
 		return err

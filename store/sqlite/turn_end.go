@@ -11,6 +11,9 @@ import (
 
 // EndTurn ends a live turn from outside.
 func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Turn, err error) {
+	if err := e.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := getTurn(ctx, tx.Queries, e.Scope, e.TurnID)
 		if err != nil {

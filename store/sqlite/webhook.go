@@ -14,6 +14,9 @@ import (
 
 // SaveWebhook stores a webhook of a turn.
 func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *store.Webhook, err error) {
+	if err := n.CheckText(); err != nil {
+		return nil, err
+	}
 	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
 		saved, err = saveWebhook(ctx, tx, n)
 		return err
@@ -238,6 +241,9 @@ func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time
 
 // AdvanceWebhook changes a webhook by the worker that owns it.
 func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) error {
+	if err := a.CheckText(); err != nil {
+		return err
+	}
 	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := tx.GetWebhook(ctx, db.GetWebhookParams{TurnID: a.TurnID, ID: a.ID})
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (row.Fence != a.Fence || row.Worker == "") {

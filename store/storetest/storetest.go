@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T, s store.Settings) store.Store) {
 		{"Revocations", revocationTests},
 		{"Concurrency", concurrencyTests},
 		{"Life", lifeTests},
+		{"Texts", textTests},
 	} {
 		t.Run(subject.name, func(t *testing.T) {
 			for _, test := range subject.tests {

@@ -1,0 +1,55 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// firstWait and longestWait lie between two tries to commit to a store that takes
+// no writes.
+const (
+	firstWait   = 50 * time.Millisecond
+	longestWait = time.Second
+)
+
+// keepTrying commits, and tries again for as long as the store takes no writes and the
+// worker is not told to stop. The turn stays the worker's meanwhile: to take it over
+// needs a write, too.
+func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
+	for pause := firstWait; ; pause = min(2*pause, longestWait) {
+		err := r.tryCommit(ctx, c)
+		if !errors.Is(err, store.ErrNotWritable) {
+			return err
+		}
+		if pause == firstWait {
+			r.service.Logger.Warn("turn waits for the store to take writes", zap.String("turn_id", r.turn.ID), zap.Error(err))
+		}
+		if !r.waitFor(pause) {
+			return err
+		}
+	}
+}
+
+// tryCommit commits once. A commit that began is not given up with the turn: what became of
+// it would be unknown.
+func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	return r.service.Store.Commit(ctx, c)
+}
+
+// waitFor waits, and reports whether the worker goes on.
+func (r *recorder) waitFor(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}

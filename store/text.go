@@ -1,0 +1,156 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// Each store checks the texts of what it is to keep before it does anything, so that
+// all of them refuse the same: PostgreSQL could not keep them. A text that is only
+// looked for is not refused; nothing has it.
+
+// checkTexts returns ErrText for a text that no store keeps.
+func checkTexts(texts ...string) error {
+	for _, text := range texts {
+		if !clip.IsClean(text) {
+			return fmt.Errorf("%w: %q", ErrText, clip.Text(text))
+		}
+	}
+	return nil
+}
+
+func checkLabels(labels map[string]string) error {
+	for name, value := range labels {
+		if err := checkTexts(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) checkText() error {
+	if err := checkTexts(s.ID, s.Owner.Tenant, s.Owner.Subject, s.AgentID, string(s.State), s.Tip); err != nil {
+		return err
+	}
+	return checkLabels(s.Labels)
+}
+
+func (s *Snapshot) checkText() error {
+	return checkTexts(s.ID, s.SessionID, s.Owner.Tenant, s.Owner.Subject, s.ParentID, s.TurnID, s.FinishReason)
+}
+
+func (a *Artifact) checkText() error {
+	return checkTexts(a.ID, a.SessionID, a.TurnID, a.Owner.Tenant, a.Owner.Subject, a.Name, a.MediaType)
+}
+
+func (i *Interaction) checkText() error {
+	return checkTexts(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.ResolvedBy)
+}
+
+// CheckText returns ErrText for a session that no store keeps.
+func (n *NewSession) CheckText() error {
+	errs := []error{n.Session.checkText(), checkTexts(n.Key.Value)}
+	for i := range n.Base {
+		errs = append(errs, n.Base[i].Snapshot.checkText())
+	}
+	for _, a := range n.Artifacts {
+		errs = append(errs, a.checkText())
+	}
+	return first(errs)
+}
+
+// CheckText returns ErrText for a change that no store keeps.
+func (p *SessionPatch) CheckText() error {
+	var errs []error
+	if p.Labels != nil {
+		errs = append(errs, checkLabels(*p.Labels))
+	}
+	if p.AgentID != nil {
+		errs = append(errs, checkTexts(*p.AgentID))
+	}
+	if p.Tip != nil {
+		errs = append(errs, checkTexts(*p.Tip))
+	}
+	if p.State != nil {
+		errs = append(errs, checkTexts(string(*p.State)))
+	}
+	return first(errs)
+}
+
+// CheckText returns ErrText for a turn that no store keeps.
+func (n *NewTurn) CheckText() error {
+	t := &n.Turn
+	return checkTexts(n.Key.Value, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, t.SnapshotID, t.ParentSnapshotID)
+}
+
+// CheckText returns ErrText for an end that no store keeps.
+func (e *EndTurn) CheckText() error { return checkTexts(string(e.Event.Type), string(e.Status)) }
+
+// CheckText returns ErrText for a commit that no store keeps.
+func (c *Commit) CheckText() error {
+	if err := c.checkText(); err != nil {
+		return fmt.Errorf("commit to turn %s: %w", c.TurnID, err)
+	}
+	return nil
+}
+
+func (c *Commit) checkText() error {
+	for i := range c.Events {
+		if err := checkTexts(string(c.Events[i].Type)); err != nil {
+			return err
+		}
+	}
+	for i := range c.Journal {
+		if err := checkTexts(c.Journal[i].Key); err != nil {
+			return err
+		}
+	}
+	for _, a := range c.Artifacts {
+		if err := a.checkText(); err != nil {
+			return err
+		}
+	}
+	for _, i := range c.Asked {
+		if err := i.checkText(); err != nil {
+			return err
+		}
+	}
+	if c.Suspend != nil {
+		if err := checkTexts(c.Suspend.Open...); err != nil {
+			return err
+		}
+	}
+	if c.Finish == nil {
+		return nil
+	}
+	if err := checkTexts(string(c.Finish.Status)); err != nil || c.Finish.Snapshot == nil {
+		return err
+	}
+	return c.Finish.Snapshot.checkText()
+}
+
+// CheckText returns ErrText for an answer that no store keeps.
+func (r *Resolve) CheckText() error { return checkTexts(r.By) }
+
+// CheckText returns ErrText for a webhook that no store keeps.
+func (n *NewWebhook) CheckText() error {
+	w := &n.Webhook
+	return checkTexts(w.ID, w.Surface, string(w.State), w.LastError, w.Worker)
+}
+
+// CheckText returns ErrText for a change that no store keeps.
+func (a *AdvanceWebhook) CheckText() error { return checkTexts(string(a.State), a.LastError) }
+
+// CheckText returns ErrText for a revocation that no store keeps.
+func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID) }
+
+// first returns the first error that is one.
+func first(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
