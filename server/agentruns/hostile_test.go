@@ -285,7 +285,7 @@ func TestIDsAndTextsThatADatabaseCannotHold(t *testing.T) {
 	}
 	w.must(http.StatusOK, http.MethodPost, at, `{"toolUseId":"`+call+`","result":"a\u0000b\ud800"}`)
 	list = w.events(run, "")
-	if last := list[len(list)-1].data; last["text"] != "a\x00b\ufffd" {
+	if last := list[len(list)-1].data; last["text"] != "a\ufffdb\ufffd" {
 		t.Errorf("it ends with %v", last)
 	}
 	for _, params := range []string{
