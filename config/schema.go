@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -17,9 +16,10 @@ import (
 const reference = `\$\{`
 
 // Schema returns the JSON Schema (draft 2020-12) of configuration files. It
-// says the same as Parse does about the shape of a file; only the schemas of
-// sections, which belong to plugins, do not know about variables, and sections
-// that none of kinds claims are allowed, because Parse allows them, too.
+// accepts what Parse accepts of the shape of a file. Texts may contain variables
+// everywhere, in sections too, so no text has a format: a validator that asserts
+// formats would refuse the variable. Sections that none of kinds claims are
+// allowed, because Parse allows them, too.
 func Schema(kinds Kinds) json.RawMessage {
 	w := &schemaWriter{sections: kinds.Sections, names: map[reflect.Type]string{}, taken: map[string]bool{}}
 	top := object{{"version", object{
@@ -253,44 +253,4 @@ func (w *schemaWriter) fields(r *record, summary string, properties object, fiel
 		schema = schema.with("allOf", clashes)
 	}
 	return schema.with("additionalProperties", false)
-}
-
-// sectionsOf returns the schema of an agent's sections.
-func (w *schemaWriter) sectionsOf() object {
-	var properties object
-	for _, s := range w.sections {
-		name := "section." + s.Key
-		if !w.taken[name] {
-			w.taken[name] = true
-			w.defs = w.defs.with(name, sectionSchema(s))
-		}
-		properties = properties.with(s.Key, object{}.withText("description", s.Summary).with("$ref", "#/$defs/"+name))
-	}
-	schema := object{{"type", "object"}}
-	if len(properties) > 0 {
-		schema = schema.with("properties", properties)
-	}
-	return schema
-}
-
-// sectionSchema returns the schema of a section as a part of another: one that
-// refers to parts of itself becomes a resource of its own, so that it still
-// does.
-func sectionSchema(s plugins.Section) json.RawMessage {
-	raw := bytes.TrimSpace(s.Schema)
-	if len(raw) == 0 || !json.Valid(raw) {
-		return json.RawMessage("true")
-	}
-	var own struct {
-		ID     string `json:"$id"`
-		Schema string `json:"$schema"`
-	}
-	if raw[0] != '{' || json.Unmarshal(raw, &own) != nil || own.ID != "" {
-		return raw
-	}
-	if own.Schema == "" && !bytes.Contains(raw, []byte(`"$ref"`)) {
-		return raw
-	}
-	id := `{"$id":` + strconv.Quote("urn:agentruntime:section:"+s.Key) + ","
-	return append([]byte(id), raw[1:]...)
 }

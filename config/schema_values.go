@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
+	jsonschema "github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -58,7 +59,7 @@ func (w *schemaWriter) value(f *field, t reflect.Type) object {
 	case floatShape:
 		return limits(object{{"type", "number"}}, "minimum", "maximum", f)
 	case durationShape:
-		return object{{"type", "string"}, {"pattern", durationPattern + "|" + reference}}
+		return object{{"type", "string"}, {"pattern", jsonschema.DurationPattern + "|" + reference}}
 	case promptShape:
 		return object{{"anyOf", []any{object{{"type", "string"}}, w.ref(reflect.TypeFor[promptFile]())}}}
 	case namesShape:

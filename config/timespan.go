@@ -9,13 +9,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
-// durationPattern is the spelling of time spans, those of the Go library that
-// are not negative.
-const durationPattern = `^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
-
-var durationGrammar = regexp.MustCompile(durationPattern)
+var durationGrammar = regexp.MustCompile(schema.DurationPattern)
 
 func (d *decoder) duration(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind == intNode || n.kind == floatNode {

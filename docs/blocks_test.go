@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +12,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -73,10 +76,63 @@ func (s *scratch) validate(at, text string, files ...string) {
 	if m := expectation.FindStringSubmatch(text); m != nil {
 		want = strings.Split(m[1], ", ")
 	}
+	if want == nil {
+		s.satisfiesSchema(at, files...)
+	}
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		s.Errorf("%s: validate finds %v, want %v\n%s", at, got, want, out)
+	}
+}
+
+// publishedSchema is docs/runtime.schema.json as a validator that asserts formats
+// reads it.
+var publishedSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	file, err := os.Open(schemaFile)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	document, err := jsonschema.UnmarshalJSON(file)
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource(schemaFile, document); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(schemaFile)
+})
+
+// satisfiesSchema checks configurations that are valid against the published
+// schema.
+func (s *scratch) satisfiesSchema(at string, files ...string) {
+	schema, err := publishedSchema()
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil {
+			s.Fatal(err)
+		}
+		var v any
+		if err := yaml.Unmarshal(data, &v); err != nil {
+			s.Fatalf("%s: %v", at, err)
+		}
+		raw, err := json.Marshal(v)
+		if err != nil {
+			s.Fatalf("%s: %v", at, err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+		if err != nil {
+			s.Fatalf("%s: %v", at, err)
+		}
+		if err := schema.Validate(instance); err != nil {
+			s.Errorf("%s: %s violates the published schema: %v", at, name, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
@@ -18,12 +19,12 @@ const retrySchema = `{
   "description": "How model calls are repeated that fail, and for how long a model may be silent.",
   "properties": {
     "max_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How often a call is repeated, for whatever reason; 0 never."},
-    "backoff_base": {"type": "string", "format": "duration", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
+    "backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "500ms", "description": "Longest wait before the first repetition; it doubles up to 8s."},
     "backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "backoff_base in milliseconds."},
-    "overloaded_backoff_base": {"type": "string", "format": "duration", "default": "2s", "description": "The same when the provider is overloaded."},
+    "overloaded_backoff_base": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "2s", "description": "The same when the provider is overloaded."},
     "overloaded_backoff_base_ms": {"type": "integer", "minimum": 0, "maximum": 3600000, "description": "overloaded_backoff_base in milliseconds."},
     "max_stream_retries": {"type": "integer", "minimum": 0, "maximum": 100, "default": 2, "description": "How many of these repetitions may take up an answer that broke off; 0 none."},
-    "stream_idle_timeout": {"type": "string", "format": "duration", "default": "60s", "description": "How long a stream may be silent, counted without retries, too; 0 for ever. Twice as long for models that think."},
+    "stream_idle_timeout": {"type": "string", "pattern": "` + schema.DurationPattern + `", "default": "60s", "description": "How long a stream may be silent, counted without retries, too; 0 for ever. Twice as long for models that think."},
     "stream_idle_timeout_secs": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "stream_idle_timeout in seconds."}
   },
   "additionalProperties": false

@@ -26,6 +26,11 @@ import (
 // location is the name a schema has inside its compiler. It is never fetched.
 const location = "schema.json"
 
+// DurationPattern matches time spans as Go writes them, those that are not
+// negative: 500ms, 1m30s. The format "duration" of JSON Schema is another
+// spelling, that of ISO 8601. The pattern needs no escaping in JSON.
+const DurationPattern = `^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+
 // Schema is a compiled JSON Schema.
 type Schema struct {
 	compiled *jsonschema.Schema
@@ -288,6 +293,9 @@ func describe(k jsonschema.ErrorKind) string {
 	case *kind.Const:
 		return "it must be " + list([]any{k.Want})
 	case *kind.Pattern:
+		if k.Want == DurationPattern {
+			return "it must be a duration such as 500ms or 2s"
+		}
 		return fmt.Sprintf("it does not match the pattern %s", k.Want)
 	case *kind.MinLength:
 		return fmt.Sprintf("it has %d characters, but must have %d or more", k.Got, k.Want)

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// sectionsOf returns the schema of an agent's sections.
+func (w *schemaWriter) sectionsOf() object {
+	var properties object
+	for _, s := range w.sections {
+		name := "section." + s.Key
+		if !w.taken[name] {
+			w.taken[name] = true
+			w.defs = w.defs.with(name, sectionSchema(s))
+		}
+		properties = properties.with(s.Key, object{}.withText("description", s.Summary).with("$ref", "#/$defs/"+name))
+	}
+	schema := object{{"type", "object"}}
+	if len(properties) > 0 {
+		schema = schema.with("properties", properties)
+	}
+	return schema
+}
+
+// sectionSchema returns the schema of a section as a part of another: one that
+// refers to parts of itself becomes a resource of its own, so that it still
+// does. Its texts may contain variables.
+func sectionSchema(s plugins.Section) json.RawMessage {
+	raw := allowReferences(s.Schema)
+	if raw == nil {
+		return json.RawMessage("true")
+	}
+	var own struct {
+		ID     string `json:"$id"`
+		Schema string `json:"$schema"`
+	}
+	if raw[0] != '{' || json.Unmarshal(raw, &own) != nil || own.ID != "" {
+		return raw
+	}
+	if own.Schema == "" && !bytes.Contains(raw, []byte(`"$ref"`)) {
+		return raw
+	}
+	id := `{"$id":` + strconv.Quote("urn:agentruntime:section:"+s.Key) + ","
+	return append([]byte(id), raw[1:]...)
+}
+
+// annotations are the keywords of a schema that say nothing about what is valid.
+var annotations = []string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+
+// textKeywords restrict texts. What a text with a variable expands to is checked
+// when the configuration is loaded.
+var textKeywords = []string{"enum", "const", "pattern", "format", "minLength", "maxLength"}
+
+// allowReferences returns the schema of a section as it applies before variables
+// are expanded: wherever it restricts a text, a text with a variable is valid,
+// too. It returns nil when raw is no JSON.
+func allowReferences(raw json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	schema, err := decodeOrdered(decoder)
+	if err != nil {
+		return nil
+	}
+	out, err := json.Marshal(referable(schema))
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// referable returns a schema that accepts variables where it accepts some texts.
+func referable(schema any) any {
+	s, ok := schema.(object)
+	if !ok {
+		return schema
+	}
+	var notes, rest object
+	restricted := false
+	for _, m := range s {
+		switch {
+		case slices.Contains(annotations, m.name):
+			notes = append(notes, m)
+			continue
+		case slices.Contains(textKeywords, m.name):
+			restricted = true
+		default:
+			m.value = referableBelow(m)
+		}
+		rest = append(rest, m)
+	}
+	if !restricted || !rest.mayBeText() {
+		return append(notes, rest...)
+	}
+	return notes.with("anyOf", []any{rest, object{{"type", "string"}, {"pattern", reference}}})
+}
+
+// referableBelow returns the value of a keyword with the schemas in it made
+// referable. Of oneOf they stay as they are: a variable must not fit several.
+func referableBelow(m member) any {
+	switch m.name {
+	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+		named, ok := m.value.(object)
+		if !ok {
+			return m.value
+		}
+		for i := range named {
+			named[i].value = referable(named[i].value)
+		}
+		return named
+	case "items", "additionalProperties", "unevaluatedProperties", "then", "else":
+		return referable(m.value)
+	case "prefixItems", "anyOf", "allOf":
+		list, ok := m.value.([]any)
+		if !ok {
+			return m.value
+		}
+		for i := range list {
+			list[i] = referable(list[i])
+		}
+		return list
+	default:
+		return m.value
+	}
+}
+
+// mayBeText reports whether a schema accepts texts at all.
+func (o object) mayBeText() bool {
+	for _, m := range o {
+		if m.name != "type" {
+			continue
+		}
+		switch types := m.value.(type) {
+		case string:
+			return types == "string"
+		case []any:
+			return slices.Contains(types, any("string"))
+		}
+	}
+	return true
+}
+
+// decodeOrdered reads a JSON value, with objects that keep the order of their
+// members.
+func decodeOrdered(decoder *json.Decoder) (any, error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch token {
+	case json.Delim('{'):
+		o := object{}
+		for decoder.More() {
+			name, err := decoder.Token()
+			if err != nil {
+				return nil, err
+			}
+			value, err := decodeOrdered(decoder)
+			if err != nil {
+				return nil, err
+			}
+			text, _ := name.(string)
+			o = o.with(text, value)
+		}
+		_, err = decoder.Token()
+		return o, err
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			value, err := decodeOrdered(decoder)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		_, err = decoder.Token()
+		return list, err
+	}
+	return token, nil
+}
