@@ -44,8 +44,10 @@ type expansion struct {
 	hidden []hiddenValue
 	// unset are the names of variables without a value.
 	unset []string
-	// err says what is wrong with the text itself.
-	err error
+	// err says what is wrong with the text itself, and meant is the variable that a
+	// reference in the spelling of another system probably means.
+	err   error
+	meant string
 }
 
 // hiddenValue is a value that is not shown, and what is shown instead.
@@ -109,6 +111,9 @@ func (e *expander) reference(ref, dir string, x *expansion) (string, error) {
 	}
 	name, fallback, optional := strings.Cut(ref, ":-")
 	if !validName(name) {
+		if m := bracedSpelling.FindStringSubmatch(ref); m != nil {
+			x.meant = m[1]
+		}
 		return "", fmt.Errorf("%q is no name of a variable; write ${NAME}, ${NAME:-default} or ${file:path}, and $$ for a plain $", clip.Text(name))
 	}
 	if strings.Contains(fallback, "${") {

@@ -42,10 +42,12 @@ func (w *jsonWriter) write(n *node, p *place) bool {
 	case mappingNode:
 		return w.mapping(n, p)
 	default:
+		kind := ordinary
 		if p != nil && p.index < 0 && secretName(p.key) {
+			kind = named
 			w.decoder.secret(n)
 		}
-		text, _, ok := w.decoder.expand(n, p)
+		text, _, ok := w.decoder.expand(kind, n, p)
 		if !ok {
 			return false
 		}

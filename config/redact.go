@@ -97,16 +97,15 @@ func replacePrefixed(text string, v hiddenValue) string {
 	return out.String()
 }
 
-// diagnostics redacts the texts of diagnostics in place.
+// diagnostics redacts the texts of diagnostics in place. Credentials that are
+// recognised by their form are taken out even where no value was hidden: an id
+// may be one.
 func (r *redactor) diagnostics(list diag.List) {
-	if len(r.values) == 0 {
-		return
-	}
 	for i := range list {
-		list[i].Message = r.redact(list[i].Message)
-		list[i].Hint = r.redact(list[i].Hint)
+		list[i].Message = maskCredentials(r.redact(list[i].Message))
+		list[i].Hint = maskCredentials(r.redact(list[i].Hint))
 		for j := range list[i].Related {
-			list[i].Related[j].Message = r.redact(list[i].Related[j].Message)
+			list[i].Related[j].Message = maskCredentials(r.redact(list[i].Related[j].Message))
 		}
 	}
 }
@@ -166,9 +165,7 @@ func (doc *document) shown() []byte {
 	if doc.root == nil {
 		ranges = secretValues(doc.data)
 	}
-	for _, at := range passwords.FindAllSubmatchIndex(doc.data, -1) {
-		ranges = append(ranges, [2]int{at[2], at[3]})
-	}
+	ranges = append(ranges, credentials(doc.data)...)
 	for _, n := range doc.secrets {
 		from, to := doc.extent(n)
 		ranges = append(ranges, [2]int{from, to})

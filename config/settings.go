@@ -113,6 +113,9 @@ func (d *decoder) storePaths() {
 			d.file.redactor.hide(hiddenValue{password, secretShown})
 		}
 		d.secret(dsn)
+		if at := keyPassword.FindStringSubmatch(dsn.text); at != nil && literalOf(at[1]) != "" {
+			d.reportPlainSecret(dsn, (*place)(nil).field("store", nil).field("dsn", nil))
+		}
 	}
 }
 

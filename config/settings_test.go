@@ -116,7 +116,7 @@ func TestWrongSettings(t *testing.T) {
 		"a key not yet said":      {"version: 1\nserver: {keys: [{id: ci, key: \"${SERVER_KEY}\"}]}\n", `unset-variable 2:31-2:46 server.keys[0].key |"${SERVER_KEY}"| set it`},
 		"a hash not yet said":     {"version: 1\nserver: {keys: [{id: ci, hash: \"${KEY_HASH}\"}]}\n", `unset-variable 2:32-2:45 server.keys[0].hash |"${KEY_HASH}"| set it`},
 		"a hash that is none":     {"version: 1\nserver: {keys: [{id: ci, hash: sha1}]}\n", `invalid-value 2:32-2:36 server.keys[0].hash |sha1|`},
-		"keys of one id":          {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\"}, {id: ci, key: \"0123456789abcdef\"}]}\n", `duplicate-id 2:113-2:115 server.keys[1].id |ci|`},
+		"keys of one id":          {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\"}, {id: ci, hash: \"" + otherHash + "\"}]}\n", `duplicate-id 2:113-2:115 server.keys[1].id |ci|`},
 		"a day that is none":      {"version: 1\nserver: {keys: [{id: ci, hash: \"" + keyHash + "\", expires: 2026-02-30}]}\n", `invalid-value 2:116-2:126 server.keys[0].expires |2026-02-30|`},
 		"a rate of a text":        {"version: 1\nserver: {rate: {per_second: many}}\n", `invalid-value 2:29-2:33 server.rate.per_second |many|`},
 		"an agent of a key":       {"version: 1\nagents: {helper: {model_id: m}}\nserver: {keys: [{id: k, hash: \"" + keyHash + "\", agents: [help*, helpr]}]}\n", `unmatched-agent 3:122-3:127 server.keys[0].agents[1] |helpr| did you mean "helper"?`},
@@ -171,6 +171,8 @@ func TestWrongSettings(t *testing.T) {
 
 // keyHash is the hash of a key.
 var keyHash = "sha256:" + strings.Repeat("0a", 32)
+
+var otherHash = "sha256:" + strings.Repeat("0b", 32)
 
 func TestAServerIsMergedFieldByField(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func (d *decoder) string(f *field, n *node, p *place) (text string, known, ok bo
 		d.mismatch(f, n, p, "a text")
 		return "", false, false
 	}
-	text, known, ok = d.expand(n, p)
+	text, known, ok = d.expand(sensitivityOf(f, p), n, p)
 	if f.secret && ok {
 		d.file.redactor.hide(hiddenValue{text, secretShown})
 		d.secret(n)
@@ -93,8 +93,12 @@ func (d *decoder) string(f *field, n *node, p *place) (text string, known, ok bo
 	return text, known, ok
 }
 
-// expand expands the text of a node.
-func (d *decoder) expand(n *node, p *place) (text string, known, ok bool) {
+// expand expands the text of a node, and checks what stands in the file itself.
+func (d *decoder) expand(kind sensitivity, n *node, p *place) (text string, known, ok bool) {
+	if d.checkSpelling(kind, n, p) {
+		return "", false, false
+	}
+	d.checkPlainSecret(kind, n, p)
 	if strings.IndexByte(n.text, '$') < 0 {
 		return n.text, true, true
 	}
@@ -103,7 +107,10 @@ func (d *decoder) expand(n *node, p *place) (text string, known, ok bool) {
 		d.file.redactor.hide(hidden)
 	}
 	if x.err != nil {
-		d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)
+		found := d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)
+		if x.meant != "" {
+			found.hint("write ${" + x.meant + "}")
+		}
 		return "", false, false
 	}
 	for i, name := range x.unset {

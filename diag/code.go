@@ -73,6 +73,11 @@ const (
 	InvalidCondition Code = "invalid-condition"
 	// UnclaimedSection warns of a section that no loaded plugin claims.
 	UnclaimedSection Code = "unclaimed-section"
+	// NoEffect warns of a setting that cannot take effect as things are.
+	NoEffect Code = "no-effect"
+	// PlainSecret warns of a secret that stands in the file itself. The value is
+	// never printed.
+	PlainSecret Code = "plain-secret"
 	// UnknownHookFilter warns of a filter entry that names no loaded plugin.
 	UnknownHookFilter Code = "unknown-hook-filter"
 	// DelegateCycle warns of agents that can call each other in a circle.
@@ -125,6 +130,8 @@ var codes = []Info{
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
 	{UnclaimedSection, Warning, "No loaded plugin claims a section."},
+	{NoEffect, Warning, "A setting cannot take effect as things are."},
+	{PlainSecret, Warning, "A secret stands in the file itself instead of in a variable or a file of its own."},
 	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
 	{DelegateCycle, Warning, "Agents can call each other in a circle."},
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},

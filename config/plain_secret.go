@@ -1,0 +1,161 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// keyShapes match what is a credential wherever it stands, because vendors give
+// their keys a form of their own. In the source of a file they match in comments,
+// too.
+var keyShapes = regexp.MustCompile(strings.Join([]string{
+	`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?s:.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\z))`,
+	`\bsk-[A-Za-z0-9_-]{12,}`,                                      // OpenAI, Anthropic (sk-ant-), OpenRouter
+	`\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}`,                // Stripe
+	`\bAIza[A-Za-z0-9_-]{30,}`,                                     // Google
+	`\bgh[pousr]_[A-Za-z0-9]{20,}`,                                 // GitHub
+	`\bgithub_pat_[A-Za-z0-9_]{20,}`,                               // GitHub, fine-grained
+	`\bglpat-[A-Za-z0-9_-]{16,}`,                                   // GitLab
+	`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`,                             // Slack
+	`\bxapp-[A-Za-z0-9-]{10,}`,                                     // Slack, app level
+	`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`,                                // AWS
+	`\b(?:hf|npm|gsk|xai)_[A-Za-z0-9]{24,}`,                        // Hugging Face, npm, Groq
+	`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, // JSON Web Tokens
+	`(?i:\bbearer[ \t]+)[A-Za-z0-9._~+/-]{20,}=*`,
+}, "|"))
+
+// keyMarks are texts of which every match of keyShapes has one. Nearly all texts
+// have none, and looking for them takes little.
+var keyMarks = bytes.Fields([]byte("PRIVATE sk- _live_ _test_ AIza gh github_pat_ glpat- xox xapp- AKIA ASIA hf_ npm_ gsk_ xai_ eyJ earer EARER"))
+
+// credentials returns where a text contains credentials that are recognised by
+// their form: keys of vendors, and passwords in URLs.
+func credentials(text []byte) [][2]int {
+	var found [][2]int
+	if slices.ContainsFunc(keyMarks, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
+		for _, at := range keyShapes.FindAllIndex(text, -1) {
+			if looksRandom(text[at[0]:at[1]]) {
+				found = append(found, [2]int{at[0], at[1]})
+			}
+		}
+	}
+	if !bytes.Contains(text, []byte("://")) {
+		return found
+	}
+	for _, at := range passwords.FindAllSubmatchIndex(text, -1) {
+		if !onlyReference.Match(text[at[2]:at[3]]) {
+			found = append(found, [2]int{at[2], at[3]})
+		}
+	}
+	return found
+}
+
+// looksRandom reports whether a text has a digit. Keys have some; words that begin
+// like one, such as sk-learn-pipelines, have none.
+func looksRandom(text []byte) bool {
+	return slices.ContainsFunc(text, func(c byte) bool { return '0' <= c && c <= '9' })
+}
+
+// minRandom is the length from which on a text under a name that sounds secret,
+// in a section whose fields have no tags, is taken for a secret.
+const minRandom = 16
+
+// sensitivity says what is known of a text's field.
+type sensitivity uint8
+
+const (
+	// ordinary is a field that nothing is known of.
+	ordinary sensitivity = iota
+	// named is a field without a tag whose name sounds like that of a secret.
+	named
+	// listed is an entry of a mapping that may hold secrets, as headers do.
+	listed
+	// credential is a field that holds a secret.
+	credential
+)
+
+// sensitivityOf returns what the field of a text says about it. Elements of a
+// mapping have no name of their own.
+func sensitivityOf(f *field, p *place) sensitivity {
+	switch {
+	case f.secret && (f.name != "" || p != nil && credentialName(p.key)):
+		return credential
+	case f.secret:
+		return listed
+	default:
+		return ordinary
+	}
+}
+
+// credentialNames finds the headers and variables of programs that hold
+// credentials.
+var credentialNames = regexp.MustCompile(`(?i)(^|[_-])(api[_-]?key|(access|private|secret|auth|encryption)[_-]?key|token|secret|password|passwd|credentials?|authorization|cookie|pat)$`)
+
+func credentialName(name string) bool { return credentialNames.MatchString(name) }
+
+// checkPlainSecret warns of a secret that stands in the file itself. The value is
+// masked wherever the file is shown, and never printed.
+func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
+	text := []byte(n.text)
+	found := credentials(text)
+	for _, at := range found {
+		d.file.redactor.hide(hiddenValue{string(text[at[0]:at[1]]), secretShown})
+	}
+	literal := literalOf(n.text)
+	switch {
+	case len(found) > 0:
+	case kind == credential && literal != "":
+	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
+		d.file.redactor.hide(hiddenValue{n.text, secretShown})
+	default:
+		return
+	}
+	d.reportPlainSecret(n, p)
+}
+
+func (d *decoder) reportPlainSecret(n *node, p *place) {
+	d.add(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
+		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
+}
+
+// literalOf returns the secret that a text itself says: all of it without
+// references, and only the default of one that has some, since what stands beside a
+// reference, such as "Bearer ", is no secret. A short default is a placeholder, as
+// local servers want one.
+func literalOf(text string) string {
+	text = strings.ReplaceAll(text, "$$", "\x00")
+	if !strings.Contains(text, "${") {
+		return text
+	}
+	for _, m := range referenceDefault.FindAllStringSubmatch(text, -1) {
+		if len(m[1]) > maxPlaceholder {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// maxPlaceholder is the length up to which the default of a variable is not taken
+// for a secret.
+const maxPlaceholder = 7
+
+// referenceDefault matches a reference with a default.
+var referenceDefault = regexp.MustCompile(`\$\{[A-Za-z_]\w*:-([^}]*)\}`)
+
+// maskCredentials returns a text without what is recognised as a credential by its
+// form.
+func maskCredentials(text string) string {
+	found := credentials([]byte(text))
+	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })
+	end := len(text)
+	for _, at := range found {
+		if at[1] <= end {
+			text, end = text[:at[0]]+secretShown+text[at[1]:], at[0]
+		}
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// A foreignSpelling is how another system writes a variable. The group of each
+// expression is the name of the variable.
+type foreignSpelling struct {
+	// whole matches a text that is nothing but a variable, inside finds one in a
+	// longer text. A shell's $NAME counts there in capitals alone, because
+	// passwords and addresses contain the other ones.
+	whole, inside *regexp.Regexp
+}
+
+// foreignSpellings are those of shells, of Windows, of Kubernetes, and of systems
+// with templates.
+var foreignSpellings = []foreignSpelling{
+	spelledAs(`\$([A-Za-z_]\w*)`, `(?:^|[^$\w])\$([A-Z][A-Z0-9_]+)(?:[^\w({]|$)`),
+	spelledAs(`%([A-Za-z_]\w*)%`, `%([A-Z][A-Z_]*[G-Z_][A-Z0-9_]*)%`),
+	spelledAs(`\$\(([A-Za-z_]\w*)\)`, ""),
+	spelledAs(`\{\{\s*(?:\.|[$.]?(?:[eE]nv|ENV|vars|secrets)[. ]\s*"?)([A-Za-z_]\w*)"?\s*\}\}`, ""),
+	spelledAs(`os\.environ/([A-Za-z_]\w*)`, ""),
+}
+
+func spelledAs(whole, inside string) foreignSpelling {
+	if inside == "" {
+		inside = whole
+	}
+	return foreignSpelling{regexp.MustCompile(`^\s*` + whole + `\s*$`), regexp.MustCompile(inside)}
+}
+
+// bracedSpelling matches what stands between the braces of a reference as other
+// systems write it: ${env:NAME}, ${env.NAME}, ${{ secrets.NAME }}.
+var bracedSpelling = regexp.MustCompile(`^\{?\s*(?:env|secrets|vars)[.:]\s*([A-Za-z_]\w*)\s*$`)
+
+// urlName finds the fields that hold an address.
+var urlName = regexp.MustCompile(`(?i)(^|_)(url|uri|dsn)$`)
+
+// shellName is the name of a variable as nobody writes a word of a language.
+var shellName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
+
+// checkSpelling reports a variable that is written as another system writes it and
+// is therefore not expanded. In a secret or an address it is an error, since it
+// would be sent as it is. Elsewhere it may be meant as it stands: only a text that
+// is nothing else gets a warning. It reports whether there is an error.
+func (d *decoder) checkSpelling(kind sensitivity, n *node, p *place) bool {
+	if !strings.ContainsAny(n.text, "$%{/") {
+		return false
+	}
+	exact := kind == credential || kind == listed || p != nil && urlName.MatchString(p.key)
+	for _, s := range foreignSpellings {
+		if m := s.whole.FindStringSubmatch(n.text); m != nil && (exact || shellName.MatchString(m[1])) {
+			return d.reportSpelling(exact, m[1], n, p)
+		}
+		if !exact {
+			continue
+		}
+		if m := s.inside.FindStringSubmatch(n.text); m != nil {
+			return d.reportSpelling(exact, m[1], n, p)
+		}
+	}
+	return false
+}
+
+// reportSpelling never prints a text that may be a secret: a name is shown only
+// when it is written as those of variables are.
+func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) bool {
+	if !shellName.MatchString(name) {
+		name = "NAME"
+	}
+	found := diag.New(diag.NoEffect, p.path(), "%s contains a variable in the spelling of another system; it is not expanded", p.label())
+	if exact {
+		found = diag.New(diag.InvalidValue, p.path(), "%s contains a variable in the spelling of another system; it would be used as it is written", p.label())
+	}
+	hint := "write ${%s}"
+	if strings.Contains(n.text, "$") {
+		hint += "; a plain $ is written $$"
+	}
+	d.add(found.WithHint(hint, name), n)
+	return exact
+}
