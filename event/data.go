@@ -146,6 +146,21 @@ func (t Termination) Status() Status {
 	}
 }
 
+// CutShort reports whether a limit stopped the turn before the model gave its
+// answer, although the turn succeeded: its rounds, time, tokens or failed steps were
+// used up. What was said until then is not the answer, and may be nothing.
+func (t Termination) CutShort() bool {
+	if t.Type != Stopped {
+		return false
+	}
+	switch t.Code {
+	case "max_rounds", "timeout", "token_budget", "consecutive_errors", "loop_detection":
+		return true
+	default:
+		return false // stop_on_tool and content_match end a turn where it is meant to end
+	}
+}
+
 // StepStart opens a step: one model call and the tools it asks for.
 type StepStart struct {
 	// Step counts the steps of the turn from 1.

@@ -176,3 +176,24 @@ func TestOnlyTheFinishIsTerminal(t *testing.T) {
 	}
 	event.Discard.Emit(event.Event{})
 }
+
+// A limit cuts a turn short; a condition that names the end of its work does not.
+func TestWhatCutsATurnShort(t *testing.T) {
+	t.Parallel()
+	for why, want := range map[event.Termination]bool{
+		{Type: event.Stopped, Code: "max_rounds"}:         true,
+		{Type: event.Stopped, Code: "timeout"}:            true,
+		{Type: event.Stopped, Code: "token_budget"}:       true,
+		{Type: event.Stopped, Code: "consecutive_errors"}: true,
+		{Type: event.Stopped, Code: "loop_detection"}:     true,
+		{Type: event.Stopped, Code: "stop_on_tool"}:       false,
+		{Type: event.Stopped, Code: "content_match"}:      false,
+		{Type: event.NaturalEnd}:                          false,
+		{Type: event.BehaviorRequested}:                   false,
+		{Type: event.BudgetExceeded, Code: "max_rounds"}:  false,
+	} {
+		if got := why.CutShort(); got != want {
+			t.Errorf("%+v: %t, want %t", why, got, want)
+		}
+	}
+}

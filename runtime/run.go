@@ -275,7 +275,7 @@ func (h *host) log(ctx context.Context, res *backend.Result, status event.Status
 			zap.String("agent", h.agent), zap.String("plugin", l.Plugin), zap.String("action", l.Action.Key), zap.Error(l.Err))
 	}
 	level := zap.DebugLevel
-	if status == event.StatusFailed {
+	if status == event.StatusFailed || res.Termination.CutShort() {
 		level = zap.WarnLevel
 	}
 	entry := h.runtime.logger.Check(level, "turn ended")
@@ -284,7 +284,7 @@ func (h *host) log(ctx context.Context, res *backend.Result, status event.Status
 	}
 	fields := append(telemetry.Fields(ctx),
 		zap.String("session_id", h.sessionID), zap.String("agent", h.agent),
-		zap.String("status", string(status)), zap.String("termination", string(res.Termination.Type)),
+		zap.String("status", string(status)), zap.String("termination", string(res.Termination.Type)), zap.String("code", res.Termination.Code),
 		zap.Int("steps", res.Steps), zap.Int("tokens", res.Usage.Total()),
 		zap.Duration("duration", time.Since(begun)),
 	)

@@ -85,7 +85,8 @@ func (d *Delegate) Descriptor() Descriptor {
 }
 
 // Call runs a turn of the agent with the prompt as its only message. A turn
-// that does not succeed becomes an error result for the caller's model.
+// that does not succeed, or that a limit stopped before its answer, becomes an error
+// result for the caller's model.
 func (d *Delegate) Call(ctx context.Context, call *Call) (Result, error) {
 	var args struct {
 		Prompt string `json:"prompt"`
@@ -105,6 +106,9 @@ func (d *Delegate) Call(ctx context.Context, call *Call) (Result, error) {
 	}
 	if res.Status != event.StatusSucceeded {
 		return ErrorResult(fmt.Sprintf("agent %s did not finish: %s", d.AgentID, describe(res.Termination))), nil
+	}
+	if res.Termination.CutShort() {
+		return ErrorResult(strings.TrimSpace(fmt.Sprintf("agent %s was stopped before it gave its answer: %s\n%s", d.AgentID, describe(res.Termination), res.Response))), nil
 	}
 	if res.Response == "" {
 		return TextResult(fmt.Sprintf("agent %s finished without an answer", d.AgentID)), nil

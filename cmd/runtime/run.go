@@ -173,6 +173,9 @@ func (p *program) conclude(out *show, result *runtime.Result, err error) error {
 	case err != nil || result.Status != event.StatusSucceeded:
 		fmt.Fprintf(p.err, "runtime: %s\n", out.redact(failure(result, err)))
 		return exit{exitFailed}
+	case result.Termination.CutShort() && result.Response == "":
+		fmt.Fprintf(p.err, "runtime: the turn was stopped without an answer (%s: %s)\n", result.Termination.Code, out.redact(result.Termination.Detail))
+		return exit{exitFailed}
 	}
 	return nil
 }

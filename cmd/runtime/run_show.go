@@ -210,6 +210,8 @@ func (o *show) close(result *runtime.Result) error {
 		o.progress("! the answer is incomplete: the output limit cut it off")
 	case o.format == "text" && result.FinishReason == model.FinishContentFilter:
 		o.progress("! the answer is incomplete: the vendor's content filter cut it off")
+	case o.format == "text" && result.Termination.CutShort() && result.Response != "":
+		o.progress("! the answer is incomplete: the turn was stopped (%s: %s)", result.Termination.Code, o.redact(result.Termination.Detail))
 	}
 	if o.err != nil {
 		return fmt.Errorf("write the output: %w", o.err)

@@ -64,8 +64,9 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 
 func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
 	for want, why := range map[string]event.Termination{
-		"":                       {Type: event.NaturalEnd},
-		"the task was cancelled": {Type: event.Cancelled, Detail: "secret"},
+		"": {Type: event.NaturalEnd},
+		"the agent was stopped before it gave its answer: max_rounds": {Type: event.Stopped, Code: "max_rounds", Detail: "secret"},
+		"the task was cancelled":                       {Type: event.Cancelled, Detail: "secret"},
 		"the task needed more than it may use: tokens": {Type: event.BudgetExceeded, Code: "tokens"},
 		"the agent may not do what the task needs":     {Type: event.Blocked, Detail: "secret"},
 		"nobody answered in time":                      {Type: event.Failed, Code: runtime.CodeInteractionTimeout},

@@ -119,11 +119,14 @@ func agentSays(info a2a.TaskInfo, id string, parts ...*a2a.Part) *a2a.Message {
 	return &a2a.Message{ID: string(info.TaskID) + "." + id, Role: a2a.MessageRoleAgent, TaskID: info.TaskID, ContextID: info.ContextID, Parts: parts}
 }
 
-// endMessage says why a task did not come to its end, in words that tell nothing
-// of how things are inside; nil when it did.
+// endMessage explains why a task did not come to its end, without details of how
+// things are inside; nil when it did. A task that a limit stopped is completed, as
+// the turn succeeded, but its answer is not the agent's last word.
 func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 	var text string
 	switch {
+	case why.CutShort():
+		text = "the agent was stopped before it gave its answer: " + word(why.Code)
 	case why.Status() == event.StatusSucceeded:
 		return nil
 	case why.Type == event.Cancelled:
