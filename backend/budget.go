@@ -126,7 +126,7 @@ func (m *Meter) Left() *spec.Budgets {
 	for ; m != nil; m = m.parent {
 		limits, spent := m.budgets, m.Spent()
 		own := spec.Budgets{
-			MaxTokens: minus(limits.MaxTokens, spent.Tokens), MaxCost: minus(limits.MaxCost, spent.Cost),
+			MaxTokens: minus(limits.MaxTokens, spent.Tokens), MaxCost: minus(limits.MaxCost, spent.Cost), Currency: limits.Currency,
 			MaxDuration:   minus(limits.MaxDuration, spec.Duration(spent.Duration)),
 			MaxModelCalls: minus(limits.MaxModelCalls, spent.ModelCalls), MaxToolCalls: minus(limits.MaxToolCalls, spent.ToolCalls),
 		}

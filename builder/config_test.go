@@ -41,7 +41,7 @@ func file(provider func() (model.Executor, error), tool func() (tools.Tool, erro
 		RemoteAgents: []spec.RemoteSource{
 			{Name: "cloud", BaseURL: "https://cloud.example"},
 		},
-		Agents:   []*spec.Agent{{ID: "a", PluginIDs: []string{"audit"}, AllowedTools: spec.Names{"wc"}, Delegates: []string{"cloud/x"}}},
+		Agents:   []*spec.Agent{{ID: "a", PluginIDs: []string{"audit"}, AllowedTools: spec.Names{"wc", "agent_run_cloud_x"}, Delegates: []string{"cloud/x"}}},
 		Defaults: &spec.Defaults{Agent: spec.Agent{ModelID: "pool"}},
 	}
 }

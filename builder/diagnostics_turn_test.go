@@ -81,5 +81,13 @@ func turnRows() []row {
 			},
 			want: found(diag.UnmatchedTool, "a", "agents.a.tool_budgets.cw", `"cw" names no registered tool`, `did you mean "wc"?`),
 		},
+		{
+			name: "no-effect: a limit of cost without prices",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpec(agent(func(a *spec.Agent) { a.Budgets = &spec.Budgets{MaxCost: new(0.5)} }))
+			},
+			want: found(diag.NoEffect, "a", "agents.a.budgets.max_cost", `max_cost cannot be measured: model "m" has no pricing`,
+				"give the models pricing in one currency, or limit max_tokens"),
+		},
 	}
 }

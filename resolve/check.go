@@ -33,6 +33,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 		c.errs = append(c.errs, t.errs...)
 		c.rest = append(c.rest, t.warnings...)
 	}
+	c.warnPools()
 	c.unclaimedDefaults(templates)
 	c.cycles()
 	c.unused(templates)

@@ -78,6 +78,9 @@ func (t *template) variant(o *Overrides) (variant, error) {
 		}
 		v.form = form
 	}
+	if err := t.checkCostLimit(&v); err != nil {
+		e.Errs = append(e.Errs, err)
+	}
 	if len(e.Errs) > 0 {
 		return variant{}, e
 	}

@@ -23,6 +23,7 @@ func (m *merger) warn(catalog *tools.Catalog) {
 		t.warnUnmatched(ids, catalog)
 		t.warnToolBudgets(ids)
 	}
+	m.warnNoEffect(ids, catalog)
 	t.warnPermissionShaped()
 	t.warnPermissionRules(ids, catalog)
 	t.warnHookFilter()

@@ -77,6 +77,7 @@ func TestUnmatchedEntries(t *testing.T) {
 			})}, []string{
 				`unmatched-tool: agents.a.tool_budgets["w*"]: "w*" names no registered tool`,
 				`unmatched-tool: agents.a.tool_budgets.wether: "wether" names no registered tool (did you mean "weather"?)`,
+				`no-effect: agents.a.tool_budgets.weather: the catalog filters out the tool "weather"`,
 			},
 		},
 		"a pattern among the literals": {

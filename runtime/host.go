@@ -103,7 +103,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		job.Depth += len(h.parent.chain)
 	}
 	if state == nil {
-		job.Meter = backend.NewMeter(above, plan.Agent.Budgets, backend.Spent{})
+		job.Meter = backend.NewMeter(above, budgetsOf(plan), backend.Spent{})
 	} else {
 		job.Meter = backend.NewMeter(above, state.Budgets, state.Spent)
 	}
@@ -117,6 +117,25 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		h.seq = state.Seq
 	}
 	return job
+}
+
+// budgetsOf returns the budgets of an agent. A limit of cost without a currency gets
+// that of the prices, so that a peer is told which one is meant.
+func budgetsOf(plan *resolve.Plan) *spec.Budgets {
+	b := plan.Agent.Budgets
+	if b == nil || b.MaxCost == nil || b.Currency != "" || plan.Local == nil {
+		return b
+	}
+	currency := ""
+	for _, price := range plan.Local.Pricing {
+		if currency != "" && currency != price.CurrencyCode() {
+			return b
+		}
+		currency = price.CurrencyCode()
+	}
+	named := *b
+	named.Currency = currency
+	return &named
 }
 
 // complete adds to a state what the loop does not know.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -220,7 +221,11 @@ func (s *Service) startable(ctx context.Context, agent string, req *CreateTurn) 
 	if req.Ephemeral != nil {
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent}
 	}
-	return overrides, s.Runtime.startable(ctx, asked)
+	err = s.Runtime.startable(ctx, asked)
+	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
+		return overrides, &InvalidError{"budgets.max_cost", "it cannot be measured: " + strings.Join(cost.Reasons, "; ")}
+	}
+	return overrides, err
 }
 
 // checkSnapshot reports that a session has no such snapshot to go on from.
@@ -245,7 +250,11 @@ func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error)
 	if budgets == nil && req.Ephemeral != nil {
 		budgets = req.Ephemeral.Agent.Budgets
 	} else if agent, ok := s.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
-		budgets = agent.Budgets
+		effective, _ := s.Runtime.Revision().Set().Defaults.Apply(agent)
+		budgets = effective.Budgets
+	}
+	if b, l := budgets, req.Limits; b != nil && l != nil && b.MaxCost != nil && l.MaxCost != nil && b.Currency != l.Currency && b.Currency != "" && l.Currency != "" {
+		return nil, &InvalidError{"limits.currency", fmt.Sprintf("the agent's own limit of cost is in %s, not in %s", b.Currency, l.Currency)}
 	}
 	budgets = budgets.Within(req.Limits)
 	if req.Deadline.IsZero() {

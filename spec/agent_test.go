@@ -72,7 +72,7 @@ func whole() *spec.Agent {
 		PluginIDs: []string{"permission"}, ActiveHookFilter: []string{"permission"},
 		AllowedTools: spec.Names{"x"}, AllowedToolPatterns: spec.Names{"y*"}, ExcludedTools: spec.Names{"z"}, ExcludedToolPatterns: spec.Names{"w"},
 		Budgets: &spec.Budgets{
-			MaxTokens: new(1), MaxCost: new(0.5), MaxDuration: new(spec.Duration(time.Minute)), MaxModelCalls: new(2), MaxToolCalls: new(3),
+			MaxTokens: new(1), MaxCost: new(0.5), Currency: "EUR", MaxDuration: new(spec.Duration(time.Minute)), MaxModelCalls: new(2), MaxToolCalls: new(3),
 		},
 		LoopDetection: &spec.LoopDetection{Enabled: new(true), ConsecutiveThreshold: new(4), HardCutoffThreshold: new(5)},
 		ToolBudgets:   map[string]spec.ToolBudget{"x": {MaxCalls: 2}},

@@ -3,10 +3,12 @@ package spec
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // The numbers of loop detection.
@@ -32,21 +34,28 @@ const (
 // no limit. A turn that needs more ends as budget_exceeded.
 type Budgets struct {
 	MaxTokens     *int      `json:"max_tokens,omitempty" min:"1" max:"1000000000" doc:"Input and output tokens of all model calls."`
-	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models, in its currency; models without pricing cost nothing."`
+	MaxCost       *float64  `json:"max_cost,omitempty" min:"0" max:"1000000" doc:"Money, by the pricing of the models. Every model that the turn or a delegate may ask needs pricing in the one currency: what has no price is not counted. A request that sets a limit which cannot be measured is refused."`
+	Currency      string    `json:"currency,omitempty" pattern:"^[A-Z]{3}$" doc:"Currency of max_cost, as an ISO 4217 code; that of the models' prices when absent."`
 	MaxDuration   *Duration `json:"max_duration,omitempty" doc:"Time the turn may work; waiting for a person does not count."`
 	MaxModelCalls *int      `json:"max_model_calls,omitempty" min:"1" max:"1000000" doc:"Calls of a model, retries not counted."`
 	MaxToolCalls  *int      `json:"max_tool_calls,omitempty" min:"0" max:"1000000" doc:"Tool calls that are executed."`
 }
 
 // Within returns the budgets that are held where both apply: of each the smaller.
-// Nil stands for no limits.
+// Nil stands for no limits. Costs in two currencies cannot be compared: that of b
+// stays.
 func (b *Budgets) Within(limits *Budgets) *Budgets {
 	if b == nil || limits == nil {
 		return cmp.Or(b, limits).clone()
 	}
 	c := b.clone()
 	c.MaxTokens = smaller(c.MaxTokens, limits.MaxTokens)
-	c.MaxCost = smaller(c.MaxCost, limits.MaxCost)
+	switch {
+	case c.MaxCost == nil:
+		c.MaxCost, c.Currency = copied(limits.MaxCost), limits.Currency
+	case limits.MaxCost != nil && (c.Currency == limits.Currency || c.Currency == "" || limits.Currency == ""):
+		c.MaxCost, c.Currency = smaller(c.MaxCost, limits.MaxCost), cmp.Or(c.Currency, limits.Currency)
+	}
 	c.MaxDuration = smaller(c.MaxDuration, limits.MaxDuration)
 	c.MaxModelCalls = smaller(c.MaxModelCalls, limits.MaxModelCalls)
 	c.MaxToolCalls = smaller(c.MaxToolCalls, limits.MaxToolCalls)
@@ -60,6 +69,9 @@ func smaller[T cmp.Ordered](a, b *T) *T {
 	}
 	return a
 }
+
+// currencyCode is the form of the codes of ISO 4217.
+var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (b *Budgets) clone() *Budgets {
 	c := copied(b)
@@ -79,6 +91,9 @@ func (b *Budgets) Validate() diag.List {
 	)
 	if c := b.MaxCost; c != nil && !(*c >= 0 && *c <= maxBudgetOfMoney) {
 		list = append(list, diag.New(diag.InvalidValue, "max_cost", "max_cost is %g; it must lie between 0 and %d", *c, maxBudgetOfMoney))
+	}
+	if b.Currency != "" && !currencyCode.MatchString(b.Currency) {
+		list = append(list, diag.New(diag.InvalidValue, "currency", "currency is %q; it must be an ISO 4217 code such as USD", clip.Text(b.Currency)))
 	}
 	if d := b.MaxDuration; d != nil && *d <= 0 {
 		list = append(list, diag.New(diag.InvalidValue, "max_duration", "max_duration is %s; it must be more than 0", d))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestBudgetsValidate(t *testing.T) {
@@ -144,5 +145,28 @@ func TestToolBudgetsValidate(t *testing.T) {
 			t.Parallel()
 			expect(t, (&spec.Agent{ModelID: "m", ToolBudgets: tt.budgets}).Validate(), tt.want...)
 		})
+	}
+}
+
+// Of two limits of cost the smaller holds, if they can be compared.
+func TestLimitsOfCostInCurrencies(t *testing.T) {
+	t.Parallel()
+	limit := func(cost float64, currency string) *spec.Budgets {
+		return &spec.Budgets{MaxCost: new(cost), Currency: currency}
+	}
+	for _, tt := range []struct{ own, other, want *spec.Budgets }{
+		{limit(2, "USD"), limit(1, "USD"), limit(1, "USD")},
+		{limit(1, ""), limit(2, "EUR"), limit(1, "EUR")},
+		{limit(2, "EUR"), limit(1, ""), limit(1, "EUR")},
+		{limit(2, "EUR"), limit(1, "USD"), limit(2, "EUR")},
+		{&spec.Budgets{}, limit(1, "USD"), limit(1, "USD")},
+		{limit(1, "USD"), &spec.Budgets{}, limit(1, "USD")},
+	} {
+		if diff := cmp.Diff(tt.want, tt.own.Within(tt.other)); diff != "" {
+			t.Errorf("%+v within %+v (-want +got):\n%s", tt.own, tt.other, diff)
+		}
+	}
+	if list := limit(1, "Euro").Validate(); len(list) != 1 || list[0].Path != "currency" {
+		t.Errorf("a currency that is none: %v", list)
 	}
 }

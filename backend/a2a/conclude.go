@@ -1,6 +1,7 @@
 package a2abackend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -137,7 +138,7 @@ func (d *delegation) grant(ctx context.Context, m *a2a.Message) {
 	if left := d.job.Meter.Left(); left != nil {
 		g.MaxTokens, g.MaxModelCalls, g.MaxToolCalls = left.MaxTokens, left.MaxModelCalls, left.MaxToolCalls
 		if left.MaxCost != nil {
-			g.MaxCost, g.Currency = new(max(*left.MaxCost, 0)), spec.DefaultCurrency
+			g.MaxCost, g.Currency = new(max(*left.MaxCost, 0)), cmp.Or(left.Currency, spec.DefaultCurrency)
 		}
 		if left.MaxDuration != nil {
 			if end := time.Now().Add(left.MaxDuration.Std()); end.Before(g.Deadline) {

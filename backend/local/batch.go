@@ -240,10 +240,13 @@ func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	if r.Cost == nil {
 		return
 	}
-	after.Cost += r.Cost.Amount
-	after.Currency = cmp.Or(after.Currency, r.Cost.Currency)
-	b.stats.Cost += r.Cost.Amount
 	b.stats.Currency = cmp.Or(b.stats.Currency, r.Cost.Currency)
+	if r.Cost.Currency != b.stats.Currency {
+		return // amounts of two currencies make no sum
+	}
+	after.Currency = b.stats.Currency
+	after.Cost += r.Cost.Amount
+	b.stats.Cost += r.Cost.Amount
 }
 
 // askHandOff notes that another agent takes over when the step is over.

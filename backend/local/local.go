@@ -367,16 +367,21 @@ func (t *turn) showState() {
 	}
 }
 
-// spend counts what a model call used and cost.
+// spend counts what a model call used and cost. A budget counts every price as if
+// it were in its own currency, so that it lets no more through; what the turn is
+// said to have cost is of one currency.
 func (t *turn) spend(usage model.Usage, modelID string) {
 	price := t.env.Pricing[modelID]
 	cost := backend.Price(price, usage)
 	t.meter.Spend(usage, cost)
-	if price != nil {
+	if price == nil {
+		return
+	}
+	if t.stats.Currency == "" {
+		t.stats.Currency = price.CurrencyCode()
+	}
+	if t.stats.Currency == price.CurrencyCode() {
 		t.stats.Cost += cost
-		if t.stats.Currency == "" {
-			t.stats.Currency = price.CurrencyCode()
-		}
 	}
 }
 

@@ -105,6 +105,9 @@ func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
 	}
 	create.Depth, create.Deadline = grant.Depth, grant.Deadline
 	limits := &spec.Budgets{MaxTokens: grant.MaxTokens, MaxCost: grant.MaxCost, MaxModelCalls: grant.MaxModelCalls, MaxToolCalls: grant.MaxToolCalls}
+	if grant.MaxCost != nil {
+		limits.Currency = cmp.Or(grant.Currency, spec.DefaultCurrency)
+	}
 	if *limits != (spec.Budgets{}) {
 		create.Limits = limits
 	}

@@ -1,0 +1,133 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// unmeasured returns why a limit of cost would not hold a turn of an agent: the
+// models that it, or an agent it can call, may ask, that have no price or one in
+// another currency. It is empty when every call has a price in the currency of the
+// limit; an empty currency is that of the prices, which must then be one. What a
+// remote agent costs is its own to report.
+func (x *index) unmeasured(agent *spec.Agent, currency string) []string {
+	c := costs{index: x, currency: currency, seen: map[string]bool{}}
+	c.agent(agent)
+	return c.reasons
+}
+
+// costs collects what cannot be measured.
+type costs struct {
+	*index
+	currency string
+	seen     map[string]bool
+	reasons  []string
+}
+
+// agent looks at the models of an agent and of all that it can call.
+func (c *costs) agent(agent *spec.Agent) {
+	if c.seen["agent "+agent.ID] || !agent.Local() {
+		return
+	}
+	c.seen["agent "+agent.ID] = true
+	of := ""
+	if len(c.seen) > 1 {
+		of = fmt.Sprintf(" of agent %q", agent.ID)
+	}
+	c.model(agent.ModelID, of)
+	if agent.ContextPolicy != nil && agent.ContextPolicy.SummaryModelID != "" {
+		c.model(agent.ContextPolicy.SummaryModelID, of)
+	}
+	for _, id := range slices.Concat(agent.Delegates, agent.Handoffs) {
+		if next, ok := c.set.Agent(id); ok {
+			effective, _ := c.set.Defaults.Apply(next)
+			c.agent(effective)
+		}
+	}
+}
+
+// model looks at a model, or at the members of a pool.
+func (c *costs) model(id, of string) {
+	if pool, ok := c.set.Pools.Get(id); ok {
+		for i := range pool.Members {
+			c.price(pool.Members[i].ModelID, of)
+		}
+		return
+	}
+	c.price(id, of)
+}
+
+func (c *costs) price(id, of string) {
+	m, ok := c.set.Models.Get(id)
+	if !ok || c.seen["model "+id] {
+		return // that it is missing is an error of its own
+	}
+	c.seen["model "+id] = true
+	switch {
+	case m.Pricing == nil:
+		c.reasons = append(c.reasons, fmt.Sprintf("model %q%s has no pricing", id, of))
+	case c.currency == "":
+		c.currency = m.Pricing.CurrencyCode()
+	case c.currency != m.Pricing.CurrencyCode():
+		c.reasons = append(c.reasons, fmt.Sprintf("model %q%s has prices in %s, not in %s", id, of, m.Pricing.CurrencyCode(), c.currency))
+	}
+}
+
+// warnUnmeasuredCost warns of a limit of cost that some calls get past.
+func (t *template) warnUnmeasuredCost() {
+	b := t.agent.Budgets
+	switch {
+	case b == nil:
+		return
+	case b.MaxCost == nil:
+		if b.Currency != "" {
+			t.ineffective("budgets.currency", "currency is that of max_cost, which is absent")
+		}
+		return
+	}
+	if reasons := t.index.unmeasured(t.agent, b.Currency); len(reasons) > 0 {
+		t.warning(diag.New(diag.NoEffect, t.path("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
+			WithHint("give the models pricing in one currency, or limit max_tokens"))
+	}
+}
+
+// checkCostLimit refuses a limit of cost that a turn brings along and that could
+// not be measured: whoever asks for it relies on it.
+func (t *template) checkCostLimit(v *variant) error {
+	asked, own := v.agent.Budgets, t.agent.Budgets
+	if asked == nil || asked.MaxCost == nil {
+		return nil
+	}
+	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
+		return nil // the agent's own, which publishing has warned of
+	}
+	reasons := t.index.unmeasured(v.agent, asked.Currency)
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &UnmeasuredCostError{Agent: t.agent.ID, Reasons: reasons}
+}
+
+// UnmeasuredCostError says that a turn was to be held to a limit of cost that
+// cannot be measured.
+type UnmeasuredCostError struct {
+	// Agent is the agent that was to run.
+	Agent string
+	// Reasons name the models without a price in the currency of the limit.
+	Reasons []string
+}
+
+// Error names the reasons.
+func (e *UnmeasuredCostError) Error() string { return e.Diagnostic().Error() }
+
+// Diagnostic describes the error.
+func (e *UnmeasuredCostError) Diagnostic() diag.Diagnostic {
+	d := diag.New(diag.NoEffect, "budgets.max_cost", "max_cost cannot be measured: %s", strings.Join(e.Reasons, "; ")).
+		WithHint("limit the tokens instead").ForAgent(e.Agent)
+	d.Severity = diag.Error
+	return d
+}

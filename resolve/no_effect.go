@@ -1,0 +1,176 @@
+package resolve
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// warnNoEffect warns of what an agent says and what cannot take effect as things
+// are. What it inherits is left out, unless it is to guard: a default need not fit
+// every agent.
+func (m *merger) warnNoEffect(ids []string, catalog *tools.Catalog) {
+	m.warnUnmeasuredCost()
+	m.warnFilteredAgents(catalog)
+	m.warnContextPolicy()
+	m.warnRounds()
+	m.warnRetry()
+	m.warnStopConditions(ids, catalog)
+	m.warnFilteredBudgets(ids, catalog)
+}
+
+// ineffective warns of a part of the agent. What came from the defaults is silent.
+func (t *template) ineffective(rel, format string, args ...any) {
+	if path := t.path(rel); t.origin == nil || path == diag.Join(t.base, rel) {
+		t.warning(diag.New(diag.NoEffect, path, format, args...))
+	}
+}
+
+// warnFilteredAgents warns of delegates and hand-offs whose tools the catalog
+// filters out.
+func (m *merger) warnFilteredAgents(catalog *tools.Catalog) {
+	for i, id := range m.agent.Delegates {
+		tool := tools.DelegateID(id)
+		if d := catalog.Decide(tool); !d.Visible && !slices.Contains(m.lost, tool) {
+			m.ineffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
+		}
+	}
+	for i, id := range m.agent.Handoffs {
+		tool := tools.HandOffID(id)
+		if d := catalog.Decide(tool); !d.Visible && !slices.Contains(m.lost, tool) {
+			m.ineffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
+		}
+	}
+	if m.agent.MaxHandoffs != nil && len(m.agent.Handoffs) == 0 {
+		m.ineffective("max_handoffs", "max_handoffs limits nothing: the agent has no handoffs")
+	}
+}
+
+// warnContextPolicy warns of limits that those of the model undercut.
+func (t *template) warnContextPolicy() {
+	p := t.agent.ContextPolicy
+	if p == nil || t.executor == nil {
+		return
+	}
+	effective := t.policyOf(t.agent)
+	known := t.capabilities
+	if p.MaxContextTokens != nil && known.ContextWindow > 0 && *p.MaxContextTokens > known.ContextWindow {
+		t.ineffective("context_policy.max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
+	}
+	if p.MaxOutputTokens != nil && known.MaxOutput > 0 && *p.MaxOutputTokens > known.MaxOutput {
+		t.ineffective("context_policy.max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
+	}
+	if at := p.AutocompactThreshold; at != nil && *at > effective.ContextTokens-effective.OutputTokens {
+		t.ineffective("context_policy.autocompact_threshold",
+			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *at, effective.ContextTokens-effective.OutputTokens)
+	}
+}
+
+// warnRounds warns of what is to happen after rounds that never are used up.
+func (t *template) warnRounds() {
+	if t.agent.OnMaxRounds != "" && t.agent.Rounds() == 0 {
+		t.ineffective("on_max_rounds", "on_max_rounds never applies: max_rounds is 0, which is unlimited")
+	}
+	if l := t.agent.LoopDetection; l != nil && l.Enabled != nil && !*l.Enabled {
+		if l.ConsecutiveThreshold != nil {
+			t.ineffective("loop_detection.consecutive_threshold", "loop_detection is not enabled")
+		}
+		if l.HardCutoffThreshold != nil {
+			t.ineffective("loop_detection.hard_cutoff_threshold", "loop_detection is not enabled")
+		}
+	}
+}
+
+// warnRetry warns of how calls are repeated that never are.
+func (t *template) warnRetry() {
+	var s map[string]json.RawMessage
+	if json.Unmarshal(t.agent.Sections[RetryKey], &s) != nil || string(s["max_retries"]) != "0" {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		switch key {
+		case "max_retries", "stream_idle_timeout", "stream_idle_timeout_secs":
+		default:
+			t.ineffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
+		}
+	}
+}
+
+// warnStopConditions warns of conditions that never hold.
+func (m *merger) warnStopConditions(ids []string, catalog *tools.Catalog) {
+	for i := range m.agent.StopConditions {
+		c, path := &m.agent.StopConditions[i], diag.Index("stop_conditions", i)
+		rounds := m.agent.Rounds()
+		switch {
+		case c.Type == spec.StopMaxRounds && c.Rounds == 0, c.Type == spec.StopTimeout && (c.Timeout == nil || *c.Timeout == 0),
+			c.Type == spec.StopTokenBudget && c.MaxTotal == 0, c.Type == spec.StopConsecutiveErrors && c.Max == 0,
+			c.Type == spec.StopOnTool && c.ToolName == "", c.Type == spec.StopContentMatch && c.Pattern == "",
+			c.Type == spec.StopLoopDetection && c.Window == 0:
+			m.ineffective(path, "the condition %s has no limit, so it never holds", c.Type)
+		case c.Type == spec.StopMaxRounds && rounds > 0 && c.Rounds > rounds:
+			m.ineffective(path+".rounds", "rounds is %d, but max_rounds ends the turn after %d", c.Rounds, rounds)
+		case c.Type == spec.StopOnTool && m.absent(c.ToolName, ids, catalog):
+			m.ineffective(path+".tool_name", "the agent has no tool %q", c.ToolName)
+		}
+	}
+}
+
+// absent reports whether an agent does not have a tool, as far as that is known.
+func (m *merger) absent(id string, ids []string, catalog *tools.Catalog) bool {
+	if m.broken || m.passing {
+		return false // a plugin or the turn may bring it
+	}
+	if _, registered := slices.BinarySearch(ids, id); registered {
+		return !catalog.Decide(id).Visible
+	}
+	return !m.index.set.Expected(id)
+}
+
+// warnFilteredBudgets warns of budgets of tools that the catalog filters out.
+func (m *merger) warnFilteredBudgets(ids []string, catalog *tools.Catalog) {
+	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
+		if _, registered := slices.BinarySearch(ids, name); registered && !catalog.Decide(name).Visible {
+			m.ineffective(diag.Key("tool_budgets", name), "the catalog filters out the tool %q", name)
+		}
+	}
+}
+
+// warnPools warns of what pools say about a choice that they do not have.
+func (c *check) warnPools() {
+	for id, pool := range c.set.Pools.All() {
+		base := c.set.Pools.Path(id)
+		ineffective := func(rel, format string, args ...any) {
+			c.rest = append(c.rest, diag.New(diag.NoEffect, diag.Join(base, rel), format, args...))
+		}
+		homes := 0
+		for i := range pool.Members {
+			member := &pool.Members[i]
+			if member.Home() {
+				homes++
+			} else if member.Weight != nil {
+				ineffective(diag.Index("members", i)+".weight", "weight is the share of sessions that begin at a member; at one that is failover_only none does")
+			}
+		}
+		if r := pool.Routing; r != nil && homes == 1 {
+			if r.Home != "" {
+				ineffective("routing.home", "home chooses nothing: sessions can begin at one member alone")
+			}
+			if r.StickyScope != "" && len(pool.Members) == 1 {
+				ineffective("routing.sticky_scope", "sticky_scope keeps nothing: the pool has one member")
+			}
+		}
+		s := pool.Switch
+		if s == nil {
+			continue
+		}
+		if len(pool.Members) == 1 {
+			ineffective("switch", "switch never applies: the pool has one member")
+		} else if s.QuotaRetryAfter != nil && s.OnQuota != nil && !*s.OnQuota {
+			ineffective("switch.quota_retry_after_threshold", "quota_retry_after_threshold never applies: on_quota is false")
+		}
+	}
+}
