@@ -17,48 +17,51 @@ const fewKeys = 16
 // disagree about which of the two counts, and encoding/json takes "AMOUNT" for
 // a field named amount: who checks such a text and who uses it may see
 // different values.
-func AmbiguousKeys(raw []byte) error {
-	var room [fewKeys]keys
-	s := keyScanner{raw: raw, open: room[:0], fold: foldKey, equal: bytes.EqualFold}
-	return s.scan()
-}
+func AmbiguousKeys(raw []byte) error { return scanKeys(raw, true) }
 
 // DuplicateKeys returns an error when an object anywhere in raw, which must be
 // valid JSON, has the same key twice. Decoders disagree about which of the two
 // counts, so that a proxy and the server may read different requests.
-func DuplicateKeys(raw []byte) error {
-	var room [fewKeys]keys
-	s := keyScanner{raw: raw, open: room[:0], fold: func(key []byte) string { return string(key) }, equal: bytes.Equal}
+func DuplicateKeys(raw []byte) error { return scanKeys(raw, false) }
+
+// scanKeys looks at the keys of all objects. A small text takes no memory.
+func scanKeys(raw []byte, ignoreCase bool) error {
+	var (
+		open  [fewKeys]keys
+		names [fewKeys][]byte
+	)
+	s := keyScanner{raw: raw, ignoreCase: ignoreCase, open: open[:0], names: names[:0]}
 	return s.scan()
 }
 
 // keys are those of one object that is being read; a list has none.
 type keys struct {
 	object bool
-	list   [][]byte
-	set    map[string][]byte
+	// first is where the object's names begin among those of all open objects.
+	// An object with many has a set instead.
+	first int
+	set   map[string][]byte
 }
 
 // keyScanner walks over the tokens of valid JSON.
 type keyScanner struct {
-	raw  []byte
-	open []keys
-	// equal reports whether two keys are the same, and fold returns a text that
-	// only such keys have in common.
-	equal func(a, b []byte) bool
-	fold  func(key []byte) string
+	raw        []byte
+	ignoreCase bool
+	open       []keys
+	names      [][]byte
 }
 
 func (s *keyScanner) scan() error {
 	for i := 0; i < len(s.raw); i++ {
 		switch s.raw[i] {
 		case '{':
-			s.open = append(s.open, keys{object: true})
+			s.open = append(s.open, keys{object: true, first: len(s.names)})
 		case '[':
-			s.open = append(s.open, keys{})
+			s.open = append(s.open, keys{first: len(s.names)})
 		case '}', ']':
 			if len(s.open) > 0 {
-				s.open = s.open[:len(s.open)-1]
+				last := len(s.open) - 1
+				s.names, s.open = s.names[:s.open[last].first], s.open[:last]
 			}
 		case '"':
 			end := stringEnd(s.raw, i)
@@ -106,19 +109,7 @@ func (s *keyScanner) add(k *keys, quoted []byte) error {
 		key = []byte(text)
 	}
 	if k.set == nil {
-		for _, other := range k.list {
-			if s.equal(other, key) {
-				return clash(other, key)
-			}
-		}
-		if k.list = append(k.list, key); len(k.list) <= fewKeys {
-			return nil
-		}
-		k.set = make(map[string][]byte, 2*len(k.list))
-		for _, other := range k.list {
-			k.set[s.fold(other)] = other
-		}
-		return nil
+		return s.addName(k, key)
 	}
 	folded := s.fold(key)
 	if other, twice := k.set[folded]; twice {
@@ -126,6 +117,41 @@ func (s *keyScanner) add(k *keys, quoted []byte) error {
 	}
 	k.set[folded] = key
 	return nil
+}
+
+// addName notes a key of an object that has had few so far.
+func (s *keyScanner) addName(k *keys, key []byte) error {
+	for _, other := range s.names[k.first:] {
+		if s.equal(other, key) {
+			return clash(other, key)
+		}
+	}
+	s.names = append(s.names, key)
+	if len(s.names)-k.first <= fewKeys {
+		return nil
+	}
+	k.set = make(map[string][]byte, 2*fewKeys)
+	for _, other := range s.names[k.first:] {
+		k.set[s.fold(other)] = other
+	}
+	s.names = s.names[:k.first]
+	return nil
+}
+
+// equal reports whether two keys are the same.
+func (s *keyScanner) equal(a, b []byte) bool {
+	if s.ignoreCase {
+		return bytes.EqualFold(a, b)
+	}
+	return bytes.Equal(a, b)
+}
+
+// fold returns a text that only equal keys have in common.
+func (s *keyScanner) fold(key []byte) string {
+	if s.ignoreCase {
+		return foldKey(key)
+	}
+	return string(key)
 }
 
 // foldKey returns a text that is the same for keys that differ only in case, by
