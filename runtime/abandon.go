@@ -117,6 +117,9 @@ func (d *delegates) set(callID string, states []*backend.State) {
 func (d *delegates) take() []*backend.State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if len(d.waiting) == 0 { // as in most turns
+		return nil
+	}
 	var all []*backend.State
 	for _, id := range slices.Sorted(maps.Keys(d.waiting)) {
 		all = append(all, d.waiting[id]...)
