@@ -14,7 +14,8 @@ import (
 
 // Explanation says how an agent resolves, or why it does not.
 type Explanation struct {
-	// Agent is the agent with the defaults merged under it.
+	// Agent is the agent with the defaults merged under it, and its context policy
+	// as it is in effect.
 	Agent *spec.Agent
 	// Origin tells which parts of it came from the defaults.
 	Origin spec.Origin

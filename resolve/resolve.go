@@ -30,7 +30,9 @@ type Options struct {
 // and Remote is set.
 type Plan struct {
 	Revision *registry.Revision
-	// Agent is the agent with the defaults merged under it. It is read-only.
+	// Agent is the agent with the defaults merged under it, and its context policy
+	// as it is in effect: section, defaults and limits of the model applied. It is
+	// read-only.
 	Agent *spec.Agent
 	// Local is the environment of an agent that runs on the local loop. It
 	// belongs to the turn that was resolved for.
