@@ -43,7 +43,7 @@ func serveHTTP(t *testing.T, text, script string) *served {
 }
 
 // serveLogged is serveHTTP with a log.
-func serveLogged(t *testing.T, text, script string, logger *zap.Logger) *served {
+func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
