@@ -2,90 +2,80 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Level is how much a backend can do in one dimension. In most dimensions a
-// higher level includes the lower ones.
+// Level is how much a backend can do in one dimension. A higher level includes
+// the lower ones.
 type Level string
 
 // The levels of all dimensions.
 const (
 	LevelNone Level = "none"
 
-	CancelCooperative Level = "cooperative"
-	CancelRemoteAbort Level = "remote_abort"
-	CancelBoth        Level = "cooperative_and_remote_abort"
-
+	// ContinueInProcess goes on from a State of the backend's own, and
+	// ContinueRemote from one that names a turn at a peer, too.
 	ContinueInProcess Level = "in_process_state"
 	ContinueRemote    Level = "remote_state"
 
-	DecisionsLive    Level = "live_only"
+	// DecisionsDurable takes answers to what a suspended turn waits for, together
+	// with its State.
 	DecisionsDurable Level = "durable_resume"
-	DecisionsBoth    Level = "live_and_durable"
 
+	// OverrideParams takes parameters of model calls for one turn, and
+	// OverrideLimits also limits and the form of the answer.
 	OverrideParams Level = "inference_params"
-	OverrideModel  Level = "model_and_params"
+	OverrideLimits Level = "params_and_limits"
 
-	FrontendDescriptors Level = "descriptors_only"
-	FrontendExecutable  Level = "executable"
+	// BudgetsEnforced holds turns to the Meter of their job.
+	BudgetsEnforced Level = "enforced"
 
-	PersistEphemeral    Level = "ephemeral"
-	PersistCheckpoint   Level = "checkpoint"
-	PersistCrossSession Level = "cross_session"
+	// PersistEphemeral keeps nothing of a turn that breaks off, and
+	// PersistCheckpoint hands its State to Job.Checkpoint after each step.
+	PersistEphemeral  Level = "ephemeral"
+	PersistCheckpoint Level = "checkpoint"
 
-	WaitInput Level = "input"
-	WaitAuth  Level = "auth"
-	WaitBoth  Level = "input_and_auth"
-
+	// TranscriptPrompt is told the input alone. TranscriptIncremental keeps what
+	// was said in the session at the peer and is told what is new, and
+	// TranscriptFull is told the whole conversation; each does for the other.
 	TranscriptPrompt      Level = "single_prompt"
 	TranscriptIncremental Level = "incremental_user_messages"
 	TranscriptFull        Level = "full_transcript"
-
-	OutputText      Level = "text"
-	OutputArtifacts Level = "text_and_artifacts"
 )
 
-// Profile says what a backend can do, in nine dimensions.
+// Profile says what a backend can do. Each dimension is something that a turn
+// may need; an empty one counts as the lowest level.
 type Profile struct {
-	Cancellation  Level `json:"cancellation"`
-	Continuation  Level `json:"continuation"`
-	Decisions     Level `json:"decisions"`
-	Overrides     Level `json:"overrides"`
-	FrontendTools Level `json:"frontend_tools"`
-	Persistence   Level `json:"persistence"`
-	Waits         Level `json:"waits"`
-	Transcript    Level `json:"transcript"`
-	Output        Level `json:"output"`
+	Continuation Level `json:"continuation"`
+	Decisions    Level `json:"decisions"`
+	Overrides    Level `json:"overrides"`
+	Budgets      Level `json:"budgets"`
+	Persistence  Level `json:"persistence"`
+	Transcript   Level `json:"transcript"`
 }
 
 // LocalProfile is what the local loop can do.
 func LocalProfile() Profile {
 	return Profile{
-		Cancellation:  CancelCooperative,
-		Continuation:  ContinueInProcess,
-		Decisions:     DecisionsBoth,
-		Overrides:     OverrideModel,
-		FrontendTools: FrontendExecutable,
-		Persistence:   PersistCheckpoint,
-		Waits:         WaitBoth,
-		Transcript:    TranscriptFull,
-		Output:        OutputArtifacts,
+		Continuation: ContinueInProcess,
+		Decisions:    DecisionsDurable,
+		Overrides:    OverrideLimits,
+		Budgets:      BudgetsEnforced,
+		Persistence:  PersistCheckpoint,
+		Transcript:   TranscriptFull,
 	}
 }
 
-// WeakestProfile is what every remote backend can do at least.
+// WeakestProfile is what every backend can do at least.
 func WeakestProfile() Profile {
 	return Profile{
-		Cancellation:  LevelNone,
-		Continuation:  LevelNone,
-		Decisions:     LevelNone,
-		Overrides:     LevelNone,
-		FrontendTools: LevelNone,
-		Persistence:   PersistEphemeral,
-		Waits:         LevelNone,
-		Transcript:    TranscriptPrompt,
-		Output:        OutputText,
+		Continuation: LevelNone,
+		Decisions:    LevelNone,
+		Overrides:    LevelNone,
+		Budgets:      LevelNone,
+		Persistence:  PersistEphemeral,
+		Transcript:   TranscriptPrompt,
 	}
 }
 
@@ -123,15 +113,12 @@ func (p *Profile) Check(need *Requirements) []Mismatch {
 		name           string
 		required, have Level
 	}{
-		{"cancellation", need.Cancellation, p.Cancellation},
 		{"continuation", need.Continuation, p.Continuation},
 		{"decisions", need.Decisions, p.Decisions},
 		{"overrides", need.Overrides, p.Overrides},
-		{"frontend_tools", need.FrontendTools, p.FrontendTools},
+		{"budgets", need.Budgets, p.Budgets},
 		{"persistence", need.Persistence, p.Persistence},
-		{"waits", need.Waits, p.Waits},
 		{"transcript", need.Transcript, p.Transcript},
-		{"output", need.Output, p.Output},
 	} {
 		if !satisfies(d.have, d.required) {
 			out = append(out, Mismatch{Dimension: d.name, Required: d.required, Actual: d.have})
@@ -141,29 +128,19 @@ func (p *Profile) Check(need *Requirements) []Mismatch {
 }
 
 // includes names, for each level, the other levels of its dimension that it
-// includes. Every level includes itself and LevelNone.
+// includes. Every level includes itself and the lowest of its dimension.
 var includes = map[Level][]Level{
-	CancelBoth:            {CancelCooperative, CancelRemoteAbort},
 	ContinueRemote:        {ContinueInProcess},
-	DecisionsBoth:         {DecisionsLive, DecisionsDurable},
-	OverrideModel:         {OverrideParams},
-	FrontendExecutable:    {FrontendDescriptors},
-	PersistCheckpoint:     {PersistEphemeral},
-	PersistCrossSession:   {PersistEphemeral, PersistCheckpoint},
-	WaitBoth:              {WaitInput, WaitAuth},
-	TranscriptFull:        {TranscriptPrompt, TranscriptIncremental},
-	TranscriptIncremental: {TranscriptPrompt, TranscriptFull},
-	OutputArtifacts:       {OutputText},
+	OverrideLimits:        {OverrideParams},
+	TranscriptFull:        {TranscriptIncremental},
+	TranscriptIncremental: {TranscriptFull},
 }
 
 func satisfies(have, required Level) bool {
-	if required == "" || required == LevelNone || have == required {
+	switch required {
+	case "", LevelNone, PersistEphemeral, TranscriptPrompt, have:
 		return true
+	default:
+		return slices.Contains(includes[have], required)
 	}
-	for _, level := range includes[have] {
-		if level == required {
-			return true
-		}
-	}
-	return false
 }

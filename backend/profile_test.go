@@ -1,77 +1,77 @@
 package backend_test
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhichLevelSatisfiesWhich(t *testing.T) {
-	type dimension struct {
-		name   string
-		set    func(*backend.Profile, backend.Level)
-		levels map[backend.Level][]backend.Level // level → what it satisfies, besides itself and none
+// levels has each dimension of a profile: its levels, and what each satisfies
+// besides itself and the lowest, which is the first.
+var levels = map[string][]struct {
+	level     backend.Level
+	satisfies []backend.Level
+}{
+	"continuation": {
+		{backend.LevelNone, nil}, {backend.ContinueInProcess, nil},
+		{backend.ContinueRemote, []backend.Level{backend.ContinueInProcess}},
+	},
+	"decisions": {{backend.LevelNone, nil}, {backend.DecisionsDurable, nil}},
+	"overrides": {
+		{backend.LevelNone, nil}, {backend.OverrideParams, nil},
+		{backend.OverrideLimits, []backend.Level{backend.OverrideParams}},
+	},
+	"budgets":     {{backend.LevelNone, nil}, {backend.BudgetsEnforced, nil}},
+	"persistence": {{backend.PersistEphemeral, nil}, {backend.PersistCheckpoint, nil}},
+	"transcript": {
+		{backend.TranscriptPrompt, nil},
+		{backend.TranscriptIncremental, []backend.Level{backend.TranscriptFull}},
+		{backend.TranscriptFull, []backend.Level{backend.TranscriptIncremental}},
+	},
+}
+
+// dimensions are the names of a profile's fields, in order.
+func dimensions() []string {
+	var names []string
+	for f := range reflect.TypeFor[backend.Profile]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
 	}
-	for _, d := range []dimension{
-		{"cancellation", func(p *backend.Profile, l backend.Level) { p.Cancellation = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.CancelCooperative: nil, backend.CancelRemoteAbort: nil,
-			backend.CancelBoth: {backend.CancelCooperative, backend.CancelRemoteAbort},
-		}},
-		{"continuation", func(p *backend.Profile, l backend.Level) { p.Continuation = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.ContinueInProcess: nil,
-			backend.ContinueRemote: {backend.ContinueInProcess},
-		}},
-		{"decisions", func(p *backend.Profile, l backend.Level) { p.Decisions = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.DecisionsLive: nil, backend.DecisionsDurable: nil,
-			backend.DecisionsBoth: {backend.DecisionsLive, backend.DecisionsDurable},
-		}},
-		{"overrides", func(p *backend.Profile, l backend.Level) { p.Overrides = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.OverrideParams: nil,
-			backend.OverrideModel: {backend.OverrideParams},
-		}},
-		{"frontend_tools", func(p *backend.Profile, l backend.Level) { p.FrontendTools = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.FrontendDescriptors: nil,
-			backend.FrontendExecutable: {backend.FrontendDescriptors},
-		}},
-		{"persistence", func(p *backend.Profile, l backend.Level) { p.Persistence = l }, map[backend.Level][]backend.Level{
-			backend.PersistEphemeral:    nil,
-			backend.PersistCheckpoint:   {backend.PersistEphemeral},
-			backend.PersistCrossSession: {backend.PersistEphemeral, backend.PersistCheckpoint},
-		}},
-		{"waits", func(p *backend.Profile, l backend.Level) { p.Waits = l }, map[backend.Level][]backend.Level{
-			backend.LevelNone: nil, backend.WaitInput: nil, backend.WaitAuth: nil,
-			backend.WaitBoth: {backend.WaitInput, backend.WaitAuth},
-		}},
-		{"transcript", func(p *backend.Profile, l backend.Level) { p.Transcript = l }, map[backend.Level][]backend.Level{
-			backend.TranscriptPrompt:      nil,
-			backend.TranscriptIncremental: {backend.TranscriptPrompt, backend.TranscriptFull},
-			backend.TranscriptFull:        {backend.TranscriptPrompt, backend.TranscriptIncremental},
-		}},
-		{"output", func(p *backend.Profile, l backend.Level) { p.Output = l }, map[backend.Level][]backend.Level{
-			backend.OutputText:      nil,
-			backend.OutputArtifacts: {backend.OutputText},
-		}},
-	} {
-		for have, satisfies := range d.levels {
-			for required := range d.levels {
-				want := have == required || required == backend.LevelNone
-				for _, l := range satisfies {
-					want = want || l == required
+	return names
+}
+
+func TestWhichLevelSatisfiesWhich(t *testing.T) {
+	for i, name := range dimensions() {
+		known := levels[name]
+		if known == nil {
+			t.Errorf("dimension %s has no levels in this test", name)
+			continue
+		}
+		for _, have := range known {
+			for _, required := range known {
+				want := have.level == required.level || required.level == known[0].level
+				for _, l := range have.satisfies {
+					want = want || l == required.level
 				}
 				var p, need backend.Profile
-				d.set(&p, have)
-				d.set(&need, required)
+				reflect.ValueOf(&p).Elem().Field(i).Set(reflect.ValueOf(have.level))
+				reflect.ValueOf(&need).Elem().Field(i).Set(reflect.ValueOf(required.level))
 				got := p.Check((*backend.Requirements)(&need))
 				var mismatches []backend.Mismatch
 				if !want {
-					mismatches = []backend.Mismatch{{Dimension: d.name, Required: required, Actual: have}}
+					mismatches = []backend.Mismatch{{Dimension: name, Required: required.level, Actual: have.level}}
 				}
 				if diff := cmp.Diff(mismatches, got); diff != "" {
-					t.Errorf("%s: %s against %s: %s", d.name, have, required, diff)
+					t.Errorf("%s: %s against %s: %s", name, have.level, required.level, diff)
 				}
 			}
 		}
+	}
+	if len(levels) != len(dimensions()) {
+		t.Errorf("the test knows %d dimensions, a profile has %d", len(levels), len(dimensions()))
 	}
 }
 
@@ -83,14 +83,12 @@ func TestAllMismatchesAreNamedAtOnce(t *testing.T) {
 	for _, m := range got {
 		names = append(names, m.Dimension)
 	}
-	want := []string{
-		"cancellation", "continuation", "decisions", "overrides", "frontend_tools", "persistence", "waits", "transcript", "output",
-	}
-	if diff := cmp.Diff(want, names); diff != "" {
+	if diff := cmp.Diff(dimensions(), names); diff != "" {
 		t.Error(diff)
 	}
-	err := &backend.MismatchError{Agent: "far", Mismatches: got[3:4]}
-	if want := "the backend of agent far does not support: overrides (needs model_and_params, has none)"; err.Error() != want {
+	err := &backend.MismatchError{Agent: "far", Mismatches: got[1:3]}
+	want := "the backend of agent far does not support: decisions (needs durable_resume, has none), overrides (needs params_and_limits, has none)"
+	if err.Error() != want {
 		t.Errorf("the error is %q, want %q", err, want)
 	}
 }
@@ -101,8 +99,10 @@ func TestTheLocalLoopDoesAllAndNothingIsRequiredOfAnyone(t *testing.T) {
 	if got := local.Check(&own); got != nil {
 		t.Errorf("the local loop cannot do what it can: %v", got)
 	}
-	if got := weakest.Check(&backend.Requirements{}); got != nil {
-		t.Errorf("nothing is required, yet %v", got)
+	for _, p := range []backend.Profile{weakest, {}} {
+		if got := p.Check(&backend.Requirements{}); got != nil {
+			t.Errorf("nothing is required, yet %v", got)
+		}
 	}
 	least := backend.Requirements(weakest)
 	if got := local.Check(&least); got != nil {

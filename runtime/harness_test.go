@@ -246,7 +246,9 @@ type remote struct {
 
 func (r *remote) Profile() backend.Profile {
 	if r.profile == nil {
-		return backend.WeakestProfile()
+		p := backend.LocalProfile()
+		p.Continuation = backend.ContinueRemote
+		return p
 	}
 	return r.profile()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // ancestry is where a delegated turn comes from.
@@ -44,7 +45,7 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	if err != nil {
 		return nil, err
 	}
-	where, err := r.place(plan, req)
+	where, err := r.place(plan, req, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ func goOn(req *Request) (*backend.State, error) {
 
 // place returns the backend that runs the plan, if it can do what the request
 // needs.
-func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Backend, err error) {
+func (r *AgentRuntime) place(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, backend.Panicked(v))
@@ -115,16 +116,65 @@ func (r *AgentRuntime) place(plan *resolve.Plan, req *Request) (where backend.Ba
 	if plan.Remote != nil {
 		where = plan.Remote
 	}
+	if err := fits(plan.Agent.ID, where, requirements(plan.Agent, req, parent)); err != nil {
+		return nil, err
+	}
+	return where, nil
+}
+
+// resumable returns a *backend.MismatchError when the backend of a turn cannot
+// take the answers to what the turn waits for.
+func (h *host) resumable(state *backend.State) error {
+	need := backend.Requirements{Continuation: continuation(state), Decisions: backend.DecisionsDurable}
+	return fits(h.agent, h.where, need)
+}
+
+// continuation returns what it takes to go on from a state.
+func continuation(state *backend.State) backend.Level {
+	switch {
+	case state == nil:
+		return backend.LevelNone
+	case state.Remote != nil:
+		return backend.ContinueRemote
+	default:
+		return backend.ContinueInProcess
+	}
+}
+
+// fits returns a *backend.MismatchError when a backend cannot do all that a turn
+// needs.
+func fits(agentID string, where backend.Backend, need backend.Requirements) error {
 	profile := where.Profile()
-	need := backend.Requirements{Output: backend.OutputText, Transcript: backend.TranscriptPrompt}
+	if missing := profile.Check(&need); missing != nil {
+		return &backend.MismatchError{Agent: agentID, Mismatches: missing}
+	}
+	return nil
+}
+
+// requirements returns what a turn needs of the backend that runs its agent, in
+// every dimension of a profile.
+func requirements(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
+	need := backend.Requirements{Continuation: continuation(req.State)}
+	if len(req.Resolutions) > 0 {
+		need.Decisions = backend.DecisionsDurable
+	}
+	limits := req.Overrides
+	limits.Budgets = nil // a dimension of their own
+	switch {
+	case !limits.Empty():
+		need.Overrides = backend.OverrideLimits
+	case req.Params != (model.Params{}):
+		need.Overrides = backend.OverrideParams
+	}
+	inherited := parent != nil && parent.meter != nil || req.State != nil && req.State.Budgets != nil
+	if agent.Budgets != nil || inherited {
+		need.Budgets = backend.BudgetsEnforced
+	}
+	if req.Checkpoint != nil {
+		need.Persistence = backend.PersistCheckpoint
+	}
 	if len(req.History) > 0 {
 		need.Transcript = backend.TranscriptFull
 	}
-	if req.Params != (model.Params{}) {
-		need.Overrides = backend.OverrideParams
-	}
-	if missing := profile.Check(&need); missing != nil {
-		return nil, &backend.MismatchError{Agent: plan.Agent.ID, Mismatches: missing}
-	}
-	return where, nil
+	return need
 }

@@ -11,6 +11,6 @@ func (r *AgentRuntime) startable(ctx context.Context, req *Request) error {
 	if req.Depth > r.depth {
 		return &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
 	}
-	_, err = r.place(plan, req)
+	_, err = r.place(plan, req, nil)
 	return err
 }

@@ -142,8 +142,10 @@ func (t *Turn) run(ctx context.Context) {
 			return
 		case err == nil && suspends(res) && !late:
 			t.host.suspended(res.State)
-			t.await(ctx, res.State)
-			continue
+			if err = t.host.resumable(res.State); err == nil {
+				t.await(ctx, res.State)
+				continue
+			}
 		case err == nil && suspends(res): // it was told to end, and waits
 			err = t.host.stopWaiting(ctx, res)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -217,7 +218,7 @@ func (s *Service) startable(ctx context.Context, agent string, req *CreateTurn) 
 	if overrides.Budgets, err = s.limits(agent, req); err != nil {
 		return overrides, err
 	}
-	asked := &Request{AgentID: agent, Params: req.Params, Overrides: overrides, Depth: req.Depth}
+	asked := &Request{AgentID: agent, Params: req.Params, Overrides: overrides, Depth: req.Depth, History: req.Before, Checkpoint: kept}
 	if req.Ephemeral != nil {
 		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent}
 	}
@@ -227,6 +228,9 @@ func (s *Service) startable(ctx context.Context, agent string, req *CreateTurn) 
 	}
 	return overrides, err
 }
+
+// kept stands for the checkpoint of a turn that is stored, before a worker has it.
+func kept(context.Context, *backend.State) error { return nil }
 
 // checkSnapshot reports that a session has no such snapshot to go on from.
 func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session *store.Session, id string) error {

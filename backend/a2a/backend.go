@@ -25,17 +25,15 @@ var (
 
 // Profile returns what a peer can do. A turn goes on from its state alone, days
 // later and in another process; of the conversation the peer gets what is new.
+// Its budgets go to the peer, and what the peer reports counts against them.
 func (*remote) Profile() backend.Profile {
 	return backend.Profile{
-		Cancellation:  backend.CancelRemoteAbort,
-		Continuation:  backend.ContinueRemote,
-		Decisions:     backend.DecisionsDurable,
-		Overrides:     backend.LevelNone,
-		FrontendTools: backend.LevelNone,
-		Persistence:   backend.PersistCrossSession,
-		Waits:         backend.WaitBoth,
-		Transcript:    backend.TranscriptIncremental,
-		Output:        backend.OutputArtifacts,
+		Continuation: backend.ContinueRemote,
+		Decisions:    backend.DecisionsDurable,
+		Overrides:    backend.LevelNone,
+		Budgets:      backend.BudgetsEnforced,
+		Persistence:  backend.PersistCheckpoint,
+		Transcript:   backend.TranscriptIncremental,
 	}
 }
 

@@ -76,6 +76,7 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 		size       *a2awire.SizeError
 		meta       *a2awire.MetadataError
 		delegation *runtime.DelegationError
+		mismatch   *backend.MismatchError
 	)
 	switch {
 	case errors.As(err, &protocol):
@@ -101,6 +102,8 @@ func (s *Server) shown(ctx context.Context, method string, err error) error {
 		return unsupported("the question has another answer already")
 	case errors.As(err, &state):
 		return unsupported("the %s is %s", named(state.Kind), state.State)
+	case errors.As(err, &mismatch):
+		return unsupported("%s", mismatch.Error())
 	case errors.As(err, &delegation):
 		return a2a.NewError(a2a.ErrUnsupportedOperation, "delegates may not be nested as deep as that")
 	}

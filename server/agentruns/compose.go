@@ -54,7 +54,7 @@ func (c *composer) compose(p *server.Principal, r *request) (*runtime.CreateTurn
 		return nil, err
 	}
 	turn.Overrides = c.overrides(agent, r, chosen)
-	if r.effort != nil && (agent == nil || agent.Local()) { // one that runs elsewhere decides by itself
+	if r.effort != nil {
 		effort := spec.EffortPercent(*r.effort)
 		turn.Params.ReasoningEffort = &effort
 	}
@@ -76,11 +76,35 @@ func (c *composer) agent(p *server.Principal, r *request) (*spec.Agent, error) {
 	if !declared.Local() && r.brings() {
 		return nil, invalid("agent %q runs elsewhere, which alone decides about its model and tools", r.agentID)
 	}
+	if asked := r.limits(); !declared.Local() && len(asked) > 0 {
+		return nil, invalid("agent %q runs elsewhere, which alone decides about %s", r.agentID, strings.Join(asked, ", "))
+	}
 	agent, _ := c.set.Defaults.Apply(declared)
 	if agent.SystemPrompt != "" && r.systemPrompt != "" {
 		r.warnings = append(r.warnings, warning{fieldSystemPrompt, fmt.Sprintf("agent %q has a prompt of its own, which is used instead", r.agentID)})
 	}
 	return agent, nil
+}
+
+// limits names the limits and parameters that the request asks for.
+func (r *request) limits() []string {
+	var asked []string
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"reasoningLevel", r.effort != nil},
+		{"budgets.maxToolTurns", r.maxToolTurns > 0},
+		{"budgets.maxToolTurnsExceeded", r.finalize != nil},
+		{"loopDetection", r.loop != nil},
+		{fieldToolBudgets, r.toolBudgets != nil},
+		{"outputSchema", r.output != nil},
+	} {
+		if f.given {
+			asked = append(asked, f.name)
+		}
+	}
+	return asked
 }
 
 // brings reports whether a declared agent does not do as it is. A prompt is used
@@ -119,8 +143,12 @@ func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 
 // overrides returns the limits of the turn, and the form of its answer, which a
 // vendor that knows of none need not heed. A run that was cut off, or used up its
-// tool turns, has failed: nothing of it becomes part of the session.
+// tool turns, has failed: nothing of it becomes part of the session. An agent that
+// runs elsewhere takes none of it.
 func (c *composer) overrides(agent *spec.Agent, r *request, chosen *chosenTools) resolve.Overrides {
+	if agent != nil && !agent.Local() {
+		return resolve.Overrides{}
+	}
 	o := resolve.Overrides{OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails}
 	if r.finalize != nil && *r.finalize || r.finalize == nil && agent != nil && agent.OnMaxRounds == spec.MaxRoundsFinalizes {
 		o.OnMaxRounds = spec.MaxRoundsFinalizes

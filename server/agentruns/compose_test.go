@@ -175,8 +175,8 @@ func TestADeclaredAgentRunsAsItIs(t *testing.T) {
 	if o := c.must(t, `{"agentId":"strict","prompt":"p"}`).Overrides; !cmp.Equal(o, own) {
 		t.Errorf("its limits are replaced by %+v", o)
 	}
-	if far := c.must(t, `{"agentId":"far","prompt":"p","reasoningLevel":"high"}`); far.Params.ReasoningEffort != nil {
-		t.Errorf("one that runs elsewhere is asked for %+v", far.Params)
+	if far := c.must(t, `{"agentId":"far","prompt":"p"}`); !far.Overrides.Empty() {
+		t.Errorf("one that runs elsewhere is asked for %+v", far.Overrides)
 	}
 	o := c.must(t, `{"agentId":"strict","prompt":"p","toolBudgets":{"look":{"maxCalls":1}},"budgets":{"maxToolTurns":3,"maxToolTurnsExceeded":"finalize"}}`).Overrides
 	if want := map[string]spec.ToolBudget{"weather": {MaxCalls: 9}, "look": {MaxCalls: 1}}; !maps.Equal(o.ToolBudgets, want) || o.OnMaxRounds != spec.MaxRoundsFinalizes {
@@ -282,6 +282,13 @@ func TestWhatCannotBeComposed(t *testing.T) {
 		if e := refused(t, err); e.Code != codeInvalidRequest || !strings.Contains(e.Message, "runs elsewhere") {
 			t.Errorf("%s: %+v", more, e)
 		}
+	}
+	_, err := c.compose(anybody, read(t, `{"agentId":"far","prompt":"p","reasoningLevel":"high","loopDetection":{},"toolBudgets":{},`+
+		`"budgets":{"maxToolTurns":3,"maxToolTurnsExceeded":"error"},"outputSchema":{"name":"o","schema":{"type":"object"}}}`))
+	want := `agent "far" runs elsewhere, which alone decides about reasoningLevel, budgets.maxToolTurns, budgets.maxToolTurnsExceeded, ` +
+		`loopDetection, toolBudgets, outputSchema`
+	if e := refused(t, err); e.Code != codeInvalidRequest || e.Message != want {
+		t.Errorf("limits are refused with %+v", e)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -80,6 +81,9 @@ func (c *call) requestErrorOf(err error) *requestError {
 	}
 	if errors.Is(err, store.ErrText) {
 		return &requestError{Code: codeInvalidRequest, Message: store.ErrText.Error()}
+	}
+	if mismatch, ok := errors.AsType[*backend.MismatchError](err); ok {
+		return &requestError{Code: codeInvalidRequest, Message: mismatch.Error()}
 	}
 	if agent, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok {
 		return noAgent(agent.ID) // and what is near to it may be none of the credential's

@@ -60,6 +60,9 @@ func refusalOf(err error) *server.Error {
 	if e, ok := errors.AsType[*runtime.InvalidError](err); ok {
 		return refuse(http.StatusBadRequest, codeInvalid, details{Field: e.Field, Problem: e.Problem})
 	}
+	if e, ok := errors.AsType[*backend.MismatchError](err); ok {
+		return refuse(http.StatusBadRequest, codeInvalid, details{Field: "agent_id", Problem: e.Error()})
+	}
 	if errors.Is(err, runtime.ErrNoInput) {
 		return refuse(http.StatusBadRequest, codeInvalid, details{Field: "input"})
 	}
