@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -50,6 +51,12 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.created(b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
+	}
+	for _, kind := range f.PluginKinds {
+		declared := slices.ContainsFunc(f.Plugins, func(e config.Entry[plugins.Kind]) bool { return e.Kind.Type == kind.Type })
+		if len(kind.Sections) > 0 && !declared {
+			b.set.Undeclared[kind.Type] = kind.Sections
+		}
 	}
 	b.withRecords(f)
 	return b

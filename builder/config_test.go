@@ -135,3 +135,26 @@ func TestBrokenEntriesAreNotMade(t *testing.T) {
 }
 
 var _ diag.Diagnoser = (*builder.DiscoveryError)(nil)
+
+// A kind of plugins says which sections its plugins read, so that a section that
+// guards is an error where the configuration declares no plugin of the kind.
+func TestASectionOfAKindThatIsNotDeclared(t *testing.T) {
+	t.Parallel()
+	quota := kind[plugins.Settings](func() (plugins.Plugin, error) { return claims("quota", `true`), nil })
+	quota.Type, quota.Sections = "quota", []spec.KindSection{{Key: "quota", Guards: true}}
+	file := &config.File{
+		PluginKinds: []plugins.Kind{quota},
+		Agents:      []*spec.Agent{{ID: "a", ModelID: "m", Sections: spec.Sections{"quota": []byte(`{}`)}}},
+	}
+	_, found := demo().WithConfig(file).Check(t.Context())
+	want := `unclaimed-section: agents.a.sections.quota: section "quota" guards nothing: no plugin of agent "a" claims it ` +
+		`(plugins of type "quota" claim it: declare one and add it to plugin_ids)`
+	if len(found) != 1 || found[0].Severity != diag.Error || found[0].Error() != want {
+		t.Errorf("Check says %v, want %s", found, want)
+	}
+	file.Plugins = []config.Entry[plugins.Kind]{entry("limits", quota)}
+	file.Agents[0].PluginIDs = []string{"limits"}
+	if _, found := demo().WithConfig(file).Check(t.Context()); len(found) != 0 {
+		t.Errorf("with a plugin of the kind, Check says %v", found)
+	}
+}

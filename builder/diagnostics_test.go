@@ -425,6 +425,33 @@ func rows() []row {
 				`the rule names tool "rm", which the catalog filtered out`, ""),
 		},
 		{
+			name: "ignored-field",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithBackend(peers{kind: "a2a"}).WithAgentSpecs(agent(), spec.Agent{ID: "far", Endpoint: at("https://x.example"), PluginIDs: []string{"gone"}})
+			},
+			want: found(diag.IgnoredField, "far", "agents.far.plugin_ids",
+				`agent "far" runs at an endpoint, where plugin_ids has no effect`, "only the peer can enforce it: configure it there and remove it here"),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.IgnoredField }),
+		},
+		{
+			name: "ignored-field: one that does not guard",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithBackend(peers{kind: "a2a"}).WithAgentSpecs(agent(), spec.Agent{ID: "far", Endpoint: at("https://x.example"), SystemPrompt: "Be brief."})
+			},
+			want: found(diag.IgnoredField, "far", "agents.far.system_prompt",
+				`agent "far" runs at an endpoint, where system_prompt has no effect`, "remove it").WithSeverity(diag.Warning),
+		},
+		{
+			name: "unclaimed-section: one that guards",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAvailablePlugin("permission", permission.New()).
+					WithAgentSpec(agent(func(a *spec.Agent) { a.Sections = spec.Sections{"permission": []byte(`{}`)} }))
+			},
+			want: found(diag.UnclaimedSection, "a", "agents.a.sections.permission",
+				`section "permission" guards nothing: no plugin of agent "a" claims it`, `plugin "permission" claims it: add it to plugin_ids`).WithSeverity(diag.Error),
+			typed: is(func(d diag.Diagnostic) bool { return d.Code == diag.UnclaimedSection }),
+		},
+		{
 			name: "unclaimed-section",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithPlugin("permission", claims("permission", `true`)).

@@ -19,6 +19,8 @@
 //	key       "true": no field of the file; "id" is filled from the mapping key
 //	of        the values of "type", separated by |, that the field belongs to
 //	alias     other spellings as a number of a unit: name:ms or name:s
+//	remote    of an agent: what the field does for one with an endpoint; see
+//	          spec.RemoteEffect
 //
 // Config checks each record by itself. What one record says about another,
 // such as a model_id, is checked where revisions are built; File.Complete
@@ -106,6 +108,8 @@ type File struct {
 	Pools        []spec.Pool
 	RemoteAgents []spec.RemoteSource
 	Agents       []*spec.Agent
+	// PluginKinds are the kinds that the entries of Plugins may be of.
+	PluginKinds []plugins.Kind
 	// Defaults is nil when no file has defaults.
 	Defaults *spec.Defaults
 	// Store says where sessions and turns are kept. Its driver, and its paths as

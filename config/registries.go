@@ -76,7 +76,7 @@ func (d *decoder) entries(name string, yield func(id string, n *node, p *place, 
 func (d *decoder) components(kinds Kinds) {
 	d.file.Providers = decodeKinds(d, "providers", kinds.Providers)
 	d.file.Tools = decodeKinds(d, "tools", kinds.Tools)
-	d.file.Plugins = decodeKinds(d, "plugins", kinds.Plugins)
+	d.file.Plugins, d.file.PluginKinds = decodeKinds(d, "plugins", kinds.Plugins), kinds.Plugins
 }
 
 func decodeKinds[S, T any](d *decoder, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {

@@ -71,8 +71,12 @@ const (
 	// which is a warning where the tool may take others than those it lists, or a
 	// value of another type.
 	InvalidCondition Code = "invalid-condition"
-	// UnclaimedSection warns of a section that no loaded plugin claims.
+	// UnclaimedSection is reported for a section that no loaded plugin claims: as
+	// an error when the section was written to guard, else as a warning.
 	UnclaimedSection Code = "unclaimed-section"
+	// IgnoredField is reported for a field that has no effect where it stands: as
+	// an error when it was written to guard, else as a warning.
+	IgnoredField Code = "ignored-field"
 	// NoEffect warns of a setting that cannot take effect as things are.
 	NoEffect Code = "no-effect"
 	// PlainSecret warns of a secret that stands in the file itself. The value is
@@ -129,7 +133,8 @@ var codes = []Info{
 	{PermissionShapedEntry, Warning, "A catalog entry with (…) was probably meant for sections.permission."},
 	{OrphanPermissionRule, Warning, "A permission rule names a tool that the agent does not have."},
 	{InvalidCondition, Error, "A condition of a permission rule does not fit the tool's arguments; a warning where the tool may take others than those it lists."},
-	{UnclaimedSection, Warning, "No loaded plugin claims a section."},
+	{UnclaimedSection, Warning, "No loaded plugin claims a section; an error when a plugin that guards would claim it."},
+	{IgnoredField, Error, "A field that guards has no effect where it stands, as with an endpoint; a warning for fields that do not guard."},
 	{NoEffect, Warning, "A setting cannot take effect as things are."},
 	{PlainSecret, Warning, "A secret stands in the file itself instead of in a variable or a file of its own."},
 	{UnknownHookFilter, Warning, "active_hook_filter names a plugin that is not loaded."},
@@ -158,7 +163,7 @@ func (c Code) Info() Info {
 // path rather than of the value there, so that a renderer underlines the key.
 func (c Code) MarksKey() bool {
 	switch c {
-	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, UnusedDefinition, NoTools, NoCatalog:
+	case UnknownField, MissingField, DuplicateID, InvalidID, UnclaimedSection, IgnoredField, UnusedDefinition, NoTools, NoCatalog:
 		return true
 	default:
 		return false

@@ -91,6 +91,30 @@ func (d Diagnostic) WithNearest(name string, candidates []string) Diagnostic {
 	return d
 }
 
+// WithSeverity returns d with another severity than that of its code.
+func (d Diagnostic) WithSeverity(s Severity) Diagnostic {
+	d.Severity = s
+	return d
+}
+
+// Identity tells one finding from another, wherever it stands in its file.
+type Identity struct {
+	Code          Code
+	Path, Message string
+}
+
+// Identity returns what tells d from other findings. It stays the same when lines
+// are added above.
+func (d Diagnostic) Identity() Identity { return Identity{d.Code, d.Path, d.Message} }
+
+// Place returns where d stands, as file:line:column; empty when that is not known.
+func (s Span) Place() string {
+	if s.Line == 0 {
+		return s.File
+	}
+	return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Column)
+}
+
 // AtKey returns d as one that speaks of the key at its path.
 func (d Diagnostic) AtKey() Diagnostic {
 	d.OfKey = true

@@ -77,16 +77,18 @@ type ExecutionEnv struct {
 	effects    []effectHandler
 	keys       []keyRegistration
 	tools      []PluginTool
+	// silenced are the plugins whose gates a filter left out.
+	silenced []string
 	// phases has a bit for each phase that has a hook.
 	phases uint16
 }
 
 // Build registers the plugins in order and returns what they come to. The
-// sections are the decoded settings of the agent, by section key. When the
+// sections are the decoded settings of the agent, by claim. When the
 // agent's active_hook_filter is not empty, only the plugins it names and core
 // plugins contribute hooks, gates, transforms and tools. The errors, each a
 // *RegisterError, are all that went wrong; a panic in Register is one of them.
-func Build(agent *spec.Agent, loaded []Loaded, sections map[string]any) (*ExecutionEnv, []error) {
+func Build(agent *spec.Agent, loaded []Loaded, sections map[Claim]any) (*ExecutionEnv, []error) {
 	env := &ExecutionEnv{
 		plugins: loaded,
 		hooks:   make([]taggedHook, 0, 2*len(loaded)),
@@ -123,6 +125,14 @@ func (e *ExecutionEnv) Plugins() []Loaded { return e.plugins }
 
 // Tools returns the tools that the plugins registered, in order.
 func (e *ExecutionEnv) Tools() []PluginTool { return e.tools }
+
+// Gates reports whether a plugin registered a gate, be it one that a filter left
+// out.
+func (e *ExecutionEnv) Gates(plugin string) bool {
+	return slices.ContainsFunc(e.gates, func(g taggedGate) bool { return g.owner == plugin }) ||
+		slices.ContainsFunc(e.batchGates, func(g taggedBatchGate) bool { return g.owner == plugin }) ||
+		slices.Contains(e.silenced, plugin)
+}
 
 // Hooks returns the ids of the plugins that have a hook in a phase, in the
 // order in which the hooks run.

@@ -203,7 +203,7 @@ func TestSettingsOfASection(t *testing.T) {
 				t.Error("a section that is not claimed has settings")
 			}
 		})
-		plugins.Build(&spec.Agent{}, load(p), map[string]any{"limits": v})
+		plugins.Build(&spec.Agent{}, load(p), map[plugins.Claim]any{{Plugin: "p0", Key: "limits"}: v})
 	}
 	if _, list := section.Decode(json.RawMessage(`[]`)); !list.HasErrors() {
 		t.Error("a section that does not decode passes")

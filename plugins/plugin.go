@@ -41,6 +41,10 @@ type Section struct {
 	Summary string
 	// Schema is the JSON Schema that the section must satisfy.
 	Schema json.RawMessage
+	// Guards says that the section limits what an agent may do. An agent that has
+	// the section and whose plugins do not read it is then an error, not a warning.
+	// A plugin that registers a gate guards without saying so.
+	Guards bool
 	// Decode turns a section that satisfies the schema into what Register
 	// reads with Config; raw is nil when the agent does not have the section.
 	// It runs once per agent and revision, so what is costly belongs here.
@@ -56,6 +60,18 @@ func NewSection[T any](key, summary string, schema json.RawMessage, decode func(
 		Key: key, Summary: summary, Schema: schema,
 		Decode: func(raw json.RawMessage) (any, diag.List) { return decode(raw) },
 	}
+}
+
+// AsGuard returns the section as one that guards.
+func (s Section) AsGuard() Section {
+	s.Guards = true
+	return s
+}
+
+// Claim is a section as one plugin claims it.
+type Claim struct {
+	// Plugin is the plugin's id, and Key the name of the section.
+	Plugin, Key string
 }
 
 // Settings is what the runtime gives a plugin of a configuration file when it

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
@@ -37,19 +38,26 @@ type Registrar struct {
 	owner    string
 	active   bool
 	agent    *spec.Agent
-	sections map[string]any
+	sections map[Claim]any
 	errs     []error
 }
 
 // Agent returns the agent that is being resolved. It is read-only.
 func (r *Registrar) Agent() *spec.Agent { return r.agent }
 
-// Config returns the decoded settings of a section that the plugin claims. The
-// value is shared by all resolves of a revision: treat it as read-only. Of
-// several plugins that claim a section the first decodes it for all. ok is false
-// when nobody claims the section, or T is not what was decoded.
+// Config returns the settings of a section that the plugin claims, as the
+// plugin's own Decode made them. The value is shared by all resolves of a
+// revision: treat it as read-only. ok is false when the plugin does not claim
+// the section. When T is not what was decoded, ok is false and the plugin does
+// not register.
 func Config[T any](r *Registrar, key string) (settings T, ok bool) {
-	settings, ok = r.sections[key].(T)
+	decoded, claimed := r.sections[Claim{r.owner, key}]
+	if !claimed {
+		return settings, false
+	}
+	if settings, ok = decoded.(T); !ok {
+		r.fail(fmt.Errorf("it reads section %q as %T, but its decoder returns %T", key, settings, decoded))
+	}
 	return settings, ok
 }
 
@@ -86,15 +94,23 @@ func (r *Registrar) given(what string, missing bool) bool {
 
 // ToolGate adds a gate, which is asked about every tool call.
 func (r *Registrar) ToolGate(gate Gate) {
-	if r.given("tool gate", gate == nil) && r.active {
+	if r.given("tool gate", gate == nil) && r.passes() {
 		r.env.gates = append(r.env.gates, taggedGate{owner: r.owner, gate: gate})
 	}
+}
+
+// passes reports whether the plugin's gates count, and notes when they do not.
+func (r *Registrar) passes() bool {
+	if !r.active && !slices.Contains(r.env.silenced, r.owner) {
+		r.env.silenced = append(r.env.silenced, r.owner)
+	}
+	return r.active
 }
 
 // BatchGate adds a gate that is asked about all calls of an answer at once. Batch
 // gates are asked in the order in which they were added.
 func (r *Registrar) BatchGate(gate BatchGate) {
-	if r.given("batch gate", gate == nil) && r.active {
+	if r.given("batch gate", gate == nil) && r.passes() {
 		r.env.batchGates = append(r.env.batchGates, taggedBatchGate{owner: r.owner, gate: gate})
 	}
 }

@@ -32,6 +32,9 @@ type Set struct {
 	// Available names plugins that come with the program: agents may name
 	// them, and it is no news when none does.
 	Available map[string]bool
+	// Undeclared are the kinds of plugins that a configuration could declare and
+	// does not: the sections that they claim, by type.
+	Undeclared map[string][]spec.KindSection
 	// Definitions are fingerprints of how providers, tools and plugins were
 	// declared in a configuration, by their place, as in tools.weather. Two
 	// components that describe themselves alike may still do different things.
@@ -67,6 +70,7 @@ func NewSet() *Set {
 		Sources:   newRegistry[*Source]("remote source", "remote_agents"),
 		Available: make(map[string]bool),
 
+		Undeclared:  make(map[string][]spec.KindSection),
 		Definitions: make(map[string]string),
 	}
 }
@@ -177,6 +181,7 @@ func (s *Set) Clone() *Set {
 		Defaults:  s.Defaults,
 		Available: maps.Clone(s.Available),
 
+		Undeclared:  maps.Clone(s.Undeclared),
 		Definitions: maps.Clone(s.Definitions),
 	}
 	return c

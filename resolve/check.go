@@ -188,7 +188,8 @@ func (x *index) all(ctx context.Context) ([]*template, error) {
 }
 
 // unclaimedDefaults warns of sections of the defaults that no agent's plugins
-// claim. One that some agent claims is no mistake for the others.
+// claim. One that some agent claims is no mistake for the others, unless it
+// guards: then each agent without its plugin has reported it.
 func (c *check) unclaimedDefaults(templates []*template) {
 	if c.set.Defaults == nil {
 		return
@@ -204,8 +205,8 @@ func (c *check) unclaimedDefaults(templates []*template) {
 			rel := diag.Key("sections", key)
 			if t.origin[rel] && !claimed[key] {
 				claimed[key] = true
-				c.rest = append(c.rest, t.unclaimedHint(
-					diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of any agent claims section %q", key), key))
+				c.rest = append(c.rest, t.readerOf(key).hint(
+					diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of any agent claims section %q", key)))
 			}
 		}
 	}

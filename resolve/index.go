@@ -1,8 +1,10 @@
 package resolve
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +54,16 @@ type claim struct {
 	plugin string
 	plugins.Section
 	schema *schema.Schema
+}
+
+// decode returns what the plugin makes of a section that satisfies the schema;
+// raw is nil when the agent does not have it. The error is a panic of the plugin.
+func (c *claim) decode(raw json.RawMessage) (v any, found diag.List, err error) {
+	if c.Decode == nil {
+		return raw, nil, nil
+	}
+	err = guarded("the decoder of section "+strconv.Quote(c.Key), func() { v, found = c.Decode(raw) })
+	return v, found, err
 }
 
 // slot holds the template of one agent, made at its first resolve.

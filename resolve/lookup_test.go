@@ -263,15 +263,16 @@ func TestAnAmbiguousModelStopsOnlyWhoNamesIt(t *testing.T) {
 }
 
 // An endpoint-backed agent has a plan without an environment: its peer alone
-// knows its model, plugins and tools, so that nothing of those is looked up.
+// knows its model, plugins and tools, so that nothing of those is looked up, and
+// no default counts.
 func TestRemoteAgents(t *testing.T) {
 	t.Parallel()
 	rev := revision(t, withBackend(factory{}), func(d *registry.Draft) {
-		d.Agents.Put("far", &spec.Agent{
-			ID: "far", ModelID: "gone", PluginIDs: []string{"gone"}, Delegates: []string{"gone"}, AllowedTools: spec.Names{"gone"},
-			Endpoint: &spec.Endpoint{BaseURL: "https://x.example"},
-		})
-		d.Defaults = &spec.Defaults{Agent: spec.Agent{PluginIDs: []string{"gone"}}}
+		d.Agents.Put("far", &spec.Agent{ID: "far", Endpoint: &spec.Endpoint{BaseURL: "https://x.example"}})
+		d.Defaults = &spec.Defaults{Agent: spec.Agent{
+			ModelID: "gone", PluginIDs: []string{"gone"}, Delegates: []string{"gone"}, AllowedTools: spec.Names{"gone"},
+			Sections: spec.Sections{"permission": []byte(`{}`)},
+		}}
 	})
 	if list := check(t, rev); len(list) > 0 {
 		t.Errorf("Check = %v", list)

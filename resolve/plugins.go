@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +31,7 @@ func (t *template) load() {
 		t.broken = true
 	}
 	t.env = env
+	t.reportSilenced()
 	if t.trace.on() {
 		t.traceEnv()
 	}
@@ -95,9 +95,8 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []pl
 }
 
 // validateSections validates every section that a loaded plugin claims, decodes
-// it for the plugins, and notes those that none claims. It reports whether all
-// were right. Plugins that claim the same section share what the first of them
-// makes of it.
+// it for that plugin, and notes those that none claims. It reports whether all
+// were right.
 func (t *template) validateSections() bool {
 	right := true
 	for _, c := range t.index.pipeline {
@@ -105,10 +104,6 @@ func (t *template) validateSections() bool {
 	}
 	for _, l := range t.loaded {
 		for _, c := range t.index.claims[l.ID] {
-			if slices.Contains(t.claimed, c.Key) {
-				right = t.validSection(c) && right
-				continue
-			}
 			t.claimed = append(t.claimed, c.Key)
 			v, ok := t.section(c)
 			if !ok {
@@ -116,19 +111,14 @@ func (t *template) validateSections() bool {
 				continue
 			}
 			if t.sections == nil {
-				t.sections = make(map[string]any)
+				t.sections = make(map[plugins.Claim]any)
 			}
-			t.sections[c.Key] = v
+			t.sections[plugins.Claim{Plugin: l.ID, Key: c.Key}] = v
 		}
 	}
 	for _, id := range t.meant {
 		for _, c := range t.index.claims[id] {
 			t.claimed = append(t.claimed, c.Key)
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(t.agent.Sections)) {
-		if !slices.Contains(t.claimed, key) {
-			t.unclaimed = append(t.unclaimed, key)
 		}
 	}
 	return right
@@ -140,12 +130,9 @@ func (t *template) section(c claim) (v any, ok bool) {
 		return nil, false
 	}
 	raw := t.agent.Sections[c.Key]
-	if c.Decode == nil {
-		return raw, true
-	}
 	path := t.path(diag.Key("sections", c.Key))
-	var list diag.List
-	if err := guarded("the decoder of section "+strconv.Quote(c.Key), func() { v, list = c.Decode(raw) }); err != nil {
+	v, list, err := c.decode(raw)
+	if err != nil {
 		t.fail(&EnvBuildError{Agent: t.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
 		return nil, false
 	}

@@ -156,7 +156,6 @@ func everything(id string) made {
 	return made{register: func(r *plugins.Registrar) error {
 		hook := func(context.Context, *plugins.PhaseContext) error { return nil }
 		r.Hook(plugins.RunStart, hook)
-		r.ToolGate(gate{verdict: func(string) plugins.Verdict { return plugins.Verdict{Access: plugins.AccessAsk, Rule: id} }})
 		r.RequestTransform(func(m []model.Message, _ []model.Tool) []model.Message { return m })
 		r.Tool("of_"+id, echoTool(""))
 		r.ActionHandler("act_"+id, plugins.BeforeInference, func(context.Context, *plugins.PhaseContext, any) error { return nil })
@@ -165,8 +164,8 @@ func everything(id string) made {
 	}}
 }
 
-// A filter hides hooks, gates, transforms and tools of the plugins that it does
-// not name. Handlers count all the same, and nothing hides the runtime's own.
+// A filter hides hooks, transforms and tools of the plugins that it does not
+// name. Handlers count all the same, and nothing hides the runtime's own.
 func TestActiveHookFilter(t *testing.T) {
 	t.Parallel()
 	quiet := everything("quiet")
@@ -191,12 +190,6 @@ func TestActiveHookFilter(t *testing.T) {
 	}
 	if hooks := a.Local.Env.Hooks(plugins.AfterInference); !slices.Equal(hooks, []string{"runtime:max-rounds"}) {
 		t.Errorf("the round limit of a is gone: %v", hooks)
-	}
-	if v := a.Local.Env.ToolVerdict("wc"); v.Access != plugins.AccessAllow {
-		t.Errorf("a filtered gate says %v", v)
-	}
-	if v := b.Local.Env.ToolVerdict("wc"); v.Access != plugins.AccessAsk || v.Plugin != "quiet" {
-		t.Errorf("the gate says %v", v)
 	}
 	// Their handlers collide though both are filtered.
 	err := refused(t, rev, "both")

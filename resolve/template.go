@@ -45,8 +45,10 @@ type template struct {
 	// Of the second stage.
 	loaded []plugins.Loaded
 	// meant are the plugins that misspelt plugin_ids probably mean.
-	meant              []string
-	sections           map[string]any
+	meant    []string
+	sections map[plugins.Claim]any
+	// claimed are the sections that something reads. Of the agent's others,
+	// unclaimed are those that do not guard; the rest are errors.
 	claimed, unclaimed []string
 	env                *plugins.ExecutionEnv
 	// broken tells that a plugin is missing or does not register, so that
@@ -81,7 +83,9 @@ func (x *index) compose(t *template, declared *spec.Agent, trace *Trace) *templa
 	t.agent, t.origin = x.set.Defaults.Apply(declared)
 	t.validate()
 	t.lookup()
-	if t.agent.Local() {
+	if !t.agent.Local() {
+		t.reportIgnored()
+	} else {
 		t.prices, t.outputLimit = t.pricing(), t.maxOutput(t.agent)
 		t.providers = t.poolProviders()
 		t.compileOutput()

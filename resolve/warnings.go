@@ -27,9 +27,7 @@ func (m *merger) warn(catalog *tools.Catalog) {
 	t.warnPermissionShaped()
 	t.warnPermissionRules(ids, catalog)
 	t.warnHookFilter()
-	for _, key := range t.unclaimed {
-		t.warnUnclaimed(key)
-	}
+	t.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
 	if len(t.seen.entries) == 0 && len(ids) > 0 && !t.broken && !slices.ContainsFunc(ids, visible) {
 		t.warning(diag.New(diag.NoTools, t.path(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
@@ -193,26 +191,4 @@ func (t *template) warnHookFilter() {
 		}
 		t.warning(w)
 	}
-}
-
-// warnUnclaimed warns of a section that no loaded plugin claims. One that came
-// with the defaults is left to Check, which knows whether any agent claims it.
-func (t *template) warnUnclaimed(key string) {
-	rel := diag.Key("sections", key)
-	if t.origin[rel] {
-		return
-	}
-	w := diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of agent %q claims section %q", t.agent.ID, key)
-	t.warning(t.unclaimedHint(w, key))
-}
-
-func (t *template) unclaimedHint(w diag.Diagnostic, key string) diag.Diagnostic {
-	for _, id := range t.index.set.Plugins.IDs() {
-		for _, c := range t.index.claims[id] {
-			if c.Key == key {
-				return w.WithHint("plugin %q claims it: add it to plugin_ids", id)
-			}
-		}
-	}
-	return w.WithNearest(key, slices.Sorted(slices.Values(t.claimed)))
 }

@@ -5,7 +5,9 @@
 // The struct tags describe each field once, for the configuration loader, the
 // JSON Schema and the reference page: json gives the name, doc the meaning,
 // enum (separated by |), default, min, max and required its limits. A field
-// tagged key:"true" is filled from the key of the surrounding mapping.
+// tagged key:"true" is filled from the key of the surrounding mapping. On fields
+// of an Agent, remote says what they do for an agent with an endpoint; see
+// RemoteEffect.
 package spec
 
 import (
@@ -75,43 +77,43 @@ const (
 // backend, which then owns model, prompt and tools; every other agent runs on
 // the local loop.
 type Agent struct {
-	ID          string `json:"id" key:"true" doc:"The agent's id."`
-	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it."`
+	ID          string `json:"id" key:"true" doc:"The agent's id." remote:"read"`
+	Description string `json:"description,omitempty" doc:"What the agent is for; shown to agents that may delegate to it." remote:"read"`
 
-	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint."`
-	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}."`
+	ModelID      string `json:"model_id,omitempty" doc:"The model or model pool the agent runs on. Required unless the agent has an endpoint." remote:"ignored"`
+	SystemPrompt Prompt `json:"system_prompt,omitempty" doc:"The instructions sent ahead of every conversation: a text, or {file: path}." remote:"ignored"`
 
-	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited."`
-	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools."`
-	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued."`
-	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn."`
-	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit."`
-	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}."`
-	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run."`
+	MaxRounds              *int            `json:"max_rounds,omitempty" min:"0" default:"16" doc:"Steps allowed in one turn, each an answer of the model and the tools it calls for; 0 means unlimited." remote:"guard"`
+	OnMaxRounds            OnMaxRounds     `json:"on_max_rounds,omitempty" enum:"stop|fail|finalize" default:"stop" doc:"What becomes of a turn whose rounds are used up while the model calls for tools: stop ends it with what was said until then, fail fails it, finalize lets the model answer in the last round, without tools." remote:"guard"`
+	MaxContinuationRetries *int            `json:"max_continuation_retries,omitempty" min:"0" default:"2" doc:"How often per turn an answer cut off by the output limit is continued." remote:"guard"`
+	OnTruncation           OnTruncation    `json:"on_truncation,omitempty" enum:"accept|fail" default:"accept" doc:"What becomes of a turn whose answer stays cut off by the output limit: accept takes it as it is, fail fails the turn." remote:"guard"`
+	StopConditions         []StopCondition `json:"stop_conditions,omitempty" doc:"Conditions that end a turn, checked in order after each model answer, behind the round limit." remote:"guard"`
+	ReasoningEffort        *Effort         `json:"reasoning_effort,omitempty" doc:"How much the model may think: off, low, medium, high, max, a number from 0 to 100, or {budget: tokens}." remote:"ignored"`
+	ToolExecution          ToolExecution   `json:"tool_execution,omitempty" enum:"parallel|sequential" default:"parallel" doc:"How the tool calls of one answer run." remote:"ignored"`
 
-	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order."`
-	ActiveHookFilter []string `json:"active_hook_filter,omitempty" doc:"When not empty, only these plugins contribute hooks, gates, transforms and tools. The runtime's own plugins always do."`
+	PluginIDs        []string `json:"plugin_ids,omitempty" doc:"Plugins of this agent; their hooks run in this order." remote:"guard"`
+	ActiveHookFilter []string `json:"active_hook_filter,omitempty" doc:"When not empty, only these plugins contribute hooks, gates, transforms and tools. The runtime's own plugins always do." remote:"ignored"`
 
-	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. When neither allow field is set, it may use every tool; a set field, even empty or null, allows only what it lists."`
-	AllowedToolPatterns  Names `json:"allowed_tool_patterns,omitzero" doc:"Globs over tool ids, adding to allowed_tools."`
-	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance."`
-	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools."`
+	AllowedTools         Names `json:"allowed_tools,omitzero" doc:"Ids of tools the agent may use. When neither allow field is set, it may use every tool; a set field, even empty or null, allows only what it lists." remote:"guard"`
+	AllowedToolPatterns  Names `json:"allowed_tool_patterns,omitzero" doc:"Globs over tool ids, adding to allowed_tools." remote:"guard"`
+	ExcludedTools        Names `json:"excluded_tools,omitzero" doc:"Ids of tools taken away again; exclusion wins over allowance." remote:"guard"`
+	ExcludedToolPatterns Names `json:"excluded_tool_patterns,omitzero" doc:"Globs over tool ids, adding to excluded_tools." remote:"guard"`
 
-	Budgets       *Budgets              `json:"budgets,omitempty" doc:"What one turn may use, its delegates included."`
-	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that asks for the same tool calls again and again; {} for the usual thresholds, off when absent."`
-	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"How often single tools may be called in a turn: tool id to budget."`
-	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer."`
+	Budgets       *Budgets              `json:"budgets,omitempty" doc:"What one turn may use, its delegates included." remote:"budgets"`
+	LoopDetection *LoopDetection        `json:"loop_detection,omitempty" doc:"Stops a model that asks for the same tool calls again and again; {} for the usual thresholds, off when absent." remote:"guard"`
+	ToolBudgets   map[string]ToolBudget `json:"tool_budgets,omitempty" doc:"How often single tools may be called in a turn: tool id to budget." remote:"guard"`
+	OutputSchema  *OutputSchema         `json:"output_schema,omitempty" doc:"The form of the final answer." remote:"guard"`
 
-	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>."`
-	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>."`
-	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn."`
-	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window."`
-	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it."`
+	Delegates     []string       `json:"delegates,omitempty" doc:"Agents this agent may call; each becomes a tool agent_run_<id>." remote:"guard"`
+	Handoffs      []string       `json:"handoffs,omitempty" doc:"Local agents this agent may hand the conversation to; each becomes a tool hand_off_to_<id>." remote:"guard"`
+	MaxHandoffs   *int           `json:"max_handoffs,omitempty" min:"0" default:"8" doc:"How often the conversation may change hands in one turn." remote:"guard"`
+	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored"`
+	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 
-	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local."`
+	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local." remote:"read"`
 	// Registry is the name of the remote source that the agent was discovered
 	// from, empty for a declared agent.
-	Registry string `json:"registry,omitempty" key:"true" doc:"The remote source the agent was discovered from."`
+	Registry string `json:"registry,omitempty" key:"true" doc:"The remote source the agent was discovered from." remote:"read"`
 }
 
 // Local reports whether the agent runs on the local loop.

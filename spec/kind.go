@@ -11,11 +11,24 @@ type Kind[S, T any] struct {
 	Type string
 	// Summary is one sentence on what the kind is for.
 	Summary string
+	// Sections are the agent sections that components of the kind claim. Only kinds
+	// of plugins have any. With them a section is known that an agent has while
+	// the configuration declares no plugin of the kind.
+	Sections []KindSection
 	// NewConfig returns a pointer to a fresh record of the kind's settings. The
 	// record's fields are described by struct tags, as those of this package.
 	NewConfig func() any
 	// Create makes the component. It never reaches out: a dry run calls it too.
 	Create func(settings S, config any) (T, error)
+}
+
+// KindSection is an agent section that plugins of a kind claim.
+type KindSection struct {
+	// Key is the name of the section.
+	Key string
+	// Guards says that the section limits what an agent may do; see the field of
+	// the same name of plugins.Section.
+	Guards bool
 }
 
 // NewKind returns a kind whose settings are the record C.

@@ -31,7 +31,7 @@ func agentOf(t testing.TB, section string) *plugins.ExecutionEnv {
 	if list != nil {
 		t.Fatalf("section %s: %v", section, list)
 	}
-	env, errs := plugins.Build(&spec.Agent{ID: "a"}, []plugins.Loaded{{ID: "permission", Plugin: p}}, map[string]any{claim.Key: settings})
+	env, errs := plugins.Build(&spec.Agent{ID: "a"}, []plugins.Loaded{{ID: "permission", Plugin: p}}, map[plugins.Claim]any{{Plugin: "permission", Key: claim.Key}: settings})
 	if errs != nil {
 		t.Fatal(errs)
 	}

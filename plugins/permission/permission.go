@@ -85,7 +85,7 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{
 		Summary: "Allows, denies, or asks a person about tool calls, by rules.",
 		Sections: []plugins.Section{
-			plugins.NewSection(SectionKey, "Which tool calls the agent may make.", schema, decode),
+			plugins.NewSection(SectionKey, "Which tool calls the agent may make.", schema, decode).AsGuard(),
 		},
 	}
 }

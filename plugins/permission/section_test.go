@@ -62,7 +62,7 @@ func TestDecodeFailsClosed(t *testing.T) {
 		}
 		// Even who ignores what was found gets no gate that lets calls through.
 		_, errs := plugins.Build(&spec.Agent{}, []plugins.Loaded{{ID: "permission", Plugin: permission.New()}},
-			map[string]any{permission.SectionKey: settings})
+			map[plugins.Claim]any{{Plugin: "permission", Key: permission.SectionKey}: settings})
 		if len(errs) != 1 {
 			t.Errorf("%s: the plugin registers: %v", tt.section, errs)
 		}

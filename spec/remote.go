@@ -1,0 +1,72 @@
+package spec
+
+import (
+	"reflect"
+	"strings"
+)
+
+// RemoteEffect says what a field of an agent does when the agent has an
+// endpoint. It is the value of the field's remote tag.
+type RemoteEffect string
+
+// The effects of fields.
+const (
+	// RemoteRead is a field that means the same as for a local agent.
+	RemoteRead RemoteEffect = "read"
+	// RemoteBudgets is a field that has its effect where the backend holds turns
+	// to budgets; elsewhere it is a RemoteGuard.
+	RemoteBudgets RemoteEffect = "budgets"
+	// RemoteSections is a mapping that nothing reads, and of which each entry
+	// guards or not.
+	RemoteSections RemoteEffect = "sections"
+	// RemoteGuard is a field that nothing reads although it was written to limit
+	// what the agent may do, use or answer.
+	RemoteGuard RemoteEffect = "guard"
+	// RemoteIgnored is any other field that nothing reads.
+	RemoteIgnored RemoteEffect = "ignored"
+)
+
+// RemoteField is a field of an agent as far as an agent with an endpoint has it.
+type RemoteField struct {
+	// Name is the field's name in a configuration.
+	Name string
+	// Effect is what the field does. A field without a known tag counts as
+	// RemoteGuard.
+	Effect RemoteEffect
+	// Set reports whether the agent has the field. An empty list or mapping
+	// counts as absent, except in the catalog, where it allows nothing.
+	Set bool
+}
+
+// RemoteFields returns all fields of the agent in the order in which they are
+// declared.
+func (a *Agent) RemoteFields() []RemoteField {
+	v := reflect.ValueOf(a).Elem()
+	fields := make([]RemoteField, v.NumField())
+	for i := range fields {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[i] = RemoteField{Name: name, Effect: remoteEffect(f.Tag), Set: isSet(v.Field(i))}
+	}
+	return fields
+}
+
+func remoteEffect(tag reflect.StructTag) RemoteEffect {
+	switch e := RemoteEffect(tag.Get("remote")); e {
+	case RemoteRead, RemoteBudgets, RemoteSections, RemoteIgnored:
+		return e
+	default:
+		return RemoteGuard
+	}
+}
+
+func isSet(v reflect.Value) bool {
+	switch {
+	case v.Type() == reflect.TypeFor[Names]():
+		return !v.IsNil()
+	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map:
+		return v.Len() > 0
+	default:
+		return !v.IsZero()
+	}
+}
