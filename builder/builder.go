@@ -33,6 +33,7 @@ type AgentRuntimeBuilder struct {
 	sources                          int
 	logger                           *zap.Logger
 	observer                         *telemetry.Telemetry
+	warn                             func(diag.List)
 	newID                            func() string
 	depth                            int
 }
@@ -157,6 +158,14 @@ func (b *AgentRuntimeBuilder) WithLogger(logger *zap.Logger) *AgentRuntimeBuilde
 	return b
 }
 
+// WithWarnings sets what is told of the warnings of a revision when it becomes
+// current: by Build, and by whoever publishes later. Warnings that the revision
+// before had are left out. The default writes them to the logger.
+func (b *AgentRuntimeBuilder) WithWarnings(warn func(diag.List)) *AgentRuntimeBuilder {
+	b.warn = warn
+	return b
+}
+
 // WithTelemetry sets what observes the turns; nil, the default, does not.
 func (b *AgentRuntimeBuilder) WithTelemetry(t *telemetry.Telemetry) *AgentRuntimeBuilder {
 	b.observer = t
@@ -246,7 +255,7 @@ func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (
 		return nil, &BuildError{Diagnostics: found.Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{
-		Registry: store, Local: local.Backend{}, Logger: b.logger, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
+		Registry: store, Local: local.Backend{}, Logger: b.logger, Warn: b.warn, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
 	})
 	b.watch(rt)
 	return rt, nil

@@ -25,6 +25,10 @@ type Settings struct {
 	Logger *zap.Logger
 	// Telemetry observes the turns; nil does not.
 	Telemetry *telemetry.Telemetry
+	// Warn is told of the warnings of each revision that becomes current and that
+	// the one before did not have; nil writes them to Logger. It is called by
+	// whoever publishes, and must not publish itself.
+	Warn func(diag.List)
 	// NewID makes the ids of turns; nil makes UUIDs of version 7.
 	NewID func() string
 	// Depth is how deep delegates may be nested; 0 means resolve.DefaultDepth.
@@ -41,11 +45,15 @@ type AgentRuntime struct {
 	observer *telemetry.Telemetry
 	newID    func() string
 	depth    int
+
+	tellWarnings func(diag.List)
 }
 
 // New returns a runtime. Package builder is the usual way to make one.
 func New(s Settings) *AgentRuntime {
-	r := &AgentRuntime{registry: s.Registry, local: s.Local, logger: s.Logger, observer: s.Telemetry, newID: s.NewID, depth: s.Depth}
+	r := &AgentRuntime{
+		registry: s.Registry, local: s.Local, logger: s.Logger, observer: s.Telemetry, newID: s.NewID, depth: s.Depth, tellWarnings: s.Warn,
+	}
 	if r.logger == nil {
 		r.logger = zap.NewNop()
 	}
@@ -55,6 +63,7 @@ func New(s Settings) *AgentRuntime {
 	if r.depth == 0 {
 		r.depth = resolve.DefaultDepth
 	}
+	r.warn(nil, r.Diagnostics())
 	return r
 }
 
@@ -69,8 +78,16 @@ func (r *AgentRuntime) Diagnostics() diag.List { return r.registry.Current().Dia
 // revision, dry-runs every agent of what edit made of it, and makes it current.
 // When edit fails, or an agent does not resolve (*registry.InvalidError),
 // nothing changes. Turns in flight keep the revision they began with.
+//
+// Warnings that the revision before did not have are told to Settings.Warn, or
+// logged.
 func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) error) (*registry.Revision, error) {
-	return r.registry.Publish(ctx, edit)
+	before := r.registry.Current().Diagnostics()
+	rev, err := r.registry.Publish(ctx, edit)
+	if err == nil {
+		r.warn(before, rev.Diagnostics())
+	}
+	return rev, err
 }
 
 // Resolve returns the plan of an agent in the current revision.

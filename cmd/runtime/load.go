@@ -22,6 +22,10 @@ type loaded struct {
 	file    *config.File
 	found   diag.List
 	builder *builder.AgentRuntimeBuilder
+	// proved is what proving found, in the order of the files.
+	proved diag.List
+	// warnings logs what is probably not meant.
+	warnings *warnings
 }
 
 // load reads files. The error is for files that cannot be read; all else is
@@ -31,7 +35,9 @@ func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, 
 	if err != nil {
 		return nil, err
 	}
-	return &loaded{names: files, file: file, found: found, builder: p.builder(logger).WithConfig(file)}, nil
+	w := &warnings{logger: logger.Named("config")}
+	b := p.builder(logger).WithConfig(file).WithWarnings(w.add)
+	return &loaded{names: files, file: file, found: found, builder: b, warnings: w}, nil
 }
 
 // close closes what the components hold open. What goes wrong then is of no
@@ -60,6 +66,7 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 	if err := l.prove(ctx, p); err != nil {
 		return nil, err
 	}
+	l.warnings.replace(l)
 	return l.builder.BuildUnchecked() // proving was the dry run
 }
 
@@ -80,6 +87,7 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	if list.HasErrors() {
 		return failed(l.refuse(list, p.err))
 	}
+	l.proved = list
 	return nil
 }
 
@@ -140,5 +148,5 @@ func (l *loaded) where(code diag.Code, path string) string {
 	if len(placed) == 0 || placed[0].Line == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d", placed[0].File, placed[0].Line, placed[0].Column)
+	return placed[0].Place()
 }

@@ -42,6 +42,8 @@ type keeper struct {
 	// certificate is that of the HTTP server; nil where it speaks without TLS.
 	certificate *certificate
 	redactions  *redactions
+	// warnings are those of the configuration in use.
+	warnings *warnings
 	// hangups tells to read the files again; watch, if there is one, sees that
 	// they have changed.
 	hangups <-chan os.Signal
@@ -147,6 +149,8 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	if err := l.prove(ctx, p); err != nil {
 		return 0, nil, err
 	}
+	k.warnings.pause()
+	defer k.warnings.resume()
 	restart = waiting(k.started, l.file)
 	accept, err := k.credentials.prepare(&l.file.Server)
 	if err != nil {
@@ -160,6 +164,7 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	if err != nil {
 		return 0, nil, err
 	}
+	k.warnings.replace(l)
 	accept()
 	present()
 	return rev.Number(), restart, nil

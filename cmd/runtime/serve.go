@@ -80,7 +80,7 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	}
 	defer l.close()
 	k.follow(l)
-	k.started, k.redactions = l.file, newRedactions(l.file)
+	k.started, k.redactions, k.warnings = l.file, newRedactions(l.file), l.warnings
 	log.redact = k.redactions.redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
 	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != spec.ListenNone)

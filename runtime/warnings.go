@@ -1,0 +1,49 @@
+package runtime
+
+import (
+	"github.com/agentruntime/agentruntime/diag"
+	"go.uber.org/zap"
+)
+
+// LogWarnings writes each warning of a list to a logger, with its code, its place
+// and the agent concerned. A nil logger writes nothing.
+func LogWarnings(logger *zap.Logger, list diag.List) {
+	if logger == nil {
+		return
+	}
+	for i := range list {
+		d := &list[i]
+		if d.Severity != diag.Warning {
+			continue
+		}
+		fields := []zap.Field{zap.String("code", string(d.Code)), zap.String("warning", d.Message)}
+		for _, f := range []zap.Field{zap.String("hint", d.Hint), zap.String("agent", d.Agent), zap.String("path", d.Path), zap.String("place", d.Place())} {
+			if f.String != "" {
+				fields = append(fields, f)
+			}
+		}
+		logger.Warn("configuration warning", fields...)
+	}
+}
+
+// warn tells of the warnings of a revision that the one before did not have.
+func (r *AgentRuntime) warn(before, now diag.List) {
+	known := make(map[diag.Identity]bool, len(before))
+	for i := range before {
+		known[before[i].Identity()] = true
+	}
+	var fresh diag.List
+	for i := range now {
+		if now[i].Severity == diag.Warning && !known[now[i].Identity()] {
+			fresh = append(fresh, now[i])
+		}
+	}
+	if fresh == nil {
+		return
+	}
+	if r.tellWarnings != nil {
+		r.tellWarnings(fresh)
+		return
+	}
+	LogWarnings(r.logger, fresh)
+}
