@@ -118,7 +118,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 	t.Parallel()
 	for fields, want := range map[string][]string{
 		"budgets: {max_token: 5}":                    {`unknown field "max_token" (did you mean "max_tokens"?)`},
-		"budgets: {money: 5}":                        {`unknown field "money" (allowed are max_tokens, max_cost, max_duration, max_model_calls or max_tool_calls)`},
+		"budgets: {money: 5}":                        {`unknown field "money" (allowed are max_tokens, max_cost, currency, max_duration, max_model_calls or max_tool_calls)`},
 		"budgets: {max_tokens: -1}":                  {"max_tokens is -1; it must be between 1 and 1000000000"},
 		"budgets: {max_cost: .nan}":                  {"max_cost: infinity and NaN are not allowed"},
 		"budgets: {max_cost: 1e7}":                   {"max_cost is 1e7; it must be between 0 and 1000000"},

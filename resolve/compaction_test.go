@@ -81,7 +81,7 @@ func TestTheContextPolicyOfAPlan(t *testing.T) {
 			if err != nil || !cmp.Equal(tt.want, again.Agent.ContextPolicy) {
 				t.Errorf("with overrides: %v", err)
 			}
-			if len(plan.Warnings) > 0 {
+			if clamped := name == "clamped to the model"; (len(plan.Warnings) > 0) != clamped || plan.Warnings.Count(diag.Warning) > 1 {
 				t.Errorf("warnings: %v", plan.Warnings)
 			}
 			declared, _ := rev.Set().Agent("a")

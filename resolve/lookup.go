@@ -32,6 +32,7 @@ func (t *template) lookup() {
 	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
 		t.summary = t.serve(p.SummaryModelID, t.path(t.summaryAt))
 	}
+	t.warnContextPolicy()
 	t.clampPolicy()
 }
 

@@ -3,7 +3,9 @@ package resolve
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
@@ -16,7 +18,6 @@ import (
 func (m *merger) warnNoEffect(ids []string, catalog *tools.Catalog) {
 	m.warnUnmeasuredCost()
 	m.warnFilteredAgents(catalog)
-	m.warnContextPolicy()
 	m.warnRounds()
 	m.warnRetry()
 	m.warnStopConditions(ids, catalog)
@@ -50,7 +51,8 @@ func (m *merger) warnFilteredAgents(catalog *tools.Catalog) {
 	}
 }
 
-// warnContextPolicy warns of limits that those of the model undercut.
+// warnContextPolicy warns of limits that those of the model undercut. It looks at
+// the policy as it is declared, before clampPolicy.
 func (t *template) warnContextPolicy() {
 	p := t.agent.ContextPolicy
 	if p == nil || t.executor == nil {
@@ -58,15 +60,16 @@ func (t *template) warnContextPolicy() {
 	}
 	effective := t.policyOf(t.agent)
 	known := t.capabilities
+	at := t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')] // context_policy, or the section
 	if p.MaxContextTokens != nil && known.ContextWindow > 0 && *p.MaxContextTokens > known.ContextWindow {
-		t.ineffective("context_policy.max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
+		t.ineffective(at+".max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
 	}
 	if p.MaxOutputTokens != nil && known.MaxOutput > 0 && *p.MaxOutputTokens > known.MaxOutput {
-		t.ineffective("context_policy.max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
+		t.ineffective(at+".max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
 	}
-	if at := p.AutocompactThreshold; at != nil && *at > effective.ContextTokens-effective.OutputTokens {
-		t.ineffective("context_policy.autocompact_threshold",
-			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *at, effective.ContextTokens-effective.OutputTokens)
+	if from := p.AutocompactThreshold; from != nil && *from != math.MaxInt && *from > effective.ContextTokens-effective.OutputTokens {
+		t.ineffective(at+".autocompact_threshold",
+			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *from, effective.ContextTokens-effective.OutputTokens)
 	}
 }
 
@@ -143,8 +146,8 @@ func (m *merger) warnFilteredBudgets(ids []string, catalog *tools.Catalog) {
 func (c *check) warnPools() {
 	for id, pool := range c.set.Pools.All() {
 		base := c.set.Pools.Path(id)
-		ineffective := func(rel, format string, args ...any) {
-			c.rest = append(c.rest, diag.New(diag.NoEffect, diag.Join(base, rel), format, args...))
+		ineffective := func(rel, why string) {
+			c.rest = append(c.rest, diag.New(diag.NoEffect, diag.Join(base, rel), "%s", why))
 		}
 		homes := 0
 		for i := range pool.Members {
