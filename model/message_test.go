@@ -126,8 +126,10 @@ func FuzzMessageJSON(f *testing.F) {
 		if json.Unmarshal(data, &m) != nil {
 			return
 		}
-		once := roundTrip(t, m)
-		if diff := cmp.Diff(once, roundTrip(t, once), cmpopts.EquateEmpty()); diff != "" {
+		// The first trip replaces what is not UTF-8 in arguments, and the second
+		// writes their "<", ">" and "&" as escapes.
+		settled := roundTrip(t, roundTrip(t, m))
+		if diff := cmp.Diff(settled, roundTrip(t, settled), cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)
 		}
 		_, _ = m.Text(), m.ToolCalls()
