@@ -17,6 +17,8 @@ func FuzzAddress(f *testing.F) {
 	f.Add("http://[::1]:80/a%2F{{v}}?{{v}}", "a&b=c#d")
 	f.Add("https://{{v}}@a.example:{{v}}/", "evil.example/")
 	f.Add("https://a.example?x={{v}}", "\r\nHost: evil")
+	f.Add("https://a.example?={{w}}", "left out")
+	f.Add("https://a.example?x={{v}}", "\xff\xfe")
 	f.Fuzz(func(t *testing.T, template, value string) {
 		a, err := parseAddress(template)
 		if err != nil {
