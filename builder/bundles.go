@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -54,6 +55,48 @@ func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	for _, err := range b.ask(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
 		b.logger.Named("tool."+err.Bundle).Warn("the tools cannot be listed", zap.Error(err.Err))
 	}
+}
+
+// RelearnTools asks for their tools the servers of which a runtime knows none, and
+// publishes a revision for each that answers. Without such servers it does nothing.
+// It returns what went wrong, joined.
+func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
+	bundles := rt.Revision().Set().Bundles
+	ids := bundles.IDs()
+	errs := make([]error, len(ids))
+	var running sync.WaitGroup
+	for i, id := range ids {
+		bundle, _ := bundles.Get(id)
+		if live, ok := bundle.Source.(tools.LiveBundle); ok && unlisted(bundle) {
+			running.Go(func() { errs[i] = relearn(ctx, rt, id, live) })
+		}
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+// unlisted reports whether a revision has none of the tools of a bundle because
+// they were not known.
+func unlisted(bundle *registry.Bundle) bool {
+	return slices.ContainsFunc(bundle.Found, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
+}
+
+// relearn asks one bundle, and publishes its tools unless another configuration
+// has replaced it meanwhile.
+func relearn(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
+	if err := refresh(ctx, live); err != nil {
+		return fmt.Errorf("list the tools of %s: %w", id, err)
+	}
+	_, err := rt.Publish(ctx, func(d *registry.Draft) error {
+		if now, ok := d.Bundles.Get(id); !ok || now.Source != live {
+			return errNotIn
+		}
+		return d.RefreshBundle(id)
+	})
+	if err != nil && !errors.Is(err, errNotIn) {
+		return fmt.Errorf("publish the tools of %s: %w", id, err)
+	}
+	return nil
 }
 
 // ask asks the bundles that are due, and takes in their members.

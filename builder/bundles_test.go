@@ -164,3 +164,33 @@ func TestToolsThatChangeAreANewRevision(t *testing.T) {
 		t.Errorf("the tools are %s", ids())
 	}
 }
+
+func TestToolsThatWereNotListedAtTheStartAreLearntLater(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	x, y, z := &live{err: boom, next: []string{"x_1"}}, &live{names: []string{"y_1"}}, &live{err: boom}
+	b := demo().WithTool("x", x).WithTool("y", y).WithTool("z", z).WithAgentSpec(agent())
+	b.LearnTools(t.Context())
+	rt, err := b.BuildUnchecked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rt.Close() })
+	ids := func() string { return strings.Join(rt.Revision().Set().Tools.IDs(), " ") }
+	if err := builder.RelearnTools(t.Context(), rt); !errors.Is(err, boom) || ids() != "y_1" || rt.Revision().Number() != 1 {
+		t.Errorf("nobody answers: %v, revision %d has %s", err, rt.Revision().Number(), ids())
+	}
+	x.err = nil
+	if err := builder.RelearnTools(t.Context(), rt); !errors.Is(err, boom) || ids() != "y_1 x_1" {
+		t.Errorf("one answers: %v, %s", err, ids())
+	}
+	z.err, z.next = nil, []string{} // a server without tools
+	for range 2 {
+		if err := builder.RelearnTools(t.Context(), rt); err != nil || ids() != "y_1 x_1" {
+			t.Errorf("all answer: %v, %s", err, ids())
+		}
+	}
+	if x.asked != 3 || y.asked != 0 || z.asked != 4 {
+		t.Errorf("asked %d, %d and %d times", x.asked, y.asked, z.asked)
+	}
+}

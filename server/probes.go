@@ -2,9 +2,9 @@ package server
 
 import (
 	_ "embed"
-	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -41,24 +41,29 @@ func (p *probes) OpenAPI() []byte {
 	return OmitPaths(probesDescription, func(path string) bool { return path == "/metrics" && p.server.Metrics == nil })
 }
 
+// isProbe reports whether a path is one that a server answers while it starts.
+func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
+
 // healthy says that the process answers at all.
 func (*probes) healthy(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") }
 
 // ready says whether requests should be sent here. Why not, the log tells.
 func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
-	err := ErrDraining
-	if !p.server.draining.Load() {
-		err = p.readiness.check(r.Context())
-	}
 	switch {
-	case err == nil:
-		say(w, http.StatusOK, "ready\n")
-	case errors.Is(err, ErrDraining):
+	case p.server.draining.Load():
 		say(w, http.StatusServiceUnavailable, "draining\n")
-	default:
+		return
+	case p.server.starting.Load():
+		w.Header().Set("Retry-After", seconds(time.Second))
+		say(w, http.StatusServiceUnavailable, "starting\n")
+		return
+	}
+	if err := p.readiness.check(r.Context()); err != nil {
 		p.server.Logger.Warn("not ready", zap.Error(err))
 		say(w, http.StatusServiceUnavailable, "not ready\n")
+		return
 	}
+	say(w, http.StatusOK, "ready\n")
 }
 
 // say writes a word that is good for this moment only.

@@ -77,6 +77,11 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if rt.cors.answer(out, r) {
 		return
 	}
+	if s.starting.Load() && !isProbe(r.URL.Path) {
+		out.Header().Set("Retry-After", seconds(time.Second))
+		refuse(out, r, nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
+		return
+	}
 	handler, pattern := rt.mux.Handler(r)
 	if pattern == "" {
 		rt.unrouted(out, r, handler)
@@ -101,8 +106,11 @@ func (rt *router) unrouted(w http.ResponseWriter, r *http.Request, handler http.
 
 // nearest returns the shape of errors of the surface with the route whose path
 // has the most in common with one, up to the first wildcard; nil for the server's
-// own.
+// own, which is that of a server that is starting.
 func (rt *router) nearest(path string) (writer ErrorWriter) {
+	if rt.server.starting.Load() {
+		return nil // routes are added meanwhile
+	}
 	most := len("/")
 	for _, m := range rt.routes {
 		fixed, _, _ := strings.Cut(m.Pattern[strings.IndexByte(m.Pattern, '/'):], "{")

@@ -24,7 +24,8 @@ var (
 )
 
 // Server answers HTTP requests. Its life is New, Listen, Mount for each surface,
-// Serve until its context ends, Shutdown.
+// Serve until its context ends, Shutdown. What takes long between Listen and Serve
+// goes between BeginStartup and EndStartup.
 type Server struct {
 	Settings
 
@@ -33,9 +34,15 @@ type Server struct {
 	document *document
 	listener net.Listener
 	// beside are the surfaces that listen elsewhere, too.
-	beside   []Listener
-	unused   unused
-	draining atomic.Bool
+	beside []Listener
+	unused unused
+	// acceptEnded is closed when no more connections are accepted, and acceptErr
+	// says why then. acceptEnded is nil until they are.
+	acceptEnded chan struct{}
+	acceptErr   error
+	// starting tells that only probes are answered, and draining that the server
+	// ends.
+	starting, draining atomic.Bool
 	// open tells that nobody needs a credential.
 	open bool
 	// streams ends when streams are to end, and requests when all are cut short.
@@ -153,13 +160,32 @@ func (s *Server) LocalURL() string {
 	}
 }
 
+// BeginStartup answers requests from now on, before Serve: GET /healthz with 200,
+// and all others with 503 and Retry-After, until EndStartup. It is called once,
+// after Listen. Surfaces may be mounted meanwhile, and Ready is not called.
+func (s *Server) BeginStartup() {
+	s.starting.Store(true)
+	s.startAccepting()
+}
+
+// EndStartup answers requests as Serve does, on the same connections. Nothing is
+// mounted after it. Without BeginStartup it changes nothing.
+func (s *Server) EndStartup() { s.starting.Store(false) }
+
 // Serve answers requests until ctx ends, and then takes no more; those that are
-// under way go on. It returns nil then, and otherwise says why it cannot go on.
+// under way go on. It returns nil then, and otherwise says why it cannot go on. It
+// ends the startup if EndStartup did not.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if s.EndStartup(); s.acceptEnded == nil {
+		s.startAccepting()
+	}
 	ended := make(chan error, 1+len(s.beside))
-	go func() { ended <- s.accept() }()
+	go func() {
+		<-s.acceptEnded
+		ended <- s.acceptErr
+	}()
 	for _, beside := range s.beside {
 		go func() { ended <- beside.Serve(ctx) }()
 	}
@@ -179,6 +205,15 @@ func (s *Server) Serve(ctx context.Context) error {
 		errs = append(errs, <-ended)
 	}
 	return errors.Join(errs...)
+}
+
+// startAccepting takes connections until the listener is closed.
+func (s *Server) startAccepting() {
+	s.acceptEnded = make(chan struct{})
+	go func() {
+		defer close(s.acceptEnded)
+		s.acceptErr = s.accept()
+	}()
 }
 
 // accept takes connections until the listener is closed.
@@ -203,6 +238,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.endStreams(ErrDraining)
 	if s.listener != nil {
 		_ = s.listener.Close() // closed already when there was a Serve
+	}
+	if s.acceptEnded != nil {
+		<-s.acceptEnded
 	}
 	errs := make([]error, len(s.beside))
 	var all sync.WaitGroup

@@ -59,48 +59,63 @@ func (p *program) senders(l *loaded, w *work) (map[string]runtime.WebhookSender,
 	return made, nil
 }
 
-// open opens the address that a configuration wants requests to be answered at,
-// and mounts the protocols. What is open when it returns an error is closed with
-// the work.
-func (p *program) open(ctx context.Context, l *loaded, w *work, seen *observed, logger *zap.Logger) error {
+// listen opens the address that a configuration wants requests to be answered at,
+// and answers that the server is starting. What is open when it returns an error is
+// closed with the work.
+func (p *program) listen(ctx context.Context, l *loaded, w *work, k *keeper, seen *observed) error {
 	if l.file.Server.Address() == spec.ListenNone {
 		return nil
 	}
 	settings := httpSettings(&l.file.Server)
 	var err error
 	if l.file.Server.TLS != nil {
-		if w.certificate, err = newCertificate(l.file.Server.TLS); err != nil {
+		if k.certificate, err = newCertificate(l.file.Server.TLS); err != nil {
 			return err
 		}
-		settings.TLS = w.certificate.config()
+		settings.TLS = k.certificate.config()
 	}
 	if l.file.Server.Authenticated() {
-		if w.credentials, err = newCredentials(&l.file.Server, w.store, logger.Named("tokens")); err != nil {
-			return err
-		}
-		settings.Authenticator = w.credentials.accepted
+		w.accepted = server.NewReplaceable(server.Authenticators{}) // nobody, until the store is open
+		settings.Authenticator = w.accepted
 	}
-	settings.Logger, settings.Ready = logger.Named("http"), w.store.Ping
+	settings.Logger, settings.Ready = k.logger.Named("http"), func(ctx context.Context) error { return w.store.Ping(ctx) }
 	settings.Version = version()
 	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
 	h, err := server.New(settings)
 	if err != nil {
 		return err
 	}
-	w.http = h
 	if err := h.Listen(ctx); err != nil {
 		return err
 	}
-	if err := w.credentials.mount(ctx, h); err != nil {
+	w.http = h
+	h.BeginStartup()
+	k.logger.Info("starting", zap.String("address", h.LocalURL()))
+	return nil
+}
+
+// mount mounts the protocols, for the callers that a configuration names.
+func (p *program) mount(ctx context.Context, l *loaded, w *work, logger *zap.Logger) error {
+	if w.http == nil {
+		return nil
+	}
+	if w.accepted != nil {
+		var err error
+		if w.credentials, err = newCredentials(&l.file.Server, w.store, logger.Named("tokens")); err != nil {
+			return err
+		}
+		w.accepted.Replace(w.credentials.accepted)
+	}
+	if err := w.credentials.mount(ctx, w.http); err != nil {
 		return err
 	}
 	if s := &l.file.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && l.file.Store.Driver != spec.StoreMemory {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range p.surfaces {
-		s, err := one.new(surfaceSettings{file: l.file, http: h, service: w.service, logger: logger.Named(one.name)})
+		s, err := one.new(surfaceSettings{file: l.file, http: w.http, service: w.service, logger: logger.Named(one.name)})
 		if err == nil && s != nil {
-			err = h.Mount(ctx, s)
+			err = w.http.Mount(ctx, s)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)

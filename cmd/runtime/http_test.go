@@ -67,7 +67,10 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := p.start(t.Context(), l, rt, seen, logger)
+	w := &work{grace: l.file.Turns.GraceTime()}
+	if err = p.listen(t.Context(), l, w, &keeper{logger: logger}, seen); err == nil {
+		err = p.start(t.Context(), l, w, rt, logger)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

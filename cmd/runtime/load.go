@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
@@ -26,6 +27,9 @@ type loaded struct {
 	proved diag.List
 	// warnings logs what is probably not meant.
 	warnings *warnings
+	// toolTime bounds how long servers may take to list their tools; 0 leaves that
+	// to their own limits.
+	toolTime time.Duration
 }
 
 // load reads files. The error is for files that cannot be read; all else is
@@ -74,7 +78,7 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 // resolves, or shows why not. A peer that does not say which agents it has is a
 // warning: what does not need them works all the same.
 func (l *loaded) prove(ctx context.Context, p *program) error {
-	l.builder.LearnTools(ctx)
+	l.learnTools(ctx)
 	asking, cancel := context.WithTimeout(ctx, discoveryTime)
 	for _, e := range l.builder.LearnAgents(asking) {
 		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))
@@ -89,6 +93,16 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	}
 	l.proved = list
 	return nil
+}
+
+// learnTools asks for their tools the servers of which none are known.
+func (l *loaded) learnTools(ctx context.Context) {
+	if l.toolTime > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.toolTime)
+		defer cancel()
+	}
+	l.builder.LearnTools(ctx)
 }
 
 // forPeers returns a runtime that reaches the peers which the configuration names,

@@ -144,6 +144,9 @@ func (f *followed) stream(ctx context.Context) error {
 		return errCut
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "" {
+		return errCut // the server is starting
+	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the stream answers %s", resp.Status)
 	}

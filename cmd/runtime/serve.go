@@ -36,7 +36,8 @@ func newServe(p *program) *cobra.Command {
 		Long: `serve proves that every agent resolves, makes the store ready, takes over what
 dead workers left, and then works on the turns in the store, makes those that
 schedules ask for, and answers HTTP requests. It says when it is ready, on
-standard error.
+standard error. Until then /healthz is 200, and every other request gets 503. A
+server of tools that does not list them within five seconds is asked again later.
 
 SIGTERM or SIGINT ends it: it takes no more requests and turns, lets the steps
 under way end, and hands the turns to whoever works on next. After the grace time
@@ -88,29 +89,43 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	rt, err := l.build(ctx, p)
-	if err == nil {
-		k.runtime = rt
-		err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, k, seen))
-		_ = rt.Close() // of what was published since, too
-	}
+	err = p.serveLoaded(ctx, l, k, seen)
 	if lost := seen.shutdown(ctx); lost != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", k.redactions.redact(lost.Error()))
 	}
 	return err
 }
 
-// serveUntil works on turns and answers requests until ctx ends.
-func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
-	var err error
-	if k.metrics, err = newReloadMetrics(seen.meters); err != nil {
-		return err
+// serveLoaded listens, proves that every agent resolves, and serves until ctx ends.
+// It listens first because servers of tools, peers and the store may be slow:
+// until all of them have answered, or took too long, probes find the process alive
+// and not ready.
+func (p *program) serveLoaded(ctx context.Context, l *loaded, k *keeper, seen *observed) error {
+	w := &work{grace: l.file.Turns.GraceTime()}
+	if err := p.listen(ctx, l, w, k, seen); err != nil {
+		return p.complain(context.WithoutCancel(ctx), l, err)
 	}
-	w, err := p.start(ctx, l, k.runtime, seen, k.logger)
+	l.toolTime = startupToolTime
+	rt, err := l.build(ctx, p)
 	if err != nil {
-		return err
+		return errors.Join(err, w.end(ctx))
 	}
-	k.credentials, k.certificate = w.credentials, w.certificate
+	k.runtime = rt
+	err = p.complain(context.WithoutCancel(ctx), l, p.serveUntil(ctx, l, w, k, seen))
+	_ = rt.Close() // of what was published since, too
+	return err
+}
+
+// serveUntil works on turns and answers requests until ctx ends.
+func (p *program) serveUntil(ctx context.Context, l *loaded, w *work, k *keeper, seen *observed) error {
+	metrics, err := newReloadMetrics(seen.meters)
+	if err == nil {
+		err = p.start(ctx, l, w, k.runtime, k.logger)
+	}
+	if err != nil {
+		return errors.Join(err, w.end(ctx))
+	}
+	k.credentials, k.metrics = w.credentials, metrics
 	where := l.file.Store.Driver
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
@@ -123,6 +138,7 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	keeping, stop := context.WithCancel(ctx)
 	var kept sync.WaitGroup
 	kept.Go(func() { k.run(keeping) })
+	kept.Go(func() { k.learnTools(keeping) })
 	if p.driver(l).shared {
 		kept.Go(func() { w.credentials.follow(keeping) })
 	}
@@ -138,46 +154,50 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 
 // work is a service at work, with what it stands on.
 type work struct {
+	// service and store are nil until they are started.
 	service *runtime.Service
 	store   store.Store
 	// http answers requests; nil answers none.
 	http *server.Server
-	// credentials are those that http asks for; nil where nobody needs one.
+	// accepted is what http asks about credentials, and credentials those that it
+	// accepts once the store is open; both are nil where nobody needs one.
+	accepted    *server.Replaceable
 	credentials *credentials
-	// certificate is that of http; nil without TLS.
-	certificate *certificate
 	senders     []webhookSender
 	grace       time.Duration
 }
 
-// start makes the store ready, opens the address for requests and begins to work
-// on what is in the store. What is already there when it returns an error is
-// closed again.
-func (p *program) start(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, seen *observed, logger *zap.Logger) (*work, error) {
+// start makes the store ready, mounts the protocols, begins to work on what is in
+// the store, and lets requests in. What is open when it returns an error is closed
+// with the work.
+func (p *program) start(ctx context.Context, l *loaded, w *work, rt *runtime.AgentRuntime, logger *zap.Logger) error {
 	e, err := p.driver(l).open(ctx, l.settings(logger))
 	if err != nil {
-		return nil, err
+		return err
 	}
+	w.store = e.store
 	queue, err := e.dispatcher(l.file.Turns.Limit(), logger.Named("dispatch"))
 	if err != nil {
-		return nil, errors.Join(err, e.store.Close())
+		return err
 	}
 	settings := serviceSettings(l.file)
 	settings.Runtime, settings.Logger = rt, logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = e.store, queue, e.bell
 	settings.TurnTools = p.turnTools(l.file, logger.Named("turn_tools"))
-	w := &work{store: e.store, grace: l.file.Turns.GraceTime()}
 	if settings.Webhooks, err = p.senders(l, w); err != nil {
-		return nil, errors.Join(err, e.store.Close())
+		return err
 	}
 	w.service = runtime.NewService(settings)
-	if err = p.open(ctx, l, w, seen, logger); err == nil {
-		err = w.service.Start(ctx)
+	if err := p.mount(ctx, l, w, logger); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(err, w.end(ctx))
+	if err := w.service.Start(ctx); err != nil {
+		return err
 	}
-	return w, nil
+	if w.http != nil {
+		w.http.EndStartup()
+	}
+	return nil
 }
 
 // responseGrace is how long open responses may hold up the end of the program,
@@ -191,8 +211,8 @@ func (w *work) end(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	steps, cancel := context.WithTimeout(ctx, w.grace)
 	defer cancel()
-	err := w.service.Drain(steps)
-	if err != nil {
+	var err error
+	if w.service != nil && w.service.Drain(steps) != nil {
 		err = fmt.Errorf("the grace time of %s is over; the steps under way are run again", w.grace)
 	}
 	if w.http != nil {
@@ -200,11 +220,16 @@ func (w *work) end(ctx context.Context) error {
 		defer cancel()
 		err = errors.Join(err, w.http.Shutdown(responses))
 	}
-	w.service.Close()
+	if w.service != nil {
+		w.service.Close()
+	}
 	for _, sender := range w.senders {
 		sender.Close()
 	}
-	return errors.Join(err, w.store.Close())
+	if w.store != nil {
+		err = errors.Join(err, w.store.Close())
+	}
+	return err
 }
 
 // serviceSettings returns what a configuration says about turns and schedules.
