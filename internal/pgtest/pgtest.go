@@ -80,6 +80,25 @@ func (s *Server) Database(t testing.TB) string {
 	return s.dsn(name)
 }
 
+// SetReadOnly makes a database of the server read-only, and cuts off its clients, as
+// the end of a primary does; or lets it take writes again, of which clients that are
+// connected hear nothing.
+func (s *Server) SetReadOnly(t testing.TB, dsn string, readOnly bool) {
+	t.Helper()
+	at, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(at.Path, "/")
+	err = s.exec(fmt.Sprintf("ALTER DATABASE %s SET default_transaction_read_only = %t", name, readOnly))
+	if err == nil && readOnly {
+		err = s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'")
+	}
+	if err != nil {
+		t.Fatalf("set the database %s read-only, %t: %v", name, readOnly, err)
+	}
+}
+
 // Stop stops the server as a power cut would: nothing is flushed or said to the
 // clients.
 func (s *Server) Stop(t testing.TB) {

@@ -28,9 +28,6 @@ const (
 // fails.
 func (s *Store) writeGroup(group []*pending) {
 	refused, err := s.tryGroup(group)
-	if notWritten(err) {
-		s.failing.Store(true)
-	}
 	switch {
 	case err == nil:
 		for i, p := range group {

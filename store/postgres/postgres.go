@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
@@ -40,6 +41,8 @@ type Store struct {
 
 	mu    sync.Mutex
 	queue store.Queue
+	// renewed is when all connections were last made anew.
+	renewed time.Time
 }
 
 var _ store.Store = (*Store)(nil)
@@ -57,6 +60,11 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	st := &Store{logger: s.Logger, tenantTurns: s.TenantTurns}
+	if st.logger == nil {
+		st.logger = zap.NewNop()
+	}
+	config.ConnConfig.OnPgError = st.watchErrors(config.ConnConfig.OnPgError)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
@@ -65,13 +73,9 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 		pool.Close()
 		return nil, err
 	}
-	logger := s.Logger
-	if logger == nil {
-		logger = zap.NewNop()
-	}
-	st := &Store{pool: pool, queries: db.New(pool), logger: logger, tenantTurns: s.TenantTurns}
+	st.pool, st.queries = pool, db.New(pool)
 	st.commits = newCommitter(st)
-	st.bell = newBell(pool, logger)
+	st.bell = newBell(pool, st.logger)
 	return st, nil
 }
 
@@ -115,38 +119,6 @@ func (s *Store) Attach(q store.Queue) {
 	s.queue = q
 }
 
-// Ping reports whether the database answers and takes writes. Since a write failed
-// for want of room, each Ping writes a temporary table, until one succeeds. Where the
-// database is read-only, all connections are made anew: after a failover they may
-// lead to the old primary.
-func (s *Store) Ping(ctx context.Context) error {
-	var readOnly bool
-	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
-	switch {
-	case err != nil:
-		return fmt.Errorf("ping PostgreSQL: %w", err)
-	case readOnly:
-		s.pool.Reset()
-		return fmt.Errorf("ping PostgreSQL: %w: the database is read-only", store.ErrNotWritable)
-	case !s.failing.Load():
-		return nil
-	}
-	if err := s.probe(ctx); notWritten(err) {
-		return wrap("ping", "PostgreSQL", err)
-	}
-	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
-	return nil
-}
-
-// probe writes a few pages.
-func (s *Store) probe(ctx context.Context) error {
-	const pages = "CREATE TEMPORARY TABLE runtime_probe ON COMMIT DROP AS SELECT n, repeat('x', 1000) FROM generate_series(1, 64) n"
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, pages)
-		return err
-	})
-}
-
 // Close waits for the commits that are under way, ends the bell, and closes all
 // connections. It may be called more than once.
 func (s *Store) Close() error {
@@ -178,9 +150,6 @@ func (s *Store) transact(ctx context.Context, fn func(tx pgx.Tx) error) error {
 		if err = pgx.BeginFunc(ctx, s.pool, fn); !conflicts(err) {
 			break
 		}
-	}
-	if notWritten(err) {
-		s.failing.Store(true)
 	}
 	return err
 }

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// renewInterval is how often all connections are made anew at most, while the database
+// is read-only.
+const renewInterval = time.Second
+
+// watchErrors returns what sees each error of a connection of the pool, whoever uses
+// it, and decides as before whether the connection is kept.
+func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
+	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
+		if notWritten(err) {
+			s.failing.Store(true)
+		}
+		if err.Code == codeReadOnly {
+			s.renewConnections()
+		}
+		return keep(conn, err)
+	}
+}
+
+// renewConnections closes all connections once they are not used. Those that were made
+// while the database was read-only stay so when it takes writes again, and after a
+// failover they may lead to the old primary. Nothing is written before Open has
+// returned, so the pool is there.
+func (s *Store) renewConnections() {
+	s.mu.Lock()
+	due := time.Since(s.renewed) >= renewInterval
+	if due {
+		s.renewed = time.Now()
+	}
+	s.mu.Unlock()
+	if due {
+		s.pool.Reset()
+	}
+}
+
+// Ping reports whether the database answers and takes writes. Since a write failed
+// for want of room, each Ping writes a temporary table, until one succeeds. Where the
+// database is read-only, all connections are made anew, as after a write that it
+// refuses.
+func (s *Store) Ping(ctx context.Context) error {
+	var readOnly bool
+	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ping PostgreSQL: %w", err)
+	case readOnly:
+		s.renewConnections()
+		return fmt.Errorf("ping PostgreSQL: %w: the database is read-only", store.ErrNotWritable)
+	case !s.failing.Load():
+		return nil
+	}
+	if err := s.probe(ctx); notWritten(err) {
+		return wrap("ping", "PostgreSQL", err)
+	}
+	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
+	return nil
+}
+
+// probe writes a few pages.
+func (s *Store) probe(ctx context.Context) error {
+	const pages = "CREATE TEMPORARY TABLE runtime_probe ON COMMIT DROP AS SELECT n, repeat('x', 1000) FROM generate_series(1, 64) n"
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, pages)
+		return err
+	})
+}
