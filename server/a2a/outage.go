@@ -38,8 +38,15 @@ type outageWriter struct {
 	begun    bool
 }
 
-// WriteHeader begins the response.
+// WriteHeader begins the response, but not with 200: a stream writes that before it
+// knows whether it begins at all. The first bytes do.
 func (o *outageWriter) WriteHeader(status int) {
+	if status != http.StatusOK {
+		o.begin(status)
+	}
+}
+
+func (o *outageWriter) begin(status int) {
 	if !o.begun && o.envelope.outage.Load() {
 		o.Header().Set("Retry-After", outageRetry)
 		if status == http.StatusInternalServerError {
@@ -53,13 +60,16 @@ func (o *outageWriter) WriteHeader(status int) {
 // Write writes a part of the response.
 func (o *outageWriter) Write(p []byte) (int, error) {
 	if !o.begun {
-		o.WriteHeader(http.StatusOK)
+		o.begin(http.StatusOK)
 	}
 	return o.ResponseWriter.Write(p)
 }
 
 // Flush sends what was written.
 func (o *outageWriter) Flush() {
+	if !o.begun {
+		o.begin(http.StatusOK)
+	}
 	_ = http.NewResponseController(o.ResponseWriter).Flush() // the next write tells what is wrong
 }
 

@@ -205,12 +205,16 @@ func (c *call) a2aAnswer(turn *runtime.StoredTurn) (*a2aMessage, error) {
 	}
 }
 
-// rpcErrorOf returns an error as JSON-RPC has it.
+// rpcErrorOf returns an error as JSON-RPC has it, and says when to ask again where it
+// may pass.
 func (c *call) rpcErrorOf(err error) *rpcError {
 	if known, ok := errors.AsType[*rpcError](err); ok {
 		return known
 	}
 	e := c.requestErrorOf(err)
+	if e.Code == codeUnavailable {
+		c.w.Header().Set("Retry-After", retryUnavailable)
+	}
 	code := rpcParams
 	if e.Code == codeInternal || e.Code == codeUnavailable {
 		code = rpcInternal

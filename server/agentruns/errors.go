@@ -41,6 +41,9 @@ var statuses = map[string]int{
 	codeTooLarge:    http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }
 
+// retryUnavailable is after how many seconds a client is told to ask again.
+const retryUnavailable = "1"
+
 // errorBody is the body of a refusal. Some clients take Error for the code and
 // Message for the text, others Error for the text and Code for the code.
 type errorBody struct {
@@ -60,7 +63,7 @@ func (c *call) refuse(err error) {
 		body.Error, body.Code, body.Message = e.Message, codeNotFound, ""
 	}
 	if e.Code == codeUnavailable {
-		c.w.Header().Set("Retry-After", "1")
+		c.w.Header().Set("Retry-After", retryUnavailable)
 	}
 	writeError(c.w, statuses[e.Code], &body)
 }
