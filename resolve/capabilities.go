@@ -11,13 +11,21 @@ type capabilities struct {
 	// MaxOutput is how many tokens one answer may have; of a pool the fewest. 0
 	// when no model says.
 	MaxOutput int
+	// KnowledgeCutoff is when the knowledge of the model ends; empty when it does
+	// not say, or when the members of a pool do not all say the same.
+	KnowledgeCutoff string
 	// Pricing is what each model costs whose price is known, by its id.
 	Pricing map[string]*spec.Pricing
 }
 
 func capabilitiesOf(models ...*spec.Model) capabilities {
 	var c capabilities
-	for _, m := range models {
+	for i, m := range models {
+		if i == 0 {
+			c.KnowledgeCutoff = m.KnowledgeCutoff
+		} else if m.KnowledgeCutoff != c.KnowledgeCutoff {
+			c.KnowledgeCutoff = ""
+		}
 		c.ContextWindow = least(c.ContextWindow, m.ContextWindow)
 		c.MaxOutput = least(c.MaxOutput, m.MaxOutputTokens)
 		if m.Pricing != nil {

@@ -19,8 +19,8 @@ func TestCapabilities(t *testing.T) {
 		want   capabilities
 	}{
 		"nothing known": {[]*spec.Model{unknown}, capabilities{}},
-		"one":           {[]*spec.Model{large}, capabilities{200, 10, map[string]*spec.Pricing{"large": dear}}},
-		"several":       {[]*spec.Model{unknown, large, small}, capabilities{100, 10, map[string]*spec.Pricing{"large": dear, "small": cheap}}},
+		"one":           {[]*spec.Model{large}, capabilities{ContextWindow: 200, MaxOutput: 10, Pricing: map[string]*spec.Pricing{"large": dear}}},
+		"several":       {[]*spec.Model{unknown, large, small}, capabilities{ContextWindow: 100, MaxOutput: 10, Pricing: map[string]*spec.Pricing{"large": dear, "small": cheap}}},
 	} {
 		if diff := cmp.Diff(tt.want, capabilitiesOf(tt.models...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/backend"
@@ -106,6 +107,8 @@ func (t *template) decodePipeline() {
 			t.calling = decoded
 		case compaction:
 			t.fillPolicy(decoded)
+		case cutoffContext:
+			t.cutoff = decoded
 		}
 	}
 }
@@ -151,6 +154,7 @@ func (t *template) serve(id, path string) (s served) {
 	case isModel && isPool:
 		t.fail(&AmbiguousModelError{ID: id, Agent: t.agent.ID, Path: path})
 	case isModel:
+		t.checkWritesText(m, path)
 		s.model, s.upstream = m, m.UpstreamModel
 		s.executor = t.modelExecutor(m)
 		s.capabilities = capabilitiesOf(m)
@@ -239,6 +243,21 @@ func inputOf(m *spec.Model) []spec.Modality {
 	return m.Modalities.Input
 }
 
+// checkWritesText reports a model that is named at a path to answer agents, but
+// declares that it writes no text. A model that declares nothing may write it.
+func (t *template) checkWritesText(m *spec.Model, path string) {
+	if m.Modalities == nil || len(m.Modalities.Output) == 0 || slices.Contains(m.Modalities.Output, spec.ModalityText) {
+		return
+	}
+	output := make([]string, len(m.Modalities.Output))
+	for i, modality := range m.Modalities.Output {
+		output[i] = string(modality)
+	}
+	d := diag.New(diag.InvalidValue, path, "model %q cannot answer agents: its modalities.output is %s, without text", m.ID, strings.Join(output, ", "))
+	d.Related = []diag.Related{{Message: "the model declares it here", Path: diag.Join(t.index.set.Models.Path(m.ID), "modalities.output")}}
+	t.fail(d.ForAgent(t.agent.ID))
+}
+
 // poolExecutor returns the executor of a pool, or nil when a member cannot be
 // served. Calls are repeated around the pool, so that it moves on first.
 func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) {
@@ -257,6 +276,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 			}
 			continue
 		}
+		t.checkWritesText(m, diag.Index(diag.Join(t.index.set.Pools.Path(pool.ID), "members"), i)+".model_id")
 		exec := t.provider(m)
 		if exec == nil {
 			continue

@@ -18,6 +18,7 @@ import (
 func (m *merger) warnNoEffect(ids []string, catalog *tools.Catalog) {
 	m.warnUnmeasuredCost()
 	m.warnFilteredAgents(catalog)
+	m.warnKnowledgeCutoff()
 	m.warnRounds()
 	m.warnRetry()
 	m.warnStopConditions(ids, catalog)

@@ -88,6 +88,9 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []pl
 	if n := len(agent.ToolBudgets); n > 0 {
 		add(core.ToolBudgetsID, core.NewToolBudgets(agent.ToolBudgets), "tool_budgets: "+strconv.Itoa(n))
 	}
+	if cutoff := t.capabilities.KnowledgeCutoff; cutoff != "" && t.cutoff.Enabled {
+		add(core.KnowledgeCutoffID, core.NewKnowledgeCutoff(cutoff), "knowledge_cutoff "+cutoff)
+	}
 	if agent.ContextPolicy != nil && t.executor != nil {
 		add(window.ID, t.window(agent), t.policyText(agent))
 	}

@@ -49,6 +49,7 @@ func Sections() []plugins.Section {
 	return []plugins.Section{
 		plugins.NewSection(RetryKey, "How model calls are repeated.", json.RawMessage(retrySchema), decodeRetry),
 		compactionSection(),
+		knowledgeCutoffSection(),
 	}
 }
 

@@ -26,6 +26,8 @@ type template struct {
 	// Of the first stage.
 	remote  backend.Backend
 	calling calling
+	// cutoff says whether the model is told its knowledge cutoff.
+	cutoff  cutoffContext
 	wrapped bool
 	served
 	// summary asks the model that writes summaries, when it is another one.

@@ -29,14 +29,14 @@ type Model struct {
 	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Tokens that fit into one request, answer included."`
 	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have."`
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
-	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"Until when the model's knowledge reaches: YYYY-MM or YYYY-MM-DD."`
+	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
 	Pricing         *Pricing    `json:"pricing,omitempty" doc:"What tokens cost."`
 }
 
 // Modalities lists the kinds of content a model reads and writes.
 type Modalities struct {
 	Input  []Modality `json:"input,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model reads."`
-	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes."`
+	Output []Modality `json:"output,omitempty" enum:"text|image|audio|video|pdf" doc:"Kinds of content the model writes. Without text among them no agent can run on it."`
 }
 
 // Pricing is what a model's tokens cost, per million.

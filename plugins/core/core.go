@@ -10,11 +10,12 @@ const Prefix = "runtime:"
 
 // The ids of the runtime's own plugins.
 const (
-	LoopActionsID    = Prefix + "loop-actions"
-	MaxRoundsID      = Prefix + "max-rounds"
-	StopConditionsID = Prefix + "stop-conditions"
-	LoopDetectionID  = Prefix + "loop-detection"
-	ToolBudgetsID    = Prefix + "tool-budgets"
+	LoopActionsID     = Prefix + "loop-actions"
+	MaxRoundsID       = Prefix + "max-rounds"
+	StopConditionsID  = Prefix + "stop-conditions"
+	LoopDetectionID   = Prefix + "loop-detection"
+	ToolBudgetsID     = Prefix + "tool-budgets"
+	KnowledgeCutoffID = Prefix + "knowledge-cutoff"
 )
 
 // noSections describes a plugin that claims no section.

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// KnowledgeCutoff is the plugin that tells a model when its knowledge ends, and
+// the date, so that it does not take the one for the other.
+type KnowledgeCutoff struct{ cutoff string }
+
+var _ plugins.Plugin = (*KnowledgeCutoff)(nil)
+
+// NewKnowledgeCutoff returns the plugin for a model whose knowledge ends at
+// cutoff, written YYYY-MM or YYYY-MM-DD.
+func NewKnowledgeCutoff(cutoff string) *KnowledgeCutoff { return &KnowledgeCutoff{cutoff: cutoff} }
+
+// Descriptor describes the plugin.
+func (*KnowledgeCutoff) Descriptor() plugins.Descriptor {
+	return noSections("Tells the model its knowledge cutoff and today's date.")
+}
+
+// cutoffText is what the model is told: its cutoff and the date.
+const cutoffText = "Your knowledge ends at %s. Today is %s (UTC). Do not assume that nothing happened in between: " +
+	"for anything later than your knowledge, rely on this conversation and on tools."
+
+// Register adds a message after the agent's prompt. It has the date but no time:
+// it stays the same for a day, so that prompt caches keep the start of requests.
+func (k *KnowledgeCutoff) Register(r *plugins.Registrar) error {
+	r.Hook(plugins.BeforeInference, func(_ context.Context, p *plugins.PhaseContext) error {
+		p.Request().AddContext(plugins.ContextMessage{
+			Text: fmt.Sprintf(cutoffText, k.cutoff, p.Now.UTC().Format(time.DateOnly)), Target: plugins.TargetSystem,
+		})
+		return nil
+	})
+	return nil
+}

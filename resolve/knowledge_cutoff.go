@@ -1,0 +1,59 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// KnowledgeCutoffKey is the section that says whether a model is told its
+// knowledge cutoff and the date.
+const KnowledgeCutoffKey = "knowledge_cutoff_context"
+
+// knowledgeCutoffSchema is the JSON Schema of the section.
+const knowledgeCutoffSchema = `{
+  "type": "object",
+  "description": "Whether each request tells the model its knowledge cutoff and today's date.",
+  "properties": {
+    "enabled": {"type": "boolean", "default": true, "description": "Tells the model both when it declares knowledge_cutoff. Of a pool all members must declare the same one."}
+  },
+  "additionalProperties": false
+}`
+
+// cutoffContext is the section as it is decoded.
+type cutoffContext struct {
+	Enabled bool `json:"enabled"`
+}
+
+// decodeCutoffContext returns what a section says; without one it is enabled.
+func decodeCutoffContext(raw json.RawMessage) (cutoffContext, diag.List) {
+	c := cutoffContext{Enabled: true}
+	if raw == nil {
+		return c, nil
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return c, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
+	}
+	return c, nil
+}
+
+func knowledgeCutoffSection() plugins.Section {
+	return plugins.NewSection(KnowledgeCutoffKey, "Whether the model is told its knowledge cutoff and the date.",
+		json.RawMessage(knowledgeCutoffSchema), decodeCutoffContext)
+}
+
+// warnKnowledgeCutoff warns of a section that asks to tell a cutoff that is not
+// known.
+func (t *template) warnKnowledgeCutoff() {
+	_, asked := t.agent.Sections[KnowledgeCutoffKey]
+	if !asked || !t.cutoff.Enabled || t.executor == nil || t.capabilities.KnowledgeCutoff != "" {
+		return
+	}
+	why := fmt.Sprintf("model %q declares none", t.agent.ModelID)
+	if t.pool != nil {
+		why = fmt.Sprintf("the members of pool %q do not all declare the same one", t.pool.ID)
+	}
+	t.ineffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
+}
