@@ -134,7 +134,7 @@ func TestOneNoteForABundleThatNothingUses(t *testing.T) {
 	none := agent()
 	none.AllowedTools = []string{}
 	b := demo().WithTool("x", &live{names: []string{"x_1", "x_2"}}).WithAgentSpec(none)
-	if got := seen(b); got != "warning no-tools agents.a, info unused-definition tools.x" {
+	if got := seen(b); got != "info unused-definition tools.x" {
 		t.Errorf("a check finds %s", got)
 	}
 }

@@ -485,7 +485,7 @@ func rows() []row {
 		{
 			name: "no-tools",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
-				b.WithTool("wc", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.AllowedTools = spec.Names{} }), spec.Agent{ID: "b", ModelID: "m"})
+				b.WithTool("wc", plain{}).WithAgentSpecs(agent(func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"*"} }), spec.Agent{ID: "b", ModelID: "m"})
 			},
 			want: found(diag.NoTools, "a", "agents.a", `the catalog leaves agent "a" with no tool; registered: 1`, ""),
 		},

@@ -29,9 +29,16 @@ func (m *merger) warn(catalog *tools.Catalog) {
 	t.warnHookFilter()
 	t.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
-	if len(t.seen.entries) == 0 && len(ids) > 0 && !t.broken && !slices.ContainsFunc(ids, visible) {
+	if len(t.seen.entries) == 0 && len(ids) > 0 && !t.broken && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible) {
 		t.warning(diag.New(diag.NoTools, t.path(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
 	}
+}
+
+// wantsNoTools reports whether the agent's catalog says that it has no tools, as
+// allowed_tools: [] does.
+func (t *template) wantsNoTools() bool {
+	a := t.agent
+	return (a.AllowedTools != nil || a.AllowedToolPatterns != nil) && len(a.AllowedTools)+len(a.AllowedToolPatterns) == 0
 }
 
 // ids returns the ids of all tools there are or would be, sorted.

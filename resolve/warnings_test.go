@@ -240,6 +240,9 @@ func TestAgentsWithoutTools(t *testing.T) {
 	t.Parallel()
 	runWarnings(t, map[string]warningCase{
 		"no tool is registered":  {[]draft{agent("a", func(a *spec.Agent) { a.AllowedTools = spec.Names{} })}, nil},
+		"the agent wants none": {
+			[]draft{tool("wc"), agent("a", func(a *spec.Agent) { a.AllowedTools = spec.Names{} }), agent("b", func(a *spec.Agent) { a.AllowedToolPatterns = spec.Names{} }), agent("c")}, nil,
+		},
 		"the catalog leaves one": {[]draft{tool("wc", "rm"), agent("a", func(a *spec.Agent) { a.ExcludedTools = spec.Names{"rm"} })}, nil},
 		"the catalog leaves none": {
 			[]draft{tool("wc", "rm"), agent("a", func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"*"} }), agent("b")},
