@@ -239,7 +239,7 @@ func TestUnknownHookFilters(t *testing.T) {
 func TestAgentsWithoutTools(t *testing.T) {
 	t.Parallel()
 	runWarnings(t, map[string]warningCase{
-		"no tool is registered":  {[]draft{agent("a", func(a *spec.Agent) { a.AllowedTools = spec.Names{} })}, nil},
+		"no tool is registered": {[]draft{agent("a", func(a *spec.Agent) { a.AllowedTools = spec.Names{} })}, nil},
 		"the agent wants none": {
 			[]draft{tool("wc"), agent("a", func(a *spec.Agent) { a.AllowedTools = spec.Names{} }), agent("b", func(a *spec.Agent) { a.AllowedToolPatterns = spec.Names{} }), agent("c")}, nil,
 		},

@@ -91,7 +91,7 @@ func (w *world) tool(waits func(ctx context.Context) error) tools.Tool {
 
 // peer is a backend whose turns are tasks, and which ends them when it is told to.
 func (w *world) peer(execute func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error)) backend.Backend {
-	return &endingPeer{world: w, remote: remote{profile: backend.LocalProfile, execute: func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+	return &endingPeer{world: w, remote: remote{execute: func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 		w.did()
 		if job.State == nil {
 			w.note(&w.began, "t1")
