@@ -24,15 +24,17 @@ import (
 
 // What a server of runs may cost.
 const (
-	maxCreation     = 3 * time.Millisecond
-	maxEventDelay   = 100 * time.Millisecond
-	maxIdleBytes    = 34 << 10
-	maxRunOverTurn  = 1.3
-	maxReplay       = 400 * time.Millisecond
-	replayedEvents  = 20_000
-	liveStreams     = 500
-	idleStreams     = 5_000
-	overheadClients = 32
+	maxCreation   = 3 * time.Millisecond
+	maxEventDelay = 100 * time.Millisecond
+	maxIdleBytes  = 16 << 10
+	// One, and a few of the server for all.
+	maxIdleGoroutines = 1.01
+	maxRunOverTurn    = 1.3
+	maxReplay         = 400 * time.Millisecond
+	replayedEvents    = 20_000
+	liveStreams       = 500
+	idleStreams       = 5_000
+	overheadClients   = 32
 )
 
 // twoCalls asks for a run of two model calls and a tool call, and
@@ -114,7 +116,11 @@ func BenchmarkIdleStreams(b *testing.B) {
 		b.ReportMetric(each(after.heap-before.heap), "heap-KiB/stream")
 		b.ReportMetric(each(after.stack-before.stack), "stack-KiB/stream")
 		b.ReportMetric(each(after.resident-before.resident), "RSS-KiB/stream")
-		b.ReportMetric(float64(after.goroutines-before.goroutines)/idleStreams, "goroutines/stream")
+		goroutines := float64(after.goroutines-before.goroutines) / idleStreams
+		b.ReportMetric(goroutines, "goroutines/stream")
+		if goroutines > maxIdleGoroutines {
+			b.Errorf("a stream has %.2f goroutines", goroutines)
+		}
 		if n := (after.heap + after.stack - before.heap - before.stack) / idleStreams; n > maxIdleBytes {
 			b.Errorf("a stream costs %d bytes, not %d", n, maxIdleBytes)
 		}

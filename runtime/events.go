@@ -45,10 +45,39 @@ func (s *Service) Events(ctx context.Context, caller Caller, turnID string, afte
 // that whoever passes them on can show that it is there; an idle of 0 is for ever.
 // The turn is as GetTurn has just returned it to the caller.
 func (s *Service) Follow(ctx context.Context, caller Caller, turn *StoredTurn, after uint64, idle time.Duration) iter.Seq2[[]event.Record, error] {
-	turnID, live, written := turn.ID, turn.Status.Live(), turn.Seq // the turn itself may be large, and is not kept
+	return s.Follower(caller, turn, after, idle).Batches(ctx, nil)
+}
+
+// Waiter waits for news of a turn in place of a Follower, for callers that wait for
+// something else at the same time and have one goroutine for both.
+type Waiter interface {
+	// Wait returns after a Wake since the last Wait, at once if there was one already;
+	// or with quiet set when idle has passed, where 0 is for ever. It may return
+	// early. An error ends the sequence. One goroutine calls it.
+	Wait(idle time.Duration) (quiet bool, err error)
+	// Wake ends a Wait. Any goroutine may call it, also after the sequence has ended.
+	// It must not block.
+	Wake()
+}
+
+// Follower is what Follow follows, for callers that begin later and keep nothing else
+// of the turn until then.
+type Follower struct{ start reader }
+
+// Follower returns what follows a turn as Follow does. The turn is as GetTurn has just
+// returned it to the caller.
+func (s *Service) Follower(caller Caller, turn *StoredTurn, after uint64, idle time.Duration) *Follower {
+	return &Follower{start: reader{
+		service: s, caller: caller, turnID: turn.ID, live: turn.Status.Live(), seq: after, written: turn.Seq, looks: -1, limit: firstPage, idle: idle,
+	}}
+}
+
+// Batches returns the sequence of Follow. A Waiter, unless it is nil, waits for news.
+func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Record, error] {
 	return func(yield func([]event.Record, error) bool) {
-		r := &reader{service: s, caller: caller, turnID: turnID, live: live, seq: after, written: written, looks: -1, limit: firstPage, idle: idle, topic: s.hub.join(turnID)}
-		defer r.close()
+		r := f.start
+		r.waiter, r.topic = w, r.service.hub.join(r.turnID)
+		defer r.watch(ctx)()
 		for {
 			changed := r.topic.changed()
 			records, err := r.next(ctx)
@@ -63,7 +92,12 @@ func (s *Service) Follow(ctx context.Context, caller Caller, turn *StoredTurn, a
 			case r.over:
 				return
 			default:
-				quiet, err := r.wait(ctx, changed)
+				var quiet bool
+				if w != nil { // with as little stack as can be, which an idle stream keeps
+					quiet, err = r.waitElsewhere(ctx)
+				} else {
+					quiet, err = r.wait(ctx, changed)
+				}
 				if err != nil {
 					yield(nil, err)
 					return
@@ -96,6 +130,25 @@ type reader struct {
 	// idle is how long the reader waits, and patience measures it.
 	idle     time.Duration
 	patience *time.Timer
+	// waiter waits in place of the reader, if it is set.
+	waiter Waiter
+}
+
+// watch wakes the waiter, if there is one, when there are news or ctx or the service
+// ends. end frees what the reader holds.
+func (r *reader) watch(ctx context.Context) (end func()) {
+	if r.waiter == nil {
+		return r.close
+	}
+	r.topic.watch(r.waiter)
+	unlink := context.AfterFunc(ctx, r.waiter.Wake)
+	unlinkService := context.AfterFunc(r.service.ctx, r.waiter.Wake)
+	return func() {
+		unlink()
+		unlinkService()
+		r.topic.unwatch(r.waiter)
+		r.close()
+	}
 }
 
 func (r *reader) close() {
@@ -161,6 +214,20 @@ func (r *reader) wait(ctx context.Context, news <-chan struct{}) (quiet bool, er
 	case <-r.service.ctx.Done():
 		return false, context.Cause(r.service.ctx)
 	}
+}
+
+// waitElsewhere has the waiter wait, which was woken when either context ended.
+func (r *reader) waitElsewhere(ctx context.Context) (quiet bool, err error) {
+	quiet, err = r.waiter.Wait(r.idle)
+	switch {
+	case err != nil:
+		return false, err
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case r.service.ctx.Err() != nil:
+		return false, context.Cause(r.service.ctx)
+	}
+	return quiet, nil
 }
 
 // hand gives events to the caller. It is false when the sequence has ended.

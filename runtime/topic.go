@@ -34,6 +34,8 @@ type topic struct {
 	stale bool
 	// news is closed when there is something new, and replaced.
 	news chan struct{}
+	// waiters are woken at the same time. The list is replaced, and never changed.
+	waiters []Waiter
 	// looking tells that the store is being read, and again that it is to be
 	// read once more.
 	looking, again bool
@@ -100,13 +102,18 @@ func (t *topic) last() (uint64, bool) {
 // publish adds events to the tail. Those that are there already are left out; a
 // gap begins the tail anew.
 func (t *topic) publish(records []event.Record) {
+	wakeAll(t.add(records))
+}
+
+// add adds events to the tail, and returns who is to be woken.
+func (t *topic) add(records []event.Record) []Waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.known && len(records) > 0 && records[0].Seq <= t.seq {
 		records = records[1:]
 	}
 	if len(records) == 0 {
-		return
+		return nil
 	}
 	if records[0].Seq != t.seq+1 {
 		t.tail, t.size = nil, 0
@@ -117,8 +124,37 @@ func (t *topic) publish(records []event.Record) {
 	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
 		t.shorten()
 	}
+	return t.ring()
+}
+
+// ring tells those who wait on the channel that there is something new, and returns
+// the others. The caller holds the lock.
+func (t *topic) ring() []Waiter {
 	close(t.news)
 	t.news = make(chan struct{})
+	return t.waiters
+}
+
+// wakeAll wakes waiters, for which no lock is held.
+func wakeAll(list []Waiter) {
+	for _, w := range list {
+		w.Wake()
+	}
+}
+
+// watch has a waiter woken when there is something new, until unwatch.
+func (t *topic) watch(w Waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.waiters = append(slices.Clip(t.waiters), w)
+}
+
+func (t *topic) unwatch(w Waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.waiters, w); i >= 0 {
+		t.waiters = slices.Concat(t.waiters[:i], t.waiters[i+1:])
+	}
 }
 
 // shorten leaves the latest events in the tail, at least one. They move: readers
@@ -136,10 +172,10 @@ func (t *topic) shorten() {
 // wake tells the followers to look at the turn, though there may be nothing new.
 func (t *topic) wake() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.looks++
-	close(t.news)
-	t.news = make(chan struct{})
+	waiters := t.ring()
+	t.mu.Unlock()
+	wakeAll(waiters)
 }
 
 // after returns the events of the tail behind a seq, and how often the turn was

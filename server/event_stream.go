@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"iter"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
 )
 
 // maxBatch is how much of a stream is gathered before it is sent, in bytes, while
@@ -38,6 +40,44 @@ var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 type EventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	// conn is the connection, if it was taken from net/http.
+	conn *eventConn
+}
+
+// ServeEvents answers a request with server-sent events, which serve sends. Where it
+// can, the server takes the connection from net/http, so that a stream with nothing
+// to say costs little, and calls serve once the handler has returned. So it is the
+// last thing that a handler does, and serve uses its own context in place of that of
+// the request. A serve that panics ends the response as a handler does that panics.
+func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
+	out, err := OpenEventStream(w)
+	if err != nil {
+		return
+	}
+	x := exchangeFrom(r.Context())
+	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detach(x.mounted.router.server.events, r) {
+		out.conn = w.conn
+		x.rest = &rest{r, out, serve}
+		return
+	}
+	serve(r.Context(), out)
+}
+
+// rest is an event stream that goes on after its handler.
+type rest struct {
+	request *http.Request
+	out     *EventStream
+	serve   func(context.Context, *EventStream)
+}
+
+// Waiter waits for news of a turn in the way that suits the stream, for
+// runtime.Follower.Batches; nil is the usual way. A client that goes away ends it
+// with ErrClientGone.
+func (s *EventStream) Waiter() runtime.Waiter {
+	if s.conn == nil {
+		return nil
+	}
+	return s.conn
 }
 
 // OpenEventStream begins a response of server-sent events. The error is

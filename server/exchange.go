@@ -29,6 +29,10 @@ type exchange struct {
 	keyID, problem string
 	// aborted tells that the response must not look whole.
 	aborted bool
+	// leave ends what the limiter counts; nil for nothing.
+	leave func()
+	// rest is what goes on after the handler; nil for nothing.
+	rest *rest
 }
 
 // route returns the path in the pattern of the route; empty when there is none.

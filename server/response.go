@@ -19,6 +19,19 @@ type response struct {
 	flushed bool
 	// err is why a write failed.
 	err error
+	// conn is the connection, once it was taken from net/http.
+	conn *eventConn
+}
+
+// detach takes the connection of a response whose header was sent from net/http, if
+// it can, and lets go of what net/http keeps for the response.
+func (w *response) detach(events *eventConns, r *http.Request) bool {
+	c := events.take(w.ResponseWriter, r)
+	if c == nil {
+		return false
+	}
+	w.ResponseWriter, w.control, w.conn = c, http.NewResponseController(c), c
+	return true
 }
 
 func newResponse(w http.ResponseWriter, timeout time.Duration) *response {

@@ -62,13 +62,20 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Header().Set(requestIDHeader, x.id)
 	rt.metrics.begin(ctx, r)
 	defer func() {
-		rt.recovered(out, r, x, recover())
-		rt.metrics.end(ctx, r, x, out, s.Clock().Sub(x.began))
-		rt.log(r, x, out)
-		if x.aborted {
-			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
+		cause := recover()
+		if cause == nil && x.rest != nil {
+			go rt.serveRest(out, x) // it ends with the stream, for which Shutdown waits
+			return
 		}
-		out.finish()
+		rt.end(out, r, x, cause)
+		switch {
+		case out.conn != nil:
+			out.conn.finish(false)
+		case x.aborted:
+			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
+		default:
+			out.finish()
+		}
 	}()
 	if !framed(out, r) {
 		refuse(out, r, rt.nearest(r.URL.Path), &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request has both a Content-Length and a Transfer-Encoding"})
@@ -88,6 +95,32 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rt.mux.ServeHTTP(out, r)
+}
+
+// end notes that a response has ended, in the way that recover tells.
+func (rt *router) end(w *response, r *http.Request, x *exchange, cause any) {
+	if x.leave != nil {
+		x.leave()
+	}
+	rt.recovered(w, r, x, cause)
+	rt.metrics.end(r.Context(), r, x, w, rt.server.Clock().Sub(x.began))
+	rt.log(r, x, w)
+}
+
+// serveRest makes the rest of a response whose connection was taken from net/http.
+func (rt *router) serveRest(w *response, x *exchange) {
+	defer func() {
+		cause := recover()
+		if w.conn.gone {
+			_ = w.failed(ErrClientGone)
+		}
+		rt.end(w, x.rest.request, x, cause)
+		w.arm()
+		w.conn.finish(!x.aborted && w.err == nil)
+	}()
+	ctx, end := rt.server.detached(x.rest.request.Context())
+	defer end()
+	x.rest.serve(ctx, x.rest.out)
 }
 
 // unrouted answers a request that no route matches, in the shape of the surface
@@ -173,7 +206,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if leave == nil {
 			return
 		}
-		defer leave()
+		x.leave = leave
 		// Whoever may ask may also say what trace the request is a part of.
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}

@@ -36,6 +36,7 @@ type Server struct {
 	// beside are the surfaces that listen elsewhere, too.
 	beside []Listener
 	unused unused
+	events *eventConns
 	// acceptEnded is closed when no more connections are accepted, and acceptErr
 	// says why then. acceptEnded is nil until they are.
 	acceptEnded chan struct{}
@@ -85,6 +86,7 @@ func New(settings Settings) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
 	}
+	s.events = newEventConns(s.http)
 	return s, s.Mount(context.Background(), newProbes(s))
 }
 
@@ -201,9 +203,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.draining.Store(true)
 	s.http.SetKeepAlivesEnabled(false)
 	_ = s.listener.Close()
+	_ = s.events.Close()
 	for range left {
 		errs = append(errs, <-ended)
 	}
+	s.events.serving.Wait()
 	return errors.Join(errs...)
 }
 
@@ -248,9 +252,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		all.Go(func() { errs[i] = beside.Shutdown(ctx) })
 	}
 	s.unused.close()
+	_ = s.events.Close()
 	var cut error
-	if err := s.http.Shutdown(ctx); err != nil {
+	if err := errors.Join(s.http.Shutdown(ctx), s.events.wait(ctx)); err != nil {
 		s.cutShort(ErrCutShort)
+		s.events.cutShort()
 		cut = errors.Join(ErrCutShort, s.http.Close())
 	}
 	all.Wait()
@@ -281,5 +287,18 @@ func (s *Server) stream(ctx context.Context) (_ context.Context, end func()) {
 	return ctx, func() {
 		unlink()
 		cancel(nil)
+	}
+}
+
+// detached returns a context with the values of ctx for a stream whose handler has
+// returned. It ends when the server does, or cuts requests short.
+func (s *Server) detached(ctx context.Context) (_ context.Context, end func()) {
+	ctx, endStream := s.stream(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancelCause(ctx)
+	unlink := context.AfterFunc(s.requests, func() { cancel(context.Cause(s.requests)) })
+	return ctx, func() {
+		unlink()
+		cancel(nil)
+		endStream()
 	}
 }

@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -173,6 +174,36 @@ func TestClientsThatReconnectAllTheTimeLeaveNothingBehind(t *testing.T) {
 	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", `{"toolUseId":"`+call+`","result":"seen"}`)
 	if list := w.events(id, ""); list[len(list)-1].data["text"] != "seen" {
 		t.Errorf("it ends with %v", list[len(list)-1].data)
+	}
+}
+
+func TestAnIdleStreamIsOneGoroutine(t *testing.T) {
+	const clients = 50
+	w := serving(t)
+	id, call := w.waiting(lookRef)
+	w.client.CloseIdleConnections()
+	goroutines := goruntime.NumGoroutine()
+	opened := make([]net.Conn, clients)
+	for i := range opened {
+		c := w.dial()
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "GET /api/v1/workspaces/alices/agent-runs/%s/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer alice\r\n\r\n", id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 64)); err != nil {
+			t.Fatal(err)
+		}
+		opened[i] = c
+	}
+	eventually(t, "each stream is one goroutine", func() bool { return goruntime.NumGoroutine() <= goroutines+clients })
+	w.must(http.StatusOK, http.MethodPost, "/agent-runs/"+id+"/tool-results", `{"toolUseId":"`+call+`","result":"seen"}`)
+	for _, c := range opened {
+		lines := bufio.NewScanner(c)
+		for lines.Scan() && !strings.Contains(lines.Text(), `"text":"seen"`) {
+		}
+		if lines.Text() == "" {
+			t.Errorf("a stream ends without news: %v", lines.Err())
+		}
 	}
 }
 

@@ -2,8 +2,8 @@ package agentruns
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"iter"
 	"net/http"
 	"strconv"
 
@@ -19,34 +19,36 @@ import (
 // ends before is cut off: clients take an orderly end for a reason to come back
 // at once.
 func (c *call) stream() error {
-	s, log, err := c.open()
+	s, err := c.open()
 	if err != nil {
 		return err
 	}
-	err = c.follow(s, log)
-	if err != nil && !errors.Is(err, server.ErrClientGone) {
-		c.breakOff(s, err)
-	}
+	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
+		if err := s.follow(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
+			s.breakOff(ctx, err)
+		}
+	})
 	return nil
 }
 
-// open returns the log of the run that the path names, and what tells the client of
-// it. What else is known of the run is not kept while it is followed.
-func (c *call) open() (*sender, iter.Seq2[[]event.Record, error], error) {
-	ctx := c.r.Context()
-	found, err := c.run(ctx)
+// open returns what tells the client of the run that the path names. What else is
+// known of the run and of the request is not kept while it is followed.
+func (c *call) open() (*sender, error) {
+	found, err := c.run(c.r.Context())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &sender{translator: newTranslator(found.record.facts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq}
-	return s, c.Service.Follow(ctx, c.caller, found.StoredTurn, 0, c.KeepAlive), nil
+	return &sender{
+		Surface: c.Surface, caller: c.caller, log: c.Service.Follower(c.caller, found.StoredTurn, 0, c.KeepAlive),
+		translator: newTranslator(found.record.facts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
+	}, nil
 }
 
 // breakOff ends a response so that it is not whole, for which there is no other
 // way.
-func (c *call) breakOff(s *sender, err error) {
-	if ctx := c.r.Context(); ctx.Err() == nil {
-		c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
+func (s *sender) breakOff(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		s.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -70,8 +72,11 @@ func resumeFrom(r *http.Request) uint64 {
 
 // sender tells a client the events of a run behind one.
 type sender struct {
+	*Surface
 	*translator
-	id string
+	caller runtime.Caller
+	log    *runtime.Follower
+	id     string
 	// after is the event that the client has seen last, or so it says.
 	after uint64
 	// stored is the last record of the log that was there when the client came.
@@ -111,21 +116,18 @@ func (s *sender) add(b *bytes.Buffer, frames []frame) error {
 
 // follow sends the events of a run until the terminal one. The error says why
 // there are no more.
-func (c *call) follow(s *sender, log iter.Seq2[[]event.Record, error]) error {
-	out, err := server.OpenEventStream(c.w)
-	if err == nil {
-		err = out.Follow(log, s.write)
-	}
+func (s *sender) follow(ctx context.Context, out *server.EventStream) error {
+	err := out.Follow(s.log.Batches(ctx, out.Waiter()), s.write)
 	if err != nil || s.over {
 		return err
 	}
-	return c.conclude(s, out)
+	return s.sendOutcome(ctx, out)
 }
 
-// conclude sends the terminal event of a run whose log is not kept to its end any
+// sendOutcome sends the terminal event of a run whose log is not kept to its end any
 // more: what it came to is.
-func (c *call) conclude(s *sender, out *server.EventStream) error {
-	turn, err := c.Service.GetTurn(c.r.Context(), c.caller, s.id)
+func (s *sender) sendOutcome(ctx context.Context, out *server.EventStream) error {
+	turn, err := s.Service.GetTurn(ctx, s.caller, s.id)
 	if err != nil || turn.Outcome == nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -75,19 +76,18 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 // terminal one. A stream that ends before is cut off: clients take an orderly end
 // for that of the turn.
 func (c *call) stream(turn *runtime.StoredTurn, after uint64) {
-	ctx, id := c.r.Context(), turn.ID // the turn itself may be large, and is not kept
-	log := c.Service.Follow(ctx, c.Caller, turn, after, c.KeepAlive)
-	out, err := server.OpenEventStream(c.w)
-	if err == nil {
-		err = out.Follow(log, writeEvent)
-	}
-	if err == nil || errors.Is(err, server.ErrClientGone) {
-		return
-	}
-	if ctx.Err() == nil {
-		c.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", id), zap.Error(err))
-	}
-	panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
+	logger, id := c.Logger, turn.ID // the turn itself and the call may be large, and are not kept
+	log := c.Service.Follower(c.Caller, turn, after, c.KeepAlive)
+	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
+		err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent)
+		if err == nil || errors.Is(err, server.ErrClientGone) {
+			return
+		}
+		if ctx.Err() == nil {
+			logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("turn_id", id), zap.Error(err))
+		}
+		panic(http.ErrAbortHandler) // the only way to end a response so that it is not whole
+	})
 }
 
 // writeEvent writes an event as a server-sent event.
