@@ -201,7 +201,7 @@ func onEachStore(t *testing.T, rt *runtime.AgentRuntime) map[string]*runtime.Ser
 func TestAnyBytesOfAModelGiveTheSameTurnInEachStore(t *testing.T) {
 	exec := new(babbler)
 	var kept []byte
-	rt := build(t, withAgents(exec, spec.Agent{ID: "a"}).WithTool("look", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	rt := build(t, withAgents(exec, spec.Agent{ID: "a", ToolExecution: spec.Sequential}).WithTool("look", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		_, err := c.Session.KeepArtifact(tools.Artifact{Name: string(c.Arguments) + string(kept), MediaType: "a\x00\xff", Data: []byte{0}})
 		return tools.TextResult(string(c.Arguments) + string(kept)), err
 	})))
