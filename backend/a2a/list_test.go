@@ -139,14 +139,14 @@ func TestHostileLists(t *testing.T) {
 		want  string
 		err   string
 	}{
-		"10,000 cards": {func(h *host) any {
+		"10,000 cards": {func(*host) any {
 			cards := make([]any, 10_000)
 			for i := range cards {
 				cards[i] = map[string]string{"name": fmt.Sprint("a", i)}
 			}
 			return cards
 		}, "", "the list has 10000 cards; allowed are 256"},
-		"a huge list": {func(h *host) any { return []any{strings.Repeat("x", maxList)} }, "", "the list of agent cards of the peer is larger than 4194304 bytes"},
+		"a huge list": {func(*host) any { return []any{strings.Repeat("x", maxList)} }, "", "the list of agent cards of the peer is larger than 4194304 bytes"},
 		"a huge card": {func(h *host) any {
 			huge := named("huge", h.URL)
 			huge.Description = strings.Repeat("x", maxCard)
@@ -158,7 +158,7 @@ func TestHostileLists(t *testing.T) {
 		"no names":              {func(h *host) any { return []any{named("", h.URL), named("!!!", h.URL), nil, 1, "a"} }, "", "the list has no card that can be used"},
 		"nothing":               {func(*host) any { return []any{} }, "", "the list has no card that can be used"},
 		"agents elsewhere":      {func(h *host) any { return []any{named("a", elsewhere.URL), named("b", h.URL)} }, "b", ""},
-		"cards elsewhere": {func(h *host) any {
+		"cards elsewhere": {func(*host) any {
 			return []any{map[string]string{"id": "a", "agentCardUrl": elsewhere.URL + "/card.json"}, map[string]string{"id": "b", "agentCardUrl": "/card.json"}}
 		}, "b", ""},
 		"cards that are no URL": {func(*host) any {
