@@ -48,7 +48,7 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 	case o := <-done:
 		return o.result, o.err
 	case <-timer.C:
-		h.gate.Store(gateShut)
+		h.gate.Swap(gateShut)
 		return nil, &AbandonedError{TurnID: h.turnID, Err: backend.Ended(ctx)}
 	}
 }

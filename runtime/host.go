@@ -43,7 +43,8 @@ type host struct {
 	// has not.
 	overdue time.Time
 
-	seq uint64
+	// seq is the number of the latest event.
+	seq atomic.Uint64
 	// gate is what stands in the way of emitting: one goroutine at a time may,
 	// and none behind a sink that panicked, or once the turn was given up.
 	gate atomic.Int32
@@ -114,7 +115,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		}
 	}
 	if state != nil {
-		h.seq = state.Seq
+		h.seq.Store(state.Seq)
 	}
 	return job
 }
@@ -140,7 +141,7 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 
 // complete adds to a state what the loop does not know.
 func (h *host) complete(state *backend.State) {
-	state.Seq = h.seq
+	state.Seq = h.seq.Load()
 	state.SessionState = h.session.handOut()
 }
 
@@ -181,8 +182,7 @@ func (h *host) emit(data event.Data) {
 	if !h.gate.CompareAndSwap(gateOpen, gateBusy) {
 		return
 	}
-	h.seq++
-	h.sink.Emit(event.Event{Seq: h.seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
+	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
 	h.gate.CompareAndSwap(gateBusy, gateOpen)
 }
 
@@ -194,9 +194,8 @@ func (h *host) last(done *event.RunFinish) (err error) {
 			err = backend.Panicked(v)
 		}
 	}()
-	h.gate.Store(gateShut)
-	h.seq++
-	h.sink.Emit(event.Event{Seq: h.seq, Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: done})
+	h.gate.Swap(gateShut) // not Store: what was emitted before happened before this
+	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: done})
 	return nil
 }
 
