@@ -266,6 +266,7 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 	if left, ok := job.Meter.Remaining(); !ok || left > time.Hour || left < time.Hour-time.Minute {
 		t.Errorf("%s are left of an hour", left)
 	}
+	maxDepth := job.MaxDepth // the next turns write job
 	again := says(req.SessionID, "x")
 	again.IdempotencyKey, again.Deadline = "once", time.Now().Add(time.Hour)
 	first := create(t, s, again)
@@ -274,7 +275,7 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 		t.Errorf("the same request with less left makes turn %s besides %s", second.ID, first.ID)
 	}
 	req = says(session(t, s, "boss"), "x")
-	req.Depth = job.MaxDepth
+	req.Depth = maxDepth
 	turn := ended(t, s, create(t, s, req).ID)
 	if how, text := callOutcome(t, log(t, s, turn.ID), "to-far"); how != event.CallFailed {
 		t.Errorf("an agent is called beyond the depth: it %s with %s", how, text)
