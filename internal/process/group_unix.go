@@ -26,9 +26,9 @@ func Terminate(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGTERM) }
 // has both another parent by now and another environment. It returns
 // os.ErrProcessDone when nothing was left in the group.
 func Kill(cmd *exec.Cmd) error {
-	strays := findStrays(cmd) // while their parents tell whose they are
+	strays := stopTree(cmd)
 	err := signal(cmd, syscall.SIGKILL)
-	killStrays(cmd, strays)
+	killStrays(strays)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,9 +14,9 @@ const (
 	// markName is the variable by which the processes of a program are known.
 	// Children inherit it even when they leave the process group.
 	markName = "RUNTIME_PROCESS_MARK"
-	// maxPasses bounds how often processes are listed that fork while they are
-	// being killed.
-	maxPasses = 16
+	// maxPasses bounds how often processes are listed until all of them have
+	// stopped.
+	maxPasses = 32
 )
 
 // mark gives a program, and all that it will start, a value of their own in the
@@ -26,61 +25,82 @@ func mark(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Env, markName+"="+rand.Text())
 }
 
-// killStrays kills processes that have left the process group of a program, and
-// then those that they started meanwhile. It returns when none is left, or when
-// new ones keep coming.
-func killStrays(cmd *exec.Cmd, strays []int) {
+// stopTree stops the processes that a program consists of, and returns those that
+// have left its process group. A process that is stopped neither starts others nor
+// leaves the group, so that nothing escapes between looking and killing.
+func stopTree(cmd *exec.Cmd) []int {
+	_ = signal(cmd, syscall.SIGSTOP)
+	var strays []int
 	for range maxPasses {
-		if len(strays) == 0 {
-			return
+		tree := findTree(cmd)
+		strays = strays[:0]
+		settled := true
+		for _, p := range tree {
+			if !p.stopped {
+				settled = false
+				_ = syscall.Kill(p.pid, syscall.SIGSTOP) // it may have ended by itself
+			}
+			if p.group != cmd.Process.Pid {
+				strays = append(strays, p.pid)
+			}
 		}
-		for _, pid := range strays {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+		if settled {
+			break
 		}
-		strays = findStrays(cmd)
+	}
+	return strays
+}
+
+// killStrays kills processes that have left the process group of a program.
+func killStrays(strays []int) {
+	for _, pid := range strays {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 	}
 }
 
-// findStrays returns the processes that a program started and that have left its
-// process group: those with its mark in their environment, and all descendants
-// of those and of the group.
-func findStrays(cmd *exec.Cmd) []int {
+// proc is a process that has not ended.
+type proc struct {
+	pid, parent, group int
+	stopped            bool
+}
+
+// findTree returns the processes that a program consists of: its process group,
+// those with its mark in their environment, and all descendants of both.
+func findTree(cmd *exec.Cmd) []proc {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	marked := markOf(cmd)
-	var tree []int
-	inGroup := make(map[int]bool)
-	children := make(map[int][]int)
+	var tree []proc
+	children := make(map[int][]proc)
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
 			continue
 		}
-		parent, group, alive := readStat(pid)
-		if !alive {
+		p, ok := readProc(pid)
+		if !ok {
 			continue
 		}
-		children[parent] = append(children[parent], pid)
-		inGroup[pid] = group == cmd.Process.Pid
-		if inGroup[pid] || hasMark(pid, marked) {
-			tree = append(tree, pid)
+		children[p.parent] = append(children[p.parent], p)
+		if p.group == cmd.Process.Pid || hasMark(pid, marked) {
+			tree = append(tree, p)
 		}
 	}
-	return slices.DeleteFunc(addDescendants(tree, children), func(pid int) bool { return inGroup[pid] })
+	return addDescendants(tree, children)
 }
 
 // addDescendants adds to processes all that they have started.
-func addDescendants(tree []int, children map[int][]int) []int {
+func addDescendants(tree []proc, children map[int][]proc) []proc {
 	seen := make(map[int]bool, len(tree))
-	for _, pid := range tree {
-		seen[pid] = true
+	for _, p := range tree {
+		seen[p.pid] = true
 	}
 	for i := 0; i < len(tree); i++ { // the tree grows
-		for _, child := range children[tree[i]] {
-			if !seen[child] {
-				seen[child] = true
+		for _, child := range children[tree[i].pid] {
+			if !seen[child.pid] {
+				seen[child.pid] = true
 				tree = append(tree, child)
 			}
 		}
@@ -88,22 +108,23 @@ func addDescendants(tree []int, children map[int][]int) []int {
 	return tree
 }
 
-// readStat returns the parent and the process group of a process that has not
-// ended. The format is that of proc_pid_stat(5).
-func readStat(pid int) (parent, group int, alive bool) {
+// readProc reads a process, unless it has ended. The format is that of
+// proc_pid_stat(5).
+func readProc(pid int) (proc, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return 0, 0, false
+		return proc{}, false
 	}
 	// The name of the program comes second, in parentheses, and may have any
 	// bytes in it.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 3 || fields[0] == "Z" || fields[0] == "X" {
-		return 0, 0, false
+		return proc{}, false
 	}
-	parent, _ = strconv.Atoi(fields[1])
-	group, _ = strconv.Atoi(fields[2])
-	return parent, group, true
+	p := proc{pid: pid, stopped: fields[0] == "T"}
+	p.parent, _ = strconv.Atoi(fields[1])
+	p.group, _ = strconv.Atoi(fields[2])
+	return p, true
 }
 
 // markOf returns the entry of the environment that marks a program.

@@ -7,8 +7,8 @@ import "os/exec"
 // mark does nothing: a program is known by its process group alone.
 func mark(*exec.Cmd) {}
 
-// findStrays finds nothing: what has left the process group is not known here.
-func findStrays(*exec.Cmd) []int { return nil }
+// stopTree finds nothing: what has left the process group is not known here.
+func stopTree(*exec.Cmd) []int { return nil }
 
 // killStrays does nothing.
-func killStrays(*exec.Cmd, []int) {}
+func killStrays([]int) {}
