@@ -3,16 +3,14 @@ package rawjson_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// twice reports whether an object has a key twice, by the tokens that encoding/json
+// repeatsKey reports whether an object has a key twice, by the tokens that encoding/json
 // reads.
-func twice(d *json.Decoder) (bool, error) {
+func repeatsKey(d *json.Decoder) (bool, error) {
 	token, err := d.Token()
 	if err != nil {
 		return false, err
@@ -31,7 +29,7 @@ func twice(d *json.Decoder) (bool, error) {
 			text, _ := key.(string)
 			found, seen[text] = found || seen[text], true
 		}
-		inner, err := twice(d)
+		inner, err := repeatsKey(d)
 		if err != nil {
 			return false, err
 		}
@@ -49,9 +47,11 @@ func FuzzDuplicateKeys(f *testing.F) {
 		if !rawjson.Valid(raw) {
 			return
 		}
-		want, err := twice(json.NewDecoder(bytes.NewReader(raw)))
-		if err != nil && !errors.Is(err, io.EOF) {
-			t.Skip(err)
+		tokens := json.NewDecoder(bytes.NewReader(raw))
+		tokens.UseNumber() // valid JSON has numbers that no float64 holds
+		want, err := repeatsKey(tokens)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if got := rawjson.DuplicateKeys(raw); (got != nil) != want {
 			t.Errorf("%q: %v, want %v", raw, got, want)
