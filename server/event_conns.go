@@ -36,8 +36,11 @@ func newEventConns(s *http.Server) *eventConns {
 // take takes the connection of a response, whose header was sent, from net/http. It
 // returns nil when there is none: in HTTP/2 requests share it, and before HTTP/1.1
 // there are no chunks. A request with a body, of which net/http may have read a part,
-// keeps it, too.
+// keeps it, too, and so does one that came to a server of the program's own.
 func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
+	if r.Context().Value(http.ServerContextKey) != e.http {
+		return nil
+	}
 	if r.Method != http.MethodGet || r.ContentLength != 0 || r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}

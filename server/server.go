@@ -25,7 +25,8 @@ var (
 
 // Server answers HTTP requests. Its life is New, Listen, Mount for each surface,
 // Serve until its context ends, Shutdown. What takes long between Listen and Serve
-// goes between BeginStartup and EndStartup.
+// goes between BeginStartup and EndStartup. In a program with an HTTP server of its
+// own, Handler takes the place of Listen.
 type Server struct {
 	Settings
 
@@ -37,6 +38,8 @@ type Server struct {
 	beside []Listener
 	unused unused
 	events *eventConns
+	// mounted counts the requests that came by Handler.
+	mounted requestCount
 	// acceptEnded is closed when no more connections are accepted, and acceptErr
 	// says why then. acceptEnded is nil until they are.
 	acceptEnded chan struct{}
@@ -176,18 +179,16 @@ func (s *Server) EndStartup() { s.starting.Store(false) }
 
 // Serve answers requests until ctx ends, and then takes no more; those that are
 // under way go on. It returns nil then, and otherwise says why it cannot go on. It
-// ends the startup if EndStartup did not.
+// ends the startup if EndStartup did not. Without Listen only those surfaces are
+// served that listen by themselves.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if s.EndStartup(); s.acceptEnded == nil {
+	if s.EndStartup(); s.acceptEnded == nil && s.listener != nil {
 		s.startAccepting()
 	}
 	ended := make(chan error, 1+len(s.beside))
-	go func() {
-		<-s.acceptEnded
-		ended <- s.acceptErr
-	}()
+	go func() { ended <- s.waitAccepting(ctx) }()
 	for _, beside := range s.beside {
 		go func() { ended <- beside.Serve(ctx) }()
 	}
@@ -202,7 +203,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	cancel()
 	s.draining.Store(true)
 	s.http.SetKeepAlivesEnabled(false)
-	_ = s.listener.Close()
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
 	_ = s.events.Close()
 	for range left {
 		errs = append(errs, <-ended)
@@ -218,6 +221,17 @@ func (s *Server) startAccepting() {
 		defer close(s.acceptEnded)
 		s.acceptErr = s.accept()
 	}()
+}
+
+// waitAccepting waits until no more connections are accepted and says why; without a
+// listener it waits for the end of ctx.
+func (s *Server) waitAccepting(ctx context.Context) error {
+	if s.listener == nil {
+		<-ctx.Done()
+		return nil
+	}
+	<-s.acceptEnded
+	return s.acceptErr
 }
 
 // accept takes connections until the listener is closed.
@@ -254,7 +268,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.unused.close()
 	_ = s.events.Close()
 	var cut error
-	if err := errors.Join(s.http.Shutdown(ctx), s.events.wait(ctx)); err != nil {
+	if err := errors.Join(s.http.Shutdown(ctx), s.events.wait(ctx), s.mounted.drain(ctx)); err != nil {
 		s.cutShort(ErrCutShort)
 		s.events.cutShort()
 		cut = errors.Join(ErrCutShort, s.http.Close())
