@@ -30,6 +30,8 @@ type program struct {
 // reply is a prepared Reply.
 type reply struct {
 	match matcher
+	// number is its place in the script, from 0; -1 for the fallback.
+	number int
 	// events is all but the finish.
 	events []model.Event
 	// text is what the events say in all.
@@ -96,12 +98,14 @@ func compile(script *Script) (*program, diag.List) {
 		path := diag.Index("replies", i)
 		r := &p.replies[i]
 		*r = c.reply(&script.Replies[i], path)
+		r.number = i
 		p.forgetful = p.forgetful || r.fails() || r.silent()
 		p.linear = p.linear && r.match == (matcher{}) && !r.fails() && !r.open
 		p.addOpen(r)
 	}
 	if f := script.Fallback; f != nil {
 		r := c.reply(f, "fallback")
+		r.number = -1
 		p.fallback = &r
 		p.addOpen(&r)
 		if f.Match != "" {

@@ -27,6 +27,7 @@ package scripted
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
@@ -44,6 +45,8 @@ type Executor struct {
 	program  *program
 	failures failures
 	record   *recorder
+	// given tells of each reply whether a request got it.
+	given []atomic.Bool
 }
 
 var _ model.Executor = (*Executor)(nil)
@@ -83,7 +86,7 @@ func New(script Script, options ...Option) (*Executor, error) {
 }
 
 func newExecutor(program *program, options ...Option) *Executor {
-	e := &Executor{program: program, failures: newFailures()}
+	e := &Executor{program: program, failures: newFailures(), given: make([]atomic.Bool, len(program.replies))}
 	for _, option := range options {
 		option(e)
 	}
@@ -112,6 +115,7 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 			e.record.add(req)
 		}
 		if r := e.choose(req); r != nil {
+			e.markGiven(r)
 			e.play(ctx, req, r, yield)
 			return
 		}

@@ -1,0 +1,67 @@
+package scripted
+
+import "strconv"
+
+// T is what NewForTest needs of a *testing.T.
+type T interface {
+	Helper()
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// NewForTest returns an executor for a test, which fails at its end when a reply of
+// the script was not used: what the test is about did not get as far as its script
+// says. A script that is wrong fails the test at once.
+func NewForTest(t T, script Script, options ...Option) *Executor {
+	t.Helper()
+	e, err := New(script, options...)
+	if err != nil {
+		t.Fatalf("scripted model: %v", err)
+	}
+	t.Cleanup(func() {
+		t.Helper()
+		for _, i := range e.Unused() {
+			t.Errorf("scripted model: replies[%d] was not used: %s", i, script.Replies[i].summarize())
+		}
+	})
+	return e
+}
+
+// Unused returns the places in the script, from 0, of the replies that no request has
+// got so far. The fallback does not count: it is there for what is not expected.
+func (e *Executor) Unused() []int {
+	var unused []int
+	for i := range e.given {
+		if !e.given[i].Load() {
+			unused = append(unused, i)
+		}
+	}
+	return unused
+}
+
+// markGiven notes that a request gets a reply.
+func (e *Executor) markGiven(r *reply) {
+	if r.number >= 0 && !e.given[r.number].Load() {
+		e.given[r.number].Store(true)
+	}
+}
+
+// maxSummary bounds what summarize shows of a text, in characters.
+const maxSummary = 60
+
+// summarize says what a reply does, for a person who looks for it in a script.
+func (r *Reply) summarize() string {
+	switch {
+	case len(r.ToolCalls) > 0:
+		return "it calls " + r.ToolCalls[0].Name
+	case r.Error != nil:
+		return "it fails"
+	default:
+		text := []rune(r.Text)
+		if len(text) > maxSummary {
+			text = append(text[:maxSummary:maxSummary], '…')
+		}
+		return "it says " + strconv.Quote(string(text))
+	}
+}
