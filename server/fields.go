@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -32,64 +33,97 @@ func (e *UnknownFieldError) Problem() string {
 	return fmt.Sprintf("there is no such field; did you mean %q?", e.Nearest)
 }
 
-// CheckFields returns an *UnknownFieldError when an object in valid JSON has a field
-// that the value, a pointer to a struct, does not have. Unlike encoding/json it tells
-// upper from lower case. Values that decode themselves are left to do so.
-func CheckFields(body []byte, into any) error {
-	return checkFields("", body, reflect.TypeOf(into))
+// MaxUnknownFields is how many unknown fields of a body are looked for.
+const MaxUnknownFields = 32
+
+// UnknownFields returns the fields of valid JSON that a value of the type of into, a
+// pointer to a struct, does not have, in the order of their names. Unlike
+// encoding/json it tells upper from lower case. Values that decode themselves are
+// left to do so.
+func UnknownFields(body []byte, into any) []*UnknownFieldError {
+	s := &fieldSearch{most: MaxUnknownFields}
+	s.value("", body, reflect.TypeOf(into))
+	return s.found
 }
 
-func checkFields(path string, raw []byte, t reflect.Type) error {
+// CheckFields returns the first of UnknownFields as an *UnknownFieldError.
+func CheckFields(body []byte, into any) error {
+	s := &fieldSearch{most: 1}
+	if s.value("", body, reflect.TypeOf(into)); len(s.found) > 0 {
+		return s.found[0]
+	}
+	return nil
+}
+
+// UnknownName returns what is wrong with the name of a field in the object at path,
+// which is empty for the body; nil when it is known.
+func UnknownName(path, name string, known []string) *UnknownFieldError {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	near, _ := nearest.Of(name, known)
+	return &UnknownFieldError{Path: fieldPath(path, name), Nearest: near}
+}
+
+func fieldPath(path, name string) string { return strings.TrimPrefix(path+"."+clip.Text(name), ".") }
+
+// fieldSearch collects fields that are not known, up to most of them.
+type fieldSearch struct {
+	most  int
+	found []*UnknownFieldError
+}
+
+func (s *fieldSearch) value(path string, raw []byte, t reflect.Type) {
 	for t.Kind() == reflect.Pointer && !decodesItself(t) {
 		t = t.Elem()
 	}
 	switch {
 	case decodesItself(t) || decodesItself(reflect.PointerTo(t)):
-		return nil
 	case t.Kind() == reflect.Slice:
 		var list []json.RawMessage
 		if json.Unmarshal(raw, &list) != nil {
-			return nil // the decoder tells what is wrong
+			return // the decoder tells what is wrong
 		}
 		for i, element := range list {
-			if err := checkFields(fmt.Sprintf("%s[%d]", path, i), element, t.Elem()); err != nil {
-				return err
+			if s.value(fmt.Sprintf("%s[%d]", path, i), element, t.Elem()); len(s.found) >= s.most {
+				return
 			}
 		}
 	case t.Kind() == reflect.Struct:
-		return checkStruct(path, raw, t)
+		s.object(path, raw, t)
 	}
-	return nil
 }
 
-func checkStruct(path string, raw []byte, t reflect.Type) error {
+func (s *fieldSearch) object(path string, raw []byte, t reflect.Type) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
-		return nil // the decoder tells what is wrong
+		return // the decoder tells what is wrong
 	}
-	known := make(map[string]reflect.Type)
+	types := fieldTypes(t)
+	known := slices.Sorted(maps.Keys(types))
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if unknown := UnknownName(path, name, known); unknown != nil {
+			s.found = append(s.found, unknown)
+		} else {
+			s.value(fieldPath(path, name), object[name], types[name])
+		}
+		if len(s.found) >= s.most {
+			return
+		}
+	}
+}
+
+// fieldTypes returns the types of the fields of a struct by their names in JSON.
+func fieldTypes(t reflect.Type) map[string]reflect.Type {
+	types := make(map[string]reflect.Type)
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !field.IsExported() || name == "-" || field.Anonymous && name == "" {
 			continue
 		}
-		if name == "" {
-			name = field.Name
-		}
-		known[name] = field.Type
+		types[cmp.Or(name, field.Name)] = field.Type
 	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := strings.TrimPrefix(path+"."+clip.Text(name), ".")
-		field, ok := known[name]
-		if !ok {
-			near, _ := nearest.Of(name, slices.Sorted(maps.Keys(known)))
-			return &UnknownFieldError{Path: at, Nearest: near}
-		}
-		if err := checkFields(at, object[name], field); err != nil {
-			return err
-		}
-	}
-	return nil
+	return types
 }
 
 var (

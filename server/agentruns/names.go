@@ -1,12 +1,13 @@
 package agentruns
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // warning says what of a request has no effect. The protocol lets clients send
@@ -33,14 +34,13 @@ var (
 func (f fields) unknown(path string, known ...string) ([]warning, error) {
 	var list []warning
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if slices.Contains(known, name) {
-			continue
+		switch unknown := server.UnknownName(path, name, known); {
+		case unknown == nil:
+		case unknown.Nearest != "":
+			return nil, invalid("%s is not known; did you mean %q?", unknown.Path, unknown.Nearest)
+		default:
+			list = append(list, warning{unknown.Path, "the field is not known and has no effect"})
 		}
-		at := strings.TrimPrefix(path+"."+clip.Text(name), ".")
-		if near, ok := nearest.Of(name, known); ok {
-			return nil, invalid("%s is not known; did you mean %q?", at, near)
-		}
-		list = append(list, warning{at, "the field is not known and has no effect"})
 	}
 	return list, nil
 }
@@ -83,6 +83,16 @@ func (f fields) unknownFields(also ...string) ([]warning, error) {
 			if err := inner(fieldMessages+"[]", m, messageFields); err != nil {
 				return nil, err
 			}
+		}
+	}
+	var refs []json.RawMessage
+	if f.read(fieldTools, &refs, "") == nil {
+		for i, raw := range refs {
+			more, err := unknownRefFields(fmt.Sprintf("%s[%d]", fieldTools, i), raw)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, more...)
 		}
 	}
 	return slices.Compact(list), nil

@@ -178,6 +178,8 @@ func (c *call) body() (fields, error) {
 type done struct {
 	OK     bool   `json:"ok"`
 	Status string `json:"status,omitempty"`
+	// Warnings are for what of the request had no effect.
+	Warnings []warning `json:"warnings,omitempty"`
 }
 
 // models answers with the models there are.

@@ -66,7 +66,8 @@ func (c *call) toolResult() error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.unknown("", toolResultFields...); err != nil {
+	warnings, err := f.unknown("", toolResultFields...)
+	if err != nil {
 		return err
 	}
 	answer, err := readToolAnswer(f, c.StrictToolResults)
@@ -80,14 +81,17 @@ func (c *call) toolResult() error {
 	if !found.Status.Live() {
 		// The client could not know yet that somebody cancelled the run.
 		if found.Status == store.Canceled && asked != nil && asked.State == store.InteractionCanceled {
-			return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
+			return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 		}
 		return ended(found)
 	}
 	if asked == nil || asked.State != store.InteractionPending {
 		return unknownToolUse(answer.toolUseID)
 	}
-	return c.resolve(ctx, found, asked, answer)
+	if err := c.resolve(ctx, found, asked, answer); err != nil {
+		return err
+	}
+	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
 // askedOf returns what a run asked its client for, by the call; nil when it did not.
@@ -117,10 +121,7 @@ func (c *call) resolve(ctx context.Context, found *run, asked *runtime.Interacti
 	if errors.As(err, new(*store.StateError)) {
 		return ended(found)
 	}
-	if err != nil {
-		return err
-	}
-	return server.WriteJSON(c.w, http.StatusOK, done{OK: true})
+	return err
 }
 
 func unknownToolUse(id string) error {
