@@ -2,10 +2,15 @@ package a2awire
 
 import (
 	"cmp"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -85,14 +90,16 @@ func SetGrant(carrier a2a.MetadataCarrier, g *Grant) {
 }
 
 // GrantOf returns the grant in the metadata of a message, or nil when there is
-// none. Unknown fields are ignored, and limits larger than any are taken for the
-// largest. The error is a *MetadataError: a limit that cannot be read must not
-// be taken for none.
+// none. Limits larger than any are taken for the largest, and fields that are not
+// known are ignored unless they may be limits: those that look like a known field,
+// or begin with "max". The error is a *MetadataError: a limit that cannot be read
+// must not be taken for none.
 func GrantOf(metadata map[string]any) (*Grant, error) {
 	r, err := readerOf(metadata)
 	if r == nil || err != nil {
 		return nil, err
 	}
+	r.checkNames()
 	g := &Grant{
 		Deadline:      r.time("deadline"),
 		MaxTokens:     r.limit("max_tokens", maxTokens),
@@ -110,6 +117,23 @@ func GrantOf(metadata map[string]any) (*Grant, error) {
 		return nil, r.err
 	}
 	return g, nil
+}
+
+// grantFields are the fields of a Grant.
+var grantFields = []string{"depth", "deadline", "max_tokens", "max_cost", "currency", "max_model_calls", "max_tool_calls"}
+
+// checkNames fails for a field that is not known and may be meant for a limit.
+func (r *reader) checkNames() {
+	for _, name := range slices.Sorted(maps.Keys(r.fields)) {
+		if slices.Contains(grantFields, name) {
+			continue
+		}
+		if near, ok := nearest.Of(name, grantFields); ok {
+			r.fail(clip.Text(name), "is not known; did you mean %q?", near)
+		} else if len(name) >= 3 && strings.EqualFold(name[:3], "max") {
+			r.fail(clip.Text(name), "is not known, and may be a limit")
+		}
+	}
 }
 
 // SetReport puts a report into the metadata of a task or an event.

@@ -253,3 +253,27 @@ func FuzzMetadata(f *testing.F) {
 		}
 	})
 }
+
+// TestALimitThatIsMisspeltIsNotTakenForNone sends fields that look like limits, and
+// every field of a grant with a letter too many.
+func TestALimitThatIsMisspeltIsNotTakenForNone(t *testing.T) {
+	message := a2a.NewMessage(a2a.MessageRoleUser)
+	a2awire.SetGrant(message, &a2awire.Grant{
+		Deadline: time.Now(), MaxTokens: new(1), MaxCost: new(1.0), MaxModelCalls: new(1), MaxToolCalls: new(1),
+	})
+	all := message.Metadata[a2awire.Extension].(map[string]any)
+	names := []string{"maxTokens", "max_token", "Max_Tokens", "MAX_SECONDS", "maxWallClock", "max"}
+	for name := range all {
+		names = append(names, name+"s")
+	}
+	for _, name := range names {
+		_, err := a2awire.GrantOf(wired(t, map[string]any{a2awire.Extension: map[string]any{"depth": 1, name: 1}}))
+		var bad *a2awire.MetadataError
+		if !errors.As(err, &bad) || bad.Field != name {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if grant, err := a2awire.GrantOf(wired(t, message.Metadata)); err != nil || grant.MaxToolCalls == nil {
+		t.Errorf("%v, %v", grant, err)
+	}
+}
