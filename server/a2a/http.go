@@ -100,6 +100,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if spoken == v03 && !e.rpc && strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs") {
 		body = wrapConfig(body)
 	}
+	e.warnUnknownFields(w, r, spoken, body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if extensions(r.Header) {
 		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
