@@ -167,8 +167,20 @@ type heard struct {
 	body   string
 }
 
-// ask sends a request and reads the answer; of a stream only its first event.
+// ask sends a request and reads the answer; of a stream only its first event. No
+// refusal may name a place of the machine.
 func (w *town) ask(t *testing.T, method, path, body string, headers ...http.Header) heard {
+	t.Helper()
+	got := w.answer(t, method, path, body, headers...)
+	refused := got.status >= http.StatusBadRequest || strings.Contains(got.body, `"error":{"code":`)
+	if named := machinePlaces(t, got.body, path+body); refused && len(named) > 0 {
+		t.Errorf("%s %s %.200s: the answer names %q: %s", method, path, body, named, got.body)
+	}
+	return got
+}
+
+// answer sends a request and reads the answer; of a stream only its first event.
+func (w *town) answer(t *testing.T, method, path, body string, headers ...http.Header) heard {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.LocalURL()+path, strings.NewReader(body))
 	if err != nil {

@@ -23,8 +23,14 @@ import (
 	"golang.org/x/text/message"
 )
 
-// location is the name a schema has inside its compiler. It is never fetched.
-const location = "schema.json"
+// location is the name a schema has inside its compiler. It is never fetched. It is
+// absolute, because the compiler takes a relative name for a file in the working
+// directory and names that in its errors. root is what relative references begin
+// with once they are resolved against it.
+const (
+	root     = "schema:///"
+	location = root + "schema.json"
+)
 
 // DurationPattern matches time spans as Go writes them, those that are not
 // negative: 500ms, 1m30s. The format "duration" of JSON Schema is another
@@ -88,9 +94,9 @@ func plain(err error) error {
 		return invalid.Err
 	}
 	if load, ok := errors.AsType[*jsonschema.LoadURLError](err); ok {
-		return load.Err
+		err = load.Err
 	}
-	return err
+	return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), location, ""), root, ""))
 }
 
 // Violation is one way in which a value does not fit a schema.

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -233,4 +234,32 @@ func FuzzCompile(f *testing.F) {
 		}
 		_, _ = s.ValidateJSON([]byte(value))
 	})
+}
+
+// TestNoErrorNamesAPlaceOfTheMachine compiles what the compiler reports with the
+// address of the schema. Only what the schema says itself may be in the error.
+func TestNoErrorNamesAPlaceOfTheMachine(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range []string{
+		`{"$ref": "#/$defs/none"}`, `{"$ref": "#none"}`, `{"$ref": "#/a%"}`, `{"$ref": "other.json"}`, `{"$ref": "../../etc/passwd"}`, `{"$ref": "/etc/passwd"}`,
+		`{"$ref": "file:///etc/passwd"}`, `{"$ref": "https://example.com/x"}`, `{"$ref": ":"}`, `{"$ref": "%zz"}`, `{"$ref": ""}`, `{"$dynamicRef": "#none"}`,
+		`{"$schema": "other.json"}`, `{"$schema": "urn:x"}`, `{"$schema": "#"}`, `{"$schema": "https://json-schema.org/draft/2099/schema"}`, `{"$schema": "%zz"}`, `{"$schema": 1}`,
+		`{"$id": "%zz"}`, `{"$id": "#x"}`, `{"$id": 1}`, `{"$id": "urn:x", "$ref": "y"}`, `{"$id": "a/", "$ref": "b"}`, `{"$anchor": "?"}`,
+		`{"$defs": {"a": {"$id": "x"}, "b": {"$id": "x"}}}`, `{"$defs": {"a": {"$anchor": "x"}, "b": {"$anchor": "x"}}}`, `{"pattern": "("}`, `{"type": 1}`,
+		`{"$vocabulary": {"urn:none": true}}`, `{"$schema": "http://json-schema.org/draft-04/schema#", "id": "%zz"}`, `{"properties": {"a": {"$ref": "#/properties/b"}}}`,
+	} {
+		_, err := schema.Compile(json.RawMessage(raw))
+		if err == nil {
+			continue
+		}
+		for _, hidden := range []string{here, "file:", "schema://", ".go", "/schema.json"} {
+			if strings.Contains(err.Error(), hidden) && !strings.Contains(raw, hidden) {
+				t.Errorf("%s: the error has %q: %v", raw, hidden, err)
+			}
+		}
+	}
 }
