@@ -44,9 +44,9 @@ const (
 
 var (
 	runsDialect = &dialect{
-		`{"error":"Unauthorized","code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
-		`{"error":"Invalid API key or OAuth access token","code":"unauthorized"}`,
-		`{"error":"insufficient_scope","code":"insufficient_scope","required":"%s"}`,
+		`{"error":"Unauthorized","code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key","hint":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
+		`{"error":"Invalid API key or OAuth access token","code":"unauthorized","hint":"the credential is not good"}`,
+		`{"error":"insufficient_scope","code":"insufficient_scope","hint":"the credential lacks the scope %s","required":"%s"}`,
 	}
 	plainDialect = &dialect{
 		`{"error":{"code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key","request_id":"REQUEST"}}`,
@@ -67,10 +67,10 @@ var (
 
 const (
 	runsAt          = "/api/v1/workspaces/{workspace}"
-	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found"}`
+	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found","hint":"run \"{run}\" not found"}`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
-	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found"}`
+	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
 )
 
 // rows are all routes that this program answers. One that is missing here, and one

@@ -61,7 +61,7 @@ func TestWhatAKeyForSomeAgentsMayUse(t *testing.T) {
 		w.as = tt.as
 		status, answer := w.do(tt.method, tt.path, tt.body)
 		code, _ := answer["code"].(string)
-		if status != tt.status || code != tt.code || code != "" && (answer["error"] != code || strings.Contains(fmt.Sprint(answer["candidates"], answer["hint"]), "vault")) {
+		if status != tt.status || code != tt.code || code != "" && (answer["error"] != code || strings.Contains(fmt.Sprint(answer["candidates"], answer["hint"]), "did you mean")) {
 			t.Errorf("%s %s %s of %s: %d %v", tt.method, tt.path, tt.body, tt.as, status, answer)
 		}
 	}

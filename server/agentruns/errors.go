@@ -45,12 +45,13 @@ var statuses = map[string]int{
 const retryUnavailable = "1"
 
 // errorBody is the body of a refusal. Some clients take Error for the code and
-// Message for the text, others Error for the text and Code for the code.
+// Message for the text, others Error for the text and Code for the code. The SDKs
+// show Error, Code and Hint and drop Message, so Hint repeats the reason.
 type errorBody struct {
 	Error      string   `json:"error"`
 	Code       string   `json:"code"`
 	Message    string   `json:"message,omitempty"`
-	Hint       string   `json:"hint,omitempty"`
+	Hint       string   `json:"hint"`
 	Candidates []string `json:"candidates,omitempty"`
 	Required   string   `json:"required,omitempty"`
 }
@@ -58,14 +59,23 @@ type errorBody struct {
 // refuse answers with an error. What happened inside is only logged.
 func (c *call) refuse(err error) {
 	e := c.requestErrorOf(err)
-	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Hint, Candidates: e.Candidates}
-	if e.Code == codeWorkspace {
-		body.Error, body.Code, body.Message = e.Message, codeNotFound, ""
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: withReason(e.Message, e.Hint), Candidates: e.Candidates}
+	if e.Code == codeWorkspace { // whose reason is the error, and whose hint clients use as it is
+		body.Error, body.Code, body.Message, body.Hint = e.Message, codeNotFound, "", e.Hint
 	}
 	if e.Code == codeUnavailable {
 		c.w.Header().Set("Retry-After", retryUnavailable)
 	}
 	writeError(c.w, statuses[e.Code], &body)
+}
+
+// withReason returns the hint of a refusal: the reason, followed by what to do about
+// it where that is known.
+func withReason(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
 }
 
 // requestErrorOf returns an error as whoever asks reads it.
@@ -115,7 +125,7 @@ func noAgent(id string) *requestError {
 
 // WriteError answers in place of a handler, as clients of the protocol know it.
 func (*Surface) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
-	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Required: e.Scope}
+	body := errorBody{Error: e.Code, Code: e.Code, Message: e.Message, Hint: e.Message, Required: e.Scope}
 	switch {
 	case e.Status == http.StatusUnauthorized && len(r.Header.Values("Authorization"))+len(r.Header.Values("X-Api-Key")) == 0:
 		body.Error, body.Code = "Unauthorized", codeUnauthorized

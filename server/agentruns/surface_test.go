@@ -294,7 +294,7 @@ func TestWhatErrorsOfTheRouterLookLike(t *testing.T) {
 	for _, e := range []server.Error{{Status: 429, Code: "rate_limited", Message: "m"}, {Status: 503, Code: "unavailable", Message: "m"}} {
 		w := httptest.NewRecorder()
 		surface.WriteError(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody), &e)
-		if want := fmt.Sprintf(`{"error":%q,"code":%q,"message":"m"}`+"\n", e.Code, e.Code); w.Code != e.Status || w.Body.String() != want {
+		if want := fmt.Sprintf(`{"error":%q,"code":%q,"message":"m","hint":"m"}`+"\n", e.Code, e.Code); w.Code != e.Status || w.Body.String() != want {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
@@ -317,7 +317,7 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 		w := httptest.NewRecorder()
 		refused := &call{Surface: &Surface{Settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)}
 		refused.refuse(c.err)
-		want := fmt.Sprintf(`{"error":"unavailable","code":"unavailable","message":%q}`+"\n", c.want)
+		want := fmt.Sprintf(`{"error":"unavailable","code":"unavailable","message":%q,"hint":%q}`+"\n", c.want, c.want)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
 			t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 		}
