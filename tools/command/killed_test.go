@@ -58,7 +58,7 @@ func startAndDie(t *testing.T, size int, dir string) {
 	runtime.GOMAXPROCS(1)
 	c := sh(`cat > part; mv part read`)
 	c.Dir = dir
-	r := (&tool{c}).newRun(argumentsOf(size), "")
+	r := (&tool{config: c}).newRun(c.Command[1:], argumentsOf(size), "")
 	if err := r.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

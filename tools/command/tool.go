@@ -33,7 +33,10 @@ func Kind() tools.Kind {
 }
 
 // tool is a tool that runs a program.
-type tool struct{ config Config }
+type tool struct {
+	config Config
+	line   commandLine
+}
 
 var _ tools.Tool = (*tool)(nil)
 
@@ -43,7 +46,11 @@ func create(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
-	t := &tool{*c}
+	line, list := c.compile()
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	t := &tool{config: *c, line: line}
 	t.config.Command = slices.Clone(c.Command)
 	t.config.Env = maps.Clone(c.Env)
 	return t, nil
@@ -66,7 +73,11 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	if err != nil {
 		return tools.ErrorResult("tool_input_invalid: the arguments are no JSON object"), nil
 	}
-	r := t.newRun(input, call.IdempotencyKey)
+	words, err := t.line.render(call.Arguments)
+	if err != nil {
+		return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
+	}
+	r := t.newRun(words, input, call.IdempotencyKey)
 	err = r.start(ctx)
 	if err == nil {
 		err = r.wait(ctx)
@@ -100,7 +111,9 @@ func inputLine(arguments json.RawMessage) ([]byte, error) {
 // run is one run of the program.
 type run struct {
 	config *Config
-	input  []byte
+	// words are what the program is given on its command line.
+	words []string
+	input []byte
 	// key is the call's idempotency key.
 	key    string
 	cmd    *exec.Cmd
@@ -108,9 +121,9 @@ type run struct {
 	stderr process.Tail
 }
 
-func (t *tool) newRun(input []byte, key string) *run {
+func (t *tool) newRun(words []string, input []byte, key string) *run {
 	return &run{
-		config: &t.config, input: input, key: key,
+		config: &t.config, words: words, input: input, key: key,
 		stdout: head{limit: t.config.limit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
@@ -122,7 +135,7 @@ func (r *run) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, path, r.config.Command[1:]...) //nolint:gosec // the configuration says what runs
+	cmd := exec.CommandContext(ctx, path, r.words...) //nolint:gosec // the configuration says what runs
 	cmd.Args[0] = r.config.Command[0]
 	cmd.Dir = r.config.Dir
 	cmd.Env = process.Environment(r.config.Env)

@@ -2,7 +2,6 @@ package command
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,10 +23,6 @@ func (c *Config) Validate() diag.List {
 	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
 }
 
-// placeholder is what stands for an argument in the settings of other kinds of
-// tools. Here it would reach the program as it is, which nobody means.
-var placeholder = regexp.MustCompile(`\{\{ *[A-Za-z0-9_][A-Za-z0-9_.-]* *\}\}`)
-
 // checkCommand checks the program and its arguments. The messages do not repeat
 // them: they may hold a secret.
 func (c *Config) checkCommand() diag.List {
@@ -44,12 +39,9 @@ func (c *Config) checkCommand() diag.List {
 		if strings.Contains(word, "\x00") {
 			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have NUL characters"))
 		}
-		if placeholder.MatchString(word) {
-			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have placeholders").
-				WithHint("the arguments of a call arrive as JSON on the program's standard input"))
-		}
 	}
-	return list
+	_, more := c.compile()
+	return append(list, more...)
 }
 
 func (c *Config) checkEnv() diag.List {

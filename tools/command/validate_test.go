@@ -27,9 +27,6 @@ func TestValidateReportsEveryMistakeAtItsPlace(t *testing.T) {
 		{"blank program", func(c *Config) { c.Command = []string{" "} }, []string{"invalid-value command[0]: empty"}},
 		{"empty argument", func(c *Config) { c.Command = []string{"wc", ""} }, nil},
 		{"NUL", func(c *Config) { c.Command = []string{"wc", "a\x00b"} }, []string{"invalid-value command[1]: NUL"}},
-		{"placeholders", func(c *Config) { c.Command = []string{"{{a}}", "-w", "x{{ text.b }}", "{{.State}}", "{{json .}}", "{"} }, []string{
-			"invalid-value command[0]: placeholders", "invalid-value command[2]: placeholders",
-		}},
 		{"dir", func(c *Config) { c.Dir = "a\x00" }, []string{"invalid-value dir: NUL"}},
 		{"missing dir", func(c *Config) { c.Dir = "/does/not/exist" }, nil},
 		{"missing program", func(c *Config) { c.Command = []string{"no-such-program-here"} }, nil},

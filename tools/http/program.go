@@ -52,9 +52,11 @@ func (c *Config) compile() (*program, diag.List) {
 	if p.body != nil {
 		p.typ = jsonType
 	}
-	declared := declaredParameters(c.Parameters)
+	declared := tools.DeclaredParameters(c.Parameters)
+	// A schema that lists no properties leaves it to the model which there are.
+	declared.Open = declared.Open || len(c.Parameters) > 0 && declared.Properties == nil
 	for _, place := range p.places() {
-		list = append(list, checkNames(place.path, place.names, declared)...)
+		list = append(list, declared.Check(place.path, place.names)...)
 		maps.Copy(p.used, place.names)
 	}
 	p.secrets = findSecrets(p)

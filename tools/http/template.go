@@ -3,6 +3,8 @@ package httptool
 import (
 	"errors"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // template is a text with places for arguments.
@@ -28,26 +30,12 @@ func parseTemplate(text string) (template, error) {
 		}
 		inside, after, closed := strings.Cut(rest, "}}")
 		name := strings.Trim(inside, " ")
-		if !closed || !validName(name) {
+		if !closed || !tools.IsPlaceholderName(name) {
 			return nil, errPlaceholder
 		}
 		t = append(t, part{name: name})
 		text = after
 	}
-}
-
-func validName(name string) bool {
-	if name == "" {
-		return false
-	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-', c == '.':
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // only returns the name of the argument that t consists of, "" when t is

@@ -1,15 +1,11 @@
 package httptool
 
 import (
-	"encoding/json"
-	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -86,46 +82,4 @@ func (a *address) fixedAddrs() []netip.AddrPort {
 		}
 	}
 	return addrs
-}
-
-// declaration is what the parameters say of the names of arguments.
-type declaration struct {
-	// absent says that there are no parameters at all.
-	absent bool
-	// properties is nil when the schema does not list any: then the names
-	// cannot be checked.
-	properties map[string]json.RawMessage
-}
-
-func declaredParameters(schema json.RawMessage) declaration {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if len(schema) == 0 {
-		return declaration{absent: true}
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return declaration{} // reported as invalid-schema
-	}
-	return declaration{properties: s.Properties}
-}
-
-// checkNames reports placeholders for which there is no parameter.
-func checkNames(path string, names map[string]bool, declared declaration) diag.List {
-	if !declared.absent && declared.properties == nil {
-		return nil
-	}
-	var list diag.List
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if _, ok := declared.properties[name]; ok {
-			continue
-		}
-		d := diag.New(diag.InvalidValue, path, "{{%s}} stands for an argument that parameters does not declare", name)
-		d = d.WithHint("add %s to parameters.properties", name)
-		if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(declared.properties))); ok {
-			d = d.WithHint("did you mean {{%s}}?", near)
-		}
-		list = append(list, d)
-	}
-	return list
 }

@@ -1,0 +1,172 @@
+package command
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// commandLine is what follows the program on its command line.
+type commandLine struct {
+	elements []element
+	// allowDash holds the arguments that may begin with '-' anywhere.
+	allowDash map[string]bool
+	// filled says that there are placeholders.
+	filled bool
+}
+
+// compile compiles the elements of the command after the program. The messages
+// do not repeat them: they may hold a secret.
+func (c *Config) compile() (commandLine, diag.List) {
+	line := commandLine{allowDash: make(map[string]bool)}
+	var list diag.List
+	declared := tools.DeclaredParameters(c.Parameters)
+	used := make(map[string]bool)
+	for i, word := range c.Command {
+		path := diag.Index("command", i)
+		parts, err := parseElement(word)
+		if err != nil {
+			list = append(list, diag.New(diag.InvalidValue, path, "%s", err).WithHint(bracesHint))
+			continue
+		}
+		if i == 0 {
+			if !isFixed(parts) {
+				list = append(list, diag.New(diag.InvalidValue, path, "a placeholder must not stand in the program: arguments cannot choose what runs"))
+			}
+			continue
+		}
+		maps.Copy(used, names(parts))
+		line.filled = line.filled || !isFixed(parts)
+		line.elements = append(line.elements, element{parts: parts, optional: only(parts) != "" || isOption(parts), guarded: c.isGuarded(i, parts)})
+		list = append(list, declared.Check(path, names(parts))...)
+		list = append(list, c.checkOptional(path, i, parts, &declared)...)
+		list = append(list, c.checkCode(path, i, parts)...)
+	}
+	for i, name := range c.AllowDash {
+		line.allowDash[name] = true
+		if !used[name] && !list.HasErrors() {
+			list = append(list, unusedDash(diag.Index("allow_dash", i), name, used))
+		}
+	}
+	return line, list
+}
+
+// unusedDash is the mistake of an entry of allow_dash that no placeholder uses.
+func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
+	wrong := diag.New(diag.InvalidValue, path, "no placeholder of the command is {{%s}}", name)
+	if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(used))); ok {
+		wrong = wrong.WithHint("did you mean %q?", near)
+	}
+	return wrong
+}
+
+// isGuarded reports whether an element begins with an argument, and the program
+// could take it for an option. It cannot right after "--", nor after further
+// placeholders that follow it. A word in between may be another program, with
+// options of its own.
+func (c *Config) isGuarded(i int, parts []part) bool {
+	if len(parts) == 0 || parts[0].name == "" {
+		return false
+	}
+	for i--; i > 0; i-- {
+		before, err := parseElement(c.Command[i])
+		if err != nil || isFixed(before) {
+			return c.Command[i] != "--"
+		}
+	}
+	return true
+}
+
+// checkOptional reports arguments that a call may leave out although the rest
+// of the command does not make sense without them.
+func (c *Config) checkOptional(path string, i int, parts []part, declared *tools.Declaration) diag.List {
+	if isFixed(parts) || isOption(parts) {
+		return nil
+	}
+	needs := func(name, format string, args ...any) diag.List {
+		if declared.Open || declared.Requires(name) || declared.Properties[name] == nil {
+			return nil
+		}
+		return diag.List{diag.New(diag.InvalidValue, path, "{{"+name+"}} "+format, args...).
+			WithHint("add %s to parameters.required", name)}
+	}
+	name := only(parts)
+	if name == "" {
+		var list diag.List
+		for _, name := range slices.Sorted(maps.Keys(names(parts))) {
+			list = append(list, needs(name, "is a part of an element, so that calls must have it")...)
+		}
+		return list
+	}
+	before := c.Command[i-1]
+	if i == 1 || !strings.HasPrefix(before, "-") || before == "--" || before == "-" || strings.Contains(before, "=") {
+		return nil
+	}
+	list := needs(name, "is optional: without it the option before it would take what comes next for its value")
+	for j := range list {
+		list[j] = list[j].WithHint("add %s to parameters.required, write the option and {{%s}} as one element, or put -- between them", name, name)
+	}
+	return list
+}
+
+// render returns the elements with the arguments of a call in their places. Its
+// errors are for the model.
+func (l *commandLine) render(raw []byte) ([]string, error) {
+	var args arguments
+	if l.filled {
+		var err error
+		if args, err = decodeArguments(raw); err != nil {
+			return nil, err
+		}
+	}
+	words := make([]string, 0, len(l.elements))
+	for i := range l.elements {
+		word, there, err := l.fill(&l.elements[i], args)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			words = append(words, word)
+		}
+	}
+	return words, nil
+}
+
+// fill returns an element with the arguments in their places; false leaves it
+// out.
+func (l *commandLine) fill(e *element, args arguments) (string, bool, error) {
+	var b strings.Builder
+	dash := true
+	for _, p := range e.parts {
+		if p.name == "" {
+			b.WriteString(p.literal)
+			continue
+		}
+		if !args.has(p.name) {
+			if e.optional {
+				return "", false, nil
+			}
+			return "", false, errors.New("argument " + p.name + " is missing")
+		}
+		value, err := args.text(p.name)
+		if err != nil {
+			return "", false, err
+		}
+		dash = dash && l.allowDash[p.name]
+		b.WriteString(value)
+	}
+	word := b.String()
+	switch {
+	case e.guarded && !dash && strings.HasPrefix(word, "-"):
+		return "", false, errors.New("argument " + e.parts[0].name + " must not begin with '-': it could be taken for an option")
+	case len(word) > maxElement:
+		return "", false, errors.New("the arguments are too long for a command line")
+	default:
+		return word, true, nil
+	}
+}
