@@ -57,7 +57,7 @@ func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
 		c = nil
 	} else {
 		c.Conn, c.unasked = conn, conn
-		if watched, ok := conn.(*framedConn); ok {
+		if watched := watchOf(conn); watched != nil {
 			c.unasked = watched.Conn
 		}
 		c.reusable = !r.Close && buffered.Reader.Buffered() == 0

@@ -114,11 +114,32 @@ func (c *framedConn) refuse() {
 	c.last.Store(true)
 }
 
+// CloseWrite ends what is written, as far as the connection can: net/http does so
+// before it closes one on which the client may still write.
+func (c *framedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// watchOf returns the watch over a connection; nil when there is none.
+func watchOf(c net.Conn) *framedConn {
+	switch c := c.(type) {
+	case *framedConn:
+		return c
+	case *framedTLSConn:
+		return c.framedConn
+	default:
+		return nil
+	}
+}
+
 type framedConnKey struct{}
 
 // withFraming returns the context of a connection with its watch in it.
 func withFraming(ctx context.Context, c net.Conn) context.Context {
-	if framed, ok := c.(*framedConn); ok {
+	if framed := watchOf(c); framed != nil {
 		return context.WithValue(ctx, framedConnKey{}, framed)
 	}
 	return ctx

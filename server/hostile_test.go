@@ -114,8 +114,24 @@ func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
 // and however it comes over the wire.
 func TestARequestWithALengthAndACodingIsRefused(t *testing.T) {
 	t.Parallel()
+	t.Run("in the clear", func(t *testing.T) {
+		t.Parallel()
+		refuseLengthAndCoding(t, server.Settings{}, func(c net.Conn) net.Conn { return c })
+	})
+	for name, protocols := range map[string][]string{"over TLS": nil, "over TLS, as agreed": {"http/1.1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refuseLengthAndCoding(t, server.Settings{TLS: certified(t)}, func(c net.Conn) net.Conn {
+				return tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols}) //nolint:gosec // the test made the certificate
+			})
+		})
+	}
+}
+
+func refuseLengthAndCoding(t *testing.T, settings server.Settings, wrap func(net.Conn) net.Conn) {
+	t.Helper()
 	var read, smuggled atomic.Int64
-	s := start(t, server.Settings{},
+	s := start(t, settings,
 		server.Route{Pattern: "POST /read", Handler: bodies(&read)}, server.Route{Pattern: "GET /smuggled", Handler: bodies(&smuggled)})
 	const inner = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\nX: y"
 	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(inner), inner)
@@ -127,12 +143,12 @@ func TestARequestWithALengthAndACodingIsRefused(t *testing.T) {
 		"a length far to the end": head + "Content-Length:" + strings.Repeat(" ", 200) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
 		"an old version":          "POST /read HTTP/1.0\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 	} {
-		got, _ := raw(t, s.dial(t), text)
+		got, _ := raw(t, wrap(s.dial(t)), text)
 		if got.status != http.StatusBadRequest || !got.last {
 			t.Errorf("%s: %d %q, the connection closes: %v", name, got.status, got.body, got.last)
 		}
 	}
-	c := s.dial(t)
+	c := wrap(s.dial(t))
 	for range 2 { // what only looks like one is in a body
 		body := "x\r\n\r\nPOST /read HTTP/1.1\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
 		if got, err := raw(t, c, fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", head, len(body), body)); err != nil || got.status != http.StatusOK || got.body != body {
@@ -142,7 +158,7 @@ func TestARequestWithALengthAndACodingIsRefused(t *testing.T) {
 	if got, _ := raw(t, c, head+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked); got.status != http.StatusBadRequest || !got.last {
 		t.Errorf("behind others: %d, the connection closes: %v", got.status, got.last)
 	}
-	if got, err := raw(t, s.dial(t), head+"Transfer-Encoding: chunked\r\n\r\n"+chunked); err != nil || got.status != http.StatusOK || got.body != inner || !got.last {
+	if got, err := raw(t, wrap(s.dial(t)), head+"Transfer-Encoding: chunked\r\n\r\n"+chunked); err != nil || got.status != http.StatusOK || got.body != inner || !got.last {
 		t.Errorf("a coding alone: %d %q, %v, the connection closes: %v", got.status, got.body, err, got.last)
 	}
 	if n := smuggled.Load(); n > 0 {
@@ -209,6 +225,59 @@ func header(path string) []byte {
 		_ = e.WriteField(f) // a buffer takes everything
 	}
 	return b.Bytes()
+}
+
+// TestBothVersionsOfHTTPAreSpokenOverTLS asks in both, and over a connection that
+// agrees on neither.
+func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
+	t.Parallel()
+	config := certified(t)
+	config.NextProtos = nil // they are offered all the same
+	s := start(t, server.Settings{TLS: config}, server.Route{Pattern: "GET /version", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, r.Proto, " ", r.TLS != nil)
+	})})
+	for want, protocols := range map[string][]string{"HTTP/2.0 true": {"h2", "http/1.1"}, "HTTP/1.1 true": {"http/1.1"}} {
+		client := s.secure(t)
+		transport := client.Transport.(*http.Transport)
+		transport.TLSClientConfig.NextProtos, transport.ForceAttemptHTTP2 = protocols, len(protocols) > 1
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://localhost/version", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if string(text) != want || err != nil {
+			t.Errorf("%v: %s, %v", protocols, text, err)
+		}
+	}
+}
+
+// TestHandshakesThatHangEndWithTheServer leaves connections behind that say nothing.
+func TestHandshakesThatHangEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	certificate := certified(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, server.Settings{TLS: certificate})
+		began := time.Now()
+		var hanging []net.Conn
+		for range 3 {
+			hanging = append(hanging, s.dial(t))
+		}
+		synctest.Wait()
+		s.end(t)
+		for _, c := range hanging {
+			if n, err := c.Read(make([]byte, 1)); err == nil {
+				t.Errorf("%d bytes came", n)
+			}
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("the end took %s", took)
+		}
+	})
 }
 
 func TestStreamsThatAreResetAtOnceDoNotPileUp(t *testing.T) {

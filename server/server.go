@@ -83,7 +83,7 @@ func New(settings Settings) (*Server, error) {
 		ReadHeaderTimeout: s.Limits.ReadHeaderTimeout,
 		IdleTimeout:       s.Limits.IdleTimeout,
 		MaxHeaderBytes:    s.Limits.MaxHeaderBytes,
-		TLSConfig:         s.TLS,
+		TLSConfig:         withHTTP(s.TLS),
 		ConnState:         s.unused.note,
 		ConnContext:       withFraming,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
@@ -236,12 +236,11 @@ func (s *Server) waitAccepting(ctx context.Context) error {
 
 // accept takes connections until the listener is closed.
 func (s *Server) accept() error {
-	var err error
-	if s.TLS != nil {
-		err = s.http.ServeTLS(s.listener, "", "")
-	} else {
-		err = s.http.Serve(framingListener{s.listener})
+	var l net.Listener = framingListener{s.listener}
+	if s.http.TLSConfig != nil {
+		l = newHandshaker(s.listener, s.http.TLSConfig.Clone(), s.Limits.ReadHeaderTimeout)
 	}
+	err := s.http.Serve(l)
 	if s.draining.Load() || errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
