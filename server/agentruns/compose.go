@@ -2,6 +2,7 @@ package agentruns
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,7 +126,9 @@ func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) 
 	return &runtime.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
 }
 
-// base returns a copy of the agent that the request adds to.
+// base returns a copy of the agent that the request adds to. Without a declared one
+// its model calls are repeated as the defaults of agents say, or as an empty section
+// retry does.
 func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 	if declared != nil {
 		agent := declared.Clone()
@@ -138,7 +141,15 @@ func (c *composer) base(declared *spec.Agent, r *request) *spec.Agent {
 		MaxContinuationRetries: new(int),     // clients are told of an answer that was cut off
 		AllowedTools:           spec.Names{}, // of the registry's tools it has those that it names
 	})
-	return agent.Clone()
+	agent = agent.Clone()
+	if _, has := agent.Sections[resolve.RetryKey]; !has {
+		// A request cannot say how model calls are repeated.
+		if agent.Sections == nil {
+			agent.Sections = make(spec.Sections, 1)
+		}
+		agent.Sections[resolve.RetryKey] = json.RawMessage("{}")
+	}
+	return agent
 }
 
 // overrides returns the limits of the turn, and the form of its answer, which a

@@ -94,7 +94,7 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 		ID: ephemeralAgent, Description: "helper", ModelID: "fast", SystemPrompt: "Be brief.", ReasoningEffort: &spec.Effort{Level: "off"},
 		MaxContinuationRetries: new(int),
 		AllowedTools:           spec.Names{"weather", "mcp__jira__search", "look"},
-		AllowedToolPatterns:    spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"},
+		AllowedToolPatterns:    spec.Names{"fs_*"}, ExcludedTools: spec.Names{"fs_read"}, Sections: spec.Sections{"retry": json.RawMessage("{}")},
 	}
 	if d := cmp.Diff(want, agent); d != "" {
 		t.Errorf("the agent differs:\n%s", d)

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
@@ -86,6 +87,7 @@ func serving(t testing.TB, options ...func(*setup)) *world {
 	}
 	b := builder.New().WithProvider("main", mouth{}).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
 		WithTool("weather", weather{}).WithAgentSpec(spec.Agent{ID: "clerk", Description: "Answers.", ModelID: "fast", SystemPrompt: "Answer."})
+	b.WithDefaults(spec.Defaults{Agent: spec.Agent{Sections: spec.Sections{resolve.RetryKey: json.RawMessage(`{"max_retries":0}`)}}})
 	if s.more != nil {
 		s.more(b)
 	}

@@ -74,6 +74,7 @@ func modelsOf(set *registry.Set, preferred string) *models {
 	if preferred == "" && set.Defaults != nil {
 		preferred = set.Defaults.ModelID
 	}
+	tellApart(m.list)
 	switch {
 	case preferred != "" && slices.ContainsFunc(m.list, func(i modelInfo) bool { return i.declared == preferred }):
 		m.standard = preferred
@@ -85,7 +86,7 @@ func modelsOf(set *registry.Set, preferred string) *models {
 
 func infoOf(set *registry.Set, m *spec.Model) modelInfo {
 	info := modelInfo{
-		ID: platformPrefix + m.ID, Label: m.ID, Provider: vendorOf(set, m.ProviderID), VendorModelID: m.UpstreamModel,
+		ID: platformPrefix + m.ID, Label: labelOf(vendorOf(set, m.ProviderID), m.UpstreamModel), Provider: vendorOf(set, m.ProviderID), VendorModelID: m.UpstreamModel,
 		Source: sourcePlatform, ContextWindow: m.ContextWindow, declared: m.ID, providerID: m.ProviderID,
 	}
 	if p := m.Pricing; p != nil && p.CurrencyCode() == spec.DefaultCurrency {
@@ -97,10 +98,31 @@ func infoOf(set *registry.Set, m *spec.Model) modelInfo {
 	return info
 }
 
+// vendorNames are what people call the vendors.
+var vendorNames = map[string]string{"openai": "OpenAI", "azure-openai": "Azure OpenAI", "anthropic": "Anthropic", "google": "Google"}
+
+// labelOf returns what people read in place of the id of a model.
+func labelOf(vendor, name string) string {
+	return cmp.Or(vendorNames[vendor], vendor) + " " + name + " (platform)"
+}
+
+// tellApart adds their ids to labels that several models have.
+func tellApart(list []modelInfo) {
+	shared := make(map[string]int, len(list))
+	for i := range list {
+		shared[list[i].Label]++
+	}
+	for i := range list {
+		if shared[list[i].Label] > 1 {
+			list[i].Label += " — " + list[i].declared
+		}
+	}
+}
+
 // poolInfo describes a pool as its first member, with the smallest window of all
 // and no prices: which model answers is not known before.
 func poolInfo(set *registry.Set, pool *spec.Pool) modelInfo {
-	info := modelInfo{ID: platformPrefix + pool.ID, Label: pool.ID, VendorModelID: pool.ID, Source: sourcePlatform, declared: pool.ID}
+	info := modelInfo{ID: platformPrefix + pool.ID, Label: labelOf("Pool", pool.ID), VendorModelID: pool.ID, Source: sourcePlatform, declared: pool.ID}
 	for i := range pool.Members {
 		m, ok := set.Models.Get(pool.Members[i].ModelID)
 		if !ok {

@@ -57,10 +57,10 @@ func TestTheListOfModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{"models":[` +
-		`{"id":"platform:fast","label":"fast","provider":"openai","vendorModelId":"gpt-5.5","source":"platform_offering","contextWindowTokens":1000,"pricing":{"inputPer1MUsd":1,"outputPer1MUsd":2,"cacheReadPer1MUsd":0.5}},` +
-		`{"id":"platform:slow","label":"slow","provider":"openai","vendorModelId":"gpt-5.5-pro","source":"platform_offering","contextWindowTokens":null,"pricing":null},` +
-		`{"id":"platform:same","label":"same","provider":"other","vendorModelId":"gpt-5.5-pro","source":"platform_offering","contextWindowTokens":500,"pricing":{"inputPer1MUsd":3,"outputPer1MUsd":0,"cacheReadPer1MUsd":3}},` +
-		`{"id":"platform:pool","label":"pool","provider":"openai","vendorModelId":"pool","source":"platform_offering","contextWindowTokens":500,"pricing":null}` +
+		`{"id":"platform:fast","label":"OpenAI gpt-5.5 (platform)","provider":"openai","vendorModelId":"gpt-5.5","source":"platform_offering","contextWindowTokens":1000,"pricing":{"inputPer1MUsd":1,"outputPer1MUsd":2,"cacheReadPer1MUsd":0.5}},` +
+		`{"id":"platform:slow","label":"OpenAI gpt-5.5-pro (platform)","provider":"openai","vendorModelId":"gpt-5.5-pro","source":"platform_offering","contextWindowTokens":null,"pricing":null},` +
+		`{"id":"platform:same","label":"other gpt-5.5-pro (platform)","provider":"other","vendorModelId":"gpt-5.5-pro","source":"platform_offering","contextWindowTokens":500,"pricing":{"inputPer1MUsd":3,"outputPer1MUsd":0,"cacheReadPer1MUsd":3}},` +
+		`{"id":"platform:pool","label":"Pool pool (platform)","provider":"openai","vendorModelId":"pool","source":"platform_offering","contextWindowTokens":500,"pricing":null}` +
 		`],"defaultModelId":"platform:slow"}`
 	if string(raw) != want {
 		t.Errorf("it is\n%s\nnot\n%s", raw, want)

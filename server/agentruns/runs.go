@@ -18,6 +18,10 @@ import (
 // this protocol, and the label of its sessions.
 const ownKey = "agent_runs"
 
+// runPrefix is what the ids of runs begin with. Turns that other surfaces made, and
+// runs of older servers, have none.
+const runPrefix = "run_"
+
 // The values of the label: a session of a client, and one that was made for a
 // single run or for a conversation over A2A.
 const (
@@ -138,6 +142,7 @@ func (c *call) begin(f fields, session *store.Session, label string, again repet
 	if made.Metadata, err = encodeOwn(record); err != nil {
 		return nil, nil, err
 	}
+	made.ID = runPrefix + c.Service.NewID()
 	made.IdempotencyKey, made.IdempotencyBody = again.key, again.body
 	ctx := c.r.Context()
 	var turn *runtime.StoredTurn

@@ -71,9 +71,9 @@ func (c *call) createSession() error {
 	return server.WriteJSON(c.w, http.StatusCreated, struct {
 		SessionID string    `json:"sessionId"`
 		Name      string    `json:"name"`
-		CreatedAt time.Time `json:"createdAt"`
+		CreatedAt moment    `json:"createdAt"`
 		Warnings  []warning `json:"warnings,omitempty"`
-	}{made.ID, asked.name, made.CreatedAt, warnings})
+	}{made.ID, asked.name, moment(made.CreatedAt), warnings})
 }
 
 // session returns the session that the path names.
@@ -168,9 +168,9 @@ type sessionView struct {
 	ID         string                     `json:"id"`
 	Name       string                     `json:"name"`
 	Status     string                     `json:"status"`
-	CreatedAt  time.Time                  `json:"createdAt"`
-	LastUsedAt time.Time                  `json:"lastUsedAt"`
-	EndedAt    *time.Time                 `json:"endedAt"`
+	CreatedAt  moment                     `json:"createdAt"`
+	LastUsedAt moment                     `json:"lastUsedAt"`
+	EndedAt    *moment                    `json:"endedAt"`
 	AgentSpec  fields                     `json:"agentSpec"`
 	Messages   []inputMessage             `json:"messages"`
 	Metadata   map[string]json.RawMessage `json:"metadata"`
@@ -191,18 +191,18 @@ func (c *call) readSession() error {
 		metadata = fields{}
 	}
 	view := sessionView{
-		ID: found.ID, Name: nameOf(found.record.Spec), Status: "active", CreatedAt: found.CreatedAt, LastUsedAt: found.LastTurnAt,
+		ID: found.ID, Name: nameOf(found.record.Spec), Status: "active", CreatedAt: moment(found.CreatedAt), LastUsedAt: moment(found.LastTurnAt),
 		AgentSpec: shown(found.record.Spec), Messages: []inputMessage{}, Metadata: metadata,
 	}
-	if view.LastUsedAt.IsZero() {
-		view.LastUsedAt = found.CreatedAt
+	if found.LastTurnAt.IsZero() {
+		view.LastUsedAt = view.CreatedAt
 	}
 	if found.State == store.SessionArchived {
 		ended, err := time.Parse(time.RFC3339Nano, found.Labels[labelEnded])
 		if err != nil {
 			ended = found.UpdatedAt // it was archived by other means
 		}
-		view.Status, view.EndedAt = "ended", &ended
+		view.Status, view.EndedAt = "ended", known(ended)
 	}
 	if found.Tip != "" {
 		snapshot, err := c.Service.GetSnapshot(ctx, c.caller, found.Tip)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
@@ -53,9 +52,9 @@ type runView struct {
 	Tokens        *tokens                    `json:"tokens"`
 	Turns         *int                       `json:"turns"`
 	Model         *modelUsed                 `json:"model"`
-	CreatedAt     time.Time                  `json:"createdAt"`
-	StartedAt     *time.Time                 `json:"startedAt"`
-	EndedAt       *time.Time                 `json:"endedAt"`
+	CreatedAt     moment                     `json:"createdAt"`
+	StartedAt     *moment                    `json:"startedAt"`
+	EndedAt       *moment                    `json:"endedAt"`
 }
 
 // failureReason says why a run failed.
@@ -80,7 +79,7 @@ func (c *call) readRun() error {
 	}
 	view := runView{
 		ID: found.ID, RunID: found.ID, Status: found.status(), Spec: found.record.Spec, AgentSpec: found.record.Spec, Metadata: metadata,
-		CreatedAt: found.CreatedAt, StartedAt: known(found.StartedAt), EndedAt: known(found.FinishedAt),
+		CreatedAt: moment(found.CreatedAt), StartedAt: known(found.StartedAt), EndedAt: known(found.FinishedAt),
 	}
 	if found.record.InSession {
 		view.SessionID = &found.SessionID
@@ -93,14 +92,6 @@ func (c *call) readRun() error {
 		view.conclude(last, used)
 	}
 	return server.WriteJSON(c.w, http.StatusOK, view)
-}
-
-// known returns a time that is one.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // terminal returns what the last event of a run that has ended says, and what the

@@ -325,9 +325,11 @@ func describeCard(raw json.RawMessage) string {
 		return ""
 	}
 	var text strings.Builder
-	text.WriteString("Sends a message to the agent " + card.Name + " and returns its reply.")
+	text.WriteString("Delegate a task to " + card.Name)
 	if card.Description != "" {
-		text.WriteString("\n\n" + card.Description)
+		text.WriteString(": " + card.Description)
+	} else {
+		text.WriteByte('.')
 	}
 	for i, skill := range card.Skills {
 		if i == maxSkills {

@@ -103,7 +103,7 @@ func TestAnAgentThatTheClientCalls(t *testing.T) {
 	card := `{"name":"Clerk","description":"Writes.","skills":[` + strings.Join(skills, ",") + `],"vendor":{"x":[1]}}`
 	e := entries(t, `{"kind":"a2a_local","name":"clerk","agentCard":`+card+`}`)[0]
 	d := e.Descriptor.Description
-	if !strings.HasPrefix(d, "Sends a message to the agent Clerk and returns its reply.\n\nWrites.\n\nSkills:\n- skillA: d\n") || !strings.HasSuffix(d, "- skillL: d") {
+	if !strings.HasPrefix(d, "Delegate a task to Clerk: Writes.\n\nSkills:\n- skillA: d\n") || !strings.HasSuffix(d, "- skillL: d") {
 		t.Errorf("it is described as %s", d)
 	}
 	if e.CheckArguments([]byte(`{"message":"x"}`)) != "" || e.CheckArguments([]byte(`{}`)) == "" {

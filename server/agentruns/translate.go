@@ -1,6 +1,7 @@
 package agentruns
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -303,7 +304,7 @@ func (t *translator) finish(d *event.RunFinish) payload {
 		return runResult{Subtype: "error_max_tool_turns", Error: "the run used up its tool turns", usage: used}
 	case why.Status() == event.StatusSucceeded && d.FinishReason == maxTokens:
 		cut := *d
-		cut.Termination = event.Termination{Type: event.Failed, Code: classTruncation, Detail: "the output limit cut the answer off"}
+		cut.Termination = event.Termination{Type: event.Failed, Code: classTruncation}
 		return t.failure(&cut, used)
 	case why.Status() == event.StatusSucceeded:
 		text := ""
@@ -331,7 +332,10 @@ const maxTokens = string(model.FinishMaxTokens)
 func (t *translator) failure(d *event.RunFinish, used usage) payload {
 	class := errorClass(d.Termination)
 	e := runError{Error: errorText(class, &d.Termination), Code: class, ErrorClass: class, Retryable: retryable[class], usage: used}
-	if class == classLocalTimeout {
+	switch class {
+	case classTruncation:
+		e.Error = "Model output was truncated (stop_reason=" + cmp.Or(d.FinishReason, maxTokens) + ")."
+	case classLocalTimeout:
 		e.Error, e.Subtype = "Timed out waiting for local tool result", "error_local_tool_timeout"
 	}
 	if d.FinishReason != "" && !t.open {

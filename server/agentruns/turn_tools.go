@@ -284,7 +284,7 @@ func (t *TurnTools) peer(ref *toolRef) tools.Tool { return &peer{&t.settings, re
 // so it must not hear it twice.
 func (p *peer) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
-		Description: cmp.Or(p.ref.Description, fmt.Sprintf("Sends a message to the remote agent %s and returns its reply.", p.ref.Name)),
+		Description: cmp.Or(p.ref.Description, "Delegate a task to the "+p.ref.Name+" agent over A2A. Pass the full task as a single message."),
 		Parameters:  messageParameters, Effect: tools.Once, Timeout: p.settings.PeerTimeout,
 	}
 }
