@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/local"
@@ -230,7 +231,13 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 	if ctx.Err() != nil {
 		return nil, found
 	}
-	return rev, append(found, more...).Dedup()
+	return rev, withoutAmbiguity(append(found, more...)).Dedup()
+}
+
+// withoutAmbiguity leaves out that references are ambiguous: the id that is a
+// model's and a pool's was refused when the second of them was added.
+func withoutAmbiguity(list diag.List) diag.List {
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.AmbiguousModel })
 }
 
 // err returns what was found before anything was resolved.
@@ -252,7 +259,7 @@ func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (
 		err = invalid.Err
 	}
 	if err := errors.Join(b.err(), err); err != nil {
-		return nil, &BuildError{Diagnostics: found.Dedup(), Err: err}
+		return nil, &BuildError{Diagnostics: withoutAmbiguity(found).Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{
 		Registry: store, Local: local.Backend{}, Logger: b.logger, Warn: b.warn, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,

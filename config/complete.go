@@ -15,6 +15,7 @@ import (
 func (f *File) Complete(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	causes.meant = f.meant
+	causes.absent(f.root)
 	list := slices.Clone(load)
 	for _, d := range build {
 		if !f.Partial && !causes.explain(d) {
@@ -88,10 +89,11 @@ type causes struct {
 	inside map[string]bool
 	// meant are the fields that are there under a misspelled name.
 	meant map[string]bool
+	consequences
 }
 
 func newCauses(load diag.List) *causes {
-	c := &causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}}
+	c := &causes{at: map[string]bool{}, below: map[string]bool{}, inside: map[string]bool{}, consequences: newConsequences()}
 	for i := range load {
 		d := &load[i]
 		unset := d.Code == diag.UnsetVariable
@@ -103,6 +105,7 @@ func newCauses(load diag.List) *causes {
 			c.below[d.Path] = true
 		}
 		c.contain(d.Path, unset)
+		c.note(d)
 	}
 	return c
 }
@@ -144,7 +147,7 @@ func (c *causes) explain(d diag.Diagnostic) bool {
 	if d.Path == "" {
 		return false
 	}
-	if c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
+	if c.consequence(d) || c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
 		return true
 	}
 	if len(c.below) == 0 {

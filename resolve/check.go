@@ -37,6 +37,7 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c.unclaimedDefaults(templates)
 	c.cycles()
 	c.unused(templates)
+	c.errs = oneAmbiguity(c.errs)
 	list := append(diagnostics(c.errs), c.rest...)
 	return list.Dedup(), errors.Join(dedup(c.errs)...)
 }
@@ -54,6 +55,22 @@ func (c *check) failAll(list diag.List) {
 	for _, d := range list {
 		c.fail(d)
 	}
+}
+
+// oneAmbiguity leaves out that an id is a model and a pool at all references to it
+// but the first: the cause is the same.
+func oneAmbiguity(errs []error) []error {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(errs, func(err error) bool {
+		e, ok := err.(*AmbiguousModelError) //nolint:errorlint // the errors of a check are not wrapped
+		if !ok || !seen[e.ID] {
+			if ok {
+				seen[e.ID] = true
+			}
+			return false
+		}
+		return true
+	})
 }
 
 // dedup leaves out repetitions: many agents may suffer from one cause.
@@ -229,9 +246,14 @@ func (c *check) unused(templates []*template) {
 		if p := t.agent.ContextPolicy; p != nil {
 			u.models[p.SummaryModelID] = true
 		}
-		for _, id := range t.agent.PluginIDs {
-			u.plugins[id] = true
+		for _, id := range slices.Concat(t.agent.PluginIDs, t.agent.ActiveHookFilter) {
+			u.plugins[id] = true // what the filter alone names is warned of there
 		}
+		for _, id := range t.wanted {
+			u.tools[id] = true
+		}
+		u.anyTool = u.anyTool || t.unreadable || t.toolless
+		u.anyModel = u.anyModel || t.agent.Local() && t.agent.ModelID == ""
 		if t.seen == nil || counted[t.seen] {
 			continue
 		}
@@ -246,18 +268,35 @@ func (c *check) unused(templates []*template) {
 			u.tools[id] = true // it is broken, which is what to say of it
 		}
 	}
-	noteUnused(c, c.set.Providers, u.providers)
-	noteUnused(c, c.set.Models, u.models)
-	noteUnused(c, c.set.Pools, u.models)
-	noteUnused(c, c.set.Tools, u.tools)
 	for id := range c.set.Available {
 		u.plugins[id] = true
 	}
-	noteUnused(c, c.set.Plugins, u.plugins)
+	u.note(c)
 }
 
-// usage is what the agents of a revision use.
-type usage struct{ models, providers, plugins, tools map[string]bool }
+// usage is what the agents of a revision use. A reference that is missing or
+// leads nowhere may mean any definition of its kind.
+type usage struct {
+	models, providers, plugins, tools         map[string]bool
+	anyModel, anyProvider, anyPlugin, anyTool bool
+}
+
+// note notes what is not used.
+func (u *usage) note(c *check) {
+	if !u.anyProvider {
+		noteUnused(c, c.set.Providers, u.providers)
+	}
+	if !u.anyModel {
+		noteUnused(c, c.set.Models, u.models)
+		noteUnused(c, c.set.Pools, u.models)
+	}
+	if !u.anyTool {
+		noteUnused(c, c.set.Tools, u.tools)
+	}
+	if !u.anyPlugin {
+		noteUnused(c, c.set.Plugins, u.plugins)
+	}
+}
 
 // meant counts what misspelt references probably mean as used: the mistake is
 // in the reference alone.
@@ -266,10 +305,13 @@ func (u *usage) meant(errs []error) {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
 		case *ModelNotFoundError:
 			u.models[e.Nearest] = true
+			u.anyModel = u.anyModel || e.Nearest == ""
 		case *ProviderNotFoundError:
 			u.providers[e.Nearest] = true
+			u.anyProvider = u.anyProvider || e.Nearest == ""
 		case *PluginNotFoundError:
 			u.plugins[e.Nearest] = true
+			u.anyPlugin = u.anyPlugin || e.Nearest == ""
 		}
 	}
 }

@@ -37,13 +37,13 @@ func (t *template) ineffective(rel, format string, args ...any) {
 func (m *merger) warnFilteredAgents(catalog *tools.Catalog) {
 	for i, id := range m.agent.Delegates {
 		tool := tools.DelegateID(id)
-		if d := catalog.Decide(tool); !d.Visible && !slices.Contains(m.lost, tool) {
+		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
 			m.ineffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
 		}
 	}
 	for i, id := range m.agent.Handoffs {
 		tool := tools.HandOffID(id)
-		if d := catalog.Decide(tool); !d.Visible && !slices.Contains(m.lost, tool) {
+		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
 			m.ineffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
 		}
 	}
@@ -129,7 +129,7 @@ func (m *merger) absent(id string, ids []string, catalog *tools.Catalog) bool {
 		return false // a plugin or the turn may bring it
 	}
 	if _, registered := slices.BinarySearch(ids, id); registered {
-		return !catalog.Decide(id).Visible
+		return m.hides(catalog, id)
 	}
 	return !m.index.set.Expected(id)
 }
@@ -137,7 +137,7 @@ func (m *merger) absent(id string, ids []string, catalog *tools.Catalog) bool {
 // warnFilteredBudgets warns of budgets of tools that the catalog filters out.
 func (m *merger) warnFilteredBudgets(ids []string, catalog *tools.Catalog) {
 	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
-		if _, registered := slices.BinarySearch(ids, name); registered && !catalog.Decide(name).Visible {
+		if _, registered := slices.BinarySearch(ids, name); registered && m.hides(catalog, name) {
 			m.ineffective(diag.Key("tool_budgets", name), "the catalog filters out the tool %q", name)
 		}
 	}

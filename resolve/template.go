@@ -56,6 +56,13 @@ type template struct {
 	// broken tells that a plugin is missing or does not register, so that
 	// nobody knows which tools it would have brought.
 	broken bool
+	// unreadable tells that a pattern of the catalog does not compile, so that
+	// nobody knows which tools it was meant for; wanted are the tools that misspelt
+	// entries of the catalog, and rules, probably mean.
+	unreadable bool
+	wanted     []string
+	// toolless tells that the catalog leaves nothing, which it does not say.
+	toolless bool
 
 	// brought are tools that a turn brought along, and passing tells that the
 	// template is for that turn alone.

@@ -34,6 +34,7 @@ func (t *template) collect() {
 	m := t.merge()
 	catalog, list := tools.CompileCatalog(t.agent)
 	t.failAll(list)
+	t.unreadable = len(list) > 0
 	m.filter(catalog)
 	m.checkGates()
 	m.warn(catalog)

@@ -19,19 +19,27 @@ const permissionKey = "permission"
 // that was reported is left out.
 func (m *merger) warn(catalog *tools.Catalog) {
 	t, ids := m.template, m.ids()
+	explained := t.unreadable || t.broken
 	if !t.broken {
-		t.warnUnmatched(ids, catalog)
+		explained = t.warnUnmatched(ids, catalog) || explained
 		t.warnToolBudgets(ids)
 	}
+	explained = t.warnPermissionShaped() || explained
 	m.warnNoEffect(ids, catalog)
-	t.warnPermissionShaped()
 	t.warnPermissionRules(ids, catalog)
 	t.warnHookFilter()
 	t.reportUnclaimed()
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
-	if len(t.seen.entries) == 0 && len(ids) > 0 && !t.broken && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible) {
+	t.toolless = len(t.seen.entries) == 0 && len(ids) > 0 && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible)
+	if t.toolless && !explained {
 		t.warning(diag.New(diag.NoTools, t.path(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
 	}
+}
+
+// hides reports whether the catalog filters a tool out, unless that follows from a
+// mistake in the catalog itself, which is reported.
+func (t *template) hides(catalog *tools.Catalog, id string) bool {
+	return !catalog.Decide(id).Visible && !t.unreadable && !slices.Contains(t.wanted, id)
 }
 
 // wantsNoTools reports whether the agent's catalog says that it has no tools, as
@@ -55,12 +63,14 @@ func (m *merger) ids() []string {
 	return ids
 }
 
-// warnUnmatched warns of catalog entries that match none of the tools.
-func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) {
+// warnUnmatched warns of catalog entries that match none of the tools. It reports
+// whether one of them was to allow something.
+func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) (allows bool) {
 	patterns, literals := catalog.Unmatched(ids)
 	for _, d := range patterns {
 		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
 			t.warning(diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry))
+			allows = allows || d.Field == tools.FieldAllowedToolPatterns
 		}
 	}
 	for _, d := range literals {
@@ -72,9 +82,12 @@ func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) {
 			w = w.WithHint("%s holds literal ids; patterns belong in %s", d.Field, patternField(d.Field))
 		} else if near := t.nearestTool(d.Entry, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
+			t.wanted = append(t.wanted, near)
 		}
 		t.warning(w)
+		allows = allows || d.Field == tools.FieldAllowedTools
 	}
+	return allows
 }
 
 // warnToolBudgets warns of budgets of tools that there are not.
@@ -92,8 +105,8 @@ func (t *template) warnToolBudgets(ids []string) {
 }
 
 // warnPermissionShaped warns of catalog entries that look like permission
-// rules.
-func (t *template) warnPermissionShaped() {
+// rules. It reports whether one of them was to allow something.
+func (t *template) warnPermissionShaped() (allows bool) {
 	for _, field := range []struct {
 		name    tools.Field
 		entries []string
@@ -105,12 +118,16 @@ func (t *template) warnPermissionShaped() {
 	} {
 		for i, entry := range field.entries {
 			if permissionShaped(entry) {
+				name, _ := ruleTool(entry)
+				t.wanted = append(t.wanted, name)
+				allows = allows || field.name == tools.FieldAllowedTools || field.name == tools.FieldAllowedToolPatterns
 				t.warning(diag.New(diag.PermissionShapedEntry, t.path(diag.Index(string(field.name), i)),
 					"%q looks like a permission rule; a catalog entry is only a tool id or pattern", entry).
 					WithHint("write it under sections.permission.rules"))
 			}
 		}
 	}
+	return allows
 }
 
 // nearestTool looks for a near match among the tools of this agent.
@@ -155,10 +172,11 @@ func (t *template) warnPermissionRules(ids []string, catalog *tools.Catalog) {
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
 		_, registered := slices.BinarySearch(ids, name)
-		if !literal || seen[name] || registered && catalog.Decide(name).Visible || !registered && (t.broken || t.index.set.Expected(name)) {
+		if !literal || seen[name] || registered && !t.hides(catalog, name) || !registered && (t.broken || t.index.set.Expected(name)) {
 			continue
 		}
 		seen[name] = true
+		t.wanted = append(t.wanted, name)
 		path := t.path(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
 		if registered {
 			t.warning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))

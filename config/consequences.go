@@ -1,0 +1,125 @@
+package config
+
+import "github.com/agentruntime/agentruntime/diag"
+
+// consequences are what building may find only because loading could not read
+// something: definitions that look unused, and tools and entries that look absent.
+type consequences struct {
+	// catalogs are the records, agents or the defaults, whose catalog is at fault.
+	catalogs map[string]bool
+	// uses are the registries that what is at fault may refer to, and lost those of
+	// which an entry may be missing.
+	uses, lost map[string]bool
+	// unknownTop tells that a file has a top-level key that nobody knows.
+	unknownTop bool
+}
+
+func newConsequences() consequences {
+	return consequences{catalogs: map[string]bool{}, uses: map[string]bool{}, lost: map[string]bool{}}
+}
+
+// note notes what may follow from a diagnostic of loading.
+func (c *consequences) note(d *diag.Diagnostic) {
+	at, ok := diag.ParsePath(d.Path)
+	if !ok {
+		return
+	}
+	c.refer(at)
+	switch d.Code {
+	case diag.UnknownField:
+		c.unknownTop = c.unknownTop || len(at) == 1
+		c.unnamed(at)
+	case diag.MissingField:
+		c.unnamed(at)
+	case diag.InvalidID:
+		c.lost[at[0].Key] = true
+	}
+}
+
+// absent notes the registries that no file has, where one has a top-level key that
+// may be meant for any of them.
+func (c *consequences) absent(root *node) {
+	if !c.unknownTop || root == nil {
+		return
+	}
+	for _, r := range registries {
+		if _, value := root.get(r.name); value == nil {
+			c.lost[r.name] = true
+		}
+	}
+}
+
+// referrers are the fields of agents and the defaults that refer to entries of
+// registries.
+var referrers = map[string][]string{
+	"model_id": {"models", "model_pools"}, "context_policy": {"models", "model_pools"},
+	"plugin_ids": {"plugins"}, "active_hook_filter": {"plugins"},
+	"allowed_tools": {"tools"}, "allowed_tool_patterns": {"tools"},
+	"excluded_tools": {"tools"}, "excluded_tool_patterns": {"tools"},
+}
+
+// refer notes which registries a place refers to. What cannot be read there may
+// be the one use of an entry.
+func (c *consequences) refer(at []diag.Segment) {
+	record, rest := at[0].Key, at[1:]
+	if record == "agents" && len(rest) > 0 {
+		record, rest = diag.Key(record, rest[0].Key), rest[1:]
+	}
+	switch top := at[0].Key; {
+	case top == "models":
+		c.uses["providers"] = true
+	case top == "model_pools":
+		c.uses["models"] = true
+	case top != "agents" && top != "defaults":
+	case len(rest) == 0:
+		c.anyEntry()
+	default:
+		for _, registry := range referrers[rest[0].Key] {
+			c.uses[registry] = true
+			if registry == "tools" {
+				c.catalogs[record] = true
+			}
+		}
+	}
+}
+
+// unnamed notes a field of an agent whose name or place nobody knows: it may be any
+// reference.
+func (c *consequences) unnamed(at []diag.Segment) {
+	if at[0].Key == "agents" && len(at) == 3 || at[0].Key == "defaults" && len(at) == 2 {
+		c.anyEntry()
+	}
+}
+
+func (c *consequences) anyEntry() {
+	for _, r := range registries {
+		c.uses[r.name] = true
+	}
+}
+
+// consequence reports whether a diagnostic of building speaks of what is not there
+// or not used, where something could not be read that may have been it.
+func (c *consequences) consequence(d diag.Diagnostic) bool {
+	at, ok := diag.ParsePath(d.Path)
+	if !ok {
+		return false
+	}
+	switch d.Code {
+	case diag.UnusedDefinition:
+		return c.uses[at[0].Key]
+	case diag.ProviderNotFound:
+		return c.lost["providers"]
+	case diag.ModelNotFound:
+		return c.lost["models"] || c.lost["model_pools"]
+	case diag.PluginNotFound, diag.UnknownHookFilter:
+		return c.lost["plugins"]
+	case diag.AgentNotFound:
+		return c.lost["agents"]
+	case diag.UnmatchedTool, diag.UnmatchedPattern:
+		return c.lost["tools"]
+	case diag.NoTools, diag.OrphanPermissionRule, diag.NoEffect:
+		return c.lost["tools"] && d.Code == diag.OrphanPermissionRule || c.catalogs["defaults"] || at[0].Key == "agents" && len(at) > 1 && c.catalogs[diag.Key("agents", at[1].Key)]
+	default:
+		return false
+	}
+}
