@@ -89,12 +89,31 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(out, r, nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
 		return
 	}
+	r = oneSlash(r)
 	handler, pattern := rt.mux.Handler(r)
 	if pattern == "" {
 		rt.unrouted(out, r, handler)
 		return
 	}
 	rt.mux.ServeHTTP(out, r)
+}
+
+// oneSlash returns a request with one slash in its path where there are several, as
+// clients write them that join addresses. A mux would redirect them, which many do
+// not follow.
+func oneSlash(r *http.Request) *http.Request {
+	if r.URL.RawPath != "" || !strings.Contains(r.URL.Path, "//") {
+		return r
+	}
+	var path strings.Builder
+	for i := range len(r.URL.Path) {
+		if c := r.URL.Path[i]; c != '/' || i == 0 || r.URL.Path[i-1] != '/' {
+			path.WriteByte(c)
+		}
+	}
+	plain, at := r.WithContext(r.Context()), *r.URL
+	plain.URL, at.Path = &at, path.String()
+	return plain
 }
 
 // end notes that a response has ended, in the way that recover tells.

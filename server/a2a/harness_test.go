@@ -335,6 +335,18 @@ func (w *world) post(path, contentType, body string, header ...string) (answer, 
 
 func (w *world) do(method, path, body string, header ...string) (answer, string) {
 	w.t.Helper()
+	return w.ask(w.http(), method, path, body, header...)
+}
+
+// plainly sends a request that the description of the server leaves out, and follows
+// no redirect.
+func (w *world) plainly(method, path, body string, header ...string) (answer, string) {
+	w.t.Helper()
+	return w.ask(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, method, path, body, header...)
+}
+
+func (w *world) ask(client *http.Client, method, path, body string, header ...string) (answer, string) {
+	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
@@ -346,7 +358,7 @@ func (w *world) do(method, path, body string, header ...string) (answer, string)
 			req.Header.Set(header[i], header[i+1])
 		}
 	}
-	resp, err := w.http().Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		w.t.Fatal(err)
 	}

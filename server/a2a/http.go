@@ -30,17 +30,32 @@ func (s *Server) Routes() []server.Route {
 		{Pattern: "GET /.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.rootCard)},
 		{Pattern: "GET /.well-known/agents.json", Public: true, Handler: http.HandlerFunc(s.serveList)},
 		{Pattern: "GET " + at + "/.well-known/agent-card.json", Public: true, Handler: http.HandlerFunc(s.agentCard)},
-		s.route("POST "+at, &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}),
-		s.route(at+"/{path...}", &endpoint{server: s, handler: s.rest, spoken: v10}),
-		s.postOnly(at), // else the router would redirect
 	}
+	rpc := &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}
+	routes = append(routes, s.binding(at, rpc, &endpoint{server: s, handler: s.rest, spoken: v10})...)
 	if s.V03 {
-		routes = append(routes,
-			s.route("POST "+at+"/v0.3", &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}),
-			s.postOnly(at+"/v0.3"),
-			s.route(at+"/v0.3/{path...}", &endpoint{server: s, handler: s.oldREST, spoken: v03, prefix: "/v0.3"}))
+		rpc := &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}
+		routes = append(routes, s.binding(at+"/v0.3", rpc, &endpoint{server: s, handler: s.oldREST, spoken: v03})...)
 	}
 	return routes
+}
+
+// binding returns the routes of JSON-RPC at an address and of HTTP+JSON below it.
+// Clients that join addresses put a slash behind the first, which means the same.
+func (s *Server) binding(at string, rpc, rest *endpoint) []server.Route {
+	post, below := s.route("POST "+at, rpc), s.route(at+"/{path...}", rest)
+	only := s.postOnly(at) // else the router would redirect
+	below.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.PathValue("path") != "":
+			rest.ServeHTTP(w, r)
+		case r.Method == http.MethodPost:
+			rpc.ServeHTTP(w, r)
+		default:
+			only.Handler.ServeHTTP(w, r)
+		}
+	})
+	return []server.Route{post, below, only}
 }
 
 // route returns a route that may be a stream: in JSON-RPC the body tells.
@@ -75,8 +90,6 @@ type endpoint struct {
 	// old takes in the requests that name no version, which stands for 0.3; nil
 	// where that is not spoken.
 	old http.Handler
-	// prefix is what stands before the paths of the protocol.
-	prefix string
 }
 
 // ServeHTTP answers a request.
@@ -139,7 +152,7 @@ var emptyResults = map[string]string{
 
 // serveREST answers a request of HTTP+JSON.
 func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/a2a/"+r.PathValue("agent")+e.prefix)
+	r.URL.Path = "/" + strings.TrimSuffix(r.PathValue("path"), "/")
 	r.URL.RawPath = ""
 	if q := r.URL.Query(); q.Has("lastUpdatedAfter") { // as some clients call it
 		q.Set("statusTimestampAfter", q.Get("lastUpdatedAfter"))

@@ -84,7 +84,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 
 // WriteError answers in place of a handler, in the shape of the endpoint.
 func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Error) {
-	if rpc := r.Method == http.MethodPost && (r.Pattern == "POST /a2a/{agent}" || strings.HasSuffix(r.Pattern, "/v0.3")); !rpc {
+	if !isRPC(r) {
 		writeProblem(w, e.Status, strings.ToUpper(e.Code), e.Message)
 		return
 	}
@@ -100,4 +100,14 @@ func (s *Server) WriteError(w http.ResponseWriter, r *http.Request, e *server.Er
 		code = codeInternal
 	}
 	writeRPCProblem(w, e.Status, code, e.Message)
+}
+
+// isRPC reports whether a request is one of JSON-RPC.
+func isRPC(r *http.Request) bool {
+	path, below := strings.CutSuffix(r.Pattern, "/{path...}")
+	if below && r.PathValue("path") != "" || r.Method != http.MethodPost {
+		return false
+	}
+	path = strings.TrimPrefix(path, "POST ")
+	return path == "/a2a/{agent}" || path == "/a2a/{agent}/v0.3"
 }
