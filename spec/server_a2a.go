@@ -12,13 +12,14 @@ const DefaultMaxWait = time.Minute
 
 // ServerA2A says how the agents of a server are peers of others.
 type ServerA2A struct {
-	Enabled        *bool         `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
-	V03            bool          `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
-	DefaultAgent   string        `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
-	GRPCListen     string        `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
-	MaxWait        *Duration     `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
-	SigningKeyFile string        `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
-	Push           ServerA2APush `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
+	Enabled          *bool         `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
+	V03              bool          `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
+	DefaultAgent     string        `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
+	UniqueMessageIDs bool          `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier one of its caller, and other content, is refused; otherwise it is a message of its own. The same message again always gives the same task."`
+	GRPCListen       string        `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
+	MaxWait          *Duration     `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
+	SigningKeyFile   string        `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
+	Push             ServerA2APush `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
 }
 
 // ServerA2APush says where notifications may go.

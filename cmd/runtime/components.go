@@ -191,7 +191,7 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
 	settings := a2aserver.Settings{
-		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03,
+		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
 		Scope: spec.ScopeA2AInvoke, Open: !s.file.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
 		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Enter: s.http.Enter, Logger: s.logger,

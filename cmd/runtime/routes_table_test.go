@@ -193,7 +193,7 @@ const (
 
 var restQuestions = []inquiry{
 	{request: "POST /a2a/{agent}/message:send\n{\"message\":{" + oneMessage + "}}", owner: 200},
-	{request: "POST /a2a/{agent}/message:send\n{\"message\":{\"contextId\":\"{context}\"," + oneMessage + "}," + atOnce + "}", owner: 200, lost: "400 " + noContext},
+	{request: "POST /a2a/{agent}/message:send\n{\"message\":{\"contextId\":\"{context}\"," + oneMessage + "}," + atOnce + "}", owner: 200},
 	{request: "POST /a2a/{agent}/message:send\n{\"message\":{" + oneAnswer + "}}", owner: 200, lost: noTask},
 	{request: "POST /a2a/{agent}/message:stream\n{\"message\":{" + oneMessage + "}}", owner: 200},
 	{request: "POST /a2a/{agent}/message:stream\n{\"message\":{" + oneAnswer + "}}", owner: 200, lost: noTask},
@@ -247,7 +247,7 @@ func rpcs(at string, methods []inquiry) []inquiry {
 
 var rpcQuestions = rpcs("/a2a/{agent}", []inquiry{
 	{request: `SendMessage {"message":{` + oneMessage + `}}`},
-	{request: `SendMessage {"message":{"contextId":"{context}",` + oneMessage + `},` + atOnce + `}`, lost: "200 " + noContext},
+	{request: `SendMessage {"message":{"contextId":"{context}",` + oneMessage + `},` + atOnce + `}`},
 	{request: `SendMessage {"message":{` + oneAnswer + `}}`, lost: noRPCTask},
 	{request: `SendStreamingMessage {"message":{` + oneAnswer + `}}`, lost: noRPCTask},
 	{request: `GetTask {"id":"{task}"}`, lost: noRPCTask},

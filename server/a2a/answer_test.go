@@ -114,7 +114,7 @@ func TestASubscriberIsShownAQuestionAndWhatFollows(t *testing.T) {
 }
 
 func TestQuestionsAreAskedOneAfterTheOther(t *testing.T) {
-	w := open(t)
+	w := open(t, func(s *setup) { s.settings.UniqueMessageIDs = true })
 	both := asks("1", "first?")
 	both.calls = append(both.calls, asks("2", "second?").calls...)
 	w.mouth.teach("ask", both, says("done"))
@@ -213,7 +213,7 @@ func TestAnAuthorizationIsAskedForAsSuch(t *testing.T) {
 }
 
 func TestAnAnswerThatIsRepeatedAnswersNoOtherQuestion(t *testing.T) {
-	w := open(t)
+	w := open(t, func(s *setup) { s.settings.UniqueMessageIDs = true })
 	both := asks("1", "first?")
 	both.calls = append(both.calls, asks("2", "second?").calls...)
 	w.mouth.teach("ask", both, says("done"))

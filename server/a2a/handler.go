@@ -48,6 +48,8 @@ type call struct {
 	agent     string
 	caller    runtime.Caller
 	principal *server.Principal
+	// contexts are the contexts of the sessions that were looked up.
+	contexts map[string]string
 }
 
 // admit lets a request in. It comes before every lookup, so that what a request
@@ -243,7 +245,11 @@ func (h *handler) CreateTaskPushConfig(ctx context.Context, req *a2a.PushConfig)
 	if err != nil {
 		return nil, err
 	}
-	return h.push.create(ctx, c.caller, turn.ID, req, false)
+	info, err := c.infoOf(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	return h.push.create(ctx, c.caller, info, req, false)
 }
 
 // DeleteTaskPushConfig deletes a push configuration of a task.

@@ -60,7 +60,7 @@ func pushSenderOf(service *runtime.Service) *PushSender {
 // create makes a task tell a receiver what becomes of it, and what has become of
 // it so far if that is wanted from the start. One without an id has that of the
 // task, so that the same request again is the same configuration.
-func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID string, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
+func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
 	if err := p.check(config); err != nil {
 		return nil, err
 	}
@@ -68,8 +68,11 @@ func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, turnID 
 	if !ok {
 		return nil, errInternal
 	}
+	turnID := string(info.TaskID)
 	id := cmp.Or(config.ID, turnID)
-	data, err := p.sender.seal(turnID, id, targetOf(config, e))
+	target := targetOf(config, e)
+	target.Context = info.ContextID
+	data, err := p.sender.seal(turnID, id, target)
 	if err != nil {
 		return nil, err
 	}
@@ -162,10 +165,11 @@ type pushTarget struct {
 	Token       string `json:"token,omitempty"`
 	Scheme      string `json:"scheme,omitempty"`
 	Credentials string `json:"credentials,omitempty"`
-	// Version is that of the protocol that the configuration was made over, and
-	// Agent whose task it is.
+	// Version is that of the protocol that the configuration was made over, Agent
+	// whose task it is, and Context what its caller calls the context.
 	Version version `json:"version"`
 	Agent   string  `json:"agent"`
+	Context string  `json:"context,omitempty"`
 }
 
 func targetOf(config *a2a.PushConfig, e *envelope) *pushTarget {

@@ -114,13 +114,14 @@ func (s *PushSender) Send(ctx context.Context, d *runtime.Delivery) error {
 	if err != nil {
 		return &runtime.DeliveryError{Cause: err, Final: true}
 	}
-	status, err := statusAt(d.Record)
+	info := a2a.TaskInfo{TaskID: a2a.TaskID(d.Record.TurnID), ContextID: cmp.Or(target.Context, d.Record.SessionID)}
+	status, err := statusAt(d.Record, info)
 	if err != nil {
 		return &runtime.DeliveryError{Cause: err, Final: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	body, kind, err := s.body(ctx, d, target, status)
+	body, kind, err := s.body(ctx, d, target, info, status)
 	if err != nil {
 		return err
 	}
@@ -128,12 +129,11 @@ func (s *PushSender) Send(ctx context.Context, d *runtime.Delivery) error {
 }
 
 // statusAt returns the status that a task has by an event.
-func statusAt(r *event.Record) (*a2a.TaskStatus, error) {
+func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	ev, err := r.Event()
 	if err != nil {
 		return nil, err
 	}
-	info := a2a.TaskInfo{TaskID: a2a.TaskID(r.TurnID), ContextID: r.SessionID}
 	status := &a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &r.Time}
 	switch d := ev.Data.(type) {
 	case *event.InteractionRequest:
@@ -150,8 +150,8 @@ func statusAt(r *event.Record) (*a2a.TaskStatus, error) {
 
 // body returns what is sent, and its content type: the status, or in version 0.3
 // the task with it.
-func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *pushTarget, status *a2a.TaskStatus) ([]byte, string, error) {
-	task := &a2a.Task{ID: a2a.TaskID(d.Record.TurnID), ContextID: d.Record.SessionID}
+func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
+	task := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
 	if target.Version != v03 {
 		update := &a2a.TaskStatusUpdateEvent{TaskID: task.ID, ContextID: task.ContextID, Status: *status}
 		data, err := json.Marshal(a2a.StreamResponse{Event: update})

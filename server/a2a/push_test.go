@@ -118,7 +118,7 @@ func TestWithoutASenderThereIsNoPush(t *testing.T) {
 	t.Cleanup(s.Close)
 	p := newPushConfigs(s, false)
 	ctx := over(t.Context(), v10)
-	_, created := p.create(ctx, pushCaller, "t", &a2a.PushConfig{URL: "https://hooks.example.com"}, false)
+	_, created := p.create(ctx, pushCaller, a2a.TaskInfo{TaskID: "t"}, &a2a.PushConfig{URL: "https://hooks.example.com"}, false)
 	_, got := p.get(ctx, pushCaller, "t", "h")
 	_, listed := p.list(ctx, pushCaller, "t", 0, "")
 	for _, err := range []error{created, got, listed, p.delete(ctx, pushCaller, "t", "h")} {

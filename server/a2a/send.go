@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -45,9 +47,18 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.
 	turn, err := c.newTask(ctx, message)
 	if err == nil && config.PushConfig != nil {
 		// It may have begun to ask by now: the receiver is told of all of it.
-		_, err = c.push.create(ctx, c.caller, turn.ID, config.PushConfig, true)
+		err = c.notify(ctx, turn, config.PushConfig, true)
 	}
 	return turn, err
+}
+
+// notify makes a task tell a receiver what becomes of it.
+func (c *call) notify(ctx context.Context, turn *runtime.StoredTurn, config *a2a.PushConfig, fromStart bool) error {
+	info, err := c.infoOf(ctx, turn)
+	if err == nil {
+		_, err = c.push.create(ctx, c.caller, info, config, fromStart)
+	}
+	return err
 }
 
 func checkMessage(m *a2a.Message) error {
@@ -68,13 +79,17 @@ func checkMessage(m *a2a.Message) error {
 }
 
 // newTask makes a turn of the session that the message names, or of a new one.
-// The same message again makes nothing new.
+// The same message again makes nothing new; another one with its id does, unless
+// that is refused.
 func (c *call) newTask(ctx context.Context, message *a2a.Message) (*runtime.StoredTurn, error) {
 	create, err := c.turnFor(message)
 	if err != nil {
 		return nil, err
 	}
-	session, err := c.session(ctx, message)
+	if create.IdempotencyKey, err = c.key(message, create); err != nil {
+		return nil, err
+	}
+	session, err := c.session(ctx, message, create.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +111,7 @@ func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
 		return nil, invalid("the message says nothing")
 	}
 	create := &runtime.CreateTurn{
-		AgentID: c.agent, Background: true, IdempotencyKey: c.key(message),
+		AgentID: c.agent, Background: true,
 		Input: []model.Message{{ID: message.ID, Role: model.RoleUser, Parts: parts}},
 	}
 	grant, err := a2awire.GrantOf(message.Metadata)
@@ -114,23 +129,21 @@ func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
 	return create, nil
 }
 
-// session returns the session of a message. One of somebody else, or of another
-// agent, is not known.
-func (c *call) session(ctx context.Context, message *a2a.Message) (*store.Session, error) {
-	if message.ContextID == "" {
-		return c.service.CreateSession(ctx, c.caller, runtime.CreateSession{AgentID: c.agent, IdempotencyKey: c.key(message)})
+// key returns what makes a message repeatable: its id and, unless ids stand for one
+// message each, what it asks for. Keys belong to their owner.
+func (c *call) key(message *a2a.Message, create *runtime.CreateTurn) (string, error) {
+	parts := []byte(c.agent + "\x00" + message.ID)
+	if !c.server.UniqueMessageIDs {
+		same := *create
+		same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+		content, err := json.Marshal(same)
+		if err != nil {
+			return "", fmt.Errorf("encode what a message asks for: %w", err)
+		}
+		parts = append(append(parts, 0), content...)
 	}
-	session, err := c.service.GetSession(ctx, c.caller, message.ContextID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && session.AgentID != c.agent && session.AgentID != "" {
-		return nil, invalid("there is no context %q: leave contextId out to begin one", clip.Text(message.ContextID))
-	}
-	return session, err
-}
-
-// key returns what makes a message repeatable. Keys belong to their owner.
-func (c *call) key(message *a2a.Message) string {
-	sum := sha256.Sum256([]byte(c.agent + "\x00" + message.ID))
-	return "a2a:" + hex.EncodeToString(sum[:])
+	sum := sha256.Sum256(parts)
+	return "a2a:" + hex.EncodeToString(sum[:]), nil
 }
 
 // answerTask gives a message to the task that it names, which must be asking for
@@ -140,15 +153,18 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	if err != nil {
 		return nil, err
 	}
-	if message.ContextID != "" && message.ContextID != turn.SessionID {
-		return nil, invalid("task %q is not part of context %q", turn.ID, clip.Text(message.ContextID))
+	if err := c.checkTaskContext(ctx, turn, message.ContextID); err != nil {
+		return nil, err
 	}
 	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
 	if err != nil {
 		return nil, err
 	}
-	if earlier := answeredBy(asked, message); earlier != nil {
-		return turn, sameAnswer(earlier, message)
+	switch earlier := answeredBy(asked, message); {
+	case slices.ContainsFunc(earlier, func(i *runtime.Interaction) bool { return sameAnswer(i, message) }):
+		return turn, nil
+	case len(earlier) > 0 && c.server.UniqueMessageIDs:
+		return nil, usedID(message)
 	}
 	if !turn.Status.Live() {
 		return nil, unsupported("the task has ended: send the message without taskId to go on in its context")
@@ -162,7 +178,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 		return nil, err
 	}
 	if push != nil {
-		if _, err := c.push.create(ctx, c.caller, turn.ID, push, false); err != nil {
+		if err := c.notify(ctx, turn, push, false); err != nil {
 			return nil, err
 		}
 	}
@@ -172,27 +188,39 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	return c.turn(ctx, message.TaskID)
 }
 
-// answeredBy returns the interaction that a message has answered before; nil
-// when there is none.
-func answeredBy(asked []*runtime.Interaction, message *a2a.Message) *runtime.Interaction {
-	at := slices.IndexFunc(asked, func(i *runtime.Interaction) bool {
-		var given plugins.Resolution
-		return json.Unmarshal(i.Resolution, &given) == nil && given.ID == message.ID
-	})
-	if at < 0 {
+// checkTaskContext reports that a task is not part of the context that a message
+// names.
+func (c *call) checkTaskContext(ctx context.Context, turn *runtime.StoredTurn, contextID string) error {
+	if contextID == "" || contextID == turn.SessionID {
 		return nil
 	}
-	return asked[at]
+	if name, err := c.contextOf(ctx, turn.SessionID); err != nil || name == contextID {
+		return err
+	}
+	return invalid("task %q is not part of context %q", turn.ID, clip.Text(contextID))
 }
 
-// sameAnswer checks that a message is what it was when it answered an interaction.
-func sameAnswer(i *runtime.Interaction, message *a2a.Message) error {
-	if answer, err := answerFor([]*runtime.Interaction{i}, message); err == nil {
-		if data, err := json.Marshal(answer); err == nil && bytes.Equal(data, i.Resolution) {
-			return nil
+// answeredBy returns the interactions that a message with the id has answered.
+func answeredBy(asked []*runtime.Interaction, message *a2a.Message) []*runtime.Interaction {
+	var list []*runtime.Interaction
+	for _, i := range asked {
+		var given plugins.Resolution
+		if json.Unmarshal(i.Resolution, &given) == nil && given.ID == message.ID {
+			list = append(list, i)
 		}
 	}
-	return usedID(message)
+	return list
+}
+
+// sameAnswer reports whether a message is what it was when it answered an
+// interaction.
+func sameAnswer(i *runtime.Interaction, message *a2a.Message) bool {
+	answer, err := answerFor([]*runtime.Interaction{i}, message)
+	if err != nil {
+		return false
+	}
+	data, err := json.Marshal(answer)
+	return err == nil && bytes.Equal(data, i.Resolution)
 }
 
 // usedID returns the error for an id that another message had.

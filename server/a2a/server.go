@@ -47,6 +47,9 @@ type Settings struct {
 	DefaultAgent string
 	// V03 speaks version 0.3 of the protocol, too.
 	V03 bool
+	// UniqueMessageIDs refuses a message with the id of another one. Otherwise it is
+	// a message of its own.
+	UniqueMessageIDs bool
 	// Scope is what a principal needs to have to send requests; empty needs
 	// nothing.
 	Scope string

@@ -50,8 +50,9 @@ type follower struct {
 	done   bool
 }
 
-func (c *call) follower(turn *runtime.StoredTurn) *follower {
-	return &follower{call: c, turn: turn, info: a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}}
+func (c *call) follower(ctx context.Context, turn *runtime.StoredTurn) (*follower, error) {
+	info, err := c.infoOf(ctx, turn)
+	return &follower{call: c, turn: turn, info: info}, err
 }
 
 // settle waits until a turn has ended or asks for something, or the time to wait
@@ -62,8 +63,7 @@ func (c *call) settle(ctx context.Context, turn *runtime.StoredTurn) (*runtime.S
 	}
 	wait, cancel := context.WithTimeout(ctx, c.server.MaxWait)
 	defer cancel()
-	f := c.follower(turn)
-	f.quiet, f.asking = true, turn.Seq > 0
+	f := &follower{call: c, turn: turn, quiet: true, asking: turn.Seq > 0}
 	if err := f.run(wait, func(a2a.Event) bool { return true }); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,11 @@ func (c *call) settle(ctx context.Context, turn *runtime.StoredTurn) (*runtime.S
 // question unless it is to end there.
 func (c *call) follow(ctx context.Context, turn *runtime.StoredTurn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		f := c.follower(turn)
+		f, err := c.follower(ctx, turn)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		f.interrupt = interrupt
 		task, err := f.snapshot(ctx, history)
 		if err != nil {
@@ -293,7 +297,7 @@ func (f *follower) look(ctx context.Context) ([]a2a.Event, error) {
 		return nil, err
 	}
 	f.asking = false // until it goes on
-	status := statusOf(turn, asked)
+	status := statusOf(turn, f.info, asked)
 	f.done = f.quiet || f.interrupt && status.State == a2a.TaskStateInputRequired
 	if status.State == f.state {
 		return nil, nil

@@ -43,20 +43,23 @@ func whole(history *int) view {
 
 // task returns a turn as a task.
 func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a.Task, error) {
-	t := &a2a.Task{ID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
+	info, err := c.infoOf(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	t := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
 	var asked []*runtime.Interaction
-	var err error
 	if v.history != 0 || turn.Status == store.Waiting {
 		if asked, err = c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID}); err != nil {
 			return nil, err
 		}
 	}
-	t.Status = statusOf(turn, asked)
+	t.Status = statusOf(turn, info, asked)
 	if o := turn.Outcome; o != nil {
 		a2awire.SetReport(t, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
 	}
 	if v.history != 0 {
-		if t.History, err = c.history(ctx, turn, asked, v.history); err != nil {
+		if t.History, err = c.history(ctx, turn, info, asked, v.history); err != nil {
 			return nil, err
 		}
 	}
@@ -68,13 +71,12 @@ func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a
 
 // statusOf returns the status of a task. The interactions are those of the turn,
 // for one that waits.
-func statusOf(turn *runtime.StoredTurn, asked []*runtime.Interaction) a2a.TaskStatus {
+func statusOf(turn *runtime.StoredTurn, info a2a.TaskInfo, asked []*runtime.Interaction) a2a.TaskStatus {
 	at := cmp.Or(turn.ChangedAt, turn.UpdatedAt, turn.CreatedAt)
 	if turn.ChangedAt.IsZero() && !turn.FinishedAt.IsZero() {
 		at = turn.FinishedAt
 	}
 	s := a2a.TaskStatus{State: stateOf(&turn.Turn), Timestamp: &at}
-	info := a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
 	switch {
 	case turn.Outcome != nil:
 		s.State, s.Message = endState(&turn.Outcome.Termination), endMessage(info, &turn.Outcome.Termination)
@@ -160,7 +162,7 @@ func word(code string) string {
 
 // history returns the latest messages of a task: what it was given, what it
 // asked and what it was answered.
-func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, asked []*runtime.Interaction, limit int) ([]*a2a.Message, error) {
+func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, info a2a.TaskInfo, asked []*runtime.Interaction, limit int) ([]*a2a.Message, error) {
 	var request struct {
 		Input int `json:"input"`
 	}
@@ -171,7 +173,6 @@ func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, asked []*r
 	if err != nil {
 		return nil, err
 	}
-	info := a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: turn.SessionID}
 	var list []*a2a.Message
 	for i := range min(request.Input, len(own)) {
 		var m model.Message
@@ -227,6 +228,13 @@ func (h *handler) ListTasks(ctx context.Context, req *a2a.ListTasksRequest) (_ *
 	query, err := c.query(req)
 	if err != nil {
 		return nil, err
+	}
+	if req.ContextID != "" {
+		if session, err := c.findSession(ctx, req.ContextID); err != nil {
+			return nil, err
+		} else if session != nil {
+			query.SessionID = session.ID
+		}
 	}
 	page, err := c.service.ListTurns(ctx, c.caller, query)
 	if err != nil {
