@@ -14,6 +14,21 @@ type body struct {
 	control *http.ResponseController
 }
 
+// maxUnread is how much of a body that nobody reads is read before the answer, in
+// bytes: more than clients send by mistake.
+const maxUnread = 64 << 20
+
+// readUnread reads what a handler left of the body of a request. A client that sends
+// all of its request before it reads finds no answer on a connection that was closed
+// meanwhile. One that asked whether it may send is answered at once, and so is one
+// whose body is said to be larger still. The body has its time, which goes on.
+func readUnread(r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" || r.ContentLength > maxUnread {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxUnread) // a client that sends no more misses nothing
+}
+
 // limitBody bounds the size of a body.
 func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadCloser {
 	if b == nil || b == http.NoBody {

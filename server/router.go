@@ -74,6 +74,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case x.aborted:
 			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
 		default:
+			if !out.flushed {
+				readUnread(r)
+			}
 			out.finish()
 		}
 	}()
