@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"cmp"
@@ -26,6 +26,20 @@ type credentials struct {
 	// with those that are known already: the issuer may be away when it comes.
 	published   *server.RemoteKeys
 	publishedAt string
+}
+
+// IssueRefreshToken returns a refresh token for a client of a configuration, with some
+// of its scopes, that ends at a time. The error says that there is no such client, or
+// that the configuration is wrong.
+func IssueRefreshToken(s *spec.Server, client string, scopes []string, end time.Time) (string, error) {
+	if s.OAuth == nil {
+		return "", fmt.Errorf("there is no client %q below server.oauth", client)
+	}
+	c, err := newCredentials(s, nil, nil)
+	if err != nil {
+		return "", err
+	}
+	return c.oauth.IssueRefreshToken(client, scopes, end)
 }
 
 // newCredentials returns those that a configuration names. The tokens that are

@@ -1,16 +1,13 @@
-package main
+package app
 
 import (
-	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,128 +15,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// withClients issues tokens at the server.
-const withClients = guarded + `  encryption_key: MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=
-  oauth:
-    clients: [{id: desk, secret: desk-secret-desk-secret, scopes: [metrics:read]}, {id: bot, secret: bot-secret-bot-secret, scopes: [a2a:invoke]}]
-`
-
-// issue asks for a token.
-func issue(t *testing.T, url, form string) (status int, token string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/oauth/token", strings.NewReader(form))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var body struct {
-		Token string `json:"access_token"`
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, body.Token
-}
-
-// scraped returns the status of the metrics for a credential.
-func scraped(t *testing.T, url, shown string) (status int, challenge string) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+shown)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, resp.Header.Get("WWW-Authenticate")
-}
-
-// form sends a form; the token in the answer, if any, is in the variable TOKEN then:
-// "form STATUS URL FORM".
-func form(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: form STATUS URL FORM")
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, args[1], strings.NewReader(args[2]))
-	ts.Check(err)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultClient.Do(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	var body struct {
-		Token string `json:"access_token"`
-	}
-	ts.Check(json.NewDecoder(resp.Body).Decode(&body))
-	if body.Token != "" {
-		ts.Setenv("TOKEN", body.Token)
-	}
-	if strconv.Itoa(resp.StatusCode) != args[0] {
-		ts.Fatalf("the status is %s, want %s", resp.Status, args[0])
-	}
-}
-
-// answers fetches a page again and again until it has a status: "answers STATUS URL
-// HEADER".
-func answers(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: answers STATUS URL HEADER")
-	}
-	name, value, _ := strings.Cut(args[2], ": ")
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(storeTime); ; {
-		req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, args[1], http.NoBody)
-		ts.Check(err)
-		req.Header.Set(name, value)
-		resp, err := http.DefaultClient.Do(req)
-		ts.Check(err)
-		_ = resp.Body.Close()
-		if strconv.Itoa(resp.StatusCode) == args[0] {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			ts.Fatalf("the status is %s, want %s", resp.Status, args[0])
-		}
-	}
-}
-
-func TestAConfiguredClientGetsTokens(t *testing.T) {
-	t.Parallel()
-	s := serveHTTP(t, withClients, oneReply)
-	status, token := issue(t, s.LocalURL(), "grant_type=client_credentials&client_id=desk&client_secret=desk-secret-desk-secret")
-	if status != http.StatusOK || !strings.HasPrefix(token, "mantyx_at_") {
-		t.Fatalf("%d %q", status, token)
-	}
-	if status, _ := scraped(t, s.LocalURL(), token); status != http.StatusOK {
-		t.Errorf("the token gives %d", status)
-	}
-	_, narrow := issue(t, s.LocalURL(), "grant_type=client_credentials&client_id=bot&client_secret=bot-secret-bot-secret")
-	if status, challenge := scraped(t, s.LocalURL(), narrow); status != http.StatusForbidden || !strings.Contains(challenge, `error="insufficient_scope", scope="metrics:read"`) {
-		t.Errorf("a token without the scope gives %d, %s", status, challenge)
-	}
-	if status, _ := issue(t, s.LocalURL(), "grant_type=client_credentials&client_id=desk&client_secret=wrong"); status != http.StatusUnauthorized {
-		t.Errorf("a wrong secret gives %d", status)
-	}
-	if status, _ := scraped(t, s.LocalURL(), rightKey); status != http.StatusOK {
-		t.Errorf("a key gives %d", status)
-	}
-}
+// rightKey is a key of the tests.
+const rightKey = "ark_right-right-right"
 
 func TestCredentialsAreSwapped(t *testing.T) {
 	t.Parallel()
@@ -223,5 +102,31 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 	show()
 	if n := asked.Load(); n != 2 {
 		t.Errorf("keys at another place are asked for %d times", n-1)
+	}
+}
+
+func TestTheServerOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	day := &spec.Date{}
+	if err := day.UnmarshalText([]byte("2026-12-31")); err != nil {
+		t.Fatal(err)
+	}
+	hash := server.HashKey(rightKey)
+	key, err := apiKey(&spec.ServerKey{ID: "ci", Hash: hash.String(), Agents: spec.Names{"a*"}, Scopes: spec.Names{"s"}, Expires: day})
+	if err != nil || key.Hash != hash || key.Principal.KeyID != "ci" || key.Principal.Caller.Subject != "ci" || key.Principal.Caller.Tenant != "default" ||
+		!key.Principal.MayUse("ab") || key.Principal.MayUse("b") || key.Principal.Has("t") || !key.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
+		t.Errorf("%+v, %v", key, err)
+	}
+	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+		t.Error(err)
+	}
+	settings := serverSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
+	if settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
+		settings.Limits.WriteTimeout != spec.DefaultWriteTimeout || settings.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
+		!settings.AllowUnauthenticated || settings.PublicURL != "https://y" || len(settings.CORSOrigins) != 1 {
+		t.Errorf("%+v", settings)
 	}
 }

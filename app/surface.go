@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"context"
@@ -11,122 +11,112 @@ import (
 	"go.uber.org/zap"
 )
 
-// surface is a protocol that the HTTP server of this program speaks.
-type surface struct {
-	// name is also that of the protocol's webhooks.
-	name string
-	// sender makes what tells receivers of the protocol what happens to turns. It is
-	// nil for a protocol that tells nobody, and so is what it makes where the
+// Surface is a protocol that the HTTP server speaks.
+type Surface struct {
+	// Name is also that of the protocol's webhooks.
+	Name string
+	// NewSender makes what tells receivers of the protocol what happens to turns. It
+	// is nil for a protocol that tells nobody, and so is what it makes where the
 	// configuration leaves that out.
-	sender func(*config.File) (webhookSender, error)
-	// new makes the surface; a nil surface is one that the configuration leaves
+	NewSender func(*config.File) (WebhookSender, error)
+	// New makes the surface; a nil surface is one that the configuration leaves
 	// out.
-	new func(surfaceSettings) (server.Surface, error)
+	New func(SurfaceSettings) (server.Surface, error)
 }
 
-// webhookSender tells receivers of one protocol what happens to turns.
-type webhookSender interface {
+// WebhookSender tells receivers of one protocol what happens to turns.
+type WebhookSender interface {
 	runtime.WebhookSender
 	// Close closes what it holds open, after the last use.
 	Close()
 }
 
-// surfaceSettings is what a protocol is spoken with.
-type surfaceSettings struct {
-	file    *config.File
-	http    *server.Server
-	service *runtime.Service
-	logger  *zap.Logger
+// SurfaceSettings is what a protocol is spoken with.
+type SurfaceSettings struct {
+	File    *config.File
+	Server  *server.Server
+	Service *runtime.Service
+	Logger  *zap.Logger
 }
 
-// senders makes what tells receivers of each protocol what happens to turns, also
+// newSenders makes what tells receivers of each protocol what happens to turns, also
 // for a process that answers no requests itself.
-func (p *program) senders(l *loaded, w *work) (map[string]runtime.WebhookSender, error) {
+func (a *App) newSenders() (map[string]runtime.WebhookSender, error) {
 	made := map[string]runtime.WebhookSender{}
-	for _, one := range p.surfaces {
-		if one.sender == nil {
+	for _, one := range a.settings.Components.Surfaces {
+		if one.NewSender == nil {
 			continue
 		}
-		sender, err := one.sender(l.file)
+		sender, err := one.NewSender(a.settings.File)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.name, err)
+			return nil, fmt.Errorf("%s: %w", one.Name, err)
 		}
 		if sender != nil {
-			made[one.name] = sender
-			w.senders = append(w.senders, sender)
+			made[one.Name] = sender
+			a.senders = append(a.senders, sender)
 		}
 	}
 	return made, nil
 }
 
-// listen opens the address that a configuration wants requests to be answered at,
-// and answers that the server is starting. What is open when it returns an error is
-// closed with the work.
-func (p *program) listen(ctx context.Context, l *loaded, w *work, k *keeper, seen *observed) error {
-	if l.file.Server.Address() == spec.ListenNone {
-		return nil
-	}
-	settings := httpSettings(&l.file.Server)
-	var err error
-	if l.file.Server.TLS != nil {
-		if k.certificate, err = newCertificate(l.file.Server.TLS); err != nil {
+// newServer makes the HTTP server, which accepts no credential before the store is
+// open.
+func (a *App) newServer() error {
+	s := &a.settings.File.Server
+	settings := serverSettings(s)
+	if s.TLS != nil {
+		var err error
+		if a.certificate, err = newCertificate(s.TLS); err != nil {
 			return err
 		}
-		settings.TLS = k.certificate.config()
+		settings.TLS = a.certificate.config()
 	}
-	if l.file.Server.Authenticated() {
-		w.accepted = server.NewReplaceable(server.Authenticators{}) // nobody, until the store is open
-		settings.Authenticator = w.accepted
+	if s.Authenticated() {
+		a.accepted = server.NewReplaceable(server.Authenticators{}) // nobody, until the store is open
+		settings.Authenticator = a.accepted
 	}
-	settings.Logger, settings.Ready = k.logger.Named("http"), func(ctx context.Context) error { return w.store.Ping(ctx) }
-	settings.Version = version()
-	settings.MeterProvider, settings.Metrics = seen.meters, seen.scrape
-	h, err := server.New(settings)
-	if err != nil {
-		return err
-	}
-	if err := h.Listen(ctx); err != nil {
-		return err
-	}
-	w.http = h
-	h.BeginStartup()
-	k.logger.Info("starting", zap.String("address", h.LocalURL()))
-	return nil
+	settings.Logger, settings.Ready = a.settings.Logger.Named("http"), func(ctx context.Context) error { return a.store.Ping(ctx) }
+	settings.Version = a.settings.Version
+	settings.MeterProvider, settings.Metrics = a.settings.MeterProvider, a.settings.Metrics
+	var err error
+	a.server, err = server.New(settings)
+	return err
 }
 
-// mount mounts the protocols, for the callers that a configuration names.
-func (p *program) mount(ctx context.Context, l *loaded, w *work, logger *zap.Logger) error {
-	if w.http == nil {
+// mountSurfaces mounts the protocols, for the callers that the configuration names.
+func (a *App) mountSurfaces(ctx context.Context) error {
+	if a.server == nil {
 		return nil
 	}
-	if w.accepted != nil {
+	f, logger := a.settings.File, a.settings.Logger
+	if a.accepted != nil {
 		var err error
-		if w.credentials, err = newCredentials(&l.file.Server, w.store, logger.Named("tokens")); err != nil {
+		if a.credentials, err = newCredentials(&f.Server, a.store, logger.Named("tokens")); err != nil {
 			return err
 		}
-		w.accepted.Replace(w.credentials.accepted)
+		a.accepted.Replace(a.credentials.accepted)
 	}
-	if err := w.credentials.mount(ctx, w.http); err != nil {
+	if err := a.credentials.mount(ctx, a.server); err != nil {
 		return err
 	}
-	if s := &l.file.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && l.file.Store.Driver != spec.StoreMemory {
+	if s := &f.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && f.Store.Driver != spec.StoreMemory {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
-	for _, one := range p.surfaces {
-		s, err := one.new(surfaceSettings{file: l.file, http: w.http, service: w.service, logger: logger.Named(one.name)})
+	for _, one := range a.settings.Components.Surfaces {
+		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name)})
 		if err == nil && s != nil {
-			err = w.http.Mount(ctx, s)
+			err = a.server.Mount(ctx, s)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", one.name, err)
+			return fmt.Errorf("%s: %w", one.Name, err)
 		}
 	}
 	return nil
 }
 
-// httpSettings returns what a configuration says about answering requests, but for
+// serverSettings returns what a configuration says about answering requests, but for
 // credentials and certificates.
-func httpSettings(s *spec.Server) server.Settings {
+func serverSettings(s *spec.Server) server.Settings {
 	l := &s.Limits
 	return server.Settings{
 		Address: s.Address(), PublicURL: s.PublicURL,

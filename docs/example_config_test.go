@@ -49,7 +49,7 @@ func Example_configuration() {
 	//docs:region load
 
 	// The kinds are what a type field may name. The binary has its list in
-	// cmd/runtime/components.go; a program of yours has its own.
+	// app/shipped/shipped.go; a program of yours has its own.
 	file, found, err := config.Load([]string{path}, config.Options{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind()},

@@ -1,13 +1,14 @@
-package main
+// Package shipped lists the components that come with the runtime.
+package shipped
 
 import (
 	"context"
 	"errors"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
-	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
@@ -20,7 +21,6 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
-	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
@@ -38,78 +38,34 @@ import (
 	"go.uber.org/zap"
 )
 
-// components is everything that a configuration can put agents together from.
-type components struct {
-	// kinds are the values that the type fields of a configuration may have.
-	kinds config.Kinds
-	// plugins are those that agents may name without declaring them.
-	plugins []availablePlugin
-	// backends make what reaches the agents that run elsewhere.
-	backends []func(*zap.Logger) backend.Factory
-	// stores keep sessions and turns.
-	stores []storeDriver
-	// surfaces are the protocols that the HTTP server speaks.
-	surfaces []surface
-	// turnTools makes what makes the tools that turns bring along.
-	turnTools func(*config.File, *zap.Logger) runtime.TurnTools
-}
-
-// availablePlugin is a plugin that comes with the program, and its id.
-type availablePlugin struct {
-	id     string
-	plugin plugins.Plugin
-}
-
-// shipped is all that this program comes with.
-func shipped() components {
-	return components{
-		kinds: config.Kinds{
+// Components is all that the runtime comes with.
+func Components() app.Components {
+	return app.Components{
+		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
 			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 		},
-		plugins: []availablePlugin{
-			{"permission", permission.New()},
+		Plugins: []app.Plugin{
+			{ID: "permission", Plugin: permission.New()},
 		},
-		backends: []func(*zap.Logger) backend.Factory{
+		Backends: []func(*zap.Logger) backend.Factory{
 			func(logger *zap.Logger) backend.Factory {
 				return a2abackend.NewFactory(a2abackend.Settings{Logger: logger})
 			},
 		},
-		stores: []storeDriver{
-			{name: spec.StoreSQLite, migrate: sqlite.Migrate, open: openSQLite, look: readSQLite},
-			{name: spec.StorePostgres, shared: true, migrate: migratePostgres, open: openPostgres, look: readPostgres},
-			{name: spec.StoreMemory, migrate: migrateMemory, open: openMemory},
+		Stores: []app.StoreDriver{
+			{Name: spec.StoreSQLite, Migrate: sqlite.Migrate, Open: openSQLite, OpenReadOnly: readSQLite},
+			{Name: spec.StorePostgres, Shared: true, Migrate: migratePostgres, Open: openPostgres, OpenReadOnly: readPostgres},
+			{Name: spec.StoreMemory, Migrate: migrateMemory, Open: openMemory},
 		},
-		surfaces: []surface{
-			{name: a2aserver.PushSurface, sender: newA2ASender, new: newA2ASurface},
-			{name: "agent_runs", new: newRunsSurface},
-			{name: "native", new: newNativeSurface},
+		Surfaces: []app.Surface{
+			{Name: a2aserver.PushSurface, NewSender: newA2ASender, New: newA2ASurface},
+			{Name: "agent_runs", New: newRunsSurface},
+			{Name: "native", New: newNativeSurface},
 		},
-		turnTools: newTurnTools,
+		TurnTools: newTurnTools,
 	}
-}
-
-// known returns the kinds together with the sections that agents may have.
-func (c *components) known() config.Kinds {
-	k := c.kinds
-	k.Sections = resolve.Sections()
-	for _, p := range c.plugins {
-		k.Sections = slices.Concat(k.Sections, p.plugin.Descriptor().Sections)
-	}
-	return k
-}
-
-// builder returns a builder that knows all components.
-func (c *components) builder(logger *zap.Logger) *builder.AgentRuntimeBuilder {
-	b := builder.New().WithLogger(logger)
-	for _, p := range c.plugins {
-		b.WithAvailablePlugin(p.id, p.plugin)
-	}
-	for _, newBackend := range c.backends {
-		b.WithBackend(newBackend(logger))
-	}
-	return b
 }
 
 // localDispatcher is the dispatcher of stores that belong to one process.
@@ -117,25 +73,25 @@ func localDispatcher(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, 
 	return local.New(local.Settings{Concurrency: concurrency, Logger: logger}), nil
 }
 
-func openSQLite(ctx context.Context, s store.Settings) (*engine, error) {
+func openSQLite(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := sqlite.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return &engine{store: st, dispatcher: localDispatcher}, nil
+	return &app.Engine{Store: st, NewDispatcher: localDispatcher}, nil
 }
 
 // readSQLite opens a file that another process may be working on. Nothing rings
 // then, so that who follows a turn looks now and then.
-func readSQLite(ctx context.Context, s store.Settings) (*engine, error) {
+func readSQLite(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := sqlite.OpenReadOnly(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return &engine{store: st}, nil
+	return &app.Engine{Store: st}, nil
 }
 
-func openPostgres(ctx context.Context, s store.Settings) (*engine, error) {
+func openPostgres(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	if _, err := migratePostgres(ctx, s); err != nil {
 		return nil, err
 	}
@@ -143,12 +99,12 @@ func openPostgres(ctx context.Context, s store.Settings) (*engine, error) {
 }
 
 // readPostgres opens a database as it is.
-func readPostgres(ctx context.Context, s store.Settings) (*engine, error) {
+func readPostgres(ctx context.Context, s store.Settings) (*app.Engine, error) {
 	st, err := postgres.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return &engine{store: st, bell: st.Bell(), dispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
+	return &app.Engine{Store: st, Bell: st.Bell(), NewDispatcher: func(concurrency int, logger *zap.Logger) (dispatch.Dispatcher, error) {
 		return river.New(st.Pool(), river.Settings{Concurrency: concurrency, Logger: logger})
 	}}, nil
 }
@@ -171,12 +127,12 @@ func migratePostgres(ctx context.Context, s store.Settings) ([]string, error) {
 // migrateMemory has nothing to do: a store in memory is always new.
 func migrateMemory(context.Context, store.Settings) ([]string, error) { return nil, nil }
 
-func openMemory(_ context.Context, s store.Settings) (*engine, error) {
-	return &engine{store: memory.New(s), dispatcher: localDispatcher}, nil
+func openMemory(_ context.Context, s store.Settings) (*app.Engine, error) {
+	return &app.Engine{Store: memory.New(s), NewDispatcher: localDispatcher}, nil
 }
 
 // newA2ASender makes what sends the notifications of A2A tasks.
-func newA2ASender(f *config.File) (webhookSender, error) {
+func newA2ASender(f *config.File) (app.WebhookSender, error) {
 	c := &f.Server.A2A
 	if !c.On() || !c.Push.On() {
 		return nil, nil //nolint:nilnil // nobody is told
@@ -185,16 +141,16 @@ func newA2ASender(f *config.File) (webhookSender, error) {
 }
 
 // newA2ASurface lets the agents of a configuration be reached by A2A.
-func newA2ASurface(s surfaceSettings) (server.Surface, error) {
-	c := &s.file.Server.A2A
+func newA2ASurface(s app.SurfaceSettings) (server.Surface, error) {
+	c := &s.File.Server.A2A
 	if !c.On() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
 	settings := a2aserver.Settings{
-		Service: s.service, PublicURL: s.http.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
-		Scope: spec.ScopeA2AInvoke, Open: !s.file.Server.Authenticated(), NoPush: !c.Push.On(),
-		MaxWait: c.WaitTime(), MaxBody: int64(s.file.Server.Limits.BodyLimit()),
-		GRPC: c.GRPCListen, GRPCTLS: s.http.TLS, WriteTimeout: s.http.Limits.WriteTimeout, Authenticator: s.http.Authenticator, Enter: s.http.Enter, Logger: s.logger,
+		Service: s.Service, PublicURL: s.Server.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
+		Scope: spec.ScopeA2AInvoke, Open: !s.File.Server.Authenticated(), NoPush: !c.Push.On(),
+		MaxWait: c.WaitTime(), MaxBody: int64(s.File.Server.Limits.BodyLimit()),
+		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS, WriteTimeout: s.Server.Limits.WriteTimeout, Authenticator: s.Server.Authenticator, Enter: s.Server.Enter, Logger: s.Logger,
 	}
 	if c.SigningKeyFile != "" {
 		signer, err := a2aserver.LoadSigner(c.SigningKeyFile)
@@ -207,23 +163,23 @@ func newA2ASurface(s surfaceSettings) (server.Surface, error) {
 }
 
 // newRunsSurface lets clients begin runs over HTTP.
-func newRunsSurface(s surfaceSettings) (server.Surface, error) {
-	c := &s.file.Server.AgentRuns
+func newRunsSurface(s app.SurfaceSettings) (server.Surface, error) {
+	c := &s.File.Server.AgentRuns
 	if !c.On() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
 	return agentruns.New(agentruns.Settings{
-		Service: s.service, PublicURL: s.http.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.logger,
-		EncryptionKey: s.file.Server.EncryptionBytes(),
+		Service: s.Service, PublicURL: s.Server.URL(), LocalToolTimeout: c.LocalToolTime(), StrictToolResults: c.StrictToolResults, Logger: s.Logger,
+		EncryptionKey: s.File.Server.EncryptionBytes(),
 	})
 }
 
 // newNativeSurface lets the commands with --server be answered.
-func newNativeSurface(s surfaceSettings) (server.Surface, error) {
-	if !s.file.Server.Native.On() {
+func newNativeSurface(s app.SurfaceSettings) (server.Surface, error) {
+	if !s.File.Server.Native.On() {
 		return nil, nil //nolint:nilnil // it is switched off
 	}
-	return native.New(native.Settings{Service: s.service, Logger: s.logger})
+	return native.New(native.Settings{Service: s.Service, Logger: s.Logger})
 }
 
 // newTurnTools makes the tools that runs over HTTP bring along. A process that

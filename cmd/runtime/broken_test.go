@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
@@ -16,12 +18,12 @@ import (
 )
 
 // broken is the program's components, and some that do what none should.
-func broken() components {
-	c := shipped()
-	c.kinds.Providers = append(c.kinds.Providers, spec.NewKind("faulty", "Misbehaves.", newFaultyModel))
-	c.kinds.Tools = append(c.kinds.Tools, spec.NewKind("faulty", "Misbehaves.", newFaultyTool))
-	c.kinds.Plugins = append(c.kinds.Plugins, spec.NewKind("faulty", "Misbehaves.", newFaultyPlugin))
-	c.backends = append(c.backends, func(*zap.Logger) backend.Factory { return fakeBackend{} })
+func broken() app.Components {
+	c := shipped.Components()
+	c.Kinds.Providers = append(c.Kinds.Providers, spec.NewKind("faulty", "Misbehaves.", newFaultyModel))
+	c.Kinds.Tools = append(c.Kinds.Tools, spec.NewKind("faulty", "Misbehaves.", newFaultyTool))
+	c.Kinds.Plugins = append(c.Kinds.Plugins, spec.NewKind("faulty", "Misbehaves.", newFaultyPlugin))
+	c.Backends = append(c.Backends, func(*zap.Logger) backend.Factory { return fakeBackend{} })
 	return c
 }
 

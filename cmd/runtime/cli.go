@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +32,7 @@ type streams struct {
 // components that it knows.
 type program struct {
 	streams
-	components
+	app.Components
 }
 
 // exit ends a command with a code, after it has said all there is to say.
@@ -42,7 +44,7 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", e.code) }
 // run runs the command line with the components that the program comes with,
 // and returns its exit code.
 func run(ctx context.Context, args []string, s streams) int {
-	return (&program{streams: s, components: shipped()}).run(ctx, args)
+	return (&program{streams: s, Components: shipped.Components()}).run(ctx, args)
 }
 
 // run runs a command line and returns its exit code. Whatever is wrong with

@@ -132,8 +132,8 @@ func parseHeaders(lines []string) (http.Header, error) {
 }
 
 // examiner returns the backend of a kind that explains what its peers do wrong.
-func (c *components) examiner(kind string) (backend.Examiner, error) {
-	for _, newBackend := range c.backends {
+func (p *program) examiner(kind string) (backend.Examiner, error) {
+	for _, newBackend := range p.Backends {
 		if x, ok := newBackend(zap.NewNop()).(backend.Examiner); ok && x.Kind() == kind {
 			return x, nil
 		}

@@ -29,7 +29,7 @@ func FuzzValidate(f *testing.F) {
 		}
 		call := func(args ...string) (int, string) {
 			var stdout, stderr strings.Builder
-			p := program{streams: streams{in: strings.NewReader(""), out: &stdout, err: &stderr}, components: broken()}
+			p := program{streams: streams{in: strings.NewReader(""), out: &stdout, err: &stderr}, Components: broken()}
 			code := p.run(t.Context(), args)
 			if code != exitOK && code != exitFailed {
 				t.Fatalf("%v: exit code %d: %s", args, code, stderr.String())

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
 )
 
@@ -53,7 +53,7 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 		}
 	}
 	var said strings.Builder
-	p := &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &said}, components: shipped()}
+	p := &program{streams: streams{in: strings.NewReader(""), out: io.Discard, err: &said}, Components: shipped.Components()}
 	l, err := p.load([]string{file}, true, logger)
 	if err != nil {
 		t.Fatal(err)
@@ -67,20 +67,20 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &work{grace: l.file.Turns.GraceTime()}
-	if err = p.listen(t.Context(), l, w, &keeper{logger: logger}, seen); err == nil {
-		err = p.start(t.Context(), l, w, rt, logger)
+	a := p.newApp(l, logger, seen)
+	if err = a.Listen(t.Context()); err == nil {
+		err = a.Start(t.Context(), rt)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- w.http.Serve(ctx) }()
-	s := &served{Server: w.http, work: w, dir: dir}
+	go func() { ended <- a.Serve(ctx) }()
+	s := &served{Server: a.Server(), app: a, dir: dir}
 	s.end = sync.OnceValue(func() error {
 		stop()
-		return errors.Join(<-ended, w.end(context.Background()), rt.Close(), seen.shutdown(context.Background()))
+		return errors.Join(<-ended, a.Shutdown(context.Background()), rt.Close(), seen.shutdown(context.Background()))
 	})
 	t.Cleanup(func() {
 		if err := s.end(); err != nil {
@@ -93,7 +93,7 @@ func serveLogged(t testing.TB, text, script string, logger *zap.Logger) *served 
 // served is a server at work.
 type served struct {
 	*server.Server
-	work *work
+	app *app.App
 	// dir is where the configuration is.
 	dir string
 	// end ends it as a signal does.
@@ -145,31 +145,5 @@ fallback: {text: It is done.}
 	}
 	if strings.Contains(rest.String(), "COMPLETED") || strings.Contains(rest.String(), "FAILED") {
 		t.Errorf("the stream says that the task is over:\n%s", rest.String())
-	}
-}
-
-func TestTheServerOfAConfiguration(t *testing.T) {
-	t.Parallel()
-	day := &spec.Date{}
-	if err := day.UnmarshalText([]byte("2026-12-31")); err != nil {
-		t.Fatal(err)
-	}
-	hash := server.HashKey(rightKey)
-	key, err := apiKey(&spec.ServerKey{ID: "ci", Hash: hash.String(), Agents: spec.Names{"a*"}, Scopes: spec.Names{"s"}, Expires: day})
-	if err != nil || key.Hash != hash || key.Principal.KeyID != "ci" || key.Principal.Caller.Subject != "ci" || key.Principal.Caller.Tenant != "default" ||
-		!key.Principal.MayUse("ab") || key.Principal.MayUse("b") || key.Principal.Has("t") || !key.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
-		t.Errorf("%+v, %v", key, err)
-	}
-	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
-		t.Errorf("%+v, %v", key, err)
-	}
-	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
-		t.Error(err)
-	}
-	settings := httpSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
-	if settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
-		settings.Limits.WriteTimeout != spec.DefaultWriteTimeout || settings.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
-		!settings.AllowUnauthenticated || settings.PublicURL != "https://y" || len(settings.CORSOrigins) != 1 {
-		t.Errorf("%+v", settings)
 	}
 }

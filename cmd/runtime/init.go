@@ -33,7 +33,7 @@ editors to. It overwrites no configuration.`,
 		if len(args) > 0 {
 			file = args[0]
 		}
-		written, err := writeInit(file, config.Schema(p.known()))
+		written, err := writeInit(file, config.Schema(p.ConfigKinds()))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/spec"
@@ -110,13 +111,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	if len(wrong) > 0 {
 		return "", failed(l.refuse(wrong, p.err))
 	}
-	token, err := "", fmt.Errorf("there is no client %q below server.oauth", client)
-	if l.file.Server.OAuth != nil {
-		var c *credentials
-		if c, err = newCredentials(&l.file.Server, nil, nil); err == nil {
-			token, err = c.oauth.IssueRefreshToken(client, scopes, end)
-		}
-	}
+	token, err := app.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
 		return "", exit{exitFailed}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
@@ -35,12 +36,12 @@ type loaded struct {
 // load reads files. The error is for files that cannot be read; all else is
 // among what was found.
 func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
-	file, found, err := config.Load(files, config.Options{Kinds: p.known(), RequireVariables: live})
+	file, found, err := config.Load(files, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live})
 	if err != nil {
 		return nil, err
 	}
 	w := &warnings{logger: logger.Named("config")}
-	b := p.builder(logger).WithConfig(file).WithWarnings(w.add)
+	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
 	return &loaded{names: files, file: file, found: found, builder: b, warnings: w}, nil
 }
 
@@ -78,12 +79,9 @@ func (l *loaded) build(ctx context.Context, p *program) (*runtime.AgentRuntime, 
 // resolves, or shows why not. A peer that does not say which agents it has is a
 // warning: what does not need them works all the same.
 func (l *loaded) prove(ctx context.Context, p *program) error {
-	l.learnTools(ctx)
-	asking, cancel := context.WithTimeout(ctx, discoveryTime)
-	for _, e := range l.builder.LearnAgents(asking) {
+	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
 		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))
-	}
-	cancel()
+	})
 	_, list, err := l.check(ctx)
 	if err != nil {
 		return err
@@ -95,16 +93,6 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	return nil
 }
 
-// learnTools asks for their tools the servers of which none are known.
-func (l *loaded) learnTools(ctx context.Context) {
-	if l.toolTime > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, l.toolTime)
-		defer cancel()
-	}
-	l.builder.LearnTools(ctx)
-}
-
 // forPeers returns a runtime that reaches the peers which the configuration names,
 // to end what they do for turns; nil when the configuration is not right. Its
 // agents are not proved to resolve.
@@ -112,7 +100,7 @@ func (l *loaded) forPeers(ctx context.Context) *runtime.AgentRuntime {
 	if l.file.Partial {
 		return nil
 	}
-	asking, cancel := context.WithTimeout(ctx, discoveryTime)
+	asking, cancel := context.WithTimeout(ctx, app.DiscoveryTime)
 	defer cancel()
 	l.builder.LearnAgents(asking)
 	rt, err := l.builder.BuildUnchecked()

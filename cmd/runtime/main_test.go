@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 func runBroken() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	p := program{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, components: broken()}
+	p := program{streams: streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, Components: broken()}
 	return p.run(ctx, os.Args[1:])
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -36,7 +37,7 @@ func migrate(ctx context.Context, p *program, files []string, format string) err
 		return err
 	}
 	defer l.close()
-	applied, err := p.driver(l).migrate(ctx, l.settings(zap.NewNop()))
+	applied, err := p.StoreDriver(l.file).Migrate(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}

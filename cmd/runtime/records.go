@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -84,18 +85,18 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 		return err
 	}
 	defer l.close()
-	driver := p.driver(l)
-	if driver.look == nil {
+	driver := p.StoreDriver(l.file)
+	if driver.OpenReadOnly == nil {
 		return p.complain(ctx, l, errVolatile)
 	}
-	e, err := driver.look(ctx, l.settings(zap.NewNop()))
+	e, err := driver.OpenReadOnly(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w\n  nothing is stored yet: \"runtime migrate\", \"runtime serve\" and \"runtime turns create\" make the store", err)
 	}
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	return p.withRecords(ctx, l, runtime.Operator(), runtime.ServiceSettings{Store: e.store, Bell: e.bell}, do)
+	return p.withRecords(ctx, l, runtime.Operator(), runtime.ServiceSettings{Store: e.Store, Bell: e.Bell}, do)
 }
 
 // withRecords calls do with the records of a store as a caller sees them, and closes
@@ -137,19 +138,19 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if rt != nil {
 		defer func() { _ = rt.Close() }()
 	}
-	driver := p.driver(l)
-	if driver.look == nil {
+	driver := p.StoreDriver(l.file)
+	if driver.OpenReadOnly == nil {
 		return p.complain(ctx, l, errVolatile)
 	}
-	e, err := driver.open(ctx, l.settings(zap.NewNop()))
+	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	queue, err := e.dispatcher(1, zap.NewNop())
+	queue, err := e.NewDispatcher(1, zap.NewNop())
 	if err != nil {
-		return p.complain(ctx, l, errors.Join(err, e.store.Close()))
+		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 	}
-	return p.withRecords(ctx, l, c.caller, runtime.ServiceSettings{Runtime: rt, Store: e.store, Bell: e.bell, Dispatcher: queue}, do)
+	return p.withRecords(ctx, l, c.caller, runtime.ServiceSettings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue}, do)
 }
 
 // complain shows why a command failed with the store, and ends it. One that was

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -36,12 +37,9 @@ type keeper struct {
 	// started is the configuration that the process began with; what of it does
 	// not change before the next start is compared with it.
 	started *config.File
-	// credentials are those that the HTTP server asks for; nil where nobody needs
-	// one.
-	credentials *credentials
-	// certificate is that of the HTTP server; nil where it speaks without TLS.
-	certificate *certificate
-	redactions  *redactions
+	// app is what works on the turns.
+	app        *app.App
+	redactions *redactions
 	// warnings are those of the configuration in use.
 	warnings *warnings
 	// hangups tells to read the files again; watch, if there is one, sees that
@@ -54,7 +52,7 @@ type keeper struct {
 
 // run works until ctx ends.
 func (k *keeper) run(ctx context.Context) {
-	discovery := time.NewTimer(discoveryWait(k.runtime, nil))
+	discovery := time.NewTimer(app.DiscoveryWait(k.runtime, nil))
 	defer discovery.Stop()
 	var ticks <-chan time.Time
 	if k.watch != nil {
@@ -75,9 +73,9 @@ func (k *keeper) run(ctx context.Context) {
 			}
 			k.reload(ctx)
 		case <-discovery.C:
-			err = rediscover(ctx, k.runtime, k.logger.Named("discovery"))
+			err = app.Rediscover(ctx, k.runtime, k.logger.Named("discovery"))
 		}
-		discovery.Reset(discoveryWait(k.runtime, err))
+		discovery.Reset(app.DiscoveryWait(k.runtime, err))
 	}
 }
 
@@ -152,11 +150,7 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	k.warnings.pause()
 	defer k.warnings.resume()
 	restart = waiting(k.started, l.file)
-	accept, err := k.credentials.prepare(&l.file.Server)
-	if err != nil {
-		return 0, nil, err
-	}
-	present, err := k.certificate.prepare(l.file.Server.TLS)
+	swap, err := k.app.Prepare(&l.file.Server)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -165,8 +159,7 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 		return 0, nil, err
 	}
 	k.warnings.replace(l)
-	accept()
-	present()
+	swap()
 	return rev.Number(), restart, nil
 }
 

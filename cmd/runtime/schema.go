@@ -13,7 +13,7 @@ func newSchema(p *program) *cobra.Command {
 describes every kind of component that this program knows.`,
 		Args: arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := p.out.Write(config.Schema(p.known()))
+			_, err := p.out.Write(config.Schema(p.ConfigKinds()))
 			return err
 		},
 	}

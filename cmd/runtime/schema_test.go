@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/zap"
 	"go.yaml.in/yaml/v4"
@@ -79,21 +80,21 @@ func TestInitSchemaLine(t *testing.T) {
 
 // TestComponents looks whether the names of the components are unique.
 func TestComponents(t *testing.T) {
-	c := shipped()
+	c := shipped.Components()
 	var names []string
-	for _, k := range c.kinds.Providers {
+	for _, k := range c.Kinds.Providers {
 		names = append(names, "provider "+k.Type)
 	}
-	for _, k := range c.kinds.Tools {
+	for _, k := range c.Kinds.Tools {
 		names = append(names, "tool "+k.Type)
 	}
-	for _, k := range c.kinds.Plugins {
+	for _, k := range c.Kinds.Plugins {
 		names = append(names, "plugin kind "+k.Type)
 	}
-	for _, p := range c.plugins {
-		names = append(names, "plugin "+p.id)
+	for _, p := range c.Plugins {
+		names = append(names, "plugin "+p.ID)
 	}
-	for _, newBackend := range c.backends {
+	for _, newBackend := range c.Backends {
 		names = append(names, "backend "+newBackend(zap.NewNop()).Kind())
 	}
 	slices.Sort(names)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/internal/pgtest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,8 +29,8 @@ func TestEveryDriverThatAConfigurationCanNameIsThere(t *testing.T) {
 	t.Parallel()
 	field, _ := reflect.TypeFor[spec.Store]().FieldByName("Driver")
 	var names []string
-	for _, driver := range shipped().stores {
-		names = append(names, driver.name)
+	for _, driver := range shipped.Components().Stores {
+		names = append(names, driver.Name)
 	}
 	if got := strings.Join(names, "|"); got != field.Tag.Get("enum") {
 		t.Errorf("there are %s, and a configuration can name %s", got, field.Tag.Get("enum"))

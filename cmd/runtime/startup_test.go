@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentruntime/agentruntime/app"
 )
 
 // A server listens at once though a server of tools is silent, is not ready while
@@ -63,7 +65,7 @@ agents: {helper: {model_id: m}}
 	}
 
 	url := strings.TrimSuffix(after("starting\t{\"address\": \""), "\"}")
-	if took := time.Since(began); took > startupToolTime {
+	if took := time.Since(began); took > app.StartupToolTime {
 		t.Errorf("it listens after %s", took)
 	}
 	if status, _ := probe(url + "/healthz"); status != http.StatusOK {
@@ -73,7 +75,7 @@ agents: {helper: {model_id: m}}
 		t.Errorf("/readyz is %d %q", status, body)
 	}
 	after("runtime: ready: ")
-	if took := time.Since(began); took > 4*startupToolTime {
+	if took := time.Since(began); took > 4*app.StartupToolTime {
 		t.Errorf("it is ready after %s", took)
 	}
 	if status, body := probe(url + "/readyz"); status != http.StatusOK {

@@ -9,22 +9,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/zap"
-
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 )
 
 // bring makes a tool that a turn brings along, in a program that may reach hosts
 // on private networks.
 func bring(t *testing.T, private []string, kind, description string) []resolve.EphemeralTool {
 	t.Helper()
-	c := shipped()
-	maker := c.turnTools(&config.File{Server: spec.Server{AgentRuns: spec.ServerAgentRuns{AllowPrivate: private}}}, zap.NewNop())
+	c := shipped.Components()
+	maker := c.TurnTools(&config.File{Server: spec.Server{AgentRuns: spec.ServerAgentRuns{AllowPrivate: private}}}, zap.NewNop())
 	made, release, err := maker.Make(t.Context(), []runtime.EphemeralTool{{Kind: kind, Config: json.RawMessage(description)}})
 	if err != nil {
 		t.Fatal(err)

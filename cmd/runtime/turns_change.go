@@ -61,7 +61,7 @@ a file that cannot be read, 130 cancelled; the turn goes on then.`,
 
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
 	by := change{caller: runtime.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
-		if o.wait && !p.driver(l).shared {
+		if o.wait && !p.StoreDriver(l.file).Shared {
 			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"runtime run\"", l.file.Store.Driver)
 		}
 		return l.build(ctx, p)

@@ -19,6 +19,7 @@ const module = "github.com/agentruntime/agentruntime/"
 // above it in the tree.
 var order = []string{
 	"cmd",
+	"app",
 	"server",
 	"builder",
 	"config",
@@ -68,12 +69,12 @@ func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river", "server/a2a",
 	}
 	for _, p := range listPackages(t) {
-		if short(p.ImportPath) == "cmd/runtime" {
+		if short(p.ImportPath) == "app/shipped" {
 			continue
 		}
 		for _, imported := range p.Imports {
 			if slices.Contains(implementations, short(imported)) {
-				t.Errorf("%s imports %s: an implementation is named in cmd/runtime/components.go and in tests alone", short(p.ImportPath), short(imported))
+				t.Errorf("%s imports %s: an implementation is named in app/shipped/shipped.go and in tests alone", short(p.ImportPath), short(imported))
 			}
 		}
 	}

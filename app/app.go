@@ -1,0 +1,232 @@
+// Package app makes what a configuration describes: agents, and the store, the
+// service and the HTTP server that keep, work on and answer for their turns. Open
+// does it all in one call, for a program that has more to do than to be a server.
+// The command runtime is made of the same pieces.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+)
+
+// Settings is what an App is made of.
+type Settings struct {
+	// File is a configuration without errors, and Components what it is put together
+	// from.
+	File       *config.File
+	Components *Components
+	// Version is that of the program, which the description of the server names.
+	Version string
+	// MeterProvider takes what the server measures, and Metrics answers GET /metrics;
+	// nil for none.
+	MeterProvider metric.MeterProvider
+	Metrics       http.Handler
+	// Logger is not nil.
+	Logger *zap.Logger
+}
+
+// App is what one configuration makes. Its life is New, Listen, Start, Serve, Shutdown;
+// Open does the first three.
+type App struct {
+	settings Settings
+	// runtime, service and store are nil until Start, but for an app that Open made.
+	runtime *runtime.AgentRuntime
+	service *runtime.Service
+	store   store.Store
+	// server answers requests; nil answers none.
+	server *server.Server
+	// accepted is what the server asks about credentials, and credentials those that
+	// it accepts once the store is open; both are nil where nobody needs one.
+	accepted    *server.Replaceable
+	credentials *credentials
+	// certificate is nil where the server speaks without TLS.
+	certificate *certificate
+	senders     []WebhookSender
+	// stop ends what Open started in the background, and release frees what it made;
+	// both are nil for an app that New made.
+	stop    func()
+	release func() error
+}
+
+// New returns an app that does nothing yet.
+func New(settings Settings) *App { return &App{settings: settings} }
+
+// Runtime returns the agents; nil before Start.
+func (a *App) Runtime() *runtime.AgentRuntime { return a.runtime }
+
+// Service returns what keeps turns and works on them; nil before Start.
+func (a *App) Service() *runtime.Service { return a.service }
+
+// Server returns what answers requests; nil where nothing does, and before Listen.
+func (a *App) Server() *server.Server { return a.server }
+
+// Handler answers the requests of all protocols that the configuration switches on,
+// to be mounted in a program's own HTTP server. It is for an app that Open made.
+// server.Handler says what counts under a prefix.
+func (a *App) Handler() http.Handler { return a.server.Handler() }
+
+// Listen opens the address that the configuration wants requests to be answered at,
+// and answers that the server is starting. Where it wants none, it does nothing. What
+// is open when it returns an error is closed by Shutdown.
+func (a *App) Listen(ctx context.Context) error {
+	if a.settings.File.Server.Address() == spec.ListenNone {
+		return nil
+	}
+	if err := a.newServer(); err != nil {
+		return err
+	}
+	if err := a.server.Listen(ctx); err != nil {
+		a.server = nil
+		return err
+	}
+	a.server.BeginStartup()
+	a.settings.Logger.Info("starting", zap.String("address", a.server.LocalURL()))
+	return nil
+}
+
+// Start makes the store ready, mounts the protocols, begins to work on the turns in
+// the store with the agents of rt, and lets requests in. What is open when it returns
+// an error is closed by Shutdown.
+func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
+	s := &a.settings
+	engine, err := s.Components.StoreDriver(s.File).Open(ctx, StoreSettings(s.File, s.Logger))
+	if err != nil {
+		return err
+	}
+	a.runtime, a.store = rt, engine.Store
+	queue, err := engine.NewDispatcher(s.File.Turns.Limit(), s.Logger.Named("dispatch"))
+	if err != nil {
+		return err
+	}
+	settings := serviceSettings(s.File)
+	settings.Runtime, settings.Logger = rt, s.Logger.Named("service")
+	settings.Store, settings.Dispatcher, settings.Bell = engine.Store, queue, engine.Bell
+	if s.Components.TurnTools != nil {
+		settings.TurnTools = s.Components.TurnTools(s.File, s.Logger.Named("turn_tools"))
+	}
+	if settings.Webhooks, err = a.newSenders(); err != nil {
+		return err
+	}
+	a.service = runtime.NewService(settings)
+	if err := a.mountSurfaces(ctx); err != nil {
+		return err
+	}
+	if err := a.service.Start(ctx); err != nil {
+		return err
+	}
+	if a.server != nil {
+		a.server.EndStartup()
+	}
+	return nil
+}
+
+// Serve answers requests until ctx ends, and then takes no more. Turns are worked on
+// with or without it.
+func (a *App) Serve(ctx context.Context) error {
+	following, stop := context.WithCancel(ctx)
+	var followed sync.WaitGroup
+	if a.settings.Components.StoreDriver(a.settings.File).Shared {
+		followed.Go(func() { a.credentials.follow(following) })
+	}
+	var err error
+	if a.server == nil {
+		<-ctx.Done()
+	} else {
+		err = a.server.Serve(ctx)
+	}
+	stop()
+	followed.Wait()
+	return err
+}
+
+// Prepare makes the keys, clients and certificate of another configuration. Calling
+// swap makes the server accept and present those. Whether it asks for credentials at
+// all was decided at its start.
+func (a *App) Prepare(s *spec.Server) (swap func(), err error) {
+	accept, err := a.credentials.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	present, err := a.certificate.prepare(s.TLS)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		accept()
+		present()
+	}, nil
+}
+
+// responseGrace is how long open responses may hold up the end, once the steps under
+// way have ended.
+const responseGrace = 5 * time.Second
+
+// Shutdown hands back the turns under way within the grace time of the configuration,
+// ends the responses that show them, and closes everything. It does so whatever
+// becomes of ctx, which lends its values alone. The error says that something did not
+// end as it should.
+func (a *App) Shutdown(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	if a.stop != nil {
+		a.stop()
+	}
+	grace := a.settings.File.Turns.GraceTime()
+	steps, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	var err error
+	if a.service != nil && a.service.Drain(steps) != nil {
+		err = fmt.Errorf("the grace time of %s is over; the steps under way are run again", grace)
+	}
+	if a.server != nil {
+		responses, cancel := context.WithTimeout(ctx, responseGrace)
+		defer cancel()
+		err = errors.Join(err, a.server.Shutdown(responses))
+	}
+	if a.service != nil {
+		a.service.Close()
+	}
+	for _, sender := range a.senders {
+		sender.Close()
+	}
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close())
+	}
+	if a.release != nil {
+		err = errors.Join(err, a.release())
+	}
+	return err
+}
+
+// serviceSettings returns what a configuration says about turns and schedules.
+func serviceSettings(f *config.File) runtime.ServiceSettings {
+	t, keep := &f.Turns, &f.Store.Retention
+	settings := runtime.ServiceSettings{
+		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), Indeterminate: backend.Indeterminate(t.Indeterminate),
+		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: runtime.TimeoutPolicy(t.OnInteractionTimeout),
+		EncryptionKey: f.Server.EncryptionBytes(),
+		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit()},
+	}
+	for i := range f.Schedules {
+		s := &f.Schedules[i]
+		tenant, subject := s.Owner()
+		settings.Schedules = append(settings.Schedules, runtime.Schedule{
+			ID: s.ID, Cron: s.Cron, TimeZone: s.TimeZone, AgentID: s.Agent, SessionID: s.Session,
+			Input: []model.Message{model.User(string(s.Prompt))}, Owner: runtime.Caller{Tenant: tenant, Subject: subject},
+		})
+	}
+	return settings
+}

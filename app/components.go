@@ -1,0 +1,71 @@
+package app
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"go.uber.org/zap"
+)
+
+// Components is everything that a configuration can put agents together from.
+// Package shipped has the list of those that come with the runtime.
+type Components struct {
+	// Kinds are the values that the type fields of a configuration may have.
+	Kinds config.Kinds
+	// Plugins are those that agents may name without declaring them.
+	Plugins []Plugin
+	// Backends make what reaches the agents that run elsewhere.
+	Backends []func(*zap.Logger) backend.Factory
+	// Stores keep sessions and turns. A configuration names one of them.
+	Stores []StoreDriver
+	// Surfaces are the protocols that the HTTP server speaks.
+	Surfaces []Surface
+	// TurnTools makes what makes the tools that turns bring along; nil lets turns
+	// bring none.
+	TurnTools func(*config.File, *zap.Logger) runtime.TurnTools
+}
+
+// Plugin is a plugin that agents may name, and its id.
+type Plugin struct {
+	ID     string
+	Plugin plugins.Plugin
+}
+
+// ConfigKinds returns what a configuration may name: the kinds, and the sections that
+// agents may have.
+func (c *Components) ConfigKinds() config.Kinds {
+	k := c.Kinds
+	k.Sections = resolve.Sections()
+	for _, p := range c.Plugins {
+		k.Sections = slices.Concat(k.Sections, p.Plugin.Descriptor().Sections)
+	}
+	return k
+}
+
+// NewBuilder returns a builder that knows all components.
+func (c *Components) NewBuilder(logger *zap.Logger) *builder.AgentRuntimeBuilder {
+	b := builder.New().WithLogger(logger)
+	for _, p := range c.Plugins {
+		b.WithAvailablePlugin(p.ID, p.Plugin)
+	}
+	for _, newBackend := range c.Backends {
+		b.WithBackend(newBackend(logger))
+	}
+	return b
+}
+
+// StoreDriver returns the driver of the store that a configuration names; nil when
+// there is none of that name.
+func (c *Components) StoreDriver(f *config.File) *StoreDriver {
+	for i := range c.Stores {
+		if c.Stores[i].Name == f.Store.Driver {
+			return &c.Stores[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+)
+
+// Options are what Open may be told. All but Files and Components have defaults.
+type Options struct {
+	// Files are the YAML files of the configuration.
+	Files []string
+	// Components are what it may name.
+	Components Components
+	// Configure adds what the program makes itself: tools, plugins, providers; nil
+	// adds nothing.
+	Configure func(*builder.AgentRuntimeBuilder)
+	// PublicURL is where clients find the handler; empty is server.public_url of the
+	// configuration, and there is no other default.
+	PublicURL string
+	// Version is that of the program; empty is "devel".
+	Version string
+	// Telemetry observes turns, MeterProvider takes what the server measures, and
+	// Metrics answers GET /metrics; nil for none.
+	Telemetry     *telemetry.Telemetry
+	MeterProvider metric.MeterProvider
+	Metrics       http.Handler
+	// Logger takes in what happens, the warnings about the configuration included;
+	// nil drops it.
+	Logger *zap.Logger
+}
+
+// ConfigError says that a configuration cannot be used.
+type ConfigError struct {
+	// Diagnostics are all that was found, errors and the rest, in the order of the
+	// files.
+	Diagnostics diag.List
+}
+
+// Error shows each error with its place.
+func (e *ConfigError) Error() string {
+	text := "the configuration cannot be used"
+	for _, d := range e.Diagnostics.Errors() {
+		text += "\n"
+		if d.File != "" {
+			text += d.Place() + ": "
+		}
+		text += d.Error()
+	}
+	return text
+}
+
+// ErrNoPublicURL says that neither Options.PublicURL nor server.public_url is set.
+// Cards of agents hold it, and a handler cannot know under which name it is mounted.
+var ErrNoPublicURL = errors.New("nothing says where clients find the agents: set PublicURL or server.public_url")
+
+// Open reads configuration files, proves that every agent resolves, opens the store
+// and works on the turns in it. What the configuration serves is reached by Handler:
+// server.listen does not count, but the address that A2A over gRPC has of its own is
+// opened.
+//
+// The error is a *ConfigError when something is wrong with the configuration, and
+// ErrNoPublicURL when nothing says where clients find the agents. An app is ended by
+// Shutdown.
+func Open(ctx context.Context, o Options) (*App, error) {
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	file, rt, err := o.build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if file.Server.PublicURL = cmp.Or(o.PublicURL, file.Server.PublicURL); file.Server.PublicURL == "" {
+		return nil, errors.Join(ErrNoPublicURL, rt.Close())
+	}
+	a := New(Settings{
+		File: file, Components: &o.Components, Version: o.Version,
+		MeterProvider: o.MeterProvider, Metrics: o.Metrics, Logger: o.Logger,
+	})
+	a.release = rt.Close
+	if err = a.newServer(); err == nil {
+		err = a.Start(ctx, rt)
+	}
+	if err != nil {
+		return nil, errors.Join(err, a.Shutdown(ctx))
+	}
+	a.keepCurrent(o.Logger)
+	return a, nil
+}
+
+// build reads the files and makes a runtime of the agents in them.
+func (o *Options) build(ctx context.Context) (*config.File, *runtime.AgentRuntime, error) {
+	file, found, err := config.Load(o.Files, config.Options{Kinds: o.Components.ConfigKinds(), RequireVariables: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	b := o.Components.NewBuilder(o.Logger).WithConfig(file).WithTelemetry(o.Telemetry)
+	if o.Configure != nil {
+		o.Configure(b)
+	}
+	Learn(ctx, b, StartupToolTime, func(e *builder.DiscoveryError) {
+		o.Logger.Warn("discovering remote agents failed", zap.String("source", e.Source), zap.String("problem", file.Redact(e.Err.Error())))
+	})
+	_, checked := b.Check(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	list := file.Complete(found, checked)
+	if list.HasErrors() {
+		return nil, nil, errors.Join(&ConfigError{Diagnostics: list}, b.Close())
+	}
+	runtime.LogWarnings(o.Logger.Named("config"), list)
+	rt, err := b.BuildUnchecked() // Check was the dry run
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Close())
+	}
+	return file, rt, nil
+}
+
+// Learn asks the servers of tools and the peers that a builder knows what they have.
+// Servers of tools may take toolTime, or as long as their own limits permit when it
+// is 0. What peers do not say is reported.
+func Learn(ctx context.Context, b *builder.AgentRuntimeBuilder, toolTime time.Duration, report func(*builder.DiscoveryError)) {
+	learning := ctx
+	if toolTime > 0 {
+		var cancel context.CancelFunc
+		learning, cancel = context.WithTimeout(ctx, toolTime)
+		defer cancel()
+	}
+	b.LearnTools(learning)
+	asking, cancel := context.WithTimeout(ctx, DiscoveryTime)
+	defer cancel()
+	for _, e := range b.LearnAgents(asking) {
+		report(e)
+	}
+}
+
+// keepCurrent asks servers of tools and peers again now and then, and serves what
+// listens beside the handler, until Shutdown.
+func (a *App) keepCurrent(logger *zap.Logger) {
+	ctx, stop := context.WithCancel(context.Background())
+	var kept sync.WaitGroup
+	kept.Go(func() { KeepLearningTools(ctx, a.runtime, logger.Named("tools")) })
+	kept.Go(func() { keepDiscovering(ctx, a.runtime, logger.Named("discovery")) })
+	kept.Go(func() {
+		if err := a.Serve(ctx); err != nil {
+			logger.Error("serving failed", zap.Error(err))
+		}
+	})
+	a.stop = func() {
+		stop()
+		kept.Wait()
+	}
+}
