@@ -88,6 +88,30 @@ var eventsUntilTold = http.HandlerFunc(func(w http.ResponseWriter, r *http.Reque
 	})
 })
 
+// readBody sends a request and returns the body of the answer; began is closed once its
+// header has come.
+func readBody(t *testing.T, req *http.Request, began chan<- struct{}) string {
+	t.Helper()
+	defer func() {
+		if began != nil {
+			close(began)
+		}
+	}()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	defer resp.Body.Close()
+	close(began)
+	began = nil
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
 func TestTheStreamsOfAMountedServerEndWithIt(t *testing.T) {
 	t.Parallel()
 	s, own := mountServer(t, server.Settings{Authenticator: keys()},
@@ -100,18 +124,11 @@ func TestTheStreamsOfAMountedServerEndWithIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Authorization", "Bearer "+goodKey)
-		resp, err := http.DefaultClient.Do(req) // the header of the answer has come
-		if err != nil {
-			t.Fatal(err)
-		}
+		began := make(chan struct{})
 		go func() {
-			defer resp.Body.Close()
-			text, err := io.ReadAll(resp.Body)
-			bodies <- string(text)
-			if err != nil {
-				t.Error(err)
-			}
+			bodies <- readBody(t, req, began)
 		}()
+		<-began
 	}
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)

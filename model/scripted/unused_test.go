@@ -37,7 +37,7 @@ func (r *recordedT) end() []string {
 // askOnce takes all of one answer.
 func askOnce(t *testing.T, e *scripted.Executor, messages ...model.Message) {
 	t.Helper()
-	for range e.Stream(t.Context(), &model.Request{Messages: messages}) { //nolint:revive // what it says is another test's business
+	for range e.Stream(t.Context(), &model.Request{Messages: messages}) {
 	}
 }
 
