@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/diag"
 	"go.uber.org/zap"
 )
@@ -140,7 +141,7 @@ func found(t *testing.T, text string) diag.List {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{components: shipped()}
+	p := &program{Components: shipped.Components()}
 	l, err := p.load([]string{name}, false, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
