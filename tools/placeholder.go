@@ -2,8 +2,10 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
@@ -23,6 +25,61 @@ func IsPlaceholderName(name string) bool {
 		}
 	}
 	return true
+}
+
+// PlaceholderPart is a part of a text with placeholders: a literal, or the place
+// of an argument when Name is set.
+type PlaceholderPart struct{ Literal, Name string }
+
+// The errors do not repeat the text: it may be a secret.
+var (
+	errPlaceholder = errors.New("a placeholder is written {{name}}, its name of letters, digits, '_', '-' and '.'")
+	errBraces      = errors.New("}} has no {{ before it")
+)
+
+// ParsePlaceholders splits a text at its placeholders. Four braces stand for two.
+// Single braces are text, also when they meet, as long as they are closed: jq
+// and awk have programs like {a:{b:1}}. Errors do not repeat the text.
+func ParsePlaceholders(text string) ([]PlaceholderPart, error) {
+	var parts []PlaceholderPart
+	var literal strings.Builder
+	flush := func() {
+		if literal.Len() > 0 {
+			parts = append(parts, PlaceholderPart{Literal: literal.String()})
+			literal.Reset()
+		}
+	}
+	for depth := 0; text != ""; {
+		switch {
+		case strings.HasPrefix(text, "{{{{"):
+			literal.WriteString("{{")
+			text = text[4:]
+		case strings.HasPrefix(text, "{{"):
+			inside, rest, closed := strings.Cut(text[2:], "}}")
+			name := strings.Trim(inside, " ")
+			if !closed || !IsPlaceholderName(name) {
+				return nil, errPlaceholder
+			}
+			flush()
+			parts, text = append(parts, PlaceholderPart{Name: name}), rest
+		case depth == 0 && strings.HasPrefix(text, "}}}}"):
+			literal.WriteString("}}")
+			text = text[4:]
+		case depth < 2 && strings.HasPrefix(text, "}}"):
+			return nil, errBraces
+		default:
+			switch text[0] {
+			case '{':
+				depth++
+			case '}':
+				depth = max(depth-1, 0)
+			}
+			literal.WriteByte(text[0])
+			text = text[1:]
+		}
+	}
+	flush()
+	return parts, nil
 }
 
 // Declaration is what the parameters of a tool say of the names of arguments.

@@ -20,6 +20,15 @@ type Wait struct {
 	State json.RawMessage
 }
 
+// The actions of the questions of tools that ask a person.
+const (
+	// ActionAsk asks for an answer in words, or in the form of the question.
+	ActionAsk = "ask:question"
+	// ActionAuthorize asks somebody to authorise the agent somewhere. The answer
+	// tells whether that was done.
+	ActionAuthorize = "auth:required"
+)
+
 // Question is one thing that a call waits for.
 type Question struct {
 	// ID identifies the question within the turn; empty makes it the call's id.

@@ -32,6 +32,7 @@ import (
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/ask"
 	"github.com/agentruntime/agentruntime/tools/command"
 	httptool "github.com/agentruntime/agentruntime/tools/http"
 	mcptool "github.com/agentruntime/agentruntime/tools/mcp"
@@ -43,7 +44,7 @@ func Components() app.Components {
 	return app.Components{
 		Kinds: config.Kinds{
 			Providers: []model.ProviderKind{scripted.Kind(), openai.Kind(), anthropic.Kind(), google.Kind()},
-			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind()},
+			Tools:     []tools.Kind{httptool.Kind(), command.Kind(), mcptool.Kind(), ask.Kind()},
 			Plugins:   []plugins.Kind{log.Kind()},
 		},
 		Plugins: []app.Plugin{

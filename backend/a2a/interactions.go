@@ -13,7 +13,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // The actions of tickets: what a peer waits for.
@@ -58,6 +60,8 @@ func (d *delegation) ask() {
 	}
 	if c.State == a2a.TaskStateAuthRequired {
 		ticket.Action, ticket.ResponseSchema = ActionAuth, authSchema
+	} else if form := askedForm(parameters); form != nil {
+		ticket.Action, ticket.ResponseSchema = tools.ActionAsk, form
 	}
 	c.Asked = fingerprint(&d.status)
 	d.outcome, d.tickets, d.resolutions = event.CallSuspended, []*plugins.Ticket{ticket}, nil
@@ -119,6 +123,13 @@ func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*given, error) {
 	if r.Action == plugins.ActionCancel {
 		return &given{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
 	}
+	if q := questionOf(ticket.Parameters); ticket.Action == tools.ActionAsk && q != nil {
+		var response any
+		if err := json.Unmarshal(r.Result, &response); err != nil {
+			return nil, fmt.Errorf("read the answer to interaction %q: %w", ticket.ID, err)
+		}
+		return &given{parts: []*a2a.Part{answerTo(q, response)}}, nil
+	}
 	var text string
 	if json.Unmarshal(r.Result, &text) == nil && ticket.Action == ActionInput {
 		return &given{parts: []*a2a.Part{a2a.NewTextPart(text)}}, nil
@@ -135,6 +146,12 @@ func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*given, error) {
 		return &given{refused: true, reason: "the agent of the peer was not authorised"}, nil
 	}
 	a := new(given)
+	if ticket.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {
+		if part := authorized(ticket.Parameters); part != nil {
+			a.parts = append(a.parts, part)
+		}
+		return a, nil
+	}
 	if fields.Text != "" {
 		a.parts = append(a.parts, a2a.NewTextPart(fields.Text))
 	}
@@ -146,6 +163,62 @@ func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*given, error) {
 		a.parts = append(a.parts, a2a.NewDataPart(value))
 	}
 	return a, nil
+}
+
+// peerQuestion is what a peer of this kind says of a question, as data.
+type peerQuestion struct {
+	Interaction string          `json:"interaction_id"`
+	Action      string          `json:"action"`
+	Schema      json.RawMessage `json:"response_schema"`
+}
+
+// questionOf reads the data of a question from the parameters of a ticket; nil
+// when it does not name an interaction and the form of the answer.
+func questionOf(parameters json.RawMessage) *peerQuestion {
+	var asked struct {
+		Data peerQuestion `json:"data"`
+	}
+	if json.Unmarshal(parameters, &asked) != nil || asked.Data.Interaction == "" || len(asked.Data.Schema) == 0 {
+		return nil
+	}
+	return &asked.Data
+}
+
+// askedForm returns the form of the answer that a tool of the peer's asks a
+// person for; nil for other questions. An answer is held against it here, where
+// it can be asked for again: to the peer a wrong one is an error.
+func askedForm(parameters json.RawMessage) json.RawMessage {
+	q := questionOf(parameters)
+	if q == nil || q.Action != tools.ActionAsk {
+		return nil
+	}
+	if _, err := schema.Compile(q.Schema); err != nil {
+		return nil
+	}
+	return q.Schema
+}
+
+// answerTo returns the part that answers a certain question of a peer.
+func answerTo(q *peerQuestion, response any) *a2a.Part {
+	return a2a.NewDataPart(map[string]any{"interaction_id": q.Interaction, "response": response})
+}
+
+// authorized returns the part that tells a peer that somebody has authorised its
+// agent; nil for one that finds out by itself. A peer that waits for an answer
+// names the interaction and the form of the answer with its question.
+func authorized(parameters json.RawMessage) *a2a.Part {
+	q := questionOf(parameters)
+	if q == nil {
+		return nil
+	}
+	form, err := schema.Compile(q.Schema)
+	if err != nil {
+		return nil
+	}
+	if wrong, err := form.ValidateJSON(json.RawMessage(`{"authenticated":true}`)); err != nil || len(wrong) > 0 {
+		return nil
+	}
+	return answerTo(q, map[string]any{"authenticated": true})
 }
 
 // takeUp reads the answers that a turn goes on with, and shows that it does.

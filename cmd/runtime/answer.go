@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -161,7 +162,7 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 	case !permission && a.ended:
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody answered"}, true
 	case !permission:
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: asJSON(line)}, true
+		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: readLine(q, line)}, true
 	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -263,6 +264,19 @@ func asJSON(line string) json.RawMessage {
 	}
 	data, _ := json.Marshal(line) // a text
 	return data
+}
+
+// readLine returns a line as the answer to a question: as JSON if that fits, or
+// else as what fits of what the text may stand for.
+func readLine(q *plugins.Ticket, line string) json.RawMessage {
+	plain := asJSON(line)
+	if backend.CheckResolution(q, &plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: plain}) == nil {
+		return plain
+	}
+	if read, err := backend.ReadAnswer(q, line); err == nil {
+		return read
+	}
+	return plain // whose error is shown
 }
 
 // line reads a line of standard input. At its end it is "", which refuses. The

@@ -65,7 +65,7 @@ func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
 
 func TestImplementationsAreNamedInOnePlace(t *testing.T) {
 	implementations := []string{
-		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "plugins/permission", "plugins/log",
+		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "tools/ask", "plugins/permission", "plugins/log",
 		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river", "server/a2a",
 	}
 	for _, p := range listPackages(t) {

@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -91,68 +90,10 @@ func addressed(data json.RawMessage) (id string, response json.RawMessage, ok bo
 }
 
 // forms returns what the message may mean, in the order in which that is tried:
-// its data, or its text as it is, as yes or no, as JSON, and each of them as the
-// one thing that is asked for.
+// its data, or what its text may stand for.
 func (s spoken) forms(schema json.RawMessage) []json.RawMessage {
 	if s.data != nil {
 		return []json.RawMessage{s.data}
 	}
-	if s.text == "" {
-		return nil
-	}
-	quoted, _ := json.Marshal(s.text) // a text
-	plain := []json.RawMessage{quoted}
-	if yes, ok := meant(s.text); ok {
-		word, _ := json.Marshal(yes) // a boolean
-		plain = append(plain, word)
-	}
-	if raw := []byte(s.text); json.Valid(raw) {
-		plain = append(plain, raw)
-	}
-	field := onlyField(schema)
-	if field == "" {
-		return plain
-	}
-	forms := slices.Clone(plain)
-	for _, value := range plain {
-		object, _ := json.Marshal(map[string]json.RawMessage{field: value}) // JSON in JSON
-		forms = append(forms, object)
-	}
-	return forms
-}
-
-// onlyField returns the field of an object that a plain answer stands for:
-// "approved", the only one that is required, or the only one there is.
-func onlyField(schema json.RawMessage) string {
-	var form struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &form) != nil {
-		return ""
-	}
-	if _, ok := form.Properties["approved"]; ok {
-		return "approved"
-	}
-	if len(form.Required) == 1 {
-		return form.Required[0]
-	}
-	if len(form.Properties) == 1 {
-		for name := range form.Properties {
-			return name
-		}
-	}
-	return ""
-}
-
-// meant returns what a word says where yes or no is asked for.
-func meant(text string) (yes, ok bool) {
-	switch strings.ToLower(strings.TrimRight(text, ".!")) {
-	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":
-		return true, true
-	case "no", "n", "false", "deny", "denied", "reject", "rejected", "refuse", "decline":
-		return false, true
-	default:
-		return false, false
-	}
+	return backend.AnswerForms(s.text, schema)
 }

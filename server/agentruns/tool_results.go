@@ -2,13 +2,11 @@ package agentruns
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/store"
@@ -101,7 +99,7 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (*runtime
 		return nil, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
-		if t := &list[i].Ticket; t.Action == clienttool.Action && t.CallID == callID {
+		if t := &list[i].Ticket; forClient(t.Action) && t.CallID == callID {
 			return list[i], nil
 		}
 	}
@@ -110,11 +108,11 @@ func (c *call) askedOf(ctx context.Context, found *run, callID string) (*runtime
 
 // resolve hands the answer to the run, unless somebody was faster.
 func (c *call) resolve(ctx context.Context, found *run, asked *runtime.Interaction, answer *toolAnswer) error {
-	result, err := json.Marshal(answer.Answer)
+	resolution, err := resolutionOf(&asked.Ticket, answer)
 	if err != nil {
 		return err
 	}
-	_, err = c.Service.ResolveInteraction(ctx, c.caller, found.ID, plugins.Resolution{Target: asked.ID, Result: result})
+	_, err = c.Service.ResolveInteraction(ctx, c.caller, found.ID, resolution)
 	if errors.As(err, new(*store.ConflictError)) {
 		return unknownToolUse(answer.toolUseID)
 	}

@@ -239,10 +239,13 @@ func finishReason(reason string) *string {
 // ask returns the event that asks the client for the result of a call. Other
 // interactions are not for clients of this protocol.
 func (t *translator) ask(d *event.InteractionRequest) []payload {
-	if d.Action != actionClientCall || t.asked[d.ID] != nil {
+	if !forClient(d.Action) || t.asked[d.ID] != nil {
 		return nil
 	}
 	t.asked[d.ID] = d
+	if d.Action != actionClientCall {
+		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
+	}
 	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
 	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
 	return []payload{call}
@@ -253,6 +256,11 @@ func (t *translator) answer(d *event.ToolCallResumed) []payload {
 	asked := t.asked[d.TargetID]
 	if asked == nil || d.Action != "resume" {
 		return nil
+	}
+	if asked.Action != actionClientCall {
+		t.answered[asked.CallID] = true
+		text := echoed(answerText(d.Result))
+		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
 	}
 	var given struct {
 		Result string  `json:"result"`

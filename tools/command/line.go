@@ -29,7 +29,7 @@ func (c *Config) compile() (commandLine, diag.List) {
 	used := make(map[string]bool)
 	for i, word := range c.Command {
 		path := diag.Index("command", i)
-		parts, err := parseElement(word)
+		parts, err := tools.ParsePlaceholders(word)
 		if err != nil {
 			list = append(list, diag.New(diag.InvalidValue, path, "%s", err).WithHint(bracesHint))
 			continue
@@ -70,11 +70,11 @@ func unusedDash(path, name string, used map[string]bool) diag.Diagnostic {
 // placeholders that follow it. A word in between may be another program, with
 // options of its own.
 func (c *Config) isGuarded(i int, parts []part) bool {
-	if len(parts) == 0 || parts[0].name == "" {
+	if len(parts) == 0 || parts[0].Name == "" {
 		return false
 	}
 	for i--; i > 0; i-- {
-		before, err := parseElement(c.Command[i])
+		before, err := tools.ParsePlaceholders(c.Command[i])
 		if err != nil || isFixed(before) {
 			return c.Command[i] != "--"
 		}
@@ -143,27 +143,27 @@ func (l *commandLine) fill(e *element, args arguments) (string, bool, error) {
 	var b strings.Builder
 	dash := true
 	for _, p := range e.parts {
-		if p.name == "" {
-			b.WriteString(p.literal)
+		if p.Name == "" {
+			b.WriteString(p.Literal)
 			continue
 		}
-		if !args.has(p.name) {
+		if !args.has(p.Name) {
 			if e.optional {
 				return "", false, nil
 			}
-			return "", false, errors.New("argument " + p.name + " is missing")
+			return "", false, errors.New("argument " + p.Name + " is missing")
 		}
-		value, err := args.text(p.name)
+		value, err := args.text(p.Name)
 		if err != nil {
 			return "", false, err
 		}
-		dash = dash && l.allowDash[p.name]
+		dash = dash && l.allowDash[p.Name]
 		b.WriteString(value)
 	}
 	word := b.String()
 	switch {
 	case e.guarded && !dash && strings.HasPrefix(word, "-"):
-		return "", false, errors.New("argument " + e.parts[0].name + " must not begin with '-': it could be taken for an option")
+		return "", false, errors.New("argument " + e.parts[0].Name + " must not begin with '-': it could be taken for an option")
 	case len(word) > maxElement:
 		return "", false, errors.New("the arguments are too long for a command line")
 	default:

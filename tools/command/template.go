@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/tools"
@@ -18,82 +17,31 @@ type element struct {
 	guarded bool
 }
 
-// part is a literal, or the place of an argument when name is set.
-type part struct{ literal, name string }
-
-// The errors do not repeat the text: it may be a secret.
-var (
-	errPlaceholder = errors.New("a placeholder is written {{name}}, its name of letters, digits, '_', '-' and '.'")
-	errBraces      = errors.New("}} has no {{ before it")
-)
+// part is a literal, or the place of an argument when Name is set.
+type part = tools.PlaceholderPart
 
 const bracesHint = "for the braces themselves write {{{{ and }}}}"
-
-// parseElement splits an element at its placeholders. Four braces stand for two.
-// Single braces are text, also when they meet, as long as they are closed: jq
-// and awk have programs like {a:{b:1}}.
-func parseElement(text string) ([]part, error) {
-	var parts []part
-	var literal strings.Builder
-	flush := func() {
-		if literal.Len() > 0 {
-			parts = append(parts, part{literal: literal.String()})
-			literal.Reset()
-		}
-	}
-	for depth := 0; text != ""; {
-		switch {
-		case strings.HasPrefix(text, "{{{{"):
-			literal.WriteString("{{")
-			text = text[4:]
-		case strings.HasPrefix(text, "{{"):
-			inside, rest, closed := strings.Cut(text[2:], "}}")
-			name := strings.Trim(inside, " ")
-			if !closed || !tools.IsPlaceholderName(name) {
-				return nil, errPlaceholder
-			}
-			flush()
-			parts, text = append(parts, part{name: name}), rest
-		case depth == 0 && strings.HasPrefix(text, "}}}}"):
-			literal.WriteString("}}")
-			text = text[4:]
-		case depth < 2 && strings.HasPrefix(text, "}}"):
-			return nil, errBraces
-		default:
-			switch text[0] {
-			case '{':
-				depth++
-			case '}':
-				depth = max(depth-1, 0)
-			}
-			literal.WriteByte(text[0])
-			text = text[1:]
-		}
-	}
-	flush()
-	return parts, nil
-}
 
 // only returns the name of the argument that parts consist of, or "".
 func only(parts []part) string {
 	if len(parts) != 1 {
 		return ""
 	}
-	return parts[0].name
+	return parts[0].Name
 }
 
 // isFixed reports whether parts have no placeholder.
 func isFixed(parts []part) bool {
-	return len(parts) == 0 || len(parts) == 1 && parts[0].name == ""
+	return len(parts) == 0 || len(parts) == 1 && parts[0].Name == ""
 }
 
 // isOption reports whether parts are the name of an option and its value, as in
 // --max={{n}} and -n{{n}}.
 func isOption(parts []part) bool {
-	if len(parts) != 2 || parts[1].name == "" {
+	if len(parts) != 2 || parts[1].Name == "" {
 		return false
 	}
-	name := parts[0].literal
+	name := parts[0].Literal
 	return strings.HasPrefix(name, "-") && (strings.IndexByte(name, '=') == len(name)-1 || len(name) == 2 && name != "--")
 }
 
@@ -101,8 +49,8 @@ func isOption(parts []part) bool {
 func names(parts []part) map[string]bool {
 	set := make(map[string]bool)
 	for _, p := range parts {
-		if p.name != "" {
-			set[p.name] = true
+		if p.Name != "" {
+			set[p.Name] = true
 		}
 	}
 	return set

@@ -1,0 +1,117 @@
+package backend
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// AnswerForms returns what a text may mean that answers a question, in the order
+// in which that is tried: the text as it is, the choice that it names, yes or
+// no, JSON, and each of them as the one field that is asked for. The schema is
+// that of the answer.
+func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil
+	}
+	quoted, _ := json.Marshal(text) // a text
+	plain := []json.RawMessage{quoted}
+	if choice := choiceOf(text, schema); choice != nil {
+		plain = append(plain, choice)
+	}
+	if yes, ok := meant(text); ok {
+		word, _ := json.Marshal(yes) // a boolean
+		plain = append(plain, word)
+	}
+	if raw := []byte(text); json.Valid(raw) {
+		plain = append(plain, raw)
+	}
+	field := onlyField(schema)
+	if field == "" {
+		return plain
+	}
+	forms := slices.Clone(plain)
+	for _, value := range plain {
+		object, _ := json.Marshal(map[string]json.RawMessage{field: value}) // JSON in JSON
+		forms = append(forms, object)
+	}
+	return forms
+}
+
+// ReadAnswer returns what a text means as the answer to a ticket: the first of
+// its forms that fits. The error says why none does.
+func ReadAnswer(ticket *plugins.Ticket, text string) (json.RawMessage, error) {
+	err := error(&ResolutionError{Target: ticket.ID, Problem: "it is empty"})
+	for i, form := range AnswerForms(text, ticket.ResponseSchema) {
+		wrong := CheckResolution(ticket, &plugins.Resolution{Target: ticket.ID, Action: plugins.ActionResume, Result: form})
+		if wrong == nil {
+			return form, nil
+		}
+		if i == 0 {
+			err = wrong
+		}
+	}
+	return nil, err
+}
+
+// choiceOf returns the choice that a text names apart from the case of its
+// letters; nil when it names none, or several.
+func choiceOf(text string, schema json.RawMessage) json.RawMessage {
+	var form struct {
+		Enum []json.RawMessage `json:"enum"`
+	}
+	if json.Unmarshal(schema, &form) != nil {
+		return nil
+	}
+	var found json.RawMessage
+	for _, choice := range form.Enum {
+		var word string
+		if json.Unmarshal(choice, &word) != nil || !strings.EqualFold(word, text) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = choice
+	}
+	return found
+}
+
+// onlyField returns the field of an object that a plain answer stands for:
+// "approved", the only one that is required, or the only one there is.
+func onlyField(schema json.RawMessage) string {
+	var form struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if len(bytes.TrimSpace(schema)) == 0 || json.Unmarshal(schema, &form) != nil {
+		return ""
+	}
+	if _, ok := form.Properties["approved"]; ok {
+		return "approved"
+	}
+	if len(form.Required) == 1 {
+		return form.Required[0]
+	}
+	if len(form.Properties) == 1 {
+		for name := range form.Properties {
+			return name
+		}
+	}
+	return ""
+}
+
+// meant returns what a word says where yes or no is asked for.
+func meant(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimRight(text, ".!")) {
+	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":
+		return true, true
+	case "no", "n", "false", "deny", "denied", "reject", "rejected", "refuse", "decline":
+		return false, true
+	default:
+		return false, false
+	}
+}

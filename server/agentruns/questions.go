@@ -1,0 +1,61 @@
+package agentruns
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+// forClient reports whether an interaction is for the client of a run: a call
+// that it makes itself, or a question that it puts to a person.
+func forClient(action string) bool {
+	return action == clienttool.Action || action == tools.ActionAsk || action == tools.ActionAuthorize
+}
+
+// questionArgs returns a question as the arguments of a call: what is asked, how
+// an answer looks, and what the question has besides.
+func questionArgs(d *event.InteractionRequest) json.RawMessage {
+	args := make(map[string]json.RawMessage)
+	_ = json.Unmarshal(d.Parameters, &args) // they are the tool's own
+	question, _ := json.Marshal(d.Message)  // a text
+	args["question"] = question
+	if len(d.ResponseSchema) > 0 {
+		args["response_schema"] = d.ResponseSchema
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// answerText returns an answer as text: a string as it is, or JSON.
+func answerText(result json.RawMessage) string {
+	var text string
+	if json.Unmarshal(result, &text) == nil {
+		return text
+	}
+	return string(result)
+}
+
+// resolutionOf returns the answer of a client as that to an interaction. An
+// error refuses a question.
+func resolutionOf(ticket *plugins.Ticket, answer *toolAnswer) (plugins.Resolution, error) {
+	r := plugins.Resolution{Target: ticket.ID, Action: plugins.ActionResume}
+	var err error
+	switch {
+	case ticket.Action == clienttool.Action:
+		r.Result, err = json.Marshal(answer.Answer)
+	case answer.Error != nil:
+		r.Action, r.Reason = plugins.ActionCancel, *answer.Error
+	default:
+		if r.Result, err = backend.ReadAnswer(ticket, *answer.Result); err != nil {
+			err = invalid("the result is no answer to the question: %s", err)
+		}
+	}
+	return r, err
+}

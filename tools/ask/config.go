@@ -1,0 +1,46 @@
+// Package ask is the tool kind ask: a call asks the person behind the turn, and
+// the answer is its result.
+//
+// A call is an interaction like those of approvals: it can be answered on every
+// surface, survives restarts, and is given up as the settings of turns say. The
+// answer is checked when it is given; one that does not fit is refused, and the
+// question stays open.
+package ask
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// The values of kind.
+const (
+	KindQuestion = "question"
+	KindAuth     = "auth"
+)
+
+// Config is what a configuration file says of a tool of this kind.
+type Config struct {
+	Description string          `json:"description,omitempty" doc:"Tells the model what the tool is for; models choose tools by it."`
+	Question    string          `json:"question,omitempty" doc:"What the person is asked; {{name}} stands for an argument. By default the model writes the question."`
+	Parameters  json.RawMessage `json:"parameters,omitempty" doc:"The JSON Schema of the arguments that stand in question, an object."`
+
+	Choices []string        `json:"choices,omitempty" doc:"The answers that there are. Without choices and schema any text is one, and the model may offer choices where it writes the question."`
+	Schema  json.RawMessage `json:"schema,omitempty" doc:"The JSON Schema of an answer. Not together with choices."`
+
+	Kind string `json:"kind,omitempty" enum:"question|auth" default:"question" doc:"With auth somebody is asked to authorise the agent elsewhere, and answers whether that was done; over A2A the task is auth-required then, otherwise input-required. Credentials are no answer: the model would read them."`
+	URL  string `json:"url,omitempty" doc:"Where the person authorises the agent, an https URL; for the kind auth."`
+}
+
+// Kind returns the tool kind ask.
+func Kind() tools.Kind {
+	return spec.NewKind("ask", "A question to the person behind the turn.", create)
+}
+
+func (c *Config) kind() string {
+	if c.Kind == "" {
+		return KindQuestion
+	}
+	return c.Kind
+}

@@ -1,0 +1,163 @@
+package ask
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// maxQuestion bounds what a person is asked, in bytes.
+const maxQuestion = 16 << 10
+
+// tool asks a person.
+type tool struct {
+	config     Config
+	question   []tools.PlaceholderPart
+	descriptor tools.Descriptor
+}
+
+var _ tools.Tool = (*tool)(nil)
+
+func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+	if err := c.Validate().Err(); err != nil {
+		return nil, err
+	}
+	parts, _ := c.compile() // it is valid
+	t := &tool{config: *c, question: parts}
+	t.config.Choices = slices.Clone(c.Choices)
+	t.descriptor = tools.Descriptor{
+		Description: cmp.Or(c.Description, t.summary()),
+		Parameters:  t.parameters(),
+		// A repeated call asks the same question under the same id.
+		Effect: tools.Idempotent,
+	}
+	return t, nil
+}
+
+// Descriptor describes the tool as its configuration does.
+func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
+
+func (t *tool) summary() string {
+	if t.config.kind() == KindAuth {
+		return "Asks the person to authorise you, and returns whether that was done."
+	}
+	return "Asks the person a question and returns the answer."
+}
+
+// parameters returns the schema of the arguments: those of a configured
+// question, or the question itself.
+func (t *tool) parameters() json.RawMessage {
+	if t.config.Question != "" {
+		return t.config.Parameters
+	}
+	properties := map[string]any{"question": map[string]any{
+		"type": "string", "minLength": 1, "maxLength": maxQuestion / 4,
+		"description": "The question. The person may not have seen the conversation.",
+	}}
+	if t.offers() {
+		properties["choices"] = map[string]any{
+			"type": "array", "minItems": 2, "maxItems": maxChoices, "uniqueItems": true,
+			"items":       map[string]any{"type": "string", "minLength": 1, "maxLength": maxChoice},
+			"description": "The possible answers, if there are only so many.",
+		}
+	}
+	schema, _ := json.Marshal(map[string]any{ // texts and numbers
+		"type": "object", "properties": properties, "required": []string{"question"}, "additionalProperties": false,
+	})
+	return schema
+}
+
+// offers reports whether the model may offer choices.
+func (t *tool) offers() bool {
+	c := &t.config
+	return c.Question == "" && c.kind() == KindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
+}
+
+// Call asks. The answer is the result; it was checked when it was given.
+func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
+	var given struct {
+		Question string   `json:"question"`
+		Choices  []string `json:"choices"`
+	}
+	if t.config.Question == "" {
+		if err := json.Unmarshal(call.Arguments, &given); err != nil {
+			return tools.ErrorResult("tool_input_invalid: the question cannot be read"), nil
+		}
+	} else {
+		question, err := t.render(call.Arguments)
+		if err != nil {
+			return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
+		}
+		given.Question = question
+	}
+	if len(given.Question) > maxQuestion {
+		return tools.ErrorResult(fmt.Sprintf("tool_input_invalid: the question has %d bytes; %d are allowed", len(given.Question), maxQuestion)), nil
+	}
+	if len(t.config.Choices) > 0 {
+		given.Choices = t.config.Choices
+	}
+	q := tools.Question{
+		Action: tools.ActionAsk, Message: given.Question,
+		ResponseSchema: t.config.answerSchema(given.Choices), Parameters: t.about(given.Choices),
+	}
+	if t.config.kind() == KindAuth {
+		q.Action = tools.ActionAuthorize
+		if t.config.URL != "" {
+			q.Message += "\n" + t.config.URL
+		}
+	}
+	if len(given.Choices) > 0 {
+		q.Message += "\nChoices: " + strings.Join(given.Choices, " | ")
+	}
+	return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{q}, AnswerIsResult: true}}, nil
+}
+
+// about returns what a program needs to know to show the question.
+func (t *tool) about(choices []string) json.RawMessage {
+	about := map[string]any{"kind": t.config.kind()}
+	if len(choices) > 0 {
+		about["choices"] = choices
+	}
+	if t.config.URL != "" {
+		about["url"] = t.config.URL
+	}
+	data, _ := json.Marshal(about) // texts
+	return data
+}
+
+// render returns the configured question with the arguments in their places. One
+// that is missing leaves nothing in its place.
+func (t *tool) render(raw json.RawMessage) (string, error) {
+	var args map[string]json.RawMessage
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return "", errors.New("the arguments are no JSON object")
+		}
+	}
+	var b strings.Builder
+	for _, p := range t.question {
+		value := args[p.Name]
+		var text string
+		switch {
+		case p.Name == "":
+			b.WriteString(p.Literal)
+		case len(value) == 0 || string(value) == "null":
+		case json.Unmarshal(value, &text) == nil:
+			b.WriteString(text)
+		default:
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, value); err != nil {
+				return "", fmt.Errorf("argument %s cannot be read", p.Name)
+			}
+			b.Write(compact.Bytes())
+		}
+	}
+	return b.String(), nil
+}
