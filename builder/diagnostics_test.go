@@ -169,6 +169,31 @@ func rows() []row {
 			}),
 		},
 		{
+			name: "model-not-found: a vendor's name of a model that is declared",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithModel(spec.Model{ID: "default", ProviderID: "p", UpstreamModel: "gpt-4o"}).
+					WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "openai/gpt-4o"})
+			},
+			want:  found(diag.ModelNotFound, "b", "agents.b.model_id", `model "openai/gpt-4o" is not defined`, "write default, the id of the model under models"),
+			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "default" }),
+		},
+		{
+			name: "model-not-found: a vendor's name of a model that is not",
+			wrong: func(b *builder.AgentRuntimeBuilder) {
+				b.WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "gpt-4o"})
+			},
+			want: found(diag.ModelNotFound, "b", "agents.b.model_id", `model "gpt-4o" is not defined`,
+				"that is a vendor's name of a model: declare it, as in models: {main: {provider_id: p, upstream_model: gpt-4o}}, and write its id"),
+			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "" }),
+		},
+		{
+			name:  "model-not-found: the id of a provider",
+			wrong: func(b *builder.AgentRuntimeBuilder) { b.WithAgentSpecs(agent(), spec.Agent{ID: "b", ModelID: "p"}) },
+			want: found(diag.ModelNotFound, "b", "agents.b.model_id", `model "p" is not defined`,
+				`"p" is a provider; write the id of one of its models, such as m`),
+			typed: is(func(e *resolve.ModelNotFoundError) bool { return e.Nearest == "m" }),
+		},
+		{
 			name: "model-not-found: a member of a pool",
 			wrong: func(b *builder.AgentRuntimeBuilder) {
 				b.WithModelPool(spec.Pool{ID: "pool", Members: []spec.PoolMember{{ModelID: "m"}, {ModelID: "gone"}}}).

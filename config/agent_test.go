@@ -137,7 +137,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"tool_budgets: {look: {}}":                             {"max_calls is missing (Calls that are executed; further ones are answered with a hint. 0 executes none.)"},
 		"tool_budgets: {look: {max_call: 3}}":                  {`unknown field "max_call" (did you mean "max_calls"?)`},
 		"tool_budgets: {look: {max_calls: 1001}}":              {"max_calls is 1001; it must be between 0 and 1000"},
-		"output_schema: {type: object}":                        {"schema is missing (The JSON Schema that the final answer must satisfy.)", `unknown field "type" (allowed are name, schema or on_mismatch)`},
+		"output_schema: {type: object}":                        {`unknown field "type" (write schema: the JSON Schema of the answer)`},
 		"output_schema: {schema: [1]}":                         {"schema must be a JSON Schema written as an object"},
 		"output_schema: {name: a b, schema: {}}":               {`name cannot be "a b"; it must match ^[a-zA-Z0-9_-]{1,64}$`},
 		"handoffs: b":                                          {`handoffs must be a list, not the text "b" (write [b])`},

@@ -25,6 +25,7 @@ func (f *File) Complete(load, build diag.List) diag.List {
 	for i := range list {
 		f.place(&list[i])
 	}
+	f.nameCharacters(list)
 	f.redactor.diagnostics(list)
 	list = onePerPlace(list.Dedup())
 	list.Sort(f.names())

@@ -1,12 +1,19 @@
 package config
 
-import "github.com/agentruntime/agentruntime/diag"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
 
 // consequences are what building may find only because loading could not read
 // something: definitions that look unused, and tools and entries that look absent.
 type consequences struct {
 	// catalogs are the records, agents or the defaults, whose catalog is at fault.
 	catalogs map[string]bool
+	// refused are the ids outside the grammar, as they stand in hints.
+	refused []string
 	// uses are the registries that what is at fault may refer to, and lost those of
 	// which an entry may be missing.
 	uses, lost map[string]bool
@@ -32,7 +39,7 @@ func (c *consequences) note(d *diag.Diagnostic) {
 	case diag.MissingField:
 		c.unnamed(at)
 	case diag.InvalidID:
-		c.lost[at[0].Key] = true
+		c.refused = append(c.refused, strconv.Quote(at[len(at)-1].Key))
 	}
 }
 
@@ -103,6 +110,11 @@ func (c *consequences) consequence(d diag.Diagnostic) bool {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
 		return false
+	}
+	for _, id := range c.refused {
+		if strings.Contains(d.Hint, id) {
+			return true // what is meant is defined, but its id is wrong
+		}
 	}
 	switch d.Code {
 	case diag.UnusedDefinition:

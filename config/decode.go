@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -178,19 +179,39 @@ func (d *decoder) unknown(r *record, key, value *node, p *place, variant, also s
 	if also != "" {
 		names = append(names, also)
 	}
-	near, ok := nearest.Of(key.text, names)
-	if !ok {
-		found.hint(known(names))
+	near, hint, ok := r.meant(key.text, names, p)
+	if near == "" {
+		if !ok {
+			hint = known(names)
+		}
+		found.hint(hint)
 		d.hide(value, secretName(key.text))
 		return
 	}
-	found.hint(didYouMean(near))
+	found.hint(hint)
 	if f := r.byName[near]; f != nil {
 		d.mean(p.field(f.name, nil))
 		d.hide(value, f.secret || secretName(key.text))
 		return
 	}
 	d.mean(p.field(near, nil))
+}
+
+// meant returns which of its fields a record's unknown name probably means, and the
+// hint; ok is false when nothing is known of the name. What other systems call a
+// field comes before what looks like it.
+func (r *record) meant(name string, names []string, p *place) (field, hint string, ok bool) {
+	near, isNear := nearest.Of(name, names)
+	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
+		return near, didYouMean(near), true // the same name in another case
+	}
+	if f, ok := foreign(foreignFields[recordKind(p, r.typ)], name); ok && (f.field == "" || contains(names, f.field)) {
+		return f.field, f.asked(), true
+	}
+	if isNear {
+		return near, didYouMean(near), true
+	}
+	return "", "", false
 }
 
 func (d *decoder) mean(p *place) {

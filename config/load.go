@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Load reads the files of a configuration. What is wrong with their content is
@@ -77,6 +78,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 		f.refer(name)
 	}
 	f.redactor.finish()
+	f.nameCharacters(list)
 	f.redactor.diagnostics(list)
 	list = onePerPlace(list)
 	list.Sort(f.names())
@@ -176,17 +178,47 @@ func (d *decoder) isMapping(key, value *node) bool {
 func (d *decoder) wrongTop(key, value *node, want string) {
 	var root *place
 	d.file.Partial = true
-	d.report(diag.InvalidValue, root.field(key.text, key), value, "%s must be %s, not %s", key.text, want, describe(value, false))
+	d.report(diag.InvalidValue, root.field(key.text, key), value, "%s must be %s, not %s", key.text, want, describe(value, false)).hint(formOf(key.text, value))
+}
+
+// formOf shows the form of a top-level value, with an id that the file has.
+func formOf(name string, value *node) string {
+	if name == "remote_agents" {
+		return "write a list: remote_agents: [{name: cloud, base_url: https://…}]"
+	}
+	if registryNamed(name) == nil {
+		return ""
+	}
+	id := "<id>"
+	for _, first := range value.children {
+		for key, value := range first.pairs {
+			switch {
+			case (key.text == "id" || key.text == "name") && value.kind == stringNode && len(spec.CheckID("", "", value.text)) == 0:
+				id = value.text
+			case len(first.children) == 2 && value.kind == mappingNode && len(spec.CheckID("", "", key.text)) == 0:
+				id = key.text
+			}
+		}
+		break
+	}
+	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
 }
 
 func (d *decoder) unknownTop(key, value *node) {
 	names := topNames()
 	found := d.report(diag.UnknownField, (*place)(nil).field(key.text, key), key, "unknown field %q", clip.Text(key.text))
 	found.hint(known(names))
-	if near, ok := nearest.Of(key.text, names); ok {
+	near, isNear := nearest.Of(key.text, names)
+	f, known := foreign(foreignTop, key.text)
+	switch {
+	case isNear:
 		found.hint(didYouMean(near))
-		d.file.Partial = true // what was meant to be defined there is missing
+	case known:
+		near = f.field
+		found.hint(f.asked())
 	}
+	// What was meant to be defined there is missing.
+	d.file.Partial = d.file.Partial || near != ""
 	d.hide(value, false)
 }
 

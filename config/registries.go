@@ -121,7 +121,11 @@ func (d *decoder) kind(n *node, p *place, kinds []kind) (int, bool) {
 			}
 		}
 		found := d.report(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), either(types))
-		if near, ok := nearest.Of(text, types); ok {
+		if f, ok := foreign(foreignKinds[p.parent.key], text); ok && !contains(types, f.field) && f.field != "" {
+			found.hint("")
+		} else if ok {
+			found.hint(f.asked())
+		} else if near, ok := nearest.Of(text, types); ok {
 			found.hint(didYouMean(near))
 		}
 	}
@@ -133,6 +137,10 @@ func (d *decoder) kind(n *node, p *place, kinds []kind) (int, bool) {
 // be it.
 func (d *decoder) untyped(n *node, p *place, types []string) {
 	for key := range n.pairs {
+		if contains(typeNames, key.text) {
+			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip.Text(key.text)).hint("write type: " + either(types))
+			return
+		}
 		if len(key.text) > len("types") {
 			continue
 		}
@@ -141,8 +149,16 @@ func (d *decoder) untyped(n *node, p *place, types []string) {
 			return
 		}
 	}
-	d.absent("type", n, p, "allowed are "+either(types))
+	hint := "allowed are " + either(types)
+	_, args := n.get("args")
+	if p.parent.key == "tools" && args != nil {
+		hint = "for an MCP server write type: mcp, and command: [program, argument] in place of command and args"
+	}
+	d.absent("type", n, p, hint)
 }
+
+// typeNames are what other systems call the type of a component.
+var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
 
 // component decodes the fields of an entry into its kind's record.
 func (d *decoder) component(id string, n *node, p *place, config any) {

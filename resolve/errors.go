@@ -36,13 +36,18 @@ type Reference struct {
 	Agent string
 	// Path is where the reference stands.
 	Path string
-	// Nearest is the known id that looks most like ID, or empty.
+	// Nearest is the known id that looks most like ID, or is probably meant, or empty.
 	Nearest string
+	// Hint says what to write instead; empty asks whether Nearest was meant.
+	Hint string
 }
 
 func (r *Reference) diagnostic(code diag.Code, kind string) diag.Diagnostic {
 	d := diag.New(code, r.Path, "%s %q is not defined", kind, r.ID).ForAgent(r.Agent)
-	if r.Nearest != "" {
+	switch {
+	case r.Hint != "":
+		d = d.WithHint("%s", r.Hint)
+	case r.Nearest != "":
 		d = d.WithHint("did you mean %q?", r.Nearest)
 	}
 	return d

@@ -332,20 +332,32 @@ func poolPolicy(pool *spec.Pool) model.PoolPolicy {
 }
 
 func (x *index) modelNotFound(id, agent, path string) error {
-	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearest("model", id, func() []string {
-		return append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...)
-	})}}
+	meant, hint := x.modelHint(id)
+	if hint == "" {
+		meant = x.nearest("model", id, func() []string {
+			return append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...)
+		})
+	}
+	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
 
 func (x *index) memberNotFound(pool *spec.Pool, i int, agent string) error {
 	id := pool.Members[i].ModelID
 	path := diag.Index(diag.Join(x.set.Pools.Path(pool.ID), "members"), i) + ".model_id"
-	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearest("member", id, x.set.Models.IDs)}}
+	meant, hint := x.modelHint(id)
+	if hint == "" {
+		meant = x.nearest("member", id, x.set.Models.IDs)
+	}
+	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
 
 func (x *index) providerNotFound(m *spec.Model, agent string) error {
 	path := diag.Join(x.set.Models.Path(m.ID), "provider_id")
-	return &ProviderNotFoundError{Reference{ID: m.ProviderID, Agent: agent, Path: path, Nearest: x.nearest("provider", m.ProviderID, x.set.Providers.IDs)}}
+	meant, hint := x.providerHint(m.ProviderID)
+	if hint == "" {
+		meant = x.nearest("provider", m.ProviderID, x.set.Providers.IDs)
+	}
+	return &ProviderNotFoundError{Reference{ID: m.ProviderID, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
 
 func (x *index) agentNotFound(id, agent, path string) error {

@@ -39,6 +39,15 @@ var mistakes = []mistake{
 	{diag.UnsupportedVersion, "version: 1", "version: 2"},
 	{diag.UnsupportedVersion, "version: 1\n", ""},
 	{diag.UnknownField, "model_id: main", "model_id: main, temprature: 1"},
+	{diag.UnknownField, "model_id:", "model:"},
+	{diag.UnknownField, "model_id:", "llm:"},
+	{diag.UnknownField, "provider_id:", "provider:"},
+	{diag.UnknownField, "provider_id:", "vendor:"},
+	{diag.UnknownField, "upstream_model:", "model_name:"},
+	{diag.UnknownField, "type: scripted", "kind: scripted"},
+	{diag.UnknownField, "model_id:", "mоdel_id:"},
+	{diag.ModelNotFound, "model_id: main", "model_id: gpt-4o"},
+	{diag.ModelNotFound, "model_id: main", "model_id: demo"},
 	{diag.UnknownField, "allowed_tools:", "tools:"},
 	{diag.UnknownField, "allowed_tools:", "toolbox:"},
 	{diag.UnknownField, "plugin_ids:", "plugins:"},
@@ -227,6 +236,31 @@ func TestScriptsOfCodesShowNoConsequences(t *testing.T) {
 			if code := diag.Code(m[1]); code != info.Code && !slices.Contains(other[info.Code], code) {
 				t.Errorf("%s shows %s as well", name, code)
 			}
+		}
+	}
+}
+
+// The types of other systems have a hint with what to write instead.
+func TestTypesOfOtherSystemsHaveHints(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ from, to, hint string }{
+		{"type: scripted", "type: azure", "type: openai and base_url: https://<resource>.openai.azure.com/openai/v1"},
+		{"type: scripted", "type: Azure-OpenAI", "type: openai and base_url: https://<resource>.openai.azure.com/openai/v1"},
+		{"type: scripted", "type: ollama", "type: openai, base_url: http://localhost:11434/v1 and api: chat_completions"},
+		{"type: scripted", "type: vllm", "api: chat_completions"},
+		{"type: scripted", "type: claude", "type: anthropic"},
+		{"type: scripted", "type: gemini", "type: google"},
+		{"type: scripted", "type: mock", "type: scripted"},
+		{"type: command", "type: rest", "type: http"},
+		{"type: command", "type: stdio", "type: mcp"},
+		{"type: command", "type: shell", "type: command"},
+		{"type: log", "type: logging", "type: log"},
+		{"model_id: main", "model_id: claude-sonnet-4", "models: {main: {provider_id: demo, upstream_model: claude-sonnet-4}}"},
+		{"provider_id: demo", "provider_id: scripted", ""},
+	} {
+		list := found(t, mistaken(t, wellFormed, mistake{"", tt.from, tt.to}))
+		if len(list) != 1 || !strings.Contains(list[0].Hint, tt.hint) {
+			t.Errorf("%s gives %v, want one with the hint %q", tt.to, list, tt.hint)
 		}
 	}
 }

@@ -51,6 +51,8 @@ func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
 		failure.Status = 0
 	case r.status < http.StatusBadRequest:
 		failure.Message = "the server redirects; redirects are not followed, check base_url"
+	case failure.Class == model.InvalidRequest && r.param == "" && (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed):
+		failure.Message += e.unknownPath
 	}
 	return failure
 }

@@ -62,6 +62,17 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// A server that does not know the path is most often one that knows the other API.
+func TestAnUnknownPathNamesTheOtherAPI(t *testing.T) {
+	for _, refusal := range []struct {
+		status int
+		body   string
+	}{{404, "404 page not found"}, {404, `{"detail":"Not Found"}`}, {405, ""}} {
+		vendors[Responses].CheckRefusal(t, refusal.status, refusal.body, model.InvalidRequest, "api: chat_completions")
+		vendors[ChatCompletions].CheckRefusal(t, refusal.status, refusal.body, model.InvalidRequest, "check base_url")
+	}
+}
+
 // TestStreamErrors classifies errors that have no status.
 func TestStreamErrors(t *testing.T) {
 	for code, want := range map[string]model.ErrorClass{

@@ -32,6 +32,8 @@ type Executor struct {
 	failures vendorhttp.Failures
 	dialect  dialect
 	tools    *vendorhttp.ToolCache[[]byte]
+	// unknownPath is what to say of a server that does not know the path of the API.
+	unknownPath string
 	// known holds, by model name, the concessions that a model was found to
 	// need. Model names come from the configuration, so it stays small.
 	known sync.Map
@@ -108,8 +110,10 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	}}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
+		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
 	} else {
 		e.dialect = responsesDialect(c.ReasoningSummary)
+		e.unknownPath = " (the server may not know api: responses; most compatible servers need api: chat_completions, and a base_url that ends in /v1)"
 	}
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	// The SDK's own constructor would take keys, URLs and headers from the

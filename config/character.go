@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// invisible are the characters that look like a space, or like nothing.
+var invisible = map[rune]string{
+	'\t': "tab", 0xA0: "no-break space", 0xAD: "soft hyphen", 0x1680: "ogham space mark", 0x180E: "mongolian vowel separator",
+	0x2000: "en quad", 0x2001: "em quad", 0x2002: "en space", 0x2003: "em space", 0x2004: "three-per-em space",
+	0x2005: "four-per-em space", 0x2006: "six-per-em space", 0x2007: "figure space", 0x2008: "punctuation space",
+	0x2009: "thin space", 0x200A: "hair space", 0x200B: "zero width space", 0x200C: "zero width non-joiner",
+	0x200D: "zero width joiner", 0x200E: "left-to-right mark", 0x200F: "right-to-left mark",
+	0x2028: "line separator", 0x2029: "paragraph separator", 0x85: "next line",
+	0x202A: "left-to-right embedding", 0x202B: "right-to-left embedding", 0x202C: "pop directional formatting",
+	0x202D: "left-to-right override", 0x202E: "right-to-left override", 0x202F: "narrow no-break space",
+	0x205F: "medium mathematical space", 0x2060: "word joiner", 0x3000: "ideographic space", 0xFEFF: "byte order mark",
+}
+
+// typographic are the characters that word processors write for those of YAML.
+var typographic = map[rune]string{
+	0x2018: "left single quotation mark", 0x2019: "right single quotation mark", 0x201A: "low single quotation mark",
+	0x201C: "left double quotation mark", 0x201D: "right double quotation mark", 0x201E: "low double quotation mark",
+	0xAB: "left guillemet", 0xBB: "right guillemet", 0x2010: "hyphen", 0x2011: "non-breaking hyphen",
+	0x2013: "en dash", 0x2014: "em dash", 0x2212: "minus sign", 0xFF1A: "fullwidth colon", 0xFF0C: "fullwidth comma",
+}
+
+// lookalikes are letters of other scripts, with the Latin ones that they look like.
+var lookalikes = map[string]struct {
+	letters []rune
+	latin   string
+}{
+	"Cyrillic": {[]rune("авеіјкмнорсѕтухһԁԛԝАВЕІЈКМНОРЅСТУХ"), "abeijkmhopcstyxhdqwABEIJKMHOPSCTYX"},
+	"Greek":    {[]rune("αικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "aiknoptuxABEZHIKMNOPTYX"},
+}
+
+// lookalike returns the script of a letter that looks like a Latin one, and that.
+func lookalike(r rune) (script string, latin rune) {
+	if r >= 0xFF21 && r <= 0xFF5A {
+		return "fullwidth", r - 0xFF21 + 'A'
+	}
+	for script, s := range lookalikes {
+		for i, c := range s.letters {
+			if c == r {
+				return script, rune(s.latin[i])
+			}
+		}
+	}
+	return "", 0
+}
+
+// nameCharacters adds to diagnostics which characters at their places cannot be told
+// from others by looking at them: they are what is wrong, or nobody would find them.
+func (f *File) nameCharacters(list diag.List) {
+	for i := range list {
+		d := &list[i]
+		if d.Severity == diag.Note || d.Line == 0 || strings.Contains(d.Hint, "U+") || strings.Contains(d.Message, "U+") {
+			continue
+		}
+		for _, doc := range f.documents {
+			if doc.name != d.File {
+				continue
+			}
+			if said := doc.oddCharacter(d); said != "" {
+				d.Hint = join(d.Hint, said)
+			}
+			break
+		}
+	}
+}
+
+// join puts a second hint behind a first one.
+func join(first, second string) string {
+	switch {
+	case first == "":
+		return second
+	case strings.HasSuffix(first, "?"):
+		return first + " " + second
+	default:
+		return first + "; " + second
+	}
+}
+
+// oddCharacter looks for such a character where a diagnostic stands: in the text
+// that it marks, and where that cannot be parsed in all of the line, and the one
+// before.
+func (doc *document) oddCharacter(d *diag.Diagnostic) string {
+	if d.Column > maxColumn {
+		return ""
+	}
+	if d.Code != diag.InvalidYAML && d.Path != "" {
+		if d.EndLine != d.Line || d.EndColumn-d.Column > maxToken {
+			return ""
+		}
+		text, _ := skip(doc.line(d.Line), d.Column-1)
+		text, _ = cut(text, d.EndColumn-d.Column)
+		return odd(text, d.Column, false)
+	}
+	if said := odd(doc.line(d.Line), 1, true); said != "" || d.Line == 1 {
+		return said
+	}
+	if said := odd(doc.line(d.Line-1), 1, true); said != "" {
+		return strings.Replace(said, " at column", fmt.Sprintf(" in line %d, at column", d.Line-1), 1)
+	}
+	return ""
+}
+
+// maxColumn bounds the columns up to which lines are looked at: nobody reads
+// further, and a file may be one line.
+const maxColumn = 1000
+
+// line returns a line as editors count them, as far as it is looked at.
+func (doc *document) line(n int) string {
+	x := doc.lines()
+	if n < 1 || n > len(x.shown) {
+		return ""
+	}
+	rest := doc.data[x.shown[n-1]:]
+	return string(firstLine(rest[:min(len(rest), 4*maxColumn)]))
+}
+
+func skip(text string, n int) (rest string, skipped int) {
+	for ; skipped < n && text != ""; skipped++ {
+		_, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+	}
+	return text, skipped
+}
+
+func cut(text string, n int) (kept, rest string) {
+	rest, _ = skip(text, n)
+	return text[:len(text)-len(rest)], rest
+}
+
+// maxToken bounds, in bytes, the texts in which letters of other scripts are looked
+// for: ids and names are short.
+const maxToken = 200
+
+// odd names the first odd character of a text that begins at a column. In a line
+// that cannot be parsed quotes count only where a value may begin.
+func odd(text string, column int, line bool) string {
+	token := !line && len(text) <= maxToken && disguised(text)
+	before := rune(' ')
+	for _, r := range text {
+		name, hidden := invisible[r]
+		quote, typed := typographic[r]
+		switch {
+		case hidden && (r != '\t' || line && before == ' '):
+			return fmt.Sprintf("there is a U+%04X %s at column %d", r, name, column)
+		case typed && (r >= 0xFF00 || !line && column > 0 && startsTypeset(text) || line && strings.ContainsRune(" [{,:", before)):
+			return fmt.Sprintf("there is a U+%04X %s at column %d, where YAML needs a plain character", r, quote, column)
+		case token && r >= utf8.RuneSelf:
+			if script, latin := lookalike(r); script != "" {
+				return fmt.Sprintf("there is a U+%04X at column %d, a %s letter that looks like %q", r, column, script, string(latin))
+			}
+		}
+		before = r
+		column++
+	}
+	return ""
+}
+
+// startsTypeset reports whether a text begins with a character of typography.
+func startsTypeset(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	_, typed := typographic[r]
+	return typed || len(text) <= maxToken && !strings.Contains(text, " ")
+}
+
+// disguised reports whether a text reads as an ASCII word, but is not: it has
+// letters of other scripts, and all of them look like Latin ones.
+func disguised(text string) bool {
+	found := false
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			continue
+		}
+		if script, _ := lookalike(r); script == "" {
+			return false
+		}
+		found = true
+	}
+	return found
+}
