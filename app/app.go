@@ -60,6 +60,9 @@ type App struct {
 	// both are nil for an app that New made.
 	stop    func()
 	release func() error
+	// drained is done when the turns were handed back, or drainErr says why not.
+	drained  sync.Once
+	drainErr error
 }
 
 // New returns an app that does nothing yet.
@@ -146,11 +149,47 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.server == nil {
 		<-ctx.Done()
 	} else {
-		err = a.server.Serve(ctx)
+		err = a.serveAndDrain(ctx)
 	}
 	stop()
 	followed.Wait()
 	return err
+}
+
+// serveAndDrain answers requests until ctx ends. Then new runs are refused, and all
+// else is answered until the steps under way have ended, or the grace time has: a
+// client can follow its run and answer its calls meanwhile.
+func (a *App) serveAndDrain(ctx context.Context) error {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- a.server.Serve(serving) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	a.server.BeginDrain()
+	_ = a.drain(ctx) // Shutdown says what became of it
+	stop()
+	return <-ended
+}
+
+// drain hands back the turns under way within the grace time, once. The error says
+// that they did not end in it.
+func (a *App) drain(ctx context.Context) error {
+	a.drained.Do(func() {
+		if a.service == nil {
+			return
+		}
+		grace := a.settings.File.Turns.GraceTime()
+		steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if a.service.Drain(steps) != nil {
+			a.drainErr = fmt.Errorf("the grace time of %s is over; the steps under way are run again", grace)
+		}
+	})
+	return a.drainErr
 }
 
 // Prepare makes the keys, clients and certificate of another configuration. Calling
@@ -184,13 +223,7 @@ func (a *App) Shutdown(ctx context.Context) error {
 	if a.stop != nil {
 		a.stop()
 	}
-	grace := a.settings.File.Turns.GraceTime()
-	steps, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	var err error
-	if a.service != nil && a.service.Drain(steps) != nil {
-		err = fmt.Errorf("the grace time of %s is over; the steps under way are run again", grace)
-	}
+	err := a.drain(ctx)
 	if a.server != nil {
 		responses, cancel := context.WithTimeout(ctx, responseGrace)
 		defer cancel()

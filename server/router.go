@@ -232,6 +232,11 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Whoever may ask may also say what trace the request is a part of.
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}
+	if m.Begins && s.draining.Load() {
+		w.Header().Set("Retry-After", seconds(time.Second))
+		refuse(w, r, m.writer, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: ErrDraining.Error()})
+		return
+	}
 	if !m.fits(w, r) {
 		return
 	}

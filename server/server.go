@@ -24,8 +24,8 @@ var (
 )
 
 // Server answers HTTP requests. Its life is New, Listen, Mount for each surface,
-// Serve until its context ends, Shutdown. What takes long between Listen and Serve
-// goes between BeginStartup and EndStartup. In a program with an HTTP server of its
+// Serve until its context ends, Shutdown; BeginDrain may come ahead of the end. What
+// takes long between Listen and Serve goes between BeginStartup and EndStartup. In a program with an HTTP server of its
 // own, Handler takes the place of Listen.
 type Server struct {
 	Settings
@@ -201,8 +201,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		left--
 	}
 	cancel()
-	s.draining.Store(true)
-	s.http.SetKeepAlivesEnabled(false)
+	s.BeginDrain()
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
@@ -212,6 +211,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	s.events.serving.Wait()
 	return errors.Join(errs...)
+}
+
+// BeginDrain refuses what begins new work from now on, with 503 and Retry-After; all
+// else is answered until the context of Serve ends. The server is not ready any
+// more, and keeps no connections for further requests.
+func (s *Server) BeginDrain() {
+	s.draining.Store(true)
+	s.http.SetKeepAlivesEnabled(false)
 }
 
 // startAccepting takes connections until the listener is closed.

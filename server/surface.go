@@ -34,6 +34,9 @@ type Route struct {
 	// enough to end the response in an orderly way; those of other requests are
 	// waited for.
 	Stream bool
+	// Begins tells that the request asks for new work, which a server that drains
+	// refuses with 503 and Retry-After.
+	Begins bool
 	// Quiet requests are logged with level debug only, if they succeed: probes.
 	Quiet bool
 }

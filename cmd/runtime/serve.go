@@ -33,10 +33,11 @@ schedules ask for, and answers HTTP requests. It says when it is ready, on
 standard error. Until then /healthz is 200, and every other request gets 503. A
 server of tools that does not list them within five seconds is asked again later.
 
-SIGTERM or SIGINT ends it: it takes no more requests and turns, lets the steps
-under way end, and hands the turns to whoever works on next. After the grace time
-of the configuration (turns.grace) steps are cut short and run again later. Then
-open responses have five seconds to end. A second signal ends the process at
+SIGTERM or SIGINT ends it: it takes no more turns, refuses new runs with 503, lets
+the steps under way end, and hands the turns to whoever works on next. After the
+grace time of the configuration (turns.grace) steps are cut short and run again
+later. Until then it answers all other requests, such as results of tools and
+streams. Then open responses have five seconds to end. A second signal ends the process at
 once.
 
 SIGHUP makes it read the files again, and so does a change of one of them, or of

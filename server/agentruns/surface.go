@@ -99,16 +99,19 @@ func (s *Surface) Routes() []server.Route {
 	// Its answer takes as long as the run.
 	send := s.route("POST "+a2aPath+"/agents/{agent}", spec.ScopeA2AInvoke, (*call).a2aSend)
 	send.Stream = true
+	create := s.route("POST "+workspacePath+"/agent-runs", spec.ScopeRunsWrite, (*call).createRun)
+	message := s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", spec.ScopeSessionsWrite, (*call).sendMessage)
+	create.Begins, message.Begins, send.Begins = true, true, true
 	return []server.Route{
 		s.route("GET "+workspacePath+"/models", spec.ScopeModelsRead, (*call).models),
-		s.route("POST "+workspacePath+"/agent-runs", spec.ScopeRunsWrite, (*call).createRun),
+		create,
 		s.route("GET "+workspacePath+"/agent-runs/{id}", spec.ScopeRunsRead, (*call).readRun),
 		stream,
 		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", spec.ScopeRunsWrite, (*call).toolResult),
 		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", spec.ScopeRunsWrite, (*call).cancelRun),
 		s.route("POST "+workspacePath+"/agent-sessions", spec.ScopeSessionsWrite, (*call).createSession),
 		s.route("GET "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsRead, (*call).readSession),
-		s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", spec.ScopeSessionsWrite, (*call).sendMessage),
+		message,
 		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsWrite, (*call).endSession),
 		s.route("GET /api/oauth/userinfo", spec.ScopeIdentity, (*call).userInfo),
 		send,

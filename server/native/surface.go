@@ -66,6 +66,8 @@ func (*Surface) OpenAPI() []byte { return description }
 func (s *Surface) Routes() []server.Route {
 	events := s.route("GET "+Prefix+"/turns/{turn}/events", spec.ScopeRunsRead, (*call).events)
 	events.Stream = true
+	create := s.route("POST "+Prefix+"/turns", spec.ScopeRunsWrite, (*call).createTurn)
+	create.Begins = true
 	return []server.Route{
 		s.route("GET "+Prefix+"/sessions", spec.ScopeSessionsRead, (*call).listSessions),
 		s.route("POST "+Prefix+"/sessions", spec.ScopeSessionsWrite, (*call).createSession),
@@ -73,7 +75,7 @@ func (s *Surface) Routes() []server.Route {
 		s.route("GET "+Prefix+"/sessions/{session}", spec.ScopeSessionsRead, (*call).readSession),
 		s.route("GET "+Prefix+"/sessions/{session}/export", spec.ScopeSessionsRead, (*call).exportSession),
 		s.route("GET "+Prefix+"/turns", spec.ScopeRunsRead, (*call).listTurns),
-		s.route("POST "+Prefix+"/turns", spec.ScopeRunsWrite, (*call).createTurn),
+		create,
 		s.route("GET "+Prefix+"/turns/{turn}", spec.ScopeRunsRead, (*call).readTurn),
 		s.route("POST "+Prefix+"/turns/{turn}/cancel", spec.ScopeRunsWrite, (*call).cancelTurn),
 		s.route("GET "+Prefix+"/turns/{turn}/interactions", spec.ScopeRunsRead, (*call).listInteractions),
