@@ -108,7 +108,7 @@ func TestIDsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string][2]bool{ // unfit, unfit in a path
 		"": {}, "0198c2-a": {}, "a:b@c": {}, "a/b": {false, true}, "a?b": {false, true}, "..": {false, true}, "%2e": {false, true},
-		"a\nb": {true, true}, "a\x00": {true, true}, strings.Repeat("x", maxID+1): {true, true},
+		"a\nb": {true, true}, "a\x00": {true, true}, "a\xff": {true, true}, strings.Repeat("x", maxID+1): {true, true},
 	} {
 		if got := [2]bool{unfit(id, false) != "", unfit(id, true) != ""}; got != want {
 			t.Errorf("%.20q is unfit: %v", id, got)

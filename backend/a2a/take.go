@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -18,8 +19,10 @@ import (
 // maxID is how long the id of a task or context may be, in bytes.
 const maxID = 512
 
-// take takes in an event of the peer's. The errors end the turn.
+// take takes in an event of the peer's, of which there is no other way in. The errors
+// end the turn.
 func (d *delegation) take(ctx context.Context, ev a2a.Event) error {
+	cleanEvent(ev)
 	switch ev := ev.(type) {
 	case *a2a.Message:
 		if ev != nil {
@@ -123,6 +126,8 @@ func unfit(id string, inPath bool) string {
 	switch {
 	case len(id) > maxID:
 		return fmt.Sprintf("has more than %d bytes", maxID)
+	case !utf8.ValidString(id):
+		return "is not UTF-8"
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "has control characters"
 	case inPath && (url.PathEscape(id) != id || strings.Trim(id, ".") == "" && id != ""):
