@@ -152,6 +152,9 @@ type Environment struct {
 	Pricing map[string]*spec.Pricing
 	// MaxOutput is how many tokens an answer may have; 0 leaves it to the model.
 	MaxOutput int
+	// ModelOutput is how many tokens the model can answer with, which no request
+	// exceeds; 0 is not known.
+	ModelOutput int
 	// Output is the form of the final answer; nil for any.
 	Output *OutputForm
 }

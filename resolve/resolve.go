@@ -99,7 +99,8 @@ func (t *template) plan(opts Options) (*Plan, error) {
 	}
 	plan.Local = &backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
-		ModelID: t.agent.ModelID, Provider: t.provides(), Providers: t.providers, Pricing: t.prices, MaxOutput: t.outputLimit, Output: v.form,
+		ModelID: t.agent.ModelID, Provider: t.provides(), Providers: t.providers, Pricing: t.prices, Output: v.form,
+		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
 	}
 	return plan, nil
 }

@@ -49,11 +49,12 @@ func (t *template) window(agent *spec.Agent) *window.Plugin {
 	return window.New(t.policyOf(agent), summariser)
 }
 
-// maxOutput returns how many tokens an answer of the agent may have; 0 leaves it
-// to the model.
+// maxOutput returns how many tokens an answer of the agent may have: those that its
+// context policy keeps free, or else all that its model has; 0 leaves it to the
+// model.
 func (t *template) maxOutput(agent *spec.Agent) int {
 	if agent.ContextPolicy == nil {
-		return 0
+		return t.capabilities.MaxOutput
 	}
 	p := t.policyOf(agent)
 	return p.OutputTokens

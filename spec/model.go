@@ -27,7 +27,7 @@ type Model struct {
 	ProviderID      string      `json:"provider_id" required:"true" doc:"The provider that serves the model."`
 	UpstreamModel   string      `json:"upstream_model" required:"true" doc:"The provider's own name of the model."`
 	ContextWindow   *int        `json:"context_window,omitempty" min:"1" doc:"Tokens that fit into one request, answer included."`
-	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have."`
+	MaxOutputTokens *int        `json:"max_output_tokens,omitempty" min:"1" doc:"Tokens one answer may have: no request asks for more."`
 	Modalities      *Modalities `json:"modalities,omitempty" doc:"Kinds of content the model reads and writes."`
 	KnowledgeCutoff string      `json:"knowledge_cutoff,omitempty" doc:"When the model's knowledge ends, as YYYY-MM or YYYY-MM-DD; the model is told it, with the date."`
 	Pricing         *Pricing    `json:"pricing,omitempty" doc:"What tokens cost."`

@@ -25,6 +25,9 @@ func (t *turn) request() (*model.Request, error) {
 	if !t.plan.Empty() {
 		t.apply(req, &t.plan)
 	}
+	if limit := t.env.ModelOutput; limit > 0 {
+		req.MaxOutputTokens = min(req.MaxOutputTokens, limit)
+	}
 	if len(t.notes) > 0 {
 		req.Messages = append(slices.Clip(req.Messages), t.notes...)
 		t.notes = nil

@@ -209,3 +209,25 @@ func TestAnActionThatGoesWrongDoesNotFailTheTurn(t *testing.T) {
 		t.Errorf("the dead letters are %v", got.DeadLetters)
 	}
 }
+
+// TestNoRequestAsksForMoreThanTheModelHas asks for more output than there is, for the
+// turn and by a plugin.
+func TestNoRequestAsksForMoreThanTheModelHas(t *testing.T) {
+	for name, tt := range map[string]struct{ limit, turn, plugin, want int }{
+		"an unknown limit": {0, 100, 0, 100},
+		"less":             {200, 100, 0, 100},
+		"more":             {80, 100, 0, 80},
+		"more of a plugin": {80, 0, 100, 80},
+	} {
+		s := stage{
+			params: model.Params{MaxOutputTokens: tt.turn}, model: says(text("done")),
+			plugins: []plugin{schedules(plugins.Action{Key: core.SetInferenceOverride, Payload: core.Override{Params: model.Params{MaxOutputTokens: tt.plugin}}})},
+			job:     func(j *backend.Job) { j.Local.ModelOutput = tt.limit },
+		}
+		ended := s.play(t)
+		ended.ends(t, event.NaturalEnd, "")
+		if got := s.model.requests[0].MaxOutputTokens; got != tt.want {
+			t.Errorf("%s: the request asks for %d tokens, not %d", name, got, tt.want)
+		}
+	}
+}
