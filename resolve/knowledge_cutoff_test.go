@@ -112,7 +112,9 @@ func writes(id string, output ...spec.Modality) draft {
 func TestAnAgentNeedsAModelThatWritesText(t *testing.T) {
 	t.Parallel()
 	summarised := func(id string) func(*spec.Agent) {
-		return func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{SummaryModelID: id} }
+		return func(a *spec.Agent) {
+			a.ContextPolicy = &spec.ContextPolicy{SummaryModelID: id, AutocompactThreshold: new(1000)}
+		}
 	}
 	formed := func(a *spec.Agent) {
 		a.OutputSchema = &spec.OutputSchema{Name: "mood", Schema: []byte(`{"type":"string"}`)}

@@ -68,9 +68,31 @@ func (t *template) warnContextPolicy() {
 	if p.MaxOutputTokens != nil && known.MaxOutput > 0 && *p.MaxOutputTokens > known.MaxOutput {
 		t.ineffective(at+".max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
 	}
+	if p.AutocompactThreshold == nil {
+		t.warnNoCompaction(at)
+	}
 	if from := p.AutocompactThreshold; from != nil && *from != math.MaxInt && *from > effective.ContextTokens-effective.OutputTokens {
 		t.ineffective(at+".autocompact_threshold",
 			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *from, effective.ContextTokens-effective.OutputTokens)
+	}
+}
+
+// warnNoCompaction warns of how a conversation is summarised that never is.
+func (t *template) warnNoCompaction(at string) {
+	p := t.agent.ContextPolicy
+	for _, setting := range []struct {
+		given bool
+		name  string
+	}{
+		{p.CompactionMode != "", "compaction_mode"},
+		{p.CompactionRawSuffixMessages != nil, "compaction_raw_suffix_messages"},
+		{p.SummaryModelID != "" && t.summary.executor != nil, "summary_model_id"}, // one that is not there is an error of its own
+		{p.SummaryMaxTokens != nil, "summary_max_tokens"},
+		{p.MinSavingsRatio != nil, "min_savings_ratio"},
+	} {
+		if setting.given {
+			t.ineffective(diag.Join(at, setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
+		}
 	}
 }
 

@@ -139,6 +139,13 @@ func TestSettingsWithoutEffect(t *testing.T) {
 				"no-effect: agents.a.context_policy.max_output_tokens: max_output_tokens is 2000, but an answer of the model has at most 1000 tokens",
 			},
 		},
+		"summaries that are never written": {
+			[]draft{small, agent("a", policy(&spec.ContextPolicy{CompactionMode: "compact_to_safe_frontier", SummaryMaxTokens: new(100)}))},
+			[]string{
+				"no-effect: agents.a.context_policy.compaction_mode: compaction_mode has no effect: without autocompact_threshold nothing is summarised",
+				"no-effect: agents.a.context_policy.summary_max_tokens: summary_max_tokens has no effect: without autocompact_threshold nothing is summarised",
+			},
+		},
 		"what comes after unlimited rounds": {
 			[]draft{agent("a", func(a *spec.Agent) { a.MaxRounds, a.OnMaxRounds = new(0), spec.MaxRoundsFails })},
 			[]string{"no-effect: agents.a.on_max_rounds: on_max_rounds never applies: max_rounds is 0, which is unlimited"},
@@ -189,4 +196,20 @@ func TestSettingsWithoutEffect(t *testing.T) {
 			},
 		},
 	})
+}
+
+// The limit of a model holds whether its agent has a context policy or not.
+func TestTheOutputOfAModelIsLimitedWithoutAContextPolicy(t *testing.T) {
+	t.Parallel()
+	small := priced("small", "", func(m *spec.Model) { m.MaxOutputTokens = new(1000) })
+	policy := func(tokens int) func(*spec.Agent) {
+		return func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{MaxOutputTokens: &tokens} }
+	}
+	rev := revision(t, small, agent("none", runsOn("small", nil)), agent("less", runsOn("small", nil), policy(500)),
+		agent("more", runsOn("small", nil), policy(5000)), agent("unknown"))
+	for id, want := range map[string][2]int{"none": {1000, 1000}, "less": {500, 1000}, "more": {1000, 1000}, "unknown": {0, 0}} {
+		if env := plan(t, rev, id).Local; env.MaxOutput != want[0] || env.ModelOutput != want[1] {
+			t.Errorf("%s: an answer has %d tokens, of %d of the model", id, env.MaxOutput, env.ModelOutput)
+		}
+	}
 }

@@ -156,7 +156,8 @@ func (s *Server) Validate() diag.List {
 	list = append(list, within("limits", s.Limits.Validate())...)
 	list = append(list, within("rate", s.Rate.Validate())...)
 	list = append(list, within("a2a", s.A2A.Validate())...)
-	return append(list, within("agent_runs", s.AgentRuns.Validate())...)
+	list = append(list, within("agent_runs", s.AgentRuns.Validate())...)
+	return append(list, s.warnNoEffect()...)
 }
 
 // checkListen checks an address, and who reaches it.

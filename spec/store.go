@@ -78,7 +78,7 @@ func (s *Store) Validate() diag.List {
 				WithHint("write driver: sqlite or driver: postgres"))
 		}
 	}
-	return list
+	return append(list, s.warnNoEffect()...)
 }
 
 // Validate checks the record by itself. Paths are relative to the retention.

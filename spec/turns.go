@@ -85,5 +85,6 @@ func (t *Turns) Validate() diag.List {
 	list = append(list, notNegative("interaction_timeout", &t.InteractionTimeout)...)
 	list = append(list, oneOf("on_interaction_timeout", t.OnInteractionTimeout, TimeoutCancels, TimeoutFails)...)
 	list = append(list, oneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
-	return append(list, notNegative("grace", t.Grace)...)
+	list = append(list, notNegative("grace", t.Grace)...)
+	return append(list, t.warnNoEffect()...)
 }

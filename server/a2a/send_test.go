@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -218,4 +222,28 @@ func textOf(m *a2a.Message) string {
 	}
 	parts := slices.DeleteFunc(slices.Clone([]*a2a.Part(m.Parts)), func(p *a2a.Part) bool { return p.Data() != nil })
 	return a2awire.Text(parts)
+}
+
+// TestACostThatCannotBeMeasuredIsRefused sends a limit of cost to an agent whose model
+// has no price.
+func TestACostThatCannotBeMeasuredIsRefused(t *testing.T) {
+	w := open(t)
+	for _, over := range transports {
+		m := user("hello")
+		a2awire.SetGrant(m, &a2awire.Grant{MaxCost: new(1.0)})
+		if _, err := w.client("alice", "clerk", over).SendMessage(t.Context(), request(m)); err == nil || !strings.Contains(err.Error(), "it cannot be measured") {
+			t.Errorf("%s: %v", over, err)
+		}
+	}
+	caller := runtime.Caller{Tenant: "alice's", Subject: "alice"}
+	session, err := w.service.CreateSession(t.Context(), caller, runtime.CreateSession{AgentID: "clerk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := runtime.CreateTurn{SessionID: session.ID, Input: []model.Message{model.User("hello")}}
+	create.Overrides.Budgets = &spec.Budgets{MaxCost: new(1.0)}
+	var invalid *runtime.InvalidError
+	if _, err := w.service.CreateTurn(t.Context(), caller, create); !errors.As(err, &invalid) || invalid.Field != "budgets.max_cost" {
+		t.Errorf("the service says %v", err)
+	}
 }

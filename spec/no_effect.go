@@ -1,0 +1,68 @@
+package spec
+
+import "github.com/agentruntime/agentruntime/diag"
+
+// ineffective adds a warning of a setting if it is given.
+func ineffective(list *diag.List, given bool, path, format string, args ...any) {
+	if given {
+		*list = append(*list, diag.New(diag.NoEffect, path, format, args...))
+	}
+}
+
+// warnNoEffect returns warnings of what the server is told of parts that it does not
+// have. Where it listens does not count: processes with the same configuration may
+// listen elsewhere.
+func (s *Server) warnNoEffect() diag.List {
+	var list diag.List
+	if a := &s.A2A; !a.On() {
+		const off = "%s has no effect: a2a is not enabled"
+		for _, setting := range []struct {
+			given bool
+			name  string
+		}{
+			{a.V03, "v0_3"},
+			{a.DefaultAgent != "", "default_agent"},
+			{a.GRPCListen != "", "grpc_listen"},
+			{a.MaxWait != nil, "max_wait"},
+			{a.SigningKeyFile != "", "signing_key_file"},
+			{a.Push.Enabled != nil && *a.Push.Enabled, "push.enabled"},
+			{len(a.Push.AllowPrivate) > 0, "push.allow_private"},
+		} {
+			ineffective(&list, setting.given, "a2a."+setting.name, off, setting.name)
+		}
+	} else {
+		ineffective(&list, !a.Push.On() && len(a.Push.AllowPrivate) > 0, "a2a.push.allow_private",
+			"allow_private has no effect: push is not enabled")
+	}
+	if r := &s.AgentRuns; !r.On() {
+		const off = "%s has no effect: agent_runs is not enabled"
+		ineffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
+		ineffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
+		ineffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
+	}
+	ineffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",
+		"encryption_key has no effect: there are no access tokens, no runs and no notifications, so nothing is encrypted")
+	return list
+}
+
+// warnNoEffect returns warnings of where files would be that the driver does not make.
+// With postgres there is none: the file that names the database may be laid over one
+// for processes with SQLite.
+func (s *Store) warnNoEffect() diag.List {
+	var list diag.List
+	switch {
+	case s.Kind() == StoreMemory:
+		ineffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: the driver memory makes no files")
+	case s.Kind() == StoreSQLite && s.DSN != "":
+		ineffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: dsn says where the file is")
+	}
+	return list
+}
+
+// warnNoEffect returns warnings of what is to happen and never does.
+func (t *Turns) warnNoEffect() diag.List {
+	var list diag.List
+	ineffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
+		"on_interaction_timeout never applies: interaction_timeout is 0, which is for ever")
+	return list
+}
