@@ -32,7 +32,7 @@ func (s *Service) sweep(ctx context.Context) {
 		s.expireInteractions(ctx)
 		return
 	}
-	reaped, err := s.Store.Reap(ctx, s.now())
+	reaped, err := s.reap(ctx)
 	if errors.Is(err, store.ErrNotWritable) {
 		s.truce = time.Now().Add(s.Lease)
 	}
@@ -43,6 +43,14 @@ func (s *Service) sweep(ctx context.Context) {
 		s.Logger.Warn("took turns from workers that gave no sign of life", zap.Int("turns", reaped))
 	}
 	s.expireInteractions(ctx)
+}
+
+// reap takes turns from workers that gave no sign of life. It waits for the store no
+// longer than a lease, so that this process goes on giving signs of its own.
+func (s *Service) reap(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.Lease)
+	defer cancel()
+	return s.Store.Reap(ctx, s.now())
 }
 
 // beat tells the store that this process is alive, and stops working on turns
