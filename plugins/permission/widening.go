@@ -158,7 +158,7 @@ func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 	}
 	for i, e := range s.entries {
 		if i != sure && i != asks && e.beats(second) {
-			restrict(i, anyState&^fits(e))
+			restrict(i, anyState&^fittingStates(e))
 		}
 		if i != sure && e.beats(first) {
 			restrict(i, anyState&^sureStates(e))
@@ -174,8 +174,8 @@ func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 	return append(all, w)
 }
 
-// fits returns the states in which an entry counts as fitting.
-func fits(e *entry) states {
+// fittingStates returns the states in which an entry counts as fitting.
+func fittingStates(e *entry) states {
 	if e.behavior == Allow {
 		return fitting
 	}

@@ -1,0 +1,142 @@
+package permission
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// matcherAhead goes past path: or command: when one of them is next.
+func (p *parser) matcherAhead() (operandKind, bool) {
+	for kind, prefix := range primaryPrefixes {
+		if strings.HasPrefix(p.text[p.pos:], prefix) {
+			p.pos += len(prefix)
+			return kind, true
+		}
+	}
+	return 0, false
+}
+
+// conditionAhead reports whether a path and an operator are next, or what is
+// meant for one.
+func (p *parser) conditionAhead() bool {
+	ahead := *p
+	if _, err := ahead.path(); err != nil {
+		return false
+	}
+	ahead.blanks()
+	return operatorSign(ahead.text[ahead.pos:]) != "" || operatorWord(ahead.text[ahead.pos:]) != ""
+}
+
+// operatorSign returns the signs of operators that a text begins with.
+func operatorSign(text string) string {
+	if strings.HasPrefix(text, "!") && strings.Trim(text[:min(2, len(text))], "!=~<>") != "" {
+		return "" // as in echo !x
+	}
+	return text[:len(text)-len(strings.TrimLeft(text, "=!<>~"))]
+}
+
+// operatorWords are words that other languages have for operators. One of them
+// counts as an operator when a value follows it.
+var operatorWords = strings.Fields("not_in is eq ne neq gt gte ge lt lte le like matches contains between startswith starts_with endswith ends_with -eq -ne -gt -ge -lt -le")
+
+// operatorWord returns the operator "in", or a word that is meant for an
+// operator, when a text begins with it.
+func operatorWord(text string) string {
+	word := text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return !unicode.IsSpace(r) && !strings.ContainsRune(`()[]"`, r) }))]
+	rest := strings.TrimLeftFunc(text[len(word):], unicode.IsSpace)
+	switch {
+	case rest == "":
+		return ""
+	case word == string(among):
+		if isValue(rest) || strings.HasPrefix(rest, "(") {
+			return word
+		}
+	case word == "not" && strings.HasPrefix(rest, string(among)) && operatorWord(rest) != "":
+		return "not in"
+	case slices.Contains(operatorWords, strings.ToLower(word)) && isValue(rest):
+		return word
+	}
+	return ""
+}
+
+// isValue reports whether a text begins with what can only be a value.
+func isValue(text string) bool {
+	if text[0] == '"' || text[0] == '[' {
+		return true
+	}
+	number, _ := scanWord(text)
+	_, ok := parseDecimal(json.Number(number))
+	return ok
+}
+
+// scanWord returns the letters, digits and signs of numbers that a text begins
+// with.
+func scanWord(text string) (word, rest string) {
+	rest = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("+-._", r) })
+	return text[:len(text)-len(rest)], rest
+}
+
+func (p *parser) conditions(open int) ([]condition, error) {
+	var list []condition
+	for {
+		c, err := p.condition()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+		p.blanks()
+		switch {
+		case p.end():
+			return nil, p.fault(open, "the parenthesis is not closed")
+		case p.next() == ')':
+			p.pos++
+			return list, nil
+		case p.next() != ',':
+			return nil, p.fault(p.pos, "%q follows a condition; a ',' or ')' must", p.char())
+		}
+		p.pos++
+		p.blanks()
+	}
+}
+
+func (p *parser) condition() (condition, error) {
+	at, err := p.path()
+	if err != nil {
+		return condition{}, err
+	}
+	p.blanks()
+	op, err := p.operator(at)
+	if err != nil {
+		return condition{}, err
+	}
+	p.blanks()
+	value, err := p.operand(op)
+	if err != nil {
+		return condition{}, err
+	}
+	return condition{path: at, op: op, value: value}, nil
+}
+
+// operatorList is for messages.
+const operatorList = "== != > >= < <= in ~ !~ = =~ or !=~"
+
+func (p *parser) operator(at path) (operator, error) {
+	from, rest := p.pos, p.text[p.pos:]
+	if word := operatorWord(rest); word == string(among) {
+		p.pos += len(word)
+		return among, nil
+	} else if word != "" {
+		return "", p.fault(from, "%q is no operator; there are %s", word, operatorList)
+	}
+	sign := operatorSign(rest)
+	p.pos += len(sign)
+	switch {
+	case sign == "":
+		return "", p.fault(from, "an operator must follow the path %s: %s", at, operatorList)
+	case slices.Contains(operators, operator(sign)):
+		return operator(sign), nil
+	}
+	return "", p.fault(from, `%q is no operator; there are %s. To match the text itself, write \%s`, sign, operatorList, sign)
+}

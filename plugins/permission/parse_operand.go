@@ -1,0 +1,120 @@
+package permission
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// operand reads the value that a condition compares with.
+func (p *parser) operand(op operator) (operand, error) {
+	from := p.pos
+	switch {
+	case op == among:
+		return p.list()
+	case op.ordered():
+		o, err := p.literal(op)
+		if err == nil && o.kind != ofNumber {
+			err = p.fault(from, "%s compares numbers; write one without quotes", op)
+		}
+		return o, err
+	case slices.Contains([]operator{equal, same, notEqual}, op):
+		return p.literal(op)
+	}
+	kind := ofGlob
+	if op == matches || op == notMatches {
+		kind = ofRegex
+	} else if matcher, ok := p.matcherAhead(); ok {
+		kind = matcher
+		p.blanks()
+	}
+	text, err := p.quoted(op)
+	if err != nil {
+		return operand{}, err
+	}
+	o, err := newPattern(kind, text)
+	if err != nil {
+		return operand{}, p.fault(from, "%v", err)
+	}
+	return o, nil
+}
+
+// list reads [value, value].
+func (p *parser) list() (operand, error) {
+	from := p.pos
+	if p.next() != '[' {
+		return operand{}, p.fault(from, `a list must follow in, as in ["a", "b"]; to match the text itself, write \in`)
+	}
+	o := operand{kind: ofList}
+	for {
+		p.pos++
+		p.blanks()
+		value, err := p.literal(among)
+		if err != nil {
+			return operand{}, err
+		}
+		o.list = append(o.list, value)
+		p.blanks()
+		switch p.next() {
+		case ']':
+			p.pos++
+			return o, nil
+		case ',':
+		default:
+			return operand{}, p.fault(from, "the list is not closed by a ']'")
+		}
+	}
+}
+
+// literal reads a text in quotes, a number, true, false or null.
+func (p *parser) literal(op operator) (operand, error) {
+	if p.next() == '"' {
+		text, err := p.quoted(op)
+		return operand{kind: ofText, text: text}, err
+	}
+	from := p.pos
+	word, rest := scanWord(p.text[p.pos:])
+	switch word {
+	case "true", "false":
+		p.pos += len(word)
+		return operand{kind: ofBoolean, text: word}, nil
+	case "null":
+		p.pos += len(word)
+		return operand{kind: ofNull, text: word}, nil
+	}
+	number, ok := parseDecimal(json.Number(word))
+	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+	if !ok || strings.Trim(rest[:min(1, len(rest))], ",)]") != "" {
+		if op.ordered() {
+			return operand{}, p.fault(from, `a number must follow %s; to match the text itself, write \%s`, op, op)
+		}
+		return operand{}, p.fault(from, `a value in double quotes must follow %s, or a number, true, false or null; to match the text itself, write \%s`, op, op)
+	}
+	p.pos += len(word)
+	return operand{kind: ofNumber, text: number.String(), number: number}, nil
+}
+
+// quoted reads a text in quotes.
+func (p *parser) quoted(op operator) (string, error) {
+	from := p.pos
+	if p.next() != '"' {
+		return "", p.fault(from, `a value in double quotes must follow %s; to match the text itself, write \%s`, op, op)
+	}
+	p.pos++
+	var b strings.Builder
+	for !p.end() {
+		switch rest := p.text[p.pos:]; {
+		case rest[0] == '"':
+			p.pos++
+			return b.String(), nil
+		case strings.HasPrefix(rest, `\"`), strings.HasPrefix(rest, `\\`):
+			b.WriteByte(rest[1])
+			p.pos += 2
+		default:
+			b.WriteByte(rest[0])
+			p.pos++
+		}
+	}
+	return "", p.fault(from, "the quote is not closed")
+}
