@@ -110,6 +110,8 @@ type Agent struct {
 	ContextPolicy *ContextPolicy `json:"context_policy,omitempty" doc:"How the conversation is kept inside the model's context window." remote:"ignored"`
 	Sections      Sections       `json:"sections,omitempty" doc:"Settings of plugins, one key per section, checked against the schema of the plugin that claims it." remote:"sections"`
 
+	A2A *AgentA2A `json:"a2a,omitempty" doc:"How other runtimes see the agent over A2A." remote:"ignored"`
+
 	Endpoint *Endpoint `json:"endpoint,omitempty" doc:"Where the agent runs when it is not local." remote:"read"`
 	// Registry is the name of the remote source that the agent was discovered
 	// from, empty for a declared agent.
@@ -179,6 +181,7 @@ func (a *Agent) Clone() *Agent {
 	c.OutputSchema = copied(a.OutputSchema)
 	c.Handoffs = slices.Clone(a.Handoffs)
 	c.MaxHandoffs = copied(a.MaxHandoffs)
+	c.A2A = a.A2A.clone()
 	c.Endpoint = a.Endpoint.clone()
 	c.StopConditions = slices.Clone(a.StopConditions)
 	for i := range c.StopConditions {
@@ -261,6 +264,9 @@ func (a *Agent) validateGuards() diag.List {
 	list = append(list, within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
 	if a.OutputSchema != nil {
 		list = append(list, within("output_schema", a.OutputSchema.Validate())...)
+	}
+	if a.A2A != nil {
+		list = append(list, within("a2a", a.A2A.Validate())...)
 	}
 	return list
 }

@@ -85,6 +85,10 @@ func whole() *spec.Agent {
 			ToolResultPreview: &spec.ToolResultPreview{MinTokens: new(1), MaxChars: new(2), MaxLines: new(3)},
 		},
 		Sections: spec.Sections{"retry": []byte(`{"max_retries":1}`)},
+		A2A: &spec.AgentA2A{
+			Reply: spec.ReplyMessage, DocumentationURL: "https://x.example/doc",
+			Skills: []spec.AgentSkill{{ID: "s", Name: "S", Description: "Does s.", Tags: []string{"t"}, Examples: []string{"Do s."}}},
+		},
 		Endpoint: &spec.Endpoint{
 			Backend: "a2a", BaseURL: "https://x.example", Auth: &spec.Auth{Type: "bearer", Token: "secret"}, Target: "t",
 			Timeout: new(spec.Duration(time.Second)), Options: map[string]json.RawMessage{"poll": []byte(`1`)},

@@ -55,6 +55,7 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	inherit(m, "budgets", &m.agent.Budgets, d.Budgets, a.Budgets != nil)
 	inherit(m, "loop_detection", &m.agent.LoopDetection, d.LoopDetection, a.LoopDetection != nil)
 	inherit(m, "output_schema", &m.agent.OutputSchema, d.OutputSchema, a.OutputSchema != nil)
+	inherit(m, "a2a", &m.agent.A2A, d.A2A, a.A2A != nil)
 	inherit(m, "max_handoffs", &m.agent.MaxHandoffs, d.MaxHandoffs, a.MaxHandoffs != nil)
 	inheritList(m, "handoffs", &m.agent.Handoffs, d.Handoffs, a.Handoffs != nil)
 	if a.ToolBudgets == nil && d.ToolBudgets != nil {

@@ -37,6 +37,7 @@ func inherited() map[string][2]func(*spec.Agent) {
 		"tool_budgets":             {func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{"x": {MaxCalls: 1}} }, func(a *spec.Agent) { a.ToolBudgets = map[string]spec.ToolBudget{} }},
 		"output_schema":            {func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "d"} }, func(a *spec.Agent) { a.OutputSchema = &spec.OutputSchema{Name: "own"} }},
 		"handoffs":                 {func(a *spec.Agent) { a.Handoffs = []string{"d"} }, func(a *spec.Agent) { a.Handoffs = []string{} }},
+		"a2a":                      {func(a *spec.Agent) { a.A2A = &spec.AgentA2A{Reply: spec.ReplyMessage} }, func(a *spec.Agent) { a.A2A = &spec.AgentA2A{} }},
 		"max_handoffs":             {func(a *spec.Agent) { a.MaxHandoffs = new(9) }, func(a *spec.Agent) { a.MaxHandoffs = new(0) }},
 		"context_policy":           {func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{MaxContextTokens: new(9)} }, func(a *spec.Agent) { a.ContextPolicy = &spec.ContextPolicy{} }},
 		"sections":                 {func(a *spec.Agent) { a.Sections = spec.Sections{"k": []byte(`"d"`)} }, func(a *spec.Agent) { a.Sections = spec.Sections{"k": []byte(`"own"`)} }},

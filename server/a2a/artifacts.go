@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"mime"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -26,7 +28,7 @@ func (c *call) artifacts(ctx context.Context, turn *runtime.StoredTurn, room *in
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
 		*room -= len(o.Response)
-		list = append(list, responseArtifact(a2a.NewTextPart(o.Response)))
+		list = append(list, responseArtifact(c.answerPart(cmp.Or(o.Agent, turn.AgentID), o.Response)))
 	}
 	kept, err := c.service.Store.Artifacts(ctx, store.Of(turn.Owner), turn.ID)
 	if err != nil {
@@ -53,31 +55,48 @@ func responseArtifact(parts ...*a2a.Part) *a2a.Artifact {
 	return &a2a.Artifact{ID: responseID, Name: responseID, Parts: parts}
 }
 
-// keptArtifact returns an artifact of a turn with a part of its content.
+// keptArtifact returns an artifact of a turn with a part of its content: the
+// bytes as they are, whatever they are, so that their name and media type are
+// those of a file.
 func keptArtifact(a *store.Artifact, data []byte) *a2a.Artifact {
 	part := a2a.NewRawPart(data)
-	if textual(a) {
-		part = a2a.NewTextPart(string(data))
+	part.MediaType = a.MediaType
+	if address := addressOf(a); address != "" {
+		part = &a2a.Part{Content: a2a.URL(address)}
 	}
-	part.MediaType, part.Filename = a.MediaType, a.Name
+	part.Filename = a.Name
 	return &a2a.Artifact{ID: a2a.ArtifactID(a.ID), Name: cmp.Or(a.Name, a.ID), Parts: a2a.ContentParts{part}}
 }
 
-// textual reports whether an artifact is sent as text.
-func textual(a *store.Artifact) bool {
-	return strings.HasPrefix(strings.ToLower(a.MediaType), "text/") && utf8.Valid(a.Data)
+// maxAddress bounds the addresses that are sent as such, in bytes.
+const maxAddress = 8 << 10
+
+// addressOf returns the one address that an artifact of the media type
+// text/uri-list consists of; "" for all others.
+func addressOf(a *store.Artifact) string {
+	if media, _, err := mime.ParseMediaType(a.MediaType); err != nil || media != "text/uri-list" || len(a.Data) > maxAddress {
+		return ""
+	}
+	var found string
+	for line := range strings.Lines(string(a.Data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		u, err := url.Parse(line)
+		if found != "" || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return ""
+		}
+		found = line
+	}
+	return found
 }
 
 // chunks returns the events that send an artifact of a turn.
 func chunks(info a2a.TaskInfo, a *store.Artifact) []a2a.Event {
-	size := maxChunk / 4 * 3 // bytes are sent in base64
-	cut := func(data []byte) []byte { return data[:min(size, len(data))] }
-	if textual(a) {
-		cut = func(data []byte) []byte { return data[:textChunk(string(data), maxChunk)] }
-	}
+	const size = maxChunk / 4 * 3 // bytes are sent in base64
 	var events []a2a.Event
 	for rest := a.Data; ; {
-		chunk := cut(rest)
+		chunk := rest[:min(size, len(rest))]
 		rest = rest[len(chunk):]
 		events = append(events, &a2a.TaskArtifactUpdateEvent{
 			TaskID: info.TaskID, ContextID: info.ContextID, Append: len(events) > 0, LastChunk: len(rest) == 0, Artifact: keptArtifact(a, chunk),

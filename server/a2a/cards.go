@@ -1,6 +1,7 @@
 package a2aserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,6 +45,12 @@ func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
 		DefaultInputModes: inputModes, DefaultOutputModes: modes,
 		Skills: []a2a.AgentSkill{{ID: id, Name: id, Description: a.DisplayDescription(), Tags: []string{"agent"}}},
 	}
+	if a.A2A != nil {
+		card.DocumentationURL = a.A2A.DocumentationURL
+		if len(a.A2A.Skills) > 0 {
+			card.Skills = skillsOf(a.A2A.Skills)
+		}
+	}
 	if s.Organization != "" {
 		card.Provider = &a2a.AgentProvider{Org: s.Organization, URL: s.OrganizationURL}
 	}
@@ -55,6 +62,15 @@ func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
 		card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": {}}, {"key": {}}}
 	}
 	return card
+}
+
+// skillsOf returns what a configuration says that an agent can do.
+func skillsOf(declared []spec.AgentSkill) []a2a.AgentSkill {
+	skills := make([]a2a.AgentSkill, len(declared))
+	for i, d := range declared {
+		skills[i] = a2a.AgentSkill{ID: d.ID, Name: cmp.Or(d.Name, d.ID), Description: d.Description, Tags: d.Tags, Examples: d.Examples}
+	}
+	return skills
 }
 
 // versionOf names what an agent is declared as: it changes with the declaration,

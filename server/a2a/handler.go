@@ -150,6 +150,15 @@ func (h *handler) SendMessage(ctx context.Context, req *a2a.SendMessageRequest) 
 			return nil, err
 		}
 	}
+	if c.wantsMessage(req) {
+		m, err := c.reply(context.WithoutCancel(ctx), turn)
+		if err != nil {
+			return nil, err
+		}
+		if m != nil {
+			return m, nil
+		}
+	}
 	return c.task(context.WithoutCancel(ctx), turn, whole(config.HistoryLength))
 }
 
@@ -161,6 +170,10 @@ func (h *handler) SendStreamingMessage(ctx context.Context, req *a2a.SendMessage
 			turn, err := c.send(ctx, req)
 			if err != nil {
 				yield(nil, err)
+				return
+			}
+			if c.wantsMessage(req) {
+				c.streamReply(ctx, turn, configOf(req).HistoryLength)(yield)
 				return
 			}
 			c.follow(ctx, turn, configOf(req).HistoryLength, true)(yield)

@@ -20,6 +20,9 @@ type response struct {
 	// replace tells that the next piece takes the place of those before, and shown
 	// that there was one.
 	replace, shown bool
+	// data makes one part of the whole answer, which is sent when it is complete;
+	// nil for answers in words, which are sent as they come.
+	data func(answer string) *a2a.Part
 }
 
 // begin notes that a new answer may begin.
@@ -49,7 +52,12 @@ func (r *response) takeBack() {
 }
 
 // waiting returns how many bytes were not sent yet.
-func (r *response) waiting() int { return len(r.text) - r.sent }
+func (r *response) waiting() int {
+	if r.data != nil {
+		return 0
+	}
+	return len(r.text) - r.sent
+}
 
 // flush returns the events that send what was not sent yet.
 func (r *response) flush(info a2a.TaskInfo) []a2a.Event {
@@ -78,6 +86,14 @@ func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
 	if answer != "" && answer != string(r.text) {
 		r.text, r.sent, r.replace = []byte(answer), 0, true
 	}
+	if r.data != nil && len(r.text) > 0 {
+		if part := r.data(string(r.text)); part != nil {
+			return []a2a.Event{&a2a.TaskArtifactUpdateEvent{
+				TaskID: info.TaskID, ContextID: info.ContextID, Artifact: responseArtifact(part), LastChunk: true,
+			}}
+		}
+	}
+	r.data = nil
 	events := r.flush(info)
 	if len(events) == 0 && r.shown {
 		events = append(events, r.piece(info, ""))
@@ -94,7 +110,7 @@ func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
 // there is nothing, or more than one event holds.
 func (r *response) artifact() *a2a.Artifact {
 	text := string(r.text)
-	if text == "" || textChunk(text, maxChunk) < len(text) {
+	if r.data != nil || text == "" || textChunk(text, maxChunk) < len(text) {
 		return nil
 	}
 	r.sent, r.shown, r.replace = len(r.text), true, false

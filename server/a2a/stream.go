@@ -52,7 +52,11 @@ type follower struct {
 
 func (c *call) follower(ctx context.Context, turn *runtime.StoredTurn) (*follower, error) {
 	info, err := c.infoOf(ctx, turn)
-	return &follower{call: c, turn: turn, info: info}, err
+	f := &follower{call: c, turn: turn, info: info}
+	if c.structured(turn.AgentID) {
+		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(turn.AgentID, answer) }
+	}
+	return f, err
 }
 
 // settle waits until a turn has ended or asks for something, or the time to wait

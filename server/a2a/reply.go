@@ -1,0 +1,82 @@
+package a2aserver
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// maxReplyWait bounds how long a stream is silent for an answer that may be a
+// message. What takes longer is a task.
+const maxReplyWait = 15 * time.Second
+
+// wantsMessage reports whether a request may be answered with a message: it
+// begins a turn of an agent that is set to do so, and waits for it.
+func (c *call) wantsMessage(req *a2a.SendMessageRequest) bool {
+	config := configOf(req)
+	if req.Message == nil || req.Message.TaskID != "" || config.ReturnImmediately || config.PushConfig != nil {
+		return false
+	}
+	a, ok := c.server.Runtime.Revision().Set().Agent(c.agent)
+	return ok && a.RepliesWithMessage()
+}
+
+// reply returns what a turn came to as a message; nil when it is a task: it goes
+// on, did not succeed, asked something or made artifacts.
+func (c *call) reply(ctx context.Context, turn *runtime.StoredTurn) (*a2a.Message, error) {
+	o := turn.Outcome
+	if o == nil || o.Response == "" || len(o.Response) > maxInline || o.Termination.CutShort() || o.Termination.Status() != event.StatusSucceeded {
+		return nil, nil //nolint:nilnil // it is a task
+	}
+	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
+	if err != nil || len(asked) > 0 {
+		return nil, err
+	}
+	kept, err := c.service.Store.Artifacts(ctx, store.Of(turn.Owner), turn.ID)
+	if err != nil || len(kept) > 0 {
+		return nil, err
+	}
+	info, err := c.infoOf(ctx, turn)
+	if err != nil {
+		return nil, err
+	}
+	m := &a2a.Message{
+		ID: turn.ID + "." + responseID, Role: a2a.MessageRoleAgent, ContextID: info.ContextID,
+		Parts: a2a.ContentParts{c.answerPart(cmp.Or(o.Agent, turn.AgentID), o.Response)},
+	}
+	a2awire.SetReport(m, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
+	return m, nil
+}
+
+// streamReply shows the answer as a message, or the task and what becomes of it.
+func (c *call) streamReply(ctx context.Context, turn *runtime.StoredTurn, history *int) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) {
+		wait, cancel := context.WithTimeout(ctx, maxReplyWait)
+		settled, err := c.settle(wait, turn)
+		cancel()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if ctx.Err() != nil {
+			return // the client, or the server, has had enough
+		}
+		m, err := c.reply(ctx, settled)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if m != nil {
+			yield(m, nil)
+			return
+		}
+		c.follow(ctx, settled, history, true)(yield)
+	}
+}

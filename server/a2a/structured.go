@@ -1,0 +1,91 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/backend"
+)
+
+// answerPart returns the answer of an agent as a part: as data if the agent
+// answers in a form, and the answer has it, otherwise as text.
+func (h *handler) answerPart(agent, answer string) *a2a.Part {
+	if part := h.dataPart(agent, answer); part != nil {
+		return part
+	}
+	return a2a.NewTextPart(answer)
+}
+
+// structured reports whether an agent answers in a form.
+func (h *handler) structured(agent string) bool {
+	a, ok := h.server.Runtime.Revision().Set().Agent(agent)
+	return ok && a.OutputSchema != nil
+}
+
+// dataPart returns an answer as data; nil when it is text.
+func (h *handler) dataPart(agent, answer string) *a2a.Part {
+	a, ok := h.server.Runtime.Revision().Set().Agent(agent)
+	if !ok || a.OutputSchema == nil {
+		return nil
+	}
+	form, err := backend.NewOutputForm(a.OutputSchema)
+	if err != nil {
+		return nil
+	}
+	value, problem := form.Check(answer)
+	if problem != "" {
+		return nil
+	}
+	data, ok := exactValue([]byte(value))
+	if !ok {
+		return nil
+	}
+	part := a2a.NewDataPart(data)
+	part.MediaType = "application/json"
+	return part
+}
+
+// exactValue decodes a JSON value, unless a number in it would become another
+// one: over gRPC, and in many clients, numbers are of 64 bits with a fraction.
+// It fails for null, too, which some take for no content.
+func exactValue(raw []byte) (value any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			break
+		}
+		n, isNumber := token.(json.Number)
+		if !isNumber {
+			continue
+		}
+		if whole, err := strconv.ParseInt(n.String(), 10, 64); err == nil && int64(float64(whole)) == whole && whole > -1<<53 && whole < 1<<53 {
+			continue
+		} else if err == nil {
+			return nil, false
+		}
+		if f, err := n.Float64(); err != nil || !sameNumber(n.String(), f) {
+			return nil, false
+		}
+	}
+	if json.Unmarshal(raw, &value) != nil || value == nil {
+		return nil, false
+	}
+	return value, true
+}
+
+// sameNumber reports whether a number is written again with as many digits as
+// it had.
+func sameNumber(text string, f float64) bool {
+	again, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', -1, 64), 64)
+	digits := 0
+	for _, r := range text {
+		if r >= '0' && r <= '9' {
+			digits++
+		}
+	}
+	return err == nil && again == f && digits <= 17
+}

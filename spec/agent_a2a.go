@@ -1,0 +1,112 @@
+package spec
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+)
+
+// The values of AgentA2A.Reply.
+const (
+	ReplyTask    = "task"
+	ReplyMessage = "message"
+)
+
+// The limits of skills.
+const (
+	maxSkills    = 64
+	maxSkillText = 2000
+)
+
+// AgentA2A says how other runtimes see an agent over A2A.
+type AgentA2A struct {
+	Reply            string       `json:"reply,omitempty" enum:"task|message" default:"task" doc:"What a request for a new turn is answered with: a task, or with message the answer alone if the turn succeeds without a question and without artifacts, and the caller waits for it. In all other cases it is a task."`
+	DocumentationURL string       `json:"documentation_url,omitempty" doc:"Where the agent is described for people, an http or https URL; the card names it."`
+	Skills           []AgentSkill `json:"skills,omitempty" doc:"What the card says that the agent can do. By default one skill, which is the agent itself."`
+}
+
+// AgentSkill is something that an agent can do, for those who look for an agent.
+type AgentSkill struct {
+	ID          string   `json:"id" required:"true" doc:"The skill's id, which no other skill of the agent has."`
+	Name        string   `json:"name,omitempty" doc:"What the skill is called. Defaults to the id."`
+	Description string   `json:"description" required:"true" doc:"What the agent can do."`
+	Tags        []string `json:"tags" required:"true" doc:"Words under which the skill is found."`
+	Examples    []string `json:"examples,omitempty" doc:"Prompts that the skill is for."`
+}
+
+// clone returns a copy that shares nothing with a.
+func (a *AgentA2A) clone() *AgentA2A {
+	if a == nil {
+		return nil
+	}
+	c := *a
+	c.Skills = slices.Clone(a.Skills)
+	for i := range c.Skills {
+		c.Skills[i].Tags, c.Skills[i].Examples = slices.Clone(c.Skills[i].Tags), slices.Clone(c.Skills[i].Examples)
+	}
+	return &c
+}
+
+// RepliesWithMessage reports whether requests are answered with a message where
+// that is possible.
+func (a *Agent) RepliesWithMessage() bool { return a.A2A != nil && a.A2A.Reply == ReplyMessage }
+
+// Validate checks the record by itself. Paths are relative to it.
+func (a *AgentA2A) Validate() diag.List {
+	var list diag.List
+	switch a.Reply {
+	case "", ReplyTask, ReplyMessage:
+	default:
+		list = append(list, diag.New(diag.InvalidValue, "reply", "reply is %q; allowed are task and message", a.Reply))
+	}
+	if a.DocumentationURL != "" && !isWebAddress(a.DocumentationURL) {
+		list = append(list, diag.New(diag.InvalidValue, "documentation_url", "documentation_url must be an absolute http or https URL without a user"))
+	}
+	if len(a.Skills) > maxSkills {
+		list = append(list, diag.New(diag.InvalidValue, "skills", "there are %d skills; at most %d are allowed", len(a.Skills), maxSkills))
+	}
+	seen := make(map[string]bool)
+	for i := range a.Skills {
+		path := diag.Index("skills", i)
+		list = append(list, within(path, a.Skills[i].validate())...)
+		if id := a.Skills[i].ID; id != "" && seen[id] {
+			list = append(list, diag.New(diag.DuplicateID, diag.Join(path, "id"), "skill %q is there twice", id))
+		}
+		seen[a.Skills[i].ID] = true
+	}
+	return list
+}
+
+func (s *AgentSkill) validate() diag.List {
+	var list diag.List
+	if s.ID == "" {
+		list = append(list, diag.New(diag.MissingField, "id", "id is missing"))
+	}
+	if s.Description == "" {
+		list = append(list, diag.New(diag.MissingField, "description", "description is missing"))
+	}
+	if len(s.Tags) == 0 {
+		list = append(list, diag.New(diag.MissingField, "tags", "tags is missing").WithHint("name at least one, such as [billing]"))
+	}
+	for name, text := range map[string]string{"id": s.ID, "name": s.Name, "description": s.Description} {
+		if len(text) > maxSkillText {
+			list = append(list, diag.New(diag.InvalidValue, name, "%s has %d bytes; at most %d are allowed", name, len(text), maxSkillText))
+		}
+	}
+	for name, texts := range map[string][]string{"tags": s.Tags, "examples": s.Examples} {
+		for i, text := range texts {
+			if text == "" || len(text) > maxSkillText {
+				list = append(list, diag.New(diag.InvalidValue, diag.Index(name, i), "it must have from 1 to %d bytes", maxSkillText))
+			}
+		}
+	}
+	return list
+}
+
+// isWebAddress reports whether a text is an absolute http or https URL without a
+// user.
+func isWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
+}
