@@ -105,6 +105,8 @@ func (d *decoder) record(r *record, n *node, v reflect.Value, p *place, also str
 		f := r.byName[key.text]
 		switch {
 		case f == nil && key.text == also:
+		case f == nil && isExtension(key.text):
+			d.hide(value, secretName(key.text))
 		case f == nil:
 			unknown = append(unknown, [2]*node{key, value})
 		case seen[f] != nil:

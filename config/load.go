@@ -13,7 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// Load reads the files of a configuration. What is wrong with their content is
+// Load reads the files of a configuration, as Expand has them. What is wrong with their content is
 // in the diagnostics; the error tells of files that cannot be read, and then
 // the file is nil.
 //
@@ -23,6 +23,10 @@ import (
 func Load(paths []string, opts Options) (*File, diag.List, error) {
 	if len(paths) == 0 {
 		return nil, nil, errors.New("read configuration: no file is given")
+	}
+	paths, err := Expand(paths)
+	if err != nil {
+		return nil, nil, err
 	}
 	sources := make([]Source, 0, len(paths))
 	var errs []error
@@ -158,6 +162,8 @@ func (d *decoder) merge() *node {
 				} else if value.kind != nullNode {
 					d.wrongTop(key, value, "a list")
 				}
+			case isExtension(name):
+				d.hide(value, false)
 			case name != "version":
 				d.unknownTop(key, value)
 			}

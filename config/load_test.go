@@ -216,7 +216,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("it consists of %v", f.Files())
 	}
 	missing := filepath.Join(dir, "none.yaml")
-	if _, _, err := config.Load([]string{path, missing, dir}, options(nil)); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir+":") {
+	if _, _, err := config.Load([]string{path, missing, dir}, options(nil)); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), missing) {
 		t.Errorf("error %v", err)
 	}
 	if _, _, err := config.Load(nil, options(nil)); err == nil {

@@ -15,6 +15,9 @@ import (
 // be is not known to a schema, so they are allowed wherever a text is.
 const reference = `\$\{`
 
+// extensions are the fields that are not looked at; see isExtension.
+var extensions = object{{"^x-.", true}}
+
 // Schema returns the JSON Schema (draft 2020-12) of configuration files. It
 // accepts what Parse accepts of the shape of a file. Texts may contain variables
 // everywhere, in sections too, so no text has a format: a validator that asserts
@@ -46,6 +49,7 @@ func Schema(kinds Kinds) json.RawMessage {
 		{"type", "object"},
 		{"properties", top},
 		{"required", []string{"version"}},
+		{"patternProperties", extensions},
 		{"additionalProperties", false},
 		{"$defs", &w.defs},
 	}
@@ -252,5 +256,5 @@ func (w *schemaWriter) fields(r *record, summary string, properties object, fiel
 	if len(clashes) > 0 {
 		schema = schema.with("allOf", clashes)
 	}
-	return schema.with("additionalProperties", false)
+	return schema.with("patternProperties", extensions).with("additionalProperties", false)
 }

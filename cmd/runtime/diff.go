@@ -22,11 +22,12 @@ type diffOptions struct {
 func newDiff(p *program) *cobra.Command {
 	o := diffOptions{failOn: &choice{allowed: []string{"widened"}}}
 	cmd := &cobra.Command{
-		Use:   "diff OLD NEW",
+		Use:   "diff OLD NEW | OLD… -- NEW…",
 		Short: "Show what a change does to each agent",
 		Long: `diff resolves every agent of two configurations and shows how their effective
 environments differ: model, prompt, plugins, sections, limits, and the tools
-and delegates that an agent gains or loses.
+and delegates that an agent gains or loses. OLD and NEW are each a file or a
+directory; of several files the two sides stand before and behind --.
 
 Access is widened when an agent may call what it could not call before: a tool
 it gained, one whose rules let through a call that they did not, every tool of
@@ -37,9 +38,15 @@ independent, so what may let more through counts as widened.
 Exit codes: 0 done, 1 the configurations differ (with --exit-code) or access is
 widened (with --fail-on widened), 2 usage, or a configuration that is invalid
 or cannot be read.`,
-		Args: arguments(2, 2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if n := cmd.ArgsLenAtDash(); n > 0 && n < len(args) {
+				return nil
+			}
+			return arguments(2, 2)(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return diff(cmd.Context(), p, args[0], args[1], &o)
+			n := max(cmd.ArgsLenAtDash(), 1)
+			return diff(cmd.Context(), p, args[:n], args[n:], &o)
 		},
 	}
 	o.format = formatFlag(cmd, "text", "json")
@@ -48,7 +55,7 @@ or cannot be read.`,
 	return cmd
 }
 
-func diff(ctx context.Context, p *program, before, after string, o *diffOptions) error {
+func diff(ctx context.Context, p *program, before, after []string, o *diffOptions) error {
 	old, hideOld, err := p.resolved(ctx, before)
 	if err != nil {
 		return err
@@ -79,8 +86,8 @@ func diff(ctx context.Context, p *program, before, after string, o *diffOptions)
 
 // resolved returns the revision of a configuration that is valid, and what
 // redacts texts that come from it.
-func (p *program) resolved(ctx context.Context, file string) (*registry.Revision, func(string) string, error) {
-	l, err := p.load([]string{file}, false, zap.NewNop())
+func (p *program) resolved(ctx context.Context, files []string) (*registry.Revision, func(string) string, error) {
+	l, err := p.load(files, false, zap.NewNop())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 func newExplain(p *program) *cobra.Command {
 	var tool, call string
 	cmd := &cobra.Command{
-		Use:   "explain FILE AGENT",
+		Use:   "explain FILE… AGENT",
 		Short: "Show how an agent resolves, and why",
 		Long: `explain resolves one agent and shows, stage by stage, what was looked up,
 wrapped, injected, added and dropped, by which rule, and how long it took.
@@ -24,8 +24,9 @@ which rule.
 
 Exit codes: 0 done, 1 the agent does not resolve, or no source offers the tool of
 --call, 2 usage or a file that cannot be read.`,
-		Args: arguments(2, 2),
 	}
+	files := filesFlag(cmd)
+	cmd.Args = files.arguments(1, 1, unlimited)
 	format := formatFlag(cmd, "text", "json", "mermaid")
 	cmd.Flags().StringVar(&tool, "tool", "", "say why the agent has, or does not have, this tool")
 	cmd.Flags().StringVar(&call, "call", "", `say what becomes of a call, as in 'wc {"text":"x"}'`)
@@ -41,17 +42,19 @@ Exit codes: 0 done, 1 the agent does not resolve, or no source offers the tool o
 				return err
 			}
 		}
-		l, err := p.load(args[:1], false, unheard())
+		names, rest := files.split(args, len(args)-1)
+		agent := rest[0]
+		l, err := p.load(names, false, unheard())
 		if err != nil {
 			return err
 		}
 		if asked != nil {
-			return explainTool(cmd.Context(), p, l, args[1], asked.tool, format.value, asked)
+			return explainTool(cmd.Context(), p, l, agent, asked.tool, format.value, asked)
 		}
 		if tool != "" {
-			return explainTool(cmd.Context(), p, l, args[1], tool, format.value, nil)
+			return explainTool(cmd.Context(), p, l, agent, tool, format.value, nil)
 		}
-		return explain(cmd.Context(), p, l, args[1], format.value)
+		return explain(cmd.Context(), p, l, agent, format.value)
 	}
 	return cmd
 }

@@ -36,13 +36,17 @@ type loaded struct {
 // load reads files. The error is for files that cannot be read; all else is
 // among what was found.
 func (p *program) load(files []string, live bool, logger *zap.Logger) (*loaded, error) {
-	file, found, err := config.Load(files, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live})
+	names, err := config.Expand(files)
+	if err != nil {
+		return nil, err
+	}
+	file, found, err := config.Load(names, config.Options{Kinds: p.ConfigKinds(), RequireVariables: live})
 	if err != nil {
 		return nil, err
 	}
 	w := &warnings{logger: logger.Named("config")}
 	b := p.NewBuilder(logger).WithConfig(file).WithWarnings(w.add)
-	return &loaded{names: files, file: file, found: found, builder: b, warnings: w}, nil
+	return &loaded{names: names, file: file, found: found, builder: b, warnings: w}, nil
 }
 
 // close closes what the components hold open. What goes wrong then is of no

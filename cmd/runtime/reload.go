@@ -122,7 +122,7 @@ func (k *keeper) reload(ctx context.Context) {
 // them. Those that components read are not read yet.
 func (k *keeper) follow(l *loaded) {
 	if k.watch != nil {
-		k.watch.follow(l.file.Files())
+		k.watch.follow(append(l.file.Files(), k.files...)) // with the directories among them
 	}
 }
 

@@ -23,17 +23,18 @@ type runOptions struct {
 	format  *choice
 	approve *choice
 	verbose bool
+	files   *fileArguments
 }
 
 func newRun(p *program) *cobra.Command {
 	var at serverFlags
 	o := runOptions{approve: &choice{value: approveAuto, allowed: []string{approveAuto, approveAsk, approveYes, approveNo}}}
 	cmd := &cobra.Command{
-		Use:   "run FILE AGENT [PROMPT]",
+		Use:   "run (FILE | -f FILE…) AGENT [PROMPT]",
 		Short: "Run one turn of an agent",
 		Long: `run gives an agent a prompt and shows what it does: its text on standard
 output as it comes, its progress on standard error. A prompt of "-", or none,
-is read from standard input.
+is read from standard input. Of several files each is given by -f.
 
 A call that needs the consent of a person is asked about on a terminal; see
 --approve. Where nobody can be asked the run fails. With OpenTelemetry's
@@ -48,10 +49,10 @@ RUNTIME_API_KEY.
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 130 cancelled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), []string{"verbose"}); done {
+			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), []string{"verbose", "file"}); done {
 				return err
 			}
-			return arguments(2, 3)(cmd, args)
+			return o.files.arguments(1, 2, 1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if at.server != "" {
@@ -61,6 +62,7 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 		},
 	}
 	at.flags(cmd.Flags())
+	o.files = filesFlag(cmd)
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
@@ -71,17 +73,18 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
 	log := &logOutput{out: p.err}
 	logger := newLogger(log, o.verbose)
-	l, err := p.load(args[:1], true, logger)
+	names, args := o.files.split(args, 1)
+	l, err := p.load(names, true, logger)
 	if err != nil {
 		return err
 	}
 	defer l.close()
 	log.redact = l.file.Redact
-	a, err := newAnswerer(p.streams, o.approve.value, len(args) < 3 || args[2] == "-", l.file.Redact)
+	a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", l.file.Redact)
 	if err != nil {
 		return err
 	}
-	prompt, err := promptOf(ctx, args[2:], p.in)
+	prompt, err := promptOf(ctx, args[1:], p.in)
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, runtime.Prompt(args[1], prompt), o.format.value, a)
+	err = runTurn(withCaller(ctx), p, l, runtime.Prompt(args[0], prompt), o.format.value, a)
 	if lost := seen.shutdown(ctx); lost != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"time"
+
+	"github.com/agentruntime/agentruntime/config"
 )
 
 const (
@@ -71,10 +73,20 @@ func (w *watch) changed() bool {
 	return true
 }
 
-// look returns the hash of what is in a file. One that cannot be read counts as
-// one without anything.
+// look returns the hash of what is in a file, or of the names and contents of the
+// configuration files in a directory. One that cannot be read counts as one without
+// anything.
 func look(name string) fingerprint {
 	all := sha256.New()
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		files, _ := config.Expand([]string{name}) // reading it again says what is wrong
+		for _, file := range files {
+			content := look(file)
+			all.Write([]byte(file + "\x00"))
+			all.Write(content[:])
+		}
+		return fingerprint(all.Sum(nil))
+	}
 	if f, err := os.Open(name); err == nil {
 		_, _ = io.Copy(all, io.LimitReader(f, maxWatched)) // reading it again says what is wrong
 		_ = f.Close()

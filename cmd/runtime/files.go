@@ -1,0 +1,38 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// fileArguments are the files of a command that takes other arguments behind them: the
+// first arguments, or in their place those of --file, which may be repeated.
+type fileArguments struct{ files []string }
+
+// filesFlag adds --file.
+func filesFlag(cmd *cobra.Command) *fileArguments {
+	f := new(fileArguments)
+	cmd.Flags().StringArrayVarP(&f.files, "file", "f", nil, "a `FILE` or directory of the configuration, in place of the first argument; may be repeated")
+	return f
+}
+
+// arguments checks that there are from least to most arguments behind the files, of
+// which there may be so many among the arguments.
+func (f *fileArguments) arguments(least, most, files int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(f.files) > 0:
+			return arguments(least, most)(cmd, args)
+		case files == unlimited:
+			return arguments(least+1, unlimited)(cmd, args)
+		default:
+			return arguments(least+1, most+files)(cmd, args)
+		}
+	}
+}
+
+// split returns the files, which are the first n arguments unless --file names them,
+// and the other arguments.
+func (f *fileArguments) split(args []string, n int) (files, rest []string) {
+	if len(f.files) > 0 {
+		return f.files, args
+	}
+	return args[:n], args[n:]
+}
