@@ -1,6 +1,8 @@
 package spec
 
 import (
+	"net"
+	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -17,6 +19,9 @@ type ServerA2A struct {
 	DefaultAgent     string        `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
 	UniqueMessageIDs bool          `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier one of its caller, and other content, is refused; otherwise it is a message of its own. The same message again always gives the same task."`
 	GRPCListen       string        `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
+	GRPCAddress      string        `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
+	Organization     string        `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
+	OrganizationURL  string        `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL."`
 	MaxWait          *Duration     `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
 	SigningKeyFile   string        `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
 	Push             ServerA2APush `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
@@ -43,10 +48,34 @@ func (p *ServerA2APush) On() bool { return orDefault(p.Enabled, true) }
 // listens is checked by the server, which knows whether there are keys.
 func (a *ServerA2A) Validate() diag.List {
 	list := moreThanZero("max_wait", a.MaxWait)
+	list = append(list, a.checkCards()...)
 	for i, host := range a.Push.AllowPrivate {
 		if _, err := netguard.New(host); err != nil {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("push.allow_private", i), "%v", err))
 		}
+	}
+	return list
+}
+
+// checkCards checks what is for cards alone.
+func (a *ServerA2A) checkCards() diag.List {
+	var list diag.List
+	if a.GRPCAddress != "" {
+		host, port, err := net.SplitHostPort(a.GRPCAddress)
+		n, wrong := strconv.ParseUint(port, 10, 16)
+		if err != nil || host == "" || wrong != nil || n == 0 {
+			list = append(list, diag.New(diag.InvalidValue, "grpc_address", "grpc_address must be host:port, as in agents.example.com:443"))
+		} else if a.GRPCListen == "" {
+			list = append(list, diag.New(diag.InvalidValue, "grpc_address", "grpc_address is given, but grpc_listen is not: gRPC is spoken nowhere"))
+		}
+	}
+	switch {
+	case a.Organization == "" && a.OrganizationURL != "":
+		list = append(list, diag.New(diag.MissingField, "organization", "organization is missing: cards name a provider with both or not at all"))
+	case a.Organization != "" && a.OrganizationURL == "":
+		list = append(list, diag.New(diag.MissingField, "organization_url", "organization_url is missing: cards name a provider with both or not at all"))
+	case a.OrganizationURL != "" && !isWebAddress(a.OrganizationURL):
+		list = append(list, diag.New(diag.InvalidValue, "organization_url", "organization_url must be an absolute http or https URL without a user"))
 	}
 	return list
 }

@@ -151,6 +151,7 @@ func newA2ASurface(s app.SurfaceSettings) (server.Surface, error) {
 		Service: s.Service, PublicURL: s.Server.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
 		Scope: spec.ScopeA2AInvoke, Open: !s.File.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.File.Server.Limits.BodyLimit()),
+		Organization: c.Organization, OrganizationURL: c.OrganizationURL, GRPCURL: c.GRPCAddress,
 		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS, WriteTimeout: s.Server.Limits.WriteTimeout, Authenticator: s.Server.Authenticator, Enter: s.Server.Enter, Logger: s.Logger,
 	}
 	if c.SigningKeyFile != "" {
