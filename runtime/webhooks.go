@@ -153,12 +153,16 @@ func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.Webho
 	return page, nil
 }
 
-// DeleteWebhook deletes a webhook of a turn. A notification that is under way may
-// still arrive.
+// DeleteWebhook deletes a webhook of a turn. It returns when this process tells the
+// receiver nothing more. Another one begins to tell it nothing more either, but what
+// that has under way may still arrive.
 func (s *Service) DeleteWebhook(ctx context.Context, caller Caller, turnID, id string) error {
 	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return err
 	}
-	return named(s.Store.DeleteWebhook(ctx, scope, turnID, id), "webhook", id)
+	if err := s.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
+		return named(err, "webhook", id)
+	}
+	return s.courier.deleted(ctx, webhookID{turnID, id})
 }

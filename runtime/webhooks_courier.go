@@ -78,6 +78,24 @@ func (c *courier) saved(h *store.Webhook) {
 	}
 }
 
+// deleted ends the errand for a webhook that is there no more, and waits until nothing
+// is being sent.
+func (c *courier) deleted(ctx context.Context, id webhookID) error {
+	c.mu.Lock()
+	e := c.errands[id]
+	c.mu.Unlock()
+	if e == nil {
+		return nil
+	}
+	e.stop(errTaken)
+	select {
+	case <-e.ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // drain takes no more webhooks, lets what is being sent arrive, and hands the
 // webhooks on. The error is that of ctx when it ends first.
 func (c *courier) drain(ctx context.Context) error {
@@ -165,7 +183,7 @@ func (c *courier) room() (free int, busy []string) {
 func (c *courier) setOut(h *store.Webhook) {
 	ctx, stop := context.WithCancelCause(c.service.ctx)
 	following, leave := context.WithCancelCause(ctx)
-	e := &errand{courier: c, hook: h, sender: c.service.Webhooks[h.Surface], seen: h.Cursor, stop: stop, leave: leave}
+	e := &errand{courier: c, hook: h, sender: c.service.Webhooks[h.Surface], seen: h.Cursor, stop: stop, leave: leave, ended: make(chan struct{})}
 	key := webhookID{h.TurnID, h.ID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,6 +201,7 @@ func (c *courier) setOut(h *store.Webhook) {
 		defer c.working.Done()
 		defer stop(nil)
 		defer leave(nil)
+		defer close(e.ended)
 		defer c.done(key, e)
 		e.run(ctx, following)
 	})

@@ -43,6 +43,8 @@ type errand struct {
 	seen uint64
 	// stop ends the errand at once, and leave as soon as nothing is being sent.
 	stop, leave context.CancelCauseFunc
+	// ended is closed when the errand has ended.
+	ended chan struct{}
 }
 
 // run follows the turn and tells the receiver of its events, until there are no
@@ -77,6 +79,9 @@ func (f *failure) Error() string { return f.cause.Error() }
 // in the store. The error is a *failure if the receiver was not told.
 func (e *errand) tell(ctx context.Context, record *event.Record) error {
 	told, err := e.send(ctx, record)
+	if errors.Is(err, errTaken) {
+		return err
+	}
 	if err != nil {
 		return &failure{err}
 	}
@@ -101,8 +106,22 @@ func (e *errand) send(ctx context.Context, record *event.Record) (told bool, err
 	if !e.sender.Tells(record) {
 		return false, nil
 	}
+	if err := e.held(ctx); err != nil {
+		return false, err
+	}
 	h := *e.hook // the sender's own
 	return true, e.sender.Send(ctx, &Delivery{ID: deliveryID(&h, record), Hook: &h, Record: record, Attempt: h.Attempts + 1})
+}
+
+// held checks that the webhook is this errand's: it may have been deleted, or saved
+// anew, by another process. The error is errTaken then. A store that cannot tell does
+// not keep a receiver from being told.
+func (e *errand) held(ctx context.Context) error {
+	kept, err := e.service.Store.Webhook(ctx, store.Everything, e.hook.TurnID, e.hook.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && kept.Fence != e.hook.Fence || errors.Is(context.Cause(ctx), errTaken) {
+		return errTaken
+	}
+	return nil
 }
 
 // deliveryID returns what a receiver knows an event by. It is the same in each
@@ -118,7 +137,7 @@ func (e *errand) end(ctx context.Context, err error) {
 	switch {
 	case err == nil: // there is nothing more to tell
 		e.hook.State, e.hook.Cursor = store.WebhookDone, e.seen
-	case errors.Is(context.Cause(ctx), errTaken), errors.As(err, new(*store.FencedError)), errors.As(err, new(*NotFoundError)):
+	case errors.Is(context.Cause(ctx), errTaken), errors.Is(err, errTaken), errors.As(err, new(*store.FencedError)), errors.As(err, new(*NotFoundError)):
 		return // it is somebody else's, or gone
 	case errors.As(err, &failed) && ctx.Err() == nil:
 		e.fail(failed.cause)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,52 @@ func TestWhatIsDeletedIsToldNoMore(t *testing.T) {
 			t.Errorf("what arrived at the other is %v", got)
 		}
 	})
+}
+
+// TestADeletionIsAnsweredWhenNothingIsUnderWay deletes webhooks of which something is
+// being told, here and by another process.
+func TestADeletionIsAnsweredWhenNothingIsUnderWay(t *testing.T) {
+	for name, elsewhere := range map[string]bool{"here": false, "by another process": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newTown(t)
+				var sending atomic.Bool
+				r := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+					sending.Store(true)
+					defer sending.Store(false)
+					select {
+					case <-ctx.Done():
+						time.Sleep(time.Second) // what was sent is not taken back at once
+						return ctx.Err()
+					case <-time.After(10 * time.Second):
+						return nil
+					}
+				}}
+				s := w.tell(r)
+				defer s.Close()
+				from := s
+				if elsewhere {
+					from = w.tell(nil)
+					defer from.Close()
+				}
+				w.turn("acme", "t")
+				w.hook(s, "t", "h")
+				w.happen("t", started, step)
+				pass(3 * time.Second)
+				if !sending.Load() {
+					t.Fatal("nothing is being sent")
+				}
+				w.must(from.DeleteWebhook(t.Context(), runtime.Operator(), "t", "h"))
+				if !elsewhere && sending.Load() {
+					t.Error("the deletion is answered while something is being sent")
+				}
+				pass(time.Minute)
+				if got := r.seqs("t/h"); !slices.Equal(got, []uint64{1}) {
+					t.Errorf("what was begun to be told is %v", got)
+				}
+			})
+		})
+	}
 }
 
 func TestAnEndThatNobodyShowsIsTheEnd(t *testing.T) {
