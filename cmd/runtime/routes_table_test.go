@@ -182,7 +182,6 @@ var rows = map[string]row{
 const (
 	noTask    = `404 there is no task \"{task}\"`
 	noRPCTask = `200 "code":-32001,"message":"there is no task \"{task}\"`
-	noContext = `there is no context \"{context}\"`
 )
 
 const (

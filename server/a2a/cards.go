@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
@@ -155,6 +156,8 @@ func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
 type published struct {
 	json []byte
 	etag string
+	// made is when it was, to the second: as exact as HTTP is.
+	made time.Time
 	err  error
 }
 
@@ -182,7 +185,12 @@ func (s *Server) publish(agent string, a *spec.Agent) *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the card of agent %s: %w", agent, err)}
 	}
-	return &published{json: data, etag: etagOf(data)}
+	return s.dated(data)
+}
+
+// dated returns what is published from now on.
+func (s *Server) dated(data []byte) *published {
+	return &published{json: data, etag: etagOf(data), made: time.Now().UTC().Truncate(time.Second)}
 }
 
 // encode signs a card and returns its JSON.
@@ -309,7 +317,7 @@ func (s *Server) publishList() *published {
 	if err != nil {
 		return &published{err: fmt.Errorf("make the list of cards: %w", err)}
 	}
-	return &published{json: data, etag: etagOf(data)}
+	return s.dated(data)
 }
 
 func etagOf(data []byte) string {
@@ -326,14 +334,25 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
 	}
 	h := w.Header()
 	h.Set("ETag", p.etag)
+	h.Set("Last-Modified", p.made.Format(http.TimeFormat))
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(s.CardAge.Seconds())))
 	h.Set("X-Content-Type-Options", "nosniff")
-	if matches(r.Header.Values("If-None-Match"), p.etag) {
+	if p.knownTo(r.Header) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	h.Set("Content-Type", "application/json")
 	_, _ = w.Write(p.json) // a client that is gone misses nothing
+}
+
+// knownTo reports whether a client has what is published. Of the two ways to ask, the
+// ETag is the exact one, and decides.
+func (p *published) knownTo(h http.Header) bool {
+	if tags := h.Values("If-None-Match"); len(tags) > 0 {
+		return matches(tags, p.etag)
+	}
+	since, err := http.ParseTime(h.Get("If-Modified-Since"))
+	return err == nil && !p.made.After(since)
 }
 
 // matches reports whether an ETag is among those that a client has.

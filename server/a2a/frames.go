@@ -20,6 +20,9 @@ type firstFrame struct {
 	begun   bool
 	// refused tells that the response is an error; the rest is dropped.
 	refused bool
+	// rpc tells that the frames are answers of JSON-RPC, whose errors have the status
+	// 200.
+	rpc bool
 	// old writes errors as readers of version 0.3 know them, too.
 	old bool
 	// outage tells that the request fails for now.
@@ -40,7 +43,7 @@ func (f *firstFrame) WriteHeader(status int) {
 		return
 	}
 	f.begun = true
-	if status >= http.StatusBadRequest {
+	if status >= http.StatusBadRequest && !f.rpc {
 		f.failed = status
 		return
 	}
@@ -78,13 +81,17 @@ func (f *firstFrame) refuse(data []byte) bool {
 			Code int `json:"code"`
 		} `json:"error"`
 	}
-	if json.Unmarshal(data, &frame) != nil || frame.Error == nil || frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599 {
+	if json.Unmarshal(data, &frame) != nil || frame.Error == nil || !f.rpc && (frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599) {
 		return false
 	}
 	f.holding, f.refused = false, true
 	h := f.Header()
 	for _, name := range []string{"Cache-Control", "Connection", "X-Accel-Buffering"} {
 		h.Del(name)
+	}
+	if f.rpc {
+		f.write(http.StatusOK, data)
+		return true
 	}
 	f.fail(frame.Error.Code, data)
 	return true
@@ -103,6 +110,11 @@ func (f *firstFrame) fail(status int, body []byte) {
 	if f.old {
 		body = oldError(body)
 	}
+	f.write(status, body)
+}
+
+// write writes an error as it is.
+func (f *firstFrame) write(status int, body []byte) {
 	f.Header().Set("Content-Type", "application/json") // the only type that the SDK's own clients take
 	f.ResponseWriter.WriteHeader(status)
 	_, _ = f.ResponseWriter.Write(append(bytes.TrimSpace(body), '\n')) // a client that is gone misses nothing

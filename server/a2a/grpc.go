@@ -210,7 +210,7 @@ func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Cont
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion))}
+	e := &envelope{spoken: v10, asked: majorMinor(header.Get(a2a.SvcParamVersion)), extended: extensions(header)}
 	if strings.HasPrefix(x.method, "/a2a.v1.") { // the package of version 0.3
 		e.spoken = v03
 	}

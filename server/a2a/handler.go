@@ -31,6 +31,8 @@ type envelope struct {
 	// spoken is the version of the protocol that the endpoint speaks, and asked
 	// the one that the request names.
 	spoken, asked version
+	// extended tells that the caller activated the extension.
+	extended bool
 	// outage is set when the request fails for now.
 	outage atomic.Bool
 }
@@ -48,6 +50,9 @@ type call struct {
 	agent     string
 	caller    runtime.Caller
 	principal *server.Principal
+	// extended tells that the caller activated the extension: it is shown what a task
+	// has used.
+	extended bool
 	// contexts are the contexts of the sessions that were looked up.
 	contexts map[string]string
 }
@@ -69,7 +74,7 @@ func (h *handler) admit(ctx context.Context) (*call, error) {
 	if !h.server.serves(e.agent) || !principal.MayUse(e.agent) {
 		return nil, unknownAgent(e.agent)
 	}
-	return &call{handler: h, agent: e.agent, caller: principal.Caller, principal: principal}, nil
+	return &call{handler: h, agent: e.agent, caller: principal.Caller, principal: principal, extended: e.extended}, nil
 }
 
 func wrongVersion(asked, spoken version) error {

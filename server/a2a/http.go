@@ -107,15 +107,18 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asked = v03 // a request of that version need not name it
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
-	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked}
+	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: extensions(r.Header)}
 	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
 	r = r.Clone(ctx)
 	if spoken == v03 && !e.rpc && strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs") {
 		body = wrapConfig(body)
 	}
+	if spoken == v10 {
+		body = e.jsonNames(r, body)
+	}
 	e.warnUnknownFields(w, r, spoken, body)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	if extensions(r.Header) {
+	if env.extended {
 		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
 	}
 	if e.rpc {
@@ -132,6 +135,12 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	}
 	_ = json.Unmarshal(body, &request) // the handler tells what is wrong
 	w.Header().Set("Content-Type", "application/json")
+	if streamMethods[request.Method] {
+		out := &firstFrame{ResponseWriter: w, rpc: true}
+		handler.ServeHTTP(out, r)
+		out.finish(r.Method)
+		return
+	}
 	empty, ok := emptyResults[request.Method]
 	if !ok {
 		handler.ServeHTTP(w, r)
@@ -141,6 +150,10 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 	handler.ServeHTTP(kept, r)
 	kept.writeResult(empty)
 }
+
+// streamMethods are the methods of version 1.0 that are answered with a stream, or an
+// error that is none. Clients of 0.3 expect a stream in any case.
+var streamMethods = map[string]bool{"SendStreamingMessage": true, "SubscribeToTask": true}
 
 // emptyResults are the results of the methods of which the SDK leaves the result
 // out when there is nothing to say, or makes it null.
@@ -154,8 +167,13 @@ var emptyResults = map[string]string{
 func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	r.URL.Path = "/" + strings.TrimSuffix(r.PathValue("path"), "/")
 	r.URL.RawPath = ""
-	if q := r.URL.Query(); q.Has("lastUpdatedAfter") { // as some clients call it
+	q := r.URL.Query()
+	renamed := e.spoken == v10 && jsonQuery(q)
+	if q.Has("lastUpdatedAfter") { // as some clients call it
 		q.Set("statusTimestampAfter", q.Get("lastUpdatedAfter"))
+		renamed = true
+	}
+	if renamed {
 		r.URL.RawQuery = q.Encode()
 	}
 	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}

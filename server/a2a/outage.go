@@ -2,8 +2,12 @@ package a2aserver
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/server"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -20,14 +24,39 @@ func noteOutage(ctx context.Context) {
 	}
 }
 
-// grpcOutage returns the error of a request over gRPC, as UNAVAILABLE where it fails
-// for now.
+// grpcOutage returns the error of a request over gRPC: UNAVAILABLE where it fails for
+// now, and what ended the request where its client did. A stream that its client ended
+// is no success.
 func grpcOutage(ctx context.Context, err error) error {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
-	if err == nil || !ok || !e.outage.Load() {
+	switch {
+	case err != nil && ok && e.outage.Load():
+		return status.Error(codes.Unavailable, status.Convert(err).Message())
+	case wrongVersionOver(err):
+		return withCode(err, codes.Unimplemented) // as the protocol maps it, but not the SDK
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), server.ErrDraining):
+		return status.FromContextError(ctx.Err()).Err()
+	default:
 		return err
 	}
-	return status.Error(codes.Unavailable, status.Convert(err).Message())
+}
+
+// wrongVersionOver reports whether an error of gRPC says that the version of the
+// protocol is not spoken.
+func wrongVersionOver(err error) bool {
+	for _, detail := range status.Convert(err).Details() {
+		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetReason() == a2a.ErrorReason(a2a.ErrVersionNotSupported) {
+			return true
+		}
+	}
+	return false
+}
+
+// withCode returns an error of gRPC with another code.
+func withCode(err error, code codes.Code) error {
+	changed := status.Convert(err).Proto()
+	changed.Code = int32(code) //nolint:gosec // there are 17 codes
+	return status.FromProto(changed).Err()
 }
 
 // outageWriter answers a request that fails for now with a Retry-After, and with the

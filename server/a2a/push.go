@@ -237,6 +237,8 @@ func (s *PushSender) checkURL(text string) error {
 	switch {
 	case u.Scheme == "http" && !s.allows(host, port), u.Scheme != "http" && u.Scheme != "https":
 		return invalid("the url of the push configuration must be https")
+	case numeric(host):
+		return invalid("the url of the push configuration has an address in an unusual form: write it as 192.0.2.1 or [2001:db8::1]")
 	case s.refuses(host, port):
 		return invalid("the url of the push configuration leads to a private network")
 	}
@@ -263,4 +265,15 @@ func (s *PushSender) refuses(host string, port uint16) bool {
 		addr, err = netip.AddrFrom4([4]byte{127, 0, 0, 1}), nil
 	}
 	return err == nil && s.guard.Check(host, netip.AddrPortFrom(addr, port)) != nil
+}
+
+// numeric reports whether resolvers may take a host for an address that is not written
+// in the usual form: 127.1, 0x7f000001 and 2130706433 are 127.0.0.1 to them.
+func numeric(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	return strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
 }

@@ -352,7 +352,7 @@ func (f *follower) ended(ctx context.Context, answer string, why *event.Terminat
 // status returns the event that shows a status.
 func (f *follower) status(s *a2a.TaskStatus, report *a2awire.Report) []a2a.Event {
 	ev := &a2a.TaskStatusUpdateEvent{TaskID: f.info.TaskID, ContextID: f.info.ContextID, Status: *s}
-	if report != nil {
+	if report != nil && f.extended {
 		a2awire.SetReport(ev, report)
 	}
 	return []a2a.Event{ev}

@@ -55,7 +55,7 @@ func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a
 		}
 	}
 	t.Status = statusOf(turn, info, asked)
-	if o := turn.Outcome; o != nil {
+	if o := turn.Outcome; o != nil && c.extended {
 		a2awire.SetReport(t, &a2awire.Report{Usage: o.Usage, Cost: o.Cost, Steps: o.Steps})
 	}
 	if v.history != 0 {

@@ -1,0 +1,151 @@
+package a2aserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// The JSON of the protocol is that of its protobuf messages, whose readers take the
+// names of the fields in either form: contextId and context_id. The SDK knows the
+// first alone.
+
+// requestMessages are the messages of the methods of JSON-RPC.
+var requestMessages = map[string]protoreflect.MessageDescriptor{
+	"SendMessage":                      (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
+	"SendStreamingMessage":             (*apb.SendMessageRequest)(nil).ProtoReflect().Descriptor(),
+	"GetTask":                          (*apb.GetTaskRequest)(nil).ProtoReflect().Descriptor(),
+	"ListTasks":                        (*apb.ListTasksRequest)(nil).ProtoReflect().Descriptor(),
+	"CancelTask":                       (*apb.CancelTaskRequest)(nil).ProtoReflect().Descriptor(),
+	"SubscribeToTask":                  (*apb.SubscribeToTaskRequest)(nil).ProtoReflect().Descriptor(),
+	"CreateTaskPushNotificationConfig": (*apb.TaskPushNotificationConfig)(nil).ProtoReflect().Descriptor(),
+	"GetTaskPushNotificationConfig":    (*apb.GetTaskPushNotificationConfigRequest)(nil).ProtoReflect().Descriptor(),
+	"ListTaskPushNotificationConfigs":  (*apb.ListTaskPushNotificationConfigsRequest)(nil).ProtoReflect().Descriptor(),
+	"DeleteTaskPushNotificationConfig": (*apb.DeleteTaskPushNotificationConfigRequest)(nil).ProtoReflect().Descriptor(),
+	"GetExtendedAgentCard":             (*apb.GetExtendedAgentCardRequest)(nil).ProtoReflect().Descriptor(),
+}
+
+// restMessage returns the message that the body of a request of HTTP+JSON is; nil for
+// none.
+func restMessage(path string) protoreflect.MessageDescriptor {
+	switch path = strings.TrimSuffix(path, "/"); {
+	case strings.HasSuffix(path, "/message:send"), strings.HasSuffix(path, "/message:stream"):
+		return requestMessages["SendMessage"]
+	case strings.HasSuffix(path, "/pushNotificationConfigs"):
+		return requestMessages["CreateTaskPushNotificationConfig"]
+	default:
+		return nil
+	}
+}
+
+// jsonNames returns the body of a request of version 1.0 with the names that the SDK
+// knows.
+func (e *endpoint) jsonNames(r *http.Request, body []byte) []byte {
+	if !bytes.ContainsRune(body, '_') {
+		return body
+	}
+	if !e.rpc {
+		if message := restMessage(r.URL.Path); message != nil {
+			return jsonFields(body, message)
+		}
+		return body
+	}
+	var fields map[string]json.RawMessage
+	var method string
+	if json.Unmarshal(body, &fields) != nil || json.Unmarshal(fields["method"], &method) != nil || requestMessages[method] == nil {
+		return body // the handler tells what is wrong
+	}
+	params := jsonFields(fields["params"], requestMessages[method])
+	if bytes.Equal(params, fields["params"]) {
+		return body
+	}
+	fields["params"] = params
+	return encoded(fields, body)
+}
+
+// jsonFields returns a message with the JSON names of its fields. What is not of its
+// form stays as it is, and so does a field that is there in both forms.
+func jsonFields(data json.RawMessage, message protoreflect.MessageDescriptor) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(data, &fields) != nil {
+		return data
+	}
+	named := make(map[string]json.RawMessage, len(fields))
+	changed := false
+	for name, value := range fields {
+		field := message.Fields().ByJSONName(name)
+		if field == nil {
+			if field = message.Fields().ByName(protoreflect.Name(name)); field == nil {
+				named[name] = value
+				continue
+			}
+			if _, both := fields[field.JSONName()]; !both {
+				name, changed = field.JSONName(), true
+			}
+		}
+		inner := jsonValue(value, field)
+		changed = changed || !bytes.Equal(inner, value)
+		named[name] = inner
+	}
+	if !changed {
+		return data
+	}
+	return encoded(named, data)
+}
+
+// jsonValue returns the value of a field with the JSON names of the messages in it.
+// What the protocol leaves to its users, metadata and data, stays as it is.
+func jsonValue(value json.RawMessage, field protoreflect.FieldDescriptor) json.RawMessage {
+	message := field.Message()
+	if message == nil || field.IsMap() || message.ParentFile().Package() == "google.protobuf" {
+		return value
+	}
+	if !field.IsList() {
+		return jsonFields(value, message)
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil {
+		return value
+	}
+	changed := false
+	for i := range list {
+		inner := jsonFields(list[i], message)
+		changed, list[i] = changed || !bytes.Equal(inner, list[i]), inner
+	}
+	if !changed {
+		return value
+	}
+	return encoded(list, value)
+}
+
+// encoded returns the JSON of a value that was decoded from it.
+func encoded(value any, otherwise []byte) []byte {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return otherwise // not reached
+	}
+	return data
+}
+
+// queryMessages are the messages that the queries of HTTP+JSON are.
+var queryMessages = []string{"ListTasks", "GetTask", "ListTaskPushNotificationConfigs"}
+
+// jsonQuery gives the parameters of a query their JSON names.
+func jsonQuery(q url.Values) (changed bool) {
+	for _, method := range queryMessages {
+		fields := requestMessages[method].Fields()
+		for i := range fields.Len() {
+			name, plain := fields.Get(i).JSONName(), string(fields.Get(i).Name())
+			if values, ok := q[plain]; ok && name != plain && !q.Has(name) {
+				q[name], changed = values, true
+				delete(q, plain)
+			}
+		}
+	}
+	return changed
+}
