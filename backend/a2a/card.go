@@ -47,8 +47,15 @@ func parseCard(data []byte) (*a2a.AgentCard, error) {
 	if !isSet(fields["supportedInterfaces"]) && (isSet(fields["url"]) || isSet(fields["additionalInterfaces"])) {
 		return parseOldCard(data, fields)
 	}
+	if err := listScopes(fields); err != nil {
+		return nil, badCard("%v", err)
+	}
+	plain, err := json.Marshal(fields)
+	if err != nil {
+		return nil, badCard("%v", err)
+	}
 	card := new(a2a.AgentCard)
-	if json.Unmarshal(data, card) == nil {
+	if json.Unmarshal(plain, card) == nil {
 		return card, nil
 	}
 	// What the runtime does not need must not make a card useless.

@@ -2,6 +2,7 @@ package a2abackend
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -129,6 +130,9 @@ var byProtocol = []struct {
 	{a2a.ErrUnauthorized, judgement{final, codeUnauthorized}},
 	{a2a.ErrInternalError, judgement{passing, CodeRefused}},
 	{a2a.ErrServerError, judgement{passing, CodeRefused}},
+	// Over gRPC: the call was ended there, or between here and there.
+	{context.Canceled, judgement{passing, CodeUnreachable}},
+	{context.DeadlineExceeded, judgement{passing, CodeUnreachable}},
 }
 
 // judge says what is to be made of the error of a call.

@@ -1,0 +1,57 @@
+package a2abackend
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// listScopes writes the security requirements of a card, and those of its skills, as
+// the SDK reads them: with the scopes of a scheme as an array. The protocol has them
+// as an object with a list, which may be missing. It changes fields.
+func listScopes(fields map[string]json.RawMessage) error {
+	if err := listRequirements(fields); err != nil {
+		return err
+	}
+	var skills []map[string]json.RawMessage
+	if json.Unmarshal(fields["skills"], &skills) != nil || skills == nil {
+		return nil //nolint:nilerr // whoever reads the card tells
+	}
+	for _, skill := range skills {
+		if err := listRequirements(skill); err != nil {
+			return err
+		}
+	}
+	return put(fields, "skills", skills)
+}
+
+const keyRequirements = "securityRequirements"
+
+func listRequirements(fields map[string]json.RawMessage) error {
+	var requirements []map[string]map[string]json.RawMessage
+	if json.Unmarshal(fields[keyRequirements], &requirements) != nil || len(requirements) == 0 {
+		return nil //nolint:nilerr // it has another form
+	}
+	for _, requirement := range requirements {
+		schemes := requirement["schemes"]
+		for _, name := range slices.Collect(maps.Keys(schemes)) {
+			var scopes struct {
+				List []string `json:"list"`
+			}
+			if json.Unmarshal(schemes[name], &scopes) != nil {
+				continue // an array already
+			}
+			if err := put(schemes, name, append([]string{}, scopes.List...)); err != nil {
+				return err
+			}
+		}
+	}
+	return put(fields, keyRequirements, requirements)
+}
+
+// put sets a field to the JSON of a value.
+func put(fields map[string]json.RawMessage, name string, value any) error {
+	data, err := json.Marshal(value)
+	fields[name] = data
+	return err
+}

@@ -1,0 +1,67 @@
+package a2abackend
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestSecurityRequirementsAreReadInEveryForm reads the scopes of a scheme as the
+// protocol has them, an object with a list, and as the SDK writes them, an array.
+func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]a2a.SecurityRequirementsOptions{
+		`[{"schemes":{"bearer":{}}}]`:                        {{"bearer": {}}},
+		`[{"schemes":{"bearer":{"list":[]}}}]`:               {{"bearer": {}}},
+		`[{"schemes":{"bearer":[]}}]`:                        {{"bearer": {}}},
+		`[{"schemes":{"a":{"list":["x"]},"b":["y"]}}, {}]`:   {{"a": {"x"}, "b": {"y"}}, nil},
+		`[{"schemes":{"bearer":{}}},{"schemes":{"key":{}}}]`: {{"bearer": {}}, {"key": {}}},
+		`[]`:   {},
+		`null`: nil,
+	} {
+		card, err := parseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
+			"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}},
+			"skills":[{"id":"s","securityRequirements":%s}],"securityRequirements":%s}`, text, text))
+		if err != nil || len(card.SecuritySchemes) != 1 || len(card.Skills) != 1 {
+			t.Fatalf("%s: %+v, %v", text, card, err)
+		}
+		for _, got := range []a2a.SecurityRequirementsOptions{card.SecurityRequirements, card.Skills[0].SecurityRequirements} {
+			if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s is read as %v", text, got)
+			}
+		}
+	}
+}
+
+// TestACallThatEndedThereIsNotRefused ends calls over gRPC as a server does, or a
+// proxy, that is not asked to.
+func TestACallThatEndedThereIsNotRefused(t *testing.T) {
+	t.Parallel()
+	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
+		p := serveGRPC(t, &grpcAgent{refuse: status.Error(code, "gone")})
+		for name, err := range map[string]error{"call": getTask(t, p), "stream": func() error { _, err := stream(t, p); return err }()} {
+			if got := judge(err); got != (judgement{passing, CodeUnreachable}) {
+				t.Errorf("a %s that ends with %s is judged %+v: %v", name, code, got, err)
+			}
+		}
+	}
+	p := serveGRPC(t, &grpcAgent{})
+	_ = getTask(t, p) // makes the token be token-2
+	conn, err := p.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, err := range conn.client.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("x"))}) {
+		if err != nil && judge(err).code == CodeRefused {
+			t.Errorf("a stream that its client ends is refused: %v", err)
+		}
+		cancel()
+	}
+	cancel()
+}
