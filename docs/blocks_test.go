@@ -316,7 +316,9 @@ func checkLink(t *testing.T, page, target string) {
 
 var (
 	commandRow = regexp.MustCompile("(?m)^\\| `runtime ([a-z]+)[^`]*` \\|(.*)\\|[^|]*\\|$")
-	flagName   = regexp.MustCompile(`--([a-z-]+)`)
+	// commandLine is a command in the help.
+	commandLine = regexp.MustCompile(`(?m)^  ([a-z]+) +[A-Z]`)
+	flagName    = regexp.MustCompile(`--([a-z-]+)`)
 )
 
 // TestCommandTable compares the README's table of commands with their help.
@@ -329,13 +331,12 @@ func TestCommandTable(t *testing.T) {
 	for _, m := range commandRow.FindAllStringSubmatch(string(data), -1) {
 		listed[m[1]] = m[2]
 	}
-	all := help(t)
-	_, commands, _ := strings.Cut(all, "Available Commands:\n")
-	commands, _, _ = strings.Cut(commands, "\n\n")
-	for line := range strings.Lines(commands) {
-		name := strings.Fields(line)[0]
+	_, all, _ := strings.Cut(help(t), "runtime [command]\n")
+	all, _, _ = strings.Cut(all, "\nFlags:\n")
+	for _, m := range commandLine.FindAllStringSubmatch(all, -1) {
+		name := m[1]
 		row, ok := listed[name]
-		if name == "help" || name == "completion" {
+		if name == "help" {
 			continue
 		}
 		if !ok {

@@ -75,19 +75,22 @@ func newRoot(p *program) *cobra.Command {
 agents, models, providers, tools and plugins; validate proves at deploy time
 that every agent in it resolves, without calling a model. serve works on turns
 that a store keeps, so that they outlive the process.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef(cmd, "%w", err) })
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
+	root.SetVersionTemplate(build().text())
+	root.Flags().Bool("version", false, "print version, commit and Go version")
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p),
 		newServe(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
 		newDoctor(p), newSchema(p), newInit(p), newVersion(p),
 	)
+	arrangeHelp(root)
 	return root
 }
 

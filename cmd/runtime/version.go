@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -30,10 +31,15 @@ func newVersion(p *program) *cobra.Command {
 		if format.value == "json" {
 			return writeJSON(p.out, b)
 		}
-		_, err := fmt.Fprintf(p.out, "runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
+		_, err := io.WriteString(p.out, b.text())
 		return err
 	}
 	return cmd
+}
+
+// text writes it as a line.
+func (b buildInfo) text() string {
+	return fmt.Sprintf("runtime %s (commit %s, %s)\n", b.Version, b.Commit, b.Go)
 }
 
 func version() string { return build().Version }

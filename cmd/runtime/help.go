@@ -1,0 +1,96 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpGroups are the parts of the help, with the commands of each.
+var helpGroups = []struct {
+	id, title string
+	commands  []string
+}{
+	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
+	{"work", "Run and serve agents:", []string{"run", "serve"}},
+	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "migrate"}},
+	{"shell", "Keys and the shell:", []string{"keys", "completion", "help", "version"}},
+}
+
+// examples are those that the help of a command shows, by the path of the command
+// below the root.
+var examples = map[string]string{
+	"": `runtime init
+runtime validate config.yaml
+runtime run config.yaml assistant "How many words has this question?"`,
+
+	"init": `runtime init
+runtime init agents/team.yaml`,
+	"schema": `runtime schema > runtime.schema.json`,
+	"validate": `runtime validate config.yaml
+runtime validate --strict --format github base.yaml production.yaml`,
+	"explain": `runtime explain config.yaml assistant
+runtime explain config.yaml assistant --tool word_count
+runtime explain config.yaml assistant --call 'word_count {"text":"one two"}'`,
+	"diff": `runtime diff --fail-on widened before.yaml config.yaml`,
+	"doctor": `runtime doctor https://agents.example.com/a2a
+runtime doctor https://agents.example.com --header "Authorization: Bearer $TOKEN" --format json`,
+
+	"run": `runtime run config.yaml assistant "How many words has this question?"
+runtime run config.yaml assistant - < question.txt
+RUNTIME_API_KEY=$KEY runtime run --server http://localhost:8080 assistant "Hello" --approve ask`,
+	"serve": `runtime serve config.yaml
+runtime serve --listen :8080 --watch config.yaml`,
+
+	"sessions": `runtime sessions config.yaml --agent assistant --state active
+runtime sessions --server http://localhost:8080 --api-key-file key.txt`,
+	"sessions export": `runtime sessions export config.yaml my-session > session.json`,
+	"sessions import": `runtime sessions import config.yaml --id my-session < session.json`,
+	"turns": `runtime turns config.yaml --status waiting
+runtime turns config.yaml --session my-session --format json`,
+	"turns create":  `runtime turns create config.yaml assistant "Read the report." --session my-session`,
+	"turns cancel":  `runtime turns cancel config.yaml 0199c3f2-7e57-7000-8000-000000000001 --reason "No longer needed"`,
+	"turns resolve": `runtime turns resolve config.yaml 0199c3f2-7e57-7000-8000-000000000001 call_1 --approve`,
+	"events": `runtime events config.yaml 0199c3f2-7e57-7000-8000-000000000001 --follow
+runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-000000000001 --format json`,
+	"migrate": `runtime migrate config.yaml`,
+
+	"keys":         `runtime keys new --id ci`,
+	"keys new":     `runtime keys new --id ci`,
+	"keys refresh": `runtime keys refresh config.yaml my-client --scope agents:read --valid 720h`,
+	"version":      `runtime version --format json`,
+	"help":         `runtime help turns create`,
+	"completion":   `source <(runtime completion bash)`,
+
+	"completion bash":       `runtime completion bash > ~/.local/share/bash-completion/completions/runtime`,
+	"completion zsh":        `runtime completion zsh > "${fpath[1]}/_runtime"`,
+	"completion fish":       `runtime completion fish > ~/.config/fish/completions/runtime.fish`,
+	"completion powershell": `runtime completion powershell | Out-String | Invoke-Expression`,
+}
+
+// arrangeHelp puts the commands below their titles, and gives them their examples.
+func arrangeHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, g := range helpGroups {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, name := range g.commands {
+			for _, cmd := range root.Commands() {
+				if cmd.Name() == name {
+					cmd.GroupID = g.id
+				}
+			}
+		}
+	}
+	giveExample(root, "")
+}
+
+// giveExample gives a command and those below it their examples.
+func giveExample(cmd *cobra.Command, path string) {
+	if text := examples[path]; text != "" {
+		cmd.Example = "  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	for _, below := range cmd.Commands() {
+		giveExample(below, strings.TrimSpace(path+" "+below.Name()))
+	}
+}
