@@ -4,16 +4,18 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 SQLC_VERSION := v1.31.1
+GORELEASER_VERSION := v2.14.3
 BIN := bin
 LINT := $(BIN)/golangci-lint-$(GOLANGCI_LINT_VERSION)
+GORELEASER := $(BIN)/goreleaser-$(GORELEASER_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-.PHONY: all build demo test postgres node sqlc vet lint unit race docs bench gate fuzz clean
+.PHONY: all build demo test postgres node sqlc vet lint unit race docs bench gate fuzz snapshot release clean
 
 all: build
 
-build: ## build the runtime command
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
+build: ## build the runtime command, without symbols
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o $(BIN)/runtime ./cmd/runtime
 
 demo: build ## show the main job on an example that needs no keys
 	@./examples/team/demo.sh $(CURDIR)/$(BIN)/runtime
@@ -62,5 +64,17 @@ gate: ## the allocations of the hot paths, which are exact
 fuzz: ## every fuzz target for ten seconds
 	@./.ci/fuzz
 
+snapshot: $(GORELEASER) ## a release for this machine, in build/dist, published nowhere
+	SNAPSHOT_NATIVE_ONLY=1 $(GORELEASER) release --snapshot --clean --skip=docker
+	@./.ci/check-snapshot build/dist
+
+release: $(GORELEASER) ## what a tag publishes: binaries, checksums, bills of materials, the image
+	$(GORELEASER) release --clean
+
+$(GORELEASER):
+	mkdir -p $(BIN)
+	GOBIN=$(CURDIR)/$(BIN) go install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+	mv $(BIN)/goreleaser $@
+
 clean:
-	rm -rf $(BIN)
+	rm -rf $(BIN) build
