@@ -13,7 +13,7 @@ const DefaultLocalToolTimeout = 5 * time.Minute
 // ServerAgentRuns says how clients begin runs of agents, and run tools for them.
 type ServerAgentRuns struct {
 	Enabled           *bool     `json:"enabled,omitempty" default:"true" doc:"Whether runs and sessions can be begun over HTTP, at /api/v1/workspaces/TENANT."`
-	LocalToolTimeout  *Duration `json:"local_tool_timeout,omitempty" default:"5m" doc:"How long a run waits for its client to answer the call of a tool; then it fails."`
+	LocalToolTimeout  *Duration `json:"local_tool_timeout,omitempty" default:"5m" doc:"How long a run waits for its client to answer the call of a tool, or for an approval; then it fails."`
 	StrictToolResults bool      `json:"strict_tool_results,omitempty" default:"false" doc:"Whether an answer with neither a result nor an error is refused. It is an empty result otherwise, which some clients send so."`
 	AllowPrivate      []string  `json:"allow_private,omitempty" doc:"The hosts that the agents and MCP servers of a request may have although they are on a private network: names, addresses or prefixes such as 10.0.0.0/8. All others must be public."`
 }

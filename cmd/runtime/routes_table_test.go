@@ -68,6 +68,7 @@ var (
 const (
 	runsAt          = "/api/v1/workspaces/{workspace}"
 	noRun           = `404 {"error":"not_found","code":"not_found","message":"run \"{run}\" not found","hint":"run \"{run}\" not found"}`
+	noApproval      = `404 {"error":"not_found","code":"not_found","message":"run \"{approval}\" not found","hint":"run \"{approval}\" not found"}`
 	noNativeSession = `404 "code":"not_found","message":"session \"{session}\" not found"`
 	noNativeTurn    = `404 "code":"not_found","message":"turn \"{run}\" not found"`
 	noSess          = `404 {"error":"not_found","code":"not_found","message":"session \"{session}\" not found","hint":"session \"{session}\" not found"}`
@@ -100,6 +101,9 @@ var rows = map[string]row{
 	}},
 	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/tool-results": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
 		{request: "POST " + runsAt + "/agent-runs/{run}/tool-results\n" + `{"toolUseId":"{call}","result":"x"}`, owner: 200, lost: noRun},
+	}},
+	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/interactions/{interaction}": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
+		{request: "POST " + runsAt + "/agent-runs/{approval}/interactions/{consent}\n" + `{"result":{"approved":true}}`, owner: 200, lost: noApproval},
 	}},
 	"POST /api/v1/workspaces/{workspace}/agent-runs/{id}/cancel": {scope: "runs:write", speaks: runsDialect, asks: []inquiry{
 		{request: "POST " + runsAt + "/agent-runs/{run}/cancel", owner: 200, lost: noRun},

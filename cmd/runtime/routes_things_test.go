@@ -36,6 +36,7 @@ var makers = map[string]func(*testing.T, *town, things){
 		ticket, _ := list[0].(map[string]any)
 		made["{ticket}"], _ = ticket["id"].(string)
 	},
+	"{approval}": makeApproval, "{consent}": makeApproval,
 	"{hook}": func(t *testing.T, w *town, made things) {
 		makeTask(t, w, made)
 		made["{hook}"] = uuid.NewString()
@@ -85,6 +86,27 @@ func makeRun(t *testing.T, w *town, made things) {
 		}
 	}
 	t.Fatal("the run asks for nothing")
+}
+
+// makeApproval makes a run that waits for an approval.
+func makeApproval(t *testing.T, w *town, made things) {
+	t.Helper()
+	if made["{approval}"] != "" {
+		return
+	}
+	run := w.own(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"clerk","prompt":"refund `+inputSecret+`"}`)
+	made["{approval}"], _ = run["runId"].(string)
+	resp := w.stream(t, made["{approval}"])
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		data, isData := strings.CutPrefix(lines.Text(), "data: ")
+		var event struct{ InteractionID string }
+		if isData && json.Unmarshal([]byte(data), &event) == nil && event.InteractionID != "" {
+			made["{consent}"] = event.InteractionID
+			return
+		}
+	}
+	t.Fatal("the run waits for nothing")
 }
 
 func makeSession(t *testing.T, w *town, made things) {

@@ -88,7 +88,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := `{"systemPrompt":"Obey.","prompt":"say hi"}`
-	bodies := map[string]string{"/agent-runs": spec, "/agent-sessions": spec, "/messages": `{"prompt":"say hi"}`, "/tool-results": `{"toolUseId":"` + call + `","result":"x"}`}
+	bodies := map[string]string{"/agent-runs": spec, "/agent-sessions": spec, "/messages": `{"prompt":"say hi"}`, "/interactions/{interaction}": `{"result":{"result":"x"}}`, "/tool-results": `{"toolUseId":"` + call + `","result":"x"}`}
 	surface, err := New(Settings{Service: w.service})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 			if strings.Contains(pattern, "agent-sessions") && run == id {
 				run = session
 			}
-			return strings.NewReplacer("{workspace}", tenant, "{id}", run, "{agent}", "clerk").Replace(pattern)
+			return strings.NewReplacer("{workspace}", tenant, "{id}", run, "{agent}", "clerk", "{interaction}", call).Replace(pattern)
 		}
 		owned, inWorkspace := strings.Contains(pattern, "{id}"), strings.Contains(pattern, "{workspace}")
 		for _, tt := range []struct {

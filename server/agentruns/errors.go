@@ -21,12 +21,16 @@ const (
 	codeScope          = "insufficient_scope"
 	codeNotFound       = "not_found"
 	codeUnknownToolUse = "unknown_tool_use"
-	codeRunTerminal    = "run_terminal"
-	codeSessionEnded   = "session_ended"
-	codeKeyConflict    = "key_conflict"
-	codeTooLarge       = "too_large"
-	codeUnavailable    = "unavailable"
-	codeInternal       = "internal"
+	// codeUnknownInteraction stands for what a run does not wait for, nor did, and
+	// codeAnswered for what has another answer.
+	codeUnknownInteraction = "unknown_interaction"
+	codeAnswered           = "answered"
+	codeRunTerminal        = "run_terminal"
+	codeSessionEnded       = "session_ended"
+	codeKeyConflict        = "key_conflict"
+	codeTooLarge           = "too_large"
+	codeUnavailable        = "unavailable"
+	codeInternal           = "internal"
 	// codeWorkspace stands for a path of another workspace. Clients read
 	// codeNotFound.
 	codeWorkspace = "wrong_workspace"
@@ -36,7 +40,8 @@ const (
 var statuses = map[string]int{
 	codeInvalidRequest: http.StatusBadRequest, codeInvalidModel: http.StatusBadRequest, codeInvalidPlugin: http.StatusBadRequest,
 	codeForbidden: http.StatusForbidden, codeNotFound: http.StatusNotFound, codeWorkspace: http.StatusNotFound,
-	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict, codeSessionEnded: http.StatusConflict,
+	codeUnknownToolUse: http.StatusNotFound, codeRunTerminal: http.StatusConflict,
+	codeUnknownInteraction: http.StatusNotFound, codeAnswered: http.StatusConflict, codeSessionEnded: http.StatusConflict,
 	codeKeyConflict: http.StatusUnprocessableEntity,
 	codeTooLarge:    http.StatusRequestEntityTooLarge, codeUnavailable: http.StatusServiceUnavailable, codeInternal: http.StatusInternalServerError,
 }

@@ -116,6 +116,13 @@ type (
 		Output    *string `json:"output,omitempty"`
 		Error     *string `json:"error,omitempty"`
 	}
+	interactionResolved struct {
+		InteractionID string `json:"interactionId"`
+		ToolUseID     string `json:"toolUseId,omitempty"`
+		// Action is resume or cancel.
+		Action string          `json:"action"`
+		Result json.RawMessage `json:"result,omitempty"`
+	}
 	loopDetected struct {
 		Count      int      `json:"consecutiveCount"`
 		HardCutoff bool     `json:"hardCutoff"`
@@ -184,19 +191,21 @@ func tokensOf(u *event.Usage) tokens {
 	return tokens{Input: u.Input, Cached: u.CacheRead, Reasoning: u.Reasoning, Output: u.Output}
 }
 
-func (started) kind() string            { return typeStarted }
-func (assistantDelta) kind() string     { return typeAssistantDelta }
-func (thinkingDelta) kind() string      { return typeThinkingDelta }
-func (assistantMessage) kind() string   { return typeAssistantMessage }
-func (toolCall) kind() string           { return typeToolCall }
-func (toolResult) kind() string         { return typeToolResult }
-func (localToolCall) kind() string      { return typeLocalToolCall }
-func (localToolResultIn) kind() string  { return typeLocalToolResultIn }
-func (loopDetected) kind() string       { return typeLoopDetected }
-func (toolBudgetExceeded) kind() string { return typeToolBudgetExceeded }
-func (runResult) kind() string          { return typeResult }
-func (runError) kind() string           { return typeError }
-func (cancelled) kind() string          { return typeCancelled }
+func (started) kind() string             { return typeStarted }
+func (assistantDelta) kind() string      { return typeAssistantDelta }
+func (thinkingDelta) kind() string       { return typeThinkingDelta }
+func (assistantMessage) kind() string    { return typeAssistantMessage }
+func (toolCall) kind() string            { return typeToolCall }
+func (toolResult) kind() string          { return typeToolResult }
+func (localToolCall) kind() string       { return typeLocalToolCall }
+func (localToolResultIn) kind() string   { return typeLocalToolResultIn }
+func (interactionView) kind() string     { return typeInteraction }
+func (interactionResolved) kind() string { return typeResolved }
+func (loopDetected) kind() string        { return typeLoopDetected }
+func (toolBudgetExceeded) kind() string  { return typeToolBudgetExceeded }
+func (runResult) kind() string           { return typeResult }
+func (runError) kind() string            { return typeError }
+func (cancelled) kind() string           { return typeCancelled }
 
 // echoed returns a text as events repeat it.
 func echoed(text string) string {

@@ -37,6 +37,7 @@ func TestEveryKindOfRefusalHasItsReasonInTheHint(t *testing.T) {
 	t.Parallel()
 	failures := []error{
 		invalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), ended(&run{StoredTurn: &runtime.StoredTurn{}}),
+		resolutionError(&runtime.NotFoundError{}, &run{StoredTurn: &runtime.StoredTurn{}}, "i"), resolutionError(&store.ConflictError{}, nil, "i"),
 		&requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: "acme"},
 		unknownTool(codeInvalidPlugin, "no %q", "weathr", []string{"weather"}),
 		&http.MaxBytesError{Limit: 1}, &runtime.NotFoundError{}, &runtime.InvalidError{}, store.ErrText, &backend.MismatchError{},

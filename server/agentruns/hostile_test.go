@@ -64,7 +64,7 @@ func TestABodyThatIsNoneMakesNothing(t *testing.T) {
 	run, call := w.waiting(lookRef)
 	sessions, turns := w.kept()
 	const good = `{"systemPrompt":"Obey.","prompt":"say hello"}`
-	for _, path := range []string{"/agent-runs", "/agent-sessions", "/agent-sessions/" + session + "/messages", "/agent-runs/" + run + "/tool-results"} {
+	for _, path := range []string{"/agent-runs", "/agent-sessions", "/agent-sessions/" + session + "/messages", "/agent-runs/" + run + "/tool-results", "/agent-runs/" + run + "/interactions/" + call} {
 		for _, body := range []string{
 			"", " ", "no JSON", "null", "1", `"text"`, "true", "[]", "[" + good + "]", good + good, good + "x", good[:len(good)-1], `{"prompt":"a",}`, "{prompt:1}", "{'prompt':'a'}",
 			"\ufeff" + good, "\x00" + good, good + "\x00", "{\"prompt\":\"a\x00b\"}", "{\"prompt\":\"a\nb\"}", "{\"prompt\":\"a\xffb\"}", "{\"prompt\":\"\xed\xa0\x80\"}", `{"prompt":"\x"}`, `{"prompt":"\u00"}`,

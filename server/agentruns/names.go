@@ -26,6 +26,7 @@ var (
 	toolBudgetFields   = []string{"maxCalls"}
 	messageFields      = []string{"role", "content"}
 	toolResultFields   = []string{"toolUseId", "result", "error"}
+	resolutionFields   = []string{"id", "action", "result", "arguments", "reason"}
 )
 
 // unknown returns a warning for each field that is not known. One that looks like a

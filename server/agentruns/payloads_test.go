@@ -20,6 +20,8 @@ var payloadFields = map[string]string{
 	typeToolResult:         "name ok result summary toolUseId",
 	typeLocalToolCall:      "args kind name toolUseId | agentCard mcpServer mcpServerInfo mcpToolName",
 	typeLocalToolResultIn:  "toolUseId | error output result",
+	typeInteraction:        "action interactionId message | args name parameters responseSchema toolUseId",
+	typeResolved:           "action interactionId | result toolUseId",
 	typeLoopDetected:       "consecutiveCount hardCutoff tools",
 	typeToolBudgetExceeded: "callIndex maxCalls tool",
 	typeResult:             "model ok subtype tokens turns | error text",
@@ -58,7 +60,7 @@ func checkPayloads(t *testing.T, list []wireEvent) {
 			for _, c := range calls {
 				open[c.(map[string]any)["id"]] = true
 			}
-		case typeToolCall, typeLocalToolCall, typeToolResult, typeLocalToolResultIn:
+		case typeToolCall, typeLocalToolCall, typeToolResult, typeLocalToolResultIn, typeInteraction, typeResolved:
 			if !open[d["toolUseId"]] {
 				t.Errorf("%s of %v comes ahead of its message", ev.kind(), d["toolUseId"])
 			}

@@ -49,12 +49,14 @@ type runView struct {
 	Spec          fields                     `json:"spec"`
 	AgentSpec     fields                     `json:"agentSpec"`
 	Metadata      map[string]json.RawMessage `json:"metadata"`
-	Tokens        *tokens                    `json:"tokens"`
-	Turns         *int                       `json:"turns"`
-	Model         *modelUsed                 `json:"model"`
-	CreatedAt     moment                     `json:"createdAt"`
-	StartedAt     *moment                    `json:"startedAt"`
-	EndedAt       *moment                    `json:"endedAt"`
+	// Pending is what the run waits for, the oldest first.
+	Pending   []pendingInteraction `json:"pendingInteractions"`
+	Tokens    *tokens              `json:"tokens"`
+	Turns     *int                 `json:"turns"`
+	Model     *modelUsed           `json:"model"`
+	CreatedAt moment               `json:"createdAt"`
+	StartedAt *moment              `json:"startedAt"`
+	EndedAt   *moment              `json:"endedAt"`
 }
 
 // failureReason says why a run failed.
@@ -83,6 +85,9 @@ func (c *call) readRun() error {
 	}
 	if found.record.InSession {
 		view.SessionID = &found.SessionID
+	}
+	if view.Pending, err = c.pending(ctx, found); err != nil {
+		return err
 	}
 	if !found.Status.Live() {
 		last, used, err := c.terminal(ctx, found)

@@ -108,6 +108,7 @@ func (s *Surface) Routes() []server.Route {
 		s.route("GET "+workspacePath+"/agent-runs/{id}", spec.ScopeRunsRead, (*call).readRun),
 		stream,
 		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", spec.ScopeRunsWrite, (*call).toolResult),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", spec.ScopeRunsWrite, (*call).resolveInteraction),
 		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", spec.ScopeRunsWrite, (*call).cancelRun),
 		s.route("POST "+workspacePath+"/agent-sessions", spec.ScopeSessionsWrite, (*call).createSession),
 		s.route("GET "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsRead, (*call).readSession),

@@ -2,7 +2,6 @@ package agentruns
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
@@ -10,7 +9,6 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
-	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
 // The types of the events of a run.
@@ -23,19 +21,14 @@ const (
 	typeToolResult         = "tool_result"
 	typeLocalToolCall      = "local_tool_call"
 	typeLocalToolResultIn  = "local_tool_result_in"
+	typeInteraction        = "interaction_requested"
+	typeResolved           = "interaction_resolved"
 	typeLoopDetected       = "loop_detected"
 	typeToolBudgetExceeded = "tool_budget_exceeded"
 	typeResult             = "result"
 	typeError              = "error"
 	typeCancelled          = "cancelled"
 )
-
-// actionClientCall is what the interaction of a call asks for that the client
-// answers.
-const actionClientCall = clienttool.Action
-
-// kindLocal is the kind of a tool that the client runs itself.
-const kindLocal = "local"
 
 // translator turns the log of a turn into the events of a run. It is a fold: the
 // same log gives the same events with the same numbers, on every replica and
@@ -58,9 +51,10 @@ type translator struct {
 	// was ended from outside does not say it. used is what the terminal event says.
 	spent event.Usage
 	used  usage
-	// asked are the calls that the client was asked to answer, by ticket, and
-	// answered those that it has, by call.
+	// asked is what the run waited for, by ticket, resolved those tickets that have
+	// an answer, and answered the calls that the client has answered.
 	asked    map[string]*event.InteractionRequest
+	resolved map[string]bool
 	answered map[string]bool
 }
 
@@ -85,7 +79,10 @@ type modelUsed struct {
 }
 
 func newTranslator(facts runFacts) *translator {
-	return &translator{facts: facts, model: facts.model, asked: make(map[string]*event.InteractionRequest), answered: make(map[string]bool)}
+	return &translator{
+		facts: facts, model: facts.model,
+		asked: make(map[string]*event.InteractionRequest), resolved: make(map[string]bool), answered: make(map[string]bool),
+	}
 }
 
 // take returns the events that a record of the log becomes. Records that clients
@@ -236,51 +233,6 @@ func finishReason(reason string) *string {
 	return &reason
 }
 
-// ask returns the event that asks the client for the result of a call. Other
-// interactions are not for clients of this protocol.
-func (t *translator) ask(d *event.InteractionRequest) []payload {
-	if !forClient(d.Action) || t.asked[d.ID] != nil {
-		return nil
-	}
-	t.asked[d.ID] = d
-	if d.Action != actionClientCall {
-		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
-	}
-	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
-	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
-	return []payload{call}
-}
-
-// answer returns the event that shows what the client answered.
-func (t *translator) answer(d *event.ToolCallResumed) []payload {
-	asked := t.asked[d.TargetID]
-	if asked == nil || d.Action != "resume" {
-		return nil
-	}
-	if asked.Action != actionClientCall {
-		t.answered[asked.CallID] = true
-		text := echoed(answerText(d.Result))
-		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
-	}
-	var given struct {
-		Result string  `json:"result"`
-		Error  *string `json:"error"`
-	}
-	if json.Unmarshal(d.Result, &given) != nil {
-		return nil
-	}
-	t.answered[asked.CallID] = true
-	in := localToolResultIn{ToolUseID: asked.CallID}
-	if given.Error != nil {
-		text := echoed(*given.Error)
-		in.Error = &text
-	} else {
-		text := echoed(given.Result)
-		in.Result, in.Output = &text, &text
-	}
-	return []payload{in}
-}
-
 // done returns the event of a call that was made here, or that was answered in
 // place of the client.
 func (t *translator) done(d *event.ToolCallDone) []payload {
@@ -344,7 +296,7 @@ func (t *translator) failure(d *event.RunFinish, used usage) payload {
 	case classTruncation:
 		e.Error = "Model output was truncated (stop_reason=" + cmp.Or(d.FinishReason, maxTokens) + ")."
 	case classLocalTimeout:
-		e.Error, e.Subtype = "Timed out waiting for local tool result", "error_local_tool_timeout"
+		e.Error, e.Subtype = t.timedOut()
 	}
 	if d.FinishReason != "" && !t.open {
 		e.FinishReason = finishReason(d.FinishReason)

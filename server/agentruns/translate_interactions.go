@@ -1,0 +1,106 @@
+package agentruns
+
+import (
+	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/rawjson"
+	clienttool "github.com/agentruntime/agentruntime/tools/client"
+)
+
+// actionClientCall is what the interaction of a call asks for that the client
+// answers.
+const actionClientCall = clienttool.Action
+
+// kindLocal is the kind of a tool that the client runs itself.
+const kindLocal = "local"
+
+// ask returns the event that asks for what the run waits for: the client for the
+// result of a call, or whoever may for an approval and the like.
+func (t *translator) ask(d *event.InteractionRequest) []payload {
+	if t.asked[d.ID] != nil {
+		return nil
+	}
+	t.asked[d.ID] = d
+	if !forClient(d.Action) {
+		return []payload{interactionOf(&interactionFacts{
+			ID: d.ID, CallID: d.CallID, Tool: t.name(d.Tool), Arguments: d.Arguments, Action: d.Action, Message: d.Message,
+			Parameters: d.Parameters, ResponseSchema: d.ResponseSchema,
+		})}
+	}
+	if d.Action != actionClientCall {
+		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}
+	}
+	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
+	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
+	return []payload{call}
+}
+
+// answer returns the event that shows what was answered.
+func (t *translator) answer(d *event.ToolCallResumed) []payload {
+	asked := t.asked[d.TargetID]
+	if asked == nil {
+		return nil
+	}
+	again := t.resolved[d.TargetID]
+	t.resolved[d.TargetID] = true
+	switch {
+	case !forClient(asked.Action) && again, forClient(asked.Action) && d.Action != "resume":
+		return nil
+	case !forClient(asked.Action):
+		return []payload{interactionResolved{InteractionID: asked.ID, ToolUseID: callOf(asked.Tool, asked.CallID), Action: d.Action, Result: d.Result}}
+	case asked.Action != actionClientCall:
+		t.answered[asked.CallID] = true
+		text := echoed(answerText(d.Result))
+		return []payload{localToolResultIn{ToolUseID: asked.CallID, Result: &text, Output: &text}}
+	}
+	var given struct {
+		Result string  `json:"result"`
+		Error  *string `json:"error"`
+	}
+	if json.Unmarshal(d.Result, &given) != nil {
+		return nil
+	}
+	t.answered[asked.CallID] = true
+	in := localToolResultIn{ToolUseID: asked.CallID}
+	if given.Error != nil {
+		text := echoed(*given.Error)
+		in.Error = &text
+	} else {
+		text := echoed(given.Result)
+		in.Result, in.Output = &text, &text
+	}
+	return []payload{in}
+}
+
+// timedOut says what a run waited for too long: unless that was an approval or the
+// like alone, the client is to blame.
+func (t *translator) timedOut() (text, subtype string) {
+	others := 0
+	for id, asked := range t.asked {
+		switch {
+		case t.resolved[id]:
+		case forClient(asked.Action):
+			return "Timed out waiting for local tool result", subtypeLocalTimeout
+		default:
+			others++
+		}
+	}
+	if others > 0 {
+		return "Timed out waiting for the answer to an interaction", ""
+	}
+	return "Timed out waiting for local tool result", subtypeLocalTimeout
+}
+
+// subtypeLocalTimeout is what clients know the end of a run by that waited too
+// long for one of them.
+const subtypeLocalTimeout = "error_local_tool_timeout"
+
+// callOf returns the id of the call that waits; empty where none does, as with the
+// question of an agent elsewhere.
+func callOf(tool, callID string) string {
+	if tool == "" {
+		return ""
+	}
+	return callID
+}
