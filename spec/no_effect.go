@@ -22,6 +22,7 @@ func (s *Server) warnNoEffect() diag.List {
 		}{
 			{a.V03, "v0_3"},
 			{a.DefaultAgent != "", "default_agent"},
+			{a.UniqueMessageIDs, "unique_message_ids"},
 			{a.GRPCListen != "", "grpc_listen"},
 			{a.GRPCAddress != "", "grpc_address"},
 			{a.Organization != "", "organization"},

@@ -50,6 +50,7 @@ var settings = map[string]map[string]settingCase{
 		"a2a.enabled":                   always,
 		"a2a.v0_3":                      {noA2A + `"v0_3":true}}`, `{"a2a":{"v0_3":true}}`},
 		"a2a.default_agent":             {noA2A + `"default_agent":"a"}}`, `{"a2a":{"default_agent":"a"}}`},
+		"a2a.unique_message_ids":        {noA2A + `"unique_message_ids":true}}`, `{"a2a":{"unique_message_ids":true}}`},
 		"a2a.grpc_listen":               {noA2A + `"grpc_listen":"127.0.0.1:1"}}`, `{"a2a":{"grpc_listen":"127.0.0.1:1"}}`},
 		"a2a.grpc_address":              {noA2A + `"grpc_listen":"127.0.0.1:1","grpc_address":"a.example:1"}}`, `{"a2a":{"grpc_listen":"127.0.0.1:1","grpc_address":"a.example:1"}}`},
 		"a2a.organization":              {noA2A + `"organization":"A","organization_url":"https://a.example"}}`, `{"a2a":{"organization":"A","organization_url":"https://a.example"}}`},
