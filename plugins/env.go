@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -269,31 +268,11 @@ func (e *ExecutionEnv) SchemaGates() bool {
 // Widening compares what the gates say of a tool with what those of an earlier
 // environment said; settingsChanged tells that sections differ. A gate that
 // cannot compare itself is judged by its verdicts.
-func (e *ExecutionEnv) Widening(before *ExecutionEnv, toolID string, settingsChanged bool) (all Widening) {
-	note := func(w Widening) {
-		if w.Reason != "" && (all.Reason == "" || w.Widened && !all.Widened) {
-			all.Reason = w.Reason
-		}
-		all.Widened, all.Narrowed = all.Widened || w.Widened, all.Narrowed || w.Narrowed
-	}
-	old, now := before.ownedGates(), e.ownedGates()
-	for _, owner := range slices.Sorted(maps.Keys(old)) {
-		for i, was := range old[owner] {
-			if i < len(now[owner]) {
-				note(compareGates(was, now[owner][i], toolID, settingsChanged))
-			} else if v := staticVerdict(was, toolID); v.Access != AccessAllow {
-				note(Widening{Widened: true, Reason: fmt.Sprintf("plugin %s, which decided by %s, is gone", owner, v.Rule)})
-			}
-		}
-	}
-	for _, owner := range slices.Sorted(maps.Keys(now)) {
-		for _, is := range now[owner][min(len(now[owner]), len(old[owner])):] {
-			if v := staticVerdict(is, toolID); v.Access != AccessAllow {
-				note(Widening{Narrowed: true, Reason: fmt.Sprintf("plugin %s decides by %s", owner, v.Rule)})
-			}
-		}
-	}
-	return all
+func (e *ExecutionEnv) Widening(before *ExecutionEnv, toolID string, settingsChanged bool) Widening {
+	return compareOwned(before.ownedGates(), e.ownedGates(), comparer{
+		verdict: func(g Gate) Verdict { return staticVerdict(g, toolID) },
+		compare: func(was, is Gate) Widening { return compareGates(was, is, toolID, settingsChanged) },
+	})
 }
 
 // ownedGates returns the gates by the plugin that they belong to.
@@ -318,11 +297,7 @@ func staticVerdict(gate Gate, toolID string) Verdict {
 
 // compareGates compares two gates of one plugin.
 func compareGates(was, is Gate, toolID string, settingsChanged bool) (w Widening) {
-	defer func() {
-		if p := recover(); p != nil {
-			w = Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p)}
-		}
-	}()
+	defer refuseComparison(&w)
 	if gate, ok := is.(DiffGate); ok {
 		return gate.Widening(was, toolID)
 	}
@@ -335,6 +310,13 @@ func compareGates(was, is Gate, toolID string, settingsChanged bool) (w Widening
 	return w
 }
 
+// refuseComparison makes of a panic that nothing is known.
+func refuseComparison(w *Widening) {
+	if p := recover(); p != nil {
+		*w = Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p)}
+	}
+}
+
 // foretell asks a gate. One that panics denies the tool.
 func foretell(ask func() Verdict) (v Verdict) {
 	defer func() {
@@ -343,15 +325,4 @@ func foretell(ask func() Verdict) (v Verdict) {
 		}
 	}()
 	return ask()
-}
-
-// Ceiling returns the gates that the agent's delegates are held to.
-func (e *ExecutionEnv) Ceiling() []CeilingGate {
-	var gates []CeilingGate
-	for i := range e.gates {
-		if g, ok := e.gates[i].gate.(CeilingGate); ok {
-			gates = append(gates, g)
-		}
-	}
-	return gates
 }

@@ -35,8 +35,11 @@ type Change struct {
 	Field string `json:"field"`
 	// Subject is which one, for fields of which there are several.
 	Subject string `json:"subject,omitempty"`
-	Old     string `json:"old,omitempty"`
-	New     string `json:"new,omitempty"`
+	// Through are, for a tool that only delegates of the agent have, the agents
+	// that lead to it; the last one has it.
+	Through []string `json:"through,omitempty"`
+	Old     string   `json:"old,omitempty"`
+	New     string   `json:"new,omitempty"`
 	// Widened tells that the agent may now do what it could not do before.
 	Widened bool `json:"widened,omitempty"`
 	// Reason says by which rule, where rules decide.
@@ -58,23 +61,24 @@ func (d *AgentDiff) Widened() bool {
 
 // Diff compares the effective environments of all agents of two revisions:
 // where they run, model, prompt, plugins, sections, limits, and tools with
-// their delegates. Agents that do not differ are left out. An agent that is new
-// widens access by every tool it has. An agent that does not resolve, in either
-// revision, is an error.
+// their delegates, and what the rules of each let its delegates do. Agents that do
+// not differ are left out. An agent that is new widens access by every tool it
+// has. An agent that does not resolve, in either revision, is an error.
 func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, error) {
+	old, err := explainAll(ctx, before)
+	if err != nil {
+		return nil, fmt.Errorf("before the change: %w", err)
+	}
+	fresh, err := explainAll(ctx, after)
+	if err != nil {
+		return nil, fmt.Errorf("after the change: %w", err)
+	}
 	var out []AgentDiff
 	for _, id := range before.Set().AgentIDs() {
-		old, err := Explain(ctx, before, id)
-		if err != nil {
-			return nil, fmt.Errorf("before the change: %w", err)
-		}
 		d := AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}}
-		if _, kept := after.Set().Agent(id); kept {
-			fresh, err := Explain(ctx, after, id)
-			if err != nil {
-				return nil, fmt.Errorf("after the change: %w", err)
-			}
-			d.Kind, d.Changes = Changed, compare(viewOf(before.Set(), old), viewOf(after.Set(), fresh))
+		if now := fresh[id]; now != nil {
+			reached := delegation{set: after.Set(), explained: fresh, root: now}
+			d.Kind, d.Changes = Changed, compare(viewOf(before.Set(), old[id]), viewOf(after.Set(), now), &reached)
 			if len(d.Changes) == 0 {
 				continue
 			}
@@ -82,16 +86,25 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 		out = append(out, d)
 	}
 	for _, id := range after.Set().AgentIDs() {
-		if _, old := before.Set().Agent(id); old {
-			continue
+		if old[id] == nil {
+			reached := delegation{set: after.Set(), explained: fresh, root: fresh[id]}
+			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(after.Set(), fresh[id]), &reached)})
 		}
-		fresh, err := Explain(ctx, after, id)
-		if err != nil {
-			return nil, fmt.Errorf("after the change: %w", err)
-		}
-		out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(after.Set(), fresh))})
 	}
 	return out, nil
+}
+
+// explainAll explains the agents of a revision, by id.
+func explainAll(ctx context.Context, rev *registry.Revision) (map[string]*Explanation, error) {
+	all := make(map[string]*Explanation)
+	for _, id := range rev.Set().AgentIDs() {
+		e, err := Explain(ctx, rev, id)
+		if err != nil {
+			return nil, err
+		}
+		all[id] = e
+	}
+	return all, nil
 }
 
 // view is an agent's environment as a diff sees it: fields with one value, and
@@ -245,7 +258,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-func compare(before, after view) []Change {
+func compare(before, after view, reached *delegation) []Change {
 	changes := []Change{}
 	old := make(map[string]string, len(before.single))
 	for _, f := range before.single {
@@ -266,7 +279,8 @@ func compare(before, after view) []Change {
 	changes = append(changes, compareNamed("plugin", before.plugins, after.plugins)...)
 	sections := compareNamed("section", before.section, after.section)
 	changes = append(changes, sections...)
-	return append(changes, compareTools(&before, &after, len(sections) > 0)...)
+	changes = append(changes, compareTools(&before, &after, len(sections) > 0)...)
+	return append(changes, reached.compareDelegated(&before, &after, len(sections) > 0)...)
 }
 
 func kindOf(before, after string) ChangeKind {
@@ -312,16 +326,20 @@ func reachOf(c *ToolChoice) reach {
 	if c == nil || !c.Rule.Visible {
 		return reach{}
 	}
-	access := c.Verdict.Access
-	text := access.String()
-	if access == plugins.AccessAllow && c.Verdict.Rule == "" {
+	// Denied is rank 0, like a tool that is not there.
+	return reach{rank: int(plugins.AccessDeny) - int(c.Verdict.Access), text: reachText(c.Verdict)}
+}
+
+// reachText says what a verdict lets through.
+func reachText(v plugins.Verdict) string {
+	text := v.Access.String()
+	if v.Access == plugins.AccessAllow && v.Rule == "" {
 		text = "allowed"
 	}
-	if c.Verdict.Rule != "" {
-		text += ": " + c.Verdict.Rule
+	if v.Rule != "" {
+		text += ": " + v.Rule
 	}
-	// Denied is rank 0, like a tool that is not there.
-	return reach{rank: int(plugins.AccessDeny) - int(access), text: text}
+	return text
 }
 
 // compareTools compares what the agent may do with each tool. Gates that can

@@ -31,7 +31,8 @@ directory; of several files the two sides stand before and behind --.
 
 Access is widened when an agent may call what it could not call before: a tool
 it gained, one whose rules let through a call that they did not, every tool of
-a new agent. Each tool's permission rules are compared as a whole, and the rule
+a new agent. The rules of an agent also hold its delegates: a tool that only
+they have is shown as "through" the agents that lead to it. Each tool's permission rules are compared as a whole, and the rule
 that makes the difference is named. Conditions that cannot be compared count as
 independent, so what may let more through counts as widened.
 
@@ -153,6 +154,9 @@ func changeText(c *resolve.Change) string {
 	text := signs[c.Kind] + " " + c.Field
 	if c.Subject != "" {
 		text += " " + c.Subject
+	}
+	if len(c.Through) > 0 {
+		text += " through " + strings.Join(c.Through, ", ")
 	}
 	switch c.Kind {
 	case resolve.Changed:

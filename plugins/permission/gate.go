@@ -15,11 +15,11 @@ type gate struct {
 }
 
 var (
-	_ plugins.StaticGate  = (*gate)(nil)
-	_ plugins.CallGate    = (*gate)(nil)
-	_ plugins.CeilingGate = (*gate)(nil)
-	_ plugins.SchemaGate  = (*gate)(nil)
-	_ plugins.DiffGate    = (*gate)(nil)
+	_ plugins.StaticGate      = (*gate)(nil)
+	_ plugins.CallGate        = (*gate)(nil)
+	_ plugins.CeilingDiffGate = (*gate)(nil)
+	_ plugins.SchemaGate      = (*gate)(nil)
+	_ plugins.DiffGate        = (*gate)(nil)
 )
 
 // Check decides about a call of the agent. A call that comes back with a person's
@@ -47,6 +47,10 @@ func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Deci
 // Verdict tells what will be decided about a tool, as far as it does not depend
 // on arguments.
 func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.verdict(toolID) }
+
+// CeilingVerdict tells what the agent's delegates are held to when they call a
+// tool, as far as it does not depend on arguments.
+func (g *gate) CeilingVerdict(toolID string) plugins.Verdict { return g.policy.ceilingVerdict(toolID) }
 
 // Explain tells what will be decided about a call, when nobody was asked yet.
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {

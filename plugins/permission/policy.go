@@ -197,9 +197,26 @@ func (p *policy) unjudged(best *entry, err error) outcome {
 }
 
 // verdict returns what can be told about a tool without a call.
-func (p *policy) verdict(tool string) plugins.Verdict {
+func (p *policy) verdict(tool string) plugins.Verdict { return p.foretell(tool, p.fallback.access()) }
+
+// ceilingVerdict returns what can be told about a tool of a delegate, which the
+// default does not ask about.
+func (p *policy) ceilingVerdict(tool string) plugins.Verdict {
+	fallback := p.fallback
+	if fallback == Ask {
+		fallback = Allow
+	}
+	return p.foretell(tool, fallback.access())
+}
+
+// foretell returns what can be told about a tool when the default comes to an
+// access.
+func (p *policy) foretell(tool string, fallback plugins.Access) plugins.Verdict {
 	best, conditional := p.unconditional(tool)
-	final := plugins.Verdict{Access: p.outcome(best).behavior.access(), Rule: p.name(best), Path: p.path(best)}
+	final := plugins.Verdict{Access: fallback, Rule: p.name(best), Path: p.path(best)}
+	if best != nil {
+		final.Access = best.behavior.access()
+	}
 	if !conditional {
 		return final
 	}

@@ -120,16 +120,28 @@ func TestPropertyVerdictsHold(t *testing.T) {
 		gate := gateFor(t, rapid.SampledFrom(strictness[:3]).Draw(rt, "default"), list)
 		got := behaviorOf(check(t, gate, tool, args))
 		broken := !json.Valid([]byte(args)) || strings.Count(args, `"a"`) > 1
-		switch v := gate.(plugins.StaticGate).Verdict(tool); v.Access {
-		case plugins.AccessAllow, plugins.AccessAsk:
-			if string(got) != v.Access.String() && !broken {
-				rt.Fatalf("%v: verdict %s by %s, but %s %s is %s", list, v.Access, v.Rule, tool, args, got)
+		d, err := gate.Ceiling(t.Context(), phase(tool, args))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, told := range []struct {
+			v   plugins.Verdict
+			got permission.Behavior
+		}{
+			{gate.(plugins.StaticGate).Verdict(tool), got},
+			{gate.(plugins.CeilingDiffGate).CeilingVerdict(tool), behaviorOf(d)},
+		} {
+			switch v := told.v; v.Access {
+			case plugins.AccessAllow, plugins.AccessAsk:
+				if string(told.got) != v.Access.String() && !broken {
+					rt.Fatalf("%v: verdict %s by %s, but %s %s is %s", list, v.Access, v.Rule, tool, args, told.got)
+				}
+			case plugins.AccessDeny:
+				if told.got != permission.Deny && told.got != permission.Terminate {
+					rt.Fatalf("%v: verdict deny by %s, but %s %s is %s", list, v.Rule, tool, args, told.got)
+				}
+			case plugins.AccessDepends:
 			}
-		case plugins.AccessDeny:
-			if got != permission.Deny && got != permission.Terminate {
-				rt.Fatalf("%v: verdict deny by %s, but %s %s is %s", list, v.Rule, tool, args, got)
-			}
-		case plugins.AccessDepends:
 		}
 	})
 }
@@ -215,8 +227,9 @@ func TestPropertyWhatIsNotWidenedLetsNothingMoreThrough(t *testing.T) {
 			return // such calls reach no tool, whatever the rules say
 		}
 		w := widening(t, before, after, tool)
-		if w.Widened != (w.Reason != "") && !w.Narrowed {
-			rt.Fatalf("the comparison says %+v", w)
+		held := after.(plugins.CeilingDiffGate).CeilingWidening(before.(plugins.Gate), tool)
+		if held.Widened && !w.Widened || held.Narrowed && !w.Narrowed {
+			rt.Fatalf("for delegates the comparison says %+v, for all %+v", held, w)
 		}
 		ceiling := func(g plugins.CeilingGate) permission.Behavior {
 			d, err := g.Ceiling(t.Context(), phase(tool, args))
@@ -225,15 +238,22 @@ func TestPropertyWhatIsNotWidenedLetsNothingMoreThrough(t *testing.T) {
 			}
 			return behaviorOf(d)
 		}
-		for _, decide := range []func(plugins.CeilingGate) permission.Behavior{
-			func(g plugins.CeilingGate) permission.Behavior { return behaviorOf(check(t, g, tool, args)) }, ceiling,
+		for _, c := range []struct {
+			w      plugins.Widening
+			decide func(plugins.CeilingGate) permission.Behavior
+		}{
+			{w, func(g plugins.CeilingGate) permission.Behavior { return behaviorOf(check(t, g, tool, args)) }},
+			{w, ceiling}, {held, ceiling},
 		} {
-			was, is := decide(before), decide(after)
-			if moreOpen(is, was) && !w.Widened {
-				rt.Fatalf("%v to %v: %s %s was %s and is %s, but is not told: %+v", old, fresh, tool, args, was, is, w)
+			if c.w.Widened != (c.w.Reason != "") && !c.w.Narrowed {
+				rt.Fatalf("the comparison says %+v", c.w)
 			}
-			if moreOpen(was, is) && !w.Narrowed {
-				rt.Fatalf("%v to %v: %s %s was %s and is %s, but is not told: %+v", old, fresh, tool, args, was, is, w)
+			was, is := c.decide(before), c.decide(after)
+			if moreOpen(is, was) && !c.w.Widened {
+				rt.Fatalf("%v to %v: %s %s was %s and is %s, but is not told: %+v", old, fresh, tool, args, was, is, c.w)
+			}
+			if moreOpen(was, is) && !c.w.Narrowed {
+				rt.Fatalf("%v to %v: %s %s was %s and is %s, but is not told: %+v", old, fresh, tool, args, was, is, c.w)
 			}
 		}
 	})

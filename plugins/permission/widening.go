@@ -10,7 +10,19 @@ import (
 // Widening compares what the rules say of a tool with what those of an earlier
 // revision said: about the agent's own calls, and about those of its delegates,
 // which the default does not ask about.
-func (g *gate) Widening(before plugins.Gate, toolID string) (w plugins.Widening) {
+func (g *gate) Widening(before plugins.Gate, toolID string) plugins.Widening {
+	return g.compareWith(before, toolID, false, true)
+}
+
+// CeilingWidening compares what the rules hold the agent's delegates to with what
+// those of an earlier revision did.
+func (g *gate) CeilingWidening(before plugins.Gate, toolID string) plugins.Widening {
+	return g.compareWith(before, toolID, true)
+}
+
+// compareWith compares the rules with earlier ones: those for the agent itself,
+// those for its delegates, or both.
+func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool) (w plugins.Widening) {
 	was, ok := before.(*gate)
 	if !ok {
 		return plugins.Widening{Widened: true, Narrowed: true, Reason: "the plugin was another one"}
@@ -20,7 +32,7 @@ func (g *gate) Widening(before plugins.Gate, toolID string) (w plugins.Widening)
 			w = plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the rules cannot be compared: %v", v)}
 		}
 	}()
-	for _, ceiling := range []bool{false, true} {
+	for _, ceiling := range ceilings {
 		c := newComparison(was.policy, g.policy, toolID, ceiling)
 		wider, stricter := c.between(&c.before, &c.after), c.between(&c.after, &c.before)
 		if wider != nil && !w.Widened {

@@ -1,0 +1,137 @@
+package resolve
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// delegation finds the tools that are called on behalf of an agent by those it
+// delegates to, and by those that take over from them. All of them are held to
+// the agent's rules.
+type delegation struct {
+	set *registry.Set
+	// explained are all agents of the revision, by id.
+	explained map[string]*Explanation
+	root      *Explanation
+}
+
+// compareDelegated compares what an agent's delegates may do on its behalf with
+// tools that it does not have in both revisions; those that it has are compared by
+// compareTools. What the delegates gain or lose themselves is told of them.
+func (d *delegation) compareDelegated(before, after *view, settingsChanged bool) []Change {
+	if before.env == nil || after.env == nil {
+		return nil
+	}
+	old, fresh := byID(before.tools), byID(after.tools)
+	var changes []Change
+	for _, id := range d.toolIDs() {
+		if visible(old[id]) && visible(fresh[id]) {
+			continue
+		}
+		w := after.env.CeilingWidening(before.env, id, settingsChanged)
+		if !w.Widened && !w.Narrowed {
+			continue
+		}
+		if route := d.routeTo(id); route != nil {
+			changes = append(changes, Change{
+				Kind: Changed, Field: "tool", Subject: id, Through: route, Widened: w.Widened, Reason: w.Reason,
+				Old: ceilingText(before.env.CeilingVerdict(id)), New: ceilingText(after.env.CeilingVerdict(id)),
+			})
+		}
+	}
+	return changes
+}
+
+func visible(c *ToolChoice) bool { return c != nil && c.Rule.Visible }
+
+// ceilingText says what delegates are held to.
+func ceilingText(v plugins.Verdict) string {
+	if v.Access == plugins.AccessAllow {
+		return "not held back"
+	}
+	return reachText(v)
+}
+
+// toolIDs returns the tools that agents reached by delegation may call, each once.
+func (d *delegation) toolIDs() []string {
+	var ids []string
+	seen := make(map[string]bool)
+	d.search("", func(_ []string, e *Explanation) bool {
+		for i := range e.Tools {
+			if c := &e.Tools[i]; c.Offered() && !seen[c.ID] {
+				seen[c.ID] = true
+				ids = append(ids, c.ID)
+			}
+		}
+		return false
+	})
+	return ids
+}
+
+// routeTo returns the agents that lead to one that may call a tool on behalf of
+// the root, which is the last of them, by the fewest steps; nil when there is none.
+func (d *delegation) routeTo(toolID string) (route []string) {
+	d.search(toolID, func(found []string, e *Explanation) bool {
+		if c := e.Tool(toolID); c != nil && c.Offered() {
+			route = found
+		}
+		return route != nil
+	})
+	return route
+}
+
+// search visits the agents that a delegate of the root may lead to, nearest
+// first, until visit returns true. It leaves out those that cannot be reached, and
+// those whose callers deny the tool to all their delegates. That a caller below
+// the root denies its delegates the tool that leads on is not looked at, so an
+// agent may be visited that no turn reaches, and none is left out that one does.
+func (d *delegation) search(toolID string, visit func(route []string, e *Explanation) bool) {
+	visited := map[string]bool{d.root.Agent.ID: true}
+	queue := [][]string{nil}
+	for len(queue) > 0 {
+		route := queue[0]
+		queue = queue[1:]
+		from := d.root
+		if len(route) > 0 {
+			from = d.explained[route[len(route)-1]]
+			if visit(route, from) {
+				return
+			}
+		}
+		for _, id := range d.steps(from, toolID) {
+			if !visited[id] {
+				visited[id] = true
+				queue = append(queue, append(slices.Clip(route), id))
+			}
+		}
+	}
+}
+
+// steps returns the local agents that one may call, or hand the conversation to,
+// while it works for the root. The root's own hand-offs are none of them: an agent
+// that takes over from it is not held to its rules.
+func (d *delegation) steps(from *Explanation, toolID string) (ids []string) {
+	for i := range from.Tools {
+		c := &from.Tools[i]
+		calls := c.Source.Kind == tools.SourceDelegate
+		if !c.Offered() || !calls && (c.Source.Kind != tools.SourceHandOff || from == d.root) {
+			continue
+		}
+		if from != d.root && (denies(d.root, c.ID) || calls && toolID != "" && denies(from, toolID)) {
+			continue
+		}
+		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.Local() && d.explained[agent.ID] != nil {
+			ids = append(ids, agent.ID)
+		}
+	}
+	return ids
+}
+
+// denies reports whether an agent denies its delegates a tool, whatever its
+// arguments.
+func denies(e *Explanation, toolID string) bool {
+	return e.env.CeilingVerdict(toolID).Access == plugins.AccessDeny
+}
