@@ -296,6 +296,7 @@ type cardlessAgent struct {
 }
 
 func (a *cardlessAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w = echoID(w, r)
 	body, _ := io.ReadAll(r.Body)
 	var call struct {
 		Method string `json:"method"`

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		{name: "an event is no event", replies: map[string][]reply{
 			methodStream: {func(w http.ResponseWriter, _ *request) {
 				sendEvents(w, task(working, ""))
-				_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"result\":{\"surprise\":{}}}\n\n")
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", envelope("result", map[string]any{"surprise": struct{}{}}))
 			}}, methodSubscribe: {streamOf(task(completed, "all of it"))}}, want: ended, answer: "all of it"},
 		{name: "the credential is refused", replies: map[string][]reply{
 			methodStream: {answers(401, "WWW-Authenticate", `Bearer realm="`+token+`"`)}}, want: failed("unauthorized")},

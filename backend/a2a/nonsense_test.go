@@ -45,7 +45,7 @@ func TestNothingThatAPeerSaysIsTooMuch(t *testing.T) {
 					card.SupportedInterfaces[0].ProtocolVersion = version
 					writeJSON(w, card)
 				}, func(w http.ResponseWriter, r *http.Request) {
-					envelope := `{"jsonrpc":"2.0","id":"1","result":` + what + `}`
+					envelope := `{"jsonrpc":"2.0","id":"` + sameID + `","result":` + what + `}`
 					if r.Header.Get("Accept") != typeEvents {
 						w.Header().Set("Content-Type", typeJSON)
 						_, _ = io.WriteString(w, envelope)

@@ -1,6 +1,7 @@
 package a2abackend
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,8 +52,40 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.requests = append(h.requests, r.Clone(context.Background()))
 	h.mu.Unlock()
-	answer(w, r)
+	answer(echoID(w, r), r)
 }
+
+// sameID stands in the answers of tests for the id of the request.
+const sameID = "the id of the request"
+
+// echoing writes the id of a request in place of sameID.
+type echoing struct {
+	http.ResponseWriter
+	id []byte
+}
+
+// echoID returns a writer of the answer to a request. It reads the request's body
+// and puts it back.
+func echoID(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+	data, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	var call struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err != nil || json.Unmarshal(data, &call) != nil || len(call.ID) == 0 {
+		return w
+	}
+	return &echoing{w, call.ID}
+}
+
+func (e *echoing) Write(p []byte) (int, error) {
+	if _, err := e.ResponseWriter.Write(bytes.ReplaceAll(p, []byte(`"`+sameID+`"`), e.id)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (e *echoing) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
 func (h *host) answer(card, call http.HandlerFunc) {
 	h.mu.Lock()
@@ -122,7 +155,7 @@ func cardOf(url string) *a2a.AgentCard {
 func rpcAnswer(field, value string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":"1",%q:%s}`, field, value)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%q,%q:%s}`, sameID, field, value)
 	}
 }
 

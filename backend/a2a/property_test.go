@@ -133,7 +133,7 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case "garbage":
 		rw.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":"1","result":{"what":`)
+		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":"`+sameID+`","result":{"what":`)
 		return
 	}
 	if kind == methodSend {

@@ -123,7 +123,7 @@ func envelope(field string, v any) string {
 	if err != nil {
 		panic(err)
 	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":"1",%q:%s}`, field, data)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,%q:%s}`, sameID, field, data)
 }
 
 // answers answers with a status of HTTP.

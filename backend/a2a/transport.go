@@ -42,6 +42,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = resp.Body.Close()
 		return nil, err
 	}
+	holdToID(req, resp)
 	return resp, nil
 }
 

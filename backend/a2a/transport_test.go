@@ -108,10 +108,10 @@ func TestAnAnswerOfJSONInsteadOfAStreamIsSeen(t *testing.T) {
 		wantErr    error
 		want       int
 	}{
-		"an error":          {"application/json", `{"jsonrpc":"2.0","id":"1","error":{"code":-32004,` + "\n" + `"message":"no streams"}}`, a2a.ErrUnsupportedOperation, 0},
-		"an error, a2a":     {"application/a2a+json; charset=utf-8", `{"jsonrpc":"2.0","id":"1","error":{"code":-32601,"message":"x"}}`, a2a.ErrMethodNotFound, 0},
-		"an error, sniffed": {"text/plain; charset=utf-8", `{"jsonrpc":"2.0","id":"1","error":{"code":-32004,"message":"x"}}`, a2a.ErrUnsupportedOperation, 0},
-		"a task":            {"application/json", `{"jsonrpc":"2.0","id":"1","result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}`, nil, 1},
+		"an error":          {"application/json", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32004,` + "\n" + `"message":"no streams"}}`, a2a.ErrUnsupportedOperation, 0},
+		"an error, a2a":     {"application/a2a+json; charset=utf-8", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32601,"message":"x"}}`, a2a.ErrMethodNotFound, 0},
+		"an error, sniffed": {"text/plain; charset=utf-8", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32004,"message":"x"}}`, a2a.ErrUnsupportedOperation, 0},
+		"a task":            {"application/json", `{"jsonrpc":"2.0","id":"` + sameID + `","result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}`, nil, 1},
 	} {
 		h := newHost(t)
 		h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
@@ -160,7 +160,7 @@ func isContentType(err error) bool {
 }
 
 func eventOf(n int) string {
-	return `data: {"jsonrpc":"2.0","id":"1","result":{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"` +
+	return `data: {"jsonrpc":"2.0","id":"` + sameID + `","result":{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"` +
 		strings.Repeat("x", n) + `"}]}}}}` + "\n\n"
 }
 

@@ -1,0 +1,144 @@
+package a2abackend
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+)
+
+// errForeignAnswer is an answer of JSON-RPC without the id of its request.
+var errForeignAnswer = errors.New("the answer does not have the id of the request")
+
+// requestID returns the id of a request of JSON-RPC; ok is false for a request of
+// another kind.
+func requestID(req *http.Request) (id any, ok bool) {
+	if req.GetBody == nil || req.Method != http.MethodPost {
+		return nil, false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = body.Close() }() // it is in memory
+	var call struct {
+		Version string `json:"jsonrpc"`
+		ID      any    `json:"id"`
+	}
+	if json.NewDecoder(body).Decode(&call) != nil || call.Version == "" {
+		return nil, false
+	}
+	return call.ID, true
+}
+
+// checkID returns an error for an answer to another request. An error may have no
+// id: the peer could not read that of the request. It decodes as the SDK does, which
+// does not see what follows the answer, and leaves it to the SDK to refuse what is no
+// object.
+func checkID(data []byte, id any) error {
+	var answer struct {
+		ID    any             `json:"id"`
+		Error json.RawMessage `json:"error"`
+	}
+	if json.NewDecoder(bytes.NewReader(data)).Decode(&answer) != nil {
+		return nil
+	}
+	if reflect.DeepEqual(answer.ID, id) || answer.ID == nil && isSet(answer.Error) {
+		return nil
+	}
+	return errForeignAnswer
+}
+
+// holdToID makes the body of an answer end with an error where it answers another
+// request than that of JSON-RPC which was made.
+func holdToID(req *http.Request, resp *http.Response) {
+	id, ok := requestID(req)
+	if !ok {
+		return
+	}
+	if mediaType(resp) == typeEvents {
+		resp.Body = newAnswerStream(resp.Body, id)
+		return
+	}
+	resp.Body = &wholeAnswer{ReadCloser: resp.Body, id: id}
+}
+
+// wholeAnswer is an answer that is read as a whole before any of it is passed on.
+type wholeAnswer struct {
+	io.ReadCloser
+	id   any
+	read *bytes.Reader
+	err  error
+}
+
+// Read reads what was found to be the answer.
+func (a *wholeAnswer) Read(p []byte) (int, error) {
+	if a.read == nil {
+		data, err := io.ReadAll(a.ReadCloser)
+		if err == nil {
+			err = checkID(data, a.id)
+		}
+		if a.err = err; errors.Is(err, errForeignAnswer) {
+			data = nil
+		}
+		a.read = bytes.NewReader(data)
+	}
+	n, err := a.read.Read(p)
+	if errors.Is(err, io.EOF) && a.err != nil {
+		err = a.err
+	}
+	return n, err
+}
+
+// answerStream is a stream of answers to one request. An event is passed on once it is
+// there as a whole.
+type answerStream struct {
+	io.ReadCloser
+	lines *bufio.Reader
+	id    any
+	// ready is what may be passed on, and err what comes behind it.
+	ready []byte
+	err   error
+}
+
+func newAnswerStream(body io.ReadCloser, id any) *answerStream {
+	return &answerStream{ReadCloser: body, lines: bufio.NewReader(body), id: id}
+}
+
+// Read reads events until one answers another request.
+func (a *answerStream) Read(p []byte) (int, error) {
+	if len(a.ready) == 0 && a.err == nil {
+		a.ready, a.err = a.next()
+	}
+	if len(a.ready) == 0 {
+		return 0, a.err
+	}
+	n := copy(p, a.ready)
+	a.ready = a.ready[n:]
+	return n, nil
+}
+
+// next returns the next event as it came.
+func (a *answerStream) next() (event []byte, err error) {
+	var data []byte
+	for {
+		line, err := a.lines.ReadBytes('\n')
+		event = append(event, line...)
+		text := bytes.TrimRight(line, "\r\n")
+		if value, ok := bytes.CutPrefix(text, []byte("data:")); ok {
+			data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+		}
+		if len(text) > 0 && err == nil {
+			continue
+		}
+		if len(data) > 0 {
+			if foreign := checkID(data, a.id); foreign != nil {
+				return nil, foreign
+			}
+		}
+		return event, err
+	}
+}
