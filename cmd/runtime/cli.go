@@ -91,6 +91,7 @@ that a store keeps, so that they outlive the process.`,
 		newDoctor(p), newSchema(p), newInit(p), newVersion(p),
 	)
 	arrangeHelp(root)
+	newCompleter(p).install(root)
 	return root
 }
 
@@ -127,6 +128,9 @@ func (c *choice) String() string { return c.value }
 
 // Type names the flag's type in the help text.
 func (*choice) Type() string { return "string" }
+
+// choices returns the list.
+func (c *choice) choices() []string { return c.allowed }
 
 // Set takes a value of the list.
 func (c *choice) Set(value string) error {

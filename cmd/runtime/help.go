@@ -57,7 +57,7 @@ runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-0000000000
 
 	"keys":         `runtime keys new --id ci`,
 	"keys new":     `runtime keys new --id ci`,
-	"keys refresh": `runtime keys refresh config.yaml my-client --scope agents:read --valid 720h`,
+	"keys refresh": `runtime keys refresh config.yaml my-client --scope runs:read --valid 720h`,
 	"version":      `runtime version --format json`,
 	"help":         `runtime help turns create`,
 	"completion":   `source <(runtime completion bash)`,

@@ -61,12 +61,17 @@ func (*statuses) String() string { return "" }
 // Type names the flag's type in the help text.
 func (*statuses) Type() string { return "string" }
 
-// Set takes one more state.
-func (s *statuses) Set(value string) error {
-	one := choice{allowed: []string{
+// choices returns all states.
+func (*statuses) choices() []string {
+	return []string{
 		string(store.Pending), string(store.Running), string(store.Waiting),
 		string(store.Succeeded), string(store.Failed), string(store.Canceled),
-	}}
+	}
+}
+
+// Set takes one more state.
+func (s *statuses) Set(value string) error {
+	one := choice{allowed: s.choices()}
 	if err := one.Set(value); err != nil {
 		return err
 	}

@@ -1,0 +1,33 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Tenants returns the tenants that the credentials of the server and the schedules
+// name, sorted. Tokens whose tenant is in a claim can name others.
+func (f *File) Tenants() []string {
+	named := make(map[string]bool)
+	for i := range f.Server.Keys {
+		tenant, _ := f.Server.Keys[i].Owner()
+		named[tenant] = true
+	}
+	if f.Server.OAuth != nil {
+		for i := range f.Server.OAuth.Clients {
+			tenant, _ := f.Server.OAuth.Clients[i].Owner()
+			named[tenant] = true
+		}
+	}
+	if j := f.Server.JWT; j != nil && j.TenantClaim == "" {
+		named[cmp.Or(j.Tenant, spec.DefaultTenant)] = true
+	}
+	for i := range f.Schedules {
+		tenant, _ := f.Schedules[i].Owner()
+		named[tenant] = true
+	}
+	return slices.Sorted(maps.Keys(named))
+}
