@@ -41,9 +41,12 @@ type answerer struct {
 	streams
 	approve string
 	redact  func(string) string
-	lines   chan string
-	// ended tells that standard input has no more lines.
-	ended bool
+	// input is what is typed.
+	input *lineReader
+	// context says about a call what a configuration says of it; nil says nothing.
+	context func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext
+	// session says how long a permission for the session lasts.
+	session string
 	// asked is signalled when the turn asked for something.
 	asked chan struct{}
 }
@@ -58,7 +61,10 @@ func newAnswerer(s streams, approve string, promptRead bool, redact func(string)
 	case approve == approveAuto && (promptRead || !terminal(s.in)):
 		return nil, nil //nolint:nilnil // nobody answers
 	}
-	return &answerer{streams: s, approve: approve, redact: redact, asked: make(chan struct{}, 1)}, nil
+	return &answerer{
+		streams: s, approve: approve, redact: redact, input: &lineReader{in: s.in}, asked: make(chan struct{}, 1),
+		session: "which ends with this command",
+	}, nil
 }
 
 // Emit takes note of a question.
@@ -107,7 +113,7 @@ func (a *answerer) run(ctx context.Context, turn asking) {
 				continue
 			}
 			fmt.Fprintf(a.err, "runtime: %s\n", a.redact(err.Error()))
-			if !more || a.ended || a.approve == approveYes || a.approve == approveNo {
+			if !more || a.input.ended || a.approve == approveYes || a.approve == approveNo {
 				turn.Cancel(err) // asking again would not help
 				return
 			}
@@ -133,44 +139,62 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 // first.
 func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.Ticket) (r plugins.Resolution, ok bool) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	permission := asked != nil
 	fmt.Fprintf(a.err, "? %s\n", oneLine(a.redact(question(q))))
 	switch {
-	case a.approve == approveYes && permission:
-		fmt.Fprintln(a.err, "  yes")
-		return asked.answer(q, true, scopeOnce), true
-	case a.approve == approveNo && permission && q.Action != permissionAction:
-		fmt.Fprintln(a.err, "  no") // to cancel would end the peer's task
-		return asked.answer(q, false, scopeOnce), true
 	case a.approve == approveYes || a.approve == approveNo:
-		fmt.Fprintln(a.err, "  no")
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}, true
-	case permission && asked.forSession():
-		fmt.Fprint(a.err, "  [y] once, [s] for the session, anything else refuses: ")
-	case permission:
-		fmt.Fprint(a.err, "  [y] once, anything else refuses: ")
-	default:
-		fmt.Fprint(a.err, "  your answer, as JSON or text: ")
+		return a.answerAlike(q, asked), true
+	case asked != nil:
+		return a.askConsent(ctx, over, q, asked)
 	}
+	fmt.Fprint(a.err, "  your answer, as JSON or text: ")
 	line, ok := a.line(ctx, over)
-	if !terminal(a.in) { // which would show what is typed
-		fmt.Fprintln(a.err, oneLine(line))
-	}
 	switch {
 	case !ok:
 		return r, false
-	case !permission && a.ended:
+	case a.input.ended:
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody answered"}, true
-	case !permission:
+	default:
 		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: readLine(q, line)}, true
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return asked.answer(q, true, scopeOnce), true
-	case "s", scopeSession:
-		return asked.answer(q, true, scopeSession), true
-	default:
-		return asked.answer(q, false, scopeOnce), true
+}
+
+// answerAlike returns the answer that --approve yes or no gives to a question, which
+// is one for a permission unless asked is nil.
+func (a *answerer) answerAlike(q *plugins.Ticket, asked *consent) plugins.Resolution {
+	if a.approve == approveYes && asked != nil {
+		fmt.Fprintln(a.err, "  yes")
+		return asked.answer(q, true, scopeOnce)
+	}
+	fmt.Fprintln(a.err, "  no")
+	if asked != nil && q.Action != permissionAction { // to cancel would end the peer's task
+		return asked.answer(q, false, scopeOnce)
+	}
+	return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}
+}
+
+// askConsent asks a person for a permission, and explains what that is as often as
+// they want to know. ok is false when the turn ended first.
+func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *plugins.Ticket, asked *consent) (r plugins.Resolution, ok bool) {
+	choices := "  [y] once, [?] explains, anything else refuses: "
+	if asked.forSession() {
+		choices = "  [y] once, [s] for the session, [?] explains, anything else refuses: "
+	}
+	for {
+		fmt.Fprint(a.err, choices)
+		line, ok := a.line(ctx, over)
+		if !ok {
+			return r, false
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "?":
+			fmt.Fprint(a.err, a.explain(ctx, q, asked))
+		case "y", "yes":
+			return asked.answer(q, true, scopeOnce), true
+		case "s", scopeSession:
+			return asked.answer(q, true, scopeSession), true
+		default:
+			return asked.answer(q, false, scopeOnce), true
+		}
 	}
 }
 
@@ -178,6 +202,12 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 // one at a peer that runs the same program.
 type consent struct {
 	schema json.RawMessage
+	// about is what the question is about, as far as it says so.
+	about struct {
+		Agent string `json:"agent"`
+		Tool  string `json:"tool"`
+		Rule  string `json:"rule"`
+	}
 	// interactions are the ids by which peers know the question, the nearest peer
 	// first; none for an agent here.
 	interactions []string
@@ -208,6 +238,7 @@ func permissionOf(action string, parameters, schema json.RawMessage) *consent {
 	if action != permissionAction {
 		return nil
 	}
+	_ = json.Unmarshal(parameters, &p.about) // what is not there is not shown
 	return p
 }
 
@@ -279,21 +310,39 @@ func readLine(q *plugins.Ticket, line string) json.RawMessage {
 	return plain // whose error is shown
 }
 
-// line reads a line of standard input. At its end it is "", which refuses. The
-// reader ends with the program: reading cannot be given up.
+// line reads a line of what is typed. At the end it is "", which refuses.
 func (a *answerer) line(ctx context.Context, over <-chan struct{}) (string, bool) {
-	if a.lines == nil {
-		a.lines = make(chan string)
-		go func(in io.Reader, lines chan<- string) {
-			defer close(lines)
+	line, ok := a.input.next(ctx, over)
+	if !terminal(a.in) { // which would show what is typed
+		fmt.Fprintln(a.err, oneLine(line))
+	}
+	return line, ok
+}
+
+// lineReader reads standard input line by line, for all who ask something.
+type lineReader struct {
+	in   io.Reader
+	read chan string
+	// ended tells that there are no more.
+	ended bool
+}
+
+// next returns the next line, and "" at the end; ok is false when ctx ended, or
+// over was closed, first. The reader ends with the program: reading cannot be
+// given up.
+func (l *lineReader) next(ctx context.Context, over <-chan struct{}) (line string, ok bool) {
+	if l.read == nil {
+		l.read = make(chan string)
+		go func(in io.Reader, read chan<- string) {
+			defer close(read)
 			for scanner := bufio.NewScanner(in); scanner.Scan(); {
-				lines <- scanner.Text()
+				read <- scanner.Text()
 			}
-		}(a.in, a.lines)
+		}(l.in, l.read)
 	}
 	select {
-	case line, more := <-a.lines:
-		a.ended = !more
+	case line, more := <-l.read:
+		l.ended = !more
 		return line, true
 	case <-over:
 		return "", false

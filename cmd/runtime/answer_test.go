@@ -61,23 +61,23 @@ func TestAnswers(t *testing.T) {
 		"no":                         {approveNo, permission, "", cancel("--approve no was given"), "? May it? (pay {\"key\":\"***\"})\n  no\n"},
 		"once": {
 			approveAsk, permission, " Yes \n", resume(`{"approved":true,"scope":"once"}`),
-			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses:  Yes \n",
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses:  Yes \n",
 		},
 		"for the session": {
 			approveAsk, permission, "s\n", resume(`{"approved":true,"scope":"session"}`),
-			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: s\n",
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: s\n",
 		},
 		"anything else": {
 			approveAsk, permission, "yo\n", resume(`{"approved":false}`),
-			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: yo\n",
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: yo\n",
 		},
 		"nothing": {
 			approveAsk, permission, "", resume(`{"approved":false}`),
-			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, anything else refuses: \n",
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [s] for the session, [?] explains, anything else refuses: \n",
 		},
 		"only once": {
 			approveAsk, &onceOnly, "y\n", resume(`{"approved":true,"scope":"once"}`),
-			"? May it? (pay {\"key\":\"***\"})\n  [y] once, anything else refuses: y\n",
+			"? May it? (pay {\"key\":\"***\"})\n  [y] once, [?] explains, anything else refuses: y\n",
 		},
 		"nobody": {approveAsk, other, "", cancel("nobody answered"), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: \n"},
 		"text":   {approveAsk, other, "on \"Monday\"\n", resume(`"on \"Monday\""`), "? tool:Ask (ask {}  [2J)\n  your answer, as JSON or text: on \"Monday\"\n"},

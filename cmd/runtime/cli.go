@@ -35,6 +35,11 @@ type program struct {
 	app.Components
 }
 
+// with returns the program with other streams.
+func (p *program) with(s streams) *program {
+	return &program{streams: s, Components: p.Components}
+}
+
 // exit ends a command with a code, after it has said all there is to say.
 type exit struct{ code int }
 
@@ -161,6 +166,9 @@ func formatFlag(cmd *cobra.Command, formats ...string) *choice {
 func colored(w io.Writer) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
+	}
+	if s, ok := w.(*screen); ok {
+		w = s.out
 	}
 	f, ok := w.(*os.File)
 	if !ok {

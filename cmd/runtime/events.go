@@ -56,11 +56,11 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 			if err != nil {
 				return err
 			}
-			if out.record(&record); out.err != nil {
+			if out.record(&record); out.failed != nil {
 				break
 			}
 		}
-		return out.err
+		return out.failed
 	}
 	for after := o.after; ; {
 		records, err := from.ReadEvents(ctx, turn, after, store.MaxPage)
@@ -69,8 +69,8 @@ func showEvents(ctx context.Context, p *program, from *place, turn string, o *ev
 		}
 		for i := range records {
 			after = records[i].Seq
-			if out.record(&records[i]); out.err != nil {
-				return out.err
+			if out.record(&records[i]); out.failed != nil {
+				return out.failed
 			}
 		}
 	}

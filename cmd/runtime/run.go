@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
 )
@@ -24,6 +25,7 @@ type runOptions struct {
 	approve *choice
 	verbose bool
 	files   *fileArguments
+	quiet   bool
 }
 
 func newRun(p *program) *cobra.Command {
@@ -65,12 +67,15 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	o.files = filesFlag(cmd)
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show the answer, questions and warnings only, as text")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	return cmd
 }
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
+	out := newShow(p.streams, o.format.value, o.quiet)
+	p = p.with(out.streams)
 	log := &logOutput{out: p.err}
 	logger := newLogger(log, o.verbose)
 	names, args := o.files.split(args, 1)
@@ -79,7 +84,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		return err
 	}
 	defer l.close()
-	log.redact = l.file.Redact
+	log.redact, out.redact = l.file.Redact, l.file.Redact
 	a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", l.file.Redact)
 	if err != nil {
 		return err
@@ -93,7 +98,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, runtime.Prompt(args[0], prompt), o.format.value, a)
+	err = runTurn(withCaller(ctx), p, l, runtime.Prompt(args[0], prompt), out, a)
 	if lost := seen.shutdown(ctx); lost != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
 	}
@@ -145,13 +150,17 @@ func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
 }
 
 // runTurn runs a turn; an answerer that is nil answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, format string, a *answerer) error {
+func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, out *show, a *answerer) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rt.Close() }() // of what was published since, too
-	out := &show{streams: p.streams, format: format, redact: l.file.Redact}
+	if a != nil {
+		a.context = func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext {
+			return l.callContext(ctx, rt.Revision(), asked, q)
+		}
+	}
 	result, err := await(ctx, rt, req, out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
@@ -196,7 +205,7 @@ func await(ctx context.Context, rt *runtime.AgentRuntime, req runtime.Request, o
 			aborting, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 			defer cancel()
 			if wrong := rt.Abandon(aborting, result.State); wrong != nil {
-				fmt.Fprintf(out.streams.err, "! a peer's task may still run: %s\n", oneLine(out.redact(wrong.Error())))
+				fmt.Fprintf(out.err, "! a peer's task may still run: %s\n", oneLine(out.redact(wrong.Error())))
 			}
 		}
 		return result, err

@@ -27,16 +27,21 @@ const (
 
 // runAt runs one turn of an agent of a server.
 func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *runOptions) error {
+	out := newShow(p.streams, o.format.value, o.quiet)
+	p = p.with(out.streams)
 	return p.reach(ctx, at, func(where *place) error {
+		out.redact = where.redact
 		a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", where.redact)
 		if err != nil {
 			return p.misuse(err)
+		}
+		if a != nil {
+			a.session = "which the server keeps"
 		}
 		prompt, err := promptOf(ctx, args[1:], p.in)
 		if err != nil {
 			return p.misuse(err)
 		}
-		out := &show{streams: p.streams, format: o.format.value, redact: where.redact}
 		turn, err := beginTurn(ctx, where, args[0], prompt)
 		if err != nil {
 			return err

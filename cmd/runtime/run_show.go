@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -19,10 +20,14 @@ type show struct {
 	streams
 	format string
 	redact func(string) string
+	// quiet leaves out what is no answer, no question and no warning.
+	quiet bool
+	// screen shows tools that run; nil shows none.
+	screen *screen
 	// line tells that text was written and its line is not ended yet, broken that
 	// what a person sees of it is.
 	line, broken bool
-	err          error
+	failed       error
 }
 
 // Emit shows one event.
@@ -32,7 +37,19 @@ func (o *show) Emit(ev event.Event) {
 		o.event(ev)
 	case "text":
 		o.text(ev.Data)
+		o.screen.Emit(ev.Data)
 	}
+}
+
+// newShow returns what shows a turn on the streams of a command, once it has a
+// redact. What else is written to standard error has to go to that of the result.
+func newShow(s streams, format string, quiet bool) *show {
+	o := &show{streams: s, format: format, quiet: quiet}
+	if format == "text" && !quiet {
+		o.screen = newScreen(s.err)
+		o.err = o.screen
+	}
+	return o
 }
 
 func (o *show) event(ev event.Event) {
@@ -69,13 +86,13 @@ func (o *show) text(data event.Data) {
 		o.endLine()
 	case *event.ToolCallReady:
 		o.endLine()
-		o.progress("→ %s %s", d.Name, o.clip(string(d.Arguments)))
+		o.work("→ %s %s", d.Name, o.clip(string(d.Arguments)))
 	case *event.ToolCallStreamDelta:
-		o.progress("  %s: %s", d.Name, o.clip(d.Delta))
+		o.work("  %s: %s", d.Name, o.clip(d.Delta))
 	case *event.ToolCallDone:
-		o.progress("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
+		o.work("← %s %s (%d ms): %s", d.Name, d.Outcome, d.DurationMS, o.clip(d.Result.Text()))
 	case *event.HandOff:
-		o.progress("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
+		o.work("⇒ agent %s hands the conversation to agent %s", d.From, d.To)
 	case *event.StreamReset:
 		o.endLine()
 		o.progress("! what was shown of this answer does not count: %s", o.clip(d.Reason))
@@ -147,16 +164,24 @@ func loopNote(d *event.LoopDetected) string {
 	return fmt.Sprintf("the same calls came %d times in a row (%s): %s", d.Count, strings.Join(d.Tools, ", "), next)
 }
 
+// work writes a line about what the agent does to standard error, unless nobody
+// wants to know.
+func (o *show) work(format string, args ...any) {
+	if !o.quiet {
+		o.progress(format, args...)
+	}
+}
+
 // progress writes a line to standard error.
 func (o *show) progress(format string, args ...any) {
-	fmt.Fprintln(o.streams.err, oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(o.err, oneLine(fmt.Sprintf(format, args...)))
 }
 
 // aside writes a line to standard error that must not end the line of an answer
 // that goes on.
 func (o *show) aside(format string, args ...any) {
 	if o.line && !o.broken {
-		fmt.Fprintln(o.streams.err)
+		fmt.Fprintln(o.err)
 		o.broken = true
 	}
 	o.progress(format, args...)
@@ -170,13 +195,14 @@ func (o *show) endLine() {
 }
 
 func (o *show) write(text string) {
+	o.screen.clear() // which may be the same terminal
 	_, err := io.WriteString(o.out, text)
 	o.keep(err)
 }
 
 func (o *show) keep(err error) {
-	if o.err == nil {
-		o.err = err
+	if o.failed == nil {
+		o.failed = err
 	}
 }
 
@@ -201,6 +227,7 @@ type outcome struct {
 
 // close ends what was shown. The error says that showing failed.
 func (o *show) close(result *runtime.Result) error {
+	o.screen.close()
 	o.endLine()
 	switch {
 	case result == nil:
@@ -213,10 +240,36 @@ func (o *show) close(result *runtime.Result) error {
 	case o.format == "text" && result.Termination.CutShort() && result.Response != "":
 		o.progress("! the answer is incomplete: the turn was stopped (%s: %s)", result.Termination.Code, o.redact(result.Termination.Detail))
 	}
-	if o.err != nil {
-		return fmt.Errorf("write the output: %w", o.err)
+	if o.format == "text" && result != nil {
+		o.work("%s", summary(result))
+	}
+	if o.failed != nil {
+		return fmt.Errorf("write the output: %w", o.failed)
 	}
 	return nil
+}
+
+// summary says in a line what a turn took: its steps, and where they are known its
+// tokens and their price.
+func summary(r *runtime.Result) string {
+	text := "= " + count(r.Steps, "step", "steps")
+	if n := r.Usage.Total(); n > 0 {
+		text += fmt.Sprintf(", %s (%d in, %d out)", count(n, "token", "tokens"), r.Usage.Input, r.Usage.Output)
+	}
+	if r.Cost != nil {
+		text += fmt.Sprintf(", %s %s", money(r.Cost.Amount), r.Cost.Currency)
+	}
+	return text
+}
+
+// money writes an amount with as many digits as say something: two of those that
+// are not 0, and at least cents.
+func money(amount float64) string {
+	digits := 2
+	for at := amount; digits < 12 && at > 0 && at < 0.1; at *= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(amount, 'f', digits, 64)
 }
 
 func (o *show) outcome(r *runtime.Result) outcome {

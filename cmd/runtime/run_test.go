@@ -34,7 +34,7 @@ func TestARunIsTracedAsPartOfItsCaller(t *testing.T) {
 	c := newCollector(t)
 	setEnv(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+c.url+"/v1/traces",
 		"TRACEPARENT=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
-	if code, out, err := runHello(t); code != 0 || out != "echo: hello\n" || err != "" {
+	if code, out, err := runHello(t); code != 0 || out != "echo: hello\n" || err != "= 1 step, 5 tokens (2 in, 3 out)\n" {
 		t.Fatalf("exit code %d\n%s%s", code, out, err)
 	}
 	turn := false
@@ -57,7 +57,7 @@ func TestARunWithoutACollectorSucceeds(t *testing.T) {
 	if code != 0 || out != "echo: hello\n" {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	if want := "runtime: the run is not observed: OTEL_TRACES_EXPORTER is \"zipkin\", and only otlp and none are known\n"; err != want {
+	if want := "runtime: the run is not observed: OTEL_TRACES_EXPORTER is \"zipkin\", and only otlp and none are known\n= 1 step, 5 tokens (2 in, 3 out)\n"; err != want {
 		t.Errorf("%q, want %q", err, want)
 	}
 }

@@ -105,7 +105,9 @@ func sessionOf(ctx context.Context, in *place, id, agent string) (string, error)
 
 // awaitTurn shows a turn that somebody else works on until it has ended.
 func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
-	out := &show{streams: p.streams, format: "text", redact: at.redact}
+	out := newShow(p.streams, "text", false)
+	out.redact = at.redact
+	defer out.screen.close()
 	for record, err := range at.Events(ctx, id, 0) {
 		if err != nil {
 			return err
@@ -114,7 +116,7 @@ func (p *program) awaitTurn(ctx context.Context, at *place, id string) error {
 			out.Emit(ev)
 		}
 		if record.Type == event.TypeInteractionRequest {
-			fmt.Fprintf(p.err, "! it waits for a person; answer with: runtime turns resolve %s %s INTERACTION\n", at.name, id)
+			fmt.Fprintf(out.err, "! it waits for a person; answer with: runtime turns resolve %s %s INTERACTION\n", at.name, id)
 		}
 	}
 	out.endLine()

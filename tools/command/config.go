@@ -10,6 +10,8 @@ package command
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/spec"
@@ -52,6 +54,17 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		c.Env = hidden
 	}
 	return json.Marshal(plain(c))
+}
+
+// Action says which program a call runs, with placeholders for the arguments.
+func (c *Config) Action() string {
+	words := make([]string, len(c.Command))
+	for i, word := range c.Command {
+		if words[i] = word; word == "" || strings.ContainsAny(word, " \t\n\"'\\") {
+			words[i] = strconv.Quote(word)
+		}
+	}
+	return "runs " + strings.Join(words, " ")
 }
 
 func (c *Config) effect() tools.Effect {

@@ -64,6 +64,9 @@ func hide(values map[string]string, secret func(name string) bool) map[string]st
 	return shown
 }
 
+// Action says which request a call sends, with placeholders for the arguments.
+func (c *Config) Action() string { return "sends " + c.method() + " " + c.URL }
+
 func (c *Config) method() string {
 	if c.Method == "" {
 		return "GET"

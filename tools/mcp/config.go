@@ -12,6 +12,7 @@ package mcptool
 import (
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/spec"
@@ -98,6 +99,14 @@ func hideText(text *string) {
 	if *text != "" {
 		*text = redacted
 	}
+}
+
+// Action says which server a call goes to.
+func (c *Config) Action() string {
+	if c.URL != "" {
+		return "calls the MCP server at " + c.URL
+	}
+	return "calls the MCP server " + strings.Join(c.Command, " ")
 }
 
 // prefix returns what the ids of the tools of an entry begin with.

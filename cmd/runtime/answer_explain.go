@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// callContext is what a configuration says of a call that a person is asked about.
+type callContext struct {
+	// gate is the rule that asks and where it stands, and conditions are why it fits.
+	gate       toolAnswer
+	conditions []string
+	// description is what the model is told of the tool, and action what a call does,
+	// as its settings say; both may be empty.
+	description, action string
+}
+
+// explain says of a question for a permission who asks and why, what the call would
+// do, and what each answer means.
+func (a *answerer) explain(ctx context.Context, q *plugins.Ticket, asked *consent) string {
+	var b strings.Builder
+	about := &asked.about
+	rule := "no rule speaks of the call, and the default is to ask"
+	if about.Rule != "" {
+		rule = fmt.Sprintf("the rule %q of agent %s", about.Rule, about.Agent)
+	}
+	var known *callContext
+	if a.context != nil && len(asked.interactions) == 0 {
+		known = a.context(ctx, asked, q)
+	}
+	if known == nil {
+		writeRow(&b, "asks", rule, "", "")
+		writeRow(&b, "", "where that is written is known to who runs the agent", "", "")
+	} else {
+		writeRow(&b, "asks", rule, known.gate.GatePath, known.gate.GatePlace)
+		for _, condition := range known.conditions {
+			writeRow(&b, "because", condition, "", "")
+		}
+		tool := cmp.Or(known.description, known.gate.Source)
+		writeRow(&b, "tool", strings.TrimSpace(q.Tool+" "+inParentheses(tool)), known.gate.SourcePath, known.gate.SourcePlace)
+		writeRow(&b, "does", known.action, "", "")
+	}
+	writeRow(&b, "with", strings.Join(indented(q.Arguments), "\n           "), "", "")
+	writeRow(&b, "y", "makes this call; the next one is asked about again", "", "")
+	if asked.forSession() {
+		writeRow(&b, "s", "makes this call, and remembers that for later ones of "+q.Tool+" that the same rule asks about,", "", "")
+		writeRow(&b, "", "for the rest of the session, "+a.session, "", "")
+	}
+	writeRow(&b, "else", "refuses the call: the model reads that and goes on, and may ask again", "", "")
+	return cleanLines(a.redact(b.String()))
+}
+
+// inParentheses returns a text in parentheses, unless it is empty.
+func inParentheses(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
+}
+
+// maxShown bounds the lines of arguments that are shown.
+const maxShown = 60
+
+// indented returns the lines of a JSON value, written for people.
+func indented(value json.RawMessage) []string {
+	var b bytes.Buffer
+	if len(value) == 0 || json.Indent(&b, value, "", "  ") != nil {
+		return nil
+	}
+	all := strings.Split(b.String(), "\n")
+	if left := len(all) - maxShown; left > 0 {
+		all = append(all[:maxShown], "… and "+count(left, "more line", "more lines"))
+	}
+	return all
+}
+
+// cleanLines is oneLine for a text of several lines, which it keeps.
+func cleanLines(text string) string {
+	all := strings.Split(text, "\n")
+	for i := range all {
+		all[i] = oneLine(all[i])
+	}
+	return strings.Join(all, "\n")
+}
+
+// acting is implemented by the settings of tools that can say what a call does.
+type acting interface {
+	// Action says it in a line, as in "runs wc -w". It holds no secret but those that
+	// the configuration hides.
+	Action() string
+}
+
+// callContext says what the configuration says of a call, as of a revision that was
+// made of it; nil when there is no such agent.
+func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *plugins.Ticket) *callContext {
+	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // as far as it resolves
+	if e == nil {
+		return nil
+	}
+	answer := newCallAnswer(l, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
+	c := &callContext{gate: answer.toolAnswer, conditions: answer.Conditions}
+	if choice := e.Tool(q.Tool); choice != nil && choice.Source.Kind == tools.SourceGlobal {
+		if tool, ok := rev.Set().Tools.Get(q.Tool); ok {
+			c.description = tool.Descriptor().Description
+		}
+		declared := cmp.Or(choice.Source.Name, q.Tool)
+		i := slices.IndexFunc(l.file.Tools, func(t config.Entry[tools.Kind]) bool { return t.ID == declared })
+		if i >= 0 {
+			if says, ok := l.file.Tools[i].Config.(acting); ok {
+				c.action = says.Action()
+			}
+		}
+	}
+	return c
+}
