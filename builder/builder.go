@@ -138,7 +138,13 @@ func kindOf(factory backend.Factory) (kind string, err error) {
 // WithRemoteAgents adds a peer whose agents appear as "<name>/<agent>" once
 // they are discovered; see BuildAndDiscover.
 func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentRuntimeBuilder {
-	b.keep(b.set.AddSource(&registry.Source{Spec: source, Position: b.sources}))
+	return b.addSource(&registry.Source{Spec: source})
+}
+
+// addSource adds a source behind the others.
+func (b *AgentRuntimeBuilder) addSource(source *registry.Source) *AgentRuntimeBuilder {
+	source.Position = b.sources
+	b.keep(b.set.AddSource(source))
 	b.sources++
 	return b
 }

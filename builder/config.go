@@ -13,6 +13,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -71,7 +72,7 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 		b.WithModelPool(f.Pools[i])
 	}
 	for i := range f.RemoteAgents {
-		b.WithRemoteAgents(f.RemoteAgents[i])
+		b.addSource(&registry.Source{Spec: f.RemoteAgents[i], Broken: f.BrokenSources[i]})
 	}
 	for _, agent := range f.Agents {
 		b.WithAgentSpec(*agent)

@@ -99,10 +99,10 @@ func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Sourc
 	var running sync.WaitGroup
 	for i, name := range names {
 		known, _ := set.Sources.Get(name)
-		source := &registry.Source{Spec: known.Spec, Position: known.Position}
+		source := &registry.Source{Spec: known.Spec, Position: known.Position, Broken: known.Broken}
 		asked = append(asked, source)
 		factory, ok := set.Backends.Get(known.Spec.Kind())
-		if !ok || known.Spec.Validate().HasErrors() {
+		if !ok || known.Broken || known.Spec.Validate().HasErrors() {
 			continue // the dry run reports it
 		}
 		running.Go(func() { errs[i] = discover(ctx, factory, source) })

@@ -107,7 +107,10 @@ type File struct {
 	Models       []spec.Model
 	Pools        []spec.Pool
 	RemoteAgents []spec.RemoteSource
-	Agents       []*spec.Agent
+	// BrokenSources are the positions in RemoteAgents of those with errors, which
+	// must not be asked for their agents.
+	BrokenSources map[int]bool
+	Agents        []*spec.Agent
 	// PluginKinds are the kinds that the entries of Plugins may be of.
 	PluginKinds []plugins.Kind
 	// Defaults is nil when no file has defaults.

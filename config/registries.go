@@ -230,6 +230,7 @@ func (d *decoder) remoteAgents() {
 	seen := map[string]*place{}
 	for i, n := range value.children {
 		p := top.element(i)
+		before := d.errors()
 		source, start := decodeRecord[spec.RemoteSource](d, "", n, p)
 		d.checked(start, p, n, source.Validate())
 		nameKey, name := n.get("name")
@@ -242,6 +243,12 @@ func (d *decoder) remoteAgents() {
 			} else {
 				seen[source.Name] = at
 			}
+		}
+		if d.errors() > before {
+			if d.file.BrokenSources == nil {
+				d.file.BrokenSources = map[int]bool{}
+			}
+			d.file.BrokenSources[i] = true
 		}
 		// Kept also when it is wrong: its path is its place in the list.
 		d.file.RemoteAgents = append(d.file.RemoteAgents, source)

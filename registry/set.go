@@ -47,6 +47,9 @@ type Source struct {
 	Spec spec.RemoteSource
 	// Position is where the source stands in the configuration's list.
 	Position int
+	// Broken tells that what is known of the source is not all right, so that nobody
+	// may ask it.
+	Broken bool
 	// Discovered is set once the peer has been asked.
 	Discovered bool
 	// Agents are the peer's agents, with ids "<source>/<agent>".

@@ -24,6 +24,10 @@ type loaded struct {
 	file    *config.File
 	found   diag.List
 	builder *builder.AgentRuntimeBuilder
+	// agent is the one whose turns are all that the configuration is used for; empty
+	// for any. They need the named parts of it besides.
+	agent string
+	parts []string
 	// proved is what proving found, in the order of the files.
 	proved diag.List
 	// warnings logs what is probably not meant.
@@ -86,9 +90,18 @@ func (l *loaded) prove(ctx context.Context, p *program) error {
 	app.Learn(ctx, l.builder, l.toolTime, func(e *builder.DiscoveryError) {
 		fmt.Fprintf(p.err, "runtime: warning: %s\n", l.file.Redact(e.Diagnostic().Message))
 	})
-	_, list, err := l.check(ctx)
+	rev, list, err := l.check(ctx)
 	if err != nil {
 		return err
+	}
+	var unknown error
+	if l.agent != "" {
+		var n *needs
+		n, unknown = l.needsOf(ctx, rev, l.agent, l.parts...)
+		list = n.without(list)
+	}
+	if unknown != nil && !list.HasErrors() {
+		list = l.file.Complete(list, diag.FromError(unknown))
 	}
 	if list.HasErrors() {
 		return failed(l.refuse(list, p.err))

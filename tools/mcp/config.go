@@ -109,8 +109,8 @@ func (c *Config) Action() string {
 	return "calls the MCP server " + strings.Join(c.Command, " ")
 }
 
-// prefix returns what the ids of the tools of an entry begin with.
-func (c *Config) prefix(id string) string {
+// ToolPrefix returns what the ids of the tools of an entry begin with.
+func (c *Config) ToolPrefix(id string) string {
 	if c.Prefix != nil {
 		return *c.Prefix
 	}

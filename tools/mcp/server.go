@@ -109,7 +109,7 @@ func (s *server) Call(context.Context, *tools.Call) (tools.Result, error) {
 }
 
 // Prefix returns what the ids of the tools begin with.
-func (s *server) Prefix() string { return s.config.prefix(s.id) }
+func (s *server) Prefix() string { return s.config.ToolPrefix(s.id) }
 
 // Known reports whether there is a catalogue.
 func (s *server) Known() bool {

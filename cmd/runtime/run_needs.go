@@ -1,0 +1,213 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// needs are the parts of a configuration that the turns of one agent depend on: the
+// agent itself, those that it hands work to, and the models, tools and plugins of all
+// of them.
+type needs struct {
+	loaded *loaded
+	set    *registry.Set
+	rev    *registry.Revision
+	// paths are the places of the parts, and agents the explanations of the agents.
+	paths  map[string]bool
+	agents map[string]*resolve.Explanation
+	// all tells that an agent does not resolve, so that nobody knows what it needs.
+	all bool
+}
+
+// needsOf returns what the turns of an agent depend on, besides the parts of the
+// configuration that are named. The error is that there is no such agent.
+func (l *loaded) needsOf(ctx context.Context, rev *registry.Revision, agent string, parts ...string) (*needs, error) {
+	n := &needs{loaded: l, set: rev.Set(), rev: rev, paths: map[string]bool{}, agents: map[string]*resolve.Explanation{}}
+	for _, part := range parts {
+		n.paths[part] = true
+	}
+	err := n.agent(ctx, agent)
+	return n, err
+}
+
+// agent adds what an agent needs.
+func (n *needs) agent(ctx context.Context, id string) error {
+	if _, seen := n.agents[id]; seen {
+		return nil
+	}
+	e, err := resolve.Explain(ctx, n.rev, id)
+	n.agents[id] = e
+	if e == nil {
+		n.source(id)
+		return err
+	}
+	n.all = n.all || err != nil && n.unexplained(err)
+	n.source(e.Agent.ID)
+	n.paths[e.Path] = true
+	n.model(e.Agent.ModelID)
+	if policy := e.Agent.ContextPolicy; policy != nil {
+		n.model(policy.SummaryModelID)
+	}
+	for _, p := range e.Plugins {
+		n.paths[diag.Key("plugins", p.ID)] = true
+	}
+	if !e.Agent.Local() {
+		return nil
+	}
+	unlisted := n.bundles(e.Agent)
+	filtered := map[string]bool{}
+	for i := range e.Tools {
+		c := &e.Tools[i]
+		switch {
+		case c.Source.Kind != tools.SourceGlobal:
+			filtered[c.Source.Name] = !c.Rule.Visible
+		case c.Rule.Visible && !unlisted[c.ID]:
+			n.paths[diag.Key("tools", cmp.Or(c.Source.Name, c.ID))] = true
+		}
+	}
+	for _, other := range slices.Concat(e.Agent.Delegates, e.Agent.Handoffs) {
+		if !filtered[other] {
+			_ = n.agent(ctx, other) // one that is not there is wrong, or not discovered
+		}
+	}
+	return nil
+}
+
+// unexplained reports whether an error is more than what follows from what was found
+// when the files were read.
+func (n *needs) unexplained(err error) bool {
+	l := n.loaded
+	known, all := l.file.Complete(l.found, nil), l.file.Complete(l.found, diag.FromError(err))
+	return len(all.Errors()) > len(known.Errors())
+}
+
+// source adds the sources that an agent may come from: the one that its id names, or
+// else, where no agent of that id is declared, all of them.
+func (n *needs) source(id string) {
+	if _, declared := n.set.Agents.Get(id); declared {
+		return
+	}
+	name, _ := registry.SplitSource(id)
+	for known, source := range n.set.Sources.All() {
+		if name == "" || known == name {
+			n.paths[source.Path()] = true
+		}
+	}
+}
+
+// model adds a model, or the members of a pool, and their providers.
+func (n *needs) model(id string) {
+	if pool, ok := n.set.Pools.Get(id); ok {
+		n.paths[n.set.Pools.Path(id)] = true
+		for i := range pool.Members {
+			n.model(pool.Members[i].ModelID)
+		}
+	}
+	if m, ok := n.set.Models.Get(id); ok {
+		n.paths[n.set.Models.Path(id)] = true
+		n.paths[n.set.Providers.Path(m.ProviderID)] = true
+	}
+}
+
+// bundles returns the entries that could not be made and of which nobody knows the
+// tools, and adds those of which the catalog of an agent may let one through.
+func (n *needs) bundles(agent *spec.Agent) map[string]bool {
+	unlisted := map[string]bool{}
+	for i := range n.loaded.file.Tools {
+		entry := &n.loaded.file.Tools[i]
+		many, ok := entry.Config.(interface{ ToolPrefix(id string) string })
+		if !ok || !entry.Broken {
+			continue
+		}
+		unlisted[entry.ID] = true
+		if mayAllow(agent, many.ToolPrefix(entry.ID)) {
+			n.paths[diag.Key("tools", entry.ID)] = true
+		}
+	}
+	return unlisted
+}
+
+// mayAllow reports whether the catalog of an agent may let through a tool whose id
+// begins with a prefix.
+func mayAllow(agent *spec.Agent, prefix string) bool {
+	for _, pattern := range agent.ExcludedToolPatterns {
+		if pattern == "*" || pattern == prefix+"*" {
+			return false
+		}
+	}
+	if agent.AllowedTools == nil && agent.AllowedToolPatterns == nil {
+		return true
+	}
+	for _, id := range agent.AllowedTools {
+		if strings.HasPrefix(id, prefix) {
+			return true
+		}
+	}
+	for _, pattern := range agent.AllowedToolPatterns {
+		fixed := pattern
+		if i := strings.IndexAny(pattern, `*?[{\!`); i >= 0 {
+			fixed = pattern[:i]
+		}
+		if strings.HasPrefix(fixed, prefix) || strings.HasPrefix(prefix, fixed) {
+			return true
+		}
+	}
+	return false
+}
+
+// partial are the parts of a configuration of which a turn may need a part only.
+// Whatever else a file says is needed.
+var partial = map[string]bool{
+	"providers": true, "models": true, "model_pools": true, "tools": true, "plugins": true, "agents": true, "defaults": true,
+	"remote_agents": true, "schedules": true, "store": true, "turns": true, "server": true,
+}
+
+// include reports whether a place belongs to what is needed.
+func (n *needs) include(path string) bool {
+	at, ok := diag.ParsePath(path)
+	if n.all || !ok || len(at) == 0 || !partial[at[0].Key] {
+		return true
+	}
+	if rel, ok := strings.CutPrefix(path, "defaults."); ok {
+		for _, e := range n.agents {
+			if e != nil && e.Origin.Path("", rel) == path {
+				return true
+			}
+		}
+		return false
+	}
+	for part := range n.paths {
+		if within(path, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// without returns the diagnostics without those of variables that are not set and
+// that nothing needs, and then without what is said of other agents: it may follow
+// from that. What a file says with such a variable was left out when it was read: a
+// provider, a tool or a source of agents that lacks a secret is not used.
+func (n *needs) without(list diag.List) diag.List {
+	out := list[:0:0]
+	for _, d := range list {
+		if d.Code != diag.UnsetVariable || n.include(d.Path) {
+			out = append(out, d)
+		}
+	}
+	if len(out) == len(list) {
+		return out
+	}
+	return slices.DeleteFunc(out, func(d diag.Diagnostic) bool {
+		_, own := n.agents[d.Agent]
+		return d.Severity != diag.Error && d.Agent != "" && !own
+	})
+}
