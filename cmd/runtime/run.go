@@ -3,10 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -15,9 +12,6 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
 )
-
-// maxPrompt bounds a prompt read from standard input, in bytes.
-const maxPrompt = 4 << 20
 
 // runOptions are the flags of run.
 type runOptions struct {
@@ -36,7 +30,11 @@ func newRun(p *program) *cobra.Command {
 		Short: "Run one turn of an agent",
 		Long: `run gives an agent a prompt and shows what it does: its text on standard
 output as it comes, its progress on standard error. A prompt of "-", or none,
-is read from standard input. Of several files each is given by -f.
+is read from standard input; on a terminal it is asked for. Of several
+files each is given by -f.
+
+Of the variables that the configuration names, those have to be set that the agent
+needs: with the agents that it hands work to, their models, tools and plugins.
 
 A call that needs the consent of a person is asked about on a terminal; see
 --approve. Where nobody can be asked the run fails. With OpenTelemetry's
@@ -85,12 +83,13 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	}
 	defer l.close()
 	log.redact, out.redact = l.file.Redact, l.file.Redact
-	a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", l.file.Redact)
+	l.agent = args[0]
+	prompt := promptAmong(args[1:], p.in)
+	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
 		return err
 	}
-	prompt, err := promptOf(ctx, args[1:], p.in)
-	if err != nil {
+	if err := prompt.load(ctx, p.in); err != nil {
 		return err
 	}
 	seen, err := observe(ctx, logger, l.file.Redact, false)
@@ -98,70 +97,29 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, runtime.Prompt(args[0], prompt), out, a)
+	err = runTurn(withCaller(ctx), p, l, prompt, out, a)
 	if lost := seen.shutdown(ctx); lost != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
 	}
 	return err
 }
 
-// promptOf returns the prompt that is among the arguments, or else comes from
-// standard input.
-func promptOf(ctx context.Context, args []string, in io.Reader) (string, error) {
-	text := ""
-	if len(args) > 0 && args[0] != "-" {
-		text = args[0]
-	} else {
-		data, err := readPrompt(ctx, in)
-		if err != nil {
-			return "", err
-		}
-		text = strings.TrimRight(string(data), "\r\n")
-	}
-	switch {
-	case len(text) > maxPrompt:
-		return "", fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
-	case strings.TrimSpace(text) == "":
-		return "", errors.New("there is no prompt: give one as the last argument or on standard input")
-	}
-	return text, nil
-}
-
-// readPrompt reads standard input, until ctx ends at the latest.
-func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
-	type input struct {
-		data []byte
-		err  error
-	}
-	read := make(chan input, 1)
-	go func() {
-		data, err := io.ReadAll(io.LimitReader(in, maxPrompt+2))
-		read <- input{data, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case got := <-read:
-		if got.err != nil {
-			return nil, fmt.Errorf("read the prompt: %w", got.err)
-		}
-		return got.data, nil
-	}
-}
-
 // runTurn runs a turn; an answerer that is nil answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, req runtime.Request, out *show, a *answerer) error {
+func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rt.Close() }() // of what was published since, too
+	if err := q.ask(ctx, a); err != nil {
+		return ignoreNoPrompt(err)
+	}
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 	}
-	result, err := await(ctx, rt, req, out, a)
+	result, err := await(ctx, rt, runtime.Prompt(l.agent, q.text), out, a)
 	if result == nil && ctx.Err() == nil {
 		if found := diag.FromError(err); len(found) > 0 {
 			return failed(l.refuse(l.file.Complete(found, nil), p.err))

@@ -31,18 +31,21 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 	p = p.with(out.streams)
 	return p.reach(ctx, at, func(where *place) error {
 		out.redact = where.redact
-		a, err := newAnswerer(p.streams, o.approve.value, len(args) < 2 || args[1] == "-", where.redact)
+		prompt := promptAmong(args[1:], p.in)
+		a, err := newAnswerer(p.streams, o.approve.value, prompt.read, where.redact)
 		if err != nil {
 			return p.misuse(err)
 		}
 		if a != nil {
 			a.session = "which the server keeps"
 		}
-		prompt, err := promptOf(ctx, args[1:], p.in)
-		if err != nil {
+		if err := prompt.load(ctx, p.in); err != nil {
 			return p.misuse(err)
 		}
-		turn, err := beginTurn(ctx, where, args[0], prompt)
+		if err := prompt.ask(ctx, a); err != nil {
+			return ignoreNoPrompt(err)
+		}
+		turn, err := beginTurn(ctx, where, args[0], prompt.text)
 		if err != nil {
 			return err
 		}

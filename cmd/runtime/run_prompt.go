@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxPrompt bounds a prompt read from standard input, in bytes.
+const maxPrompt = 4 << 20
+
+// errNoPrompt ends a command whose user has nothing to ask.
+var errNoPrompt = errors.New("nothing was asked")
+
+// prompt is what a run begins with: a text, or what somebody types.
+type prompt struct {
+	text string
+	// typed tells that there is a terminal to ask at, and read that the text came
+	// from standard input.
+	typed, read bool
+}
+
+// ignoreNoPrompt makes a clean end of errNoPrompt.
+func ignoreNoPrompt(err error) error {
+	if errors.Is(err, errNoPrompt) {
+		return nil
+	}
+	return err
+}
+
+// promptAmong returns the prompt that is among the arguments. Without one, somebody
+// at a terminal is to be asked for it.
+func promptAmong(args []string, in io.Reader) *prompt {
+	switch {
+	case len(args) > 0 && args[0] != "-":
+		return &prompt{text: args[0]}
+	case len(args) == 0 && terminal(in):
+		return &prompt{typed: true}
+	default:
+		return &prompt{read: true}
+	}
+}
+
+// load reads the prompt unless it is typed later.
+func (q *prompt) load(ctx context.Context, in io.Reader) error {
+	if q.typed {
+		return nil
+	}
+	if q.read {
+		data, err := readPrompt(ctx, in)
+		if err != nil {
+			return err
+		}
+		q.text = strings.TrimRight(string(data), "\r\n")
+	}
+	switch {
+	case len(q.text) > maxPrompt:
+		return fmt.Errorf("the prompt is larger than %d bytes", maxPrompt)
+	case strings.TrimSpace(q.text) == "":
+		return errors.New("there is no prompt: give one as the last argument or on standard input")
+	}
+	return nil
+}
+
+// ask asks for a prompt that is typed, until there is one. The error is errNoPrompt
+// at the end of the input.
+func (q *prompt) ask(ctx context.Context, a *answerer) error {
+	for q.typed && strings.TrimSpace(q.text) == "" {
+		fmt.Fprint(a.err, "prompt: ")
+		line, ok := a.input.next(ctx, nil)
+		if !ok || a.input.ended {
+			fmt.Fprintln(a.err)
+		}
+		switch {
+		case !ok:
+			return ctx.Err()
+		case a.input.ended:
+			return errNoPrompt
+		}
+		q.text = line
+	}
+	return nil
+}
+
+// readPrompt reads standard input, until ctx ends at the latest.
+func readPrompt(ctx context.Context, in io.Reader) ([]byte, error) {
+	type input struct {
+		data []byte
+		err  error
+	}
+	read := make(chan input, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, maxPrompt+2))
+		read <- input{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-read:
+		if got.err != nil {
+			return nil, fmt.Errorf("read the prompt: %w", got.err)
+		}
+		return got.data, nil
+	}
+}
