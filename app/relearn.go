@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/builder"
@@ -19,13 +22,14 @@ const (
 
 // KeepLearningTools asks for their tools the servers of which none are known, until
 // ctx ends. Each may take as long as its own limit permits, so this does not hold up
-// a reload. What goes wrong is logged.
+// a reload. What goes wrong is logged once, and again when the cause changes.
 func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *zap.Logger) {
 	ticker := time.NewTicker(toolRetry)
 	defer ticker.Stop()
+	failures := toolFailures{}
 	for {
-		if err := builder.RelearnTools(ctx, rt); err != nil && ctx.Err() == nil {
-			logger.Warn("listing tools failed", zap.Error(err))
+		if err := builder.RelearnTools(ctx, rt); ctx.Err() == nil {
+			failures.logChanges(err, logger)
 		}
 		select {
 		case <-ticker.C:
@@ -33,4 +37,51 @@ func KeepLearningTools(ctx context.Context, rt *runtime.AgentRuntime, logger *za
 			return
 		}
 	}
+}
+
+// toolFailures are the causes for which the tools of servers could not be listed
+// when they were last asked, by server.
+type toolFailures map[string]string
+
+// logChanges logs the failures of a round that are new or have another cause, and
+// the servers that fail no more.
+func (f toolFailures) logChanges(err error, logger *zap.Logger) {
+	failed := make(map[string]bool)
+	for _, err := range joined(err) {
+		server := ""
+		if e, ok := errors.AsType[*builder.ToolsError](err); ok {
+			server = e.Server
+		}
+		failed[server] = true
+		if cause := rootCause(err); f[server] != cause {
+			f[server] = cause
+			logger.Warn("listing tools failed; trying again", zap.String("server", server), zap.Error(err), zap.Duration("every", toolRetry))
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(f)) {
+		if !failed[server] {
+			delete(f, server)
+			logger.Info("listing tools no longer fails", zap.String("server", server))
+		}
+	}
+}
+
+// joined returns the errors that one joins.
+func joined(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // those joined further down have one cause
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+// rootCause returns the text of what an error comes from. What wraps it may name the
+// port of a connection, which is another one each time.
+func rootCause(err error) string {
+	for next := errors.Unwrap(err); next != nil; next = errors.Unwrap(err) {
+		err = next
+	}
+	return err.Error()
 }

@@ -57,9 +57,22 @@ func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
 	}
 }
 
+// ToolsError says that the tools of a server could not be listed or published.
+type ToolsError struct {
+	// Server is the server's id.
+	Server string
+	Err    error
+}
+
+// Error names the server and the cause.
+func (e *ToolsError) Error() string { return fmt.Sprintf("list the tools of %s: %v", e.Server, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ToolsError) Unwrap() error { return e.Err }
+
 // RelearnTools asks for their tools the servers of which a runtime knows none, and
 // publishes a revision for each that answers. Without such servers it does nothing.
-// It returns what went wrong, joined.
+// It returns what went wrong, a *ToolsError for each such server, joined.
 func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	bundles := rt.Revision().Set().Bundles
 	ids := bundles.IDs()
@@ -68,7 +81,11 @@ func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	for i, id := range ids {
 		bundle, _ := bundles.Get(id)
 		if live, ok := bundle.Source.(tools.LiveBundle); ok && unlisted(bundle) {
-			running.Go(func() { errs[i] = relearn(ctx, rt, id, live) })
+			running.Go(func() {
+				if err := relearn(ctx, rt, id, live); err != nil {
+					errs[i] = &ToolsError{Server: id, Err: err}
+				}
+			})
 		}
 	}
 	running.Wait()
@@ -85,7 +102,7 @@ func unlisted(bundle *registry.Bundle) bool {
 // has replaced it meanwhile.
 func relearn(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
 	if err := refresh(ctx, live); err != nil {
-		return fmt.Errorf("list the tools of %s: %w", id, err)
+		return err
 	}
 	_, err := rt.Publish(ctx, func(d *registry.Draft) error {
 		if now, ok := d.Bundles.Get(id); !ok || now.Source != live {
