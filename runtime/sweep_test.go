@@ -2,7 +2,7 @@ package runtime_test
 
 import (
 	"context"
-	"sync/atomic"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,35 +12,66 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// hangingReap is a store in which the search for dead workers never ends by itself.
-// It counts how often workers give a sign of life.
-type hangingReap struct {
+// prunings is a store that notes when it was pruned, and by what time.
+type prunings struct {
 	store.Store
-	beats atomic.Int64
+	at, by []time.Time
 }
 
-func (h *hangingReap) Reap(ctx context.Context, _ time.Time) (int, error) {
-	<-ctx.Done()
-	return 0, context.Cause(ctx)
+func (p *prunings) Prune(_ context.Context, r store.Retention) (store.Pruned, error) {
+	p.at, p.by = append(p.at, time.Now()), append(p.by, r.Now)
+	return store.Pruned{}, nil
 }
 
-func (h *hangingReap) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) ([]string, error) {
-	h.beats.Add(1)
-	return nil, nil
-}
-
-// TestASearchForDeadWorkersThatHangsHoldsUpNoSignOfLife keeps a turn at work while
-// every search for dead workers hangs.
-func TestASearchForDeadWorkersThatHangsHoldsUpNoSignOfLife(t *testing.T) {
+// TestWhatIsTooOldIsDeletedSoonAfterTheStart holds for processes that do not live
+// long, and for those that do.
+func TestWhatIsTooOldIsDeletedSoonAfterTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const lease = 2 * time.Second
-		kept := &hangingReap{Store: newMemory(t)}
-		s := serve(t, build(t, withAgents(speaking{words: 100, interval: time.Second}, spec.Agent{ID: "speaker"})), on(kept),
-			func(v *runtime.ServiceSettings) { v.Lease = lease })
-		create(t, s, says(session(t, s, "speaker"), "speak"))
-		time.Sleep(30 * time.Second)
-		if n := kept.beats.Load(); n < 8 {
-			t.Errorf("the worker gave %d signs of life in 30 s, with a lease of %s", n, lease)
+		kept := &prunings{Store: newMemory(t)}
+		var asked []time.Duration
+		begun, days := time.Now(), 100*24*time.Hour
+		serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept), func(v *runtime.ServiceSettings) {
+			v.Retention = store.Retention{Events: time.Hour}
+			v.Clock = func() time.Time { return time.Now().Add(days) }
+			v.Jitter = func(most time.Duration) time.Duration {
+				asked = append(asked, most)
+				return most / 2
+			}
+		})
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		var after []time.Duration
+		for i, at := range kept.at {
+			if after = append(after, at.Sub(begun)); !kept.by[i].Equal(at.Add(days).UTC()) {
+				t.Errorf("at %s it is pruned by %s", at, kept.by[i])
+			}
+		}
+		first, hour := 5*time.Second, time.Hour+150*time.Second
+		if want := []time.Duration{first, first + hour, first + 2*hour}; !slices.Equal(after, want) {
+			t.Errorf("it is pruned after %v, want %v, with parts of %v", after, want, asked)
+		}
+	})
+}
+
+// TestTheFirstPruningIsAtATimeOfItsOwn holds the jitter that a service has unless
+// it is told otherwise.
+func TestTheFirstPruningIsAtATimeOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := make(map[time.Duration]bool)
+		for range 8 {
+			kept, begun := &prunings{Store: newMemory(t)}, time.Now()
+			s := serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept),
+				func(v *runtime.ServiceSettings) { v.Retention = store.Retention{Keys: time.Hour} })
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			s.Close()
+			if len(kept.at) != 1 {
+				t.Fatalf("it is pruned at %v within ten seconds", kept.at)
+			}
+			seen[kept.at[0].Sub(begun)] = true
+		}
+		if len(seen) < 4 {
+			t.Errorf("8 services prune after %v", seen)
 		}
 	})
 }
