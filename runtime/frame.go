@@ -3,6 +3,7 @@ package runtime
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/event"
 )
@@ -59,22 +60,43 @@ func (f *frame) add(ev *event.Event) bool {
 
 func (f *frame) size() int { return f.text.Len() }
 
-// end returns the event that the frame came to, if there is one.
-func (f *frame) end() (event.Event, bool) {
-	if f.kind == "" {
-		return event.Event{}, false
-	}
-	ev := event.Event{Time: f.at}
-	switch text := f.text.String(); f.kind {
-	case event.TypeTextDelta:
-		ev.Data = &event.TextDelta{Delta: text}
-	case event.TypeReasoningDelta:
-		ev.Data = &event.ReasoningDelta{Delta: text}
-	case event.TypeToolCallDelta:
-		ev.Data = &event.ToolCallDelta{ID: f.id, Delta: text}
-	default:
-		ev.Data = &event.ToolCallStreamDelta{ID: f.id, Name: f.name, Delta: text}
+// end hands over the events that the frame came to: one, or several when a single
+// delta has more than an event may have.
+func (f *frame) end(add func(*event.Event)) {
+	for text := f.text.String(); f.kind != ""; {
+		piece := text
+		if len(text) > maxDelta {
+			piece = text[:pieceEnd(text, maxDelta)]
+		}
+		add(&event.Event{Time: f.at, Data: f.data(piece)})
+		if text = text[len(piece):]; text == "" {
+			break
+		}
 	}
 	*f = frame{}
-	return ev, true
+}
+
+// pieceEnd returns where the beginning of a text ends that has at most size bytes,
+// and no half of a character.
+func pieceEnd(text string, size int) int {
+	for n := size; n > size-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			return n
+		}
+	}
+	return size // it is no UTF-8
+}
+
+// data returns a delta of the frame's text.
+func (f *frame) data(text string) event.Data {
+	switch f.kind {
+	case event.TypeTextDelta:
+		return &event.TextDelta{Delta: text}
+	case event.TypeReasoningDelta:
+		return &event.ReasoningDelta{Delta: text}
+	case event.TypeToolCallDelta:
+		return &event.ToolCallDelta{ID: f.id, Delta: text}
+	default:
+		return &event.ToolCallStreamDelta{ID: f.id, Name: f.name, Delta: text}
+	}
 }

@@ -18,6 +18,10 @@ const (
 	// The first deltas behind a pause do not wait for it.
 	deltaDelay = 30 * time.Millisecond
 	frameSize  = 4 << 10
+	// maxDelta is how many bytes an event of one delta may have that is larger than
+	// that: surfaces write them up to twice, of up to six bytes of JSON each, in
+	// frames of at most 1 MiB.
+	maxDelta = 64 << 10
 	// stateDelay is how long other events are gathered.
 	stateDelay = 5 * time.Millisecond
 	// maxBuffer is how many bytes of events may wait for the store; a turn that
@@ -197,9 +201,7 @@ func (r *recorder) add(ev *event.Event) {
 }
 
 func (r *recorder) endFrame() {
-	if ev, ok := r.frame.end(); ok {
-		r.add(&ev)
-	}
+	r.frame.end(r.add)
 }
 
 // replaceLast makes data the terminal event, whatever was to be it.
