@@ -94,10 +94,18 @@ type Answer struct {
 	Error  *string `json:"error,omitempty"`
 }
 
+// MaxArguments bounds the arguments of a call, in bytes of JSON: a client must not
+// make a call with a part of them, and an event that has all of them, up to twice, is
+// at most 1 MiB.
+const MaxArguments = 440 << 10
+
 // Call waits for the client, or returns what it answered. A call that goes on
 // without an answer, because its worker died, waits again.
 func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil || len(call.Resumed.Answers) == 0 {
+		if n := encodedSize(call.Arguments); n > MaxArguments {
+			return tools.ErrorResult(fmt.Sprintf("the arguments have %d bytes of JSON; a client is sent at most %d", n, MaxArguments)), nil
+		}
 		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{
 			Tool: cmp.Or(t.config.Name, call.Tool), Arguments: call.Arguments, Action: Action, Parameters: t.config.Echo, ResponseSchema: answerSchema,
 			Message: fmt.Sprintf("The client is to run %s.", call.Tool),
@@ -119,6 +127,15 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	default:
 		return tools.ErrorResult("the client answered with neither a result nor an error"), nil
 	}
+}
+
+// encodedSize returns how many bytes arguments have as they are sent.
+func encodedSize(arguments json.RawMessage) int {
+	encoded, err := json.Marshal(arguments)
+	if err != nil {
+		return len(arguments)
+	}
+	return len(encoded)
 }
 
 func cancelled(reason string) string {

@@ -108,3 +108,15 @@ func TestALongRunningToolSaysSo(t *testing.T) {
 		t.Errorf("another says %q", d.Description)
 	}
 }
+
+func TestACallIsNeverHandedOnInPart(t *testing.T) {
+	t.Parallel()
+	made := clienttool.New(clienttool.Config{})
+	for n, waits := range map[int]bool{clienttool.MaxArguments: true, clienttool.MaxArguments + 1: false} {
+		raw := json.RawMessage(`{"a":"` + strings.Repeat("x", n-len(`{"a":""}`)) + `"}`)
+		got, err := made.Call(t.Context(), &tools.Call{Tool: "look", Arguments: raw})
+		if err != nil || (got.Wait != nil) != waits || !waits && !got.IsError {
+			t.Errorf("with %d bytes it returns %+v, %v", n, got, err)
+		}
+	}
+}
