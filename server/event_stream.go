@@ -20,6 +20,14 @@ const (
 	maxKept  = 4 * maxBatch
 )
 
+// How large one event of a stream may be, in bytes. The one by which a run ends may
+// be larger, because its text is cut off only where clients could not read it: some
+// read no lines of 8 MiB.
+const (
+	MaxFrame     = 1 << 20
+	MaxLastFrame = 7 << 20
+)
+
 // DefaultKeepAlive is how often a stream with nothing to say shows that it is
 // there.
 const DefaultKeepAlive = 15 * time.Second

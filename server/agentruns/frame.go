@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/jsonfit"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 const (
@@ -14,6 +16,8 @@ const (
 	// frame has it up to four times and is to stay below 1 MiB, because clients
 	// cannot read lines of 8 MiB.
 	echoSize = 240 << 10
+	// echoedSpec bounds what a call repeats of the declaration of its tool.
+	echoedSpec = 32 << 10
 	// summarySize bounds the summary of a result.
 	summarySize = 300
 	// frameOverhead is what an event has around its type and payload, at most.
@@ -51,6 +55,7 @@ func (f *frame) write(b *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
+	body = jsonfit.Object(body, f.room())
 	b.Grow(2*len(body) + 2*len(f.Type) + frameOverhead)
 	b.WriteString("id: ")
 	b.Write(strconv.AppendUint(b.AvailableBuffer(), f.Seq, 10))
@@ -71,6 +76,16 @@ func (f *frame) write(b *bytes.Buffer) error {
 	return nil
 }
 
+// room returns how large a payload may be that is written twice. What a run came to
+// is cut only where clients could not read it.
+func (f *frame) room() int {
+	size := server.MaxFrame
+	if f.terminal() {
+		size = server.MaxLastFrame
+	}
+	return (size - frameOverhead - 2*len(f.Type)) / 2
+}
+
 // The payloads, as the protocol has them.
 type (
 	started        struct{}
@@ -79,6 +94,9 @@ type (
 	}
 	thinkingDelta struct {
 		Text string `json:"text"`
+	}
+	deltasReset struct {
+		FromSeq uint64 `json:"fromSeq"`
 	}
 	assistantMessage struct {
 		Text         string    `json:"text"`
@@ -164,6 +182,15 @@ type localEcho struct {
 	MCPServerInfo json.RawMessage `json:"mcpServerInfo,omitempty"`
 }
 
+// shorten leaves out what is too large of what the client has sent itself.
+func (e *localEcho) shorten() {
+	for _, raw := range []*json.RawMessage{&e.AgentCard, &e.MCPServerInfo} {
+		if encoded, err := json.Marshal(*raw); err != nil || len(encoded) > echoedSpec {
+			*raw = nil
+		}
+	}
+}
+
 // MarshalJSON writes the call with what its kind has besides.
 func (c localToolCall) MarshalJSON() ([]byte, error) {
 	type plain localToolCall
@@ -194,6 +221,7 @@ func tokensOf(u *event.Usage) tokens {
 func (started) kind() string             { return typeStarted }
 func (assistantDelta) kind() string      { return typeAssistantDelta }
 func (thinkingDelta) kind() string       { return typeThinkingDelta }
+func (deltasReset) kind() string         { return typeDeltasReset }
 func (assistantMessage) kind() string    { return typeAssistantMessage }
 func (toolCall) kind() string            { return typeToolCall }
 func (toolResult) kind() string          { return typeToolResult }

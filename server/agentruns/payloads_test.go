@@ -15,6 +15,7 @@ var payloadFields = map[string]string{
 	typeStarted:            "",
 	typeAssistantDelta:     "text",
 	typeThinkingDelta:      "text",
+	typeDeltasReset:        "fromSeq",
 	typeAssistantMessage:   "finishReason text turn | toolCalls",
 	typeToolCall:           "input name toolUseId",
 	typeToolResult:         "name ok result summary toolUseId",

@@ -17,6 +17,7 @@ const (
 	typeAssistantDelta     = "assistant_delta"
 	typeThinkingDelta      = "thinking_delta"
 	typeAssistantMessage   = "assistant_message"
+	typeDeltasReset        = "deltas_reset"
 	typeToolCall           = "tool_call"
 	typeToolResult         = "tool_result"
 	typeLocalToolCall      = "local_tool_call"
@@ -43,6 +44,9 @@ type translator struct {
 	// text and calls are those of the model call that is under way.
 	text  strings.Builder
 	calls []*event.ToolCallReady
+	// shown is the first event of the model call that is under way which a client
+	// may have shown; 0 when there is none.
+	shown uint64
 	// last is the text of the model call that ended last, and model the one that
 	// answered it.
 	last  string
@@ -119,20 +123,22 @@ var translated = map[event.Type]event.Data{
 func (t *translator) payloads(data event.Data) []payload {
 	switch d := data.(type) {
 	case *event.RunStart:
-		t.forget()
 		if t.seq == 0 {
 			return []payload{started{}}
 		}
+		return t.takeBack()
 	case *event.StepStart:
-		t.forget()
 		t.open = true
+		return t.takeBack()
 	case *event.StreamReset:
-		t.forget()
+		return t.takeBack()
 	case *event.TextDelta:
 		t.text.WriteString(d.Delta)
+		t.show()
 		return []payload{assistantDelta{Text: d.Delta}}
 	case *event.ReasoningDelta:
 		if t.facts.thinks {
+			t.show()
 			return []payload{thinkingDelta{Text: d.Delta}}
 		}
 	case *event.ToolCallReady:
@@ -161,10 +167,28 @@ func (t *translator) payloads(data event.Data) []payload {
 	return nil
 }
 
-// forget takes back what the model call under way has said: it is asked anew.
+// show notes that the next event is a delta.
+func (t *translator) show() {
+	if t.shown == 0 {
+		t.shown = t.seq + 1
+	}
+}
+
+// takeBack takes back what the model call under way has said, which is asked anew:
+// a client that has deltas of it is told that they do not count.
+func (t *translator) takeBack() []payload {
+	from := t.shown
+	t.forget()
+	if from == 0 {
+		return nil
+	}
+	return []payload{deltasReset{FromSeq: from}}
+}
+
+// forget drops what the model call has said that was under way.
 func (t *translator) forget() {
 	t.text.Reset()
-	t.calls = nil
+	t.calls, t.shown = nil, 0
 }
 
 func (t *translator) drop(id string) {

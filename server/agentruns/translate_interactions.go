@@ -33,6 +33,7 @@ func (t *translator) ask(d *event.InteractionRequest) []payload {
 	}
 	call := localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: rawjson.Object(d.Arguments), echo: localEcho{Kind: kindLocal}}
 	_ = json.Unmarshal(d.Parameters, &call.echo) // they are the tool's own; without them the call is a local one
+	call.echo.shorten()
 	return []payload{call}
 }
 

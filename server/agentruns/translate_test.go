@@ -73,7 +73,7 @@ func TestWhatALogBecomes(t *testing.T) {
 	}{
 		"an answer that is begun anew": {
 			[]event.Data{start, step, &event.TextDelta{Delta: "no"}, call("x", "look"), &event.StreamReset{}, &event.TextDelta{Delta: "yes"}, complete("stop")},
-			[]string{`started {}`, `assistant_delta {"text":"no"}`, `assistant_delta {"text":"yes"}`, `assistant_message {"text":"yes","turn":0,"finishReason":"end_turn"}`},
+			[]string{`started {}`, `assistant_delta {"text":"no"}`, `deltas_reset {"fromSeq":2}`, `assistant_delta {"text":"yes"}`, `assistant_message {"text":"yes","turn":0,"finishReason":"end_turn"}`},
 		},
 		"a call here and one at the client": {
 			[]event.Data{start, step, call("c", "read_file"), call("d", "weather"), complete("tool_calls"), ask, ask,
@@ -106,7 +106,7 @@ func TestWhatALogBecomes(t *testing.T) {
 		},
 		"a run that goes on elsewhere": {
 			[]event.Data{start, step, &event.TextDelta{Delta: "be"}, &event.RunStart{AgentID: "a", Resumed: true}, step, &event.TextDelta{Delta: "all"}, complete("stop")},
-			[]string{`started {}`, `assistant_delta {"text":"be"}`, `assistant_delta {"text":"all"}`, `assistant_message {"text":"all","turn":0,"finishReason":"end_turn"}`},
+			[]string{`started {}`, `assistant_delta {"text":"be"}`, `deltas_reset {"fromSeq":2}`, `assistant_delta {"text":"all"}`, `assistant_message {"text":"all","turn":0,"finishReason":"end_turn"}`},
 		},
 		"a loop without names": {[]event.Data{&event.LoopDetected{Count: 3}}, []string{`loop_detected {"consecutiveCount":3,"hardCutoff":false,"tools":[]}`}},
 		"an end within":        {[]event.Data{end(event.Termination{Type: event.Failed, Code: "panic", Detail: "secret"})}, []string{`error {"error":"The run failed","code":"unknown","errorClass":"unknown","retryable":false`}},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/jsonfit"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
@@ -24,6 +25,8 @@ const (
 	resumeHeader = "Last-Event-ID"
 	// maxRead is how large the events of a page become before it ends, in bytes.
 	maxRead = 4 << 20
+	// frameOverhead is what an event has around its data, at most.
+	frameOverhead = 4 << 10
 )
 
 // events answers with the events of a turn: a page of those there are, or a stream
@@ -90,11 +93,32 @@ func (c *call) stream(turn *runtime.StoredTurn, after uint64) {
 	})
 }
 
+// shortened encodes an event that is too large for a stream: what it says is cut off,
+// and said to be.
+func shortened(r *event.Record, size int) ([]byte, error) {
+	whole, err := json.Marshal(r.Data) // of as many bytes as within the event
+	if err != nil {
+		return nil, err
+	}
+	cut := *r
+	cut.Data = jsonfit.Object(whole, size-frameOverhead)
+	return json.Marshal(&cut)
+}
+
 // writeEvent writes an event as a server-sent event.
 func writeEvent(b *bytes.Buffer, r *event.Record) error {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
+	}
+	size := server.MaxFrame
+	if r.Terminal() {
+		size = server.MaxLastFrame
+	}
+	if len(data) > size-frameOverhead {
+		if data, err = shortened(r, size); err != nil {
+			return err
+		}
 	}
 	b.WriteString("id: ")
 	b.WriteString(strconv.FormatUint(r.Seq, 10))

@@ -1,0 +1,94 @@
+// Package jsonfit makes a JSON object small enough to be sent as one event.
+package jsonfit
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+const (
+	// Marker is the field that tells that something was cut off. A text that was
+	// ends with an ellipsis.
+	Marker = "truncated"
+	// longest is where cutting texts begins, in bytes, and most where cutting lists
+	// does, in elements. Both are halved until all fits.
+	longest = 256 << 10
+	most    = 64 << 10
+)
+
+// Object returns a JSON object as it is, or, when it has more than size bytes, with
+// its texts, lists and objects cut to their beginnings, and with the Marker. What is
+// no object is returned as it is.
+func Object(raw []byte, size int) []byte {
+	if len(raw) <= size {
+		return raw
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var whole map[string]any
+	if decoder.Decode(&whole) != nil || whole == nil {
+		return raw
+	}
+	for text, items := longest, most; ; text, items = text/2, items/2 {
+		fit := cutter{text, max(items, len(whole))}.object(whole)
+		fit[Marker] = true
+		out, err := json.Marshal(fit)
+		if err != nil {
+			return raw // not reached: it was decoded from JSON
+		}
+		if len(out) <= size || text == 0 {
+			return out
+		}
+	}
+}
+
+// cutter cuts texts to so many bytes, and lists and objects to so many elements.
+type cutter struct{ text, items int }
+
+func (c cutter) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return c.string(v)
+	case json.Number:
+		if len(v) > max(c.text, 32) {
+			return json.Number("0")
+		}
+		return v
+	case []any:
+		inner := cutter{c.text, c.items / 2}
+		list := make([]any, min(len(v), c.items))
+		for i := range list {
+			list[i] = inner.value(v[i])
+		}
+		return list
+	case map[string]any:
+		if len(v) > c.items {
+			return map[string]any{}
+		}
+		return cutter{c.text, c.items / 2}.object(v)
+	default:
+		return v
+	}
+}
+
+func (c cutter) object(v map[string]any) map[string]any {
+	fit := make(map[string]any, len(v)+1)
+	for name, value := range v {
+		if len(name) <= max(c.text, 64) {
+			fit[name] = c.value(value)
+		}
+	}
+	return fit
+}
+
+func (c cutter) string(s string) string {
+	if len(s) <= max(c.text, 64) { // ids and the like stay whole
+		return s
+	}
+	n := max(c.text, 64)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
