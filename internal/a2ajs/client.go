@@ -12,6 +12,7 @@ import (
 const (
 	JSONRPC = "JSONRPC"
 	REST    = "HTTP+JSON"
+	GRPC    = "GRPC" // with Python alone
 )
 
 // ClientOptions are how a client finds its agent.

@@ -57,13 +57,13 @@ var drivers = struct {
 // use returns the driver of a version, which runs at least as long as the test.
 func use(t testing.TB, v Version) *driver {
 	t.Helper()
-	dir := Install(t)
+	command := commandOf(t, v)
 	drivers.Lock()
 	defer drivers.Unlock()
 	d := drivers.byVersion[v]
 	if d == nil || d.isGone() {
 		var err error
-		if d, err = start(dir, v); err != nil {
+		if d, err = start(command); err != nil {
 			t.Fatal(err)
 		}
 		drivers.byVersion[v] = d
@@ -86,13 +86,22 @@ func use(t testing.TB, v Version) *driver {
 	return d
 }
 
+// commandOf returns what starts the driver of a version.
+func commandOf(t testing.TB, v Version) []string {
+	t.Helper()
+	if v == Python {
+		return pythonCommand(t)
+	}
+	return []string{"node", filepath.Join(Install(t), "driver.mjs"), string(v)}
+}
+
 // start starts the process.
-func start(dir string, v Version) (*driver, error) {
+func start(command []string) (*driver, error) {
 	d := &driver{
 		stderr: &process.Tail{Limit: 4 << 10}, ended: make(chan struct{}),
 		calls: map[int]*record{}, happened: map[int]*record{},
 	}
-	d.cmd = exec.Command("node", filepath.Join(dir, "driver.mjs"), string(v))
+	d.cmd = exec.Command(command[0], command[1:]...)
 	d.cmd.Stderr = d.stderr
 	var err error
 	if d.stdin, err = d.cmd.StdinPipe(); err != nil {

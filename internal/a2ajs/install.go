@@ -1,7 +1,7 @@
 // Package a2ajs lets tests drive the official JavaScript SDKs of A2A, one for
-// each version of the protocol: as clients of a server under test, and as
-// servers with a scripted agent for a client under test. Both speak the words
-// of this package, so that one test serves both versions.
+// each version of the protocol, and the one for Python: as clients of a server
+// under test, and as servers with a scripted agent for a client under test. All
+// speak the words of this package, so that one test serves them all.
 package a2ajs
 
 import (
@@ -25,12 +25,14 @@ type Version string
 const (
 	V10 Version = "10" // 1.0: @a2a-js/sdk 1.3.0
 	V03 Version = "03" // 0.3: @a2a-js/sdk 0.3.14
+	// Python is not of JavaScript: 1.0 in a2a-sdk 1.3.0.
+	Python Version = "python"
 )
 
-// Versions are all of them, the newest first.
+// Versions are those of JavaScript, the newest first.
 var Versions = []Version{V10, V03}
 
-//go:embed testdata/node/*.mjs testdata/node/*.json
+//go:embed testdata/node/*.mjs testdata/node/*.json testdata/python/*
 var scripts embed.FS
 
 // installTimeout bounds what npm takes.
@@ -83,7 +85,7 @@ func install() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the SDKs: %w", err)
 	}
-	if err := errors.Join(keep(dir), unpack(dir)); err != nil {
+	if err := errors.Join(keep(dir), unpack(dir, "testdata/node")); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
@@ -116,9 +118,9 @@ func keep(dir string) error {
 // leashes are open until the test binary ends.
 var leashes []*os.File
 
-// unpack writes the drivers, the manifest and its lock file.
-func unpack(dir string) error {
-	files, err := fs.Sub(scripts, "testdata/node")
+// unpack writes the drivers of a language, the manifest and its lock file.
+func unpack(dir, from string) error {
+	files, err := fs.Sub(scripts, from)
 	if err != nil {
 		return fmt.Errorf("find the drivers: %w", err)
 	}

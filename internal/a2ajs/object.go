@@ -20,6 +20,7 @@ type object struct {
 type made struct {
 	Object int             `json:"object"`
 	URL    string          `json:"url"`
+	GRPC   string          `json:"grpc"`
 	Key    json.RawMessage `json:"key"`
 }
 

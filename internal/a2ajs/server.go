@@ -40,6 +40,8 @@ type ServerOptions struct {
 type Server struct {
 	// URL is what the card is below.
 	URL string
+	// GRPC is where it speaks gRPC, as host:port; with Python alone.
+	GRPC string
 	// Key is the JSON Web Key that verifies the card's signature.
 	Key json.RawMessage
 
@@ -67,7 +69,7 @@ type Happening struct {
 func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 	t.Helper()
 	object, made := newObject(t, v, "server", o)
-	return &Server{made.URL, made.Key, object}
+	return &Server{made.URL, made.GRPC, made.Key, object}
 }
 
 // Await waits for the first happening of a kind that match accepts; nil accepts

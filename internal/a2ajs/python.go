@@ -1,0 +1,50 @@
+package a2ajs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/pyenv"
+)
+
+// pythonScripts returns the directory with the driver of the SDK for Python. It is
+// made once for a test binary and removed with it.
+var pythonScripts = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "a2apython")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the driver: %w", err)
+	}
+	return dir, errors.Join(keep(dir), unpack(dir, "testdata/python"))
+})
+
+// pythonCommand returns what starts the driver of the SDK for Python.
+func pythonCommand(t testing.TB) []string {
+	t.Helper()
+	requirements, err := scripts.ReadFile("testdata/python/requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	interpreter := pyenv.Interpreter(t, requirements)
+	dir, err := pythonScripts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{interpreter, "-B", filepath.Join(dir, "driver.py")}
+}
+
+// ForEachPython runs a test with the SDK for Python over each transport. The
+// tests run in parallel and share the process.
+func ForEachPython(t *testing.T, test func(t *testing.T, transport string)) {
+	t.Helper()
+	use(t, Python)
+	for _, transport := range []string{JSONRPC, REST, GRPC} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			test(t, transport)
+		})
+	}
+}

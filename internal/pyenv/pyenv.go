@@ -1,0 +1,111 @@
+// Package pyenv gives tests a Python with the packages that they name: pinned in
+// a requirements file with their hashes, from the Python Package Index.
+package pyenv
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// installTimeout bounds what pip takes.
+const installTimeout = 4 * time.Minute
+
+// errOffline is of an index that cannot be reached.
+var errOffline = errors.New("the Python Package Index cannot be reached")
+
+// Interpreter returns a Python that has the packages of a requirements file, and
+// no others. The environment is made once for each file and kept in the cache of
+// the user. Without a network, or in short tests, the test is skipped; without
+// Python, too, but in CI that is a failure.
+func Interpreter(t testing.TB, requirements []byte) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("pip takes a while")
+	}
+	interpreter, err := prepare(t.Context(), requirements)
+	switch {
+	case err == nil:
+		return interpreter
+	case os.Getenv("CI") != "" && !errors.Is(err, errOffline):
+		t.Fatal(err)
+	default:
+		t.Skipf("NOT TESTED WITH PYTHON: %v", err)
+	}
+	return ""
+}
+
+// prepare returns the interpreter of an environment, and makes that if it is
+// missing. Processes that do so at the same time do not disturb one another: each
+// makes its own, and the first one is kept.
+func prepare(ctx context.Context, requirements []byte) (string, error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return "", errors.New("python3 is not installed here: .ci/python installs it")
+	}
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
+	defer cancel()
+	version, err := exec.CommandContext(ctx, python, "-c", "import sys; print(sys.version, sys.prefix)").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask Python for its version: %w", err)
+	}
+	sum := sha256.Sum256(append(version, requirements...))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	cache = filepath.Join(cache, "agentruntime-tests")
+	dir := filepath.Join(cache, "python-"+hex.EncodeToString(sum[:8]))
+	interpreter := filepath.Join(dir, "bin", "python")
+	if _, err := os.Stat(interpreter); err == nil {
+		return interpreter, nil
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return "", fmt.Errorf("make a directory for environments: %w", err)
+	}
+	fresh, err := os.MkdirTemp(cache, "making-")
+	if err != nil {
+		return "", fmt.Errorf("make a directory for an environment: %w", err)
+	}
+	defer os.RemoveAll(fresh) // it has been renamed, or is of no use
+	if err := install(ctx, python, fresh, requirements); err != nil {
+		return "", err
+	}
+	if err := os.Rename(fresh, dir); err != nil {
+		if _, missing := os.Stat(interpreter); missing != nil {
+			return "", fmt.Errorf("keep the environment: %w", err)
+		}
+	}
+	return interpreter, nil
+}
+
+// unreachable is what pip says when it has no network, in the versions that there are.
+var unreachable = regexp.MustCompile(`NewConnectionError|ConnectTimeoutError|Failed to establish a new connection|Temporary failure in name resolution|Connection to \S+ timed out|ProxyError`)
+
+// install makes an environment with the packages.
+func install(ctx context.Context, python, dir string, requirements []byte) error {
+	if said, err := exec.CommandContext(ctx, python, "-m", "venv", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("python3 -m venv: %w: is python3-venv installed?\n%s", err, said)
+	}
+	list := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(list, requirements, 0o600); err != nil {
+		return fmt.Errorf("write the requirements: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "--quiet", "--no-deps",
+		"--require-hashes", "--only-binary", ":all:", "--disable-pip-version-check", "--no-input", "-r", list)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		if unreachable.Match(said) {
+			err = errors.Join(errOffline, err)
+		}
+		return fmt.Errorf("pip install: %w\n%s", err, said)
+	}
+	return nil
+}
