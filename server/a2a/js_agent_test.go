@@ -201,7 +201,8 @@ func openOffice(t *testing.T) *office {
 			Caller: runtime.Caller{Tenant: "acme", Subject: subject}, KeyID: subject,
 		}})
 	}
-	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: server.NewKeys(keys, nil)})
+	authenticator := server.NewKeys(keys, nil)
+	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: authenticator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +224,10 @@ func openOffice(t *testing.T) *office {
 	o.service = runtime.NewService(service)
 	t.Cleanup(o.service.Close)
 	o.signer = freshSigner(t)
-	mounted, err := a2aserver.New(a2aserver.Settings{Service: o.service, PublicURL: o.url, V03: true, Signer: o.signer})
+	mounted, err := a2aserver.New(a2aserver.Settings{
+		Service: o.service, PublicURL: o.url, V03: true, Signer: o.signer,
+		GRPC: "127.0.0.1:0", Authenticator: authenticator,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
