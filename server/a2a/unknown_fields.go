@@ -118,10 +118,31 @@ type partShape struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// oldShapes are those of version 0.3, as far as they begin or answer a task.
+// oldShapes are those of version 0.3.
 var oldShapes = map[string]any{
-	"message/send":   new(rpcShape[oldSendShape]),
-	"message/stream": new(rpcShape[oldSendShape]),
+	"message/send":                        new(rpcShape[oldSendShape]),
+	"message/stream":                      new(rpcShape[oldSendShape]),
+	"tasks/get":                           new(rpcShape[oldTaskShape]),
+	"tasks/cancel":                        new(rpcShape[oldTaskIDShape]),
+	"tasks/resubscribe":                   new(rpcShape[oldTaskIDShape]),
+	"tasks/pushNotificationConfig/get":    new(rpcShape[oldPushShape]),
+	"tasks/pushNotificationConfig/delete": new(rpcShape[oldPushShape]),
+	"tasks/pushNotificationConfig/list":   new(rpcShape[oldTaskIDShape]),
+}
+
+type oldTaskIDShape struct {
+	ID       json.RawMessage `json:"id"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+type oldTaskShape struct {
+	oldTaskIDShape
+	HistoryLength json.RawMessage `json:"historyLength"`
+}
+
+type oldPushShape struct {
+	oldTaskIDShape
+	ConfigID json.RawMessage `json:"pushNotificationConfigId"`
 }
 
 type oldSendShape struct {

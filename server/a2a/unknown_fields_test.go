@@ -51,6 +51,23 @@ func TestFieldsWithoutEffectAreNamedInTheAnswer(t *testing.T) {
 	}
 }
 
+// TestFieldsWithoutEffectOfOlderMethodsAreNamed asks for a task that is not there:
+// the answer is an error, and names the fields all the same.
+func TestFieldsWithoutEffectOfOlderMethodsAreNamed(t *testing.T) {
+	w := open(t, func(s *setup) { s.settings.V03 = true })
+	for method, known := range map[string]string{
+		"tasks/get": `"historyLength":1,`, "tasks/cancel": "", "tasks/resubscribe": "", "tasks/pushNotificationConfig/list": "",
+		"tasks/pushNotificationConfig/get": `"pushNotificationConfigId":"p",`, "tasks/pushNotificationConfig/delete": `"pushNotificationConfigId":"p",`,
+	} {
+		for more, want := range map[string]int{"": 0, `"colour":1,`: 1} {
+			resp, _ := w.post("/a2a/clerk", asJSON, rpc(method, `{`+known+more+`"metadata":{"a":1},"id":"gone"}`), "A2A-Version", "0.3")
+			if warned := resp.Header.Values("Warning"); len(warned) != want {
+				t.Errorf("%s with %q: warned of %q", method, more, warned)
+			}
+		}
+	}
+}
+
 // TestNoFieldOfTheProtocolIsTakenForUnknown encodes requests with every field.
 func TestNoFieldOfTheProtocolIsTakenForUnknown(t *testing.T) {
 	w := open(t)
