@@ -115,7 +115,7 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if err != nil {
 		return err
 	}
-	settings := serviceSettings(s.File)
+	settings := ServiceSettings(s.File)
 	settings.Runtime, settings.Logger = rt, s.Logger.Named("service")
 	settings.Store, settings.Dispatcher, settings.Bell = engine.Store, queue, engine.Bell
 	if s.Components.TurnTools != nil {
@@ -244,8 +244,9 @@ func (a *App) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// serviceSettings returns what a configuration says about turns and schedules.
-func serviceSettings(f *config.File) runtime.ServiceSettings {
+// ServiceSettings returns what a configuration says about turns and schedules. What
+// else a service is made of is to be added.
+func ServiceSettings(f *config.File) runtime.ServiceSettings {
 	t, keep := &f.Turns, &f.Store.Retention
 	settings := runtime.ServiceSettings{
 		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), Indeterminate: backend.Indeterminate(t.Indeterminate),

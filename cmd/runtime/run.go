@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -11,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 )
 
 // runOptions are the flags of run.
@@ -20,6 +22,7 @@ type runOptions struct {
 	verbose bool
 	files   *fileArguments
 	quiet   bool
+	session session
 }
 
 func newRun(p *program) *cobra.Command {
@@ -40,6 +43,9 @@ A call that needs the consent of a person is asked about on a terminal; see
 --approve. Where nobody can be asked the run fails. With OpenTelemetry's
 environment variables the run is traced, as part of the trace in TRACEPARENT.
 
+With --session ID the turn goes on with a session that the store keeps, and is kept
+there itself. A SQLite file must not be served meanwhile: give --server then.
+
 With --server URL, and no FILE, the agent is one of a server that runs, and the
 turn is kept there: a connection that breaks is taken up again, and the turn of a
 run that is cancelled is ended. A turn that nobody here can answer is left waiting.
@@ -49,8 +55,13 @@ RUNTIME_API_KEY.
 Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 130 cancelled.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), []string{"verbose", "file"}); done {
+			if done, err := at.check(cmd, args, min(max(len(args), 1), 2), append(slices.Clone(ownerFlagNames), "verbose", "file")); done {
 				return err
+			}
+			for _, name := range ownerFlagNames {
+				if cmd.Flags().Changed(name) && o.session.id == "" {
+					return usagef(cmd, "--%s belongs to --session, which is not given", name)
+				}
 			}
 			return o.files.arguments(1, 2, 1)(cmd, args)
 		},
@@ -65,6 +76,8 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	o.files = filesFlag(cmd)
 	o.format = formatFlag(cmd, "text", "json", "events")
 	cmd.Flags().Var(o.approve, "approve", "how questions are answered: auto (asked when standard input is a terminal), ask, yes, no")
+	cmd.Flags().StringVar(&o.session.id, "session", "", "go on with the session with this `id` of the store, which is made when there is none")
+	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show the answer, questions and warnings only, as text")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
 	return cmd
@@ -84,6 +97,12 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 	defer l.close()
 	log.redact, out.redact = l.file.Redact, l.file.Redact
 	l.agent = args[0]
+	if o.session.id != "" {
+		l.parts = []string{"store", "turns"}
+		if driver := p.StoreDriver(l.file); driver != nil && driver.OpenReadOnly == nil {
+			return p.complain(ctx, l, errForgets)
+		}
+	}
 	prompt := promptAmong(args[1:], p.in)
 	a, err := newAnswerer(p.streams, o.approve.value, prompt.read, l.file.Redact)
 	if err != nil {
@@ -97,7 +116,7 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 		fmt.Fprintf(p.err, "runtime: the run is not observed: %v\n", err)
 	}
 	l.builder.WithTelemetry(seen.telemetry)
-	err = runTurn(withCaller(ctx), p, l, prompt, out, a)
+	err = runTurn(withCaller(ctx), p, l, prompt, out, a, &o.session, logger)
 	if lost := seen.shutdown(ctx); lost != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(lost.Error()))
 	}
@@ -105,19 +124,25 @@ func runAgent(ctx context.Context, p *program, args []string, o *runOptions) err
 }
 
 // runTurn runs a turn; an answerer that is nil answers nothing.
-func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer) error {
+func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a *answerer, in *session, logger *zap.Logger) error {
 	rt, err := l.build(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rt.Close() }() // of what was published since, too
-	if err := q.ask(ctx, a); err != nil {
-		return ignoreNoPrompt(err)
-	}
 	if a != nil {
 		a.context = func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
+	}
+	if in.id != "" {
+		turn := newTurnID()
+		return p.withSession(ctx, l, rt, in, turn, logger, func(where *place) error {
+			return p.runStored(ctx, where, storedRun{id: turn, agent: l.agent, session: in.id, busy: runtime.RejectBusy, prompt: q}, out, a)
+		})
+	}
+	if err := q.ask(ctx, a); err != nil {
+		return ignoreNoPrompt(err)
 	}
 	result, err := await(ctx, rt, runtime.Prompt(l.agent, q.text), out, a)
 	if result == nil && ctx.Err() == nil {

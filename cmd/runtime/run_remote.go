@@ -36,33 +36,53 @@ func (p *program) runAt(ctx context.Context, at *serverFlags, args []string, o *
 		if err != nil {
 			return p.misuse(err)
 		}
-		if a != nil {
-			a.session = "which the server keeps"
-		}
 		if err := prompt.load(ctx, p.in); err != nil {
 			return p.misuse(err)
 		}
-		if err := prompt.ask(ctx, a); err != nil {
-			return ignoreNoPrompt(err)
-		}
-		turn, err := beginTurn(ctx, where, args[0], prompt.text)
-		if err != nil {
-			return err
-		}
-		result, err := turn.run(ctx, out, a)
-		if result == nil && ctx.Err() == nil {
-			fmt.Fprintf(p.err, "! the turn goes on without this command: runtime events %s %s --follow\n", where.name, turn.id)
-		}
-		if result != nil && result.Status == event.StatusFailed && err == nil {
-			t := &result.Termination
-			err = &runtime.TurnError{TurnID: result.TurnID, Agent: result.Agent, Termination: *t, Err: errors.New(cmp.Or(t.Detail, string(t.Type)))}
-		}
-		err = p.conclude(out, result, err)
-		if result != nil && result.Status == event.StatusWaiting {
-			fmt.Fprintf(p.err, "! it goes on when it is answered: runtime turns resolve %s %s INTERACTION\n", where.name, turn.id)
-		}
-		return err
+		return p.runStored(ctx, where, storedRun{id: newTurnID(), agent: args[0], session: o.session.id, prompt: prompt}, out, a)
 	})
+}
+
+// storedRun is a run whose turn is kept by who works on it.
+type storedRun struct {
+	// id is that of the turn.
+	id, agent string
+	// session is the one that the run goes on with; empty for one of its own.
+	session string
+	// busy says what becomes of the turn while the session has another.
+	busy   runtime.BusyPolicy
+	prompt *prompt
+}
+
+// newTurnID returns an id for a turn. It is chosen here, so that the turn can be
+// ended also when nobody hears that there is one.
+func newTurnID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// runStored makes a turn, follows it to its end and shows what it came to.
+func (p *program) runStored(ctx context.Context, where *place, r storedRun, out *show, a *answerer) error {
+	if err := r.prompt.ask(ctx, a); err != nil {
+		return ignoreNoPrompt(err)
+	}
+	if a != nil {
+		a.session = "which is kept, also for later turns"
+	}
+	turn, err := beginTurn(ctx, where, &r, out)
+	if err != nil {
+		return err
+	}
+	result, err := turn.run(ctx, out, a)
+	if result == nil && ctx.Err() == nil {
+		fmt.Fprintf(p.err, "! the turn goes on without this command: runtime events %s %s --follow\n", where.name, turn.id)
+	}
+	if result != nil && result.Status == event.StatusFailed && err == nil {
+		t := &result.Termination
+		err = &runtime.TurnError{TurnID: result.TurnID, Agent: result.Agent, Termination: *t, Err: errors.New(cmp.Or(t.Detail, string(t.Type)))}
+	}
+	err = p.conclude(out, result, err)
+	if result != nil && result.Status == event.StatusWaiting {
+		fmt.Fprintf(p.err, "! it goes on when it is answered: runtime turns resolve %s %s INTERACTION\n", where.name, turn.id)
+	}
+	return err
 }
 
 // misuse shows what is wrong with how the command was called, or that it was
@@ -89,15 +109,19 @@ type remoteTurn struct {
 	made   int
 }
 
-// beginTurn makes a turn in a session of its own. Its id is chosen here, so that it
-// can be ended also when nobody hears that there is one.
-func beginTurn(ctx context.Context, at *place, agent, prompt string) (*remoteTurn, error) {
-	session, err := at.CreateSession(ctx, native.CreateSession{AgentID: agent})
+// beginTurn makes a turn.
+func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remoteTurn, error) {
+	session, made, err := sessionOf(ctx, at, r.session, r.agent)
 	if err != nil {
 		return nil, err
 	}
-	t := &remoteTurn{place: at, id: uuid.Must(uuid.NewV7()).String(), agent: agent, done: make(chan struct{})}
-	_, err = at.CreateTurn(ctx, native.CreateTurn{SessionID: session.ID, ID: t.id, Input: []model.Message{model.User(prompt)}})
+	if made && r.session != "" {
+		out.work("! session %s is new", session)
+	}
+	t := &remoteTurn{place: at, id: r.id, agent: r.agent, done: make(chan struct{})}
+	_, err = at.CreateTurn(ctx, native.CreateTurn{
+		SessionID: session, ID: t.id, AgentID: r.agent, Input: []model.Message{model.User(r.prompt.text)}, OnBusy: r.busy,
+	})
 	if err != nil && ctx.Err() != nil {
 		t.Cancel(ctx.Err())
 	}

@@ -67,7 +67,7 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 		return l.build(ctx, p)
 	}}
 	return p.change(ctx, at, by, func(into *place) error {
-		session, err := sessionOf(ctx, into, o.session, agent)
+		session, _, err := sessionOf(ctx, into, o.session, agent)
 		if err != nil {
 			return err
 		}
@@ -89,18 +89,18 @@ func createTurn(ctx context.Context, p *program, at *target, agent, prompt strin
 
 // sessionOf returns the id of the session with an id, which is made when there is
 // none.
-func sessionOf(ctx context.Context, in *place, id, agent string) (string, error) {
+func sessionOf(ctx context.Context, in *place, id, agent string) (session string, made bool, err error) {
 	if id != "" {
 		_, err := in.GetSession(ctx, id)
 		if !errors.Is(err, store.ErrNotFound) {
-			return id, err
+			return id, false, err
 		}
 	}
-	made, err := in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
+	created, err := in.CreateSession(ctx, native.CreateSession{ID: id, AgentID: agent})
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return made.ID, nil
+	return created.ID, true, nil
 }
 
 // awaitTurn shows a turn that somebody else works on until it has ended.

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/app"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// errForgets is the answer to who wants to keep a session where nothing is kept.
+var errForgets = errors.New("--session keeps the session in the store, and the store is memory, which ends with this command: use store: {driver: sqlite} or {driver: postgres}, or --server URL")
+
+// session is the kept session that a run belongs to.
+type session struct {
+	// id is empty where the run has one of its own, which is not kept.
+	id              string
+	tenant, subject string
+}
+
+// withSession calls do with the records of the store of a configuration and the
+// runtime that works there on the one turn with an id, and on no others.
+func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentRuntime, s *session, turn string, logger *zap.Logger, do func(*place) error) error {
+	driver := p.StoreDriver(l.file)
+	e, err := driver.Open(ctx, app.StoreSettings(l.file, zap.NewNop()))
+	if err != nil {
+		return p.complain(ctx, l, err)
+	}
+	d := &soloDispatcher{turn: turn, due: make(chan struct{}, 1), stopped: make(chan struct{}), idle: make(chan struct{})}
+	if driver.Shared {
+		if d.shared, err = e.NewDispatcher(1, zap.NewNop()); err != nil {
+			return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+		}
+	}
+	settings := app.ServiceSettings(l.file)
+	settings.Runtime, settings.Store, settings.Bell, settings.Dispatcher = rt, e.Store, e.Bell, d
+	settings.Logger = logger.Named("service")
+	settings.Schedules, settings.Retention = nil, store.Retention{} // which are for servers
+	service := runtime.NewService(settings)
+	if err = service.Start(ctx); err == nil {
+		caller := runtime.Caller{Tenant: s.tenant, Subject: s.subject}
+		err = do(&place{
+			records: &native.Local{Service: service, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
+		})
+	}
+	service.Close()
+	if busy, ok := errors.AsType[*store.BusyError](err); ok {
+		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"runtime turns cancel %s %s\" ends it", busy, strings.Join(l.names, " "), busy.TurnID)
+	}
+	return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
+}
+
+// lookInterval is how often a turn is looked at that no job was heard of: another
+// process may have had it, or its transaction was not over.
+const lookInterval = 200 * time.Millisecond
+
+// soloDispatcher brings one turn to this process. Jobs for others are for those that
+// serve the store.
+type soloDispatcher struct {
+	turn string
+	// shared takes in the jobs of a store that other processes serve, too; nil for a
+	// store of one process, which finds them again when it is served.
+	shared dispatch.Dispatcher
+	due    chan struct{}
+
+	// stopped is closed to end the goroutine of Start, and idle by it; both once.
+	once          sync.Once
+	stopped, idle chan struct{}
+	started       bool
+	cancel        context.CancelFunc
+}
+
+var _ dispatch.Dispatcher = (*soloDispatcher)(nil)
+
+// Enqueue takes in a job for the turn.
+func (d *soloDispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) error {
+	for _, job := range jobs {
+		if job.TurnID == d.turn {
+			select {
+			case d.due <- struct{}{}:
+			default:
+			}
+		}
+	}
+	if d.shared != nil {
+		return d.shared.Enqueue(ctx, tx, jobs)
+	}
+	return nil
+}
+
+// Start begins to work on the turn whenever it can be claimed.
+func (d *soloDispatcher) Start(ctx context.Context, work dispatch.Handler) error {
+	ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	d.started = true
+	go func() {
+		defer close(d.idle)
+		look := time.NewTicker(lookInterval)
+		defer look.Stop()
+		for {
+			select {
+			case <-d.stopped:
+				return
+			case <-d.due:
+			case <-look.C:
+			}
+			work(ctx, d.turn)
+		}
+	}()
+	return nil
+}
+
+// Drain implements dispatch.Dispatcher.
+func (d *soloDispatcher) Drain(ctx context.Context) error {
+	d.once.Do(func() { close(d.stopped) })
+	if !d.started {
+		return nil
+	}
+	select {
+	case <-d.idle:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Stop implements dispatch.Dispatcher.
+func (d *soloDispatcher) Stop() {
+	d.once.Do(func() { close(d.stopped) })
+	if d.started {
+		d.cancel()
+		<-d.idle
+	}
+	if d.shared != nil {
+		d.shared.Stop()
+	}
+}
