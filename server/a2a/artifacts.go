@@ -61,8 +61,8 @@ func responseArtifact(parts ...*a2a.Part) *a2a.Artifact {
 func keptArtifact(a *store.Artifact, data []byte) *a2a.Artifact {
 	part := a2a.NewRawPart(data)
 	part.MediaType = a.MediaType
-	if address := addressOf(a); address != "" {
-		part = &a2a.Part{Content: a2a.URL(address)}
+	if address, media := addressOf(a); address != "" {
+		part = &a2a.Part{Content: a2a.URL(address), MediaType: media}
 	}
 	part.Filename = a.Name
 	return &a2a.Artifact{ID: a2a.ArtifactID(a.ID), Name: cmp.Or(a.Name, a.ID), Parts: a2a.ContentParts{part}}
@@ -72,23 +72,24 @@ func keptArtifact(a *store.Artifact, data []byte) *a2a.Artifact {
 const maxAddress = 8 << 10
 
 // addressOf returns the one address that an artifact of the media type
-// text/uri-list consists of; "" for all others.
-func addressOf(a *store.Artifact) string {
-	if media, _, err := mime.ParseMediaType(a.MediaType); err != nil || media != "text/uri-list" || len(a.Data) > maxAddress {
-		return ""
+// text/uri-list consists of, "" for all others, and the media type of what is there,
+// which the parameter type says.
+func addressOf(a *store.Artifact) (found, media string) {
+	list, params, err := mime.ParseMediaType(a.MediaType)
+	if err != nil || list != "text/uri-list" || len(a.Data) > maxAddress {
+		return "", ""
 	}
-	var found string
 	for line := range strings.Lines(string(a.Data)) {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		u, err := url.Parse(line)
 		if found != "" || err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return ""
+			return "", ""
 		}
 		found = line
 	}
-	return found
+	return found, params["type"]
 }
 
 // chunks returns the events that send an artifact of a turn.

@@ -147,12 +147,18 @@ func TestWhatATurnKeepsIsSentAsAFile(t *testing.T) {
 	for _, tt := range []struct {
 		kept tools.Artifact
 		url  string
+		// media is the media type of what is at the URL.
+		media string
 	}{
-		{tools.Artifact{Name: "notes.md", MediaType: "text/markdown", Data: []byte("# Notes\n")}, ""},
-		{tools.Artifact{Name: "x.bin", MediaType: "application/octet-stream", Data: []byte{0, 0xff}}, ""},
-		{tools.Artifact{Name: "far", MediaType: "text/uri-list", Data: []byte("# where\r\nhttps://files.example/x.pdf\r\n")}, "https://files.example/x.pdf"},
-		{tools.Artifact{Name: "two", MediaType: "text/uri-list", Data: []byte("https://a.example\r\nhttps://b.example\r\n")}, ""},
-		{tools.Artifact{Name: "js", MediaType: "text/uri-list", Data: []byte("javascript:alert(1)")}, ""},
+		{tools.Artifact{Name: "notes.md", MediaType: "text/markdown", Data: []byte("# Notes\n")}, "", ""},
+		{tools.Artifact{Name: "x.bin", MediaType: "application/octet-stream", Data: []byte{0, 0xff}}, "", ""},
+		{tools.Artifact{Name: "far", MediaType: "text/uri-list", Data: []byte("# where\r\nhttps://files.example/x.pdf\r\n")}, "https://files.example/x.pdf", ""},
+		{
+			tools.Artifact{Name: "typed", MediaType: `text/uri-list; type="application/pdf"`, Data: []byte("https://files.example/x\r\n")},
+			"https://files.example/x", "application/pdf",
+		},
+		{tools.Artifact{Name: "two", MediaType: "text/uri-list", Data: []byte("https://a.example\r\nhttps://b.example\r\n")}, "", ""},
+		{tools.Artifact{Name: "js", MediaType: "text/uri-list", Data: []byte("javascript:alert(1)")}, "", ""},
 	} {
 		w := open(t, func(s *setup) { s.tools["keep"] = keeping(tt.kept) })
 		w.mouth.teach("keep", calls("keep", `{}`), says("done"))
@@ -170,7 +176,7 @@ func TestWhatATurnKeepsIsSentAsAFile(t *testing.T) {
 						continue
 					}
 					found = true
-					if tt.url != "" && string(p.URL()) != tt.url || tt.url == "" && (string(p.Raw()) != string(tt.kept.Data) || p.MediaType != tt.kept.MediaType) || p.Filename != tt.kept.Name {
+					if tt.url != "" && (string(p.URL()) != tt.url || p.MediaType != tt.media) || tt.url == "" && (string(p.Raw()) != string(tt.kept.Data) || p.MediaType != tt.kept.MediaType) || p.Filename != tt.kept.Name {
 						t.Errorf("%s: %s is sent as %+v", over, tt.kept.Name, p)
 					}
 				}
