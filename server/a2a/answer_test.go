@@ -10,6 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
@@ -27,6 +28,17 @@ func asksFor(id, question, action, schema string) reply {
 func onSQLite(t *testing.T) option {
 	return func(s *setup) {
 		kept, err := sqlite.Open(t.Context(), store.Settings{DSN: t.TempDir() + "/runtime.db"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = kept.Close() })
+		s.service.Store = kept
+	}
+}
+
+func onPostgres(t *testing.T) option {
+	return func(s *setup) {
+		kept, err := postgres.Open(t.Context(), store.Settings{DSN: newDatabase(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

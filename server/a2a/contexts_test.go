@@ -1,6 +1,7 @@
 package a2aserver_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
@@ -21,7 +23,7 @@ func inContext(id, text string) *a2a.Message {
 }
 
 func TestAClientMayNameItsContexts(t *testing.T) {
-	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}} {
+	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}, "postgres": {onPostgres(t)}} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, options...)
 			w.mouth.teach("ask", asks("1", "who are you?"), says("hello you"))
@@ -105,7 +107,7 @@ func TestAContextOfSomebodyElseIsNone(t *testing.T) {
 }
 
 func TestMessagesAtTheSameTimeBeginOneContext(t *testing.T) {
-	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}} {
+	for name, options := range map[string][]option{"memory": nil, "sqlite": {onSQLite(t)}, "postgres": {onPostgres(t)}} {
 		t.Run(name, func(t *testing.T) {
 			w := open(t, options...)
 			c, all := w.alice(), sync.WaitGroup{}
@@ -127,22 +129,30 @@ func TestMessagesAtTheSameTimeBeginOneContext(t *testing.T) {
 
 func TestAContextSurvivesARestart(t *testing.T) {
 	file := t.TempDir() + "/runtime.db"
-	var before *a2a.Task
-	for _, name := range []string{"before", "after"} {
-		t.Run(name, func(t *testing.T) {
-			kept, err := sqlite.Open(t.Context(), store.Settings{DSN: file})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = kept.Close() })
-			w := open(t, func(s *setup) { s.service.Store = kept })
-			task := send(t, w.alice(), request(inContext("mine", name)))
-			list, err := w.alice().ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: "mine"})
-			if before != nil && (err != nil || len(list.Tasks) != 2 || get(t, w.alice(), before.ID).ContextID != "mine") {
-				t.Errorf("the context has %+v, %v", list, err)
-			}
-			before = task
-		})
+	database := sync.OnceValue(func() string { return newDatabase(t) })
+	for name, reopen := range map[string]func(context.Context) (store.Store, error){
+		"sqlite": func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, store.Settings{DSN: file}) },
+		"postgres": func(ctx context.Context) (store.Store, error) {
+			return postgres.Open(ctx, store.Settings{DSN: database()})
+		},
+	} {
+		var before *a2a.Task
+		for _, when := range []string{"before", "after"} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				kept, err := reopen(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = kept.Close() })
+				w := open(t, func(s *setup) { s.service.Store = kept })
+				task := send(t, w.alice(), request(inContext("mine", when)))
+				list, err := w.alice().ListTasks(t.Context(), &a2a.ListTasksRequest{ContextID: "mine"})
+				if before != nil && (err != nil || len(list.Tasks) != 2 || get(t, w.alice(), before.ID).ContextID != "mine") {
+					t.Errorf("the context has %+v, %v", list, err)
+				}
+				before = task
+			})
+		}
 	}
 }
 
