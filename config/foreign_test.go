@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -121,6 +122,27 @@ func TestOddCharactersAreNamed(t *testing.T) {
 	} {
 		if _, list := parse(t, text); strings.Contains(hints(list), "U+") {
 			t.Errorf("%q: characters are named that are not to blame:\n%s", text, hints(list))
+		}
+	}
+}
+
+// A manifest of another system has another name for the version.
+func TestAMissingVersionNamesWhatStandsInItsPlace(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"apiVersion: v1\nkind: Agent\n":   "1:1 write version: 1 in place of apiVersion",
+		"kind: Agent\napiVersion: v1\n":   "2:1 write version: 1 in place of apiVersion",
+		"agents: {}\nschema_version: 2\n": "2:1 write version: 1 in place of schema_version",
+		"agents: {}\nVerison: 1\n":        "2:1 write version: 1 in place of Verison",
+		"kind: Agent\n":                   "1:1 the supported version is 1: write version: 1",
+	} {
+		_, list := parse(t, text)
+		if len(list) != 1 || list[0].Code != diag.UnsupportedVersion {
+			t.Errorf("%q gives %v", text, list)
+			continue
+		}
+		if got := fmt.Sprintf("%d:%d %s", list[0].Line, list[0].Column, list[0].Hint); got != want {
+			t.Errorf("%q gives %q, want %q", text, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -116,9 +117,7 @@ func (d *decoder) checkVersion(doc *document) bool {
 	}
 	key, value := doc.root.get("version")
 	if value == nil {
-		found := diag.New(diag.UnsupportedVersion, "version", "version is missing").WithHint("%s", supported)
-		found.Span = doc.spanOf(0, 0)
-		d.addAll(doc, diag.List{found})
+		d.addAll(doc, diag.List{doc.missingVersion(supported)})
 		return false
 	}
 	if value.kind == intNode || value.kind == floatNode {
@@ -130,6 +129,21 @@ func (d *decoder) checkVersion(doc *document) bool {
 	found := d.report(diag.UnsupportedVersion, root.field("version", key), value, "version %s is not supported", version(value))
 	found.hint(supported)
 	return false
+}
+
+// missingVersion returns what is said of a file without a version: at its start, or
+// at the key that stands in for it, as in manifests of other systems.
+func (doc *document) missingVersion(supported string) diag.Diagnostic {
+	found := diag.New(diag.UnsupportedVersion, "version", "version is missing").WithHint("%s", supported)
+	found.Span = doc.spanOf(0, 0)
+	for key := range doc.root.pairs {
+		near, isNear := nearest.Of(snakeCase(key.text), []string{"version"})
+		if f, known := foreign(foreignTop, key.text); isNear || known && f.field == "version" {
+			found.Span = doc.span(key)
+			return found.WithHint("write %s: %d in place of %s", cmp.Or(near, f.field), Version, clip.Text(key.text))
+		}
+	}
+	return found
 }
 
 func version(n *node) string {
