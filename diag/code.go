@@ -93,6 +93,9 @@ const (
 	NoCatalog Code = "no-catalog"
 	// UnusedDefinition notes a definition that nothing uses.
 	UnusedDefinition Code = "unused-definition"
+	// InvalidIgnore warns of a comment "# runtime: ignore …" that names no known
+	// code, gives no reason, is about an error, or silences nothing.
+	InvalidIgnore Code = "invalid-ignore"
 )
 
 // Info describes a code: the severity it is reported with unless the place
@@ -142,6 +145,7 @@ var codes = []Info{
 	{NoTools, Warning, "The catalog leaves an agent with no tool although some are registered."},
 	{NoCatalog, Warning, "The tools of a server are not known, because it was never asked for them."},
 	{UnusedDefinition, Note, "Nothing uses a model, provider, plugin or tool."},
+	{InvalidIgnore, Warning, "A comment `# runtime: ignore` has an unknown code or no reason, is about an error, or silences nothing."},
 }
 
 // Codes returns the description of every code, in the order of the

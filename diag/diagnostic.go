@@ -66,6 +66,13 @@ type Related struct {
 	Span
 }
 
+// Suppressed is a diagnostic that a comment in the file silences.
+type Suppressed struct {
+	Diagnostic
+	// Reason is what the comment gives as the reason.
+	Reason string `json:"reason"`
+}
+
 // New returns a diagnostic of code with that code's own severity.
 func New(code Code, path, format string, args ...any) Diagnostic {
 	return Diagnostic{

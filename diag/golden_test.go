@@ -110,3 +110,17 @@ agents:
 		Source:      source(files),
 	}
 }
+
+// suppressing is a report with diagnostics that comments silence.
+func suppressing(t *testing.T) *diag.Report {
+	t.Helper()
+	r := mixed(t)
+	variable, unused := r.Diagnostics[1], r.Diagnostics[3]
+	unused.Severity = diag.Note
+	r.Suppressed = []diag.Suppressed{
+		{Diagnostic: variable, Reason: "set where {it} runs"},
+		{Diagnostic: unused, Reason: "kept for <later>"},
+	}
+	r.Diagnostics = r.Diagnostics[:1]
+	return r
+}

@@ -10,6 +10,8 @@ type jsonReport struct {
 	Valid       bool        `json:"valid"`
 	Summary     jsonSummary `json:"summary"`
 	Diagnostics List        `json:"diagnostics"`
+	// Suppressed is absent when no comment silences anything.
+	Suppressed []Suppressed `json:"suppressed,omitempty"`
 }
 
 type jsonSummary struct {
@@ -29,6 +31,7 @@ func (r *Report) renderJSON(w io.Writer) error {
 			Agents:   r.Agents,
 		},
 		Diagnostics: r.Diagnostics,
+		Suppressed:  r.Suppressed,
 	}
 	if report.Diagnostics == nil {
 		report.Diagnostics = List{} // readers rely on an array

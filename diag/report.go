@@ -38,6 +38,9 @@ func ParseFormat(name string) (Format, error) {
 // Rendering changes nothing in it, and keeps the order of the diagnostics.
 type Report struct {
 	Diagnostics List
+	// Suppressed are the diagnostics that comments in the files silence. They do
+	// not count against validity.
+	Suppressed []Suppressed
 	// Agents is the number of agents that were checked.
 	Agents int
 	// Strict makes warnings count against validity. It does not change their
@@ -79,21 +82,35 @@ func (r *Report) Render(w io.Writer, f Format) error {
 }
 
 // summary says in one line what was found, as in "2 errors, 1 warning in 3
-// agents".
+// agents (1 info ignored)".
 func (r *Report) summary() string {
+	found := countSeverities(r.Diagnostics)
+	if found == "" {
+		found = "no problems"
+	}
+	found += " in " + count(r.Agents, "agent")
+	suppressed := make(List, len(r.Suppressed))
+	for i := range r.Suppressed {
+		suppressed[i] = r.Suppressed[i].Diagnostic
+	}
+	if ignored := countSeverities(suppressed); ignored != "" {
+		found += " (" + ignored + " ignored)"
+	}
+	return found
+}
+
+// countSeverities counts a list in words; it is empty for an empty list.
+func countSeverities(list List) string {
 	var parts []string
 	for _, kind := range []struct {
 		severity Severity
 		noun     string
 	}{{Error, "error"}, {Warning, "warning"}, {Note, "info"}} {
-		if n := r.Diagnostics.Count(kind.severity); n > 0 {
+		if n := list.Count(kind.severity); n > 0 {
 			parts = append(parts, count(n, kind.noun))
 		}
 	}
-	if len(parts) == 0 {
-		parts = []string{"no problems"}
-	}
-	return strings.Join(parts, ", ") + " in " + count(r.Agents, "agent")
+	return strings.Join(parts, ", ")
 }
 
 func count(n int, noun string) string {

@@ -156,3 +156,22 @@ func ExampleReport_Render() {
 	//
 	// 1 error in 1 agent
 }
+
+func TestEveryFormatRendersWhatIsSuppressed(t *testing.T) {
+	for _, format := range formats {
+		t.Run(string(format), func(t *testing.T) {
+			golden(t, "suppressed."+string(format), render(t, suppressing(t), format))
+		})
+	}
+}
+
+func TestWhatIsSuppressedDoesNotCount(t *testing.T) {
+	r := suppressing(t)
+	r.Strict, r.Diagnostics = true, nil
+	if !r.Valid() {
+		t.Error("a suppressed warning makes a strict report invalid")
+	}
+	if got, want := string(render(t, r, diag.FormatText)), "no problems in 2 agents (1 warning, 1 info ignored)\n"; got != want {
+		t.Errorf("text is %q, want %q", got, want)
+	}
+}

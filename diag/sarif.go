@@ -49,6 +49,13 @@ type (
 		Locations        []sarifLocation `json:"locations,omitempty"`
 		RelatedLocations []sarifLocation `json:"relatedLocations,omitempty"`
 		Properties       *sarifBag       `json:"properties,omitempty"`
+		// Suppressions is nil unless a result of the run is suppressed: the
+		// standard wants it in all results or in none.
+		Suppressions *[]sarifSuppression `json:"suppressions,omitempty"`
+	}
+	sarifSuppression struct {
+		Kind          string `json:"kind"`
+		Justification string `json:"justification,omitempty"`
 	}
 	sarifBag struct {
 		Agent string `json:"agent"`
@@ -78,9 +85,18 @@ type (
 
 func (r *Report) renderSARIF(w io.Writer) error {
 	rules, index := sarifRules()
-	results := make([]sarifResult, 0, len(r.Diagnostics))
+	results := make([]sarifResult, 0, len(r.Diagnostics)+len(r.Suppressed))
 	for i := range r.Diagnostics {
-		results = append(results, sarifResultOf(&r.Diagnostics[i], index))
+		result := sarifResultOf(&r.Diagnostics[i], index)
+		if len(r.Suppressed) > 0 {
+			result.Suppressions = &[]sarifSuppression{}
+		}
+		results = append(results, result)
+	}
+	for i := range r.Suppressed {
+		result := sarifResultOf(&r.Suppressed[i].Diagnostic, index)
+		result.Suppressions = &[]sarifSuppression{{Kind: "inSource", Justification: r.Suppressed[i].Reason}}
+		results = append(results, result)
 	}
 	return encodeJSON(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",

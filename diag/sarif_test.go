@@ -35,7 +35,7 @@ func validate(schema *jsonschema.Schema, log []byte) error {
 
 func TestSARIFFollowsItsSchema(t *testing.T) {
 	schema := sarifSchema(t)
-	for title, report := range map[string]*diag.Report{"mixed": mixed(t), "empty": {}} {
+	for title, report := range map[string]*diag.Report{"mixed": mixed(t), "empty": {}, "suppressing": suppressing(t)} {
 		if err := validate(schema, render(t, report, diag.FormatSARIF)); err != nil {
 			t.Errorf("%s report: %v", title, err)
 		}
