@@ -11,8 +11,29 @@ import (
 // order in which it is shown. Each diagnostic gets its place in the files from
 // its path. What building found only because loading had found something is
 // left out, as are repetitions. Values that must not be shown are taken out of
-// the texts.
+// the texts, and what comments in the files silence is left out.
 func (f *File) Complete(load, build diag.List) diag.List {
+	shown, _, _ := f.applyIgnores(f.complete(load, build))
+	return shown
+}
+
+// CompleteAll is Complete for a check of all that the files define: it returns what
+// comments silence as well, and reports the comments that are wrong or silence
+// nothing.
+func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed) {
+	all := f.complete(load, build)
+	shown, suppressed, used := f.applyIgnores(all)
+	wrong := f.checkIgnores(all, used)
+	if len(wrong) > 0 {
+		f.redactor.diagnostics(wrong)
+		shown = append(shown, wrong...)
+		shown.Sort(f.names())
+	}
+	return shown, suppressed
+}
+
+// complete is Complete without regard to comments.
+func (f *File) complete(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	causes.meant = f.meant
 	causes.absent(f.root)

@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("version: 1\nstore: {driver: postgres, dsn: \"postgres://u:${P}@h/d\", retention: {keys: 1h}}\nturns: {lease: 5s, strikes: 0}\n")
 	f.Add("version: 1\nstore: &s {data_dir: x}\nturns: *s\nschedules: {s: {cron: \"*/5 1-2,3 * JAN ?\", time_zone: Asia/Tokyo, agent: a, prompt: x}}\n")
 	f.Add("a: &x [*x]")
+	f.Add("version: 1 # runtime: ignore no-tools x\nagents:\n  # runtime: ignore no-tools,x-y\r\n  a: '# runtime: ignore'\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		opts := options(map[string]string{"T": "value"})
 		file, list := config.Parse([]config.Source{{Name: "/nonexistent/c.yaml", Data: []byte(text)}}, opts)
@@ -35,6 +36,17 @@ func FuzzParse(f *testing.F) {
 		for _, d := range file.Complete(list, build) {
 			if d.Line < 0 {
 				t.Errorf("%+v", d)
+			}
+		}
+		all, suppressed := file.CompleteAll(list, build)
+		for _, d := range all {
+			if d.Code == diag.InvalidIgnore && (d.Line < 1 || d.Line > rows || d.EndLine != d.Line || d.EndColumn <= d.Column) {
+				t.Errorf("%s is at %+v of %d lines", d.Error(), d.Span, rows)
+			}
+		}
+		for _, s := range suppressed {
+			if s.Reason == "" || s.Severity == diag.Error {
+				t.Errorf("%+v", s)
 			}
 		}
 		file.Source("/nonexistent/c.yaml")

@@ -24,8 +24,7 @@ func parse(doc *document, index int) (found diag.List, ok bool) {
 	}
 	text, extraLines := withDocumentStart(doc.data)
 	text, standIns := withStandIns(text)
-	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(
-		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
+	loader, err := newLoader(text)
 	if err != nil {
 		return diag.List{doc.at(0, 0, "the file cannot be read: %v", err)}, false
 	}
@@ -74,6 +73,37 @@ func withDocumentStart(data []byte) (text []byte, lines int) {
 		}
 		rest = rest[len(line)+1:]
 	}
+}
+
+func newLoader(text []byte) (*yaml.Loader, error) {
+	return yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(
+		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
+}
+
+// texts calls visit with every text of the document in data: keys, values, tags and
+// anchors, but no comments. It reports whether the document could be read.
+func texts(data []byte, visit func(string)) bool {
+	text, _ := withDocumentStart(data)
+	text, _ = withStandIns(text)
+	loader, err := newLoader(text)
+	if err != nil {
+		return false
+	}
+	var root yaml.Node
+	if err := loadNode(loader, &root); err != nil {
+		return false
+	}
+	var walk func(*yaml.Node)
+	walk = func(n *yaml.Node) {
+		visit(n.Value)
+		visit(n.Tag)
+		visit(n.Anchor)
+		for _, child := range n.Content {
+			walk(child)
+		}
+	}
+	walk(&root)
+	return true
 }
 
 // loadNode loads a document, turning a panic of the library into an error: no

@@ -27,6 +27,9 @@ type document struct {
 	omitted          *diag.Diagnostic
 
 	index *lineIndex
+	// ignores are the comments that silence diagnostics, once they were looked for.
+	ignores      []ignore
+	ignoresKnown bool
 }
 
 // checkpoint is the distance, in bytes, between the places whose number of

@@ -134,6 +134,22 @@ func notResolved(p *program, l *loaded, a *toolAnswer, format string) error {
 // when there is no such agent.
 func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.List, agent string) (*resolve.Explanation, diag.List) {
 	e, err := resolve.Explain(ctx, rev, agent)
+	concerns := l.concerning(e, agent)
+	var out diag.List
+	for _, d := range list {
+		if concerns(&d) {
+			out = append(out, d)
+		}
+	}
+	why := diag.FromError(err)
+	if all := l.file.Complete(out, why); err == nil || all.HasErrors() {
+		return e, all
+	}
+	return e, l.file.Complete(append(out, why...), nil)
+}
+
+// concerning returns whether a diagnostic concerns an agent; see about.
+func (l *loaded) concerning(e *resolve.Explanation, agent string) func(*diag.Diagnostic) bool {
 	used := make(map[string]bool)
 	if e != nil {
 		for _, d := range e.Diagnostics {
@@ -145,17 +161,22 @@ func (l *loaded) about(ctx context.Context, rev *registry.Revision, list diag.Li
 		loading[string(d.Code)+d.Path] = true
 	}
 	own := diag.Key("agents", agent)
-	var out diag.List
-	for _, d := range list {
+	return func(d *diag.Diagnostic) bool {
 		key := string(d.Code) + d.Path
 		foreign := within(d.Path, "agents") && !within(d.Path, own)
-		if used[key] || d.Agent == agent || loading[key] && !foreign {
-			out = append(out, d)
+		return used[key] || d.Agent == agent || loading[key] && !foreign
+	}
+}
+
+// suppressedOf returns what comments silence of the diagnostics that concern an
+// agent.
+func (l *loaded) suppressedOf(e *resolve.Explanation, agent string) []diag.Suppressed {
+	concerns := l.concerning(e, agent)
+	var own []diag.Suppressed
+	for _, s := range l.suppressed {
+		if concerns(&s.Diagnostic) {
+			own = append(own, s)
 		}
 	}
-	why := diag.FromError(err)
-	if all := l.file.Complete(out, why); err == nil || all.HasErrors() {
-		return e, all
-	}
-	return e, l.file.Complete(append(out, why...), nil)
+	return own
 }

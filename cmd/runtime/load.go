@@ -28,6 +28,8 @@ type loaded struct {
 	// for any. They need the named parts of it besides.
 	agent string
 	parts []string
+	// suppressed is what comments silence of what the last check found.
+	suppressed []diag.Suppressed
 	// proved is what proving found, in the order of the files.
 	proved diag.List
 	// warnings logs what is probably not meant.
@@ -71,7 +73,9 @@ func (l *loaded) check(ctx context.Context) (*registry.Revision, diag.List, erro
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	return rev, l.file.Complete(l.found, found), nil
+	list, suppressed := l.file.CompleteAll(l.found, found)
+	l.suppressed = suppressed
+	return rev, list, nil
 }
 
 // build returns the runtime of a configuration, or shows why there is none.

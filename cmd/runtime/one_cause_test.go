@@ -121,6 +121,10 @@ var mistakes = []mistake{
 	{diag.NoTools, "allowed_tools: [wc]", "excluded_tool_patterns: [\"*\"]"},
 	{diag.NoCatalog, "wc: {type", "far: {type: mcp, url: \"https://x.example/mcp\"}\n  wc: {type"},
 	{diag.UnusedDefinition, "models:", "models:\n  spare: {provider_id: demo, upstream_model: spare}"},
+	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore no-tools there are some"},
+	{diag.InvalidIgnore, "agents:", "# runtime: ignore no-tool there are none\nagents:"},
+	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore no-tools"},
+	{diag.InvalidIgnore, "agents:", "agents: # runtime: ignore"},
 }
 
 // elsewhere are the codes that come about in other ways than by such an edit.

@@ -55,9 +55,11 @@ func validate(ctx context.Context, p *program, files []string, o *validateOption
 		return err
 	}
 	report := l.report(list, p.out)
+	report.Suppressed = l.suppressed
 	if o.agent != "" {
 		e, own := l.about(ctx, rev, list, o.agent)
 		report.Diagnostics, report.Agents = own, 0
+		report.Suppressed = l.suppressedOf(e, o.agent)
 		if e != nil {
 			report.Agents = 1
 		}

@@ -1,0 +1,207 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// ignore is a comment that silences diagnostics of one line, as in
+//
+//	# runtime: ignore no-tools, unused-definition the reason
+type ignore struct {
+	// span is the place of the comment.
+	span diag.Span
+	// line is the one whose diagnostics are silenced; 0 when there is none.
+	line   int
+	codes  []diag.Code
+	reason string
+	// faults are what is wrong with the comment itself.
+	faults diag.List
+}
+
+// ignoreForm is the hint with the form of such a comment.
+const ignoreForm = "write # runtime: ignore CODE reason"
+
+// ignoreMark is the beginning of such a comment; the group is the word that probes
+// replace.
+var ignoreMark = regexp.MustCompile(`#[ \t]*(runtime):[ \t]*ignore\b`)
+
+// ignoresOf returns the comments of a document that silence diagnostics.
+func (doc *document) ignoresOf() []ignore {
+	if doc.ignoresKnown {
+		return doc.ignores
+	}
+	doc.ignoresKnown = true
+	if doc.root == nil || !bytes.Contains(doc.data, []byte("runtime:")) {
+		return nil
+	}
+	var marks [][]int
+	for _, m := range ignoreMark.FindAllSubmatchIndex(doc.data, -1) {
+		if m[0] == 0 || strings.IndexByte(" \t\r\n", doc.data[m[0]-1]) >= 0 {
+			marks = append(marks, m)
+		}
+	}
+	for i, isComment := range inComments(doc.data, marks) {
+		if isComment {
+			end := len(doc.data)
+			if i+1 < len(marks) {
+				end = marks[i+1][0]
+			}
+			doc.ignores = append(doc.ignores, doc.newIgnore(marks[i][0], marks[i][1], end))
+		}
+	}
+	return doc.ignores
+}
+
+// probeLength is the length of the word that a probe replaces, and prefixLength that
+// of the part which all probes of a document share.
+const (
+	probeLength  = len("runtime")
+	prefixLength = 3
+)
+
+// inComments tells of each mark whether it stands in a comment. It asks the parser: a
+// word of each mark is replaced by one that occurs nowhere else, and those that come
+// back in a text of the document stand in no comment. A scanner of its own would have
+// to know where scalars end in all their styles.
+func inComments(data []byte, marks [][]int) []bool {
+	out := make([]bool, len(marks))
+	prefix, ok := unusedPrefix(data)
+	if len(marks) == 0 || !ok {
+		return out
+	}
+	probed := bytes.Clone(data)
+	for i, m := range marks {
+		copy(probed[m[2]:m[3]], prefix+letters(i, probeLength-prefixLength))
+		out[i] = true
+	}
+	readable := texts(probed, func(text string) {
+		for {
+			_, rest, found := strings.Cut(text, prefix)
+			if !found {
+				return
+			}
+			if len(rest) >= probeLength-prefixLength {
+				if i := fromLetters(rest[:probeLength-prefixLength]); i >= 0 && i < len(out) {
+					out[i] = false
+				}
+			}
+			text = rest
+		}
+	})
+	if !readable {
+		return make([]bool, len(marks))
+	}
+	return out
+}
+
+// unusedPrefix returns letters that do not occur in data.
+func unusedPrefix(data []byte) (string, bool) {
+	for i := range 26 * 26 * 26 {
+		if prefix := strings.ToUpper(letters(i, prefixLength)); !bytes.Contains(data, []byte(prefix)) {
+			return prefix, true
+		}
+	}
+	return "", false
+}
+
+// letters writes a number as n small letters.
+func letters(i, n int) string {
+	word := make([]byte, n)
+	for at := n - 1; at >= 0; at-- {
+		word[at] = byte('a' + i%26)
+		i /= 26
+	}
+	return string(word)
+}
+
+// fromLetters reads what letters wrote; it is -1 for anything else.
+func fromLetters(word string) int {
+	i := 0
+	for _, c := range []byte(word) {
+		if c < 'a' || c > 'z' {
+			return -1
+		}
+		i = i*26 + int(c-'a')
+	}
+	return i
+}
+
+// ignoreParts are the codes of such a comment and the reason that follows.
+var ignoreParts = regexp.MustCompile(`^[ \t]*([^\s,]+(?:[ \t]*,[ \t]*[^\s,]+)*)[ \t]*(.*)$`)
+
+// newIgnore reads the comment that begins at from, whose codes begin at rest, and
+// which ends with its line, or before limit.
+func (doc *document) newIgnore(from, rest, limit int) ignore {
+	content := doc.data[rest:limit]
+	if end := bytes.IndexAny(content, "\r\n"); end >= 0 {
+		content = content[:end]
+	}
+	content = bytes.TrimRight(content, " \t")
+	c := ignore{span: doc.spanOf(from, rest+len(content)), line: doc.silencedLine(from)}
+	parts := ignoreParts.FindSubmatch(content)
+	if parts == nil {
+		c.fault("the comment names no code to ignore", ignoreForm)
+		return c
+	}
+	c.reason = string(parts[2])
+	for name := range strings.SplitSeq(string(parts[1]), ",") {
+		c.addCode(strings.TrimSpace(name))
+	}
+	if c.reason == "" && len(c.faults) == 0 {
+		c.codes = nil
+		c.fault("the comment gives no reason", "say why after the code: # runtime: ignore CODE reason")
+	}
+	return c
+}
+
+// addCode adds a code to those that the comment silences, or reports that it is none.
+func (c *ignore) addCode(name string) {
+	code := diag.Code(name)
+	var names []string
+	for _, info := range diag.Codes() {
+		names = append(names, string(info.Code))
+	}
+	switch {
+	case code == diag.InvalidIgnore:
+		c.fault(name+" cannot be ignored", "mend or remove the comment that it is about")
+	case !contains(names, name):
+		c.fault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
+		last := len(c.faults) - 1
+		c.faults[last] = c.faults[last].WithNearest(name, names)
+	case !slices.Contains(c.codes, code):
+		c.codes = append(c.codes, code)
+	}
+}
+
+// fault adds something that is wrong with the comment.
+func (c *ignore) fault(message, hint string) {
+	d := diag.New(diag.InvalidIgnore, "", "%s", message).WithHint("%s", hint)
+	d.Span = c.span
+	c.faults = append(c.faults, d)
+}
+
+// silencedLine returns the line that a comment speaks of: its own, or, when it stands
+// alone, the next one that is more than a comment. An empty line ends the search.
+func (doc *document) silencedLine(from int) int {
+	x := doc.lines()
+	line, _ := x.place(from)
+	if len(bytes.TrimSpace(doc.data[x.shown[line-1]:from])) > 0 {
+		return line
+	}
+	for at := line; at < len(x.shown); at++ {
+		switch text := bytes.TrimSpace(firstLine(doc.data[x.shown[at]:])); {
+		case len(text) == 0:
+			return 0
+		case text[0] != '#':
+			return at + 1
+		}
+	}
+	return 0
+}
