@@ -123,7 +123,7 @@ func TestWrongFieldsOfAgents(t *testing.T) {
 		"budgets: {max_cost: .nan}":                  {"max_cost: infinity and NaN are not allowed"},
 		"budgets: {max_cost: 1e7}":                   {"max_cost is 1e7; it must be between 0 and 1000000"},
 		"budgets: {max_duration: 0s}":                {"max_duration is 0s; it must be more than 0"},
-		"budgets: {max_duration: 1d}":                {`max_duration must be a time span such as 10s or 1m30s, not the text "1d"`},
+		"budgets: {max_duration: 1d}":                {`max_duration must be a time span such as 10s or 1m30s, not the text "1d" (write 24h)`},
 		"budgets: {max_duration: 90}":                {"max_duration must be a time span with its unit, not the number 90 (write 90s for seconds, or 90ms for milliseconds)"},
 		"budgets: 5":                                 {"budgets must be a mapping, not the number 5"},
 		"loop_detection: false":                      {"loop_detection must be a mapping, not the truth value false"},

@@ -54,7 +54,7 @@ func TestDiagnostics(t *testing.T) {
 		// invalid-yaml
 		"a syntax error":         {"version: 1\nagents: [1\nmodels: {}\n", []string{"invalid-yaml 3:7-3:8 |:|"}},
 		"a tab":                  {"version: 1\nagents:\n\ta: {}\n", []string{"invalid-yaml 3:1-3:2 |\t|"}},
-		"an unclosed quote":      {"version: 1\nagents: \"a\n", []string{"invalid-yaml 3:1-3:1 ||"}},
+		"an unclosed quote":      {"version: 1\nagents: \"a\n", []string{`invalid-yaml 2:9-2:10 |"|`}},
 		"an unknown alias":       {"version: 1\nagents: *x\n", []string{"invalid-yaml 2:9-2:10 |*|"}},
 		"an alias of itself":     {"version: 1\nagents: &x {a: *x}\n", []string{"invalid-yaml 2:16-2:18 |*x|"}},
 		"two documents":          {"version: 1\n---\nversion: 1\n", []string{"invalid-yaml 2:1-2:4 |---|"}},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
@@ -231,6 +232,8 @@ func (d *decoder) unknownTop(key, value *node) {
 	near, isNear := nearest.Of(key.text, names)
 	f, known := foreign(foreignTop, key.text)
 	switch {
+	case strings.HasPrefix(key.text, "//"):
+		found.hint("write comments with #")
 	case isNear:
 		found.hint(didYouMean(near))
 	case known:

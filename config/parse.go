@@ -132,7 +132,12 @@ func (c *converter) syntax(err error) diag.List {
 	}
 	var list diag.List
 	for _, fault := range faults {
-		at := c.offset(fault.Mark.Line, fault.Mark.Column)
+		mark := fault.Mark
+		if startsAtContext(fault) {
+			mark, fault.ContextMark = fault.ContextMark, fault.Mark
+			fault.ContextMark.Line = 0 // where it was noticed helps nobody
+		}
+		at := c.offset(mark.Line, mark.Column)
 		end := at
 		if at < len(c.doc.data) && c.doc.data[at] != '\n' && c.doc.data[at] != '\r' {
 			end = at + 1
@@ -149,9 +154,23 @@ func (c *converter) syntax(err error) diag.List {
 			from := c.offset(ctx.Line, ctx.Column)
 			d.Related = []diag.Related{{Message: "it began here", Span: c.doc.spanOf(from, from+1)}}
 		}
-		list = append(list, withSyntaxHint(d, fault.Message, c.doc.data[at:]))
+		list = append(list, withSyntaxHint(d, message, c.doc.data[at:]))
 	}
 	return list
+}
+
+// startsAtContext reports whether a fault lies where the parser began to read what it
+// could not read to its end, rather than where it gave up.
+func startsAtContext(fault *yaml.LoadError) bool {
+	if fault.ContextMark.Line == 0 {
+		return false
+	}
+	switch fault.ContextMsg {
+	case "while scanning an alias", "while scanning an anchor", "while scanning a quoted scalar":
+		return true
+	default:
+		return false
+	}
 }
 
 // withSyntaxHint explains the mistakes that are made most.
@@ -159,6 +178,14 @@ func withSyntaxHint(d diag.Diagnostic, message string, rest []byte) diag.Diagnos
 	switch {
 	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("\t")):
 		return d.WithHint("indent with spaces: YAML does not allow tabs there")
+	case strings.Contains(message, "cannot start any token") && bytes.HasPrefix(rest, []byte("@")):
+		return d.WithHint("a text that begins with @ needs quotes; the contents of a file are written ${file:path}")
+	case strings.Contains(message, "scanning an alias"), strings.Contains(message, "scanning an anchor"):
+		return d.WithHint("a text that begins with %c needs quotes", rest[0])
+	case strings.Contains(message, "end of stream while scanning a quoted scalar"):
+		return d.WithHint("the quote that opens here is never closed")
+	case strings.Contains(message, "expected key while parsing a block mapping"):
+		return d.WithHint("begin all fields of one mapping in the same column, and put a text that goes on after its closing quote into quotes as a whole")
 	case strings.Contains(message, "cannot start any token"):
 		return d.WithHint("put the value into quotes")
 	case strings.Contains(message, "mapping values are not allowed"):

@@ -56,8 +56,9 @@ func (d *decoder) entries(name string, yield func(id string, n *node, p *place, 
 	}
 	r := registryNamed(name)
 	top := (*place)(nil).field(name, key)
+	outdented := d.outdented(value, top)
 	for key, value := range value.pairs {
-		if d.file.documents[key.document].exhausted() {
+		if d.file.documents[key.document].exhausted() || outdented[key] {
 			continue
 		}
 		p := top.field(key.text, key)
@@ -70,6 +71,35 @@ func (d *decoder) entries(name string, yield func(id string, n *node, p *place, 
 		}
 		yield(key.text, value, p, len(found) == 0)
 	}
+}
+
+// outdented finds entries without a value whose fields stand beside them rather than
+// below them, and reports the first field of each. It returns the keys of such entries
+// and fields.
+func (d *decoder) outdented(registry *node, top *place) map[*node]bool {
+	var found map[*node]bool
+	var entry *node // without a value
+	reported := false
+	for key, value := range registry.pairs {
+		switch {
+		case value.kind == nullNode && value.text == "":
+			entry, reported = key, false
+			continue
+		case entry == nil, value.kind == mappingNode, key.document != entry.document:
+			entry = nil
+			continue
+		case !reported:
+			d.report(diag.InvalidValue, top.field(key.text, key), key, "%s stands beside %s, not below it", clip.Text(key.text), clip.Text(entry.text)).
+				hint("indent it, and the fields after it, further than " + clip.Text(entry.text))
+			reported, d.file.Partial = true, true
+		}
+		if found == nil {
+			found = map[*node]bool{}
+		}
+		found[entry], found[key] = true, true
+		d.hide(value, secretName(key.text))
+	}
+	return found
 }
 
 // components decodes the registries whose entries have a type.

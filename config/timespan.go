@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
@@ -26,10 +28,41 @@ func (d *decoder) duration(f *field, n *node, v reflect.Value, p *place) {
 	}
 	span, err := time.ParseDuration(text)
 	if err != nil || !durationGrammar.MatchString(text) {
-		d.report(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), describe(n, f.secret))
+		d.report(diag.InvalidValue, p, n, "%s must be a time span such as 10s or 1m30s, not %s", p.label(), describe(n, f.secret)).
+			hint(timespanHint(text))
 		return
 	}
 	v.SetInt(int64(span))
+}
+
+// wordedTimespan is a time span whose unit is written in another way than Go writes it.
+var wordedTimespan = regexp.MustCompile(`(?i)^\s*([0-9]{1,9})\s*([a-z]+)\.?\s*$`)
+
+// timespanUnits are the units that people write, with the factor and the unit to write.
+var timespanUnits = map[string]struct {
+	factor int
+	unit   string
+}{
+	"ms": {1, "ms"}, "msec": {1, "ms"}, "msecs": {1, "ms"}, "millis": {1, "ms"}, "millisecond": {1, "ms"}, "milliseconds": {1, "ms"},
+	"s": {1, "s"}, "sec": {1, "s"}, "secs": {1, "s"}, "second": {1, "s"}, "seconds": {1, "s"},
+	"m": {1, "m"}, "min": {1, "m"}, "mins": {1, "m"}, "minute": {1, "m"}, "minutes": {1, "m"},
+	"h": {1, "h"}, "hr": {1, "h"}, "hrs": {1, "h"}, "hour": {1, "h"}, "hours": {1, "h"},
+	"d": {24, "h"}, "day": {24, "h"}, "days": {24, "h"}, "w": {168, "h"}, "week": {168, "h"}, "weeks": {168, "h"},
+}
+
+// timespanHint writes a time span as it should be written; it is empty when the text
+// does not look like one.
+func timespanHint(text string) string {
+	m := wordedTimespan.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	unit, known := timespanUnits[strings.ToLower(m[2])]
+	n, err := strconv.Atoi(m[1])
+	if !known || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("write %d%s", n*unit.factor, unit.unit)
 }
 
 // units decodes a time span that is written as a number of a unit.

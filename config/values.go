@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -75,9 +76,12 @@ func (d *decoder) string(f *field, n *node, p *place) (text string, known, ok bo
 	case stringNode:
 	case boolNode, intNode, floatNode:
 		found := d.mismatch(f, n, p, "a text")
-		if f.secret {
+		switch {
+		case f.secret:
 			found.hint("write it in quotes")
-		} else {
+		case n.kind == intNode && p != nil && strings.HasSuffix(p.key, "listen"):
+			found.hint("write host:port, such as \"127.0.0.1:" + clip.Text(n.text) + "\"")
+		default:
 			found.hint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.text)))
 		}
 		return "", false, false
@@ -204,8 +208,15 @@ func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
 		found.hint("write it without quotes")
 	} else if strings.Contains(n.text, "${") {
 		found.hint("variables give texts, never numbers")
+	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.text, "")); bare != n.text {
+		if _, err := parseNumber(bare); err == nil && !f.secret {
+			found.hint("write " + bare)
+		}
 	}
 }
+
+// currency finds the signs of currencies, which amounts are written without.
+var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 
 // inRange checks a number against the limits of its field.
 func (d *decoder) inRange(f *field, n *node, v float64, p *place) bool {
@@ -239,7 +250,7 @@ func (d *decoder) list(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind != sequenceNode {
 		found := d.mismatch(f, n, p, "a list")
 		if n.kind == stringNode && v.Type().Elem().Kind() == reflect.String && !f.secret {
-			found.hint("write [" + clip.Text(n.text) + "]")
+			found.hint("write [" + elementsOf(n.text, p) + "]")
 		}
 		return
 	}
@@ -255,6 +266,24 @@ func (d *decoder) list(f *field, n *node, v reflect.Value, p *place) {
 	}
 	v.Set(list)
 }
+
+// elementsOf writes a text as the elements of a list: a command line as its words, and
+// anything else as one.
+func elementsOf(text string, p *place) string {
+	if p == nil || p.key != "command" || strings.ContainsAny(text, "\"'\\$") {
+		return clip.Text(text)
+	}
+	words := strings.Fields(text)
+	for i, word := range words {
+		if !plainWord.MatchString(word) {
+			words[i] = strconv.Quote(word)
+		}
+	}
+	return clip.Text(strings.Join(words, ", "))
+}
+
+// plainWord matches what needs no quotes inside of a list.
+var plainWord = regexp.MustCompile(`^[A-Za-z./_-][A-Za-z0-9./_=+-]*$`)
 
 // bounds says how long a list may be.
 func bounds(f *field) string {

@@ -69,7 +69,11 @@ func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) (allows b
 	patterns, literals := catalog.Unmatched(ids)
 	for _, d := range patterns {
 		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
-			t.warning(diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry))
+			w := diag.New(diag.UnmatchedPattern, t.entryPath(d), "pattern %q matches no registered tool", d.Entry)
+			if strings.HasPrefix(d.Entry, "^") || strings.HasSuffix(d.Entry, "$") || strings.Contains(d.Entry, ".*") {
+				w = w.WithHint("patterns are globs, not regular expressions: * stands for any text, and the whole id must match")
+			}
+			t.warning(w)
 			allows = allows || d.Field == tools.FieldAllowedToolPatterns
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -98,7 +99,7 @@ func Compile(id string, tool Tool, source Source) (entry *Entry, list diag.List)
 	}
 	compiled, err := compileParameters(&d)
 	if err != nil {
-		return nil, append(list, diag.New(diag.InvalidSchema, "parameters", "the parameters of tool %q are no valid JSON Schema: %v", id, err))
+		return nil, append(list, diag.New(diag.InvalidSchema, parametersPath(err), "the parameters of tool %q are no valid JSON Schema: %v", id, err))
 	}
 	if list.HasErrors() {
 		return nil, list
@@ -107,6 +108,23 @@ func Compile(id string, tool Tool, source Source) (entry *Entry, list diag.List)
 		ID: id, Source: source, Tool: tool, Descriptor: d, schema: compiled,
 		declaration: model.Tool{Name: id, Description: d.Description, Parameters: d.Parameters, Output: d.Output},
 	}, list
+}
+
+// parametersPath returns the path to what is wrong with the parameters of a tool.
+func parametersPath(err error) string {
+	path := "parameters"
+	violation, ok := errors.AsType[schema.Violation](err)
+	if !ok {
+		return path
+	}
+	for _, segment := range violation.Path {
+		if i, err := strconv.Atoi(segment); err == nil && i >= 0 {
+			path = diag.Index(path, i)
+		} else {
+			path = diag.Key(path, segment)
+		}
+	}
+	return path
 }
 
 // CheckID checks that models accept an id as the name of a tool.

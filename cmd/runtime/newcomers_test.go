@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+)
+
+// What people write who do not know the format yet gives one diagnostic, at the place
+// that they must look at, with a hint that says what to write.
+func TestMistakesOfNewcomersHaveOneDiagnosticWithAHint(t *testing.T) {
+	t.Parallel()
+	const head = `version: 1
+providers:
+  demo: {type: scripted}
+models:
+  main: {provider_id: demo, upstream_model: demo}
+`
+	const agent = head + "agents:\n  a:\n    model_id: main\n"
+	const tool = head + "agents:\n  a: {model_id: main}\ntools:\n  t:\n    type: "
+	const badSchema = tool + "command\n    description: d\n    command: [wc]\n    parameters:\n      type: object\n      properties:\n        text: "
+	for name, tt := range map[string]struct{ text, want string }{
+		"fields beside their agent": {
+			head + "agents:\n  a:\n  model_id: main\n  system_prompt: Be brief.\n",
+			"8:3 indent it, and the fields after it, further than a",
+		},
+		"fields beside the second agent": {
+			head + "agents:\n  b: {model_id: main}\n  a:\n  model_id: main\n",
+			"9:3 indent it, and the fields after it, further than a",
+		},
+		"one space too few": {
+			agent + "   system_prompt: x\n",
+			"9:4 begin all fields of one mapping in the same column, and put a text that goes on after its closing quote into quotes as a whole",
+		},
+		"a pattern without quotes":   {agent + "    allowed_tool_patterns: [*]\n", "9:29 a text that begins with * needs quotes"},
+		"a cron line without quotes": {agent + "schedules: {s: {agent: a, prompt: x, cron: */5 * * * *}}\n", "9:48 a text that begins with * needs quotes"},
+		"an ampersand":               {agent + "    description: & more\n", "9:18 a text that begins with & needs quotes"},
+		"a file after @":             {agent + "    system_prompt: @prompt.md\n", "9:20 a text that begins with @ needs quotes; the contents of a file are written ${file:path}"},
+		"an open quote":              {agent + "    system_prompt: \"Be brief.\n    max_rounds: 3\n", "9:20 the quote that opens here is never closed"},
+		"a time span in words":       {agent + "    budgets: {max_duration: 5 minutes}\n", "9:29 write 5m"},
+		"a time span in days":        {agent + "    budgets: {max_duration: 2d}\n", "9:29 write 48h"},
+		"an amount of a currency":    {agent + "    budgets: {max_cost: $5}\n", "9:25 write 5"},
+		"another currency":           {agent + "    budgets: {max_cost: 2.50 EUR}\n", "9:25 write 2.50"},
+		"a port alone":               {agent + "server: {listen: 8080}\n", `9:18 write host:port, such as "127.0.0.1:8080"`},
+		"a command line": {
+			tool + "mcp\n    command: npx -y @scope/server /tmp\n",
+			`11:14 write [npx, -y, "@scope/server", /tmp]`,
+		},
+		"a command alone": {tool + "mcp\n    command: npx\n", "11:14 write [npx]"},
+		"a regular expression": {
+			agent + "    allowed_tool_patterns: [\"^wc.*$\"]\ntools: {wc: {type: command, description: d, command: [wc]}}\n",
+			"9:29 patterns are globs, not regular expressions: * stands for any text, and the whole id must match",
+		},
+		"a property that is required": {badSchema + "{type: string, required: true}\n", "16:40 "},
+		"a type of another language":  {badSchema + "{type: str}\n", "16:22 "},
+		"a comment of JSON":           {"{\n  \"version\": 1,\n  // the rest\n  \"agents\": {}\n}\n", "3:3 write comments with #"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := found(t, tt.text)
+			if len(list) != 1 {
+				t.Fatalf("there are %d diagnostics: %v", len(list), list)
+			}
+			if got := fmt.Sprintf("%d:%d %s", list[0].Line, list[0].Column, list[0].Hint); got != tt.want {
+				t.Errorf("%s: %q, want %q", list[0].Message, got, tt.want)
+			}
+		})
+	}
+}
