@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/backend"
@@ -153,6 +154,13 @@ func newA2ASurface(s app.SurfaceSettings) (server.Surface, error) {
 		MaxWait: c.WaitTime(), MaxBody: int64(s.File.Server.Limits.BodyLimit()),
 		Organization: c.Organization, OrganizationURL: c.OrganizationURL, GRPCURL: c.GRPCAddress,
 		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS, WriteTimeout: s.Server.Limits.WriteTimeout, Authenticator: s.Server.Authenticator, Enter: s.Server.Enter, Logger: s.Logger,
+	}
+	settings.Credentials.Keys = len(s.File.Server.Keys) > 0
+	if j := s.File.Server.JWT; j != nil {
+		settings.Credentials.Issuer = j.Issuer
+	}
+	if s.File.Server.OAuth != nil {
+		settings.Credentials.TokenURL = strings.TrimSuffix(s.Server.URL(), "/") + "/api/oauth/token"
 	}
 	if c.SigningKeyFile != "" {
 		signer, err := a2aserver.LoadSigner(c.SigningKeyFile)

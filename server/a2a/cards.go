@@ -55,13 +55,7 @@ func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
 	if s.Organization != "" {
 		card.Provider = &a2a.AgentProvider{Org: s.Organization, URL: s.OrganizationURL}
 	}
-	if !s.Open {
-		card.SecuritySchemes = a2a.NamedSecuritySchemes{
-			"bearer": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "An API key of the server."},
-			"key":    a2a.APIKeySecurityScheme{Location: a2a.APIKeySecuritySchemeLocationHeader, Name: "X-API-Key", Description: "An API key of the server."},
-		}
-		card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"bearer": {}}, {"key": {}}}
-	}
+	s.secure(card)
 	return card
 }
 

@@ -56,6 +56,8 @@ type Settings struct {
 	// Open leaves the security schemes out of the cards: nobody needs a
 	// credential.
 	Open bool
+	// Credentials are those that cards name; none at all means keys.
+	Credentials Credentials
 	// Organization and its URL are the provider that cards name; empty names none.
 	Organization, OrganizationURL string
 	// Signer signs the cards; nil does not.

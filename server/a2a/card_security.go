@@ -1,0 +1,43 @@
+package a2aserver
+
+import "github.com/a2aproject/a2a-go/v2/a2a"
+
+// Credentials are what callers may show, as cards say it.
+type Credentials struct {
+	// Keys says that API keys are accepted.
+	Keys bool
+	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	Issuer string
+	// TokenURL is where a client gets an access token for its id and secret; empty
+	// is nowhere.
+	TokenURL string
+}
+
+// secure writes into a card which credentials are accepted. Each alone is enough.
+func (s *Server) secure(card *a2a.AgentCard) {
+	if s.Open {
+		return
+	}
+	accepted := s.Credentials
+	if accepted == (Credentials{}) {
+		accepted.Keys = true
+	}
+	card.SecuritySchemes = a2a.NamedSecuritySchemes{}
+	add := func(name a2a.SecuritySchemeName, scheme a2a.SecurityScheme) {
+		card.SecuritySchemes[name] = scheme
+		card.SecurityRequirements = append(card.SecurityRequirements, a2a.SecurityRequirements{name: {}})
+	}
+	if accepted.Keys {
+		add("bearer", a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "An API key of the server."})
+		add("key", a2a.APIKeySecurityScheme{Location: a2a.APIKeySecuritySchemeLocationHeader, Name: "X-API-Key", Description: "An API key of the server."})
+	}
+	if accepted.Issuer != "" {
+		add("jwt", a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", BearerFormat: "JWT", Description: "A token of " + accepted.Issuer + "."})
+	}
+	if accepted.TokenURL != "" {
+		add("oauth", a2a.OAuth2SecurityScheme{
+			Description: "An access token for the id and secret of a client.",
+			Flows:       a2a.ClientCredentialsOAuthFlow{TokenURL: accepted.TokenURL, Scopes: map[string]string{}},
+		})
+	}
+}
