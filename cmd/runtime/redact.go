@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -37,6 +38,44 @@ var fixed = map[string]bool{
 // what it is: the names of its members, its numbers and what is fixed are left
 // alone.
 func redactJSON(document []byte, redact func(string) string) []byte {
+	return redactTexts(document, func(member string, literal []byte) []byte {
+		if fixed[member] {
+			return literal
+		}
+		return redactLiteral(literal, redact)
+	}, nil)
+}
+
+// logNumber is a number in a line of the log, or what is left of it.
+var logNumber = regexp.MustCompile(`-?\d[\d.eE+-]*`)
+
+// redactLogLine redacts a line of a log that is a JSON object, so that it stays one.
+// Unlike in a document of the runtime's own, plugins and tools choose the members of
+// a line: names and numbers may hold a secret, too.
+func redactLogLine(line []byte, redact func(string) string) []byte {
+	number := func(n []byte) []byte {
+		if redact(string(n)) == string(n) {
+			return n
+		}
+		return []byte(`"***"`)
+	}
+	return redactTexts(line, func(member string, literal []byte) []byte {
+		switch member {
+		case "time", "level":
+			return literal
+		}
+		return redactLiteral(literal, redact)
+	}, func(between []byte) []byte { return logNumber.ReplaceAllFunc(between, number) })
+}
+
+// redactTexts puts each value that is a text through a function that is told the name
+// of the member, and, where there is a function for them, the names of members and
+// what stands between texts as well.
+func redactTexts(document []byte, text func(member string, literal []byte) []byte, between func([]byte) []byte) []byte {
+	all := between != nil
+	if !all {
+		between = func(part []byte) []byte { return part }
+	}
 	out := make([]byte, 0, len(document))
 	member := ""
 	for len(document) > 0 {
@@ -51,18 +90,21 @@ func redactJSON(document []byte, redact func(string) string) []byte {
 			}
 		}
 		end = min(end+1, len(document))
-		out = append(out, document[:start]...)
+		out = append(out, between(document[:start])...)
 		literal := document[start:end]
 		document = document[end:]
 		switch {
 		case bytes.HasPrefix(document, []byte(":")):
 			member = string(literal[1 : len(literal)-1])
-		case !fixed[member]:
-			literal = redactLiteral(literal, redact)
+			if all {
+				literal = text("", literal)
+			}
+		default:
+			literal = text(member, literal)
 		}
 		out = append(out, literal...)
 	}
-	return append(out, document...)
+	return append(out, between(document)...)
 }
 
 func redactLiteral(literal []byte, redact func(string) string) []byte {

@@ -48,6 +48,8 @@ type keeper struct {
 	watch   *watch
 	metrics *reloadMetrics
 	logger  *zap.Logger
+	// jsonLog tells that the log is read by a program.
+	jsonLog bool
 }
 
 // run works until ctx ends.

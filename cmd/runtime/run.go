@@ -20,9 +20,11 @@ type runOptions struct {
 	format  *choice
 	approve *choice
 	verbose bool
-	files   *fileArguments
-	quiet   bool
-	session session
+	// logFormat is that of what plugins and tools log.
+	logFormat *choice
+	files     *fileArguments
+	quiet     bool
+	session   session
 }
 
 func newRun(p *program) *cobra.Command {
@@ -80,14 +82,16 @@ Exit codes: 0 done, 1 the run failed, 2 usage or a file that cannot be read,
 	ownerFlags(cmd, &o.session.tenant, &o.session.subject)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "show the answer, questions and warnings only, as text")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	o.logFormat = logFormatFlag(cmd)
 	return cmd
 }
 
 // runAgent runs one turn of the agent that args name.
 func runAgent(ctx context.Context, p *program, args []string, o *runOptions) error {
+	log := newLogOutput(p.err, o.logFormat)
 	out := newShow(p.streams, o.format.value, o.quiet)
 	p = p.with(out.streams)
-	log := &logOutput{out: p.err}
+	log.out = p.err
 	logger := newLogger(log, o.verbose)
 	names, args := o.files.split(args, 1)
 	l, err := p.load(names, true, logger)

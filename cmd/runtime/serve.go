@@ -19,6 +19,7 @@ import (
 // serveOptions are the flags of serve.
 type serveOptions struct {
 	listen         string
+	logFormat      *choice
 	verbose, watch bool
 }
 
@@ -56,6 +57,7 @@ cannot be read.`,
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", "", "listen at this `address`, or none, whatever server.listen says")
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show the runtime's log on standard error")
+	o.logFormat = logFormatFlag(cmd)
 	cmd.Flags().BoolVar(&o.watch, "watch", false, "read the files again when one of them changes, or one that they refer to")
 	return cmd
 }
@@ -68,8 +70,8 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	if o.watch {
 		k.watch = newWatch(files)
 	}
-	log := &logOutput{out: p.err}
-	k.logger = newLogger(log, o.verbose)
+	log := newLogOutput(p.err, o.logFormat)
+	k.logger, k.jsonLog = newLogger(log, o.verbose), log.format == logJSON
 	l, err := p.load(files, true, k.logger)
 	if err != nil {
 		return err
@@ -124,11 +126,19 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 	if where == spec.StoreSQLite {
 		where += " " + l.file.Store.DSN
 	}
+	about := []zap.Field{
+		zap.Int("agents", len(l.file.Agents)), zap.String("store", where), zap.String("worker", k.app.Service().Worker),
+		zap.String("version", version()),
+	}
 	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker)
 	if s := k.app.Server(); s != nil {
 		ready += ", listening on " + s.LocalURL()
+		about = append(about, zap.String("address", s.LocalURL()))
 	}
 	fmt.Fprintf(p.err, "runtime: ready: %s\n", ready)
+	if k.jsonLog { // the message says it in the other form
+		k.logger.Named("serve").Info("ready", about...)
+	}
 	keeping, stop := context.WithCancel(ctx)
 	var kept sync.WaitGroup
 	kept.Go(func() { k.run(keeping) })
