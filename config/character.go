@@ -96,7 +96,7 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 		if d.EndLine != d.Line || d.EndColumn-d.Column > maxToken {
 			return ""
 		}
-		text, _ := skip(doc.line(d.Line), d.Column-1)
+		text := skipRunes(doc.line(d.Line), d.Column-1)
 		text, _ = cut(text, d.EndColumn-d.Column)
 		return odd(text, d.Column, false)
 	}
@@ -123,16 +123,18 @@ func (doc *document) line(n int) string {
 	return string(firstLine(rest[:min(len(rest), 4*maxColumn)]))
 }
 
-func skip(text string, n int) (rest string, skipped int) {
-	for ; skipped < n && text != ""; skipped++ {
+// skipRunes returns a text without its first n characters.
+func skipRunes(text string, n int) string {
+	for i := 0; i < n && text != ""; i++ {
 		_, size := utf8.DecodeRuneInString(text)
 		text = text[size:]
 	}
-	return text, skipped
+	return text
 }
 
+// cut parts a text behind its first n characters.
 func cut(text string, n int) (kept, rest string) {
-	rest, _ = skip(text, n)
+	rest = skipRunes(text, n)
 	return text[:len(text)-len(rest)], rest
 }
 

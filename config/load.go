@@ -211,18 +211,24 @@ func formOf(name string, value *node) string {
 		return ""
 	}
 	id := "<id>"
-	for _, first := range value.children {
-		for key, value := range first.pairs {
-			switch {
-			case (key.text == "id" || key.text == "name") && value.kind == stringNode && len(spec.CheckID("", "", value.text)) == 0:
-				id = value.text
-			case len(first.children) == 2 && value.kind == mappingNode && len(spec.CheckID("", "", key.text)) == 0:
-				id = key.text
-			}
-		}
-		break
+	if len(value.children) > 0 {
+		id = cmp.Or(findEntryID(value.children[0]), id)
 	}
 	return "write each entry under its id, without a dash: " + name + ": {" + id + ": {…}}"
+}
+
+// findEntryID returns what is probably the id of an entry of a list: what its id or
+// name says, or its only key.
+func findEntryID(entry *node) (id string) {
+	for key, value := range entry.pairs {
+		switch {
+		case (key.text == "id" || key.text == "name") && value.kind == stringNode && len(spec.CheckID("", "", value.text)) == 0:
+			id = value.text
+		case len(entry.children) == 2 && value.kind == mappingNode && len(spec.CheckID("", "", key.text)) == 0:
+			id = key.text
+		}
+	}
+	return id
 }
 
 func (d *decoder) unknownTop(key, value *node) {

@@ -24,7 +24,7 @@ func (h *hangingReap) Reap(ctx context.Context, _ time.Time) (int, error) {
 	return 0, context.Cause(ctx)
 }
 
-func (h *hangingReap) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) ([]string, error) {
+func (h *hangingReap) Heartbeat(context.Context, string, time.Duration, []store.Held) ([]string, error) {
 	h.beats.Add(1)
 	return nil, nil
 }

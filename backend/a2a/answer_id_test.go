@@ -114,7 +114,7 @@ func TestAStreamOfAnswersIsPassedOnAsItIs(t *testing.T) {
 // A turn fails at a peer that answers other requests, and takes nothing from it.
 func TestATurnTakesNothingFromTheAnswerToAnotherRequest(t *testing.T) {
 	t.Parallel()
-	other := func(w http.ResponseWriter, c *request) {
+	other := func(w http.ResponseWriter, _ *request) {
 		w.Header().Set("Content-Type", typeJSON)
 		_, _ = io.WriteString(w, strings.ReplaceAll(envelope("result", a2a.StreamResponse{Event: task(completed, "of somebody else")}), sameID, "another"))
 	}
