@@ -156,10 +156,11 @@ func TestThePrincipalSeesMore(t *testing.T) {
 	w := open(t, published, func(s *setup) {
 		s.agents[0].Budgets = &spec.Budgets{MaxTokens: &budget}
 		s.agents[0].Delegates = []string{"other"}
+		s.settings.Credentials = a2aserver.Credentials{Keys: true, Issuer: "https://id.example", TokenURL: "https://a.example/token"}
 	})
 	for _, over := range transports {
 		card, err := w.client("alice", "clerk", over).GetExtendedAgentCard(t.Context(), &a2a.GetExtendedAgentCardRequest{})
-		if err != nil || len(card.Skills) != 2 || card.Skills[1].ID != "other" || card.Capabilities.Extensions[0].Params["max_tokens"] != 100.0 {
+		if err != nil || len(card.Skills) != 2 || card.Skills[1].ID != "other" || card.Capabilities.Extensions[0].Params["max_tokens"] != 100.0 || len(card.SecuritySchemes) != 4 {
 			t.Errorf("%s: the card is %+v, %v", over, card, err)
 		}
 	}

@@ -66,11 +66,34 @@ func newGRPCServer(s *Server) *grpcServer {
 	}
 	g.grpc = grpc.NewServer(options...)
 	services := streamRegistrar{g.grpc}
-	apb.RegisterA2AServiceServer(services, a2agrpc.NewHandler(s.handler))
+	apb.RegisterA2AServiceServer(services, a2agrpc.NewHandler(grpcHandler{s.handler}))
 	if s.V03 {
-		a2apb.RegisterA2AServiceServer(services, a2agrpcv0.NewHandler(s.handler))
+		a2apb.RegisterA2AServiceServer(services, a2agrpcv0.NewHandler(grpcHandler{s.handler}))
 	}
 	return g
+}
+
+// grpcHandler is the handler over gRPC.
+type grpcHandler struct{ *handler }
+
+// GetExtendedAgentCard returns the card in the form that the SDK turns into protobuf,
+// which has the flows of OAuth as pointers; its JSON takes them as values.
+func (h grpcHandler) GetExtendedAgentCard(ctx context.Context, req *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+	card, err := h.handler.GetExtendedAgentCard(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	for name, scheme := range card.SecuritySchemes {
+		oauth, ok := scheme.(a2a.OAuth2SecurityScheme)
+		if !ok {
+			continue
+		}
+		if flow, ok := oauth.Flows.(a2a.ClientCredentialsOAuthFlow); ok {
+			oauth.Flows = &flow
+			card.SecuritySchemes[name] = oauth
+		}
+	}
+	return card, nil
 }
 
 // streamRegistrar registers the methods of services with one answer as streams
