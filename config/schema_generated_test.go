@@ -185,7 +185,7 @@ func saysTheRecord(d diag.Diagnostic) bool {
 		"must be host:port", "has the port", "has the host", "is reached from other machines", "public_url", "says that no key is needed",
 		"is no origin", "every site is allowed", "is not the base64", "burst belongs", "neither hash nor key", "both hash and key",
 		"key has", "white space", "is no pattern", "is no scope", "there is a key", "another key", "allow \"", "is neither a day",
-		"no https URL", "jwks_url", "both tenant and", "there is a client", "encryption_key is missing",
+		"no https URL", "must be an absolute http or https URL", "cards name a provider with both", "there twice", "tags is empty", "it must have from 1 to", "jwks_url", "both tenant and", "there is a client", "encryption_key is missing",
 	} {
 		if strings.Contains(d.Message, text) {
 			return true

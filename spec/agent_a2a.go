@@ -86,8 +86,11 @@ func (s *AgentSkill) validate() diag.List {
 	if s.Description == "" {
 		list = append(list, diag.New(diag.MissingField, "description", "description is missing"))
 	}
-	if len(s.Tags) == 0 {
+	switch {
+	case s.Tags == nil:
 		list = append(list, diag.New(diag.MissingField, "tags", "tags is missing").WithHint("name at least one, such as [billing]"))
+	case len(s.Tags) == 0:
+		list = append(list, diag.New(diag.InvalidValue, "tags", "tags is empty").WithHint("name at least one, such as [billing]"))
 	}
 	for name, text := range map[string]string{"id": s.ID, "name": s.Name, "description": s.Description} {
 		if len(text) > maxSkillText {
