@@ -93,7 +93,7 @@ that a store keeps, so that they outlive the process.`,
 	root.AddCommand(
 		newValidate(p), newExplain(p), newDiff(p), newRun(p),
 		newServe(p), newKeys(p), newMigrate(p), newSessions(p), newTurns(p), newEvents(p),
-		newDoctor(p), newSchema(p), newInit(p), newVersion(p),
+		newDoctor(p), newSchema(p), newInit(p), newMan(p), newVersion(p),
 	)
 	arrangeHelp(root)
 	newCompleter(p).install(root)

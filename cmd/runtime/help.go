@@ -14,7 +14,7 @@ var helpGroups = []struct {
 	{"config", "Write and check a configuration:", []string{"init", "schema", "validate", "explain", "diff", "doctor"}},
 	{"work", "Run and serve agents:", []string{"run", "serve"}},
 	{"store", "Look at and change what is stored:", []string{"sessions", "turns", "events", "migrate"}},
-	{"shell", "Keys and the shell:", []string{"keys", "completion", "help", "version"}},
+	{"shell", "Keys and the shell:", []string{"keys", "completion", "man", "help", "version"}},
 }
 
 // examples are those that the help of a command shows, by the path of the command
@@ -59,6 +59,7 @@ runtime events --server http://localhost:8080 0199c3f2-7e57-7000-8000-0000000000
 	"keys new":     `runtime keys new --id ci`,
 	"keys refresh": `runtime keys refresh config.yaml my-client --scope runs:read --valid 720h`,
 	"version":      `runtime version --format json`,
+	"man":          `runtime man ~/.local/share/man/man1`,
 	"help":         `runtime help turns create`,
 	"completion":   `source <(runtime completion bash)`,
 

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+func newMan(p *program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man DIR",
+		Short: "Write the manual pages of all commands",
+		Long: `man writes a manual page for each command into a directory, which it makes when
+there is none. Their date is that of SOURCE_DATE_EPOCH, if it is set.
+
+Exit codes: 0 done, 1 the pages cannot be written, 2 usage.`,
+		Args: arguments(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := writeManual(cmd.Root(), args[0]); err != nil {
+				fmt.Fprintf(p.err, "runtime: %v\n", err)
+				return exit{exitFailed}
+			}
+			return nil
+		},
+	}
+}
+
+// writeManual writes a manual page for each command into a directory.
+func writeManual(root *cobra.Command, dir string) error {
+	root.DisableAutoGenTag = true
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runtime " + version(), Manual: "Agent runtime"}, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("write the manual pages: %w", err)
+	}
+	return nil
+}
