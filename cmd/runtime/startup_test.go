@@ -29,7 +29,7 @@ agents: {helper: {model_id: m}}
 `})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "runtime", "serve", "config.yaml", "--listen", "127.0.0.1:0", "--verbose")
+	cmd := exec.CommandContext(ctx, "runtime", "serve", "config.yaml", "--listen", "127.0.0.1:0", "--verbose", "--log-format", "text")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "MUTE=http://"+mute(t))
 	said, err := cmd.StderrPipe()
 	if err == nil {

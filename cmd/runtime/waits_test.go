@@ -115,7 +115,10 @@ func (p *fakePeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"supportedInterfaces":[{"url":"http://%s/","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`, r.Host)
 		return
 	}
-	var call struct{ Method string }
+	var call struct {
+		ID     json.RawMessage
+		Method string
+	}
 	_ = json.NewDecoder(r.Body).Decode(&call)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +134,7 @@ func (p *fakePeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if call.Method == "SendMessage" {
 		task = `{"task":` + task + `}`
 	}
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":"1","result":%s}`, task)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, call.ID, task)
 }
 
 func (p *fakePeer) counts() (asked, cancelled int) {
