@@ -15,8 +15,12 @@ type body struct {
 }
 
 // maxUnread is how much of a body that nobody reads is read before the answer, in
-// bytes: more than clients send by mistake.
-const maxUnread = 64 << 20
+// bytes, and maxUnreadChunks how much of one that does not say how large it is: more
+// than clients send by mistake.
+const (
+	maxUnread       = 64 << 20
+	maxUnreadChunks = 16 << 20
+)
 
 // readUnread reads what a handler left of the body of a request. A client that sends
 // all of its request before it reads finds no answer on a connection that was closed
@@ -26,7 +30,11 @@ func readUnread(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" || r.ContentLength > maxUnread {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxUnread) // a client that sends no more misses nothing
+	most := int64(maxUnread)
+	if r.ContentLength < 0 {
+		most = maxUnreadChunks
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, most) // a client that sends no more misses nothing
 }
 
 // limitBody bounds the size of a body.
