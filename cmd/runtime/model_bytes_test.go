@@ -22,22 +22,25 @@ import (
 const vendorWorld = `version: 1
 providers:
   openai: {type: openai, api: chat_completions, base_url: "%[1]s/openai", api_key: "${VENDOR_KEY:-k}"}
+  responses: {type: openai, api: responses, base_url: "%[1]s/responses", api_key: "${VENDOR_KEY:-k}"}
   anthropic: {type: anthropic, base_url: "%[1]s/anthropic", api_key: "${VENDOR_KEY:-k}"}
   google: {type: google, base_url: "%[1]s/google", api_key: "${VENDOR_KEY:-k}"}
 models:
   openai: {provider_id: openai, upstream_model: gpt-x}
+  responses: {provider_id: responses, upstream_model: gpt-x}
   anthropic: {provider_id: anthropic, upstream_model: claude-x, max_output_tokens: 100}
   google: {provider_id: google, upstream_model: gemini-x}
 tools: {refund: {type: command, description: Refunds., command: [cat]}}
 agents:
   openai: &agent {model_id: openai, plugin_ids: [permission], sections: {retry: {max_retries: 0}, permission: {rules: [{tool: refund, behavior: ask}]}}}
+  responses: {<<: *agent, model_id: responses}
   anthropic: {<<: *agent, model_id: anthropic}
   google: {<<: *agent, model_id: google}
 store: {driver: memory}
 server:
   listen: 127.0.0.1:0
   keys: [{id: ann, key: ` + annKey + `, tenant: acme, subject: ann}]
-  a2a: {v0_3: true, grpc_listen: "127.0.0.1:0"}
+  a2a: {v0_3: true, grpc_listen: "127.0.0.1:0", default_agent: openai}
 `
 
 // mouth is the vendors: each answers the first request with bytes, and the others in
@@ -88,6 +91,12 @@ func callOf(vendor, id, name, arguments string) []byte {
 	case "openai":
 		return []byte(`data: {"id":"x","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":` + quoted(id) + `,"function":{"name":` + quoted(name) + `,"arguments":` + quoted(arguments) + `}}]}}]}` +
 			"\n\n" + `data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}` + "\n\ndata: [DONE]\n\n")
+	case "responses":
+		item := `"type":"function_call","id":"fc_1","call_id":` + quoted(id) + `,"name":` + quoted(name)
+		return []byte("event: response.output_item.added\n" + `data: {"type":"response.output_item.added","output_index":0,"item":{` + item + `,"arguments":""}}` + "\n\n" +
+			"event: response.function_call_arguments.delta\n" + `data: {"type":"response.function_call_arguments.delta","item_id":"fc_1","output_index":0,"delta":` + quoted(arguments) + `}` + "\n\n" +
+			"event: response.output_item.done\n" + `data: {"type":"response.output_item.done","output_index":0,"item":{` + item + `,"arguments":` + quoted(arguments) + `}}` + "\n\n" +
+			"event: response.completed\n" + `data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n")
 	case "anthropic":
 		return []byte("event: message_start\n" + `data: {"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}` + "\n\n" +
 			"event: content_block_start\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":` + quoted(id) + `,"name":` + quoted(name) + `,"input":{}}}` + "\n\n" +
@@ -103,7 +112,7 @@ func callOf(vendor, id, name, arguments string) []byte {
 	}
 }
 
-var vendorNames = []string{"openai", "anthropic", "google"}
+var vendorNames = []string{"openai", "anthropic", "google", "responses"}
 
 // FuzzEverySurfaceShowsWhatAModelSends feeds the bytes of a vendor's answer to a
 // server: whatever they are, the run can be read to its end on every surface, and what
@@ -118,9 +127,20 @@ func FuzzEverySurfaceShowsWhatAModelSends(f *testing.F) {
 	}
 	m := new(mouth)
 	w := speaking(f, m)
+	conn, methods := w.dialGRPC(f, "openai"), grpcMethods()
 	f.Fuzz(func(t *testing.T, n uint8, said []byte) {
 		m.says(said)
-		checkShown(t, w, vendorNames[int(n)%len(vendorNames)])
+		agent := vendorNames[int(n)%len(vendorNames)]
+		id := checkShown(t, w, agent)
+		asked := map[string]string{newGRPC + "GetTask": `{"tenant":"` + agent + `","id":"` + id + `"}`}
+		if agent == "openai" { // the one that 0.3 reaches over gRPC
+			asked[oldGRPC+"GetTask"] = `{"name":"tasks/` + id + `"}`
+		}
+		for method, body := range asked {
+			if got, err := invoke(t, conn, methods[method], body, bearer(annKey)); err != nil || !strings.Contains(got, id) {
+				t.Errorf("%s: %.200s, %v", method, got, err)
+			}
+		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		for _, fault := range m.faults {
@@ -136,11 +156,12 @@ func speaking(f *testing.F, m *mouth) *town {
 	return &town{served: serveLogged(f, fmt.Sprintf(vendorWorld, vendors.URL), oneReply, zap.NewNop())}
 }
 
-// checkShown runs an agent, and reads the run on every surface.
-func checkShown(t *testing.T, w *town, agent string) {
+// checkShown runs an agent, reads the run on every surface that speaks HTTP, and
+// returns its id.
+func checkShown(t *testing.T, w *town, agent string) (id string) {
 	t.Helper()
 	run := w.readable(t, http.MethodPost, annPath+"/agent-runs", `{"agentId":"`+agent+`","prompt":"go"}`)
-	id, _ := run["runId"].(string)
+	id, _ = run["runId"].(string)
 	turn := "/runtime/v1/turns/" + id
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -185,6 +206,7 @@ func checkShown(t *testing.T, w *town, agent string) {
 	if kind := last["type"]; kind != "result" && kind != "error" && kind != "cancelled" {
 		t.Errorf("the run ends with %v", last)
 	}
+	return id
 }
 
 // readable asks as ann and returns the answer. Its numbers may be larger than a

@@ -80,7 +80,7 @@ func grpcMethods() map[string]protoreflect.MethodDescriptor {
 }
 
 // dialGRPC connects to the address that the card of an agent names.
-func (w *town) dialGRPC(t *testing.T) *grpc.ClientConn {
+func (w *town) dialGRPC(t testing.TB, agent string) *grpc.ClientConn {
 	t.Helper()
 	var card struct {
 		Interfaces []struct {
@@ -88,7 +88,12 @@ func (w *town) dialGRPC(t *testing.T) *grpc.ClientConn {
 			ProtocolBinding string
 		} `json:"supportedInterfaces"`
 	}
-	if err := json.Unmarshal([]byte(w.ask(t, http.MethodGet, "/a2a/clerk/.well-known/agent-card.json", "").body), &card); err != nil {
+	resp, err := http.Get(w.LocalURL() + "/a2a/" + agent + "/.well-known/agent-card.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&card); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range card.Interfaces {
@@ -152,7 +157,7 @@ func (noise) Name() string                  { return "proto" }
 // as a request may be: only who is let in is told so.
 func TestNobodysRequestOverGRPCIsDecoded(t *testing.T) {
 	w := newTown(t)
-	conn := w.dialGRPC(t)
+	conn := w.dialGRPC(t, "clerk")
 	garbage := bytes.Repeat([]byte{0xff}, 4<<20-1)
 	for name := range grpcMethods() {
 		for shown, want := range map[string]codes.Code{"": codes.Unauthenticated, annKey: codes.Internal} {
@@ -171,7 +176,7 @@ func TestNobodysRequestOverGRPCIsDecoded(t *testing.T) {
 
 func TestEveryMethodOfGRPCAnswersItsOwnerAlone(t *testing.T) {
 	w := newTown(t)
-	conn, strangers, methods := w.dialGRPC(t), w.strangers(t), grpcMethods()
+	conn, strangers, methods := w.dialGRPC(t, "clerk"), w.strangers(t), grpcMethods()
 	for name := range callRows {
 		if methods[name] == nil {
 			t.Errorf("the row %s has no method", name)

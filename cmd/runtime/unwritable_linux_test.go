@@ -261,7 +261,7 @@ func TestEachRequestIsAnsweredOrRefusedForNowWhileTheStoreTakesNoWrites(t *testi
 	f.write("config.yaml", "version: 1\nstore: "+out.store+"\n")
 	f.command("migrate", "config.yaml")
 	w := newTown(t, "{driver: memory}", out.store)
-	conn, methods := w.dialGRPC(t), grpcMethods()
+	conn, methods := w.dialGRPC(t, "clerk"), grpcMethods()
 
 	type question struct {
 		asked inquiry
