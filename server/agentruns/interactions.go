@@ -105,15 +105,7 @@ func readResolution(f fields, target string) (plugins.Resolution, error) {
 // again changes nothing, also when the run has ended since.
 func (c *call) resolveInteraction() error {
 	ctx := c.r.Context()
-	found, err := c.run(ctx)
-	if err != nil {
-		return err
-	}
-	f, err := c.body()
-	if err != nil {
-		return err
-	}
-	warnings, err := f.unknown("", resolutionFields...)
+	found, f, warnings, err := c.readAnswer(ctx, resolutionFields)
 	if err != nil {
 		return err
 	}

@@ -53,18 +53,25 @@ func readToolAnswer(f fields, strict bool) (*toolAnswer, error) {
 	return a, nil
 }
 
+// readAnswer reads what somebody answers to a run: the run, the fields of the body, and
+// what to say of those that have no effect.
+func (c *call) readAnswer(ctx context.Context, known []string) (found *run, f fields, warnings []warning, err error) {
+	if found, err = c.run(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if f, err = c.body(); err != nil {
+		return nil, nil, nil, err
+	}
+	if warnings, err = f.unknown("", known...); err != nil {
+		return nil, nil, nil, err
+	}
+	return found, f, warnings, nil
+}
+
 // toolResult takes in what a call of a client's tool came to.
 func (c *call) toolResult() error {
 	ctx := c.r.Context()
-	found, err := c.run(ctx)
-	if err != nil {
-		return err
-	}
-	f, err := c.body()
-	if err != nil {
-		return err
-	}
-	warnings, err := f.unknown("", toolResultFields...)
+	found, f, warnings, err := c.readAnswer(ctx, toolResultFields)
 	if err != nil {
 		return err
 	}
