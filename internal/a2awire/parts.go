@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 )
 
@@ -152,10 +153,7 @@ func file(b *model.Blob) model.Part {
 
 // name returns the name of a part's file, cut where it is too long.
 func name(p *a2a.Part) string {
-	if len(p.Filename) <= maxName {
-		return p.Filename
-	}
-	return strings.ToValidUTF8(p.Filename[:maxName], "")
+	return clip.Head(p.Filename, maxName)
 }
 
 // fetchable reports whether an address may be handed to the vendor of a model.
@@ -208,6 +206,25 @@ func Text(parts []*a2a.Part) string {
 		}
 		b.WriteString(text)
 		open, data = text[len(text)-1] != '\n', isData
+	}
+	return b.String()
+}
+
+// Lines returns the texts among the parts of a whole message, each on lines of its
+// own. Structured data is left out.
+func Lines(parts []*a2a.Part) string {
+	var b strings.Builder
+	open := false // the last line is not ended
+	for _, p := range parts {
+		if p == nil || p.Text() == "" {
+			continue
+		}
+		text := p.Text()
+		if open {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+		open = text[len(text)-1] != '\n'
 	}
 	return b.String()
 }

@@ -239,3 +239,18 @@ func FuzzModelParts(f *testing.F) {
 		}
 	})
 }
+
+func TestTextsOfAMessageStandOnLinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	text, data := a2a.NewTextPart, a2a.NewDataPart(map[string]any{"a": 1})
+	for want, parts := range map[string][]*a2a.Part{
+		"":             {data},
+		"one":          {text("one")},
+		"one\ntwo":     {text("one"), nil, text("two")},
+		"one\n\ntwo\n": {text("one\n"), text(""), data, text("\ntwo\n")},
+	} {
+		if got := a2awire.Lines(parts); got != want {
+			t.Errorf("the lines are %q, want %q", got, want)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package netguard
+package hostlist
 
 import (
 	"errors"
@@ -14,18 +14,18 @@ type port uint16
 
 func (p port) matches(n uint16) bool { return p == 0 || uint16(p) == n }
 
-type allowedName struct {
+type hostName struct {
 	name string
 	port port
 }
 
-type allowedPrefix struct {
+type addressBlock struct {
 	prefix netip.Prefix
 	port   port
 }
 
-// allow adds an entry of an allow list.
-func (g *Guard) allow(entry string) error {
+// add adds an entry.
+func (l *List) add(entry string) error {
 	switch {
 	case entry == "":
 		return errors.New("it is empty")
@@ -36,7 +36,7 @@ func (g *Guard) allow(entry string) error {
 		if err != nil {
 			return err
 		}
-		g.prefixes = append(g.prefixes, allowedPrefix{prefix: prefix})
+		l.prefixes = append(l.prefixes, addressBlock{prefix: prefix})
 		return nil
 	}
 	host, limit := entry, port(0)
@@ -46,23 +46,23 @@ func (g *Guard) allow(entry string) error {
 			return err
 		}
 	}
-	return g.allowHost(host, limit)
+	return l.addHost(host, limit)
 }
 
-func (g *Guard) allowHost(host string, limit port) error {
+func (l *List) addHost(host string, limit port) error {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if addr.Zone() != "" {
 			return errors.New("an address must not have a zone")
 		}
 		addr = addr.Unmap()
-		g.prefixes = append(g.prefixes, allowedPrefix{netip.PrefixFrom(addr, addr.BitLen()), limit})
+		l.prefixes = append(l.prefixes, addressBlock{netip.PrefixFrom(addr, addr.BitLen()), limit})
 		return nil
 	}
 	name := foldName(host)
 	if err := checkName(name); err != nil {
 		return err
 	}
-	g.names = append(g.names, allowedName{name, limit})
+	l.names = append(l.names, hostName{name, limit})
 	return nil
 }
 

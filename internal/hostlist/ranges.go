@@ -1,4 +1,4 @@
-package netguard
+package hostlist
 
 import "net/netip"
 
@@ -55,9 +55,9 @@ var blocks = []block{
 // lies outside is refused even where no block names it.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// classify returns what an address is when it is not public, as in "a private
+// Classify returns what an address is when it is not public, as in "a private
 // address", and "" when it is public.
-func classify(addr netip.Addr) string {
+func Classify(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"
 	}

@@ -4,7 +4,8 @@ package jsonfit
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 const (
@@ -86,9 +87,5 @@ func (c cutter) string(s string) string {
 	if len(s) <= max(c.text, 64) { // ids and the like stay whole
 		return s
 	}
-	n := max(c.text, 64)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return clip.At(max(c.text, 64), s)
 }

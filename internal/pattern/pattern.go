@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/gobwas/glob"
 )
 
@@ -45,11 +46,9 @@ func Compile(source string) (p Pattern, err error) {
 	case danglingEscape(source):
 		return Pattern{}, errors.New(`the pattern ends in a single '\', which escapes nothing`)
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			p, err = Pattern{}, fmt.Errorf("the pattern cannot be compiled: %v", r)
-		}
-	}()
+	defer panics.Handle(func(panicked *panics.Error) {
+		p, err = Pattern{}, fmt.Errorf("the pattern cannot be compiled: %v", panicked.Value)
+	})
 	p = Pattern{source: source}
 	// What is wrong with the pattern must speak of it as it was written.
 	if _, err := glob.Compile(source); err != nil {

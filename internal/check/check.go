@@ -1,0 +1,107 @@
+// Package check holds what the records of a configuration have in common when they
+// check themselves. Each check returns what it finds wrong of the field at a path,
+// and nothing when the field is right or absent.
+package check
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// Span is a time span that knows how it is written.
+type Span interface {
+	~int64
+	fmt.Stringer
+}
+
+// Within moves diagnostics below a path.
+func Within(path string, list diag.List) diag.List {
+	for i := range list {
+		list[i].Path = diag.Join(path, list[i].Path)
+	}
+	return list
+}
+
+// Required checks a text that must not be empty.
+func Required(path, value string) diag.List {
+	if value != "" {
+		return nil
+	}
+	return diag.List{diag.New(diag.MissingField, path, "%s is missing", path)}
+}
+
+// OneOf checks a text that is empty or one of those that are allowed.
+func OneOf(path, value string, allowed ...string) diag.List {
+	if value == "" || slices.Contains(allowed, value) {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%q is not allowed here; choose one of %s", clip.Text(value), fmt.Sprint(allowed))}
+}
+
+// Positive checks a number that must be 1 or more.
+func Positive(path string, v *int) diag.List {
+	if v == nil || *v > 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 1 or more", path, *v)}
+}
+
+// NotNegative checks a number that must be 0 or more.
+func NotNegative(path string, v *int) diag.List {
+	if v == nil || *v >= 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 0 or more", path, *v)}
+}
+
+// PositiveSpan checks a time span that must be more than 0.
+func PositiveSpan[S Span](path string, v *S) diag.List {
+	if v == nil || *v > 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be more than 0", path, *v)}
+}
+
+// NotNegativeSpan checks a time span that must be 0 or more.
+func NotNegativeSpan[S Span](path string, v *S) diag.List {
+	if v == nil || *v >= 0 {
+		return nil
+	}
+	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be 0 or more", path, *v)}
+}
+
+// PeerURL checks a URL of a peer: http or https, with a host, without
+// credentials, query and fragment. The URL itself is not repeated in messages,
+// because it may contain a secret.
+func PeerURL(path, raw string) diag.List {
+	if raw == "" {
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is missing", path)}
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s does not parse as a URL", path)}
+	case u.Scheme != "http" && u.Scheme != "https":
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must start with http:// or https://", path)}
+	case u.Hostname() == "":
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s names no host", path)}
+	case u.User != nil:
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not contain a user or password", path).WithHint("use auth")}
+	case u.RawQuery != "" || u.ForceQuery:
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not have a query", path)}
+	case u.Fragment != "":
+		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not have a fragment", path)}
+	}
+	return nil
+}
+
+// IsWebAddress reports whether a text is an absolute http or https URL without a
+// user.
+func IsWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
+}

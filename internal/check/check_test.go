@@ -1,0 +1,46 @@
+package check_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+)
+
+// TestChecksReportTheFieldAtItsPath shows each check what it passes and what not.
+func TestChecksReportTheFieldAtItsPath(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		got  diag.List
+		want string // of the first diagnostic; empty when nothing is wrong
+	}{
+		"required":           {check.Required("f", "x"), ""},
+		"required, empty":    {check.Required("f", ""), "missing-field f: f is missing"},
+		"one of, absent":     {check.OneOf("f", "", "a", "b"), ""},
+		"one of":             {check.OneOf("f", "b", "a", "b"), ""},
+		"one of, another":    {check.OneOf("f", "c", "a", "b"), `invalid-value f: "c" is not allowed here; choose one of [a b]`},
+		"positive, absent":   {check.Positive("f", nil), ""},
+		"positive":           {check.Positive("f", new(1)), ""},
+		"positive, zero":     {check.Positive("f", new(0)), "invalid-value f: f is 0; it must be 1 or more"},
+		"not negative":       {check.NotNegative("f", new(0)), ""},
+		"not negative, less": {check.NotNegative("f", new(-1)), "invalid-value f: f is -1; it must be 0 or more"},
+		"span, absent":       {check.PositiveSpan[time.Duration]("f", nil), ""},
+		"span":               {check.PositiveSpan("f", new(time.Second)), ""},
+		"span, zero":         {check.PositiveSpan("f", new(time.Duration(0))), "invalid-value f: f is 0s; it must be more than 0"},
+		"long span, zero":    {check.NotNegativeSpan("f", new(time.Duration(0))), ""},
+		"long span, less":    {check.NotNegativeSpan("f", new(-time.Second)), "invalid-value f: f is -1s; it must be 0 or more"},
+		"within":             {check.Within("r", check.Required("f", "")), "missing-field r.f: f is missing"},
+		"URL":                {check.PeerURL("f", "https://a.example/x"), ""},
+		"URL, absent":        {check.PeerURL("f", ""), "invalid-endpoint f: f is missing"},
+		"URL with a user":    {check.PeerURL("f", "https://u:p@a.example"), "invalid-endpoint f: f must not contain a user or password"},
+	} {
+		got := ""
+		if len(tt.got) > 0 {
+			got = string(tt.got[0].Code) + " " + tt.got[0].Path + ": " + tt.got[0].Message
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
