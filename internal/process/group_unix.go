@@ -14,7 +14,7 @@ import (
 // a variable to cmd.Env, by which Kill finds those that leave the group.
 func Separate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	mark(cmd)
+	markProcess(cmd)
 }
 
 // Terminate asks the program, and everything that it started and that has not

@@ -19,9 +19,9 @@ const (
 	maxPasses = 32
 )
 
-// mark gives a program, and all that it will start, a value of their own in the
+// markProcess gives a program, and all that it will start, a value of their own in the
 // environment.
-func mark(cmd *exec.Cmd) {
+func markProcess(cmd *exec.Cmd) {
 	cmd.Env = append(cmd.Env, markName+"="+rand.Text())
 }
 

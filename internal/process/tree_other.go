@@ -4,8 +4,8 @@ package process
 
 import "os/exec"
 
-// mark does nothing: a program is known by its process group alone.
-func mark(*exec.Cmd) {}
+// markProcess does nothing: a program is known by its process group alone.
+func markProcess(*exec.Cmd) {}
 
 // stopTree finds nothing: what has left the process group is not known here.
 func stopTree(*exec.Cmd) []int { return nil }
