@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -55,11 +56,9 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	default:
 		return nil, errors.New("it must be an object or a boolean")
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			s, err = nil, fmt.Errorf("it cannot be compiled: %v", v)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		s, err = nil, fmt.Errorf("it cannot be compiled: %v", p.Value)
+	})
 	c := jsonschema.NewCompiler()
 	c.UseLoader(refuse{})
 	c.UseRegexpEngine(compilePattern)
@@ -147,15 +146,15 @@ func decode(raw []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v, numbers(v)
+	return v, checkNumbers(v)
 }
 
 // maxExponent bounds the exponent of a number. Computing with greater ones takes
 // long, and the library panics at some.
 const maxExponent = 1000
 
-// numbers returns an error when a number of the value is out of range.
-func numbers(v any) error {
+// checkNumbers returns an error when a number of the value is out of range.
+func checkNumbers(v any) error {
 	switch v := v.(type) {
 	case json.Number:
 		if i := strings.IndexAny(string(v), "eE"); i >= 0 {
@@ -165,13 +164,13 @@ func numbers(v any) error {
 		}
 	case []any:
 		for _, element := range v {
-			if err := numbers(element); err != nil {
+			if err := checkNumbers(element); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for _, element := range v {
-			if err := numbers(element); err != nil {
+			if err := checkNumbers(element); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,194 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/nearest"
+)
+
+// Shorthand is a part of a schema that names the fields of an object where keywords
+// belong, as in {text: string}. JSON Schema takes no notice of it.
+type Shorthand struct {
+	// Path leads to the first of the fields.
+	Path []string
+	// Of is the name of what the part describes; empty for the whole schema.
+	Of string
+	// Remedy is the part that was meant, as YAML, or its type.
+	Remedy string
+}
+
+// maxNested bounds how deep a schema is searched for a shorthand.
+const maxNested = 8
+
+// FindShorthand returns the first shorthand in a schema, and whether there is one. A
+// schema with unknown keywords that mean something else is none.
+func FindShorthand(raw json.RawMessage) (*Shorthand, bool) { return findShorthand(raw, nil) }
+
+func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
+	members := membersOf(raw)
+	if len(members) == 0 || len(path) > 2*maxNested {
+		return nil, false
+	}
+	at := func(name string) []string { return append(slices.Clip(path), name) }
+	if first, ok := firstField(members, len(path) == 0); ok {
+		of := ""
+		if len(path) > 0 {
+			of = path[len(path)-1]
+		}
+		return &Shorthand{Path: at(first), Of: of, Remedy: remedy(members, first)}, true
+	}
+	for _, m := range members {
+		switch m.name {
+		case "properties":
+			for _, p := range membersOf(m.value) {
+				if found, ok := findShorthand(p.value, append(at(m.name), p.name)); ok {
+					return found, true
+				}
+			}
+		case "items":
+			if found, ok := findShorthand(m.value, at(m.name)); ok {
+				return found, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// member is one of an object, in the order in which they are written.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+func membersOf(raw json.RawMessage) []member {
+	in := json.NewDecoder(bytes.NewReader(raw))
+	if first, err := in.Token(); err != nil || first != json.Delim('{') {
+		return nil
+	}
+	var members []member
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return nil
+		}
+		m := member{}
+		m.name, _ = name.(string)
+		if in.Decode(&m.value) != nil {
+			return nil
+		}
+		members = append(members, m)
+	}
+	return members
+}
+
+// firstField returns the first member that names a field, if any does: one that is no
+// keyword, in a schema that says nothing else of its fields. Of a whole schema without
+// any keyword all of them do.
+func firstField(members []member, whole bool) (string, bool) {
+	typed, composed, known := false, false, false
+	for _, m := range members {
+		typed = typed || m.name == "type"
+		composed = composed || slices.Contains(composing, m.name)
+		known = known || isKeyword(m.name)
+	}
+	for _, m := range members {
+		switch {
+		case isKeyword(m.name):
+		case whole && !known, (!typed || !composed) && typeNamed(m.value) != "", !composed && describes(m.value):
+			return m.name, true
+		}
+	}
+	return "", false
+}
+
+// remedy returns the schema that was meant.
+func remedy(members []member, first string) string {
+	const most = 3
+	for _, m := range members {
+		if _, near := nearest.Of(m.name, []string{"type"}); near && m.name == first && typeNamed(m.value) != "" {
+			return "type: " + typeNamed(m.value)
+		}
+	}
+	var fields []string
+	for _, m := range members {
+		named := typeNamed(m.value)
+		if m.name == "type" || isKeyword(m.name) && named == "" {
+			continue
+		}
+		text := "{…}"
+		if named != "" {
+			text = "{type: " + named + "}"
+		}
+		fields = append(fields, shown(m.name)+": "+text)
+	}
+	if len(fields) > most {
+		fields = append(fields[:most], "…")
+	}
+	return "{type: object, properties: {" + strings.Join(fields, ", ") + "}}"
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+
+// shown returns a name as YAML has it.
+func shown(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return strconv.Quote(clip(name))
+}
+
+// typeNames are the types, and what other languages call them.
+var typeNames = map[string]string{
+	"string": "string", "number": "number", "integer": "integer", "boolean": "boolean", "object": "object", "array": "array", "null": "null",
+	"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "bool": "boolean", "dict": "object", "list": "array",
+}
+
+// typeNamed returns the type that a value names; empty for none.
+func typeNamed(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return typeNames[text]
+}
+
+// describes reports whether a value is a schema of a field.
+func describes(raw json.RawMessage) bool {
+	for _, m := range membersOf(raw) {
+		switch m.name {
+		case "type":
+			if typeNamed(m.value) != "" || len(m.value) > 0 && m.value[0] == '[' {
+				return true
+			}
+		case "enum", "$ref", "anyOf", "oneOf":
+			return true
+		}
+	}
+	return false
+}
+
+// composing are the keywords that say of which fields an object may be.
+var composing = []string{
+	"properties", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties", "$ref", "$dynamicRef", "$recursiveRef",
+	"allOf", "anyOf", "oneOf", "not", "if", "enum", "const", "dependentSchemas",
+}
+
+// keywords are those of all drafts, and of OpenAPI.
+var keywords = strings.Fields(`
+$schema $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment $defs id definitions
+type enum const title description default example examples deprecated readOnly writeOnly nullable discriminator xml externalDocs
+properties patternProperties additionalProperties propertyNames unevaluatedProperties required dependentRequired dependentSchemas
+dependencies minProperties maxProperties
+items prefixItems additionalItems unevaluatedItems contains minContains maxContains minItems maxItems uniqueItems
+minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format
+contentEncoding contentMediaType contentSchema allOf anyOf oneOf not if then else`)
+
+// isKeyword reports whether a name means something in a schema, or is an extension.
+func isKeyword(name string) bool {
+	return slices.Contains(keywords, name) || strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "$")
+}
