@@ -1,12 +1,10 @@
-package backend
+package interaction
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
-
-	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // AnswerForms returns what a text may mean that answers a question, in the order
@@ -41,12 +39,12 @@ func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 	return forms
 }
 
-// ReadAnswer returns what a text means as the answer to a ticket: the first of
+// ReadAnswer returns what a text means as the answer to a request: the first of
 // its forms that fits. The error says why none does.
-func ReadAnswer(ticket *plugins.Ticket, text string) (json.RawMessage, error) {
-	err := error(&ResolutionError{Target: ticket.ID, Problem: "it is empty"})
-	for i, form := range AnswerForms(text, ticket.ResponseSchema) {
-		wrong := CheckResolution(ticket, &plugins.Resolution{Target: ticket.ID, Action: plugins.ActionResume, Result: form})
+func ReadAnswer(request *Request, text string) (json.RawMessage, error) {
+	err := error(&AnswerError{Target: request.ID, Problem: "it is empty"})
+	for i, form := range AnswerForms(text, request.ResponseSchema) {
+		wrong := Check(request, &Answer{Target: request.ID, Action: Resume, Result: form})
 		if wrong == nil {
 			return form, nil
 		}

@@ -1,0 +1,129 @@
+package interaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/schema"
+)
+
+// AnswerAction says whether a call that waited goes on.
+type AnswerAction string
+
+// The actions of an answer.
+const (
+	// Resume lets the call go on with the answer.
+	Resume AnswerAction = "resume"
+	// Cancel refuses it; the model reads that it was refused, and why.
+	Cancel AnswerAction = "cancel"
+)
+
+// Answer is the answer to a request.
+type Answer struct {
+	// Target is the id of the request, or that of the call that waits.
+	Target string `json:"target"`
+	// ID identifies the answer, so that it can be given twice; it may be empty.
+	ID     string       `json:"id,omitempty"`
+	Action AnswerAction `json:"action"`
+	// Result is what was answered; it satisfies the request's response schema.
+	Result json.RawMessage `json:"result,omitempty"`
+	// Arguments, when set, take the place of those of the call, which is then
+	// judged and checked with them.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// Reason says why, for the model.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Same reports whether two answers say the same.
+func (a *Answer) Same(b *Answer) bool {
+	return a.Action == b.Action && a.Reason == b.Reason && sameJSON(a.Result, b.Result) && sameJSON(a.Arguments, b.Arguments)
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if len(a) == 0 || len(b) == 0 || json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// UnknownError says that an answer is for something that the turn does not wait
+// for.
+type UnknownError struct {
+	// Target is the request or call that was named.
+	Target string
+	// Open are the requests that wait.
+	Open []string
+}
+
+// Error names the target and what may be answered.
+func (e *UnknownError) Error() string {
+	if len(e.Open) == 0 {
+		return fmt.Sprintf("there is no interaction %q: the turn waits for nothing", e.Target)
+	}
+	return fmt.Sprintf("there is no interaction %q: the turn waits for %q", e.Target, e.Open)
+}
+
+// AnswerError says that an answer does not fit its request.
+type AnswerError struct {
+	// Target is the request.
+	Target string
+	// Conflict says that the request has another answer already.
+	Conflict bool
+	Problem  string
+}
+
+// Error names the request and the problem.
+func (e *AnswerError) Error() string {
+	return fmt.Sprintf("the answer to interaction %q cannot be used: %s", e.Target, e.Problem)
+}
+
+// Check reports why an answer does not fit a request, as an *AnswerError.
+func Check(request *Request, answer *Answer) error {
+	if problem := findProblem(request, answer); problem != "" {
+		return &AnswerError{Target: request.ID, Problem: problem}
+	}
+	return nil
+}
+
+// findProblem returns what is wrong with an answer, or "".
+func findProblem(request *Request, answer *Answer) string {
+	switch answer.Action {
+	case Cancel:
+		return ""
+	case Resume:
+	default:
+		return fmt.Sprintf("its action is %q; allowed are resume and cancel", answer.Action)
+	}
+	if len(answer.Result) > 0 && !json.Valid(answer.Result) {
+		return "its result is no JSON"
+	}
+	if len(answer.Arguments) > 0 && !isObject(answer.Arguments) {
+		return "its arguments are no JSON object"
+	}
+	if len(request.ResponseSchema) == 0 {
+		return ""
+	}
+	form, err := schema.Compile(request.ResponseSchema)
+	if err != nil {
+		return fmt.Sprintf("the form that is asked for is no valid JSON Schema: %v", err)
+	}
+	value := answer.Result
+	if len(value) == 0 {
+		value = json.RawMessage("null")
+	}
+	found, err := form.ValidateJSON(value)
+	if err != nil {
+		return err.Error()
+	}
+	if len(found) > 0 {
+		return found[0].Error()
+	}
+	return ""
+}
+
+func isObject(raw json.RawMessage) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(raw, &fields) == nil && fields != nil
+}
