@@ -27,6 +27,7 @@ const (
 	TypeStreamReset         Type = "stream_reset"
 	TypeModelRetry          Type = "model_retry"
 	TypeInteractionRequest  Type = "interaction_requested"
+	TypeRunWaiting          Type = "run_waiting"
 	TypeContextTrimmed      Type = "context_trimmed"
 	TypeContextCompacted    Type = "context_compacted"
 	TypeLoopDetected        Type = "loop_detected"
@@ -36,15 +37,6 @@ const (
 	TypeCustomPatch         Type = "custom_patch"
 	TypeArtifact            Type = "artifact"
 )
-
-// Usage counts tokens; the fields mean what those of model.Usage mean.
-type Usage struct {
-	Input      int `json:"input_tokens"`
-	Output     int `json:"output_tokens"`
-	CacheRead  int `json:"cached_tokens,omitempty"`
-	CacheWrite int `json:"cache_write_tokens,omitempty"`
-	Reasoning  int `json:"reasoning_tokens,omitempty"`
-}
 
 // RunStart opens a turn.
 type RunStart struct {
@@ -63,13 +55,19 @@ type RunFinish struct {
 	Status      Status      `json:"status"`
 	Termination Termination `json:"termination"`
 	// Result is what the turn came to; nil when it came to nothing.
-	Result *Outcome `json:"result,omitempty"`
-	Usage  Usage    `json:"usage"`
+	Result *Output `json:"result,omitempty"`
+	Usage  Usage   `json:"usage"`
 	// Cost is what the model calls cost, by the pricing of the models.
 	Cost  *Cost `json:"cost,omitempty"`
 	Steps int   `json:"steps"`
 	// FinishReason says why the last answer ended.
-	FinishReason string `json:"finish_reason,omitempty"`
+	FinishReason FinishReason `json:"finish_reason,omitempty"`
+}
+
+// Output is what a turn says at its end.
+type Output struct {
+	// Response is the text of the last answer.
+	Response string `json:"response"`
 }
 
 // Cost is an amount of money.
@@ -77,12 +75,6 @@ type Cost struct {
 	Amount float64 `json:"amount"`
 	// Currency is an ISO 4217 code.
 	Currency string `json:"currency"`
-}
-
-// Outcome is what a turn came to.
-type Outcome struct {
-	// Response is the text of the last answer.
-	Response string `json:"response"`
 }
 
 // Status is the state a turn ends in.
@@ -281,8 +273,8 @@ type InferenceComplete struct {
 	Provider string `json:"provider,omitempty"`
 	// FinishReason says why the answer ended: stop, tool_calls, max_tokens or
 	// content_filter.
-	FinishReason string `json:"finish_reason"`
-	Usage        Usage  `json:"usage"`
+	FinishReason FinishReason `json:"finish_reason"`
+	Usage        Usage        `json:"usage"`
 	// DurationMS is how long the answer took, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 }

@@ -27,6 +27,7 @@ var constructors = map[Type]func() Data{
 	TypeStreamReset:         func() Data { return new(StreamReset) },
 	TypeModelRetry:          func() Data { return new(ModelRetry) },
 	TypeInteractionRequest:  func() Data { return new(InteractionRequest) },
+	TypeRunWaiting:          func() Data { return new(RunWaiting) },
 	TypeContextTrimmed:      func() Data { return new(ContextTrimmed) },
 	TypeContextCompacted:    func() Data { return new(ContextCompacted) },
 	TypeLoopDetected:        func() Data { return new(LoopDetected) },

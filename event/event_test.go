@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/google/go-cmp/cmp"
 )
 
-const kindsOfEvents = 28
+const kindsOfEvents = 29
 
 // all has one event of every kind, and more of those with optional fields.
 func all() []event.Data {
@@ -39,7 +40,7 @@ func all() []event.Data {
 		&event.StepEnd{Step: 1},
 		&event.RunFinish{
 			Status: event.StatusSucceeded, Termination: event.Termination{Type: event.Stopped, Code: "max_rounds", Detail: "1 rounds"},
-			Result: &event.Outcome{Response: "done"}, Usage: event.Usage{Input: 10, Output: 5}, Steps: 1,
+			Result: &event.Output{Response: "done"}, Usage: event.Usage{Input: 10, Output: 5}, Steps: 1,
 		},
 		&event.RunFinish{Status: event.StatusFailed, Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: "down"}},
 		&event.RunStart{AgentID: "clerk", Revision: 3, Resumed: true},
@@ -47,10 +48,10 @@ func all() []event.Data {
 		&event.ToolCallCancel{ID: "c1", Name: "look", Reason: "it broke off"},
 		&event.StreamReset{Reason: "the connection was lost"},
 		&event.ModelRetry{Attempt: 1, Class: "overloaded", Plan: "restart", WaitMS: 250},
-		&event.InteractionRequest{
+		&event.InteractionRequest{Request: interaction.Request{
 			ID: "c1", CallID: "c1", Tool: "pay", Arguments: json.RawMessage(`{"amount":5}`), Action: "tool:PermissionConfirm", Message: "Pay?",
 			ResponseSchema: json.RawMessage(`{"type":"boolean"}`), Mode: "replay_tool_call",
-		},
+		}},
 		&event.ContextTrimmed{Dropped: 3, Previews: 1, Before: 900, After: 700, Limit: 800},
 		&event.ContextCompacted{Outcome: event.CompactionDone, Messages: 12, Before: 900, After: 90, Model: "m", Usage: event.Usage{Input: 900, Output: 90}},
 		&event.LoopDetected{Count: 3, HardCutoff: true, Tools: []string{"look"}},
@@ -63,6 +64,7 @@ func all() []event.Data {
 		&event.Artifact{ID: "a1", Name: "plan.md", MediaType: "text/markdown", Size: 12},
 		&event.Artifact{ID: "a2"},
 		&event.ToolCallsOmitted{Omitted: 72, MaxCalls: 128, Message: "72 more calls were not made"},
+		&event.RunWaiting{Interactions: []string{"c1", "perm_c2"}},
 	}
 }
 

@@ -1,26 +1,22 @@
 package event
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// InteractionRequest says that a tool call waits for something outside.
+	"github.com/agentruntime/agentruntime/interaction"
+)
+
+// InteractionRequest says that a tool call waits for something outside. Its mode
+// is always set.
 type InteractionRequest struct {
-	// ID identifies the ticket; CallID is the call that waits. An answer may
-	// name either.
-	ID     string `json:"id"`
-	CallID string `json:"call_id"`
-	Tool   string `json:"tool"`
-	// Arguments are those of the call.
-	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Action says what is asked for, as in tool:PermissionConfirm.
-	Action  string `json:"action,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Parameters are what a program needs to know to answer.
-	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// ResponseSchema is the JSON Schema of an answer; empty means any.
-	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
-	// Mode says what becomes of an answer: replay_tool_call,
-	// use_decision_as_tool_result or pass_decision_to_tool.
-	Mode string `json:"resume_mode"`
+	interaction.Request
+}
+
+// RunWaiting says that a turn waits and works on nothing until somebody answers.
+// One that goes on has a RunStart with Resumed set, or a ToolCallResumed, next.
+type RunWaiting struct {
+	// Interactions are the ids of those that have no answer yet.
+	Interactions []string `json:"interactions"`
 }
 
 // ToolCallResumed says that a call that waited goes on.
@@ -32,8 +28,16 @@ type ToolCallResumed struct {
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
+// Resumed returns the event of a call that goes on with an answer.
+func Resumed(answer *interaction.Answer) *ToolCallResumed {
+	return &ToolCallResumed{TargetID: answer.Target, Action: string(answer.Action), Result: answer.Result}
+}
+
 // Type returns TypeInteractionRequest.
 func (*InteractionRequest) Type() Type { return TypeInteractionRequest }
+
+// Type returns TypeRunWaiting.
+func (*RunWaiting) Type() Type { return TypeRunWaiting }
 
 // Type returns TypeToolCallResumed.
 func (*ToolCallResumed) Type() Type { return TypeToolCallResumed }

@@ -1,0 +1,47 @@
+package event
+
+// FinishReason says why a model's answer ended. Package model has those that the
+// runtime knows.
+type FinishReason string
+
+// Outcome is what a turn came to. Whoever returns or stores an ending embeds it.
+type Outcome struct {
+	// Agent is the id of the agent that had the conversation at the end, and
+	// Revision the number of the revision that the turn resolved in.
+	Agent    string `json:"agent,omitempty"`
+	Revision uint64 `json:"revision,omitempty"`
+	// Termination says why the turn ended.
+	Termination Termination `json:"termination"`
+	// Response is the text of the last answer, the JSON value alone when the answer
+	// was to have a form; FinishReason is why that answer ended.
+	Response     string       `json:"response,omitempty"`
+	FinishReason FinishReason `json:"finish_reason,omitempty"`
+	Steps        int          `json:"steps,omitempty"`
+	Usage        Usage        `json:"usage,omitzero"`
+	// Cost is what the model calls cost; nil when no model has a price.
+	Cost *Cost `json:"cost,omitempty"`
+	// SnapshotID is the snapshot that a kept turn left; empty when it left none.
+	SnapshotID string `json:"snapshot_id,omitempty"`
+}
+
+// RunFinish returns the event that ends a turn with the outcome.
+func (o *Outcome) RunFinish() *RunFinish {
+	status := o.Termination.Status()
+	done := &RunFinish{
+		Status: status, Termination: o.Termination, Usage: o.Usage, Cost: o.Cost, Steps: o.Steps, FinishReason: o.FinishReason,
+	}
+	if o.Response != "" || status == StatusSucceeded {
+		done.Result = &Output{Response: o.Response}
+	}
+	return done
+}
+
+// Outcome returns what the event says of how a turn ended: all but the agent,
+// the revision and the snapshot.
+func (f *RunFinish) Outcome() Outcome {
+	o := Outcome{Termination: f.Termination, FinishReason: f.FinishReason, Steps: f.Steps, Usage: f.Usage, Cost: f.Cost}
+	if f.Result != nil {
+		o.Response = f.Result.Response
+	}
+	return o
+}
