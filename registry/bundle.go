@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -65,11 +66,9 @@ func (s *Set) Expected(reference string) bool {
 
 // membersOf asks a bundle for its members. A panic is an error at the bundle.
 func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
-	defer func() {
-		if v := recover(); v != nil {
-			members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "the bundle panics when it is asked for its tools: %v", v)}
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		members, found = nil, diag.List{diag.New(diag.InvalidValue, "", "the bundle panics when it is asked for its tools: %v", p.Value)}
+	})
 	return bundle.Members()
 }
 

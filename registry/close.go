@@ -6,6 +6,8 @@ import (
 	"io"
 	"reflect"
 	"sync"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
 // Close closes the components that hold something open: every tool, bundle,
@@ -66,10 +68,8 @@ func (s *Set) closers(but *Set) []io.Closer {
 
 // closeOne closes a component. A panic is an error.
 func closeOne(c io.Closer) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("close a %T: panic: %v", c, v)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("close a %T: panic: %v", c, p.Value)
+	})
 	return c.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
 // Revision is one published set: immutable, numbered from 1, and named by the
@@ -99,11 +100,9 @@ func contentHash(s *Set) string {
 // describe calls what a component says of itself; one that panics is described
 // by its panic.
 func describe(call func() any) (v any) {
-	defer func() {
-		if p := recover(); p != nil {
-			v = fmt.Sprint(p)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		v = fmt.Sprint(p.Value)
+	})
 	return call()
 }
 

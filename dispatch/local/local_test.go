@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/dispatch/dispatchtest"
 	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/internal/testkit/dispatchtest"
 	"github.com/agentruntime/agentruntime/store"
 	"pgregory.net/rapid"
 )

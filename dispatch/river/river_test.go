@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/dispatch/dispatchtest"
 	"github.com/agentruntime/agentruntime/dispatch/river"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/dispatchtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
