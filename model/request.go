@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -130,7 +131,7 @@ type Tool struct {
 }
 
 // FinishReason says why an answer ended.
-type FinishReason string
+type FinishReason = event.FinishReason
 
 // The reasons for which an answer ends.
 const (
@@ -145,52 +146,4 @@ const (
 )
 
 // Usage counts the tokens of one or several requests.
-type Usage struct {
-	// Input counts all tokens of the request, those read from or written to a
-	// cache included.
-	Input int `json:"input_tokens"`
-	// Output counts all tokens of the answer, reasoning included.
-	Output int `json:"output_tokens"`
-	// CacheRead counts the input tokens that came from the vendor's cache.
-	CacheRead int `json:"cached_tokens,omitempty"`
-	// CacheWrite counts the input tokens written to the vendor's cache.
-	CacheWrite int `json:"cache_write_tokens,omitempty"`
-	// Reasoning counts the output tokens spent on thinking.
-	Reasoning int `json:"reasoning_tokens,omitempty"`
-}
-
-// Total returns all tokens, in and out.
-func (u Usage) Total() int { return u.Input + u.Output }
-
-// Add adds other to u.
-func (u *Usage) Add(other Usage) {
-	u.Input += other.Input
-	u.Output += other.Output
-	u.CacheRead += other.CacheRead
-	u.CacheWrite += other.CacheWrite
-	u.Reasoning += other.Reasoning
-}
-
-// maxTokens bounds a count of tokens that a vendor reports. No request has nearly
-// as many, and sums of such counts do not overflow.
-const maxTokens = 1 << 29
-
-// Reconciled returns u with counts that can be added up: none is negative or
-// absurd, and a sum is at least what its parts come to. Servers report parts
-// that their sums leave out, and budgets must count the larger figure.
-func (u Usage) Reconciled() Usage {
-	bound := func(n int) int { return min(max(n, 0), maxTokens) }
-	u.CacheRead, u.CacheWrite, u.Reasoning = bound(u.CacheRead), bound(u.CacheWrite), bound(u.Reasoning)
-	u.Input = max(bound(u.Input), u.CacheRead+u.CacheWrite)
-	u.Output = max(bound(u.Output), u.Reasoning)
-	return u
-}
-
-// Sub takes other away from u.
-func (u *Usage) Sub(other Usage) {
-	u.Input -= other.Input
-	u.Output -= other.Output
-	u.CacheRead -= other.CacheRead
-	u.CacheWrite -= other.CacheWrite
-	u.Reasoning -= other.Reasoning
-}
+type Usage = event.Usage

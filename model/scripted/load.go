@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-	"go.yaml.in/yaml/v4/plugin/loaderlimits"
-
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
+	"go.yaml.in/yaml/v4"
+	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
 const (
@@ -96,12 +96,10 @@ func (d *decoder) read(data []byte) (root *yaml.Node) {
 		d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "the script is larger than %d MiB", maxScript>>20)
 		return nil
 	}
-	defer func() {
-		if v := recover(); v != nil { // no file may end the process
-			d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "the YAML parser gave up: %v", v)
-			root = nil
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) { // no file may end the process
+		d.report(diag.InvalidYAML, "", diag.Span{File: d.file}, "the YAML parser gave up: %v", p.Value)
+		root = nil
+	})
 	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithPlugin(loaderlimits.New(loaderlimits.DepthValue(maxDepth))))
 	if err != nil {
 		d.syntax(err)
