@@ -5,10 +5,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
-
-// statusOverloaded is the status the vendor answers with when it is too busy.
-const statusOverloaded = 529
 
 // kinds are the classes of the vendor's types of errors. Being out of credit is
 // a fault of the account that waiting does not mend.
@@ -28,15 +26,15 @@ var kinds = map[string]model.ErrorClass{
 // class returns the class of the refusal: by its status, where it has one that
 // leaves no doubt, else by its type.
 func (r *refusal) class() model.ErrorClass {
+	if class, ok := vendorhttp.CallerClass(r.status); ok {
+		return class
+	}
+	if class, ok := vendorhttp.BusyClass(r.status); ok {
+		return class
+	}
 	switch r.status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+	case http.StatusPaymentRequired:
 		return model.Unauthorized
-	case http.StatusTooManyRequests:
-		return model.RateLimited
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return model.Timeout
-	case http.StatusServiceUnavailable, statusOverloaded:
-		return model.Overloaded
 	case http.StatusRequestEntityTooLarge:
 		return model.ContextOverflow
 	}

@@ -29,37 +29,27 @@ type Config struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
-	if shown.APIKey != "" {
-		shown.APIKey = vendorhttp.Redacted
-	}
-	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
+	shown.APIKey, shown.Headers = c.access().Redact()
 	return json.Marshal(shown)
 }
 
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := vendorhttp.CheckBaseURL(c.BaseURL)
-	if len(list) == 0 && strings.HasSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1") {
+	list := c.access().Check()
+	if len(vendorhttp.CheckBaseURL(c.BaseURL)) == 0 && strings.HasSuffix(strings.TrimSuffix(c.BaseURL, "/"), "/v1") {
 		list = append(list, diag.New(diag.InvalidValue, "base_url", "base_url must not end in /v1, which is added to it"))
 	}
-	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
 	if c.MaxOutputTokens < 0 {
 		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",
 			"max_output_tokens is %d; it must be 0 or more", c.MaxOutputTokens))
 	}
-	keyHeader := ""
-	if c.APIKey != "" {
-		keyHeader = "X-Api-Key"
-	}
-	return append(list, vendorhttp.CheckHeaders(c.Headers, keyHeader)...)
+	return list
 }
 
-func (c *Config) baseURL() string {
-	if c.BaseURL == "" {
-		return DefaultBaseURL
-	}
-	return c.BaseURL
+// access returns how the API is reached.
+func (c *Config) access() *vendorhttp.Access {
+	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "X-Api-Key", Headers: c.Headers}
 }
 
 func (c *Config) maxOutputTokens() int {

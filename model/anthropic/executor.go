@@ -4,7 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 )
@@ -49,14 +47,7 @@ const messagesPath = "v1/messages"
 
 // Kind returns the provider type anthropic.
 func Kind() model.ProviderKind {
-	return spec.NewKind("anthropic", "Anthropic and gateways that speak its Messages API.",
-		func(settings model.Settings, c *Config) (model.Executor, error) {
-			e, err := New(settings, c)
-			if err != nil {
-				return nil, err
-			}
-			return e, nil
-		})
+	return vendorhttp.NewKind("anthropic", "Anthropic and gateways that speak its Messages API.", New)
 }
 
 // New returns an executor. It does not reach out; a configuration without a
@@ -66,17 +57,12 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	if c == nil {
-		c = new(Config)
-	}
-	if err := c.Validate().Err(); err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	c, err := vendorhttp.Configured(settings, c)
+	if err != nil {
+		return nil, err
 	}
 	e := &Executor{
-		failures: vendorhttp.Failures{
-			Provider: settings.ID,
-			Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
-		},
+		failures:        c.access().Failures(settings, vendorKey),
 		tools:           vendorhttp.NewToolCache(encodeTools),
 		maxOutputTokens: c.maxOutputTokens(),
 	}
@@ -88,7 +74,7 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 
 func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
 	options := []option.RequestOption{
-		option.WithBaseURL(c.baseURL()),
+		option.WithBaseURL(c.access().URL()),
 		option.WithHTTPClient(vendorhttp.NewClient(transport)),
 		option.WithMaxRetries(0),      // retrying is the runtime's business
 		option.WithoutOpenTelemetry(), // and so is tracing
@@ -111,11 +97,9 @@ func (e *Executor) checkResponse(req *http.Request, next option.MiddlewareNext) 
 	if err != nil {
 		return nil, err
 	}
-	if body, refused := vendorhttp.ReadRefusal(res); refused {
-		return nil, e.failures.Named(refusalError(res, body, time.Now()))
-	}
-	res.Body = vendorhttp.LimitStream(res.Body)
-	return res, nil
+	return vendorhttp.CheckStream(res, func(res *http.Response, body []byte) *model.Error {
+		return e.failures.Named(refusalError(res, body, time.Now()))
+	})
 }
 
 // Stream asks the model and returns its answer as it comes.

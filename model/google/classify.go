@@ -5,11 +5,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
-
-// statusOverloaded is the status some gateways answer with when they are too
-// busy.
-const statusOverloaded = 529
 
 // statusCodes are the HTTP statuses of the vendor's status names, for errors
 // inside a stream that tell only these.
@@ -31,15 +28,13 @@ var statusCodes = map[string]int{
 // class returns the class of the refusal.
 func (r *refusal) class() model.ErrorClass {
 	status := r.effectiveStatus()
+	if class, ok := vendorhttp.CallerClass(status); ok {
+		return class
+	}
+	if class, ok := vendorhttp.BusyClass(status); ok {
+		return class
+	}
 	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return model.Unauthorized
-	case http.StatusTooManyRequests:
-		return model.RateLimited
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return model.Timeout
-	case http.StatusServiceUnavailable, statusOverloaded:
-		return model.Overloaded
 	case http.StatusNotFound:
 		// A request names nothing but a model; without an error in the
 		// vendor's form, it is the path that is wrong.

@@ -28,10 +28,7 @@ type Config struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
-	if shown.APIKey != "" {
-		shown.APIKey = vendorhttp.Redacted
-	}
-	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
+	shown.APIKey, shown.Headers = c.access().Redact()
 	return json.Marshal(shown)
 }
 
@@ -40,9 +37,7 @@ var apiVersion = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]*)?$`)
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	var list diag.List
-	list = append(list, vendorhttp.CheckBaseURL(c.BaseURL)...)
-	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
+	list := c.access().Check()
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
 		list = append(list, diag.New(diag.InvalidValue, "api_version",
 			"api_version is %q; it is written as in v1 or v1beta", c.APIVersion))
@@ -52,18 +47,12 @@ func (c *Config) Validate() diag.List {
 			"base_url ends with the version %s, which is added to it", c.apiVersion()).
 			WithHint("leave it out, or set api_version"))
 	}
-	taken := ""
-	if c.APIKey != "" {
-		taken = keyHeader
-	}
-	return append(list, vendorhttp.CheckHeaders(c.Headers, taken)...)
+	return list
 }
 
-func (c *Config) baseURL() string {
-	if c.BaseURL == "" {
-		return DefaultBaseURL
-	}
-	return c.BaseURL
+// access returns how the API is reached.
+func (c *Config) access() *vendorhttp.Access {
+	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers}
 }
 
 func (c *Config) apiVersion() string {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // Executor asks the models of one provider. It is safe for use from many
@@ -41,14 +40,7 @@ var vendorKey = regexp.MustCompile(`\bAIza[\w*-]{8,}|\bAQ\.[\w*-]{8,}`)
 
 // Kind returns the provider type google.
 func Kind() model.ProviderKind {
-	return spec.NewKind("google", "Google's Gemini API.",
-		func(settings model.Settings, c *Config) (model.Executor, error) {
-			e, err := New(settings, c)
-			if err != nil {
-				return nil, err
-			}
-			return e, nil
-		})
+	return vendorhttp.NewKind("google", "Google's Gemini API.", New)
 }
 
 // New returns an executor. It does not reach out; a configuration without a
@@ -58,11 +50,9 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	if c == nil {
-		c = new(Config)
-	}
-	if err := c.Validate().Err(); err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	c, err := vendorhttp.Configured(settings, c)
+	if err != nil {
+		return nil, err
 	}
 	endpoint, err := newEndpoint(c)
 	if err != nil {
@@ -71,11 +61,8 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return &Executor{
 		endpoint: endpoint,
 		client:   vendorhttp.NewClient(transport),
-		failures: vendorhttp.Failures{
-			Provider: settings.ID,
-			Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
-		},
-		tools: vendorhttp.NewToolCache(encodeTools),
+		failures: c.access().Failures(settings, vendorKey),
+		tools:    vendorhttp.NewToolCache(encodeTools),
 	}, nil
 }
 

@@ -45,12 +45,8 @@ func (a *attempt) open(req *model.Request) error {
 	if err != nil {
 		return e.failures.OfRequest(a.caller, err)
 	}
-	if said, refused := vendorhttp.ReadRefusal(res); refused {
-		return e.refused(res, said)
-	}
-	res.Body = vendorhttp.LimitStream(res.Body)
-	a.response = res
-	return nil
+	a.response, err = vendorhttp.CheckStream(res, e.refused) //nolint:bodyclose // close does
+	return err
 }
 
 // endPatience is how long a server may keep a stream open once it said why the

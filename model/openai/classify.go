@@ -6,11 +6,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
-
-// statusOverloaded is the status some vendors answer with when they are too
-// busy.
-const statusOverloaded = 529
 
 // codes are the classes of the vendor's error codes and types, and of those
 // that compatible servers use. A quota that is used up is a rate limit: a pool
@@ -56,11 +53,8 @@ var codes = map[string]model.ErrorClass{
 // that leaves no doubt counts most, then the code, then the rest.
 func (r *refusal) class() model.ErrorClass {
 	status := r.effectiveStatus()
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return model.Unauthorized
-	case http.StatusTooManyRequests:
-		return model.RateLimited
+	if class, ok := vendorhttp.CallerClass(status); ok {
+		return class
 	}
 	if class, ok := codes[r.code]; ok && r.code != "invalid_request_error" {
 		return class
@@ -68,8 +62,11 @@ func (r *refusal) class() model.ErrorClass {
 	if r.saysContextOverflow() {
 		return model.ContextOverflow
 	}
-	if class, ok := statusClass(status); ok {
+	if class, ok := vendorhttp.BusyClass(status); ok {
 		return class
+	}
+	if status >= http.StatusInternalServerError {
+		return model.Provider
 	}
 	if status == http.StatusNotFound && r.speaksOfModel() {
 		return model.ModelNotFound
@@ -94,18 +91,6 @@ func (r *refusal) effectiveStatus() int {
 		return n
 	}
 	return 0
-}
-
-// statusClass returns the class of a status that says what kind of trouble the
-// server has.
-func statusClass(status int) (model.ErrorClass, bool) {
-	switch status {
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return model.Timeout, true
-	case http.StatusServiceUnavailable, statusOverloaded:
-		return model.Overloaded, true
-	}
-	return model.Provider, status >= http.StatusInternalServerError
 }
 
 // overflowPhrases are how servers without a code for it say that a request

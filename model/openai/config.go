@@ -38,19 +38,14 @@ type Config struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
-	if shown.APIKey != "" {
-		shown.APIKey = vendorhttp.Redacted
-	}
-	shown.Headers = vendorhttp.RedactHeaders(c.Headers)
+	shown.APIKey, shown.Headers = c.access().Redact()
 	return json.Marshal(shown)
 }
 
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	var list diag.List
-	list = append(list, vendorhttp.CheckBaseURL(c.BaseURL)...)
-	list = append(list, vendorhttp.CheckSecret("api_key", "api_key", c.APIKey)...)
+	list := c.access().Check()
 	switch c.API {
 	case "", Responses, ChatCompletions:
 	default:
@@ -65,16 +60,10 @@ func (c *Config) Validate() diag.List {
 	}
 	list = append(list, vendorhttp.CheckSecret("organization", "organization", c.Organization)...)
 	list = append(list, vendorhttp.CheckSecret("project", "project", c.Project)...)
-	keyHeader := ""
-	if c.APIKey != "" {
-		keyHeader = "Authorization"
-	}
-	return append(list, vendorhttp.CheckHeaders(c.Headers, keyHeader)...)
+	return list
 }
 
-func (c *Config) baseURL() string {
-	if c.BaseURL == "" {
-		return DefaultBaseURL
-	}
-	return c.BaseURL
+// access returns how the API is reached.
+func (c *Config) access() *vendorhttp.Access {
+	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "Authorization", Headers: c.Headers}
 }

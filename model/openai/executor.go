@@ -7,7 +7,6 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"maps"
 	"net/http"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
-	"github.com/agentruntime/agentruntime/spec"
 	oai "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 )
@@ -82,14 +80,7 @@ type dialect struct {
 
 // Kind returns the provider type openai.
 func Kind() model.ProviderKind {
-	return spec.NewKind("openai", "OpenAI and servers compatible with its API.",
-		func(settings model.Settings, c *Config) (model.Executor, error) {
-			e, err := New(settings, c)
-			if err != nil {
-				return nil, err
-			}
-			return e, nil
-		})
+	return vendorhttp.NewKind("openai", "OpenAI and servers compatible with its API.", New)
 }
 
 // New returns an executor. It does not reach out; a configuration without a
@@ -99,15 +90,11 @@ func New(settings model.Settings, c *Config) (*Executor, error) {
 }
 
 func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper) (*Executor, error) {
-	if c == nil {
-		c = new(Config)
+	c, err := vendorhttp.Configured(settings, c)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.Validate().Err(); err != nil {
-		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
-	}
-	e := &Executor{vendor: vendorAt(c.baseURL()), failures: vendorhttp.Failures{
-		Provider: settings.ID, Redactor: vendorhttp.NewRedactor(c.APIKey, c.Headers, vendorKey),
-	}}
+	e := &Executor{vendor: vendorAt(c.access().URL()), failures: c.access().Failures(settings, vendorKey)}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
@@ -127,7 +114,7 @@ var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
 
 func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
 	options := []option.RequestOption{
-		option.WithBaseURL(c.baseURL()),
+		option.WithBaseURL(c.access().URL()),
 		option.WithHTTPClient(vendorhttp.NewClient(transport)),
 		option.WithMaxRetries(0), // retrying is the runtime's business
 		option.WithHeader("Accept", "text/event-stream"),

@@ -14,9 +14,5 @@ func (e *Executor) checkResponse(req *http.Request, next option.MiddlewareNext) 
 	if err != nil {
 		return nil, err
 	}
-	if body, refused := vendorhttp.ReadRefusal(res); refused {
-		return nil, e.refused(res, body)
-	}
-	res.Body = vendorhttp.LimitStream(res.Body)
-	return res, nil
+	return vendorhttp.CheckStream(res, e.refused)
 }

@@ -5,12 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
-)
 
-// Redacted stands for a secret wherever a configuration or a message is shown;
-// given back as a secret it is a mistake.
-const Redacted = "***"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/redact"
+)
 
 // Redactor keeps secrets out of messages. Servers like to repeat the key they
 // did not accept. Make it with NewRedactor.
@@ -50,20 +48,12 @@ func NewRedactor(key string, headers map[string]string, pattern *regexp.Regexp) 
 	})
 	pairs := make([]string, 0, 2*len(secrets))
 	for _, secret := range secrets {
-		pairs = append(pairs, secret, Redacted)
+		pairs = append(pairs, secret, redact.Placeholder)
 	}
 	return Redactor{secrets: strings.NewReplacer(pairs...), keys: pattern}
 }
 
 // Clean returns text without secrets, cut to 1 KiB.
 func (r Redactor) Clean(text string) string {
-	text = r.keys.ReplaceAllString(r.secrets.Replace(text), Redacted)
-	if len(text) <= messageLimit {
-		return text
-	}
-	cut := messageLimit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return clip.At(messageLimit, r.keys.ReplaceAllString(r.secrets.Replace(text), redact.Placeholder))
 }

@@ -8,16 +8,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
-
-// RedactHeaders returns headers with their values hidden.
-func RedactHeaders(headers map[string]string) map[string]string {
-	shown := maps.Clone(headers)
-	for name := range shown {
-		shown[name] = Redacted
-	}
-	return shown
-}
 
 // CheckBaseURL checks where an API is, the setting base_url; empty is fine. An
 // SDK drops a query and would send a user and password in place of the key, so
@@ -53,7 +45,7 @@ func CheckBaseURL(raw string) diag.List {
 // may not be shown. The findings call it name.
 func CheckSecret(path, name, value string) diag.List {
 	switch {
-	case value == Redacted:
+	case value == redact.Placeholder:
 		return diag.List{diag.New(diag.InvalidValue, path, "%s is the placeholder that stands for a hidden one", name)}
 	case !validHeaderValue(value):
 		return diag.List{diag.New(diag.InvalidValue, path, "%s contains a line break or another control character", name)}

@@ -1,0 +1,84 @@
+package vendorhttp
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Access is how an API is reached: what the configurations of all providers have in
+// common.
+type Access struct {
+	APIKey, BaseURL string
+	// DefaultBaseURL is where the vendor's own API is, and KeyHeader the header that
+	// carries the key.
+	DefaultBaseURL, KeyHeader string
+	// Headers are further headers of every request.
+	Headers map[string]string
+}
+
+// URL returns where the API is.
+func (a *Access) URL() string { return cmp.Or(a.BaseURL, a.DefaultBaseURL) }
+
+// Check checks the settings base_url, api_key and headers.
+func (a *Access) Check() diag.List {
+	list := append(CheckBaseURL(a.BaseURL), CheckSecret("api_key", "api_key", a.APIKey)...)
+	keyHeader := ""
+	if a.APIKey != "" {
+		keyHeader = a.KeyHeader
+	}
+	return append(list, CheckHeaders(a.Headers, keyHeader)...)
+}
+
+// Redact returns the key and the headers as they may be shown.
+func (a *Access) Redact() (key string, headers map[string]string) {
+	return redact.Text(a.APIKey), redact.Values(a.Headers)
+}
+
+// Failures returns what turns the failures of a provider into errors. The pattern
+// matches the vendor's keys, also where only their ends are shown.
+func (a *Access) Failures(settings model.Settings, keys *regexp.Regexp) Failures {
+	return Failures{Provider: settings.ID, Redactor: NewRedactor(a.APIKey, a.Headers, keys)}
+}
+
+// Configured returns the configuration of a provider, an empty one for nil, or says
+// what is wrong with it.
+func Configured[C any, P interface {
+	*C
+	Validate() diag.List
+}](settings model.Settings, c P) (P, error) {
+	if c == nil {
+		c = new(C)
+	}
+	if err := c.Validate().Err(); err != nil {
+		return nil, fmt.Errorf("create provider %s: %w", settings.ID, err)
+	}
+	return c, nil
+}
+
+// NewKind returns the provider type of a function that makes executors.
+func NewKind[C any, E model.Executor](name, summary string, create func(model.Settings, *C) (E, error)) model.ProviderKind {
+	return spec.NewKind(name, summary, func(settings model.Settings, c *C) (model.Executor, error) {
+		e, err := create(settings, c)
+		if err != nil {
+			return nil, err // without a typed nil beside it
+		}
+		return e, nil
+	})
+}
+
+// CheckStream returns an answer whose body is a stream, which it limits. Of every
+// other answer it returns the error that refused makes of it and of its body.
+func CheckStream(res *http.Response, refused func(*http.Response, []byte) *model.Error) (*http.Response, error) {
+	if body, ok := ReadRefusal(res); ok {
+		return nil, refused(res, body)
+	}
+	res.Body = LimitStream(res.Body)
+	return res, nil
+}

@@ -1,0 +1,35 @@
+package vendorhttp
+
+import (
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// statusOverloaded is the status that vendors and gateways answer with when they
+// are too busy.
+const statusOverloaded = 529
+
+// CallerClass returns the class of a status that leaves no doubt that the key or
+// its limits are at fault.
+func CallerClass(status int) (class model.ErrorClass, known bool) {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.Unauthorized, true
+	case http.StatusTooManyRequests:
+		return model.RateLimited, true
+	}
+	return class, false
+}
+
+// BusyClass returns the class of a status that says that the server took too
+// long, or is too busy.
+func BusyClass(status int) (class model.ErrorClass, known bool) {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return model.Timeout, true
+	case http.StatusServiceUnavailable, statusOverloaded:
+		return model.Overloaded, true
+	}
+	return class, false
+}
