@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -45,7 +48,7 @@ type Decision struct {
 	// Result is the result of the call, for SetResult.
 	Result tools.Result
 	// Ticket describes what the call waits for, for Suspend.
-	Ticket *Ticket
+	Ticket *interaction.Request
 	// Terminate ends the turn along with the call, for Block.
 	Terminate bool
 
@@ -124,6 +127,20 @@ type CeilingGate interface {
 	Ceiling(ctx context.Context, p *PhaseContext) (Decision, error)
 }
 
+// CeilingDiffGate is implemented by ceiling gates that can tell what they hold
+// delegates to without a call, and compare it with the gate of the same plugin in
+// an earlier revision. It is called for tools that a delegate has; what cannot
+// be compared is widened. A ceiling gate that does not implement it is judged as
+// it judges the agent's own calls.
+type CeilingDiffGate interface {
+	CeilingGate
+	// CeilingVerdict tells what Ceiling decides about a tool.
+	CeilingVerdict(toolID string) Verdict
+	// CeilingWidening compares what Ceiling decides about a tool with what that of
+	// the earlier gate did.
+	CeilingWidening(before Gate, toolID string) Widening
+}
+
 // ToolSchema is a tool of an agent and what it takes.
 type ToolSchema struct {
 	ID string
@@ -157,4 +174,23 @@ type Widening struct {
 type DiffGate interface {
 	Gate
 	Widening(before Gate, toolID string) Widening
+}
+
+// BatchGate judges all tool calls of an answer at once, before the gates are
+// asked about each. Unlike a Gate it may write state; the turn it ends with
+// Finalize, not with Stop. An error, or a panic, fails the turn.
+type BatchGate func(ctx context.Context, p *PhaseContext, calls []*model.ToolCall) (BatchDecision, error)
+
+// BatchDecision is what a batch gate makes of the calls. The zero value leaves
+// them all to the gates.
+type BatchDecision struct {
+	// Results are the results of the calls that are not executed, by call id.
+	Results map[string]tools.Result
+	// Events are shown behind those results.
+	Events []event.Data
+	// Steer is something that the model alone is told, with the next request.
+	Steer string
+	// Finalize lets the model answer once more, without tools, and ends the
+	// turn.
+	Finalize bool
 }

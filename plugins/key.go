@@ -2,7 +2,6 @@ package plugins
 
 import (
 	"encoding/json"
-	"fmt"
 )
 
 // Scope says how long a value of the state lives.
@@ -24,11 +23,11 @@ type StateKey interface {
 	// Scope says how long the value lives.
 	Scope() Scope
 
-	// decode reads a value's JSON form.
-	decode(raw json.RawMessage) (any, error)
-	// merge returns what becomes of a value that others committed meanwhile, and
+	// Decode reads a value's JSON form.
+	Decode(raw json.RawMessage) (any, error)
+	// Merge returns what becomes of a value that others committed meanwhile, and
 	// whether the key merges at all.
-	merge(committed, own any) (any, bool)
+	Merge(committed, own any) (any, bool)
 }
 
 // Key is a typed key of the state. Make one with NewKey at package level, and
@@ -75,33 +74,20 @@ func (k *Key[T]) Scope() Scope { return k.scope }
 // Get returns the key's value: what this phase wrote, else what was committed,
 // else the zero value. Do not modify what it refers to; Set a new value.
 func (k *Key[T]) Get(p *PhaseContext) T {
-	v, ok := p.engine.staged.state[k]
-	if !ok {
-		v = p.engine.state[k]
-	}
-	set, _ := v.value.(T) // not v.value.(T) alone: an interface may be set to nil
+	set, _ := p.Value(k).(T) // not p.Value(k).(T) alone: an interface may be set to nil
 	return set
 }
 
 // Set gives the key a value. It is seen by later hooks of the phase at once
 // and committed with the phase. Setting a key that no plugin declared, or a
 // value that has no JSON form, fails the hook.
-func (k *Key[T]) Set(p *PhaseContext, v T) {
-	e := p.engine
-	if !e.env.declares(k) {
-		e.staged.fail(&UnknownKeyError{Key: k.id})
-		return
-	}
-	if e.staged.state == nil {
-		e.staged.state = make(map[StateKey]entry, 4)
-	}
-	e.staged.state[k] = entry{value: v}
-}
+func (k *Key[T]) Set(p *PhaseContext, v T) { p.SetValue(k, v) }
 
 // Update sets the key to what change makes of its value.
 func (k *Key[T]) Update(p *PhaseContext, change func(T) T) { k.Set(p, change(k.Get(p))) }
 
-func (k *Key[T]) decode(raw json.RawMessage) (any, error) {
+// Decode returns the value with a JSON form.
+func (k *Key[T]) Decode(raw json.RawMessage) (any, error) {
 	var v T
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return nil, err
@@ -109,7 +95,8 @@ func (k *Key[T]) decode(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-func (k *Key[T]) merge(committed, own any) (any, bool) {
+// Merge merges two values, if the key was made with Merge.
+func (k *Key[T]) Merge(committed, own any) (any, bool) {
 	if k.merges == nil {
 		return own, false
 	}
@@ -117,24 +104,3 @@ func (k *Key[T]) merge(committed, own any) (any, bool) {
 	ours, _ := own.(T)
 	return k.merges(theirs, ours), true
 }
-
-// UnknownKeyError says that a hook wrote a key that no plugin declared.
-type UnknownKeyError struct{ Key string }
-
-// Error names the key.
-func (e *UnknownKeyError) Error() string {
-	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
-}
-
-// StateError says that the value of a key is not what its type can hold: it has
-// no JSON form, or what was kept does not decode.
-type StateError struct {
-	Key string
-	Err error
-}
-
-// Error names the key and the cause.
-func (e *StateError) Error() string { return fmt.Sprintf("state key %q: %v", e.Key, e.Err) }
-
-// Unwrap returns the cause.
-func (e *StateError) Unwrap() error { return e.Err }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -68,6 +69,9 @@ func (p Phase) String() string {
 	return phaseNames[p]
 }
 
+// Valid reports whether there is such a phase.
+func (p Phase) Valid() bool { return p < phaseCount }
+
 // Phases returns all phases in order.
 func Phases() []Phase {
 	all := make([]Phase, phaseCount)
@@ -125,8 +129,8 @@ type PhaseContext struct {
 	// Resolution is the latest answer that the call goes on with, and Ticket
 	// what it answers, from ToolGate to AfterToolExecute; nil for a call that did
 	// not wait. Answered tells of earlier ones.
-	Resolution *Resolution
-	Ticket     *Ticket
+	Resolution *interaction.Answer
+	Ticket     *interaction.Request
 	// Result is what the call came to, in AfterToolExecute.
 	Result *tools.Result
 	// Termination says why the turn ended, in RunEnd; with the code hand_off the
@@ -138,61 +142,45 @@ type PhaseContext struct {
 	// not take it back.
 	Session tools.Session
 
-	engine *Engine
+	// Turn takes what the hook asks for. The engine sets it.
+	Turn
 }
 
-// Schedule asks for an action, which runs in the phase of its handler: in this
-// phase once its hooks have run, or when the turn comes to that phase. An action
-// that waits outlives the suspension of the turn, so its payload must have a JSON
-// form.
-func (p *PhaseContext) Schedule(action string, payload any) {
-	p.engine.staged.actions = append(p.engine.staged.actions, pendingAction{Action: Action{Key: action, Payload: payload}})
-}
+// Turn takes what hooks ask for.
+type Turn interface {
+	// Schedule asks for an action, which runs in the phase of its handler: in this
+	// phase once its hooks have run, or when the turn comes to that phase. An action
+	// that waits outlives the suspension of the turn, so its payload must have a JSON
+	// form.
+	Schedule(action string, payload any)
+	// Effect asks for an effect, which is handled after the phase is committed.
+	Effect(key string, payload any)
+	// Stop asks for the end of the turn. The model's answer is kept. Up to
+	// AfterInference its tool calls are not executed; in later phases the turn ends
+	// at the end of the step. Of several requests the first counts.
+	Stop(t event.Termination)
+	// HandOff asks for another agent to take over the conversation before the next
+	// step. A turn that ends before does not change hands. Of several requests the
+	// first counts.
+	HandOff(agentID string)
+	// Emit appends an event to the turn's log, at once: a hook that fails later does
+	// not take it back. The events that begin and end a turn are the runtime's own
+	// and refused.
+	Emit(data event.Data)
+	// AddUsage counts what a model call used that a plugin made for the turn. It
+	// counts for the turn's budgets, and cost by the pricing of the model with the
+	// given id, even when the hook fails later.
+	AddUsage(usage model.Usage, modelID string)
+	// Request returns what the plugins have made of the next request, for handlers
+	// that shape it.
+	Request() *RequestPlan
+	// Answered returns the latest answer that the call concerned was given to a
+	// ticket with an action, and the ticket. A call may have had to wait several
+	// times, for several gates.
+	Answered(action string) (*interaction.Request, *interaction.Answer)
 
-// Effect asks for an effect, which is handled after the phase is committed.
-func (p *PhaseContext) Effect(key string, payload any) {
-	p.engine.staged.effects = append(p.engine.staged.effects, Action{Key: key, Payload: payload})
+	// Value returns the value of a key, nil when there is none, and SetValue gives it
+	// one. Key does so by type.
+	Value(key StateKey) any
+	SetValue(key StateKey, value any)
 }
-
-// Stop asks for the end of the turn. The model's answer is kept. Up to
-// AfterInference its tool calls are not executed; in later phases the turn ends
-// at the end of the step. Of several requests the first counts.
-func (p *PhaseContext) Stop(t event.Termination) {
-	if p.engine.staged.stop == nil {
-		p.engine.staged.stop = &t
-	}
-}
-
-// HandOff asks for another agent to take over the conversation, ahead of the
-// next step. A turn that ends before does not change hands. Of several requests
-// the first counts.
-func (p *PhaseContext) HandOff(agentID string) {
-	if p.engine.staged.handOff == "" {
-		p.engine.staged.handOff = agentID
-	}
-}
-
-// Emit appends an event to the turn's log, at once: a hook that fails later does
-// not take it back. The events that begin and end a turn are the runtime's own
-// and refused.
-func (p *PhaseContext) Emit(data event.Data) {
-	if p.engine.Emit != nil && data != nil {
-		p.engine.Emit(data)
-	}
-}
-
-// AddUsage counts what a model call used that a plugin made for the turn. It
-// counts for the turn's budgets, and cost by the pricing of the model with the
-// given id, even when the hook fails later.
-func (p *PhaseContext) AddUsage(usage model.Usage, modelID string) {
-	if p.Stats != nil {
-		p.Stats.Usage.Add(usage)
-	}
-	if p.engine.Spend != nil {
-		p.engine.Spend(usage, modelID)
-	}
-}
-
-// Request returns what the plugins have made of the next request, for handlers
-// that shape it.
-func (p *PhaseContext) Request() *RequestPlan { return &p.engine.Request }

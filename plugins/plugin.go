@@ -1,15 +1,15 @@
-// Package plugins holds what extends the agent loop: the Plugin interface, the
-// Registrar that a plugin declares itself with, the ExecutionEnv that comes of
-// it, typed state, and the engine that runs the phases of a turn. Each plugin
-// that ships with the runtime is a sub-package.
+// Package plugins holds what the author of a plugin needs: the Plugin interface,
+// the Registrar that a plugin declares itself with, the phases of a turn and what
+// hooks see of it, gates, and typed state. Package execution runs the plugins of an
+// agent; the other sub-packages are the plugins that ship with the runtime.
 package plugins
 
 import (
 	"encoding/json"
+	"log/slog"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
-	"go.uber.org/zap"
 )
 
 // Plugin extends the agent loop. Its one name is the id it is registered
@@ -78,8 +78,9 @@ type Claim struct {
 // makes one.
 type Settings struct {
 	// ID is the plugin's id.
-	ID     string
-	Logger *zap.Logger
+	ID string
+	// Logger writes to the log of the runtime, under the plugin's name.
+	Logger *slog.Logger
 
 	_ struct{} // keyed literals only
 }

@@ -1,10 +1,11 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
 	"encoding/json"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ func waits(action string) plugin {
 			if _, answer := p.Answered(action); answer != nil {
 				return plugins.Decision{}, nil
 			}
-			return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{ID: action, Action: action}}, nil
+			return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{ID: action, Action: action}}, nil
 		}))
 	}
 }
@@ -45,7 +46,7 @@ func TestACallMayWaitForSeveralGates(t *testing.T) {
 		e = restored(t, e, list...)
 		c = &e.Context
 		c.Stats, c.Call, c.Ticket = from.Stats, from.Call, &ticket
-		c.Resolution = &plugins.Resolution{Target: ticket.ID, Action: plugins.ActionResume, Result: json.RawMessage("true")}
+		c.Resolution = &interaction.Answer{Target: ticket.ID, Action: interaction.Resume, Result: json.RawMessage("true")}
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c"}, asked); diff != "" {
 		t.Error(diff)

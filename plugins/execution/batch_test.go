@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 )
@@ -88,7 +89,7 @@ func TestABatchGateThatFailsFailsTheTurnAndLeavesNothing(t *testing.T) {
 				r.BatchGate(gate)
 			})
 			d, err := e.Batch(t.Context(), callsOf("a"))
-			failure, ok := errors.AsType[*plugins.HookError](err)
+			failure, ok := errors.AsType[*execution.HookError](err)
 			if !ok || failure.Plugin != "p0" || d.Finalize || e.Snapshot() != nil {
 				t.Errorf("got %+v, %v", d, err)
 			}

@@ -1,4 +1,7 @@
-package plugins
+// Package execution runs the plugins of an agent: the environment that their
+// declarations come to, and the engine that runs the phases of a turn over it and
+// keeps the turn's state.
+package execution
 
 import (
 	"context"
@@ -9,7 +12,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -44,35 +49,32 @@ type DeadLetter struct {
 	Err    error
 }
 
-// Engine runs the phases of one turn over an ExecutionEnv and keeps the turn's
+// Engine runs the phases of one turn over an Env and keeps the turn's
 // state. It belongs to one goroutine.
 type Engine struct {
 	// Context is what hooks see; the loop fills it before each phase.
-	Context PhaseContext
+	Context plugins.PhaseContext
 	// Request collects what the plugins make of the next request; the loop
 	// clears it when the request was sent.
-	Request RequestPlan
+	Request plugins.RequestPlan
 	// Emit takes the events of plugins; nil drops them.
 	Emit func(event.Data)
 	// Spend is told what a plugin's model calls used, and of which model; nil
 	// does not matter.
 	Spend func(usage model.Usage, modelID string)
 
-	env     *ExecutionEnv
-	ceiling []CeilingGate
-	state   map[StateKey]entry
+	env     *Env
+	ceiling []plugins.CeilingGate
+	state   map[plugins.StateKey]entry
 	// changed tells that state was committed since the last snapshot.
 	changed bool
 	pending []pendingAction
+	// stop and handOff are what plugins asked for and the loop did not take out yet.
+	stop    *event.Termination
 	handOff string
 	answers []Answered
 	staged  staged
-	// active tells that Activate ran and Deactivate did not, and begun which
-	// plugins are between RunStart and RunEnd.
-	active bool
-	begun  []string
-	// only are the plugins that the phase that runs concerns; nil for all.
-	only        []string
+	lifecycle
 	deadLetters []DeadLetter
 
 	// unknown is what was restored of plugins that the agent does not have.
@@ -81,7 +83,7 @@ type Engine struct {
 
 // staged is what the hooks of one phase did and what is not committed yet.
 type staged struct {
-	state   map[StateKey]entry
+	state   map[plugins.StateKey]entry
 	actions []pendingAction
 	effects []Action
 	stop    *event.Termination
@@ -97,16 +99,16 @@ func (s *staged) fail(err error) {
 
 // NewEngine returns an engine for one turn. The ceiling holds its tool calls to
 // what the agents that delegated the turn may do.
-func NewEngine(env *ExecutionEnv, ceiling []CeilingGate) *Engine {
+func NewEngine(env *Env, ceiling []plugins.CeilingGate) *Engine {
 	e := &Engine{env: env, ceiling: ceiling}
-	e.Context.engine, e.Context.Session = e, tools.NoSession
+	e.Context.Turn, e.Context.Session = turn{engine: e}, tools.NoSession
 	return e
 }
 
 // HookError says that a plugin's code failed in a phase.
 type HookError struct {
 	Plugin string
-	Phase  Phase
+	Phase  plugins.Phase
 	Err    error
 }
 
@@ -123,7 +125,16 @@ func (e *HookError) Unwrap() error { return e.Err }
 var ErrActionLoop = errors.New("actions of a phase keep scheduling actions")
 
 // Idle reports whether Run has nothing to do in a phase.
-func (e *Engine) Idle(phase Phase) bool { return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0 }
+func (e *Engine) Idle(phase plugins.Phase) bool {
+	return e.env.phases&(1<<phase) == 0 && len(e.pending) == 0
+}
+
+// StopRequest takes out the end of the turn that plugins asked for, or nil.
+func (e *Engine) StopRequest() *event.Termination {
+	stop := e.stop
+	e.stop = nil
+	return stop
+}
 
 // HandOffRequest takes out the id of the agent that a plugin asked to take over,
 // or "".
@@ -135,11 +146,11 @@ func (e *Engine) HandOffRequest() string {
 
 // Run runs the hooks of a phase in order, each seeing what the one before it
 // left, carries out the actions that belong to the phase, commits what all of
-// them did, and hands on effects. It returns the termination that was asked
-// for, or nil. On an error, a *HookError, nothing of the phase is committed.
-func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, error) {
+// them did, and hands on effects. On an error, a *HookError, nothing of the phase
+// is committed.
+func (e *Engine) Run(ctx context.Context, phase plugins.Phase) error {
 	if e.Idle(phase) {
-		return nil, nil //nolint:nilnil // no termination is the usual outcome
+		return nil
 	}
 	e.Context.Phase, e.Context.Now = phase, time.Now()
 	for i := range e.env.hooks {
@@ -149,24 +160,30 @@ func (e *Engine) Run(ctx context.Context, phase Phase) (*event.Termination, erro
 		}
 		if err := e.call(ctx, h); err != nil {
 			e.staged = staged{}
-			return nil, err
+			return err
 		}
 	}
 	if err := e.carryOut(ctx, phase); err != nil {
 		e.staged = staged{}
-		return nil, err
+		return err
 	}
 	stop, effects := e.commit()
+	e.askStop(stop)
 	e.handOn(ctx, effects)
-	return stop, nil
+	return nil
+}
+
+// askStop asks for the end of the turn, unless that was done.
+func (e *Engine) askStop(stop *event.Termination) {
+	if e.stop == nil {
+		e.stop = stop
+	}
 }
 
 func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &HookError{Plugin: h.owner, Phase: h.phase, Err: fmt.Errorf("panic: %v", v)}
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = &HookError{Plugin: h.owner, Phase: h.phase, Err: p}
+	})
 	if err = h.hook(ctx, &e.Context); err == nil {
 		err = e.check()
 	}
@@ -197,7 +214,7 @@ func (e *Engine) check() error {
 }
 
 // carryOut runs the actions of the phase, round by round, until none is left.
-func (e *Engine) carryOut(ctx context.Context, phase Phase) error {
+func (e *Engine) carryOut(ctx context.Context, phase plugins.Phase) error {
 	count := 0
 	for range maxActionRounds {
 		due := e.due(phase)
@@ -217,14 +234,14 @@ func (e *Engine) carryOut(ctx context.Context, phase Phase) error {
 	return nil
 }
 
-func (e *Engine) actionLoop(phase Phase, due []pendingAction, how string) error {
+func (e *Engine) actionLoop(phase plugins.Phase, due []pendingAction, how string) error {
 	owner := e.env.actions[e.env.action(due[0].Key)].owner
 	return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, %s", ErrActionLoop, how)}
 }
 
 // due takes out the actions that belong to the phase, those of earlier phases
 // first. The others wait for theirs.
-func (e *Engine) due(phase Phase) []pendingAction {
+func (e *Engine) due(phase plugins.Phase) []pendingAction {
 	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
 		return nil
 	}
@@ -278,11 +295,7 @@ func (e *Engine) act(ctx context.Context, a pendingAction) {
 }
 
 func (e *Engine) handle(ctx context.Context, h *actionHandler, payload any) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	if err := h.handle(ctx, &e.Context, payload); err != nil {
 		return err
 	}
@@ -300,22 +313,16 @@ func (e *Engine) handOn(ctx context.Context, effects []Action) {
 }
 
 func affect(ctx context.Context, h *effectHandler, a Action) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	return h.handle(ctx, a.Payload)
 }
 
 // Transform applies the request transforms in order.
 func (e *Engine) Transform(messages []model.Message, offered []model.Tool) (out []model.Message, err error) {
 	owner := ""
-	defer func() {
-		if v := recover(); v != nil {
-			err = &HookError{Plugin: owner, Phase: BeforeInference, Err: fmt.Errorf("panic in request transform: %v", v)}
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = &HookError{Plugin: owner, Phase: plugins.BeforeInference, Err: fmt.Errorf("panic in request transform: %v", p.Value)}
+	})
 	for i := range e.env.transforms {
 		owner = e.env.transforms[i].owner
 		messages = e.env.transforms[i].transform(messages, offered)

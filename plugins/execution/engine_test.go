@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -129,8 +130,9 @@ func TestNothingOfAPhaseThatFailsIsKept(t *testing.T) {
 				r.ActionHandler("loop", plugins.StepStart, loops)
 				r.EffectHandler("affect", func(context.Context, any) error { handled = true; return nil })
 			})
-			stop, err := e.Run(t.Context(), plugins.StepStart)
-			failure, ok := errors.AsType[*plugins.HookError](err)
+			err := e.Run(t.Context(), plugins.StepStart)
+			stop := e.StopRequest()
+			failure, ok := errors.AsType[*execution.HookError](err)
 			if stop != nil || !ok || failure.Plugin != "p0" || failure.Phase != plugins.StepStart {
 				t.Errorf("the phase came to %v, %v", stop, err)
 			}
@@ -188,8 +190,8 @@ func TestActionsMayScheduleActionsSixteenTimes(t *testing.T) {
 				return nil
 			})
 		})
-		_, err := e.Run(t.Context(), plugins.StepStart)
-		if ok != (err == nil) || !ok && !errors.Is(err, plugins.ErrActionLoop) {
+		err := e.Run(t.Context(), plugins.StepStart)
+		if ok != (err == nil) || !ok && !errors.Is(err, execution.ErrActionLoop) {
 			t.Errorf("%d rounds: the error is %v", rounds, err)
 		}
 		if want := min(rounds, 16); ran != want {
@@ -234,7 +236,8 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 					return nil
 				})
 			})
-			stop, err := e.Run(t.Context(), plugins.StepStart)
+			err := e.Run(t.Context(), plugins.StepStart)
+			stop := e.StopRequest()
 			if stop != nil || err != nil {
 				t.Errorf("the phase came to %v, %v", stop, err)
 			}
@@ -245,7 +248,7 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 				t.Errorf("the request plan is %+v", e.Request)
 			}
 			letters := e.DeadLetters()
-			if len(letters) != 1 || letters[0].Action != (plugins.Action{Key: "bad", Payload: "payload"}) || letters[0].Err == nil {
+			if len(letters) != 1 || letters[0].Action != (execution.Action{Key: "bad", Payload: "payload"}) || letters[0].Err == nil {
 				t.Errorf("the dead letters are %v", letters)
 			}
 		})
@@ -253,7 +256,7 @@ func TestAnActionThatFailsIsADeadLetterAndLeavesNothing(t *testing.T) {
 }
 
 func TestEffectsFollowTheCommitInOrder(t *testing.T) {
-	var e *plugins.Engine
+	var e *execution.Engine
 	var log []string
 	e = engine(t, func(r *plugins.Registrar) {
 		r.StateKey(count)
@@ -327,7 +330,8 @@ func TestTheFirstEndAskedForCounts(t *testing.T) {
 		r.Hook(plugins.StepStart, asks("first"))
 		r.Hook(plugins.StepStart, asks("second"))
 	})
-	stop, err := e.Run(t.Context(), plugins.StepStart)
+	err := e.Run(t.Context(), plugins.StepStart)
+	stop := e.StopRequest()
 	if err != nil || stop == nil || stop.Code != "first" {
 		t.Errorf("the phase came to %v, %v", stop, err)
 	}
@@ -346,7 +350,7 @@ func TestActionsThatScheduleSeveralAreBounded(t *testing.T) {
 		})
 	})
 	e := engine(t, multiplies)
-	if _, err := e.Run(t.Context(), plugins.StepStart); !errors.Is(err, plugins.ErrActionLoop) {
+	if err := e.Run(t.Context(), plugins.StepStart); !errors.Is(err, execution.ErrActionLoop) {
 		t.Errorf("the phase ended with %v", err)
 	}
 	if carried > 4096 {

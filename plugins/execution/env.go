@@ -1,4 +1,4 @@
-package plugins
+package execution
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -15,7 +17,7 @@ import (
 type Loaded struct {
 	// ID is the id the plugin is registered under.
 	ID     string
-	Plugin Plugin
+	Plugin plugins.Plugin
 	// Core marks the runtime's own plugins, which no filter leaves out.
 	Core bool
 }
@@ -29,44 +31,44 @@ type PluginTool struct {
 
 type (
 	taggedHook struct {
-		phase Phase
+		phase plugins.Phase
 		owner string
-		hook  Hook
+		hook  plugins.Hook
 	}
 	taggedGate struct {
 		owner string
-		gate  Gate
+		gate  plugins.Gate
 	}
 	taggedBatchGate struct {
 		owner string
-		gate  BatchGate
+		gate  plugins.BatchGate
 	}
 	taggedTransform struct {
 		owner     string
-		transform RequestTransform
+		transform plugins.RequestTransform
 	}
 	actionHandler struct {
 		key    string
-		phase  Phase
+		phase  plugins.Phase
 		owner  string
-		handle ActionHandler
+		handle plugins.ActionHandler
 	}
 	effectHandler struct {
 		key    string
 		owner  string
-		handle EffectHandler
+		handle plugins.EffectHandler
 	}
 	keyRegistration struct {
 		owner string
-		key   StateKey
+		key   plugins.StateKey
 	}
 )
 
-// ExecutionEnv is what the plugins of an agent come to: the hooks of each
+// Env is what the plugins of an agent come to: the hooks of each
 // phase, the tool gates, the handlers of actions and effects, the transforms
 // of requests, the keys of the state, and the tools. It is built anew for
 // every resolve and shared by nothing.
-type ExecutionEnv struct {
+type Env struct {
 	plugins    []Loaded
 	hooks      []taggedHook
 	gates      []taggedGate
@@ -87,21 +89,22 @@ type ExecutionEnv struct {
 // agent's active_hook_filter is not empty, only the plugins it names and core
 // plugins contribute hooks, gates, transforms and tools. The errors, each a
 // *RegisterError, are all that went wrong; a panic in Register is one of them.
-func Build(agent *spec.Agent, loaded []Loaded, sections map[Claim]any) (*ExecutionEnv, []error) {
-	env := &ExecutionEnv{
+func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (*Env, []error) {
+	env := &Env{
 		plugins: loaded,
 		hooks:   make([]taggedHook, 0, 2*len(loaded)),
 		actions: make([]actionHandler, 0, 8),
 		keys:    make([]keyRegistration, 0, 4),
 	}
 	var errs []error
-	r := Registrar{env: env, agent: agent, sections: sections}
+	r := registrar{env: env, agent: agent, sections: sections}
+	given := &plugins.Registrar{Registry: &r}
 	for i := range loaded {
 		l := &loaded[i]
 		r.owner, r.errs = l.ID, nil
 		r.active = l.Core || len(agent.ActiveHookFilter) == 0 || slices.Contains(agent.ActiveHookFilter, l.ID)
-		if err := register(l.Plugin, &r); err != nil {
-			r.fail(err)
+		if err := register(l.Plugin, given); err != nil {
+			r.Fail(err)
 		}
 		for _, err := range r.errs {
 			errs = append(errs, &RegisterError{Plugin: l.ID, Err: err})
@@ -110,24 +113,22 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[Claim]any) (*Executi
 	return env, errs
 }
 
-func register(p Plugin, r *Registrar) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic in Register: %v", v)
-		}
-	}()
+func register(p plugins.Plugin, r *plugins.Registrar) (err error) {
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("panic in Register: %v", p.Value)
+	})
 	return p.Register(r)
 }
 
 // Plugins returns the agent's plugins in order.
-func (e *ExecutionEnv) Plugins() []Loaded { return e.plugins }
+func (e *Env) Plugins() []Loaded { return e.plugins }
 
 // Tools returns the tools that the plugins registered, in order.
-func (e *ExecutionEnv) Tools() []PluginTool { return e.tools }
+func (e *Env) Tools() []PluginTool { return e.tools }
 
 // Gates reports whether a plugin registered a gate, be it one that a filter left
 // out.
-func (e *ExecutionEnv) Gates(plugin string) bool {
+func (e *Env) Gates(plugin string) bool {
 	return slices.ContainsFunc(e.gates, func(g taggedGate) bool { return g.owner == plugin }) ||
 		slices.ContainsFunc(e.batchGates, func(g taggedBatchGate) bool { return g.owner == plugin }) ||
 		slices.Contains(e.silenced, plugin)
@@ -135,7 +136,7 @@ func (e *ExecutionEnv) Gates(plugin string) bool {
 
 // Hooks returns the ids of the plugins that have a hook in a phase, in the
 // order in which the hooks run.
-func (e *ExecutionEnv) Hooks(phase Phase) []string {
+func (e *Env) Hooks(phase plugins.Phase) []string {
 	var owners []string
 	for i := range e.hooks {
 		if e.hooks[i].phase == phase {
@@ -158,9 +159,9 @@ type Registration struct {
 
 // Registrations returns everything that the plugins registered: the hooks phase
 // by phase, then each other kind in the order in which it was registered.
-func (e *ExecutionEnv) Registrations() []Registration {
+func (e *Env) Registrations() []Registration {
 	var all []Registration
-	for _, phase := range Phases() {
+	for _, phase := range plugins.Phases() {
 		for _, owner := range e.Hooks(phase) {
 			all = append(all, Registration{What: "hook", Name: phase.String(), Plugin: owner})
 		}
@@ -189,20 +190,20 @@ func (e *ExecutionEnv) Registrations() []Registration {
 	return all
 }
 
-func (e *ExecutionEnv) action(key string) int {
+func (e *Env) action(key string) int {
 	return slices.IndexFunc(e.actions, func(a actionHandler) bool { return a.key == key })
 }
 
-func (e *ExecutionEnv) effect(key string) int {
+func (e *Env) effect(key string) int {
 	return slices.IndexFunc(e.effects, func(a effectHandler) bool { return a.key == key })
 }
 
-func (e *ExecutionEnv) declares(key StateKey) bool {
+func (e *Env) declares(key plugins.StateKey) bool {
 	return slices.ContainsFunc(e.keys, func(k keyRegistration) bool { return k.key == key })
 }
 
 // key returns the key with an id and a scope.
-func (e *ExecutionEnv) key(id string, scope Scope) (StateKey, bool) {
+func (e *Env) key(id string, scope plugins.Scope) (plugins.StateKey, bool) {
 	for i := range e.keys {
 		if k := e.keys[i].key; k.ID() == id && k.Scope() == scope {
 			return k, true
@@ -213,14 +214,14 @@ func (e *ExecutionEnv) key(id string, scope Scope) (StateKey, bool) {
 
 // ToolVerdict returns what the gates decide about a tool before any call is
 // made: the strictest verdict of those that can tell.
-func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
-	var strictest Verdict
+func (e *Env) ToolVerdict(toolID string) plugins.Verdict {
+	var strictest plugins.Verdict
 	for i := range e.gates {
-		static, ok := e.gates[i].gate.(StaticGate)
+		static, ok := e.gates[i].gate.(plugins.StaticGate)
 		if !ok {
 			continue
 		}
-		if v := foretell(func() Verdict { return static.Verdict(toolID) }); v.Access > strictest.Access {
+		if v := foretell(func() plugins.Verdict { return static.Verdict(toolID) }); v.Access > strictest.Access {
 			v.Plugin = e.gates[i].owner
 			strictest = v
 		}
@@ -230,15 +231,15 @@ func (e *ExecutionEnv) ToolVerdict(toolID string) Verdict {
 
 // CallVerdict returns what the gates decide about a call, before it is made: the
 // strictest verdict of those that can tell. The others' plugins are silent.
-func (e *ExecutionEnv) CallVerdict(toolID string, arguments json.RawMessage) (strictest Verdict, silent []string) {
+func (e *Env) CallVerdict(toolID string, arguments json.RawMessage) (strictest plugins.Verdict, silent []string) {
 	for i := range e.gates {
 		owner := e.gates[i].owner
-		gate, ok := e.gates[i].gate.(CallGate)
+		gate, ok := e.gates[i].gate.(plugins.CallGate)
 		if !ok {
 			silent = append(silent, owner)
 			continue
 		}
-		v := foretell(func() Verdict { return gate.Explain(toolID, arguments) })
+		v := foretell(func() plugins.Verdict { return gate.Explain(toolID, arguments) })
 		if v.Access > strictest.Access || strictest.Plugin == "" {
 			v.Plugin = owner
 			strictest = v
@@ -248,9 +249,9 @@ func (e *ExecutionEnv) CallVerdict(toolID string, arguments json.RawMessage) (st
 }
 
 // CheckSchemas returns what the gates say of the arguments of an agent's tools.
-func (e *ExecutionEnv) CheckSchemas(list []ToolSchema) (found diag.List) {
+func (e *Env) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	for i := range e.gates {
-		if gate, ok := e.gates[i].gate.(SchemaGate); ok {
+		if gate, ok := e.gates[i].gate.(plugins.SchemaGate); ok {
 			found = append(found, gate.CheckSchemas(list)...)
 		}
 	}
@@ -258,9 +259,9 @@ func (e *ExecutionEnv) CheckSchemas(list []ToolSchema) (found diag.List) {
 }
 
 // SchemaGates reports whether a gate looks at the arguments of tools.
-func (e *ExecutionEnv) SchemaGates() bool {
+func (e *Env) SchemaGates() bool {
 	return slices.ContainsFunc(e.gates, func(g taggedGate) bool {
-		_, ok := g.gate.(SchemaGate)
+		_, ok := g.gate.(plugins.SchemaGate)
 		return ok
 	})
 }
@@ -268,16 +269,16 @@ func (e *ExecutionEnv) SchemaGates() bool {
 // Widening compares what the gates say of a tool with what those of an earlier
 // environment said; settingsChanged tells that sections differ. A gate that
 // cannot compare itself is judged by its verdicts.
-func (e *ExecutionEnv) Widening(before *ExecutionEnv, toolID string, settingsChanged bool) Widening {
+func (e *Env) Widening(before *Env, toolID string, settingsChanged bool) plugins.Widening {
 	return compareOwned(before.ownedGates(), e.ownedGates(), comparer{
-		verdict: func(g Gate) Verdict { return staticVerdict(g, toolID) },
-		compare: func(was, is Gate) Widening { return compareGates(was, is, toolID, settingsChanged) },
+		verdict: func(g plugins.Gate) plugins.Verdict { return staticVerdict(g, toolID) },
+		compare: func(was, is plugins.Gate) plugins.Widening { return compareGates(was, is, toolID, settingsChanged) },
 	})
 }
 
 // ownedGates returns the gates by the plugin that they belong to.
-func (e *ExecutionEnv) ownedGates() map[string][]Gate {
-	m := make(map[string][]Gate)
+func (e *Env) ownedGates() map[string][]plugins.Gate {
+	m := make(map[string][]plugins.Gate)
 	if e == nil {
 		return m
 	}
@@ -288,21 +289,21 @@ func (e *ExecutionEnv) ownedGates() map[string][]Gate {
 }
 
 // staticVerdict returns what a gate tells of a tool, and nothing when it cannot.
-func staticVerdict(gate Gate, toolID string) Verdict {
-	if static, ok := gate.(StaticGate); ok {
-		return foretell(func() Verdict { return static.Verdict(toolID) })
+func staticVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
+	if static, ok := gate.(plugins.StaticGate); ok {
+		return foretell(func() plugins.Verdict { return static.Verdict(toolID) })
 	}
-	return Verdict{}
+	return plugins.Verdict{}
 }
 
 // compareGates compares two gates of one plugin.
-func compareGates(was, is Gate, toolID string, settingsChanged bool) (w Widening) {
-	defer refuseComparison(&w)
-	if gate, ok := is.(DiffGate); ok {
+func compareGates(was, is plugins.Gate, toolID string, settingsChanged bool) (w plugins.Widening) {
+	defer panics.Handle(func(p *panics.Error) { w = incomparable(p) })
+	if gate, ok := is.(plugins.DiffGate); ok {
 		return gate.Widening(was, toolID)
 	}
 	before, after := staticVerdict(was, toolID), staticVerdict(is, toolID)
-	unclear := settingsChanged && after.Access == AccessDepends
+	unclear := settingsChanged && after.Access == plugins.AccessDepends
 	w.Widened, w.Narrowed = after.Access < before.Access || unclear, after.Access > before.Access || unclear
 	if w.Widened || w.Narrowed {
 		w.Reason = fmt.Sprintf("%s, before %s", cmp.Or(after.Rule, after.Access.String()), cmp.Or(before.Rule, before.Access.String()))
@@ -310,19 +311,15 @@ func compareGates(was, is Gate, toolID string, settingsChanged bool) (w Widening
 	return w
 }
 
-// refuseComparison makes of a panic that nothing is known.
-func refuseComparison(w *Widening) {
-	if p := recover(); p != nil {
-		*w = Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p)}
-	}
+// incomparable is what is known of gates when one of them panics: nothing.
+func incomparable(p *panics.Error) plugins.Widening {
+	return plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p.Value)}
 }
 
 // foretell asks a gate. One that panics denies the tool.
-func foretell(ask func() Verdict) (v Verdict) {
-	defer func() {
-		if p := recover(); p != nil {
-			v = Verdict{Access: AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p)}
-		}
-	}()
+func foretell(ask func() plugins.Verdict) (v plugins.Verdict) {
+	defer panics.Handle(func(p *panics.Error) {
+		v = plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p.Value)}
+	})
 	return ask()
 }

@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -8,8 +8,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -19,7 +20,7 @@ var (
 	noEffect    = func(context.Context, any) error { return nil }
 	noGate      = plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) { return plugins.Decision{}, nil })
 	noTransform = func(m []model.Message, _ []model.Tool) []model.Message { return m }
-	noTool      = &tools.Delegate{AgentID: "x"}
+	noTool      = &agenttool.Delegate{AgentID: "x"}
 )
 
 func TestWhatMayBeRegisteredTwice(t *testing.T) {
@@ -48,13 +49,13 @@ func TestWhatMayBeRegisteredTwice(t *testing.T) {
 			again = tt.once
 		}
 		for _, c := range []struct {
-			loaded []plugins.Loaded
+			loaded []execution.Loaded
 			want   string
 		}{
 			{load(func(r *plugins.Registrar) { tt.once(r); tt.once(r) }), tt.same},
 			{load(tt.once, again), tt.cross},
 		} {
-			_, errs := plugins.Build(&spec.Agent{}, c.loaded, nil)
+			_, errs := execution.Build(&spec.Agent{}, c.loaded, nil)
 			got := ""
 			if err := errors.Join(errs...); err != nil {
 				got = err.Error()
@@ -68,7 +69,7 @@ func TestWhatMayBeRegisteredTwice(t *testing.T) {
 
 func TestTheSecondPluginMayNotDeclareAKeyTwiceEither(t *testing.T) {
 	declares := func(r *plugins.Registrar) { r.StateKey(count) }
-	_, errs := plugins.Build(&spec.Agent{}, load(declares, func(r *plugins.Registrar) { declares(r); declares(r) }), nil)
+	_, errs := execution.Build(&spec.Agent{}, load(declares, func(r *plugins.Registrar) { declares(r); declares(r) }), nil)
 	if want := `plugin p1 registers the state key "test.count" twice`; len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("the errors are %v, want %s", errs, want)
 	}
@@ -87,7 +88,7 @@ func TestWhatCannotBeRegistered(t *testing.T) {
 		"plugin p0: its state key is nil":                                                 func(r *plugins.Registrar) { r.StateKey(nil) },
 		"plugin p0: panic in Register: oops":                                              func(*plugins.Registrar) { panic("oops") },
 	} {
-		_, errs := plugins.Build(&spec.Agent{}, load(p), nil)
+		_, errs := execution.Build(&spec.Agent{}, load(p), nil)
 		if len(errs) != 1 || errs[0].Error() != want {
 			t.Errorf("the errors are %v, want %s", errs, want)
 		}
@@ -118,8 +119,8 @@ func TestTheHookFilter(t *testing.T) {
 		{[]string{"p1"}, []string{"p1", "core"}},
 		{[]string{"unknown"}, []string{"core"}},
 	} {
-		loaded := append(load(owns("p0"), owns("p1")), plugins.Loaded{ID: "core", Plugin: owns("core"), Core: true})
-		env, errs := plugins.Build(&spec.Agent{ActiveHookFilter: tt.filter}, loaded, nil)
+		loaded := append(load(owns("p0"), owns("p1")), execution.Loaded{ID: "core", Plugin: owns("core"), Core: true})
+		env, errs := execution.Build(&spec.Agent{ActiveHookFilter: tt.filter}, loaded, nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
@@ -133,7 +134,7 @@ func TestTheHookFilter(t *testing.T) {
 		if diff := cmp.Diff(tt.want, owners); diff != "" {
 			t.Errorf("filter %v: tools: %s", tt.filter, diff)
 		}
-		e := plugins.NewEngine(env, nil)
+		e := execution.NewEngine(env, nil)
 		if d := e.Gate(t.Context()); d.Plugin != tt.want[0] {
 			t.Errorf("filter %v: the gate of %s decided", tt.filter, d.Plugin)
 		}
@@ -170,7 +171,7 @@ func TestTheStrictestVerdictCounts(t *testing.T) {
 		{[]plugin{says(plugins.AccessAsk), says(plugins.AccessDeny)}, plugins.Verdict{Access: plugins.AccessDeny, Rule: "deny", Plugin: "p1"}},
 		{[]plugin{says(plugins.AccessAllow), breaks}, plugins.Verdict{Access: plugins.AccessDeny, Rule: "the gate panics: oops", Plugin: "p1"}},
 	} {
-		env, errs := plugins.Build(&spec.Agent{}, load(tt.gates...), nil)
+		env, errs := execution.Build(&spec.Agent{}, load(tt.gates...), nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
@@ -203,7 +204,7 @@ func TestSettingsOfASection(t *testing.T) {
 				t.Error("a section that is not claimed has settings")
 			}
 		})
-		plugins.Build(&spec.Agent{}, load(p), map[plugins.Claim]any{{Plugin: "p0", Key: "limits"}: v})
+		execution.Build(&spec.Agent{}, load(p), map[plugins.Claim]any{{Plugin: "p0", Key: "limits"}: v})
 	}
 	if _, list := section.Decode(json.RawMessage(`[]`)); !list.HasErrors() {
 		t.Error("a section that does not decode passes")
@@ -260,7 +261,7 @@ func TestTheStrictestVerdictOnACallCounts(t *testing.T) {
 		},
 		{[]plugin{says(plugins.Verdict{}), breaks}, plugins.Verdict{Access: plugins.AccessDeny, Rule: "the gate panics: oops", Plugin: "p1"}, nil},
 	} {
-		env, errs := plugins.Build(&spec.Agent{}, load(tt.gates...), nil)
+		env, errs := execution.Build(&spec.Agent{}, load(tt.gates...), nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
@@ -277,15 +278,15 @@ func TestAFilterKeepsBatchGatesOutButNotThoseOfTheRuntime(t *testing.T) {
 	}
 	adds := plugin(func(r *plugins.Registrar) { r.BatchGate(gate) })
 	for _, core := range []bool{false, true} {
-		env, errs := plugins.Build(&spec.Agent{ActiveHookFilter: []string{"other"}}, []plugins.Loaded{{ID: "p", Plugin: adds, Core: core}}, nil)
+		env, errs := execution.Build(&spec.Agent{ActiveHookFilter: []string{"other"}}, []execution.Loaded{{ID: "p", Plugin: adds, Core: core}}, nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
-		if got := plugins.NewEngine(env, nil).JudgesBatches(); got != core {
+		if got := execution.NewEngine(env, nil).JudgesBatches(); got != core {
 			t.Errorf("core %t: it judges batches: %t", core, got)
 		}
 	}
-	if _, errs := plugins.Build(&spec.Agent{}, load(func(r *plugins.Registrar) { r.BatchGate(nil) }), nil); len(errs) != 1 {
+	if _, errs := execution.Build(&spec.Agent{}, load(func(r *plugins.Registrar) { r.BatchGate(nil) }), nil); len(errs) != 1 {
 		t.Errorf("a batch gate that is nil comes to %v", errs)
 	}
 }

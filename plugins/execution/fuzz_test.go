@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,7 +20,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add([]byte(`{"answers":[{"step":1,"ticket":{"id":"t","call_id":"c"},"resolution":{"target":"t","action":"resume","result":null}}]}`))
 	f.Add([]byte(`{"run":{"test.count":"x"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var s plugins.State
+		var s execution.State
 		if json.Unmarshal(data, &s) != nil {
 			return
 		}
@@ -29,19 +30,19 @@ func FuzzRestore(f *testing.F) {
 			r.StateKey(tags)
 			plugins.HandleAction(r, "act", plugins.StepEnd, func(context.Context, *plugins.PhaseContext, entry) error { return nil })
 		})
-		env, errs := plugins.Build(&spec.Agent{}, load(world), nil)
+		env, errs := execution.Build(&spec.Agent{}, load(world), nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
-		e := plugins.NewEngine(env, nil)
+		e := execution.NewEngine(env, nil)
 		if err := e.Restore(s); err != nil {
-			if got := exported(t, e); !cmp.Equal(got, plugins.State{}) {
+			if got := exported(t, e); !cmp.Equal(got, execution.State{}) {
 				t.Fatalf("%v, but it restored %+v", err, got)
 			}
 			return
 		}
 		before := exported(t, e)
-		again := plugins.NewEngine(env, nil)
+		again := execution.NewEngine(env, nil)
 		if err := again.Restore(before); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +50,7 @@ func FuzzRestore(f *testing.F) {
 			t.Fatal(diff)
 		}
 		for _, phase := range plugins.Phases() {
-			if _, err := e.Run(t.Context(), phase); err != nil {
+			if err := e.Run(t.Context(), phase); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,16 +1,19 @@
-package plugins
+package execution
 
 import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // Gate asks every gate about the call in the context, and the ceiling, and
 // returns the decision that counts. A gate that fails blocks the call.
-func (e *Engine) Gate(ctx context.Context) Decision {
-	var strictest Decision
-	e.Context.Phase, e.Context.Now = ToolGate, time.Now()
+func (e *Engine) Gate(ctx context.Context) plugins.Decision {
+	var strictest plugins.Decision
+	e.Context.Phase, e.Context.Now = plugins.ToolGate, time.Now()
 	e.noteAnswer()
 	for i := range e.env.gates {
 		g := &e.env.gates[i]
@@ -27,20 +30,18 @@ func (e *Engine) Gate(ctx context.Context) Decision {
 }
 
 // ask asks one gate. What the gate staged is dropped: it may only decide.
-func (e *Engine) ask(ctx context.Context, owner string, gate GateFunc) (d Decision) {
+func (e *Engine) ask(ctx context.Context, owner string, gate plugins.GateFunc) (d plugins.Decision) {
 	defer func() {
 		err := e.staged.err
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
 		e.staged = staged{}
 		if err != nil {
-			d = Decision{Kind: Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", owner, err)}
+			d = plugins.Decision{Kind: plugins.Block, Reason: fmt.Sprintf("plugin %s could not decide: %v", owner, err)}
 		}
 		d.Plugin = owner
 	}()
+	defer panics.Handle(func(p *panics.Error) { e.staged.err = p })
 	d, err := gate(ctx, &e.Context)
-	if err == nil && d.Kind > Block {
+	if err == nil && d.Kind > plugins.Block {
 		err = fmt.Errorf("it decides the unknown kind %d", d.Kind)
 	}
 	if err != nil {

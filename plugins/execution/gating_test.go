@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 )
 
 // above is a gate of a delegating agent.
@@ -28,9 +29,9 @@ func TestAGateThatFailsBlocksTheCall(t *testing.T) {
 		},
 	} {
 		own := engine(t, func(r *plugins.Registrar) { r.ToolGate(gate) })
-		env, _ := plugins.Build(nil, nil, nil)
-		for owner, e := range map[string]*plugins.Engine{
-			"p0": own, "of a delegating agent": plugins.NewEngine(env, []plugins.CeilingGate{above(gate)}),
+		env, _ := execution.Build(nil, nil, nil)
+		for owner, e := range map[string]*execution.Engine{
+			"p0": own, "of a delegating agent": execution.NewEngine(env, []plugins.CeilingGate{above(gate)}),
 		} {
 			e.Context.Call = &model.ToolCall{ID: "c", Name: "t"}
 			if d := e.Gate(t.Context()); d.Kind != plugins.Block || d.Reason != "plugin "+owner+" "+want || d.Plugin != owner {

@@ -1,4 +1,4 @@
-package plugins
+package execution
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // The phases at the ends run for every plugin, even when one fails: what a
@@ -21,59 +22,69 @@ import (
 // RunEnd belong to the turn, whichever agent has the conversation: the state
 // says which plugins are between the two.
 
-// Activate runs the hooks of Activate, before anything else of the engine. It
-// returns the termination that was asked for, or nil. The errors, each a
-// *HookError, are those of all plugins that failed.
-func (e *Engine) Activate(ctx context.Context) (*event.Termination, error) {
+// lifecycle is where the plugins of an engine are between the phases at the ends.
+type lifecycle struct {
+	// active tells that Activate ran and Deactivate did not, and begun which
+	// plugins are between RunStart and RunEnd.
+	active bool
+	begun  []string
+	// only are the plugins that the phase that runs concerns; nil for all.
+	only []string
+}
+
+// Activate runs the hooks of Activate, before anything else of the engine. The
+// errors, each a *HookError, are those of all plugins that failed.
+func (e *Engine) Activate(ctx context.Context) error {
 	e.active = true
-	stop, errs := e.runEach(ctx, Activate, nil)
-	return stop, joined(errs)
+	stop, errs := e.runEach(ctx, plugins.Activate, nil)
+	e.askStop(stop)
+	return joined(errs)
 }
 
 // Deactivate runs the hooks of Deactivate, once, if Activate ran. What fails is a
-// dead letter: the engine has no part in the turn any more. The termination is
-// always nil.
-func (e *Engine) Deactivate(ctx context.Context) (*event.Termination, error) {
+// dead letter, and nothing can be asked for: the engine has no part in the turn
+// any more.
+func (e *Engine) Deactivate(ctx context.Context) {
 	if !e.active {
-		return nil, nil //nolint:nilnil // nothing was asked for
+		return
 	}
 	e.active = false
-	_, errs := e.runEach(ctx, Deactivate, nil)
+	_, errs := e.runEach(ctx, plugins.Deactivate, nil)
 	for _, err := range errs {
-		letter := DeadLetter{Action: Action{Key: Deactivate.String()}, Err: err}
+		letter := DeadLetter{Action: Action{Key: plugins.Deactivate.String()}, Err: err}
 		if failure, ok := errors.AsType[*HookError](err); ok {
 			letter.Plugin = failure.Plugin
 		}
 		e.deadLetters = append(e.deadLetters, letter)
 	}
-	return nil, nil //nolint:nilnil // as above
 }
 
 // Start runs the hooks of RunStart of the plugins that are not part of the turn
 // yet: all of a new turn, those of an agent that took over which the agents
-// before it did not have. Results are those of Activate.
-func (e *Engine) Start(ctx context.Context) (*event.Termination, error) {
+// before it did not have. Errors are those of Activate.
+func (e *Engine) Start(ctx context.Context) error {
 	joining := slices.DeleteFunc(e.env.participants(), func(id string) bool { return slices.Contains(e.begun, id) })
 	if len(joining) == 0 {
-		return nil, nil //nolint:nilnil // nothing was asked for
+		return nil
 	}
 	e.begun = append(slices.Clip(e.begun), joining...)
-	stop, errs := e.runEach(ctx, RunStart, joining)
-	return stop, joined(errs)
+	stop, errs := e.runEach(ctx, plugins.RunStart, joining)
+	e.askStop(stop)
+	return joined(errs)
 }
 
 // End runs the hooks of RunEnd of the plugins for which Start ran those of
-// RunStart. Results are those of Activate.
-func (e *Engine) End(ctx context.Context) (*event.Termination, error) { return e.finish(ctx, nil) }
+// RunStart. Errors are those of Activate.
+func (e *Engine) End(ctx context.Context) error { return e.finish(ctx, nil) }
 
 // Leave is End for the plugins that the agent that takes over does not have.
-func (e *Engine) Leave(ctx context.Context, next *ExecutionEnv) (*event.Termination, error) {
+func (e *Engine) Leave(ctx context.Context, next *Env) error {
 	return e.finish(ctx, next.participants())
 }
 
 // finish runs the hooks of RunEnd of the plugins that are part of the turn and
 // do not stay.
-func (e *Engine) finish(ctx context.Context, stay []string) (*event.Termination, error) {
+func (e *Engine) finish(ctx context.Context, stay []string) error {
 	var leaving, staying []string
 	for _, id := range e.begun {
 		if slices.Contains(stay, id) {
@@ -83,18 +94,19 @@ func (e *Engine) finish(ctx context.Context, stay []string) (*event.Termination,
 		}
 	}
 	if e.begun = staying; len(leaving) == 0 {
-		return nil, nil //nolint:nilnil // nothing was asked for
+		return nil
 	}
-	stop, errs := e.runEach(ctx, RunEnd, leaving)
-	return stop, joined(errs)
+	stop, errs := e.runEach(ctx, plugins.RunEnd, leaving)
+	e.askStop(stop)
+	return joined(errs)
 }
 
 // participants returns the plugins that take part in RunStart or RunEnd, in
 // order.
-func (e *ExecutionEnv) participants() []string {
+func (e *Env) participants() []string {
 	var ids []string
-	add := func(phase Phase, owner string) {
-		if (phase == RunStart || phase == RunEnd) && !slices.Contains(ids, owner) {
+	add := func(phase plugins.Phase, owner string) {
+		if (phase == plugins.RunStart || phase == plugins.RunEnd) && !slices.Contains(ids, owner) {
 			ids = append(ids, owner)
 		}
 	}
@@ -110,7 +122,7 @@ func (e *ExecutionEnv) participants() []string {
 // runEach runs a phase like Run, but plugin by plugin and for the given ones
 // only, all when nil. What a plugin did is committed when its hooks have run; of
 // one that fails nothing is, and the others run all the same.
-func (e *Engine) runEach(ctx context.Context, phase Phase, only []string) (stop *event.Termination, errs []error) {
+func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string) (stop *event.Termination, errs []error) {
 	if e.Idle(phase) {
 		return nil, nil
 	}
@@ -146,7 +158,7 @@ func (e *Engine) concerns(plugin string) bool {
 }
 
 // byPlugin returns the hooks of each plugin.
-func (e *ExecutionEnv) byPlugin() iter.Seq[[]taggedHook] {
+func (e *Env) byPlugin() iter.Seq[[]taggedHook] {
 	return func(yield func([]taggedHook) bool) {
 		for rest := e.hooks; len(rest) > 0; {
 			n := 1
@@ -162,7 +174,7 @@ func (e *ExecutionEnv) byPlugin() iter.Seq[[]taggedHook] {
 }
 
 // callEach calls those of the hooks that belong to a phase, up to one that fails.
-func (e *Engine) callEach(ctx context.Context, phase Phase, hooks []taggedHook) error {
+func (e *Engine) callEach(ctx context.Context, phase plugins.Phase, hooks []taggedHook) error {
 	for i := range hooks {
 		if hooks[i].phase != phase {
 			continue

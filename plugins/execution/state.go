@@ -1,4 +1,4 @@
-package plugins
+package execution
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // State is what the plugins of a turn remember, in a form that can be kept. An
@@ -20,7 +22,7 @@ type State struct {
 	// Actions are those that wait for their phase, in order.
 	Actions []ScheduledAction `json:"actions,omitempty"`
 	// Request is what was made of the next request already.
-	Request *RequestPlan `json:"request,omitempty"`
+	Request *plugins.RequestPlan `json:"request,omitempty"`
 	// HandOff is the agent that was asked to take over.
 	HandOff string `json:"hand_off,omitempty"`
 	// Answers are those to tickets of the calls of the current step.
@@ -85,7 +87,7 @@ func (e *Engine) Export() State {
 		HandOff: e.handOff, Answers: slices.Clone(e.answers), Begun: slices.Clip(e.begun),
 	}
 	for key, v := range e.state {
-		if key.Scope() == ScopeSession {
+		if key.Scope() == plugins.ScopeSession {
 			put(&s.Session, key.ID(), v.raw)
 			if v.written {
 				s.Written = append(s.Written, key.ID())
@@ -125,12 +127,12 @@ func (e *Engine) Restore(s State) error {
 	}
 	e.state = known
 	for id, raw := range s.Run {
-		if _, ok := e.env.key(id, ScopeRun); !ok {
+		if _, ok := e.env.key(id, plugins.ScopeRun); !ok {
 			put(&e.unknown.run, id, raw)
 		}
 	}
 	for id, raw := range s.Session {
-		if _, ok := e.env.key(id, ScopeSession); ok {
+		if _, ok := e.env.key(id, plugins.ScopeSession); ok {
 			continue
 		}
 		put(&e.unknown.session, id, raw)
@@ -157,25 +159,25 @@ func (e *Engine) Restore(s State) error {
 }
 
 // decode returns the values of the keys that the plugins declared.
-func (e *Engine) decode(s State) (map[StateKey]entry, error) {
-	known := make(map[StateKey]entry, len(s.Run)+len(s.Session))
+func (e *Engine) decode(s State) (map[plugins.StateKey]entry, error) {
+	known := make(map[plugins.StateKey]entry, len(s.Run)+len(s.Session))
 	var errs []error
-	take := func(values map[string]json.RawMessage, scope Scope) {
+	take := func(values map[string]json.RawMessage, scope plugins.Scope) {
 		for _, id := range slices.Sorted(maps.Keys(values)) {
 			key, ok := e.env.key(id, scope)
 			if !ok {
 				continue
 			}
-			v, err := key.decode(values[id])
+			v, err := key.Decode(values[id])
 			if err != nil {
 				errs = append(errs, &StateError{Key: id, Err: err})
 				continue
 			}
-			known[key] = entry{value: v, raw: values[id], written: scope == ScopeRun || slices.Contains(s.Written, id)}
+			known[key] = entry{value: v, raw: values[id], written: scope == plugins.ScopeRun || slices.Contains(s.Written, id)}
 		}
 	}
-	take(s.Run, ScopeRun)
-	take(s.Session, ScopeSession)
+	take(s.Run, plugins.ScopeRun)
+	take(s.Session, plugins.ScopeSession)
 	return known, errors.Join(errs...)
 }
 
@@ -189,14 +191,14 @@ func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	merged := make(map[StateKey]entry, len(theirs))
+	merged := make(map[plugins.StateKey]entry, len(theirs))
 	for key, v := range theirs {
 		own, ok := e.state[key]
 		switch {
 		case !ok || !own.written:
 			merged[key] = v
 		case !bytes.Equal(own.raw, v.raw):
-			value, merges := key.merge(v.value, own.value)
+			value, merges := key.Merge(v.value, own.value)
 			if !merges {
 				continue
 			}
@@ -208,13 +210,13 @@ func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
 		}
 	}
 	for id, raw := range committed {
-		if _, ok := e.env.key(id, ScopeSession); !ok && !slices.Contains(e.unknown.written, id) {
+		if _, ok := e.env.key(id, plugins.ScopeSession); !ok && !slices.Contains(e.unknown.written, id) {
 			put(&e.unknown.session, id, raw)
 		}
 	}
 	if len(merged) > 0 {
 		if e.state == nil {
-			e.state = make(map[StateKey]entry, len(merged))
+			e.state = make(map[plugins.StateKey]entry, len(merged))
 		}
 		maps.Copy(e.state, merged)
 		e.changed = true
@@ -235,3 +237,24 @@ func (e *Engine) Snapshot() map[string]json.RawMessage {
 	}
 	return out
 }
+
+// UnknownKeyError says that a hook wrote a key that no plugin declared.
+type UnknownKeyError struct{ Key string }
+
+// Error names the key.
+func (e *UnknownKeyError) Error() string {
+	return fmt.Sprintf("state key %q was never declared: call StateKey in Register", e.Key)
+}
+
+// StateError says that the value of a key is not what its type can hold: it has
+// no JSON form, or what was kept does not decode.
+type StateError struct {
+	Key string
+	Err error
+}
+
+// Error names the key and the cause.
+func (e *StateError) Error() string { return fmt.Sprintf("state key %q: %v", e.Key, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StateError) Unwrap() error { return e.Err }

@@ -1,4 +1,4 @@
-package plugins_test
+package execution_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -25,14 +26,14 @@ var (
 )
 
 // exported returns an engine's state, as it comes back from where it is kept.
-func exported(t *testing.T, e *plugins.Engine) plugins.State {
+func exported(t *testing.T, e *execution.Engine) execution.State {
 	t.Helper()
 	s := e.Export()
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var kept plugins.State
+	var kept execution.State
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func exported(t *testing.T, e *plugins.Engine) plugins.State {
 }
 
 // restored returns an engine that goes on where another one is.
-func restored(t *testing.T, from *plugins.Engine, list ...plugin) *plugins.Engine {
+func restored(t *testing.T, from *execution.Engine, list ...plugin) *execution.Engine {
 	t.Helper()
 	e := engine(t, list...)
 	if err := e.Restore(exported(t, from)); err != nil {
@@ -109,11 +110,11 @@ type entry struct {
 
 func TestStateOfAMissingPluginIsKept(t *testing.T) {
 	t.Parallel()
-	kept := plugins.State{
+	kept := execution.State{
 		Run:     map[string]json.RawMessage{"gone.run": json.RawMessage(`{"a":1}`), "test.count": json.RawMessage("4")},
 		Session: map[string]json.RawMessage{"gone.session": json.RawMessage(`[1]`), "gone.old": json.RawMessage(`2`)},
 		Written: []string{"gone.session"},
-		Actions: []plugins.ScheduledAction{{Key: "gone.act", Payload: json.RawMessage(`"x"`)}},
+		Actions: []execution.ScheduledAction{{Key: "gone.act", Payload: json.RawMessage(`"x"`)}},
 	}
 	e := engine(t, func(r *plugins.Registrar) {
 		r.StateKey(count)
@@ -141,11 +142,11 @@ func TestStateThatDoesNotFitItsKeyIsRefusedAsAWhole(t *testing.T) {
 		r.StateKey(visits)
 		r.StateKey(tags)
 	})
-	err := e.Restore(plugins.State{
+	err := e.Restore(execution.State{
 		Run:     map[string]json.RawMessage{"test.count": json.RawMessage(`"many"`)},
 		Session: map[string]json.RawMessage{"test.tags": json.RawMessage(`{`), "test.visits": json.RawMessage("3")},
 	})
-	failure, ok := errors.AsType[*plugins.StateError](err)
+	failure, ok := errors.AsType[*execution.StateError](err)
 	if !ok || failure.Key != "test.count" {
 		t.Errorf("the error is %v", err)
 	}
@@ -173,14 +174,14 @@ func TestANewTurnOfASessionHasOnlyWhatTheSessionKeeps(t *testing.T) {
 	first := engine(t, world)
 	run(t, first, plugins.RunStart)
 	second := engine(t, world)
-	if err := second.Restore(plugins.State{Session: exported(t, first).Session}); err != nil {
+	if err := second.Restore(execution.State{Session: exported(t, first).Session}); err != nil {
 		t.Fatal(err)
 	}
 	if got := exported(t, second); got.Written != nil {
 		t.Errorf("the new turn is said to have written %q", got.Written)
 	}
 	run(t, second, plugins.RunStart)
-	want := plugins.State{
+	want := execution.State{
 		Run:     map[string]json.RawMessage{"test.count": json.RawMessage("1")},
 		Session: map[string]json.RawMessage{"test.visits": json.RawMessage("2")},
 		Written: []string{"test.visits"},
@@ -218,7 +219,7 @@ func TestSessionStateOfTurnsThatOverlapIsMerged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := engine(t, world)
-			if err := e.Restore(plugins.State{Session: begun}); err != nil {
+			if err := e.Restore(execution.State{Session: begun}); err != nil {
 				t.Fatal(err)
 			}
 			for _, phase := range tt.phases {
@@ -263,8 +264,8 @@ func TestAValueWithoutJSONFailsTheHookThatSetsIt(t *testing.T) {
 					r.Hook(plugins.StepStart, bad)
 					r.ActionHandler("later", plugins.StepEnd, func(context.Context, *plugins.PhaseContext, any) error { return nil })
 				})
-			_, err := e.Run(t.Context(), plugins.StepStart)
-			failure, ok := errors.AsType[*plugins.HookError](err)
+			err := e.Run(t.Context(), plugins.StepStart)
+			failure, ok := errors.AsType[*execution.HookError](err)
 			if !ok || failure.Plugin != "p1" || failure.Phase != plugins.StepStart {
 				t.Errorf("the error is %v", err)
 			}
@@ -300,9 +301,9 @@ func TestPayloadsAreTyped(t *testing.T) {
 	}{
 		"as it was scheduled": {payload: entry{At: 1, Deep: []string{"x"}}},
 		"as it was restored":  {payload: json.RawMessage(`{"at":1,"deep":["x"]}`)},
-		"another type":        {payload: "x", fails: "the payload is a string, want plugins_test.entry"},
-		"nothing":             {payload: nil, fails: "the payload is a <nil>, want plugins_test.entry"},
-		"other JSON":          {payload: json.RawMessage(`[]`), fails: "the payload is no plugins_test.entry: json: cannot unmarshal array into Go value of type plugins_test.entry"},
+		"another type":        {payload: "x", fails: "the payload is a string, want execution_test.entry"},
+		"nothing":             {payload: nil, fails: "the payload is a <nil>, want execution_test.entry"},
+		"other JSON":          {payload: json.RawMessage(`[]`), fails: "the payload is no execution_test.entry: json: cannot unmarshal array into Go value of type execution_test.entry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -358,7 +359,7 @@ func TestTheFirstHandOffCountsAndIsTakenOnce(t *testing.T) {
 	if a, b := e.HandOffRequest(), e.HandOffRequest(); a != "first" || b != "" {
 		t.Errorf("the engine hands off to %q, then %q", a, b)
 	}
-	if _, err := e.Run(t.Context(), plugins.RunEnd); err == nil || e.HandOffRequest() != "" {
+	if err := e.Run(t.Context(), plugins.RunEnd); err == nil || e.HandOffRequest() != "" {
 		t.Error("a phase that failed hands off")
 	}
 }
@@ -394,7 +395,7 @@ func TestPluginsEmitEventsAndCountWhatTheyUse(t *testing.T) {
 func TestAnIdlePhaseCostsNothing(t *testing.T) { //nolint:paralleltest // counts allocations
 	e := engine(t, func(r *plugins.Registrar) { r.Hook(plugins.StepEnd, sets(1)) })
 	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() { _, _ = e.Run(ctx, plugins.StepStart) }); n != 0 || !e.Idle(plugins.StepStart) || e.Idle(plugins.StepEnd) {
+	if n := testing.AllocsPerRun(100, func() { _ = e.Run(ctx, plugins.StepStart) }); n != 0 || !e.Idle(plugins.StepStart) || e.Idle(plugins.StepEnd) {
 		t.Errorf("it costs %v allocations", n)
 	}
 }

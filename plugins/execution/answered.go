@@ -1,0 +1,38 @@
+package execution
+
+import (
+	"slices"
+
+	"github.com/agentruntime/agentruntime/interaction"
+)
+
+// Answered is an answer that a call of the current step was given.
+type Answered struct {
+	Step       int                 `json:"step"`
+	Ticket     interaction.Request `json:"ticket"`
+	Resolution interaction.Answer  `json:"resolution"`
+}
+
+// noteAnswer keeps the answer that the call in the context goes on with. It
+// counts as long as the step lasts: when another gate has the call wait again,
+// the one that was answered must not ask twice.
+func (e *Engine) noteAnswer() {
+	p := &e.Context
+	if p.Resolution == nil || p.Ticket == nil || p.Call == nil {
+		return
+	}
+	e.answers = slices.DeleteFunc(slices.Clone(e.answers), func(a Answered) bool {
+		return a.Step != e.step() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
+	})
+	a := Answered{Step: e.step(), Ticket: *p.Ticket, Resolution: *p.Resolution}
+	a.Ticket.CallID = p.Call.ID
+	e.answers = append(e.answers, a)
+}
+
+// step returns the step that the context is in.
+func (e *Engine) step() int {
+	if e.Context.Stats == nil {
+		return 0
+	}
+	return e.Context.Stats.Steps
+}

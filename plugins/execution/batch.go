@@ -1,0 +1,77 @@
+package execution
+
+import (
+	"context"
+	"time"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// JudgesBatches reports whether there is any batch gate.
+func (e *Engine) JudgesBatches() bool { return len(e.env.batchGates) > 0 }
+
+// Batch asks the batch gates in order, each about the calls that those before it
+// left, and commits what they did. On an error, a *HookError, nothing is
+// committed.
+func (e *Engine) Batch(ctx context.Context, calls []*model.ToolCall) (plugins.BatchDecision, error) {
+	var all plugins.BatchDecision
+	e.Context.Phase, e.Context.Now = plugins.ToolGate, time.Now()
+	for i := range e.env.batchGates {
+		left := withoutResult(&all, calls)
+		if len(left) == 0 {
+			break
+		}
+		d, err := e.judge(ctx, &e.env.batchGates[i], left)
+		if err != nil {
+			e.staged = staged{}
+			return plugins.BatchDecision{}, err
+		}
+		mergeDecision(&all, d)
+	}
+	_, effects := e.commit()
+	e.handOn(ctx, effects)
+	return all, nil
+}
+
+// withoutResult returns the calls that have no result.
+func withoutResult(d *plugins.BatchDecision, calls []*model.ToolCall) []*model.ToolCall {
+	left := make([]*model.ToolCall, 0, len(calls))
+	for _, c := range calls {
+		if _, answered := d.Results[c.ID]; !answered {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+// mergeDecision adds what another gate made of the calls that are left.
+func mergeDecision(d *plugins.BatchDecision, other plugins.BatchDecision) {
+	for id, result := range other.Results {
+		if d.Results == nil {
+			d.Results = make(map[string]tools.Result, len(other.Results))
+		}
+		d.Results[id] = result
+	}
+	if d.Steer != "" && other.Steer != "" {
+		d.Steer += "\n"
+	}
+	d.Steer += other.Steer
+	d.Events = append(d.Events, other.Events...)
+	d.Finalize = d.Finalize || other.Finalize
+}
+
+func (e *Engine) judge(ctx context.Context, g *taggedBatchGate, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
+	defer func() {
+		if err != nil {
+			err = &HookError{Plugin: g.owner, Phase: plugins.ToolGate, Err: err}
+		}
+	}()
+	defer panics.Recover(&err)
+	if d, err = g.gate(ctx, &e.Context, calls); err == nil {
+		err = e.check()
+	}
+	return d, err
+}

@@ -1,0 +1,177 @@
+package execution
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// registrar is a plugins.Registry that adds to an Env.
+type registrar struct {
+	env      *Env
+	owner    string
+	active   bool
+	agent    *spec.Agent
+	sections map[plugins.Claim]any
+	errs     []error
+}
+
+// Agent returns the agent that is being resolved.
+func (r *registrar) Agent() *spec.Agent { return r.agent }
+
+// Section returns the settings of a section that the plugin claims.
+func (r *registrar) Section(key string) (any, bool) {
+	decoded, claimed := r.sections[plugins.Claim{Plugin: r.owner, Key: key}]
+	return decoded, claimed
+}
+
+// Hook adds a hook, unless a filter keeps it out.
+func (r *registrar) Hook(phase plugins.Phase, hook plugins.Hook) {
+	if r.runs("hook", phase, hook == nil) && (r.active || phase == plugins.Activate || phase == plugins.Deactivate) {
+		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
+		r.env.phases |= 1 << phase
+	}
+}
+
+// runs reports whether something may run in a phase, and keeps why it may not.
+func (r *registrar) runs(what string, phase plugins.Phase, missing bool) bool {
+	switch {
+	case !phase.Valid():
+		r.Fail(fmt.Errorf("its %s is for the unknown phase %d", what, phase))
+	case phase == plugins.ToolGate:
+		r.Fail(fmt.Errorf("its %s is for the phase ToolGate, which takes gates only", what))
+	default:
+		return r.given(what, missing)
+	}
+	return false
+}
+
+// given reports whether something is there at all, and keeps that it is not.
+func (r *registrar) given(what string, missing bool) bool {
+	if missing {
+		r.Fail(fmt.Errorf("its %s is nil", what))
+	}
+	return !missing
+}
+
+// ToolGate adds a gate.
+func (r *registrar) ToolGate(gate plugins.Gate) {
+	if r.given("tool gate", gate == nil) && r.passes() {
+		r.env.gates = append(r.env.gates, taggedGate{owner: r.owner, gate: gate})
+	}
+}
+
+// passes reports whether the plugin's gates count, and notes when they do not.
+func (r *registrar) passes() bool {
+	if !r.active && !slices.Contains(r.env.silenced, r.owner) {
+		r.env.silenced = append(r.env.silenced, r.owner)
+	}
+	return r.active
+}
+
+// BatchGate adds a batch gate.
+func (r *registrar) BatchGate(gate plugins.BatchGate) {
+	if r.given("batch gate", gate == nil) && r.passes() {
+		r.env.batchGates = append(r.env.batchGates, taggedBatchGate{owner: r.owner, gate: gate})
+	}
+}
+
+// RequestTransform adds a transform of requests.
+func (r *registrar) RequestTransform(transform plugins.RequestTransform) {
+	if r.given("request transform", transform == nil) && r.active {
+		r.env.transforms = append(r.env.transforms, taggedTransform{owner: r.owner, transform: transform})
+	}
+}
+
+// Tool adds a tool.
+func (r *registrar) Tool(id string, tool tools.Tool) {
+	if !r.active {
+		return
+	}
+	for i := range r.env.tools {
+		if r.env.tools[i].ID == id {
+			r.Fail(&DuplicateError{What: "tool", ID: id, First: r.env.tools[i].Owner, Second: r.owner})
+			return
+		}
+	}
+	r.env.tools = append(r.env.tools, PluginTool{Owner: r.owner, ID: id, Tool: tool})
+}
+
+// ActionHandler adds the handler of an action.
+func (r *registrar) ActionHandler(key string, phase plugins.Phase, handler plugins.ActionHandler) {
+	if i := r.env.action(key); i >= 0 {
+		r.Fail(&DuplicateError{What: "action handler", ID: key, First: r.env.actions[i].owner, Second: r.owner})
+		return
+	}
+	if r.runs("action handler", phase, handler == nil) {
+		r.env.actions = append(r.env.actions, actionHandler{key: key, phase: phase, owner: r.owner, handle: handler})
+	}
+}
+
+// EffectHandler adds the handler of an effect.
+func (r *registrar) EffectHandler(key string, handler plugins.EffectHandler) {
+	if i := r.env.effect(key); i >= 0 {
+		r.Fail(&DuplicateError{What: "effect handler", ID: key, First: r.env.effects[i].owner, Second: r.owner})
+		return
+	}
+	if r.given("effect handler", handler == nil) {
+		r.env.effects = append(r.env.effects, effectHandler{key: key, owner: r.owner, handle: handler})
+	}
+}
+
+// StateKey declares a key of the state.
+func (r *registrar) StateKey(key plugins.StateKey) {
+	if !r.given("state key", key == nil) {
+		return
+	}
+	for _, k := range r.env.keys {
+		if k.key.ID() == key.ID() && (k.owner == r.owner || k.key != key) {
+			r.Fail(&DuplicateError{What: "state key", ID: key.ID(), First: k.owner, Second: r.owner})
+			return
+		}
+	}
+	r.env.keys = append(r.env.keys, keyRegistration{owner: r.owner, key: key})
+}
+
+// Fail keeps an error of the plugin.
+func (r *registrar) Fail(err error) { r.errs = append(r.errs, err) }
+
+// DuplicateError says that something was registered twice that may exist only
+// once.
+type DuplicateError struct {
+	// What is the kind of thing, as in "action handler".
+	What string
+	// ID is its key or id.
+	ID string
+	// First and Second are the plugins that register it, possibly the same.
+	First, Second string
+}
+
+// Error names the thing and both plugins.
+func (e *DuplicateError) Error() string {
+	if e.First == e.Second {
+		return fmt.Sprintf("plugin %s registers the %s %q twice", e.First, e.What, e.ID)
+	}
+	return fmt.Sprintf("plugins %s and %s both register the %s %q", e.First, e.Second, e.What, e.ID)
+}
+
+// RegisterError says why a plugin could not be registered.
+type RegisterError struct {
+	Plugin string
+	Err    error
+}
+
+// Error names the plugin and the cause.
+func (e *RegisterError) Error() string {
+	if _, ok := errors.AsType[*DuplicateError](e.Err); ok {
+		return e.Err.Error()
+	}
+	return fmt.Sprintf("plugin %s: %v", e.Plugin, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RegisterError) Unwrap() error { return e.Err }

@@ -1,0 +1,96 @@
+package execution
+
+import (
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+)
+
+// turn is the engine as hooks see it.
+type turn struct{ engine *Engine }
+
+var _ plugins.Turn = turn{}
+
+// Schedule stages an action.
+func (t turn) Schedule(action string, payload any) {
+	t.engine.staged.actions = append(t.engine.staged.actions, pendingAction{Action: Action{Key: action, Payload: payload}})
+}
+
+// Effect stages an effect.
+func (t turn) Effect(key string, payload any) {
+	t.engine.staged.effects = append(t.engine.staged.effects, Action{Key: key, Payload: payload})
+}
+
+// Stop stages the end of the turn.
+func (t turn) Stop(end event.Termination) {
+	if t.engine.staged.stop == nil {
+		t.engine.staged.stop = &end
+	}
+}
+
+// HandOff stages a hand-off.
+func (t turn) HandOff(agentID string) {
+	if t.engine.staged.handOff == "" {
+		t.engine.staged.handOff = agentID
+	}
+}
+
+// Emit emits an event.
+func (t turn) Emit(data event.Data) {
+	if t.engine.Emit != nil && data != nil {
+		t.engine.Emit(data)
+	}
+}
+
+// AddUsage counts a model call of a plugin.
+func (t turn) AddUsage(usage model.Usage, modelID string) {
+	if t.engine.Context.Stats != nil {
+		t.engine.Context.Stats.Usage.Add(usage)
+	}
+	if t.engine.Spend != nil {
+		t.engine.Spend(usage, modelID)
+	}
+}
+
+// Request returns the plan of the next request.
+func (t turn) Request() *plugins.RequestPlan { return &t.engine.Request }
+
+// Answered returns the latest answer to a ticket with an action.
+func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer) {
+	p := &t.engine.Context
+	if p.Ticket != nil && p.Resolution != nil && p.Ticket.Action == action {
+		return p.Ticket, p.Resolution
+	}
+	if p.Call == nil {
+		return nil, nil
+	}
+	for i := len(t.engine.answers) - 1; i >= 0; i-- {
+		a := &t.engine.answers[i]
+		if a.Step == t.engine.step() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
+			return &a.Ticket, &a.Resolution
+		}
+	}
+	return nil, nil
+}
+
+// Value returns what this phase wrote to a key, else what was committed.
+func (t turn) Value(key plugins.StateKey) any {
+	v, ok := t.engine.staged.state[key]
+	if !ok {
+		v = t.engine.state[key]
+	}
+	return v.value
+}
+
+// SetValue stages the value of a key that a plugin declared.
+func (t turn) SetValue(key plugins.StateKey, value any) {
+	if !t.engine.env.declares(key) {
+		t.engine.staged.fail(&UnknownKeyError{Key: key.ID()})
+		return
+	}
+	if t.engine.staged.state == nil {
+		t.engine.staged.state = make(map[plugins.StateKey]entry, 4)
+	}
+	t.engine.staged.state[key] = entry{value: value}
+}
