@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
@@ -15,7 +16,7 @@ import (
 // requests goes through steps, scheduling the actions of each, and returns the
 // context messages of the requests. Between the steps the turn is stopped and
 // goes on elsewhere.
-func requests(t *testing.T, steps ...[]plugins.Action) []string {
+func requests(t *testing.T, steps ...[]execution.Action) []string {
 	t.Helper()
 	step := 0
 	acts := planner(func(r *plugins.Registrar) {
@@ -31,7 +32,7 @@ func requests(t *testing.T, steps ...[]plugins.Action) []string {
 	var sent []string
 	for step = range steps {
 		e.Context.Stats.Steps++
-		if _, err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
+		if err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range e.DeadLetters() {
@@ -52,11 +53,11 @@ func requests(t *testing.T, steps ...[]plugins.Action) []string {
 
 func TestContextMessagesLastAsLongAsTheySay(t *testing.T) {
 	t.Parallel()
-	add := func(m plugins.ContextMessage) []plugins.Action {
-		return []plugins.Action{{Key: core.AddContextMessage, Payload: m}}
+	add := func(m plugins.ContextMessage) []execution.Action {
+		return []execution.Action{{Key: core.AddContextMessage, Payload: m}}
 	}
-	remove := func(key string) []plugins.Action {
-		return []plugins.Action{{Key: core.RemoveContextMessage, Payload: key}}
+	remove := func(key string) []execution.Action {
+		return []execution.Action{{Key: core.RemoveContextMessage, Payload: key}}
 	}
 	keeps := func(text string) plugins.ContextMessage {
 		return plugins.ContextMessage{Key: "k", Text: text, Persistent: true}
@@ -67,25 +68,25 @@ func TestContextMessagesLastAsLongAsTheySay(t *testing.T) {
 	both := func(m plugins.ContextMessage, n int) plugins.ContextMessage { m.CooldownTurns = n; return m }
 	once := plugins.ContextMessage{Key: "k", Text: "a", ConsumeAfterEmit: true}
 	for name, tt := range map[string]struct {
-		steps [][]plugins.Action
+		steps [][]execution.Action
 		want  []string
 	}{
-		"one request":                        {[][]plugins.Action{add(plugins.ContextMessage{Text: "a"}), nil}, []string{"a", ""}},
-		"two without a key":                  {[][]plugins.Action{append(add(plugins.ContextMessage{Text: "a"}), add(plugins.ContextMessage{Text: "b"})...)}, []string{"a b"}},
-		"the later of two with the same key": {[][]plugins.Action{append(add(cools("a", 0)), add(cools("b", 0))...)}, []string{"b"}},
-		"persistent":                         {[][]plugins.Action{add(keeps("a")), nil, nil}, []string{"a", "a", "a"}},
-		"persistent, replaced":               {[][]plugins.Action{add(keeps("a")), add(keeps("b")), nil}, []string{"a", "b", "b"}},
-		"persistent, replaced for once":      {[][]plugins.Action{add(keeps("a")), add(cools("b", 0)), nil}, []string{"a", "b", ""}},
-		"persistent, removed":                {[][]plugins.Action{add(keeps("a")), remove("k"), nil}, []string{"a", "", ""}},
-		"another one removed":                {[][]plugins.Action{add(keeps("a")), remove("x"), nil}, []string{"a", "a", "a"}},
-		"removed when added":                 {[][]plugins.Action{append(add(keeps("a")), remove("k")...), nil}, []string{"", ""}},
-		"consumed":                           {[][]plugins.Action{add(once), nil}, []string{"a", ""}},
-		"consumed when it has cooled down":   {[][]plugins.Action{add(cools("a", 2)), add(both(once, 2)), nil, nil, nil}, []string{"a", "", "", "a", ""}},
-		"no cooldown":                        {[][]plugins.Action{add(cools("a", 0)), add(cools("a", 0))}, []string{"a", "a"}},
-		"a cooldown":                         {[][]plugins.Action{add(cools("a", 2)), add(cools("a", 2)), add(cools("a", 2)), add(cools("a", 2))}, []string{"a", "", "", "a"}},
-		"a cooldown of changed content":      {[][]plugins.Action{add(cools("a", 9)), add(cools("b", 9)), add(cools("b", 9)), add(cools("a", 9))}, []string{"a", "b", "", "a"}},
-		"persistent, with a cooldown":        {[][]plugins.Action{add(both(keeps("a"), 1)), nil, nil, nil}, []string{"a", "", "a", ""}},
-		"renewed where it stands":            {[][]plugins.Action{add(both(keeps("a"), 1)), nil, add(both(keeps("a"), 1)), nil}, []string{"a", "", "a", ""}},
+		"one request":                        {[][]execution.Action{add(plugins.ContextMessage{Text: "a"}), nil}, []string{"a", ""}},
+		"two without a key":                  {[][]execution.Action{append(add(plugins.ContextMessage{Text: "a"}), add(plugins.ContextMessage{Text: "b"})...)}, []string{"a b"}},
+		"the later of two with the same key": {[][]execution.Action{append(add(cools("a", 0)), add(cools("b", 0))...)}, []string{"b"}},
+		"persistent":                         {[][]execution.Action{add(keeps("a")), nil, nil}, []string{"a", "a", "a"}},
+		"persistent, replaced":               {[][]execution.Action{add(keeps("a")), add(keeps("b")), nil}, []string{"a", "b", "b"}},
+		"persistent, replaced for once":      {[][]execution.Action{add(keeps("a")), add(cools("b", 0)), nil}, []string{"a", "b", ""}},
+		"persistent, removed":                {[][]execution.Action{add(keeps("a")), remove("k"), nil}, []string{"a", "", ""}},
+		"another one removed":                {[][]execution.Action{add(keeps("a")), remove("x"), nil}, []string{"a", "a", "a"}},
+		"removed when added":                 {[][]execution.Action{append(add(keeps("a")), remove("k")...), nil}, []string{"", ""}},
+		"consumed":                           {[][]execution.Action{add(once), nil}, []string{"a", ""}},
+		"consumed when it has cooled down":   {[][]execution.Action{add(cools("a", 2)), add(both(once, 2)), nil, nil, nil}, []string{"a", "", "", "a", ""}},
+		"no cooldown":                        {[][]execution.Action{add(cools("a", 0)), add(cools("a", 0))}, []string{"a", "a"}},
+		"a cooldown":                         {[][]execution.Action{add(cools("a", 2)), add(cools("a", 2)), add(cools("a", 2)), add(cools("a", 2))}, []string{"a", "", "", "a"}},
+		"a cooldown of changed content":      {[][]execution.Action{add(cools("a", 9)), add(cools("b", 9)), add(cools("b", 9)), add(cools("a", 9))}, []string{"a", "b", "", "a"}},
+		"persistent, with a cooldown":        {[][]execution.Action{add(both(keeps("a"), 1)), nil, nil, nil}, []string{"a", "", "a", ""}},
+		"renewed where it stands":            {[][]execution.Action{add(both(keeps("a"), 1)), nil, add(both(keeps("a"), 1)), nil}, []string{"a", "", "a", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,14 +99,14 @@ func TestContextMessagesLastAsLongAsTheySay(t *testing.T) {
 
 func TestContextMessagesStandByTargetPriorityAndKey(t *testing.T) {
 	t.Parallel()
-	var actions []plugins.Action
+	var actions []execution.Action
 	for _, m := range []plugins.ContextMessage{
 		{Key: "z", Text: "8", Target: plugins.TargetSuffix}, {Key: "y", Text: "6", Target: plugins.TargetConversation, Persistent: true},
 		{Key: "b", Text: "2", Persistent: true}, {Key: "a", Text: "3", Priority: 2}, {Key: "c", Text: "1", Target: plugins.TargetSystem, Priority: -1},
 		{Key: "t", Text: "5", Target: plugins.TargetSession}, {Key: "s", Text: "4", Target: plugins.TargetSession, Persistent: true},
 		{Key: "y2", Text: "7", Target: plugins.TargetConversation},
 	} {
-		actions = append(actions, plugins.Action{Key: core.AddContextMessage, Payload: m})
+		actions = append(actions, execution.Action{Key: core.AddContextMessage, Payload: m})
 	}
 	if diff := cmp.Diff([]string{"1 2 3 4 5 6 7 8", "2 4 6"}, requests(t, actions, nil)); diff != "" {
 		t.Error(diff)
@@ -127,7 +128,7 @@ func TestAContextMessageThatCannotBeSentIsADeadLetter(t *testing.T) {
 		e := engine(t, &spec.Agent{}, planner(func(r *plugins.Registrar) {
 			r.Hook(plugins.BeforeInference, schedule(core.AddContextMessage, tt.message))
 		}))
-		if _, err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
+		if err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
 			t.Fatal(err)
 		}
 		if l := e.DeadLetters(); len(l) != 1 || l[0].Err.Error() != tt.want || !e.Request.Empty() {
@@ -153,12 +154,12 @@ func TestActionsOutliveAStop(t *testing.T) {
 	})
 	agent := &spec.Agent{}
 	e := engine(t, agent, scheduled)
-	if _, err := e.Run(t.Context(), plugins.RunStart); err != nil {
+	if err := e.Run(t.Context(), plugins.RunStart); err != nil {
 		t.Fatal(err)
 	}
 	e = resumed(t, e, agent, scheduled)
 	for _, phase := range []plugins.Phase{plugins.BeforeInference, plugins.StepEnd} {
-		if _, err := e.Run(t.Context(), phase); err != nil {
+		if err := e.Run(t.Context(), phase); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -25,7 +26,7 @@ func calls(list ...string) []*model.ToolCall {
 	return all
 }
 
-func judge(t testing.TB, e *plugins.Engine, batch []*model.ToolCall) plugins.BatchDecision {
+func judge(t testing.TB, e *execution.Engine, batch []*model.ToolCall) plugins.BatchDecision {
 	t.Helper()
 	d, err := e.Batch(t.Context(), batch)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -23,40 +24,40 @@ func schedule(key string, payload any) plugins.Hook {
 }
 
 // engine returns an engine over the runtime's own plugins for an agent, and more.
-func engine(t testing.TB, agent *spec.Agent, more ...plugins.Plugin) *plugins.Engine {
+func engine(t testing.TB, agent *spec.Agent, more ...plugins.Plugin) *execution.Engine {
 	t.Helper()
-	var loaded []plugins.Loaded
+	var loaded []execution.Loaded
 	for _, p := range more {
-		loaded = append(loaded, plugins.Loaded{ID: "p", Plugin: p})
+		loaded = append(loaded, execution.Loaded{ID: "p", Plugin: p})
 	}
-	env, errs := plugins.Build(agent, append(loaded,
-		plugins.Loaded{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
-		plugins.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
-		plugins.Loaded{ID: core.StopConditionsID, Plugin: core.NewStopConditions(agent.StopConditions), Core: true},
-		plugins.Loaded{ID: core.LoopDetectionID, Plugin: core.NewLoopDetection(agent.LoopDetection), Core: true},
-		plugins.Loaded{ID: core.ToolBudgetsID, Plugin: core.NewToolBudgets(agent.ToolBudgets), Core: true},
+	env, errs := execution.Build(agent, append(loaded,
+		execution.Loaded{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
+		execution.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
+		execution.Loaded{ID: core.StopConditionsID, Plugin: core.NewStopConditions(agent.StopConditions), Core: true},
+		execution.Loaded{ID: core.LoopDetectionID, Plugin: core.NewLoopDetection(agent.LoopDetection), Core: true},
+		execution.Loaded{ID: core.ToolBudgetsID, Plugin: core.NewToolBudgets(agent.ToolBudgets), Core: true},
 	), nil)
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	e := plugins.NewEngine(env, nil)
+	e := execution.NewEngine(env, nil)
 	e.Context.Stats = &plugins.Stats{}
 	return e
 }
 
 // resumed returns an engine for the same agent that goes on where e is.
-func resumed(t testing.TB, e *plugins.Engine, agent *spec.Agent, more ...plugins.Plugin) *plugins.Engine {
+func resumed(t testing.TB, e *execution.Engine, agent *spec.Agent, more ...plugins.Plugin) *execution.Engine {
 	t.Helper()
 	s := e.Export()
 	kept := struct {
-		State plugins.State
+		State execution.State
 		Stats plugins.Stats
 	}{s, *e.Context.Stats}
 	data, err := json.Marshal(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept.State, kept.Stats = plugins.State{}, plugins.Stats{}
+	kept.State, kept.Stats = execution.State{}, plugins.Stats{}
 	if err := json.Unmarshal(data, &kept); err != nil {
 		t.Fatal(err)
 	}

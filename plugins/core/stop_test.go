@@ -8,15 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 )
 
 // after returns how a turn ends after an answer.
-func after(t *testing.T, e *plugins.Engine, answer model.Message) *event.Termination {
+func after(t *testing.T, e *execution.Engine, answer model.Message) *event.Termination {
 	t.Helper()
 	e.Context.Answer = &answer
-	stop, err := e.Run(t.Context(), plugins.AfterInference)
+	err := e.Run(t.Context(), plugins.AfterInference)
+	stop := e.StopRequest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +110,12 @@ func TestActionsWithAWrongPayloadAreDeadLetters(t *testing.T) {
 			core.LoopActions{}.Register(r)
 			r.Hook(plugins.BeforeInference, schedule(key, payload))
 		})
-		env, errs := plugins.Build(&spec.Agent{}, []plugins.Loaded{{ID: "p", Plugin: schedules}}, nil)
+		env, errs := execution.Build(&spec.Agent{}, []execution.Loaded{{ID: "p", Plugin: schedules}}, nil)
 		if errs != nil {
 			t.Fatal(errs)
 		}
-		e := plugins.NewEngine(env, nil)
-		if _, err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
+		e := execution.NewEngine(env, nil)
+		if err := e.Run(t.Context(), plugins.BeforeInference); err != nil {
 			t.Fatal(err)
 		}
 		if len(e.DeadLetters()) != 1 || !e.Request.Empty() {
@@ -123,9 +125,10 @@ func TestActionsWithAWrongPayloadAreDeadLetters(t *testing.T) {
 }
 
 // behind runs the phase that ends a step.
-func behind(t *testing.T, e *plugins.Engine) *event.Termination {
+func behind(t *testing.T, e *execution.Engine) *event.Termination {
 	t.Helper()
-	stop, err := e.Run(t.Context(), plugins.StepEnd)
+	err := e.Run(t.Context(), plugins.StepEnd)
+	stop := e.StopRequest()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,13 @@ package log
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/telemetry"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // Config is the plugins.<id> entry of type log.
@@ -29,21 +28,25 @@ func (c *Config) Validate() diag.List {
 	return nil
 }
 
-func (c *Config) level() (zapcore.Level, error) {
+func (c *Config) level() (slog.Level, error) {
 	switch c.Level {
+	case "debug":
+		return slog.LevelDebug, nil
 	case "", "info":
-		return zapcore.InfoLevel, nil
-	case "debug", "warn", "error":
-		return zapcore.ParseLevel(c.Level)
+		return slog.LevelInfo, nil
+	case "warn":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
 	default:
-		return zapcore.InvalidLevel, fmt.Errorf("unknown level %q", c.Level)
+		return 0, fmt.Errorf("unknown level %q", c.Level)
 	}
 }
 
 // Plugin writes what turns do to a logger.
 type Plugin struct {
-	logger *zap.Logger
-	level  zapcore.Level
+	logger *slog.Logger
+	level  slog.Level
 }
 
 var _ plugins.Plugin = (*Plugin)(nil)
@@ -61,7 +64,7 @@ func New(settings plugins.Settings, c *Config) (plugins.Plugin, error) {
 	}
 	logger := settings.Logger
 	if logger == nil {
-		logger = zap.NewNop()
+		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Plugin{logger: logger, level: level}, nil
 }
@@ -73,7 +76,7 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 
 // Register adds the hooks, unless the logger would drop everything they write.
 func (l *Plugin) Register(r *plugins.Registrar) error {
-	if !l.logger.Core().Enabled(l.level) {
+	if !l.logger.Enabled(context.Background(), l.level) {
 		return nil
 	}
 	t := &turn{Plugin: l}
@@ -86,26 +89,34 @@ func (l *Plugin) Register(r *plugins.Registrar) error {
 	return nil
 }
 
+// maxAttrs is how many attributes a line has: four of its own, the step, and two
+// that name the trace.
+const maxAttrs = 7
+
 // turn writes what one turn does.
 type turn struct {
 	*Plugin
-	logger *zap.Logger
+	logger *slog.Logger
 	called map[string]time.Time
+	// attrs are those of the last line; the next one uses their memory again.
+	attrs []slog.Attr
 }
 
-func (t *turn) write(ctx context.Context, p *plugins.PhaseContext, message string, fields ...zap.Field) {
+func (t *turn) write(ctx context.Context, p *plugins.PhaseContext, message string, attrs ...slog.Attr) {
 	if t.logger == nil {
-		t.logger = t.Plugin.logger.With(
-			zap.String("turn_id", p.TurnID), zap.String("session_id", p.SessionID), zap.String("agent", p.Agent.ID))
+		t.logger = slog.New(t.Plugin.logger.Handler().WithAttrs([]slog.Attr{
+			slog.String("turn_id", p.TurnID), slog.String("session_id", p.SessionID), slog.String("agent", p.Agent.ID),
+		}))
+		t.attrs = make([]slog.Attr, 0, maxAttrs)
 	}
-	if entry := t.logger.Check(t.level, message); entry != nil {
-		fields = append(fields, zap.Int("step", p.Stats.Steps))
-		entry.Write(append(fields, telemetry.TraceFields(ctx)...)...)
-	}
+	t.attrs = append(t.attrs[:0], attrs...)
+	t.attrs = append(t.attrs, slog.Int("step", p.Stats.Steps))
+	t.attrs = append(t.attrs, telemetry.TraceAttrs(ctx)...)
+	t.logger.LogAttrs(ctx, t.level, message, t.attrs...)
 }
 
 func (t *turn) start(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "turn started", zap.Int("messages", len(p.Messages)))
+	t.write(ctx, p, "turn started", slog.Int("messages", len(p.Messages)))
 	return nil
 }
 
@@ -116,8 +127,8 @@ func (t *turn) step(ctx context.Context, p *plugins.PhaseContext) error {
 
 func (t *turn) answer(ctx context.Context, p *plugins.PhaseContext) error {
 	t.write(ctx, p, "model answered",
-		zap.Int("tool_calls", len(p.Answer.ToolCalls())), zap.Int("characters", len(p.Answer.Text())),
-		zap.Int("input_tokens", p.Stats.Usage.Input), zap.Int("output_tokens", p.Stats.Usage.Output))
+		slog.Int("tool_calls", len(p.Answer.ToolCalls())), slog.Int("characters", len(p.Answer.Text())),
+		slog.Int("input_tokens", p.Stats.Usage.Input), slog.Int("output_tokens", p.Stats.Usage.Output))
 	return nil
 }
 
@@ -134,13 +145,13 @@ func (t *turn) result(ctx context.Context, p *plugins.PhaseContext) error {
 	if p.Result.IsError {
 		outcome = "failed"
 	}
-	t.write(ctx, p, "tool called", zap.String("call_id", p.Call.ID), zap.String("tool", p.Call.Name),
-		zap.String("outcome", outcome), zap.Duration("duration", p.Now.Sub(t.called[p.Call.ID])))
+	t.write(ctx, p, "tool called", slog.String("call_id", p.Call.ID), slog.String("tool", p.Call.Name),
+		slog.String("outcome", outcome), slog.Duration("duration", p.Now.Sub(t.called[p.Call.ID])))
 	return nil
 }
 
 func (t *turn) end(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "turn ended", zap.String("termination", string(p.Termination.Type)),
-		zap.String("code", p.Termination.Code), zap.Int("tokens", p.Stats.Usage.Total()))
+	t.write(ctx, p, "turn ended", slog.String("termination", string(p.Termination.Type)),
+		slog.String("code", p.Termination.Code), slog.Int("tokens", p.Stats.Usage.Total()))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
@@ -28,7 +29,7 @@ type secretIn struct {
 func runLogged(t *testing.T, level string, enabled zapcore.Level) *observer.ObservedLogs {
 	t.Helper()
 	core, logs := observer.New(enabled)
-	plugin, err := log.New(plugins.Settings{ID: "audit", Logger: zap.New(core)}, &log.Config{Level: level})
+	plugin, err := log.New(plugins.Settings{ID: "audit", Logger: zaplog.New(zap.New(core))}, &log.Config{Level: level})
 	if err != nil {
 		t.Fatal(err)
 	}

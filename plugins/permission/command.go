@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/pattern"
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -145,11 +146,9 @@ var errUnclear = errors.New("the text cannot be read as a command with confidenc
 // it must be right both for POSIX and for Bash, and the commands are those of
 // both.
 func splitCommand(text string) (commands []simpleCommand, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			commands, err = nil, errUnclear
-		}
-	}()
+	defer panics.Handle(func(*panics.Error) {
+		commands, err = nil, errUnclear
+	})
 	if len(text) > maxCommand || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || r != ' ' && unicode.IsSpace(r))
 	}) {

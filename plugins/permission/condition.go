@@ -90,7 +90,7 @@ func (c *condition) judge(v any, there bool) truth {
 	if !there {
 		return unknown
 	}
-	t := c.fits(v)
+	t := c.compareValue(v)
 	if c.op.negative() {
 		if c.value.kind == ofGlob || c.value.kind == ofRegex {
 			if _, text := v.(string); !text && t == no {
@@ -102,7 +102,7 @@ func (c *condition) judge(v any, there bool) truth {
 	return t
 }
 
-func (c *condition) fits(v any) truth {
+func (c *condition) compareValue(v any) truth {
 	switch {
 	case c.op.ordered():
 		return c.value.orders(c.op, v)

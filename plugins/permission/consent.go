@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
@@ -61,9 +62,9 @@ func (g *gate) question(call *model.ToolCall, o outcome, scopes []Scope) plugins
 	if err != nil {
 		return block("permission denied: %v", err)
 	}
-	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Ticket: &plugins.Ticket{
+	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Ticket: &interaction.Request{
 		ID: "perm_" + call.ID, Action: Action, Message: message, Parameters: parameters,
-		ResponseSchema: responses[scopes[len(scopes)-1]], Mode: plugins.ReplayToolCall,
+		ResponseSchema: responses[scopes[len(scopes)-1]], Mode: interaction.ReplayToolCall,
 	}}
 }
 
@@ -76,8 +77,8 @@ type consent struct {
 
 // consentOf reads an answer. What does not say plainly that the call is approved
 // is an error or a refusal.
-func consentOf(r *plugins.Resolution) (c consent, err error) {
-	if r.Action != plugins.ActionResume {
+func consentOf(r *interaction.Answer) (c consent, err error) {
+	if r.Action != interaction.Resume {
 		return consent{Reason: r.Reason}, nil
 	}
 	said, err := decodeArguments(r.Result)
@@ -111,7 +112,7 @@ func consentOf(r *plugins.Resolution) (c consent, err error) {
 
 // concerns reports whether an answer is about the call as it is now: a person who
 // changed the arguments, or saw others, did not agree to these.
-func concerns(ticket *plugins.Ticket, r *plugins.Resolution, call *model.ToolCall) bool {
+func concerns(ticket *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
 	shown := ticket.Arguments
 	if len(r.Arguments) > 0 {
 		shown = r.Arguments

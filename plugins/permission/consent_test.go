@@ -6,9 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
@@ -18,17 +20,17 @@ import (
 // turn is one turn of an agent whose calls are judged.
 type turn struct {
 	t      testing.TB
-	engine *plugins.Engine
+	engine *execution.Engine
 	// asked are the tickets of the turn's calls.
-	asked []*plugins.Ticket
+	asked []*interaction.Request
 }
 
 // begin begins a turn in a session.
 func begin(t testing.TB, section string, session map[string]json.RawMessage, ceiling ...plugins.CeilingGate) *turn {
 	t.Helper()
-	e := plugins.NewEngine(agentOf(t, section), ceiling)
+	e := execution.NewEngine(agentOf(t, section), ceiling)
 	e.Context.Agent, e.Context.Stats = &spec.Agent{ID: "a"}, &plugins.Stats{}
-	if err := e.Restore(plugins.State{Session: session}); err != nil {
+	if err := e.Restore(execution.State{Session: session}); err != nil {
 		t.Fatal(err)
 	}
 	return &turn{t: t, engine: e}
@@ -51,7 +53,7 @@ func (u *turn) judge(call *model.ToolCall) plugins.Decision {
 	d := u.engine.Gate(u.t.Context())
 	switch d.Kind {
 	case plugins.Allow:
-		if _, err := u.engine.Run(u.t.Context(), plugins.BeforeToolExecute); err != nil {
+		if err := u.engine.Run(u.t.Context(), plugins.BeforeToolExecute); err != nil {
 			u.t.Fatal(err)
 		}
 	case plugins.Suspend:
@@ -71,11 +73,11 @@ func (u *turn) call(tool, arguments string) plugins.Decision {
 }
 
 // answer goes on with the call that waits, in another process.
-func (u *turn) answer(r plugins.Resolution) plugins.Decision {
+func (u *turn) answer(r interaction.Answer) plugins.Decision {
 	u.t.Helper()
 	ticket := u.asked[len(u.asked)-1]
 	if r.Action == "" {
-		r.Action = plugins.ActionResume
+		r.Action = interaction.Resume
 	}
 	call := *u.engine.Context.Call
 	if r.Arguments != nil {
@@ -85,8 +87,8 @@ func (u *turn) answer(r plugins.Resolution) plugins.Decision {
 	return u.judge(&call)
 }
 
-func yes(more string) plugins.Resolution {
-	return plugins.Resolution{Result: json.RawMessage(`{"approved":true` + more + `}`)}
+func yes(more string) interaction.Answer {
+	return interaction.Answer{Result: json.RawMessage(`{"approved":true` + more + `}`)}
 }
 
 const forSession = `,"scope":"session"`
@@ -115,9 +117,9 @@ func TestATicketSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 			t.Fatalf("%s: the decision is %+v", tt.tool, d)
 		}
 		form := d.Ticket.ResponseSchema
-		want := &plugins.Ticket{
+		want := &interaction.Request{
 			ID: "perm_c", Action: "tool:PermissionConfirm", Message: tt.message, Parameters: json.RawMessage(tt.parameters),
-			ResponseSchema: form, Mode: plugins.ReplayToolCall,
+			ResponseSchema: form, Mode: interaction.ReplayToolCall,
 		}
 		if diff := cmp.Diff(want, d.Ticket); diff != "" {
 			t.Error(diff)
@@ -138,20 +140,20 @@ func TestATicketSaysWhatIsAskedAndHowToAnswer(t *testing.T) {
 func TestACallIsMadeAsThePersonSays(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		r    plugins.Resolution
+		r    interaction.Answer
 		kind plugins.DecisionKind
 		says string
 	}{
 		"approved":               {yes(""), plugins.Allow, ""},
 		"approved once":          {yes(`,"scope":"once"`), plugins.Allow, ""},
-		"approved, and changed":  {plugins.Resolution{Result: json.RawMessage(`{"approved":true}`), Arguments: json.RawMessage(`{"command":"ls"}`)}, plugins.Allow, ""},
-		"refused":                {plugins.Resolution{Result: json.RawMessage(`{"approved":false}`)}, plugins.Block, "permission denied: a person refused this call"},
-		"refused, with a reason": {plugins.Resolution{Result: json.RawMessage(`{"approved":false,"reason":"not on Fridays"}`)}, plugins.Block, "permission denied: a person refused this call: not on Fridays"},
-		"refused, and said why":  {plugins.Resolution{Result: json.RawMessage(`{"approved":false}`), Reason: "too risky"}, plugins.Block, "permission denied: a person refused this call: too risky"},
-		"cancelled":              {plugins.Resolution{Action: plugins.ActionCancel, Result: json.RawMessage(`{"approved":true}`), Reason: "gone home"}, plugins.Block, "permission denied: a person refused this call: gone home"},
-		"no answer":              {plugins.Resolution{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
-		"not said":               {plugins.Resolution{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
-		"something else":         {plugins.Resolution{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: it has the key "arguments", or a value there, that it may not have`},
+		"approved, and changed":  {interaction.Answer{Result: json.RawMessage(`{"approved":true}`), Arguments: json.RawMessage(`{"command":"ls"}`)}, plugins.Allow, ""},
+		"refused":                {interaction.Answer{Result: json.RawMessage(`{"approved":false}`)}, plugins.Block, "permission denied: a person refused this call"},
+		"refused, with a reason": {interaction.Answer{Result: json.RawMessage(`{"approved":false,"reason":"not on Fridays"}`)}, plugins.Block, "permission denied: a person refused this call: not on Fridays"},
+		"refused, and said why":  {interaction.Answer{Result: json.RawMessage(`{"approved":false}`), Reason: "too risky"}, plugins.Block, "permission denied: a person refused this call: too risky"},
+		"cancelled":              {interaction.Answer{Action: interaction.Cancel, Result: json.RawMessage(`{"approved":true}`), Reason: "gone home"}, plugins.Block, "permission denied: a person refused this call: gone home"},
+		"no answer":              {interaction.Answer{}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
+		"not said":               {interaction.Answer{Result: json.RawMessage(`{}`)}, plugins.Block, "permission denied: the answer to the question whether this call may be made cannot be read: it does not say whether the call is approved"},
+		"something else":         {interaction.Answer{Result: json.RawMessage(`{"approved":true,"arguments":{}}`)}, plugins.Block, `permission denied: the answer to the question whether this call may be made cannot be read: it has the key "arguments", or a value there, that it may not have`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -392,7 +394,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		u := begin(t, "", nil)
 		u.call("bash", "{}")
-		if u.answer(plugins.Resolution{Result: json.RawMessage(answer)}).Kind != plugins.Allow {
+		if u.answer(interaction.Answer{Result: json.RawMessage(answer)}).Kind != plugins.Allow {
 			return
 		}
 		var said map[string]any

@@ -7,12 +7,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // agentOf returns the environment of an agent with the section.
-func agentOf(t testing.TB, section string) *plugins.ExecutionEnv {
+func agentOf(t testing.TB, section string) *execution.Env {
 	t.Helper()
 	p := permission.New()
 	claim := p.Descriptor().Sections[0]
@@ -31,7 +32,7 @@ func agentOf(t testing.TB, section string) *plugins.ExecutionEnv {
 	if list != nil {
 		t.Fatalf("section %s: %v", section, list)
 	}
-	env, errs := plugins.Build(&spec.Agent{ID: "a"}, []plugins.Loaded{{ID: "permission", Plugin: p}}, map[plugins.Claim]any{{Plugin: "permission", Key: claim.Key}: settings})
+	env, errs := execution.Build(&spec.Agent{ID: "a"}, []execution.Loaded{{ID: "permission", Plugin: p}}, map[plugins.Claim]any{{Plugin: "permission", Key: claim.Key}: settings})
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -58,7 +59,7 @@ func ruleJSON(t testing.TB, rule string, behavior permission.Behavior) string {
 }
 
 func phase(tool, args string) *plugins.PhaseContext {
-	e := plugins.NewEngine(new(plugins.ExecutionEnv), nil)
+	e := execution.NewEngine(new(execution.Env), nil)
 	e.Context.Call = &model.ToolCall{ID: "c", Name: tool, Arguments: json.RawMessage(args)}
 	return &e.Context
 }

@@ -135,13 +135,13 @@ func (p *policy) match(tool string, raw json.RawMessage) outcome {
 				return p.unjudged(best, err)
 			}
 		}
-		if !e.fits(args, e.behavior != Allow) {
+		if !e.matchesArguments(args, e.behavior != Allow) {
 			continue
 		}
 		if e.beats(best) {
 			best = e
 		}
-		if e.beats(sure) && (e.behavior != Ask || e.fits(args, false)) {
+		if e.beats(sure) && (e.behavior != Ask || e.matchesArguments(args, false)) {
 			sure = e
 		}
 	}

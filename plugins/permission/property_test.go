@@ -196,7 +196,7 @@ func moreOpen(a, b permission.Behavior) bool {
 	return slices.Index(strictness, a) < slices.Index(strictness, b)
 }
 
-func widening(t *testing.T, before, after plugins.CeilingGate, tool string) plugins.Widening {
+func compareGates(t *testing.T, before, after plugins.CeilingGate, tool string) plugins.Widening {
 	t.Helper()
 	return after.(plugins.DiffGate).Widening(before.(plugins.Gate), tool)
 }
@@ -226,7 +226,7 @@ func TestPropertyWhatIsNotWidenedLetsNothingMoreThrough(t *testing.T) {
 		if !json.Valid([]byte(args)) || strings.Count(args, `"a":`) > 1 {
 			return // such calls reach no tool, whatever the rules say
 		}
-		w := widening(t, before, after, tool)
+		w := compareGates(t, before, after, tool)
 		held := after.(plugins.CeilingDiffGate).CeilingWidening(before.(plugins.Gate), tool)
 		if held.Widened && !w.Widened || held.Narrowed && !w.Narrowed {
 			rt.Fatalf("for delegates the comparison says %+v, for all %+v", held, w)
@@ -292,7 +292,7 @@ func TestPropertyWhatIsStricterIsNotWidened(t *testing.T) {
 				}
 			}
 			if fallback == permission.Allow && rapid.Bool().Draw(rt, "default asks") {
-				if w := widening(t, gateFor(t, fallback, old), gateFor(t, permission.Ask, fresh), "t"); w.Widened {
+				if w := compareGates(t, gateFor(t, fallback, old), gateFor(t, permission.Ask, fresh), "t"); w.Widened {
 					rt.Fatalf("%s: %v to %v: %s", kind, old, fresh, w.Reason)
 				}
 			}
@@ -306,7 +306,7 @@ func TestPropertyWhatIsStricterIsNotWidened(t *testing.T) {
 			fresh = slices.Insert(fresh, at, other)
 		}
 		for _, tool := range []string{"t", "u", "tt"} {
-			w := widening(t, gateFor(t, fallback, old), gateFor(t, fallback, fresh), tool)
+			w := compareGates(t, gateFor(t, fallback, old), gateFor(t, fallback, fresh), tool)
 			if w.Widened || kind == "the order differs" && w.Narrowed {
 				rt.Fatalf("%s: %v to %v: %s: %+v", kind, old, fresh, tool, w)
 			}
@@ -342,7 +342,7 @@ func TestWideningNamesWhatMakesTheDifference(t *testing.T) {
 	} {
 		before := gateFor(t, permission.Allow, []generated{{tt.old, permission.Deny}})
 		after := gateFor(t, permission.Allow, []generated{{tt.fresh, permission.Deny}})
-		if w := widening(t, before, after, "t"); w.Widened != (tt.widened != "") || w.Widened && w.Reason != tt.widened {
+		if w := compareGates(t, before, after, "t"); w.Widened != (tt.widened != "") || w.Widened && w.Reason != tt.widened {
 			t.Errorf("%s to %s: %+v, want %q", tt.old, tt.fresh, w, tt.widened)
 		}
 	}

@@ -89,10 +89,10 @@ func (r *Rule) MatchesTool(id string) bool { return r.tool.matches(id) }
 // Conditional reports whether the rule looks at arguments.
 func (r *Rule) Conditional() bool { return r.primary != nil || len(r.conditions) > 0 }
 
-// fits reports whether the arguments of a call are those that the rule speaks
+// matchesArguments reports whether the arguments of a call are those that the rule speaks
 // of. A cautious rule fits also when the glob over the one argument fits any
 // argument.
-func (r *Rule) fits(args *arguments, cautious bool) bool {
+func (r *Rule) matchesArguments(args *arguments, cautious bool) bool {
 	if r.primary != nil {
 		return args.primaryFits(r.primary, cautious)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
@@ -61,7 +62,7 @@ func TestDecodeFailsClosed(t *testing.T) {
 			t.Errorf("%s: differs (-want +got):\n%s", tt.section, diff)
 		}
 		// Even who ignores what was found gets no gate that lets calls through.
-		_, errs := plugins.Build(&spec.Agent{}, []plugins.Loaded{{ID: "permission", Plugin: permission.New()}},
+		_, errs := execution.Build(&spec.Agent{}, []execution.Loaded{{ID: "permission", Plugin: permission.New()}},
 			map[plugins.Claim]any{{Plugin: "permission", Key: permission.SectionKey}: settings})
 		if len(errs) != 1 {
 			t.Errorf("%s: the plugin registers: %v", tt.section, errs)
@@ -71,7 +72,7 @@ func TestDecodeFailsClosed(t *testing.T) {
 
 func TestRegisterNeedsItsSection(t *testing.T) {
 	t.Parallel()
-	_, errs := plugins.Build(&spec.Agent{}, []plugins.Loaded{{ID: "permission", Plugin: permission.New()}}, nil)
+	_, errs := execution.Build(&spec.Agent{}, []execution.Loaded{{ID: "permission", Plugin: permission.New()}}, nil)
 	if len(errs) != 1 {
 		t.Errorf("got %v", errs)
 	}

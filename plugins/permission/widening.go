@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
@@ -27,11 +28,9 @@ func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool)
 	if !ok {
 		return plugins.Widening{Widened: true, Narrowed: true, Reason: "the plugin was another one"}
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			w = plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the rules cannot be compared: %v", v)}
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		w = plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the rules cannot be compared: %v", p.Value)}
+	})
 	for _, ceiling := range ceilings {
 		c := newComparison(was.policy, g.policy, toolID, ceiling)
 		wider, stricter := c.between(&c.before, &c.after), c.between(&c.after, &c.before)

@@ -59,7 +59,7 @@ func (c *conversing) trim(b *testing.B, conversation []model.Message) {
 	if _, err := c.engine.Transform(conversation, nil); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := c.engine.Run(b.Context(), plugins.AfterInference); err != nil {
+	if err := c.engine.Run(b.Context(), plugins.AfterInference); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -68,7 +68,7 @@ func TestALongConversationIsSummarised(t *testing.T) {
 	}
 	wantEvent := &event.ContextCompacted{
 		Outcome: event.CompactionDone, Messages: 19, Before: 10*205 + 9*195, After: window.Estimate(&sent[2]),
-		Model: "small", Usage: event.Usage(usage),
+		Model: "small", Usage: usage,
 	}
 	if diff := cmp.Diff([]*event.ContextCompacted{wantEvent}, eventsOf[*event.ContextCompacted](c)); diff != "" {
 		t.Error(diff)

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/window"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -25,7 +26,7 @@ type tb interface {
 // conversing is a turn with the plugin, as the loop runs one.
 type conversing struct {
 	tb     tb
-	engine *plugins.Engine
+	engine *execution.Engine
 	events []event.Data
 	spent  map[string]model.Usage
 	// ahead is what the request has ahead of the conversation, behind what
@@ -38,12 +39,12 @@ type conversing struct {
 func begin(t tb, p *window.Plugin, session map[string]json.RawMessage) *conversing {
 	t.Helper()
 	agent := &spec.Agent{ID: "a"}
-	env, errs := plugins.Build(agent, []plugins.Loaded{{ID: window.ID, Plugin: p, Core: true}}, nil)
+	env, errs := execution.Build(agent, []execution.Loaded{{ID: window.ID, Plugin: p, Core: true}}, nil)
 	if errs != nil {
 		t.Fatal(errors.Join(errs...))
 	}
-	c := &conversing{tb: t, engine: plugins.NewEngine(env, nil), spent: map[string]model.Usage{}}
-	if err := c.engine.Restore(plugins.State{Session: session}); err != nil {
+	c := &conversing{tb: t, engine: execution.NewEngine(env, nil), spent: map[string]model.Usage{}}
+	if err := c.engine.Restore(execution.State{Session: session}); err != nil {
 		t.Fatal(err)
 	}
 	c.engine.Emit = func(data event.Data) { c.events = append(c.events, data) }
@@ -66,7 +67,7 @@ func (c *conversing) session() map[string]json.RawMessage {
 // prepare runs the hooks ahead of a request.
 func (c *conversing) prepare(ctx context.Context, conversation []model.Message) error {
 	c.engine.Context.Messages = conversation
-	_, err := c.engine.Run(ctx, plugins.BeforeInference)
+	err := c.engine.Run(ctx, plugins.BeforeInference)
 	return err
 }
 
@@ -82,7 +83,7 @@ func (c *conversing) request(conversation []model.Message) []model.Message {
 	}
 	answer := model.Assistant("ok")
 	c.engine.Context.Messages, c.engine.Context.Answer = append(slices.Clip(conversation), answer), &answer
-	if _, err := c.engine.Run(context.Background(), plugins.AfterInference); err != nil {
+	if err := c.engine.Run(context.Background(), plugins.AfterInference); err != nil {
 		c.tb.Fatal(err)
 	}
 	c.engine.Context.Answer = nil

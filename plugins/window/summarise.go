@@ -104,7 +104,7 @@ func (t *turn) summarise(ctx context.Context, p *plugins.PhaseContext, messages 
 		usage = *e.Usage
 	}
 	p.AddUsage(usage, modelID)
-	shown.Usage = event.Usage(usage)
+	shown.Usage = usage
 	switch {
 	case failure != nil:
 		return "", failure

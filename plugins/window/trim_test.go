@@ -288,7 +288,7 @@ func TestAnEffectIsShownOfARequestThatFailed(t *testing.T) {
 	if _, err := c.engine.Transform(conversation, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.engine.Run(t.Context(), plugins.RunEnd); err != nil {
+	if err := c.engine.Run(t.Context(), plugins.RunEnd); err != nil {
 		t.Fatal(err)
 	}
 	if effects := eventsOf[*event.ContextTrimmed](c); len(effects) != 1 {
