@@ -3,29 +3,10 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/interaction"
 )
-
-// DelegatePrefix begins the id of every tool that calls another agent.
-const DelegatePrefix = "agent_run_"
-
-// DelegateID returns the id of the tool that calls an agent: every byte of the
-// agent's id that a tool id must not have becomes '_'.
-func DelegateID(agentID string) string {
-	id := []byte(agentID)
-	for i, c := range id {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			id[i] = '_'
-		}
-	}
-	return DelegatePrefix + string(id)
-}
 
 // DelegateRequest asks for a turn of another agent.
 type DelegateRequest struct {
@@ -44,85 +25,13 @@ type DelegateRequest struct {
 
 // DelegateResult is what a delegate's turn came to.
 type DelegateResult struct {
-	TurnID      string
-	Status      event.Status
-	Termination event.Termination
-	Response    string
-	Steps       int
-	// Usage counts the tokens of the turn; of one that went on, those since then.
-	Usage model.Usage
-	// Cost is what those model calls cost; nil when none has a price.
-	Cost *event.Cost
+	// Outcome is what the turn came to. Of one that went on, the usage and the cost
+	// are those since then.
+	event.Outcome
+	TurnID string
+	Status event.Status
 	// Questions are what a turn waits for that did not end, and State is what it
 	// goes on from.
-	Questions []Question
+	Questions []interaction.Request
 	State     json.RawMessage
-}
-
-// Delegate is the tool that calls another agent.
-type Delegate struct {
-	// AgentID is the agent that is called.
-	AgentID string
-	// Description tells the calling model what the agent is for.
-	Description string
-}
-
-var _ Tool = (*Delegate)(nil)
-
-var delegateParameters = json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string","minLength":1,"description":"What the agent is to do, with all it needs to know: it sees nothing else."}},"required":["prompt"],"additionalProperties":false}`)
-
-// Descriptor describes the delegate to the calling model. Its effect is Once,
-// whatever tools the agent has: a turn that is run again may decide otherwise,
-// and its calls would have other keys, so that not even an idempotent tool could
-// tell that they are repetitions. One that waits is no repetition, it goes on.
-func (d *Delegate) Descriptor() Descriptor {
-	return Descriptor{
-		Description: d.Description,
-		Parameters:  delegateParameters,
-		Effect:      Once,
-		Timeout:     NoTimeout,
-	}
-}
-
-// Call runs a turn of the agent with the prompt as its only message. A turn
-// that does not succeed, or that a limit stopped before its answer, becomes an error
-// result for the caller's model.
-func (d *Delegate) Call(ctx context.Context, call *Call) (Result, error) {
-	var args struct {
-		Prompt string `json:"prompt"`
-	}
-	if err := json.Unmarshal(call.Arguments, &args); err != nil {
-		return Result{}, fmt.Errorf("decode arguments: %w", err)
-	}
-	if strings.TrimSpace(args.Prompt) == "" {
-		return ErrorResult("tool_input_invalid: prompt is blank"), nil
-	}
-	res, err := call.Host.Delegate(ctx, DelegateRequest{AgentID: d.AgentID, Prompt: args.Prompt, CallID: call.ID, Resumed: call.Resumed})
-	if err != nil {
-		return Result{}, err
-	}
-	if len(res.Questions) > 0 {
-		return Result{Wait: &Wait{Questions: res.Questions, State: res.State}}, nil
-	}
-	if res.Status != event.StatusSucceeded {
-		return ErrorResult(fmt.Sprintf("agent %s did not finish: %s", d.AgentID, describe(res.Termination))), nil
-	}
-	if res.Termination.CutShort() {
-		return ErrorResult(strings.TrimSpace(fmt.Sprintf("agent %s was stopped before it gave its answer: %s\n%s", d.AgentID, describe(res.Termination), res.Response))), nil
-	}
-	if res.Response == "" {
-		return TextResult(fmt.Sprintf("agent %s finished without an answer", d.AgentID)), nil
-	}
-	return TextResult(res.Response), nil
-}
-
-func describe(t event.Termination) string {
-	text := string(t.Type)
-	if t.Code != "" {
-		text += " " + t.Code
-	}
-	if t.Detail != "" {
-		text += ": " + t.Detail
-	}
-	return text
 }

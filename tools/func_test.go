@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -61,7 +62,7 @@ func TestWhatAFunctionReturnsIsWhatTheModelReads(t *testing.T) {
 		A int    `json:"a"`
 		B string `json:"b,omitempty"`
 	}
-	for want, entry := range map[string]*tools.Entry{
+	for want, entry := range map[string]*toolset.Entry{
 		"plain text":   compile(t, "x", fn(func() (string, error) { return "plain text", nil })),
 		`{"a":1}`:      compile(t, "x", fn(func() (pair, error) { return pair{A: 1}, nil })),
 		`[1,2]`:        compile(t, "x", fn(func() ([]int, error) { return []int{1, 2}, nil })),

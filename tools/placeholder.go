@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/schema"
 )
 
 // IsPlaceholderName reports whether a name can stand in a placeholder,
@@ -88,22 +89,23 @@ type Declaration struct {
 	Properties map[string]json.RawMessage `json:"properties"`
 	// Required are the names of those that no call leaves out.
 	Required []string `json:"required"`
-	// Open says that names cannot be checked: the schema is not valid, or takes
-	// its properties from elsewhere.
+	// Open says that names cannot be checked: the schema is not what was meant, or
+	// takes its properties from elsewhere.
 	Open bool `json:"-"`
 }
 
 // DeclaredParameters reads a JSON Schema of arguments. That it is one is
 // checked where the tool is registered.
-func DeclaredParameters(schema json.RawMessage) Declaration {
+func DeclaredParameters(parameters json.RawMessage) Declaration {
 	var declared Declaration
 	var keys map[string]json.RawMessage
-	if len(schema) == 0 {
+	if len(parameters) == 0 {
 		return declared
 	}
-	if json.Unmarshal(schema, &declared) != nil || json.Unmarshal(schema, &keys) != nil {
+	if json.Unmarshal(parameters, &declared) != nil || json.Unmarshal(parameters, &keys) != nil {
 		return Declaration{Open: true}
 	}
+	_, declared.Open = schema.FindShorthand(parameters)
 	for _, elsewhere := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"} {
 		if _, has := keys[elsewhere]; has {
 			declared.Open = true

@@ -1,6 +1,9 @@
 package tools
 
 import (
+	"cmp"
+	"time"
+
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -31,3 +34,18 @@ func CheckSettings(effect Effect, timeout *spec.Duration, maxOutput int) diag.Li
 	}
 	return list
 }
+
+// CallTimeout returns the setting timeout, and DefaultTimeout where it is absent.
+func CallTimeout(timeout *spec.Duration) time.Duration {
+	if timeout == nil {
+		return DefaultTimeout
+	}
+	return timeout.Std()
+}
+
+// OutputLimit returns the setting max_output, in bytes, and MaxOutput where it is
+// absent.
+func OutputLimit(maxOutput int) int { return cmp.Or(maxOutput, MaxOutput) }
+
+// CheckID checks that models accept an id as the name of a tool.
+func CheckID(id string) diag.List { return spec.CheckToolID("", id) }

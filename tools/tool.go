@@ -1,17 +1,19 @@
-// Package tools holds what an agent can call: the Tool interface, tools made
-// from Go functions, the set of tools of an agent, the catalog filter that
-// decides which ones it sees, and the tool that calls another agent.
+// Package tools holds what the author of a tool needs: the Tool interface, tools
+// made from Go functions, what a call is given and what it may answer. Package
+// toolset holds the tools of an agent, and agenttool those that lead to other
+// agents; the other sub-packages are the kinds of tools that ship with the
+// runtime.
 package tools
 
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"math"
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
-	"go.uber.org/zap"
 )
 
 // NoTimeout lets a call take as long as its turn.
@@ -163,8 +165,9 @@ type Settings struct {
 	ID string
 	// Dir is the directory of the configuration file, which relative paths
 	// start from; empty is the directory that the runtime runs in.
-	Dir    string
-	Logger *zap.Logger
+	Dir string
+	// Logger writes to the log of the runtime, under the tool's name.
+	Logger *slog.Logger
 
 	_ struct{} // keyed literals only
 }

@@ -1,10 +1,11 @@
-package tools_test
+package agenttool_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"pgregory.net/rapid"
 )
 
@@ -19,14 +20,14 @@ func TestTheToolOfADelegateHasAnIDThatModelsAccept(t *testing.T) {
 		"":             "agent_run_",
 		"agent_run_me": "agent_run_agent_run_me",
 	} {
-		if got := tools.DelegateID(agent); got != want {
+		if got := agenttool.DelegateID(agent); got != want {
 			t.Errorf("the tool of %q is %q, want %q", agent, got, want)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		agent := rapid.StringN(1, 40, 54).Draw(t, "agent")
-		id := tools.DelegateID(agent)
-		if list := tools.CheckID(id); list != nil || !strings.HasPrefix(id, tools.DelegatePrefix) || len(id) != len(tools.DelegatePrefix)+len(agent) {
+		id := agenttool.DelegateID(agent)
+		if list := tools.CheckID(id); list != nil || !strings.HasPrefix(id, agenttool.DelegatePrefix) || len(id) != len(agenttool.DelegatePrefix)+len(agent) {
 			t.Fatalf("the tool of %q is %q: %v", agent, id, list)
 		}
 	})

@@ -1,8 +1,10 @@
-package tools
+package agenttool
 
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // HandOffPrefix begins the id of every tool that hands the conversation to
@@ -23,24 +25,24 @@ type HandOff struct {
 	Description string
 }
 
-var _ Tool = (*HandOff)(nil)
+var _ tools.Tool = (*HandOff)(nil)
 
 var handOffParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
 // Descriptor describes the agent to the calling model. Its effect is Idempotent:
 // of several requests in a step the first counts.
-func (h *HandOff) Descriptor() Descriptor {
-	return Descriptor{
+func (h *HandOff) Descriptor() tools.Descriptor {
+	return tools.Descriptor{
 		Description: "Hands the whole conversation to another agent, which answers from here on: " + h.Description,
 		Parameters:  handOffParameters,
-		Effect:      Idempotent,
+		Effect:      tools.Idempotent,
 	}
 }
 
 // Call asks for the hand-off, which happens when the step is over.
-func (h *HandOff) Call(ctx context.Context, call *Call) (Result, error) {
+func (h *HandOff) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	if err := call.Host.HandOff(ctx, h.AgentID); err != nil {
-		return Result{}, err
+		return tools.Result{}, err
 	}
-	return TextResult("The conversation goes to agent " + h.AgentID + "."), nil
+	return tools.TextResult("The conversation goes to agent " + h.AgentID + "."), nil
 }

@@ -1,4 +1,7 @@
-package tools
+// Package toolset holds the tools of an agent: entries that are checked and
+// compiled once per revision, the filter of the catalog that decides which ones
+// the agent sees, and the set of those.
+package toolset
 
 import (
 	"bytes"
@@ -6,22 +9,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools"
 )
-
-// MaxOutput is how much text of a result the model is given, in bytes. What is
-// longer is cut, with a note.
-const MaxOutput = 256 << 10
 
 // SourceKind says what gave an agent a tool.
 type SourceKind string
@@ -66,8 +64,8 @@ func (s Source) String() string {
 type Entry struct {
 	ID         string
 	Source     Source
-	Tool       Tool
-	Descriptor Descriptor
+	Tool       tools.Tool
+	Descriptor tools.Descriptor
 
 	schema      *schema.Schema
 	declaration model.Tool
@@ -77,18 +75,16 @@ var noParameters = json.RawMessage(`{"type":"object","properties":{}}`)
 
 // Compile checks a tool and compiles what calling it needs. The diagnostics
 // have paths below the tool; with any error the entry is nil.
-func Compile(id string, tool Tool, source Source) (entry *Entry, list diag.List) {
-	defer func() {
-		if v := recover(); v != nil {
-			entry = nil
-			list = append(list, diag.New(diag.InvalidSchema, "", "tool %q panics when it describes itself: %v", id, v))
-		}
-	}()
-	list = CheckID(id)
+func Compile(id string, tool tools.Tool, source Source) (entry *Entry, list diag.List) {
+	defer panics.Handle(func(p *panics.Error) {
+		entry = nil
+		list = append(list, diag.New(diag.InvalidSchema, "", "tool %q panics when it describes itself: %v", id, p.Value))
+	})
+	list = tools.CheckID(id)
 	if tool == nil {
 		return nil, append(list, diag.New(diag.InvalidValue, "", "tool %q is nil", id))
 	}
-	if checker, ok := tool.(Checker); ok {
+	if checker, ok := tool.(tools.Checker); ok {
 		if err := checker.Check(); err != nil {
 			return nil, append(list, diag.New(diag.InvalidSchema, "parameters", "tool %q: %v", id, err))
 		}
@@ -127,10 +123,7 @@ func parametersPath(err error) string {
 	return path
 }
 
-// CheckID checks that models accept an id as the name of a tool.
-func CheckID(id string) diag.List { return spec.CheckToolID("", id) }
-
-func compileParameters(d *Descriptor) (*schema.Schema, error) {
+func compileParameters(d *tools.Descriptor) (*schema.Schema, error) {
 	compiled, err := schema.Compile(d.Parameters)
 	if err != nil {
 		return nil, err
@@ -154,7 +147,7 @@ func compileParameters(d *Descriptor) (*schema.Schema, error) {
 
 // WithTool returns the entry for another instance of the same tool, as a
 // plugin registers one at every resolve.
-func (e *Entry) WithTool(tool Tool) *Entry {
+func (e *Entry) WithTool(tool tools.Tool) *Entry {
 	c := *e
 	c.Tool = tool
 	return &c
@@ -164,21 +157,19 @@ func (e *Entry) WithTool(tool Tool) *Entry {
 // result that tells the model so: arguments that do not fit, an error, a
 // panic, a passed deadline. The result is readable. The tool finds the call in
 // its context, too.
-func (e *Entry) Execute(ctx context.Context, call *Call) (result Result) {
-	defer func() {
-		if v := recover(); v != nil {
-			result = ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, v)).Readable()
-		}
-	}()
+func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Result) {
+	defer panics.Handle(func(p *panics.Error) {
+		result = tools.ErrorResult(fmt.Sprintf("tool %s panicked: %v", e.ID, p.Value)).Readable()
+	})
 	if problem := e.CheckArguments(call.Arguments); problem != "" {
-		return ErrorResult("tool_input_invalid: " + problem).Readable()
+		return tools.ErrorResult("tool_input_invalid: " + problem).Readable()
 	}
 	if call.Session == nil {
-		call.Session = NoSession
+		call.Session = tools.NoSession
 	}
-	result, err := e.Tool.Call(WithCall(ctx, call), call)
+	result, err := e.Tool.Call(tools.WithCall(ctx, call), call)
 	if err != nil {
-		result = ErrorResult(e.explain(ctx, err))
+		result = tools.ErrorResult(e.explain(ctx, err))
 	}
 	return result.Readable()
 }
@@ -224,75 +215,4 @@ func (e *Entry) EndedText(err error) string {
 		return fmt.Sprintf("tool %s did not finish within %s", e.ID, e.Descriptor.Limit())
 	}
 	return fmt.Sprintf("tool %s was cancelled", e.ID)
-}
-
-// Readable returns the result as a model reads it: with Data for its text when
-// it has no content, cut to MaxOutput, and with the replacement character for what
-// is not text.
-func (r Result) Readable() Result { return r.Within(MaxOutput) }
-
-// Within returns the result as Readable does, with text of at most limit bytes.
-func (r Result) Within(limit int) Result {
-	if len(r.Content) == 0 && len(r.Data) > 0 {
-		r.Content = []model.Part{model.Text(string(r.Data))}
-	}
-	r.Content = cleaned(r.Content)
-	total := 0
-	for i := range r.Content {
-		total += len(r.Content[i].Text)
-	}
-	if total > limit {
-		if r.Whole == "" { // else it was cut before
-			r.Whole = model.PartsText(r.Content)
-		}
-		r.Content = cutTo(limit, r.Content, total)
-	}
-	return r
-}
-
-// cleaned returns parts without NULs and without what is not UTF-8, which not every
-// store and protocol takes.
-func cleaned(parts []model.Part) []model.Part {
-	isClean := func(p *model.Part) bool {
-		b := p.Blob
-		return clip.IsClean(p.Text) && (b == nil || clip.IsClean(b.Name) && clip.IsClean(b.URI) && clip.IsClean(b.MediaType))
-	}
-	first := slices.IndexFunc(parts, func(p model.Part) bool { return !isClean(&p) })
-	if first < 0 {
-		return parts
-	}
-	parts = slices.Clone(parts) // they may be the tool's own
-	for i := first; i < len(parts); i++ {
-		p := &parts[i]
-		p.Text = clip.Clean(p.Text)
-		if b := p.Blob; b != nil {
-			p.Blob = &model.Blob{MediaType: clip.Clean(b.MediaType), Data: b.Data, URI: clip.Clean(b.URI), Name: clip.Clean(b.Name)}
-		}
-	}
-	return parts
-}
-
-// cutTo cuts the text among parts, which has total bytes, to the bytes that
-// there is room for.
-func cutTo(room int, parts []model.Part, total int) []model.Part {
-	out := make([]model.Part, 0, len(parts))
-	for _, p := range parts {
-		if len(p.Text) > room {
-			p.Text = cut(p.Text, room) + fmt.Sprintf("\n[cut: the output has %d bytes in all]", total)
-			return append(out, p)
-		}
-		room -= len(p.Text)
-		out = append(out, p)
-	}
-	return out
-}
-
-// cut shortens a text to at most n bytes without splitting a character.
-func cut(text string, n int) string {
-	for i := n; i > max(0, n-utf8.UTFMax); i-- {
-		if utf8.RuneStart(text[i]) {
-			return text[:i]
-		}
-	}
-	return text[:n] // it is no UTF-8, so there is nothing to split
 }

@@ -1,4 +1,4 @@
-package tools_test
+package toolset_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -31,9 +32,9 @@ func TestToolsThatDoNotCompile(t *testing.T) {
 		{"id with a blank", "a b", fine, diag.InvalidID, `tool id "a b" is not allowed`},
 		{"long id", strings.Repeat("x", 65), fine, diag.InvalidID, "is not allowed"},
 		{"nil", "x", nil, diag.InvalidValue, `tool "x" is nil`},
-		{"nil pointer", "x", (*tools.Func[search, string])(nil), diag.InvalidSchema, `tool "x" panics when it describes itself`},
+		{"nil pointer", "x", (*tools.Func[struct{}, string])(nil), diag.InvalidSchema, `tool "x" panics when it describes itself`},
 		{"panic", "x", tool{about: func() tools.Descriptor { panic("oops") }}, diag.InvalidSchema, `tool "x" panics when it describes itself: oops`},
-		{"no function", "x", &tools.Func[search, string]{}, diag.InvalidSchema, `tool "x": its function is nil: set Run`},
+		{"no function", "x", &tools.Func[struct{}, string]{}, diag.InvalidSchema, `tool "x": its function is nil: set Run`},
 		{"no JSON", "x", takes("{"), diag.InvalidSchema, "are no valid JSON Schema: it is no JSON"},
 		{"a list", "x", takes("[]"), diag.InvalidSchema, "it must be an object or a boolean"},
 		{"a boolean", "x", takes("true"), diag.InvalidSchema, "it must be an object"},
@@ -44,7 +45,7 @@ func TestToolsThatDoNotCompile(t *testing.T) {
 		{"a foreign schema", "x", takes(`{"$ref":"https://example.com/s.json"}`), diag.InvalidSchema, "schemas cannot refer to other documents"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			entry, list := tools.Compile(tt.id, tt.tool, tools.Source{})
+			entry, list := toolset.Compile(tt.id, tt.tool, toolset.Source{})
 			if entry != nil || len(list) != 1 || list[0].Code != tt.code || !strings.Contains(list[0].Message, tt.text) {
 				t.Errorf("the diagnostics are %v, want %s %q", list, tt.code, tt.text)
 			}
@@ -61,7 +62,7 @@ func TestAnEntryDeclaresItsToolToModels(t *testing.T) {
 		{Name: "a", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 		{Name: "look-1", Description: "Looks.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
 	}
-	if diff := cmp.Diff(want, tools.NewSet([]*tools.Entry{e, plain}).Declarations()); diff != "" {
+	if diff := cmp.Diff(want, toolset.NewSet([]*toolset.Entry{e, plain}).Declarations()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -163,11 +164,11 @@ func TestASetFindsItsToolsAndPutsFreshOnesIn(t *testing.T) {
 	says := func(text string) tool {
 		return tool{run: func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult(text), nil }}
 	}
-	own, list := tools.Compile("own", says("old"), tools.Source{Kind: tools.SourcePlugin, Name: "p"})
+	own, list := toolset.Compile("own", says("old"), toolset.Source{Kind: toolset.SourcePlugin, Name: "p"})
 	if list != nil {
 		t.Fatal(list)
 	}
-	set := tools.NewSet([]*tools.Entry{compile(t, "z", says("z")), own, compile(t, "a", says("a"))})
+	set := toolset.NewSet([]*toolset.Entry{compile(t, "z", says("z")), own, compile(t, "a", says("a"))})
 	var ids []string
 	for _, e := range set.Entries() {
 		ids = append(ids, e.ID)
@@ -194,10 +195,10 @@ func TestASetFindsItsToolsAndPutsFreshOnesIn(t *testing.T) {
 }
 
 func TestSourcesHaveNames(t *testing.T) {
-	for want, s := range map[string]tools.Source{
-		"global tool": {Kind: tools.SourceGlobal},
-		"delegate x":  {Kind: tools.SourceDelegate, Name: "x"},
-		"plugin y":    {Kind: tools.SourcePlugin, Name: "y"},
+	for want, s := range map[string]toolset.Source{
+		"global tool": {Kind: toolset.SourceGlobal},
+		"delegate x":  {Kind: toolset.SourceDelegate, Name: "x"},
+		"plugin y":    {Kind: toolset.SourcePlugin, Name: "y"},
 	} {
 		if s.String() != want {
 			t.Errorf("the source is called %q, want %q", s, want)

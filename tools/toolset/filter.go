@@ -1,4 +1,4 @@
-package tools
+package toolset
 
 import (
 	"slices"
@@ -21,10 +21,10 @@ const (
 	FieldExcludedToolPatterns Field = "excluded_tool_patterns"
 )
 
-// Catalog decides which tools an agent sees: those that an allow entry names
+// Filter decides which tools an agent sees: those that an allow entry names
 // and no exclude entry does. When neither allow field is set it allows every
 // tool. It is immutable.
-type Catalog struct {
+type Filter struct {
 	allowAll bool
 	// Literals are compared, patterns matched, both in the order written.
 	allowed, excluded                 literals
@@ -59,11 +59,11 @@ func (l literals) index(id string) int {
 	return -1
 }
 
-// CompileCatalog compiles the catalog of an agent. Patterns that do not
+// CompileFilter compiles the catalog of an agent. Patterns that do not
 // compile are reported with paths below the agent and match nothing; an allow
 // field whose patterns are all broken still restricts.
-func CompileCatalog(agent *spec.Agent) (*Catalog, diag.List) {
-	c := &Catalog{
+func CompileFilter(agent *spec.Agent) (*Filter, diag.List) {
+	c := &Filter{
 		allowAll: agent.AllowedTools == nil && agent.AllowedToolPatterns == nil,
 		allowed:  newLiterals(agent.AllowedTools),
 		excluded: newLiterals(agent.ExcludedTools),
@@ -115,7 +115,7 @@ func (d Decision) Rule() string {
 }
 
 // Decide returns whether the agent sees the tool with an id.
-func (c *Catalog) Decide(id string) Decision {
+func (c *Filter) Decide(id string) Decision {
 	if d, ok := decide(FieldExcludedTools, FieldExcludedToolPatterns, &c.excluded, c.excludedPatterns, id); ok {
 		return d
 	}
@@ -141,7 +141,7 @@ func decide(literalField, patternField Field, l *literals, patterns []pattern.Pa
 
 // Unmatched returns the entries that match none of the ids, which must be
 // sorted: patterns, then literals.
-func (c *Catalog) Unmatched(ids []string) (patterns, literal []Decision) {
+func (c *Filter) Unmatched(ids []string) (patterns, literal []Decision) {
 	patterns = append(patterns, unmatchedPatterns(FieldAllowedToolPatterns, c.allowedPatterns, ids)...)
 	patterns = append(patterns, unmatchedPatterns(FieldExcludedToolPatterns, c.excludedPatterns, ids)...)
 	literal = append(literal, unmatchedLiterals(FieldAllowedTools, c.allowed.list, ids)...)

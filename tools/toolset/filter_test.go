@@ -1,4 +1,4 @@
-package tools_test
+package toolset_test
 
 import (
 	"encoding/json"
@@ -8,19 +8,19 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
 // catalog compiles the catalog of an agent written as JSON.
-func catalog(t *testing.T, agent string) *tools.Catalog {
+func filter(t *testing.T, agent string) *toolset.Filter {
 	t.Helper()
 	var a spec.Agent
 	if err := json.Unmarshal([]byte(agent), &a); err != nil {
 		t.Fatal(err)
 	}
-	c, list := tools.CompileCatalog(&a)
+	c, list := toolset.CompileFilter(&a)
 	if list != nil {
 		t.Fatal(list)
 	}
@@ -56,7 +56,7 @@ func TestWhichToolsACatalogShows(t *testing.T) {
 		`{"allowed_tool_patterns":["*b"]}`:                         "ab b",
 		`{"allowed_tool_patterns":["m*x"]}`:                        "mcp__x",
 	} {
-		c := catalog(t, agent)
+		c := filter(t, agent)
 		var seen []string
 		for _, id := range ids {
 			if c.Decide(id).Visible {
@@ -79,7 +79,7 @@ func TestACatalogMadeInGoTellsNilFromEmpty(t *testing.T) {
 		{spec.Agent{AllowedToolPatterns: spec.Names{}}, false},
 		{spec.Agent{ExcludedTools: spec.Names{}, ExcludedToolPatterns: spec.Names{}}, true},
 	} {
-		c, _ := tools.CompileCatalog(&tt.agent)
+		c, _ := toolset.CompileFilter(&tt.agent)
 		if got := c.Decide("a").Visible; got != tt.want {
 			t.Errorf("%+v: visible is %t", tt.agent, got)
 		}
@@ -87,7 +87,7 @@ func TestACatalogMadeInGoTellsNilFromEmpty(t *testing.T) {
 }
 
 func TestACatalogSaysWhichEntryDecided(t *testing.T) {
-	c := catalog(t, `{
+	c := filter(t, `{
 		"allowed_tools": ["a","b","c","d","e","f","g","h","i","b"], "allowed_tool_patterns": ["x*","xy"],
 		"excluded_tools": ["c"], "excluded_tool_patterns": ["?z","d"]
 	}`)
@@ -103,13 +103,13 @@ func TestACatalogSaysWhichEntryDecided(t *testing.T) {
 			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}
-	if got := catalog(t, `{}`).Decide("b").Rule(); got != "no allow field is set, so every tool is allowed" {
+	if got := filter(t, `{}`).Decide("b").Rule(); got != "no allow field is set, so every tool is allowed" {
 		t.Errorf("the rule is %s", got)
 	}
 }
 
 func TestPatternsThatDoNotCompileStillRestrict(t *testing.T) {
-	c, list := tools.CompileCatalog(&spec.Agent{
+	c, list := toolset.CompileFilter(&spec.Agent{
 		AllowedToolPatterns: spec.Names{"[", "a*", ""}, ExcludedToolPatterns: spec.Names{`b\`},
 	})
 	var at []string
@@ -129,14 +129,14 @@ func TestPatternsThatDoNotCompileStillRestrict(t *testing.T) {
 }
 
 func TestEntriesThatMatchNothing(t *testing.T) {
-	c := catalog(t, `{"allowed_tools":["a","q"],"allowed_tool_patterns":["b*","z*"],"excluded_tools":["r"],"excluded_tool_patterns":["*"]}`)
+	c := filter(t, `{"allowed_tools":["a","q"],"allowed_tool_patterns":["b*","z*"],"excluded_tools":["r"],"excluded_tool_patterns":["*"]}`)
 	patterns, literals := c.Unmatched([]string{"a", "b", "bb"})
-	if diff := cmp.Diff([]tools.Decision{{Field: tools.FieldAllowedToolPatterns, Index: 1, Entry: "z*"}}, patterns); diff != "" {
+	if diff := cmp.Diff([]toolset.Decision{{Field: toolset.FieldAllowedToolPatterns, Index: 1, Entry: "z*"}}, patterns); diff != "" {
 		t.Error(diff)
 	}
-	want := []tools.Decision{
-		{Field: tools.FieldAllowedTools, Index: 1, Entry: "q"},
-		{Field: tools.FieldExcludedTools, Index: 0, Entry: "r"},
+	want := []toolset.Decision{
+		{Field: toolset.FieldAllowedTools, Index: 1, Entry: "q"},
+		{Field: toolset.FieldExcludedTools, Index: 0, Entry: "r"},
 	}
 	if diff := cmp.Diff(want, literals); diff != "" {
 		t.Error(diff)
@@ -177,7 +177,7 @@ func TestACatalogIsWhatTheSpecificationSays(t *testing.T) {
 			AllowedTools: names(id, "allowed"), AllowedToolPatterns: names(rapid.StringMatching(`[ab_*?]{1,5}`), "allowed patterns"),
 			ExcludedTools: names(id, "excluded"), ExcludedToolPatterns: names(rapid.StringMatching(`[ab_*?]{2,5}`), "excluded patterns"),
 		}
-		c, list := tools.CompileCatalog(a)
+		c, list := toolset.CompileFilter(a)
 		if list != nil {
 			t.Fatal(list)
 		}

@@ -1,10 +1,11 @@
-package tools
+package toolset
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // Set is the tools of an agent, sorted by id. It is immutable.
@@ -50,7 +51,7 @@ func (s *Set) find(id string) (int, bool) {
 // Instantiate returns the set with fresh instances of the tools that come from
 // plugins, which register them anew at every resolve. A nil instance keeps the
 // tool as it is. The declarations stay the same.
-func (s *Set) Instantiate(instance func(id string) Tool) *Set {
+func (s *Set) Instantiate(instance func(id string) tools.Tool) *Set {
 	c := &Set{entries: slices.Clone(s.entries), declarations: s.declarations}
 	for i, e := range c.entries {
 		if e.Source.Kind != SourcePlugin {

@@ -1,0 +1,74 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/model"
+)
+
+// MaxOutput is how much text of a result the model is given, in bytes. What is
+// longer is cut, with a note.
+const MaxOutput = 256 << 10
+
+// Readable returns the result as a model reads it: with Data for its text when
+// it has no content, cut to MaxOutput, and with the replacement character for what
+// is not text.
+func (r Result) Readable() Result { return r.Within(MaxOutput) }
+
+// Within returns the result as Readable does, with text of at most limit bytes.
+func (r Result) Within(limit int) Result {
+	if len(r.Content) == 0 && len(r.Data) > 0 {
+		r.Content = []model.Part{model.Text(string(r.Data))}
+	}
+	r.Content = cleaned(r.Content)
+	total := 0
+	for i := range r.Content {
+		total += len(r.Content[i].Text)
+	}
+	if total > limit {
+		if r.Whole == "" { // else it was cut before
+			r.Whole = model.PartsText(r.Content)
+		}
+		r.Content = cutTo(limit, r.Content, total)
+	}
+	return r
+}
+
+// cleaned returns parts without NULs and without what is not UTF-8, which not every
+// store and protocol takes.
+func cleaned(parts []model.Part) []model.Part {
+	isClean := func(p *model.Part) bool {
+		b := p.Blob
+		return clip.IsClean(p.Text) && (b == nil || clip.IsClean(b.Name) && clip.IsClean(b.URI) && clip.IsClean(b.MediaType))
+	}
+	first := slices.IndexFunc(parts, func(p model.Part) bool { return !isClean(&p) })
+	if first < 0 {
+		return parts
+	}
+	parts = slices.Clone(parts) // they may be the tool's own
+	for i := first; i < len(parts); i++ {
+		p := &parts[i]
+		p.Text = clip.Clean(p.Text)
+		if b := p.Blob; b != nil {
+			p.Blob = &model.Blob{MediaType: clip.Clean(b.MediaType), Data: b.Data, URI: clip.Clean(b.URI), Name: clip.Clean(b.Name)}
+		}
+	}
+	return parts
+}
+
+// cutTo cuts the text among parts, which has total bytes, to the bytes that
+// there is room for.
+func cutTo(room int, parts []model.Part, total int) []model.Part {
+	out := make([]model.Part, 0, len(parts))
+	for _, p := range parts {
+		if len(p.Text) > room {
+			p.Text = clip.Head(p.Text, room) + fmt.Sprintf("\n[cut: the output has %d bytes in all]", total)
+			return append(out, p)
+		}
+		room -= len(p.Text)
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package toolset_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// tool is a tool made from its parts.
+type tool struct {
+	about func() tools.Descriptor
+	run   func(ctx context.Context, call *tools.Call) (tools.Result, error)
+}
+
+func (t tool) Descriptor() tools.Descriptor {
+	if t.about == nil {
+		return tools.Descriptor{}
+	}
+	return t.about()
+}
+
+func (t tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	return t.run(ctx, call)
+}
+
+// takes describes a tool with a schema.
+func takes(schema string) tool {
+	return tool{about: func() tools.Descriptor { return tools.Descriptor{Parameters: json.RawMessage(schema)} }}
+}
+
+// compile compiles a tool that must be right.
+func compile(t *testing.T, id string, tool tools.Tool) *toolset.Entry {
+	t.Helper()
+	entry, list := toolset.Compile(id, tool, toolset.Source{Kind: toolset.SourceGlobal})
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	return entry
+}
+
+// execute calls a tool with arguments and returns the text of the result, with
+// a leading "!" for an error.
+func execute(t *testing.T, e *toolset.Entry, args string) string {
+	t.Helper()
+	r := e.Execute(t.Context(), &tools.Call{Tool: e.ID, Arguments: json.RawMessage(args)})
+	text := model.PartsText(r.Content)
+	if r.IsError {
+		text = "!" + text
+	}
+	return text
+}
