@@ -1,15 +1,14 @@
 package ask
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -103,7 +102,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if len(t.config.Choices) > 0 {
 		given.Choices = t.config.Choices
 	}
-	q := tools.Question{
+	q := interaction.Request{
 		Action: tools.ActionAsk, Message: given.Question,
 		ResponseSchema: t.config.answerSchema(given.Choices), Parameters: t.about(given.Choices),
 	}
@@ -116,7 +115,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if len(given.Choices) > 0 {
 		q.Message += "\nChoices: " + strings.Join(given.Choices, " | ")
 	}
-	return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{q}, AnswerIsResult: true}}, nil
+	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{q}, AnswerIsResult: true}}, nil
 }
 
 // about returns what a program needs to know to show the question.
@@ -135,29 +134,21 @@ func (t *tool) about(choices []string) json.RawMessage {
 // render returns the configured question with the arguments in their places. One
 // that is missing leaves nothing in its place.
 func (t *tool) render(raw json.RawMessage) (string, error) {
-	var args map[string]json.RawMessage
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &args); err != nil {
-			return "", errors.New("the arguments are no JSON object")
-		}
+	args, err := tools.DecodeArguments(raw)
+	if err != nil {
+		return "", err
 	}
 	var b strings.Builder
 	for _, p := range t.question {
-		value := args[p.Name]
-		var text string
-		switch {
-		case p.Name == "":
+		if p.Name == "" {
 			b.WriteString(p.Literal)
-		case len(value) == 0 || string(value) == "null":
-		case json.Unmarshal(value, &text) == nil:
-			b.WriteString(text)
-		default:
-			var compact bytes.Buffer
-			if err := json.Compact(&compact, value); err != nil {
-				return "", fmt.Errorf("argument %s cannot be read", p.Name)
-			}
-			b.Write(compact.Bytes())
+			continue
 		}
+		text, err := args.Text(p.Name)
+		if err != nil {
+			return "", fmt.Errorf("argument %s cannot be read", p.Name)
+		}
+		b.WriteString(text)
 	}
 	return b.String(), nil
 }

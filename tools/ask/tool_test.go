@@ -5,22 +5,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/agentruntime/agentruntime/tools/ask"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // entryOf compiles a tool as a revision does.
-func entryOf(t *testing.T, c ask.Config) *tools.Entry {
+func entryOf(t *testing.T, c ask.Config) *toolset.Entry {
 	t.Helper()
 	made, err := ask.Kind().Create(tools.Settings{ID: "q"}, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entry, list := tools.Compile("q", made, tools.Source{Kind: tools.SourceGlobal})
+	entry, list := toolset.Compile("q", made, toolset.Source{Kind: toolset.SourceGlobal})
 	if list.HasErrors() {
 		t.Fatal(list)
 	}
@@ -56,14 +56,14 @@ func TestACallIsAQuestion(t *testing.T) {
 		if q.Message != tt.message || q.Action != tt.action {
 			t.Errorf("%s: asked is %s %q, want %s %q", tt.name, q.Action, q.Message, tt.action, tt.message)
 		}
-		ticket := &plugins.Ticket{ID: "c", ResponseSchema: q.ResponseSchema}
+		ticket := &interaction.Request{ID: "c", ResponseSchema: q.ResponseSchema}
 		for _, answer := range tt.good {
-			if _, err := backend.ReadAnswer(ticket, answer); err != nil {
+			if _, err := interaction.ReadAnswer(ticket, answer); err != nil {
 				t.Errorf("%s: %q is refused: %v", tt.name, answer, err)
 			}
 		}
 		for _, answer := range tt.bad {
-			if got, err := backend.ReadAnswer(ticket, answer); err == nil {
+			if got, err := interaction.ReadAnswer(ticket, answer); err == nil {
 				t.Errorf("%s: %q is taken for %s", tt.name, answer, got)
 			}
 		}

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -20,7 +22,8 @@ const (
 // Validate checks the record by itself. Paths are relative to the tool.
 func (c *Config) Validate() diag.List {
 	_, list := c.compile()
-	return append(append(list, c.checkAnswer()...), c.checkAuth()...)
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
+	return slices.Concat(list, spec.CheckShorthand("schema", c.Schema), c.checkAnswer(), c.checkAuth())
 }
 
 // compile compiles the question.

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -106,13 +107,13 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 		if n := encodedSize(call.Arguments); n > MaxArguments {
 			return tools.ErrorResult(fmt.Sprintf("the arguments have %d bytes of JSON; a client is sent at most %d", n, MaxArguments)), nil
 		}
-		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{
 			Tool: cmp.Or(t.config.Name, call.Tool), Arguments: call.Arguments, Action: Action, Parameters: t.config.Echo, ResponseSchema: answerSchema,
 			Message: fmt.Sprintf("The client is to run %s.", call.Tool),
 		}}}}, nil
 	}
 	given := &call.Resumed.Answers[0]
-	if given.Cancelled {
+	if given.Action == interaction.Cancel {
 		return tools.ErrorResult(cancelled(given.Reason)), nil
 	}
 	var answer Answer

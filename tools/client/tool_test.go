@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
@@ -43,19 +44,19 @@ func TestACallWhoseWorkerDiedWaitsAgain(t *testing.T) {
 
 func TestTheAnswerIsWhatTheCallComesTo(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer  tools.Answer
+		answer  interaction.Answer
 		text    string
 		isError bool
 	}{
-		"a result":       {tools.Answer{Result: json.RawMessage(`{"result":"42"}`)}, "42", false},
-		"nothing":        {tools.Answer{Result: json.RawMessage(`{"result":""}`)}, "", false},
-		"an error":       {tools.Answer{Result: json.RawMessage(`{"error":"no such file"}`)}, "no such file", true},
-		"neither":        {tools.Answer{Result: json.RawMessage(`{}`)}, "the client answered with neither a result nor an error", true},
-		"a refusal":      {tools.Answer{Cancelled: true, Reason: "too late"}, "the client refused the call: too late", true},
-		"a bare refusal": {tools.Answer{Cancelled: true}, "the client refused the call", true},
+		"a result":       {interaction.Answer{Result: json.RawMessage(`{"result":"42"}`)}, "42", false},
+		"nothing":        {interaction.Answer{Result: json.RawMessage(`{"result":""}`)}, "", false},
+		"an error":       {interaction.Answer{Result: json.RawMessage(`{"error":"no such file"}`)}, "no such file", true},
+		"neither":        {interaction.Answer{Result: json.RawMessage(`{}`)}, "the client answered with neither a result nor an error", true},
+		"a refusal":      {interaction.Answer{Action: interaction.Cancel, Reason: "too late"}, "the client refused the call: too late", true},
+		"a bare refusal": {interaction.Answer{Action: interaction.Cancel}, "the client refused the call", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := call(t, clienttool.Config{}, &tools.Resumed{Answers: []tools.Answer{c.answer}})
+			result := call(t, clienttool.Config{}, &tools.Resumed{Answers: []interaction.Answer{c.answer}})
 			if got := model.PartsText(result.Content); got != c.text || result.IsError != c.isError || result.Wait != nil {
 				t.Errorf("it comes to %+v", result)
 			}

@@ -10,10 +10,10 @@ package command
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -39,33 +39,16 @@ type Config struct {
 	Serial    bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }
 
-// redacted stands for a secret wherever a record is shown.
-const redacted = "***"
-
 // MarshalJSON writes the record without the values of environment variables,
 // which may be secret.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	if c.Env != nil {
-		hidden := make(map[string]string, len(c.Env))
-		for name := range c.Env {
-			hidden[name] = redacted
-		}
-		c.Env = hidden
-	}
+	c.Env = redact.Values(c.Env)
 	return json.Marshal(plain(c))
 }
 
 // Action says which program a call runs, with placeholders for the arguments.
-func (c *Config) Action() string {
-	words := make([]string, len(c.Command))
-	for i, word := range c.Command {
-		if words[i] = word; word == "" || strings.ContainsAny(word, " \t\n\"'\\") {
-			words[i] = strconv.Quote(word)
-		}
-	}
-	return "runs " + strings.Join(words, " ")
-}
+func (c *Config) Action() string { return "runs " + process.Line(c.Command) }
 
 func (c *Config) effect() tools.Effect {
 	if c.Effect == "" {
@@ -74,16 +57,6 @@ func (c *Config) effect() tools.Effect {
 	return c.Effect
 }
 
-func (c *Config) limit() int {
-	if c.MaxOutput == 0 {
-		return tools.MaxOutput
-	}
-	return c.MaxOutput
-}
+func (c *Config) limit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration {
-	if c.Timeout == nil {
-		return tools.DefaultTimeout
-	}
-	return c.Timeout.Std()
-}
+func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }

@@ -117,10 +117,10 @@ func (c *Config) checkOptional(path string, i int, parts []part, declared *tools
 // render returns the elements with the arguments of a call in their places. Its
 // errors are for the model.
 func (l *commandLine) render(raw []byte) ([]string, error) {
-	var args arguments
+	var args tools.Arguments
 	if l.filled {
 		var err error
-		if args, err = decodeArguments(raw); err != nil {
+		if args, err = tools.DecodeArguments(raw); err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +139,7 @@ func (l *commandLine) render(raw []byte) ([]string, error) {
 
 // fill returns an element with the arguments in their places; false leaves it
 // out.
-func (l *commandLine) fill(e *element, args arguments) (string, bool, error) {
+func (l *commandLine) fill(e *element, args tools.Arguments) (string, bool, error) {
 	var b strings.Builder
 	dash := true
 	for _, p := range e.parts {
@@ -147,13 +147,13 @@ func (l *commandLine) fill(e *element, args arguments) (string, bool, error) {
 			b.WriteString(p.Literal)
 			continue
 		}
-		if !args.has(p.Name) {
+		if !args.Has(p.Name) {
 			if e.optional {
 				return "", false, nil
 			}
 			return "", false, errors.New("argument " + p.Name + " is missing")
 		}
-		value, err := args.text(p.Name)
+		value, err := elementText(args, p.Name)
 		if err != nil {
 			return "", false, err
 		}

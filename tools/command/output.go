@@ -3,7 +3,8 @@ package command
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // head is a writer that keeps the beginning of what is written to it. It takes
@@ -32,9 +33,5 @@ func (h *head) text() string {
 		return text
 	}
 	note := fmt.Sprintf("\n[cut: %d bytes in all]", h.total)
-	end := min(max(h.limit-len(note), 0), len(text))
-	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + note
+	return clip.Head(text, h.limit-len(note)) + note
 }

@@ -71,7 +71,7 @@ func (t *tool) Descriptor() tools.Descriptor {
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	input, err := inputLine(call.Arguments)
 	if err != nil {
-		return tools.ErrorResult("tool_input_invalid: the arguments are no JSON object"), nil
+		return tools.ErrorResult("tool_input_invalid: " + tools.ErrArguments.Error()), nil
 	}
 	words, err := t.line.render(call.Arguments)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"go.uber.org/goleak"
 )
 
@@ -405,7 +406,7 @@ func TestCallWithAnEndedContextStartsNothing(t *testing.T) {
 
 func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
 	t.Parallel()
-	entry, list := tools.Compile("test", newTool(t, sh(`exec sleep 600`)), tools.Source{Kind: tools.SourceGlobal})
+	entry, list := toolset.Compile("test", newTool(t, sh(`exec sleep 600`)), toolset.Source{Kind: toolset.SourceGlobal})
 	if list.HasErrors() {
 		t.Fatal(list)
 	}

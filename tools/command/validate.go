@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -20,6 +21,7 @@ func (c *Config) Validate() diag.List {
 		list = append(list, diag.New(diag.InvalidValue, "dir", "dir has a NUL character"))
 	}
 	list = append(list, c.checkEnv()...)
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -89,7 +90,7 @@ func TestDescriptor(t *testing.T) {
 		if diff := cmp.Diff(tt.want, made.Descriptor()); diff != "" {
 			t.Errorf("descriptor (-want +got):\n%s", diff)
 		}
-		if _, list := tools.Compile("test", made, tools.Source{Kind: tools.SourceGlobal}); list.HasErrors() {
+		if _, list := toolset.Compile("test", made, toolset.Source{Kind: toolset.SourceGlobal}); list.HasErrors() {
 			t.Errorf("the tool does not compile: %v", list)
 		}
 	}

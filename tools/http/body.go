@@ -7,6 +7,8 @@ import (
 	"errors"
 	"mime"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 const jsonType = "application/json"
@@ -26,7 +28,7 @@ type piece struct {
 }
 
 // inserter appends an argument in the form that its place needs.
-type inserter func(dst []byte, args arguments, name string) ([]byte, error)
+type inserter func(dst []byte, args tools.Arguments, name string) ([]byte, error)
 
 // parseBody compiles a configured body: a JSON string is a text template, any
 // other JSON value is sent as it is, with placeholders in its strings. The
@@ -102,8 +104,8 @@ func escaperFor(media string) escaper {
 }
 
 func insertText(escape escaper) inserter {
-	return func(dst []byte, args arguments, name string) ([]byte, error) {
-		value, err := args.text(name)
+	return func(dst []byte, args tools.Arguments, name string) ([]byte, error) {
+		value, err := args.Text(name)
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +121,12 @@ func escapeXML(dst []byte, _, value string) ([]byte, error) {
 
 // render returns the body, nil for none. The names in used are those of the
 // arguments that stand somewhere.
-func (b *body) render(args arguments, used map[string]bool) ([]byte, error) {
+func (b *body) render(args tools.Arguments, used map[string]bool) ([]byte, error) {
 	if b == nil {
 		return nil, nil
 	}
 	if b.rest {
-		return encodeJSON(args.without(used))
+		return encodeJSON(without(args, used))
 	}
 	dst := make([]byte, 0, 256)
 	for i := range b.pieces {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // parseStructure compiles a body that was configured as a structure.
@@ -117,8 +119,8 @@ func (s *jsonScanner) placeholder() error {
 	return nil
 }
 
-func insertJSON(dst []byte, args arguments, name string) ([]byte, error) {
-	if !args.has(name) {
+func insertJSON(dst []byte, args tools.Arguments, name string) ([]byte, error) {
+	if !args.Has(name) {
 		return append(dst, "null"...), nil
 	}
 	w := bytes.NewBuffer(dst)

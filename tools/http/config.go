@@ -18,6 +18,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -42,23 +43,21 @@ type Config struct {
 	Serial       bool           `json:"serial,omitempty" doc:"Keeps calls from running beside others of the same answer."`
 }
 
-// redacted stands for a secret wherever a record is shown.
-const redacted = "***"
-
 // MarshalJSON writes the record without the values of headers, and of query
 // parameters whose names say that they are credentials.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	c.Headers = hide(c.Headers, func(string) bool { return true })
-	c.Query = hide(c.Query, namesCredential)
+	c.Headers, c.Query = redact.Values(c.Headers), hideCredentials(c.Query)
 	return json.Marshal(plain(c))
 }
 
-func hide(values map[string]string, secret func(name string) bool) map[string]string {
+// hideCredentials hides the values of parameters whose names say that they are
+// credentials.
+func hideCredentials(values map[string]string) map[string]string {
 	shown := maps.Clone(values)
 	for name := range shown {
-		if secret(name) {
-			shown[name] = redacted
+		if namesCredential(name) {
+			shown[name] = redact.Placeholder
 		}
 	}
 	return shown
@@ -85,16 +84,6 @@ func (c *Config) effect() tools.Effect {
 	}
 }
 
-func (c *Config) limit() int {
-	if c.MaxOutput == 0 {
-		return tools.MaxOutput
-	}
-	return c.MaxOutput
-}
+func (c *Config) limit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration {
-	if c.Timeout == nil {
-		return tools.DefaultTimeout
-	}
-	return c.Timeout.Std()
-}
+func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // FuzzAddress checks that whatever an argument is, the request goes where the
@@ -54,9 +56,9 @@ func FuzzAddress(f *testing.F) {
 
 // sentParams returns the parameters that a request has: one that is nothing but
 // an argument is left out when the call has no such argument.
-func sentParams(a *address, args arguments) []param {
+func sentParams(a *address, args tools.Arguments) []param {
 	return slices.DeleteFunc(slices.Clone(a.query), func(p param) bool {
-		return p.value.only() != "" && !args.has(p.value.only())
+		return p.value.only() != "" && !args.Has(p.value.only())
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // header is one header of the request.
@@ -112,10 +113,10 @@ func find(headers []header, name string) string {
 
 // setHeaders sets the configured headers. One whose whole value is a missing
 // argument is left out.
-func setHeaders(to http.Header, headers []header, args arguments) error {
+func setHeaders(to http.Header, headers []header, args tools.Arguments) error {
 	for i := range headers {
 		h := &headers[i]
-		if name := h.value.only(); name != "" && !args.has(name) {
+		if name := h.value.only(); name != "" && !args.Has(name) {
 			continue
 		}
 		value, err := h.value.appendTo(nil, args, h.escape)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -136,9 +137,5 @@ func (c *content) shown(limit int) string {
 	if c.total < 0 {
 		note = fmt.Sprintf("\n[cut at %d bytes]", limit)
 	}
-	end := min(max(limit-len(note), 0), len(c.text))
-	for end > 0 && end < len(c.text) && !utf8.RuneStart(c.text[end]) {
-		end--
-	}
-	return c.text[:end] + note
+	return clip.Head(c.text, limit-len(note)) + note
 }

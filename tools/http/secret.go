@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // shortestSecret is the length from which a configured value is looked for in
@@ -83,7 +85,7 @@ func (p *program) longestSecret() int {
 func (p *program) redact(text []byte) []byte {
 	for _, secret := range p.secrets {
 		if bytes.Contains(text, secret) {
-			text = bytes.ReplaceAll(text, secret, []byte(redacted))
+			text = bytes.ReplaceAll(text, secret, []byte(redact.Placeholder))
 		}
 	}
 	return text

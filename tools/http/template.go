@@ -71,13 +71,13 @@ type escaper func(dst []byte, name, value string) ([]byte, error)
 
 // appendTo appends the text with the arguments in their places. Literals are
 // appended as they are.
-func (t template) appendTo(dst []byte, args arguments, escape escaper) ([]byte, error) {
+func (t template) appendTo(dst []byte, args tools.Arguments, escape escaper) ([]byte, error) {
 	for i := range t {
 		if t[i].name == "" {
 			dst = append(dst, t[i].literal...)
 			continue
 		}
-		value, err := args.text(t[i].name)
+		value, err := args.Text(t[i].name)
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 func TestPrivateAddressesAreRefused(t *testing.T) {
@@ -99,7 +100,7 @@ func TestDeadlineIsToldAsTheToolsTimeout(t *testing.T) {
 	t.Parallel()
 	base, _ := record(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	limit := spec.Duration(5 * time.Second)
-	entry, list := tools.Compile("test", newTool(t, Config{URL: base, Timeout: &limit}), tools.Source{Kind: tools.SourceGlobal})
+	entry, list := toolset.Compile("test", newTool(t, Config{URL: base, Timeout: &limit}), toolset.Source{Kind: toolset.SourceGlobal})
 	if list.HasErrors() {
 		t.Fatal(list)
 	}

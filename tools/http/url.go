@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/tools"
 )
 
 // address is a URL with places for arguments in its path and query.
@@ -196,7 +198,7 @@ func (a *address) names(set map[string]bool) {
 
 // render returns the path and the query, both escaped, with the arguments in
 // their places. Further parameters follow those of the URL itself.
-func (a *address) render(args arguments, more []param) (path, query string, err error) {
+func (a *address) render(args tools.Arguments, more []param) (path, query string, err error) {
 	dst := make([]byte, 0, 128)
 	for _, segment := range a.segments {
 		dst = append(dst, '/')
@@ -219,8 +221,8 @@ func (a *address) render(args arguments, more []param) (path, query string, err 
 	return string(dst[:split]), string(dst[split:]), nil
 }
 
-func (p *param) appendTo(dst []byte, start int, args arguments) ([]byte, error) {
-	if name := p.value.only(); name != "" && !args.has(name) {
+func (p *param) appendTo(dst []byte, start int, args tools.Arguments) ([]byte, error) {
+	if name := p.value.only(); name != "" && !args.Has(name) {
 		return dst, nil
 	}
 	if len(dst) > start {
@@ -240,7 +242,7 @@ func escapeQuery(dst []byte, _, value string) ([]byte, error) {
 // checkSegment refuses arguments that would make a server take another path
 // than the one the configuration describes. Escaping does not keep them from
 // it: many servers resolve dots, and some also slashes, after unescaping.
-func checkSegment(t template, rendered string, args arguments) error {
+func checkSegment(t template, rendered string, args tools.Arguments) error {
 	if t.isLiteral() {
 		return nil
 	}
@@ -249,7 +251,7 @@ func checkSegment(t template, rendered string, args arguments) error {
 	}
 	// A missing argument was left out knowingly; an empty one would turn
 	// "delete item x" into "delete items".
-	if rendered == "" && slices.ContainsFunc(t, func(p part) bool { return args.has(p.name) }) {
+	if rendered == "" && slices.ContainsFunc(t, func(p part) bool { return args.Has(p.name) }) {
 		return inputErrorf("argument %s stands in a path, it must not be empty", t.firstName())
 	}
 	return nil

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -18,8 +20,8 @@ func (c *Config) Validate() diag.List {
 	list = append(list, c.checkChoices()...)
 	p, more := c.compile()
 	list = append(list, more...)
-	list = append(list, c.checkAllowPrivate(p.address)...)
-	return list
+	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
+	return append(list, c.checkAllowPrivate(p.address)...)
 }
 
 func (c *Config) checkChoices() diag.List {
@@ -38,7 +40,7 @@ func (c *Config) checkChoices() diag.List {
 func (c *Config) checkAllowPrivate(to *address) diag.List {
 	var list diag.List
 	for i, entry := range c.AllowPrivate {
-		if _, err := netguard.New(entry); err != nil {
+		if _, err := hostlist.Parse(entry); err != nil {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("allow_private", i), "%s", err))
 		}
 	}

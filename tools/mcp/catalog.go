@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -118,11 +118,7 @@ func cleanText(text string, limit int) string {
 		return text
 	}
 	const mark = "…"
-	end := limit - len(mark)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
+	return clip.Head(text, limit-len(mark)) + mark
 }
 
 // encode returns the catalogue as its file holds it.

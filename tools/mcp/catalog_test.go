@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -232,7 +233,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 		}
 		members, _ := s.expand(c)
 		for _, m := range members {
-			if entry, list := tools.Compile(m.ID, m.Tool, tools.Source{}); entry == nil {
+			if entry, list := toolset.Compile(m.ID, m.Tool, toolset.Source{}); entry == nil {
 				t.Errorf("the tool %q is unsound: %v", m.ID, list)
 			}
 		}

@@ -12,9 +12,10 @@ package mcptool
 import (
 	"encoding/json"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/process"
+	"github.com/agentruntime/agentruntime/internal/redact"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -67,38 +68,17 @@ type ToolFilter struct {
 	Deny  []string `json:"deny,omitempty" doc:"Globs; a tool must match none of them."`
 }
 
-// redacted stands for a secret wherever a record is shown.
-const redacted = "***"
-
 // MarshalJSON writes the record without the values of headers and environment
 // variables, and without the credentials of auth.
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
-	c.Env, c.Headers = hide(c.Env), hide(c.Headers)
+	c.Env, c.Headers = redact.Values(c.Env), redact.Values(c.Headers)
 	if c.Auth != nil {
 		shown := *c.Auth
-		hideText(&shown.Token)
-		hideText(&shown.ClientSecret)
+		shown.Token, shown.ClientSecret = redact.Text(shown.Token), redact.Text(shown.ClientSecret)
 		c.Auth = &shown
 	}
 	return json.Marshal(plain(c))
-}
-
-func hide(values map[string]string) map[string]string {
-	if values == nil {
-		return nil
-	}
-	hidden := make(map[string]string, len(values))
-	for name := range values {
-		hidden[name] = redacted
-	}
-	return hidden
-}
-
-func hideText(text *string) {
-	if *text != "" {
-		*text = redacted
-	}
 }
 
 // Action says which server a call goes to.
@@ -106,7 +86,7 @@ func (c *Config) Action() string {
 	if c.URL != "" {
 		return "calls the MCP server at " + c.URL
 	}
-	return "calls the MCP server " + strings.Join(c.Command, " ")
+	return "calls the MCP server " + process.Line(c.Command)
 }
 
 // ToolPrefix returns what the ids of the tools of an entry begin with.
@@ -126,19 +106,9 @@ func (c *Config) catalogFile(s *tools.Settings) string {
 }
 
 // maxOutput returns how much text a result may have, in bytes.
-func (c *Config) maxOutput() int {
-	if c.MaxOutput == 0 {
-		return tools.MaxOutput
-	}
-	return c.MaxOutput
-}
+func (c *Config) maxOutput() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration {
-	if c.Timeout == nil {
-		return tools.DefaultTimeout
-	}
-	return c.Timeout.Std()
-}
+func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }
 
 func (c *Config) connectTimeout() time.Duration {
 	if c.ConnectTimeout == nil {

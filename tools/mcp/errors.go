@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // Error says that a server could not be reached, or that it did not keep to the
@@ -96,7 +98,7 @@ const maxError = 4 << 10
 func (s *server) hidden(err error) error {
 	text := err.Error()
 	for _, secret := range s.secrets {
-		text = strings.ReplaceAll(text, secret, redacted)
+		text = strings.ReplaceAll(text, secret, redact.Placeholder)
 	}
 	return &hiddenError{cleanText(text, maxError), err}
 }

@@ -17,9 +17,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap/zaptest"
 )
@@ -242,7 +244,7 @@ func notes(c *Config) []string {
 // start makes the server of a configuration, which is closed when the test ends.
 func start(t *testing.T, c Config) *server {
 	t.Helper()
-	made, err := Kind().Create(tools.Settings{ID: "fake", Dir: t.TempDir(), Logger: zaptest.NewLogger(t)}, &c)
+	made, err := Kind().Create(tools.Settings{ID: "fake", Dir: t.TempDir(), Logger: zaplog.New(zaptest.NewLogger(t))}, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,12 +268,12 @@ func ready(t *testing.T, c Config) *server {
 }
 
 // entries compiles the members of a server, as a revision does.
-func entries(t *testing.T, s *server) map[string]*tools.Entry {
+func entries(t *testing.T, s *server) map[string]*toolset.Entry {
 	t.Helper()
 	members, _ := s.Members()
-	out := make(map[string]*tools.Entry, len(members))
+	out := make(map[string]*toolset.Entry, len(members))
 	for _, m := range members {
-		entry, list := tools.Compile(m.ID, m.Tool, tools.Source{Kind: tools.SourceGlobal, Name: "fake"})
+		entry, list := toolset.Compile(m.ID, m.Tool, toolset.Source{Kind: toolset.SourceGlobal, Name: "fake"})
 		if list.HasErrors() {
 			t.Fatal(list)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
-	"go.uber.org/zap"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Kind returns the tool kind mcp.
@@ -28,7 +29,7 @@ func Kind() tools.Kind {
 type server struct {
 	id          string
 	config      Config
-	logger      *zap.Logger
+	logger      *slog.Logger
 	file        string
 	fingerprint string
 	filter      *filter
@@ -80,7 +81,7 @@ func newServer(s *tools.Settings, c *Config) (*server, error) {
 		writeTime: defaultWriteTime, transport: plainTransport, unknown: errNoCatalog,
 	}
 	if v.logger == nil {
-		v.logger = zap.NewNop()
+		v.logger = slog.New(slog.DiscardHandler)
 	}
 	var list diag.List
 	v.filter, list = c.Filter.compile()
@@ -223,7 +224,7 @@ func (s *server) member(id string, info *toolInfo) (*tool, error) {
 		}
 		t.output = compiled
 	}
-	if _, list := tools.Compile(id, t, tools.Source{Kind: tools.SourceGlobal, Name: s.id}); list.HasErrors() {
+	if _, list := toolset.Compile(id, t, toolset.Source{Kind: toolset.SourceGlobal, Name: s.id}); list.HasErrors() {
 		return nil, errors.New(list[0].Message)
 	}
 	return t, nil
@@ -256,7 +257,7 @@ func (s *server) list(ctx context.Context, session *session) (differs bool, err 
 		return s.use(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
-		s.logger.Warn("the catalogue cannot be written", zap.String("file", s.file), zap.Error(err))
+		s.logger.Warn("the catalogue cannot be written", "file", s.file, "error", err)
 	}
 	return s.use(c), nil
 }
@@ -267,7 +268,7 @@ func (s *server) relist(ctx context.Context, session *session) {
 	differs, err := s.list(ctx, session)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.logger.Warn("the tools have changed and cannot be listed", zap.Error(err))
+			s.logger.Warn("the tools have changed and cannot be listed", "error", err)
 		}
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"go.uber.org/zap"
 )
 
 const (
@@ -78,7 +77,7 @@ func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, e
 	running.Go(func() { c.wait(s, began) })
 	differs, err := s.list(c.ctx, c)
 	if c.listed = err; err != nil && s.Known() { // else whoever asked says so
-		s.logger.Warn("the tools cannot be listed; those that are known stay", zap.Error(err))
+		s.logger.Warn("the tools cannot be listed; those that are known stay", "error", err)
 	}
 	running.Go(func() { c.follow(s, differs) })
 	return c, nil

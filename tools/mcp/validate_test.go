@@ -83,3 +83,19 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Error("showing the record changed it")
 	}
 }
+
+func TestAnEntrySaysWhereItsCallsGo(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		config Config
+		want   string
+	}{
+		{Config{URL: "https://mcp.example/mcp"}, "calls the MCP server at https://mcp.example/mcp"},
+		{Config{Command: []string{"npx", "-y", "notes"}, Env: map[string]string{"KEY": "s3cret"}}, "calls the MCP server npx -y notes"},
+		{Config{Command: []string{"notes", "--root", "my notes", ""}}, `calls the MCP server notes --root "my notes" ""`},
+	} {
+		if got := tt.config.Action(); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+	}
+}

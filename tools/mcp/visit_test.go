@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 func TestAServerThatIsVisited(t *testing.T) {
@@ -32,7 +33,7 @@ func TestAServerThatIsVisited(t *testing.T) {
 	if len(members) != 1 || members[0].ID != "guest_echo" || token.Load() != "letmein-please" {
 		t.Fatalf("it has %+v and was told %q", members, token.Load())
 	}
-	entry, found := tools.Compile(members[0].ID, members[0].Tool, tools.Source{Kind: tools.SourceTurn})
+	entry, found := toolset.Compile(members[0].ID, members[0].Tool, toolset.Source{Kind: toolset.SourceTurn})
 	if entry == nil {
 		t.Fatal(found)
 	}
