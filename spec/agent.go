@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // The defaults of an agent's limits.
@@ -205,21 +206,21 @@ func (a *Agent) Validate() diag.List {
 		list = append(list, diag.New(diag.MissingField, "model_id", "model_id is missing").
 			WithHint("name a model or a model pool, or give the agent an endpoint"))
 	}
-	list = append(list, atLeastZero("max_rounds", a.MaxRounds)...)
-	list = append(list, atLeastZero("max_continuation_retries", a.MaxContinuationRetries)...)
+	list = append(list, check.NotNegative("max_rounds", a.MaxRounds)...)
+	list = append(list, check.NotNegative("max_continuation_retries", a.MaxContinuationRetries)...)
 	list = append(list, a.validateChoices()...)
 	for i := range a.StopConditions {
-		list = append(list, within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
+		list = append(list, check.Within(diag.Index("stop_conditions", i), a.StopConditions[i].Validate())...)
 	}
 	if a.ReasoningEffort != nil {
-		list = append(list, within("reasoning_effort", a.ReasoningEffort.Validate())...)
+		list = append(list, check.Within("reasoning_effort", a.ReasoningEffort.Validate())...)
 	}
 	if a.ContextPolicy != nil {
-		list = append(list, within("context_policy", a.ContextPolicy.Validate())...)
+		list = append(list, check.Within("context_policy", a.ContextPolicy.Validate())...)
 	}
 	list = append(list, a.validateGuards()...)
 	if a.Endpoint != nil {
-		list = append(list, within("endpoint", a.Endpoint.Validate())...)
+		list = append(list, check.Within("endpoint", a.Endpoint.Validate())...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
 		if !json.Valid(a.Sections[key]) {
@@ -254,19 +255,19 @@ func (a *Agent) validateChoices() diag.List {
 }
 
 func (a *Agent) validateGuards() diag.List {
-	list := atLeastZero("max_handoffs", a.MaxHandoffs)
+	list := check.NotNegative("max_handoffs", a.MaxHandoffs)
 	if a.Budgets != nil {
-		list = append(list, within("budgets", a.Budgets.Validate())...)
+		list = append(list, check.Within("budgets", a.Budgets.Validate())...)
 	}
 	if a.LoopDetection != nil {
-		list = append(list, within("loop_detection", a.LoopDetection.Validate())...)
+		list = append(list, check.Within("loop_detection", a.LoopDetection.Validate())...)
 	}
-	list = append(list, within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
+	list = append(list, check.Within("tool_budgets", checkToolBudgets(a.ToolBudgets))...)
 	if a.OutputSchema != nil {
-		list = append(list, within("output_schema", a.OutputSchema.Validate())...)
+		list = append(list, check.Within("output_schema", a.OutputSchema.Validate())...)
 	}
 	if a.A2A != nil {
-		list = append(list, within("a2a", a.A2A.Validate())...)
+		list = append(list, check.Within("a2a", a.A2A.Validate())...)
 	}
 	return list
 }

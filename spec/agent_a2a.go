@@ -1,10 +1,10 @@
 package spec
 
 import (
-	"net/url"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // The values of AgentA2A.Reply.
@@ -60,7 +60,7 @@ func (a *AgentA2A) Validate() diag.List {
 	default:
 		list = append(list, diag.New(diag.InvalidValue, "reply", "reply is %q; allowed are task and message", a.Reply))
 	}
-	if a.DocumentationURL != "" && !isWebAddress(a.DocumentationURL) {
+	if a.DocumentationURL != "" && !check.IsWebAddress(a.DocumentationURL) {
 		list = append(list, diag.New(diag.InvalidValue, "documentation_url", "documentation_url must be an absolute http or https URL without a user"))
 	}
 	if len(a.Skills) > maxSkills {
@@ -69,7 +69,7 @@ func (a *AgentA2A) Validate() diag.List {
 	seen := make(map[string]bool)
 	for i := range a.Skills {
 		path := diag.Index("skills", i)
-		list = append(list, within(path, a.Skills[i].validate())...)
+		list = append(list, check.Within(path, a.Skills[i].validate())...)
 		if id := a.Skills[i].ID; id != "" && seen[id] {
 			list = append(list, diag.New(diag.DuplicateID, diag.Join(path, "id"), "skill %q is there twice", id))
 		}
@@ -105,11 +105,4 @@ func (s *AgentSkill) validate() diag.List {
 		}
 	}
 	return list
-}
-
-// isWebAddress reports whether a text is an absolute http or https URL without a
-// user.
-func isWebAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/redact"
 )
 
 // Auth is how the runtime shows a peer who it is. It has the fields of its type,
@@ -37,16 +39,12 @@ const (
 	DefaultKeyName = "X-API-Key"
 )
 
-// redacted is what stands for a secret wherever a record is shown; given back
-// as a token it is a mistake.
-const redacted = "***"
-
 // MarshalJSON writes the credential without its secrets.
 func (a Auth) MarshalJSON() ([]byte, error) {
 	type plain Auth
 	for _, secret := range []*string{&a.Token, &a.Key, &a.ClientSecret} {
 		if *secret != "" {
-			*secret = redacted
+			*secret = redact.Placeholder
 		}
 	}
 	return json.Marshal(plain(a))
@@ -93,7 +91,7 @@ func (a *Auth) checkKey() diag.List {
 
 // checkClient checks the fields of a client of an authorization server.
 func (a *Auth) checkClient() diag.List {
-	list := checkURL("token_url", a.TokenURL)
+	list := check.PeerURL("token_url", a.TokenURL)
 	if a.ClientID == "" {
 		list = append(list, diag.New(diag.InvalidEndpoint, "client_id", "client_id is empty"))
 	}
@@ -124,7 +122,7 @@ func checkSecret(path, value string) diag.List {
 	switch {
 	case value == "":
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is empty", path)}
-	case value == redacted:
+	case value == redact.Placeholder:
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is the placeholder that stands for a hidden one", path)}
 	case strings.ContainsFunc(value, func(r rune) bool { return !visible(r) }):
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s has a space or another character that a request cannot carry", path)}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // CompactionSection is the key of the section that is another way to write a
@@ -57,20 +58,20 @@ func (p *ContextPolicy) clone() *ContextPolicy {
 // Validate checks the record by itself. Paths are relative to the policy.
 func (p *ContextPolicy) Validate() diag.List {
 	var list diag.List
-	list = append(list, positive("max_context_tokens", p.MaxContextTokens)...)
-	list = append(list, positive("max_output_tokens", p.MaxOutputTokens)...)
-	list = append(list, positive("autocompact_threshold", p.AutocompactThreshold)...)
-	list = append(list, atLeastZero("min_recent_messages", p.MinRecentMessages)...)
-	list = append(list, atLeastZero("compaction_raw_suffix_messages", p.CompactionRawSuffixMessages)...)
-	list = append(list, positive("summary_max_tokens", p.SummaryMaxTokens)...)
+	list = append(list, check.Positive("max_context_tokens", p.MaxContextTokens)...)
+	list = append(list, check.Positive("max_output_tokens", p.MaxOutputTokens)...)
+	list = append(list, check.Positive("autocompact_threshold", p.AutocompactThreshold)...)
+	list = append(list, check.NotNegative("min_recent_messages", p.MinRecentMessages)...)
+	list = append(list, check.NotNegative("compaction_raw_suffix_messages", p.CompactionRawSuffixMessages)...)
+	list = append(list, check.Positive("summary_max_tokens", p.SummaryMaxTokens)...)
 	if r := p.MinSavingsRatio; r != nil && !(*r >= 0 && *r <= 1) {
 		list = append(list, diag.New(diag.InvalidValue, "min_savings_ratio", "min_savings_ratio is %g; it must lie between 0 and 1", *r))
 	}
 	if v := p.ToolResultPreview; v != nil {
-		list = append(list, within("tool_result_preview", slices.Concat(
-			positive("min_tokens", v.MinTokens), positive("max_chars", v.MaxChars), positive("max_lines", v.MaxLines)))...)
+		list = append(list, check.Within("tool_result_preview", slices.Concat(
+			check.Positive("min_tokens", v.MinTokens), check.Positive("max_chars", v.MaxChars), check.Positive("max_lines", v.MaxLines)))...)
 	}
-	list = append(list, oneOf("compaction_mode", p.CompactionMode, "keep_recent_raw_suffix", "compact_to_safe_frontier")...)
+	list = append(list, check.OneOf("compaction_mode", p.CompactionMode, "keep_recent_raw_suffix", "compact_to_safe_frontier")...)
 	if p.MaxContextTokens != nil && p.MaxOutputTokens != nil && *p.MaxOutputTokens >= *p.MaxContextTokens {
 		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",
 			"max_output_tokens is %d, which leaves nothing of max_context_tokens %d for the conversation", *p.MaxOutputTokens, *p.MaxContextTokens))

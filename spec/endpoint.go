@@ -3,10 +3,10 @@ package spec
 import (
 	"encoding/json"
 	"maps"
-	"net/url"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 const (
@@ -60,39 +60,14 @@ func (e *Endpoint) Validate() diag.List {
 
 // checkPeer checks what an endpoint and a source have in common.
 func checkPeer(baseURL string, auth *Auth, timeout *Duration) diag.List {
-	list := checkURL("base_url", baseURL)
+	list := check.PeerURL("base_url", baseURL)
 	if auth != nil {
-		list = append(list, within("auth", auth.Validate())...)
+		list = append(list, check.Within("auth", auth.Validate())...)
 	}
 	if timeout != nil && *timeout <= 0 {
 		list = append(list, diag.New(diag.InvalidEndpoint, "timeout", "timeout is %s; it must be more than 0", timeout))
 	}
 	return list
-}
-
-// checkURL checks a URL of a peer: http or https, with a host, without
-// credentials, query and fragment. The URL itself is not repeated in messages,
-// because it may contain a secret.
-func checkURL(path, raw string) diag.List {
-	if raw == "" {
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is missing", path)}
-	}
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s does not parse as a URL", path)}
-	case u.Scheme != "http" && u.Scheme != "https":
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must start with http:// or https://", path)}
-	case u.Hostname() == "":
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s names no host", path)}
-	case u.User != nil:
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not contain a user or password", path).WithHint("use auth")}
-	case u.RawQuery != "" || u.ForceQuery:
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not have a query", path)}
-	case u.Fragment != "":
-		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s must not have a fragment", path)}
-	}
-	return nil
 }
 
 // RemoteSource is a peer whose agents are discovered and appear as

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
@@ -85,7 +86,7 @@ func (b *Budgets) clone() *Budgets {
 // Validate checks the record by itself. Paths are relative to the budgets.
 func (b *Budgets) Validate() diag.List {
 	list := slices.Concat(
-		positive("max_tokens", b.MaxTokens), positive("max_model_calls", b.MaxModelCalls), atLeastZero("max_tool_calls", b.MaxToolCalls),
+		check.Positive("max_tokens", b.MaxTokens), check.Positive("max_model_calls", b.MaxModelCalls), check.NotNegative("max_tool_calls", b.MaxToolCalls),
 		atMost("max_tokens", b.MaxTokens, maxBudgetOfTokens), atMost("max_model_calls", b.MaxModelCalls, maxModelOrToolCalls),
 		atMost("max_tool_calls", b.MaxToolCalls, maxModelOrToolCalls),
 	)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // Modality is a kind of content that a model reads or writes.
@@ -76,10 +77,10 @@ func (m *Model) Clone() *Model {
 // Validate checks the record by itself. Paths are relative to the model.
 func (m *Model) Validate() diag.List {
 	var list diag.List
-	list = append(list, required("provider_id", m.ProviderID)...)
-	list = append(list, required("upstream_model", m.UpstreamModel)...)
-	list = append(list, positive("context_window", m.ContextWindow)...)
-	list = append(list, positive("max_output_tokens", m.MaxOutputTokens)...)
+	list = append(list, check.Required("provider_id", m.ProviderID)...)
+	list = append(list, check.Required("upstream_model", m.UpstreamModel)...)
+	list = append(list, check.Positive("context_window", m.ContextWindow)...)
+	list = append(list, check.Positive("max_output_tokens", m.MaxOutputTokens)...)
 	if m.ContextWindow != nil && m.MaxOutputTokens != nil && *m.MaxOutputTokens > *m.ContextWindow && *m.ContextWindow > 0 {
 		list = append(list, diag.New(diag.InvalidValue, "max_output_tokens",
 			"max_output_tokens is %d, more than the context window of %d", *m.MaxOutputTokens, *m.ContextWindow))
@@ -93,7 +94,7 @@ func (m *Model) Validate() diag.List {
 			"knowledge_cutoff is %q; it must be a date written YYYY-MM or YYYY-MM-DD", m.KnowledgeCutoff))
 	}
 	if m.Pricing != nil {
-		list = append(list, within("pricing", m.Pricing.Validate())...)
+		list = append(list, check.Within("pricing", m.Pricing.Validate())...)
 	}
 	return list
 }
@@ -101,15 +102,15 @@ func (m *Model) Validate() diag.List {
 // Validate checks the record by itself.
 func (p *Pricing) Validate() diag.List {
 	var list diag.List
-	check := func(path string, v float64) {
+	notBelowZero := func(path string, v float64) {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 			list = append(list, diag.New(diag.InvalidValue, path, "%s is %v; it must be 0 or more", path, v))
 		}
 	}
-	check("input_per_million", p.InputPerMillion)
-	check("output_per_million", p.OutputPerMillion)
+	notBelowZero("input_per_million", p.InputPerMillion)
+	notBelowZero("output_per_million", p.OutputPerMillion)
 	if p.CachedInputPerMillion != nil {
-		check("cached_input_per_million", *p.CachedInputPerMillion)
+		notBelowZero("cached_input_per_million", *p.CachedInputPerMillion)
 	}
 	return list
 }
@@ -138,18 +139,4 @@ func checkModalities(path string, list []Modality) diag.List {
 		}
 	}
 	return out
-}
-
-func required(path, value string) diag.List {
-	if value != "" {
-		return nil
-	}
-	return diag.List{diag.New(diag.MissingField, path, "%s is missing", path)}
-}
-
-func positive(path string, v *int) diag.List {
-	if v == nil || *v > 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 1 or more", path, *v)}
 }

@@ -46,7 +46,8 @@ func (o *OutputSchema) DisplayName() string {
 }
 
 // Validate checks the record by itself. Whether the schema compiles is checked
-// where it is compiled.
+// where it is compiled; whether it names fields where keywords belong is for people
+// who write it by hand, and is checked with the agent.
 func (o *OutputSchema) Validate() diag.List {
 	var list diag.List
 	if o.Name != "" && !outputName.MatchString(o.Name) {

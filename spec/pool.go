@@ -1,12 +1,11 @@
 package spec
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/check"
 )
 
 // Role says what a member of a pool is used for.
@@ -91,7 +90,7 @@ func (p *Pool) Validate() diag.List {
 	for i := range p.Members {
 		m := &p.Members[i]
 		path := diag.Index("members", i)
-		list = append(list, within(path, required("model_id", m.ModelID))...)
+		list = append(list, check.Within(path, check.Required("model_id", m.ModelID))...)
 		if w := m.Share(); math.IsNaN(w) || math.IsInf(w, 0) || w <= 0 {
 			list = append(list, diag.New(diag.InvalidValue, path+".weight", "weight is %v; it must be more than 0", w))
 		}
@@ -118,7 +117,7 @@ func (p *Pool) Validate() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, "switch.quota_retry_after_threshold",
 				"quota_retry_after_threshold is %s; it must be 0 or more", s.QuotaRetryAfter))
 		}
-		list = append(list, within("switch", atLeastZero("max_switches_per_session", s.MaxSwitchesPerSession))...)
+		list = append(list, check.Within("switch", check.NotNegative("max_switches_per_session", s.MaxSwitchesPerSession))...)
 	}
 	return list
 }
@@ -128,15 +127,9 @@ func (r *Routing) validate() diag.List {
 		return nil
 	}
 	return slices.Concat(
-		oneOf("routing.home", r.Home, "deterministic", "round_robin", "first_healthy"),
-		oneOf("routing.sticky_scope", r.StickyScope, "session", "run"),
+		check.OneOf("routing.home", r.Home, "deterministic", "round_robin", "first_healthy"),
+		check.OneOf("routing.sticky_scope", r.StickyScope, "session", "run"),
 	)
 }
 
 // oneOf checks an optional value against a closed list.
-func oneOf(path, value string, allowed ...string) diag.List {
-	if value == "" || slices.Contains(allowed, value) {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%q is not allowed here; choose one of %s", clip.Text(value), fmt.Sprint(allowed))}
-}

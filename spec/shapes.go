@@ -196,18 +196,3 @@ func copied[T any](p *T) *T {
 	c := *p
 	return &c
 }
-
-// within moves diagnostics below a path.
-func within(path string, list diag.List) diag.List {
-	for i := range list {
-		list[i].Path = diag.Join(path, list[i].Path)
-	}
-	return list
-}
-
-func atLeastZero(path string, v *int) diag.List {
-	if v == nil || *v >= 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %d; it must be 0 or more", path, *v)}
-}
