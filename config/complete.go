@@ -81,11 +81,7 @@ func onePerPlace(list diag.List) diag.List {
 // place fills in the places that a diagnostic does not have yet.
 func (f *File) place(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {
-		code := d.Code
-		if d.OfKey {
-			code = diag.UnknownField // as one that marks keys
-		}
-		if span, ok := f.locate(code, d.Path); ok {
+		if span, ok := f.locate(placeCode(d), d.Path); ok {
 			d.Span = span
 		}
 	}
@@ -99,6 +95,15 @@ func (f *File) place(d *diag.Diagnostic) {
 			r.Span = span
 		}
 	}
+}
+
+// placeCode returns the code by which the place of a diagnostic is found: another one
+// that marks keys where it speaks of a key.
+func placeCode(d *diag.Diagnostic) diag.Code {
+	if d.OfKey {
+		return diag.UnknownField
+	}
+	return d.Code
 }
 
 // causes are the places where loading found something that what comes later
@@ -231,7 +236,7 @@ func isBelow(path, above string) bool {
 
 // addAt adds a diagnostic of a record at the place its path leads to.
 func (d *decoder) addAt(one diag.Diagnostic, n *node) {
-	if at, ok := d.file.target(one.Code, one.Path); ok {
+	if at, ok := d.file.target(placeCode(&one), one.Path); ok {
 		n = at
 	}
 	d.add(one, n)

@@ -35,6 +35,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -50,6 +51,8 @@ type Kinds struct {
 	// Sections are the agent sections that the binary's own plugins and its
 	// pipeline claim. Only the JSON Schema and the reference need them.
 	Sections []plugins.Section
+	// Scopes are those that routes of the server need; empty is settings.Scopes.
+	Scopes []string
 }
 
 // Options say how files are read.
@@ -117,13 +120,13 @@ type File struct {
 	Defaults *spec.Defaults
 	// Store says where sessions and turns are kept. Its driver, and its paths as
 	// seen from the working directory, are filled in.
-	Store spec.Store
+	Store settings.Store
 	// Turns says how a process works on them.
-	Turns spec.Turns
+	Turns settings.Turns
 	// Server says how it answers HTTP requests.
-	Server spec.Server
+	Server settings.Server
 	// Schedules make turns when they are due.
-	Schedules []spec.Schedule
+	Schedules []settings.Schedule
 	// Partial tells that a file, or a whole registry of one, could not be
 	// read. What refers to a missing entry then proves nothing.
 	Partial bool

@@ -17,6 +17,7 @@ type decoder struct {
 	expander expander
 	strict   bool // a variable that is not set is an error
 	found    diag.List
+	scopes   []string // those that routes of the server need
 }
 
 // report adds a diagnostic about the value n, or the key of the place p when

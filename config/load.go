@@ -73,6 +73,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 	d.models()
 	d.remoteAgents()
 	d.agents()
+	d.scopes = opts.Kinds.Scopes
 	d.settings()
 	d.schedules()
 	list := d.found

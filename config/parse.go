@@ -7,10 +7,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
-
-	"github.com/agentruntime/agentruntime/diag"
 )
 
 // parse reads the text of a document into its tree. ok is false when there is
@@ -109,11 +109,9 @@ func texts(data []byte, visit func(string)) bool {
 // loadNode loads a document, turning a panic of the library into an error: no
 // file may end the process.
 func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", v)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("the YAML parser gave up: %v", p.Value)
+	})
 	return loader.Load(n)
 }
 

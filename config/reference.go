@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -22,7 +23,7 @@ func Reference(kinds Kinds) string {
 	}
 	w.line("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
 	w.line("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
-	for _, s := range settings {
+	for _, s := range processSettings {
 		w.line("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
 	}
 	for _, r := range registries {
@@ -42,14 +43,14 @@ func Reference(kinds Kinds) string {
 		case "agents":
 			w.table(recordOf(reflect.TypeFor[spec.Agent]()))
 		case "schedules":
-			w.table(recordOf(reflect.TypeFor[spec.Schedule]()))
+			w.table(recordOf(reflect.TypeFor[settings.Schedule]()))
 		}
 	}
 	w.heading(2, "remote_agents")
 	w.table(recordOf(reflect.TypeFor[spec.RemoteSource]()))
 	w.heading(2, "defaults")
 	w.line("Every field of an agent but `endpoint`.")
-	for _, s := range settings {
+	for _, s := range processSettings {
 		w.heading(2, s.name)
 		w.line("%s", s.doc)
 		w.table(recordOf(s.typ))

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/spec"
@@ -41,7 +42,7 @@ func topNames() []string {
 		names = append(names, r.name)
 	}
 	names = append(names, "remote_agents", "defaults")
-	for _, s := range settings {
+	for _, s := range processSettings {
 		names = append(names, s.name)
 	}
 	return names
@@ -293,7 +294,7 @@ func (d *decoder) agents() {
 	if value != nil {
 		p := (*place)(nil).field("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](d, "", value, p)
-		d.checked(start, p, value, without(defaults.Validate(), "model_id"))
+		d.checked(start, p, value, append(without(defaults.Validate(), "model_id"), checkForm(defaults.OutputSchema)...))
 		d.file.Defaults = &defaults
 		for key := range value.pairs {
 			inherited[key.text] = true
@@ -303,7 +304,7 @@ func (d *decoder) agents() {
 		agent, start := decodeRecord[spec.Agent](d, id, n, p)
 		d.file.Agents = append(d.file.Agents, &agent)
 		merged, origin := d.file.Defaults.Apply(&agent)
-		var found diag.List
+		found := checkForm(agent.OutputSchema)
 		for _, one := range merged.Validate() {
 			if origin.Path("", one.Path) != one.Path || one.Path == "model_id" && agent.ModelID == "" && inherited["model_id"] {
 				continue // stands in the defaults, and is reported there
@@ -315,6 +316,15 @@ func (d *decoder) agents() {
 			d.found[i].Agent = id
 		}
 	})
+}
+
+// checkForm reports that the form of an answer names fields where keywords belong.
+// Those of requests are not checked for that: clients send what others accept.
+func checkForm(output *spec.OutputSchema) diag.List {
+	if output == nil {
+		return nil
+	}
+	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
 }
 
 // without returns the diagnostics of other paths.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -40,7 +41,7 @@ func Schema(kinds Kinds) json.RawMessage {
 	top = top.with("defaults", orNull(object{
 		{"description", "What agents inherit; what an agent says itself wins."},
 	}.with("$ref", w.ref(defaultsType)[0].value)))
-	for _, s := range settings {
+	for _, s := range processSettings {
 		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.ref(s.typ)[0].value)))
 	}
 	root := object{
@@ -85,7 +86,7 @@ func (w *schemaWriter) registry(r registry, kinds Kinds) object {
 	case "model_pools":
 		entry = w.ref(reflect.TypeFor[spec.Pool]())
 	case "schedules":
-		entry = w.ref(reflect.TypeFor[spec.Schedule]())
+		entry = w.ref(reflect.TypeFor[settings.Schedule]())
 	default:
 		entry = w.ref(reflect.TypeFor[spec.Agent]())
 	}

@@ -10,8 +10,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/cron"
 	"github.com/agentruntime/agentruntime/internal/pattern"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -21,18 +22,18 @@ type setting struct {
 	typ       reflect.Type
 }
 
-// settings are the records of a whole runtime, in the order of the
+// processSettings are the records of a whole runtime, in the order of the
 // documentation.
-var settings = []setting{
-	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[spec.Store]()},
-	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[spec.Turns]()},
-	{"server", "How a process answers HTTP requests.", reflect.TypeFor[spec.Server]()},
+var processSettings = []setting{
+	{"store", "Where sessions, turns and their events are kept.", reflect.TypeFor[settings.Store]()},
+	{"turns", "How a process works on turns that are kept in the store.", reflect.TypeFor[settings.Turns]()},
+	{"server", "How a process answers HTTP requests.", reflect.TypeFor[settings.Server]()},
 }
 
 func settingNamed(name string) *setting {
-	for i := range settings {
-		if settings[i].name == name {
-			return &settings[i]
+	for i := range processSettings {
+		if processSettings[i].name == name {
+			return &processSettings[i]
 		}
 	}
 	return nil
@@ -48,7 +49,7 @@ const (
 // settings decodes the records of the whole runtime.
 func (d *decoder) settings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
-	d.file.Turns = decodeSetting(d, "turns", (*spec.Turns).Validate)
+	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
 	d.storePaths()
 }
@@ -66,7 +67,7 @@ func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) 
 
 // checkStore checks the store by itself. What its DSN has to be nobody can tell
 // where the driver is not readable.
-func (d *decoder) checkStore(s *spec.Store) diag.List {
+func (d *decoder) checkStore(s *settings.Store) diag.List {
 	_, store := d.file.root.get("store")
 	if _, driver := store.get("driver"); s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"] {
 		return nil
@@ -75,8 +76,9 @@ func (d *decoder) checkStore(s *spec.Store) diag.List {
 }
 
 // checkServer checks the server, and that the agents it names are there.
-func (d *decoder) checkServer(s *spec.Server) diag.List {
-	list := append(s.Validate(), d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
+func (d *decoder) checkServer(s *settings.Server) diag.List {
+	list := append(s.Validate(), s.UnknownScopes(d.knownScopes())...)
+	list = append(list, d.file.checkAgent("a2a.default_agent", s.A2A.DefaultAgent)...)
 	for i := range s.Keys {
 		list = append(list, d.file.checkPatterns(diag.Key(diag.Index("keys", i), "agents"), s.Keys[i].Agents)...)
 	}
@@ -89,6 +91,14 @@ func (d *decoder) checkServer(s *spec.Server) diag.List {
 	return list
 }
 
+// knownScopes returns the scopes that routes of the server need.
+func (d *decoder) knownScopes() []string {
+	if len(d.scopes) == 0 {
+		return settings.Scopes
+	}
+	return d.scopes
+}
+
 // storePaths fills in the driver and where the files of the store are, and
 // hides how a database is reached. The path of a file is no secret: people need
 // it to read what is said about that file.
@@ -98,7 +108,7 @@ func (d *decoder) storePaths() {
 	if s.DataDir == "" && len(d.file.documents) > 0 {
 		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
 	}
-	file := s.Driver == spec.StoreSQLite && !strings.Contains(s.DSN, "://")
+	file := s.Driver == settings.StoreSQLite && !strings.Contains(s.DSN, "://")
 	_, store := d.file.root.get("store")
 	_, dsn := store.get("dsn")
 	switch {
@@ -141,7 +151,7 @@ func passwordsOf(dsn string) []string {
 // schedules decodes the schedules, which refer to agents.
 func (d *decoder) schedules() {
 	d.entries("schedules", func(id string, n *node, p *place, _ bool) {
-		s, start := decodeRecord[spec.Schedule](d, id, n, p)
+		s, start := decodeRecord[settings.Schedule](d, id, n, p)
 		found := append(s.Validate(), checkTimes(&s)...)
 		found = append(found, d.file.checkAgent("agent", s.Agent)...)
 		d.checked(start, p, n, found)
@@ -150,9 +160,9 @@ func (d *decoder) schedules() {
 }
 
 // checkTimes checks when a schedule is due. Paths are relative to it.
-func checkTimes(s *spec.Schedule) diag.List {
+func checkTimes(s *settings.Schedule) diag.List {
 	var list diag.List
-	if runtime.CheckSchedule("@daily", s.TimeZone) != nil {
+	if _, err := cron.Parse("@daily", s.TimeZone); err != nil {
 		list = append(list, diag.New(diag.InvalidValue, "time_zone", "time_zone cannot be %q; it must be the IANA name of a time zone", clip.Text(s.TimeZone)).
 			WithHint("such as Europe/Berlin or UTC"))
 	}
@@ -162,7 +172,7 @@ func checkTimes(s *spec.Schedule) diag.List {
 	if strings.Contains(s.Cron, "TZ=") { // the parser knows it, but not that it can be wrong
 		return append(list, diag.New(diag.InvalidValue, "cron", "cron names a time zone").WithHint("write time_zone"))
 	}
-	if err := runtime.CheckSchedule(s.Cron, ""); err != nil {
+	if _, err := cron.Parse(s.Cron, ""); err != nil {
 		list = append(list, diag.New(diag.InvalidValue, "cron", "%v", err).
 			WithHint("five fields, such as 0 9 * * 1-5 for nine o'clock on workdays, or @hourly, @daily, @every 10m"))
 	}

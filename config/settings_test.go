@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/google/go-cmp/cmp"
 )
 
 const oneAgent = "version: 1\nagents: {a: {model_id: m}}\n"
@@ -25,7 +25,7 @@ func TestAConfigurationThatSaysNothingKeepsItsRecordsBesideIt(t *testing.T) {
 	if len(list) > 0 {
 		t.Fatal(shows(list))
 	}
-	want := spec.Store{Driver: "sqlite", DSN: filepath.Join("base", ".runtime", "runtime.db"), DataDir: filepath.Join("base", ".runtime")}
+	want := settings.Store{Driver: "sqlite", DSN: filepath.Join("base", ".runtime", "runtime.db"), DataDir: filepath.Join("base", ".runtime")}
 	if diff := cmp.Diff(want, f.Store); diff != "" {
 		t.Error(diff)
 	}
@@ -84,17 +84,17 @@ func TestSettingsOfSeveralFilesAreMergedFieldByField(t *testing.T) {
 		t.Fatal(shows(list))
 	}
 	span := func(d time.Duration) *spec.Duration { return ptr(spec.Duration(d)) }
-	if diff := cmp.Diff(spec.Retention{Sessions: *span(720 * time.Hour), Events: *span(24 * time.Hour), Keys: span(0)}, f.Store.Retention); diff != "" {
+	if diff := cmp.Diff(settings.Retention{Sessions: *span(720 * time.Hour), Events: *span(24 * time.Hour), Keys: span(0)}, f.Store.Retention); diff != "" {
 		t.Error(diff)
 	}
-	turns := spec.Turns{
+	turns := settings.Turns{
 		Concurrency: ptr(8), PerTenant: 2, Lease: span(10 * time.Second), Strikes: ptr(1), InteractionTimeout: *span(time.Hour),
 		OnInteractionTimeout: "fail", Indeterminate: "ask", Grace: span(time.Minute),
 	}
 	if diff := cmp.Diff(turns, f.Turns); diff != "" {
 		t.Error(diff)
 	}
-	schedules := []spec.Schedule{
+	schedules := []settings.Schedule{
 		{ID: "daily", Cron: "@daily", Agent: "local/a", Prompt: "Report.", Session: "reports", Tenant: "t", Subject: "s"},
 		{ID: "hourly", Cron: "@hourly", Agent: "a", Prompt: "Look."},
 	}

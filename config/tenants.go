@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // Tenants returns the tenants that the credentials of the server and the schedules
@@ -23,7 +23,7 @@ func (f *File) Tenants() []string {
 		}
 	}
 	if j := f.Server.JWT; j != nil && j.TenantClaim == "" {
-		named[cmp.Or(j.Tenant, spec.DefaultTenant)] = true
+		named[cmp.Or(j.Tenant, settings.DefaultTenant)] = true
 	}
 	for i := range f.Schedules {
 		tenant, _ := f.Schedules[i].Owner()

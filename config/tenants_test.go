@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 func TestTenantsAreThoseThatCredentialsAndSchedulesName(t *testing.T) {
@@ -16,16 +16,16 @@ func TestTenantsAreThoseThatCredentialsAndSchedulesName(t *testing.T) {
 		want []string
 	}{
 		{"none", config.File{}, nil},
-		{"default", config.File{Server: spec.Server{Keys: []spec.ServerKey{{ID: "a"}, {ID: "b"}}}}, []string{"default"}},
+		{"default", config.File{Server: settings.Server{Keys: []settings.ServerKey{{ID: "a"}, {ID: "b"}}}}, []string{"default"}},
 		{"all", config.File{
-			Server: spec.Server{
-				Keys:  []spec.ServerKey{{ID: "a", Tenant: "one"}, {ID: "b", Tenant: "two"}},
-				OAuth: &spec.ServerOAuth{Clients: []spec.OAuthClient{{ID: "c", Tenant: "three"}, {ID: "d", Tenant: "one"}}},
-				JWT:   &spec.ServerJWT{Tenant: "four"},
+			Server: settings.Server{
+				Keys:  []settings.ServerKey{{ID: "a", Tenant: "one"}, {ID: "b", Tenant: "two"}},
+				OAuth: &settings.ServerOAuth{Clients: []settings.OAuthClient{{ID: "c", Tenant: "three"}, {ID: "d", Tenant: "one"}}},
+				JWT:   &settings.ServerJWT{Tenant: "four"},
 			},
-			Schedules: []spec.Schedule{{Tenant: "five"}},
+			Schedules: []settings.Schedule{{Tenant: "five"}},
 		}, []string{"five", "four", "one", "three", "two"}},
-		{"a claim", config.File{Server: spec.Server{JWT: &spec.ServerJWT{TenantClaim: "org"}}}, nil},
+		{"a claim", config.File{Server: settings.Server{JWT: &settings.ServerJWT{TenantClaim: "org"}}}, nil},
 	} {
 		if got := tt.file.Tenants(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

@@ -1,4 +1,4 @@
-package spec_test
+package settings_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // settingCase is a setting of the process that has no effect in some configurations.
@@ -25,10 +25,10 @@ const (
 	noRuns = `{"agent_runs":{"enabled":false,`
 )
 
-// settings are all settings of the server, the store and turns. One that is new must
+// judged are all settings of the server, the store and turns. One that is new must
 // be put here: with always, or with a configuration in which it has no effect and is
 // warned of, and one in which it has.
-var settings = map[string]map[string]settingCase{
+var judged = map[string]map[string]settingCase{
 	"server": {
 		"listen": always, "public_url": always, "allow_unauthenticated": always, "cors_origins": always,
 		"tls.cert_file": always, "tls.key_file": always,
@@ -86,13 +86,13 @@ const encryptionKey = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 func TestEverySettingIsJudgedForItsEffect(t *testing.T) {
 	t.Parallel()
 	for part, make := range map[string]func() interface{ Validate() diag.List }{
-		"server": func() interface{ Validate() diag.List } { return new(spec.Server) },
-		"store":  func() interface{ Validate() diag.List } { return new(spec.Store) },
-		"turns":  func() interface{ Validate() diag.List } { return new(spec.Turns) },
+		"server": func() interface{ Validate() diag.List } { return new(settings.Server) },
+		"store":  func() interface{ Validate() diag.List } { return new(settings.Store) },
+		"turns":  func() interface{ Validate() diag.List } { return new(settings.Turns) },
 	} {
 		there := settingsOf("", reflect.TypeOf(make()).Elem())
 		for _, path := range there {
-			if _, judged := settings[part][path]; !judged {
+			if _, ok := judged[part][path]; !ok {
 				t.Errorf("%s.%s is not judged: can it be without effect?", part, path)
 			}
 		}
@@ -107,7 +107,7 @@ func TestEverySettingIsJudgedForItsEffect(t *testing.T) {
 			}
 			return slices.ContainsFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.NoEffect && d.Path == path })
 		}
-		for path, c := range settings[part] {
+		for path, c := range judged[part] {
 			if !slices.Contains(there, path) {
 				t.Errorf("there is no %s.%s", part, path)
 			}
@@ -129,7 +129,7 @@ func settingsOf(base string, t reflect.Type) []string {
 		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 			of = of.Elem()
 		}
-		if of.Kind() == reflect.Struct && of != reflect.TypeFor[spec.Date]() {
+		if of.Kind() == reflect.Struct && of != reflect.TypeFor[settings.Date]() {
 			list = append(list, settingsOf(path, of)...)
 		} else {
 			list = append(list, path)

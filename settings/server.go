@@ -1,4 +1,4 @@
-package spec
+package settings
 
 import (
 	"cmp"
@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 const (
@@ -60,12 +62,12 @@ const (
 
 // ServerLimits bound what one request may cost.
 type ServerLimits struct {
-	MaxBodyBytes      *int      `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"How many bytes the body of a request may have."`
-	MaxHeaderBytes    *int      `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
-	ReadHeaderTimeout *Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"How long a client may take to send its header."`
-	ReadTimeout       *Duration `json:"read_timeout,omitempty" default:"60s" doc:"How long a client may take to send its body."`
-	WriteTimeout      *Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to take in one piece of a response; the time of a whole response has no limit."`
-	IdleTimeout       *Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
+	MaxBodyBytes      *int           `json:"max_body_bytes,omitempty" min:"1" default:"16777216" doc:"How many bytes the body of a request may have."`
+	MaxHeaderBytes    *int           `json:"max_header_bytes,omitempty" min:"1024" default:"65536" doc:"How many bytes the header of a request may have."`
+	ReadHeaderTimeout *spec.Duration `json:"read_header_timeout,omitempty" default:"10s" doc:"How long a client may take to send its header."`
+	ReadTimeout       *spec.Duration `json:"read_timeout,omitempty" default:"60s" doc:"How long a client may take to send its body."`
+	WriteTimeout      *spec.Duration `json:"write_timeout,omitempty" default:"30s" doc:"How long a client may take to take in one piece of a response; the time of a whole response has no limit."`
+	IdleTimeout       *spec.Duration `json:"idle_timeout,omitempty" default:"120s" doc:"How long a connection may lie idle between requests."`
 }
 
 // ServerRate bounds what one key may ask for.
@@ -98,23 +100,23 @@ func (l *ServerLimits) HeaderLimit() int { return orDefault(l.MaxHeaderBytes, De
 
 // HeaderTime returns how long a client may take to send its header.
 func (l *ServerLimits) HeaderTime() time.Duration {
-	return orDefault(l.ReadHeaderTimeout, Duration(DefaultReadHeaderTimeout)).Std()
+	return orDefault(l.ReadHeaderTimeout, spec.Duration(DefaultReadHeaderTimeout)).Std()
 }
 
 // BodyTime returns how long a client may take to send its body.
 func (l *ServerLimits) BodyTime() time.Duration {
-	return orDefault(l.ReadTimeout, Duration(DefaultReadTimeout)).Std()
+	return orDefault(l.ReadTimeout, spec.Duration(DefaultReadTimeout)).Std()
 }
 
 // WriteTime returns how long a client may take to take in one piece of a
 // response.
 func (l *ServerLimits) WriteTime() time.Duration {
-	return orDefault(l.WriteTimeout, Duration(DefaultWriteTimeout)).Std()
+	return orDefault(l.WriteTimeout, spec.Duration(DefaultWriteTimeout)).Std()
 }
 
 // IdleTime returns how long a connection may lie idle between requests.
 func (l *ServerLimits) IdleTime() time.Duration {
-	return orDefault(l.IdleTimeout, Duration(DefaultIdleTimeout)).Std()
+	return orDefault(l.IdleTimeout, spec.Duration(DefaultIdleTimeout)).Std()
 }
 
 func orDefault[T any](v *T, byDefault T) T {
@@ -131,7 +133,7 @@ func (s *Server) Validate() diag.List {
 		list = append(list, s.checkListen("listen", s.Address())...)
 	}
 	if s.A2A.GRPCListen != "" {
-		list = append(list, within("a2a", s.checkListen("grpc_listen", s.A2A.GRPCListen))...)
+		list = append(list, check.Within("a2a", s.checkListen("grpc_listen", s.A2A.GRPCListen))...)
 	}
 	if s.PublicURL != "" {
 		list = append(list, checkPublicURL(s.PublicURL)...)
@@ -146,17 +148,17 @@ func (s *Server) Validate() diag.List {
 	list = append(list, s.checkKeys()...)
 	list = append(list, s.checkOAuth()...)
 	if s.JWT != nil {
-		list = append(list, within("jwt", s.JWT.Validate())...)
+		list = append(list, check.Within("jwt", s.JWT.Validate())...)
 	}
 	list = append(list, s.checkOrigins()...)
 	if s.EncryptionKey != "" && s.EncryptionBytes() == nil {
 		list = append(list, diag.New(diag.InvalidValue, "encryption_key", "encryption_key is not the base64 of %d bytes", encryptionKeyBytes).
 			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
 	}
-	list = append(list, within("limits", s.Limits.Validate())...)
-	list = append(list, within("rate", s.Rate.Validate())...)
-	list = append(list, within("a2a", s.A2A.Validate())...)
-	list = append(list, within("agent_runs", s.AgentRuns.Validate())...)
+	list = append(list, check.Within("limits", s.Limits.Validate())...)
+	list = append(list, check.Within("rate", s.Rate.Validate())...)
+	list = append(list, check.Within("a2a", s.A2A.Validate())...)
+	list = append(list, check.Within("agent_runs", s.AgentRuns.Validate())...)
 	return append(list, s.warnNoEffect()...)
 }
 
@@ -192,7 +194,7 @@ func loopbackOnly(address string) bool {
 
 // checkPublicURL checks where clients find the server.
 func checkPublicURL(raw string) diag.List {
-	list := checkURL("public_url", raw)
+	list := check.PeerURL("public_url", raw)
 	for i := range list {
 		list[i].Code, list[i].Hint = diag.InvalidValue, "such as https://agents.example.com"
 	}
@@ -221,12 +223,12 @@ func (s *Server) checkOrigins() diag.List {
 
 // Validate checks the record by itself. Paths are relative to the limits.
 func (l *ServerLimits) Validate() diag.List {
-	list := positive("max_body_bytes", l.MaxBodyBytes)
-	list = append(list, positive("max_header_bytes", l.MaxHeaderBytes)...)
-	list = append(list, moreThanZero("read_header_timeout", l.ReadHeaderTimeout)...)
-	list = append(list, moreThanZero("read_timeout", l.ReadTimeout)...)
-	list = append(list, moreThanZero("write_timeout", l.WriteTimeout)...)
-	return append(list, moreThanZero("idle_timeout", l.IdleTimeout)...)
+	list := check.Positive("max_body_bytes", l.MaxBodyBytes)
+	list = append(list, check.Positive("max_header_bytes", l.MaxHeaderBytes)...)
+	list = append(list, check.PositiveSpan("read_header_timeout", l.ReadHeaderTimeout)...)
+	list = append(list, check.PositiveSpan("read_timeout", l.ReadTimeout)...)
+	list = append(list, check.PositiveSpan("write_timeout", l.WriteTimeout)...)
+	return append(list, check.PositiveSpan("idle_timeout", l.IdleTimeout)...)
 }
 
 // Validate checks the record by itself. Paths are relative to the rate.
@@ -235,17 +237,9 @@ func (r *ServerRate) Validate() diag.List {
 	if r.PerSecond < 0 {
 		list = append(list, diag.New(diag.InvalidValue, "per_second", "per_second is %v; it must be 0 or more", r.PerSecond))
 	}
-	list = append(list, atLeastZero("burst", &r.Burst)...)
+	list = append(list, check.NotNegative("burst", &r.Burst)...)
 	if r.Burst > 0 && r.PerSecond == 0 {
 		list = append(list, diag.New(diag.InvalidValue, "burst", "burst belongs to per_second, which is 0"))
 	}
-	return append(list, atLeastZero("concurrency", &r.Concurrency)...)
-}
-
-// moreThanZero checks a time span that must not be 0.
-func moreThanZero(path string, d *Duration) diag.List {
-	if d == nil || *d > 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be more than 0", path, d)}
+	return append(list, check.NotNegative("concurrency", &r.Concurrency)...)
 }

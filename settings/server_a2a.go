@@ -1,4 +1,4 @@
-package spec
+package settings
 
 import (
 	"net"
@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // DefaultMaxWait is how long a request that waits for the end of a task waits.
@@ -14,17 +16,17 @@ const DefaultMaxWait = time.Minute
 
 // ServerA2A says how the agents of a server are peers of others.
 type ServerA2A struct {
-	Enabled          *bool         `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
-	V03              bool          `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
-	DefaultAgent     string        `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
-	UniqueMessageIDs bool          `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier one of its caller, and other content, is refused; otherwise it is a message of its own. The same message again always gives the same task."`
-	GRPCListen       string        `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
-	GRPCAddress      string        `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
-	Organization     string        `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
-	OrganizationURL  string        `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL."`
-	MaxWait          *Duration     `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
-	SigningKeyFile   string        `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
-	Push             ServerA2APush `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
+	Enabled          *bool          `json:"enabled,omitempty" default:"true" doc:"Whether the agents can be reached by the protocol, each at its own path."`
+	V03              bool           `json:"v0_3,omitempty" default:"false" doc:"Whether clients of version 0.3 are served, too, at paths of their own."`
+	DefaultAgent     string         `json:"default_agent,omitempty" doc:"The agent whose card is at the well-known place of the whole server; the only one when there is one."`
+	UniqueMessageIDs bool           `json:"unique_message_ids,omitempty" default:"false" doc:"Whether a message with the id of an earlier one of its caller, and other content, is refused; otherwise it is a message of its own. The same message again always gives the same task."`
+	GRPCListen       string         `json:"grpc_listen,omitempty" doc:"Where the protocol is answered over gRPC, as host:port; nowhere when absent."`
+	GRPCAddress      string         `json:"grpc_address,omitempty" doc:"Where clients reach gRPC, as host:port; cards name it. Defaults to the host of public_url with the port of grpc_listen."`
+	Organization     string         `json:"organization,omitempty" doc:"Who provides the agents; cards name it. Together with organization_url."`
+	OrganizationURL  string         `json:"organization_url,omitempty" doc:"Where the organization is found, an http or https URL."`
+	MaxWait          *spec.Duration `json:"max_wait,omitempty" default:"60s" doc:"How long a request that waits for the end of a task waits; then it has the task as it is."`
+	SigningKeyFile   string         `json:"signing_key_file,omitempty" path:"true" doc:"The private key that the cards are signed with, as PEM: ECDSA on P-256 or Ed25519. They are not signed when absent."`
+	Push             ServerA2APush  `json:"push,omitzero" doc:"Notifications of what becomes of a task, to a URL that its caller names."`
 }
 
 // ServerA2APush says where notifications may go.
@@ -38,7 +40,7 @@ func (a *ServerA2A) On() bool { return orDefault(a.Enabled, true) }
 
 // WaitTime returns how long a request that waits for the end of a task waits.
 func (a *ServerA2A) WaitTime() time.Duration {
-	return orDefault(a.MaxWait, Duration(DefaultMaxWait)).Std()
+	return orDefault(a.MaxWait, spec.Duration(DefaultMaxWait)).Std()
 }
 
 // On reports whether callers may ask for notifications.
@@ -47,10 +49,10 @@ func (p *ServerA2APush) On() bool { return orDefault(p.Enabled, true) }
 // Validate checks the record by itself. Paths are relative to it. Where it
 // listens is checked by the server, which knows whether there are keys.
 func (a *ServerA2A) Validate() diag.List {
-	list := moreThanZero("max_wait", a.MaxWait)
+	list := check.PositiveSpan("max_wait", a.MaxWait)
 	list = append(list, a.checkCards()...)
 	for i, host := range a.Push.AllowPrivate {
-		if _, err := netguard.New(host); err != nil {
+		if _, err := hostlist.Parse(host); err != nil {
 			list = append(list, diag.New(diag.InvalidValue, diag.Index("push.allow_private", i), "%v", err))
 		}
 	}
@@ -74,7 +76,7 @@ func (a *ServerA2A) checkCards() diag.List {
 		list = append(list, diag.New(diag.MissingField, "organization", "organization is missing: cards name a provider with both or not at all"))
 	case a.Organization != "" && a.OrganizationURL == "":
 		list = append(list, diag.New(diag.MissingField, "organization_url", "organization_url is missing: cards name a provider with both or not at all"))
-	case a.OrganizationURL != "" && !isWebAddress(a.OrganizationURL):
+	case a.OrganizationURL != "" && !check.IsWebAddress(a.OrganizationURL):
 		list = append(list, diag.New(diag.InvalidValue, "organization_url", "organization_url must be an absolute http or https URL without a user"))
 	}
 	return list

@@ -1,4 +1,4 @@
-package spec
+package settings
 
 import (
 	"cmp"
@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/pattern"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // minKeyLength is the length from which on a key cannot be guessed, if it is
@@ -19,14 +22,14 @@ const minKeyLength = 16
 
 // ServerKey is an API key that a server accepts, and who shows it.
 type ServerKey struct {
-	ID      string `json:"id" required:"true" doc:"What the key is called in logs, and in the end who asks when subject is absent."`
-	Hash    string `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
-	Key     string `json:"key,omitempty" secret:"true" doc:"The key itself, in place of its hash, as in ${SERVER_KEY}: at least 16 characters, all random."`
-	Tenant  string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
-	Subject string `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
-	Agents  Names  `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. The others look as if there were none."`
-	Scopes  Names  `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything when absent, nothing of that when empty."`
-	Expires *Date  `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
+	ID      string     `json:"id" required:"true" doc:"What the key is called in logs, and in the end who asks when subject is absent."`
+	Hash    string     `json:"hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the key, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a key and its hash."`
+	Key     string     `json:"key,omitempty" secret:"true" doc:"The key itself, in place of its hash, as in ${SERVER_KEY}: at least 16 characters, all random."`
+	Tenant  string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Subject string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the key when absent. Keys of the same subject see the same."`
+	Agents  spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent. The others look as if there were none."`
+	Scopes  spec.Names `json:"scopes,omitempty" doc:"What may be done: a2a:invoke lets use the agents by A2A, runs:write begin runs, runs:read follow them, metrics:read read the metrics, and so on. Everything when absent, nothing of that when empty."`
+	Expires *Date      `json:"expires,omitempty" doc:"The last day on which the key is good, in UTC, or the moment from which on it is not; for ever when absent."`
 }
 
 // hashGrammar is how a hash is written.
@@ -41,7 +44,7 @@ func (k *ServerKey) Owner() (tenant, subject string) {
 func (k *ServerKey) Validate() diag.List {
 	var list diag.List
 	if k.ID != "" {
-		list = append(list, CheckID("id", "key", k.ID)...)
+		list = append(list, spec.CheckID("id", "key", k.ID)...)
 	}
 	switch {
 	case k.Hash == "" && k.Key == "":
@@ -53,7 +56,7 @@ func (k *ServerKey) Validate() diag.List {
 	case k.Key != "" && len(k.Key) < minKeyLength:
 		list = append(list, diag.New(diag.InvalidValue, "key", "key has %d characters; it must have %d or more, all random", len(k.Key), minKeyLength).
 			WithHint("make one with \"runtime keys new\""))
-	case k.Key == redacted || strings.TrimSpace(k.Key) != k.Key:
+	case k.Key == redact.Placeholder || strings.TrimSpace(k.Key) != k.Key:
 		list = append(list, diag.New(diag.InvalidValue, "key", "key begins or ends with white space"))
 	}
 	for i, glob := range k.Agents {
@@ -70,7 +73,7 @@ func (s *Server) checkKeys() diag.List {
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		path := diag.Index("keys", i)
-		list = append(list, within(path, k.Validate())...)
+		list = append(list, check.Within(path, k.Validate())...)
 		same := func(of func(*ServerKey) string) bool {
 			return of(k) != "" && slices.ContainsFunc(s.Keys[:i], func(other ServerKey) bool { return of(&other) == of(k) })
 		}

@@ -1,4 +1,4 @@
-package spec
+package settings
 
 // ServerNative says whether the runtime's own protocol is answered.
 type ServerNative struct {

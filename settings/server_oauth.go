@@ -1,4 +1,4 @@
-package spec
+package settings
 
 import (
 	"cmp"
@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // DefaultTokenTTL is how long an access token is good.
@@ -16,25 +18,25 @@ const DefaultTokenTTL = time.Hour
 
 // ServerOAuth are the programs that exchange a secret for access tokens.
 type ServerOAuth struct {
-	Clients  []OAuthClient `json:"clients" required:"true" min:"1" doc:"The programs that get access tokens at POST /api/oauth/token."`
-	TokenTTL *Duration     `json:"token_ttl,omitempty" default:"1h" doc:"How long an access token is good."`
+	Clients  []OAuthClient  `json:"clients" required:"true" min:"1" doc:"The programs that get access tokens at POST /api/oauth/token."`
+	TokenTTL *spec.Duration `json:"token_ttl,omitempty" default:"1h" doc:"How long an access token is good."`
 }
 
 // OAuthClient is a program that exchanges its secret for access tokens.
 type OAuthClient struct {
-	ID         string `json:"id" required:"true" doc:"The client_id, which is also what the client is called in logs, and in the end who asks when subject is absent."`
-	SecretHash string `json:"secret_hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the client_secret, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a secret and its hash."`
-	Secret     string `json:"secret,omitempty" secret:"true" doc:"The client_secret itself, in place of its hash: at least 16 characters, all random."`
-	Tenant     string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
-	Subject    string `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the client when absent."`
-	Agents     Names  `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent."`
-	Scopes     Names  `json:"scopes" required:"true" doc:"What a token may be good for at most."`
-	Expires    *Date  `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
+	ID         string     `json:"id" required:"true" doc:"The client_id, which is also what the client is called in logs, and in the end who asks when subject is absent."`
+	SecretHash string     `json:"secret_hash,omitempty" pattern:"^sha256:[0-9a-f]{64}$" doc:"The SHA-256 of the client_secret, as sha256: and 64 hexadecimal digits. \"runtime keys new\" makes a secret and its hash."`
+	Secret     string     `json:"secret,omitempty" secret:"true" doc:"The client_secret itself, in place of its hash: at least 16 characters, all random."`
+	Tenant     string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to."`
+	Subject    string     `json:"subject,omitempty" doc:"The subject of the tenant that it belongs to; the id of the client when absent."`
+	Agents     spec.Names `json:"agents,omitempty" doc:"The agents that may be used, as globs of their ids; all when absent."`
+	Scopes     spec.Names `json:"scopes" required:"true" doc:"What a token may be good for at most."`
+	Expires    *Date      `json:"expires,omitempty" doc:"The last day on which the client and its tokens are good, in UTC, or the moment from which on they are not; for ever when absent."`
 }
 
 // TTL returns how long an access token is good.
 func (o *ServerOAuth) TTL() time.Duration {
-	return orDefault(o.TokenTTL, Duration(DefaultTokenTTL)).Std()
+	return orDefault(o.TokenTTL, spec.Duration(DefaultTokenTTL)).Std()
 }
 
 // Owner returns the tenant and the subject that what is made belongs to.
@@ -66,7 +68,7 @@ func (s *Server) checkOAuth() diag.List {
 	if s.OAuth == nil {
 		return nil
 	}
-	list := within("oauth", moreThanZero("token_ttl", s.OAuth.TokenTTL))
+	list := check.Within("oauth", check.PositiveSpan("token_ttl", s.OAuth.TokenTTL))
 	if s.EncryptionBytes() == nil {
 		list = append(list, diag.New(diag.MissingField, "encryption_key", "encryption_key is missing, which access tokens are signed with").
 			WithHint("openssl rand -base64 %d", encryptionKeyBytes))
@@ -74,7 +76,7 @@ func (s *Server) checkOAuth() diag.List {
 	for i := range s.OAuth.Clients {
 		c := &s.OAuth.Clients[i]
 		path := diag.Index("oauth.clients", i)
-		list = append(list, within(path, c.Validate())...)
+		list = append(list, check.Within(path, c.Validate())...)
 		if slices.ContainsFunc(s.OAuth.Clients[:i], func(o OAuthClient) bool { return o.ID == c.ID }) ||
 			slices.ContainsFunc(s.Keys, func(k ServerKey) bool { return k.ID == c.ID }) {
 			list = append(list, diag.New(diag.DuplicateID, diag.Key(path, "id"), "there is a client or a key %q already", clip.Text(c.ID)))
@@ -89,15 +91,15 @@ var JWTAlgorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512
 
 // ServerJWT says which tokens of an external issuer are good.
 type ServerJWT struct {
-	Issuer       string `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
-	Audience     string `json:"audience" required:"true" doc:"What the claim aud must hold."`
-	JWKSURL      string `json:"jwks_url,omitempty" doc:"Where the issuer publishes its keys: an https URL, or one on this machine. They are asked for again every five minutes, and when a token names one that is not known."`
-	JWKSFile     string `json:"jwks_file,omitempty" path:"read" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
-	Algorithms   Names  `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
-	Tenant       string `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to, when tenant_claim is absent."`
-	TenantClaim  string `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`
-	SubjectClaim string `json:"subject_claim,omitempty" default:"sub" doc:"The claim that names the subject. A token without it is refused."`
-	ScopesClaim  string `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`
+	Issuer       string     `json:"issuer" required:"true" doc:"What the claim iss must be, to the letter."`
+	Audience     string     `json:"audience" required:"true" doc:"What the claim aud must hold."`
+	JWKSURL      string     `json:"jwks_url,omitempty" doc:"Where the issuer publishes its keys: an https URL, or one on this machine. They are asked for again every five minutes, and when a token names one that is not known."`
+	JWKSFile     string     `json:"jwks_file,omitempty" path:"read" doc:"The keys of the issuer as a file, in place of jwks_url: a JSON Web Key Set."`
+	Algorithms   spec.Names `json:"algorithms,omitempty" enum:"RS256|RS384|RS512|PS256|PS384|PS512|ES256|ES384|ES512|EdDSA" doc:"How a token may be signed; RS256, ES256 and EdDSA when absent."`
+	Tenant       string     `json:"tenant,omitempty" default:"default" doc:"The tenant that what is made belongs to, when tenant_claim is absent."`
+	TenantClaim  string     `json:"tenant_claim,omitempty" doc:"The claim that names the tenant. A token without it is refused."`
+	SubjectClaim string     `json:"subject_claim,omitempty" default:"sub" doc:"The claim that names the subject. A token without it is refused."`
+	ScopesClaim  string     `json:"scopes_claim,omitempty" default:"scope" doc:"The claim with the scopes: a list, or words in one text. A token without it has none."`
 }
 
 // Signatures returns the algorithms that are allowed.

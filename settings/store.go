@@ -1,10 +1,12 @@
-package spec
+package settings
 
 import (
 	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/spec"
 )
 
 // The drivers of stores.
@@ -27,9 +29,9 @@ type Store struct {
 
 // Retention says how long records are kept.
 type Retention struct {
-	Sessions Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. What is deleted is gone."`
-	Events   Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
-	Keys     *Duration `json:"keys,omitempty" default:"24h" doc:"How long the idempotency keys of requests are kept; 0 is for ever. A request that is repeated later than that is carried out twice."`
+	Sessions spec.Duration  `json:"sessions,omitempty" doc:"How long a session without a live turn is kept after its latest activity, with everything that belongs to it; for ever when 0 or absent. What is deleted is gone."`
+	Events   spec.Duration  `json:"events,omitempty" doc:"How long the events and the tool journal of a turn are kept after its end; for ever when 0 or absent. Its messages, result and snapshot stay."`
+	Keys     *spec.Duration `json:"keys,omitempty" default:"24h" doc:"How long the idempotency keys of requests are kept; 0 is for ever. A request that is repeated later than that is carried out twice."`
 }
 
 // Kind returns the driver, or the default one.
@@ -51,8 +53,8 @@ func (r *Retention) KeyLimit() time.Duration {
 // Validate checks the record by itself. The DSN is not repeated in messages,
 // because it may contain a secret.
 func (s *Store) Validate() diag.List {
-	list := oneOf("driver", s.Driver, StoreSQLite, StorePostgres, StoreMemory)
-	list = append(list, within("retention", s.Retention.Validate())...)
+	list := check.OneOf("driver", s.Driver, StoreSQLite, StorePostgres, StoreMemory)
+	list = append(list, check.Within("retention", s.Retention.Validate())...)
 	url := strings.HasPrefix(s.DSN, "postgres://") || strings.HasPrefix(s.DSN, "postgresql://")
 	switch s.Kind() {
 	case StorePostgres:
@@ -83,15 +85,7 @@ func (s *Store) Validate() diag.List {
 
 // Validate checks the record by itself. Paths are relative to the retention.
 func (r *Retention) Validate() diag.List {
-	list := notNegative("sessions", &r.Sessions)
-	list = append(list, notNegative("events", &r.Events)...)
-	return append(list, notNegative("keys", r.Keys)...)
-}
-
-// notNegative checks a time span that may be 0.
-func notNegative(path string, d *Duration) diag.List {
-	if d == nil || *d >= 0 {
-		return nil
-	}
-	return diag.List{diag.New(diag.InvalidValue, path, "%s is %s; it must be 0 or more", path, d)}
+	list := check.NotNegativeSpan("sessions", &r.Sessions)
+	list = append(list, check.NotNegativeSpan("events", &r.Events)...)
+	return append(list, check.NotNegativeSpan("keys", r.Keys)...)
 }

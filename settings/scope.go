@@ -1,0 +1,69 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The scopes that the routes of a server need.
+const (
+	ScopeModelsRead    = "models:read"
+	ScopeRunsRead      = "runs:read"
+	ScopeRunsWrite     = "runs:write"
+	ScopeSessionsRead  = "sessions:read"
+	ScopeSessionsWrite = "sessions:write"
+	// ScopeA2AInvoke lets use the agents by A2A, and ScopeA2ADiscovery read their
+	// cards where those are not public.
+	ScopeA2AInvoke    = "a2a:invoke"
+	ScopeA2ADiscovery = "a2a:discovery"
+	ScopeMetricsRead  = "metrics:read"
+)
+
+// Scopes are the scopes that every server knows. Surfaces may have more.
+var Scopes = []string{
+	ScopeModelsRead, ScopeRunsRead, ScopeRunsWrite, ScopeSessionsRead, ScopeSessionsWrite,
+	ScopeA2AInvoke, ScopeA2ADiscovery, ScopeMetricsRead,
+}
+
+// checkScopes checks the scopes of a credential.
+func checkScopes(scopes spec.Names) diag.List {
+	var list diag.List
+	for i, scope := range scopes {
+		if !validScope(scope) {
+			list = append(list, diag.New(diag.InvalidValue, diag.Index("scopes", i), "%q is no scope", clip.Text(scope)).WithHint("such as %s", ScopeMetricsRead))
+		}
+	}
+	return list
+}
+
+// UnknownScopes warns of the scopes of keys and clients that are not among those that
+// the routes of the server need. Such a scope does no harm: it may be meant for
+// another server.
+func (s *Server) UnknownScopes(known []string) diag.List {
+	var list diag.List
+	warn := func(path string, scopes spec.Names) {
+		for i, scope := range scopes {
+			if validScope(scope) && !slices.Contains(known, scope) {
+				list = append(list, diag.New(diag.UnknownScope, diag.Index(diag.Key(path, "scopes"), i), "nothing needs the scope %q", clip.Text(scope)).WithNearest(scope, known))
+			}
+		}
+	}
+	for i := range s.Keys {
+		warn(diag.Index("keys", i), s.Keys[i].Scopes)
+	}
+	if s.OAuth != nil {
+		for i := range s.OAuth.Clients {
+			warn(diag.Index("oauth.clients", i), s.OAuth.Clients[i].Scopes)
+		}
+	}
+	return list
+}
+
+// validScope reports whether a scope can be sent.
+func validScope(scope string) bool {
+	return scope != "" && !strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
+}

@@ -1,0 +1,115 @@
+package settings_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/agentruntime/agentruntime/settings"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+func TestStoreValidate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		store settings.Store
+		want  []string
+	}{
+		"nothing":            {settings.Store{}, nil},
+		"a file":             {settings.Store{DSN: "data/turns.db"}, nil},
+		"a database":         {settings.Store{Driver: "postgres", DSN: "postgres://u:p@h/db"}, nil},
+		"a database by keys": {settings.Store{Driver: "postgres", DSN: "host=h dbname=db"}, nil},
+		"memory":             {settings.Store{Driver: "memory"}, nil},
+		"keys for ever":      {settings.Store{Retention: settings.Retention{Keys: new(spec.Duration(0))}}, nil},
+		"an unknown driver":  {settings.Store{Driver: "mysql"}, []string{`invalid-value driver: "mysql" is not allowed here; choose one of [sqlite postgres memory]`}},
+		"no database":        {settings.Store{Driver: "postgres"}, []string{"missing-field dsn: dsn is missing; the driver postgres needs to know its database"}},
+		"a path as database": {settings.Store{Driver: "postgres", DSN: "secret"}, []string{"invalid-value dsn: dsn is neither a URL that begins with postgres:// nor a text of key=value pairs"}},
+		"a database as path": {settings.Store{DSN: "postgresql://u:secret@h/db"}, []string{"invalid-value dsn: dsn is the URL of a PostgreSQL database, but the driver is sqlite"}},
+		"no file":            {settings.Store{DSN: ":memory:"}, []string{"invalid-value dsn: dsn must be the path of a file"}},
+		"a file as URL":      {settings.Store{Driver: "sqlite", DSN: "file:x.db?mode=ro"}, []string{"invalid-value dsn: dsn must be the path of a file"}},
+		"memory somewhere":   {settings.Store{Driver: "memory", DSN: "x"}, []string{"invalid-value dsn: dsn says where records are kept, but the driver memory keeps none"}},
+		"times that are past": {settings.Store{Retention: settings.Retention{Sessions: -1, Events: -1, Keys: new(spec.Duration(-1))}}, []string{
+			"invalid-value retention.sessions: sessions is -1ns; it must be 0 or more",
+			"invalid-value retention.events: events is -1ns; it must be 0 or more",
+			"invalid-value retention.keys: keys is -1ns; it must be 0 or more",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.store.Validate(), tt.want...)
+		})
+	}
+}
+
+func TestTurnsValidate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		turns settings.Turns
+		want  []string
+	}{
+		"nothing":     {settings.Turns{}, nil},
+		"no patience": {settings.Turns{Grace: new(spec.Duration(0))}, nil},
+		"all wrong": {
+			settings.Turns{
+				Concurrency: new(0), PerTenant: -1, Lease: new(spec.Duration(time.Millisecond)), Strikes: new(0), InteractionTimeout: -1,
+				OnInteractionTimeout: "wait", Indeterminate: "repeat", Grace: new(spec.Duration(-1)),
+			},
+			[]string{
+				"invalid-value concurrency: concurrency is 0; it must be 1 or more",
+				"invalid-value per_tenant: per_tenant is -1; it must be 0 or more",
+				"invalid-value lease: lease is 1ms; it must be 1s or more",
+				"invalid-value strikes: strikes is 0; it must be 1 or more",
+				"invalid-value interaction_timeout: interaction_timeout is -1ns; it must be 0 or more",
+				`invalid-value on_interaction_timeout: "wait" is not allowed here; choose one of [cancel fail]`,
+				`invalid-value indeterminate: "repeat" is not allowed here; choose one of [error ask]`,
+				"invalid-value grace: grace is -1ns; it must be 0 or more",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.turns.Validate(), tt.want...)
+		})
+	}
+}
+
+func TestWhatIsAbsentHasADefault(t *testing.T) {
+	t.Parallel()
+	var s settings.Store
+	if s.Kind() != settings.StoreSQLite || s.Retention.KeyLimit() != 24*time.Hour {
+		t.Errorf("the store is %s and keeps keys for %s", s.Kind(), s.Retention.KeyLimit())
+	}
+	var turns settings.Turns
+	if turns.Limit() != 64 || turns.LeaseTime() != 5*time.Second || turns.StrikeLimit() != 3 || turns.GraceTime() != 30*time.Second {
+		t.Errorf("%d turns, lease %s, %d strikes, grace %s", turns.Limit(), turns.LeaseTime(), turns.StrikeLimit(), turns.GraceTime())
+	}
+	var schedule settings.Schedule
+	if tenant, subject := schedule.Owner(); tenant != "default" || subject != "schedule" {
+		t.Errorf("a schedule belongs to %s/%s", tenant, subject)
+	}
+	turns = settings.Turns{Concurrency: new(2), Lease: new(spec.Duration(time.Minute)), Strikes: new(1), Grace: new(spec.Duration(0))}
+	if turns.Limit() != 2 || turns.LeaseTime() != time.Minute || turns.StrikeLimit() != 1 || turns.GraceTime() != 0 {
+		t.Errorf("%d turns, lease %s, %d strikes, grace %s", turns.Limit(), turns.LeaseTime(), turns.StrikeLimit(), turns.GraceTime())
+	}
+	schedule = settings.Schedule{Tenant: "t", Subject: "s"}
+	if tenant, subject := schedule.Owner(); tenant != "t" || subject != "s" {
+		t.Errorf("a schedule belongs to %s/%s", tenant, subject)
+	}
+}
+
+func TestScheduleValidate(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		schedule settings.Schedule
+		want     []string
+	}{
+		"the least": {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: "x"}, nil},
+		"nothing":   {settings.Schedule{}, []string{"missing-field cron: cron is missing", "missing-field agent: agent is missing", "missing-field prompt: prompt is empty"}},
+		"blanks":    {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: " \n"}, []string{"missing-field prompt: prompt is empty"}},
+		"a session": {settings.Schedule{Cron: "@daily", Agent: "a", Prompt: "x", Session: "a/b"}, []string{`invalid-id session: session id "a/b" is not allowed`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			expect(t, tt.schedule.Validate(), tt.want...)
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/check"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// The defaults of turns.
+const (
+	DefaultConcurrency = 64
+	DefaultTurnLease   = 5 * time.Second
+	DefaultStrikes     = 3
+	DefaultGrace       = 30 * time.Second
+)
+
+// MinTurnLease is the shortest lease: signs of life are given three times in
+// one, and a slow disk must not look like a dead worker.
+const MinTurnLease = time.Second
+
+// What becomes of a turn whose interaction nobody answered in time, and of a
+// call that nobody knows the outcome of.
+const (
+	TimeoutCancels     = "cancel"
+	TimeoutFails       = "fail"
+	IndeterminateError = "error"
+	IndeterminateAsk   = "ask"
+)
+
+// Turns says how a process works on turns that are kept in a store. Absent
+// fields have the defaults named in their descriptions.
+type Turns struct {
+	Concurrency          *int           `json:"concurrency,omitempty" min:"1" default:"64" doc:"How many turns this process works on at the same time. Each has a model call open and holds its conversation in memory."`
+	PerTenant            int            `json:"per_tenant,omitempty" min:"0" default:"0" doc:"How many turns of one tenant are worked on at the same time, by all processes together; 0 is no limit."`
+	Lease                *spec.Duration `json:"lease,omitempty" default:"5s" doc:"How long a turn belongs to a process that gives no sign of life, 1s or more. A short lease takes turns from a process that is only slow, which then repeats a step; a long one leaves those of a dead process lying."`
+	Strikes              *int           `json:"strikes,omitempty" min:"1" default:"3" doc:"How many processes may die over a turn, without its getting ahead, before it fails."`
+	InteractionTimeout   spec.Duration  `json:"interaction_timeout,omitempty" default:"0s" doc:"How long a turn waits for a person; 0 is for ever. A turn that waits keeps its session busy."`
+	OnInteractionTimeout string         `json:"on_interaction_timeout,omitempty" enum:"cancel|fail" default:"cancel" doc:"What becomes of a turn whose person did not answer in time: with cancel the call is refused and the turn goes on, with fail the turn ends."`
+	Indeterminate        string         `json:"indeterminate,omitempty" enum:"error|ask" default:"error" doc:"What becomes of a call of a tool with the effect once that was under way when the process died: error tells the model that its outcome is unknown, ask asks a person. It is never repeated."`
+	Grace                *spec.Duration `json:"grace,omitempty" default:"30s" doc:"How long a process that is told to end waits for the steps under way. What is not done by then is cut short and run again."`
+}
+
+// Limit returns how many turns a process works on at the same time.
+func (t *Turns) Limit() int {
+	if t.Concurrency == nil {
+		return DefaultConcurrency
+	}
+	return *t.Concurrency
+}
+
+// LeaseTime returns how long a turn belongs to a process without a sign of
+// life.
+func (t *Turns) LeaseTime() time.Duration {
+	if t.Lease == nil {
+		return DefaultTurnLease
+	}
+	return t.Lease.Std()
+}
+
+// StrikeLimit returns how many processes may die over a turn.
+func (t *Turns) StrikeLimit() int {
+	if t.Strikes == nil {
+		return DefaultStrikes
+	}
+	return *t.Strikes
+}
+
+// GraceTime returns how long a process waits for the steps under way when it is
+// told to end.
+func (t *Turns) GraceTime() time.Duration {
+	if t.Grace == nil {
+		return DefaultGrace
+	}
+	return t.Grace.Std()
+}
+
+// Validate checks the record by itself.
+func (t *Turns) Validate() diag.List {
+	list := check.Positive("concurrency", t.Concurrency)
+	list = append(list, check.NotNegative("per_tenant", &t.PerTenant)...)
+	if t.Lease != nil && t.Lease.Std() < MinTurnLease {
+		list = append(list, diag.New(diag.InvalidValue, "lease", "lease is %s; it must be %s or more", t.Lease, MinTurnLease))
+	}
+	list = append(list, check.Positive("strikes", t.Strikes)...)
+	list = append(list, check.NotNegativeSpan("interaction_timeout", &t.InteractionTimeout)...)
+	list = append(list, check.OneOf("on_interaction_timeout", t.OnInteractionTimeout, TimeoutCancels, TimeoutFails)...)
+	list = append(list, check.OneOf("indeterminate", t.Indeterminate, IndeterminateError, IndeterminateAsk)...)
+	list = append(list, check.NotNegativeSpan("grace", t.Grace)...)
+	return append(list, t.warnNoEffect()...)
+}
