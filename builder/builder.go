@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/backend/local"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
@@ -127,11 +128,7 @@ func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntime
 
 // kindOf asks a factory for its kind. A panic, as of a nil pointer, is an error.
 func kindOf(factory backend.Factory) (kind string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	return factory.Kind(), nil
 }
 

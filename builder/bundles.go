@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/tools"
@@ -144,11 +145,7 @@ func (b *AgentRuntimeBuilder) ask(ctx context.Context, due func(tools.LiveBundle
 
 // refresh asks one bundle. A panic is an error.
 func refresh(ctx context.Context, bundle tools.LiveBundle) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	return bundle.Refresh(ctx)
 }
 

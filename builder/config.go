@@ -6,11 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
@@ -36,7 +37,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithProvider(e.ID, exec)
 	}
 	for _, e := range f.Tools {
-		tool, err := create(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: b.logger.Named("tool." + e.ID)})
+		tool, err := create(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
 		if err != nil {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
@@ -45,7 +46,7 @@ func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 		b.WithTool(e.ID, tool)
 	}
 	for _, e := range f.Plugins {
-		plugin, err := create(e, plugins.Settings{ID: e.ID, Logger: b.logger.Named("plugin." + e.ID)})
+		plugin, err := create(e, plugins.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("plugin." + e.ID))})
 		if err != nil {
 			plugin = unavailablePlugin{}
 		}
@@ -90,11 +91,7 @@ func create[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T,
 	if e.Broken {
 		return component, errBroken
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	return e.Kind.Create(settings, e.Config)
 }
 

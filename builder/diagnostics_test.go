@@ -8,11 +8,13 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -311,7 +313,7 @@ func rows() []row {
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.delegates[0]",
 				`tool id "agent_run_b" comes from both the global tool and the delegate b`, "rename one of them"),
-			typed: conflict(tools.Source{Kind: tools.SourceGlobal}, tools.Source{Kind: tools.SourceDelegate, Name: "b"}),
+			typed: conflict(toolset.Source{Kind: toolset.SourceGlobal}, toolset.Source{Kind: toolset.SourceDelegate, Name: "b"}),
 		},
 		{
 			name: "tool-id-conflict: global and plugin",
@@ -321,7 +323,7 @@ func rows() []row {
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.plugin_ids[0]",
 				`tool id "wc" comes from both the global tool and the plugin text`, "rename one of them"),
-			typed: conflict(tools.Source{Kind: tools.SourceGlobal}, tools.Source{Kind: tools.SourcePlugin, Name: "text"}),
+			typed: conflict(toolset.Source{Kind: toolset.SourceGlobal}, toolset.Source{Kind: toolset.SourcePlugin, Name: "text"}),
 		},
 		{
 			name: "tool-id-conflict: delegate and plugin",
@@ -332,7 +334,7 @@ func rows() []row {
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.plugin_ids[0]",
 				`tool id "agent_run_b" comes from both the delegate b and the plugin text`, "rename one of them"),
-			typed: conflict(tools.Source{Kind: tools.SourceDelegate, Name: "b"}, tools.Source{Kind: tools.SourcePlugin, Name: "text"}),
+			typed: conflict(toolset.Source{Kind: toolset.SourceDelegate, Name: "b"}, toolset.Source{Kind: toolset.SourcePlugin, Name: "text"}),
 		},
 		{
 			name: "tool-id-conflict: two delegates",
@@ -342,7 +344,7 @@ func rows() []row {
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.delegates[1]",
 				`tool id "agent_run_b_c" comes from both the delegate b.c and the delegate b:c`, "rename one of them"),
-			typed: conflict(tools.Source{Kind: tools.SourceDelegate, Name: "b.c"}, tools.Source{Kind: tools.SourceDelegate, Name: "b:c"}),
+			typed: conflict(toolset.Source{Kind: toolset.SourceDelegate, Name: "b.c"}, toolset.Source{Kind: toolset.SourceDelegate, Name: "b:c"}),
 		},
 		{
 			name: "invalid-pattern",
@@ -413,7 +415,7 @@ func rows() []row {
 					WithAgentSpec(agent(func(a *spec.Agent) { a.PluginIDs = []string{"one", "two"} }))
 			},
 			want:  found(diag.EnvBuild, "a", "agents.a.plugin_ids[1]", `plugins one and two both register the effect handler "notify"`, ""),
-			typed: is(func(e *plugins.DuplicateError) bool { return e.First == "one" && e.Second == "two" }),
+			typed: is(func(e *execution.DuplicateError) bool { return e.First == "one" && e.Second == "two" }),
 		},
 		{
 			name: "unmatched-pattern",
@@ -542,7 +544,7 @@ func registers(id string) plugin {
 // effect handles an effect.
 func effect(context.Context, any) error { return nil }
 
-func conflict(first, second tools.Source) func(error) bool {
+func conflict(first, second toolset.Source) func(error) bool {
 	return is(func(e *resolve.ToolIDConflictError) bool {
 		return e.Agent == "a" && e.First == first && e.Second == second
 	})

@@ -5,7 +5,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // turnRows are the rows about what holds a turn in its bounds: guards, the form
@@ -46,7 +46,7 @@ func turnRows() []row {
 			},
 			want: found(diag.ToolIDConflict, "a", "agents.a.handoffs[1]",
 				`tool id "hand_off_to_b_c" comes from both the hand-off b.c and the hand-off b:c`, "rename one of them"),
-			typed: conflict(tools.Source{Kind: tools.SourceHandOff, Name: "b.c"}, tools.Source{Kind: tools.SourceHandOff, Name: "b:c"}),
+			typed: conflict(toolset.Source{Kind: toolset.SourceHandOff, Name: "b.c"}, toolset.Source{Kind: toolset.SourceHandOff, Name: "b:c"}),
 		},
 		{
 			name: "model-not-found: the model that writes summaries",

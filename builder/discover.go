@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -118,11 +119,7 @@ func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Sourc
 
 // discover asks one source, and names its agents.
 func discover(ctx context.Context, factory backend.Factory, source *registry.Source) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+	defer panics.Recover(&err)
 	discoverer, ok := factory.(backend.Discoverer)
 	if !ok {
 		return fmt.Errorf("backend %q cannot discover agents", factory.Kind())

@@ -2,11 +2,11 @@ package builder
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -36,7 +36,7 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			errs[i] = probe(ctx, prober, agent.Endpoint)
+			errs[i] = probeEndpoint(ctx, prober, agent.Endpoint)
 		})
 	}
 	running.Wait()
@@ -52,13 +52,9 @@ func (b *AgentRuntimeBuilder) ProbePeers(ctx context.Context) {
 	}
 }
 
-// probe asks one peer.
-func probe(ctx context.Context, prober backend.Prober, endpoint *spec.Endpoint) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
+// probeEndpoint asks one peer.
+func probeEndpoint(ctx context.Context, prober backend.Prober, endpoint *spec.Endpoint) (err error) {
+	defer panics.Recover(&err)
 	if prober.Validate(endpoint).HasErrors() {
 		return nil // the dry run reports it
 	}

@@ -231,45 +231,45 @@ func (c *check) unclaimedDefaults(templates []*template) {
 
 // unused notes definitions that nothing uses.
 func (c *check) unused(templates []*template) {
-	u := usage{models: map[string]bool{}, providers: map[string]bool{}, plugins: map[string]bool{}, tools: map[string]bool{}}
+	u := usage{models: used{ids: map[string]bool{}}, providers: used{ids: map[string]bool{}}, plugins: used{ids: map[string]bool{}}, tools: used{ids: map[string]bool{}}}
 	for _, pool := range c.set.Pools.All() {
 		for i := range pool.Members {
-			u.models[pool.Members[i].ModelID] = true
+			u.models.ids[pool.Members[i].ModelID] = true
 		}
 	}
 	for _, m := range c.set.Models.All() {
-		u.providers[m.ProviderID] = true
+		u.providers.ids[m.ProviderID] = true
 	}
 	counted := make(map[*toolbox]bool)
 	for _, t := range templates {
-		u.models[t.agent.ModelID] = true
+		u.models.ids[t.agent.ModelID] = true
 		if p := t.agent.ContextPolicy; p != nil {
-			u.models[p.SummaryModelID] = true
+			u.models.ids[p.SummaryModelID] = true
 		}
 		for _, id := range slices.Concat(t.agent.PluginIDs, t.agent.ActiveHookFilter) {
-			u.plugins[id] = true // what the filter alone names is warned of there
+			u.plugins.ids[id] = true // what the filter alone names is warned of there
 		}
 		for _, id := range t.wanted {
-			u.tools[id] = true
+			u.tools.ids[id] = true
 		}
-		u.anyTool = u.anyTool || t.unreadable || t.toolless
-		u.anyModel = u.anyModel || t.agent.Local() && t.agent.ModelID == ""
+		u.tools.any = u.tools.any || t.unreadable || t.toolless
+		u.models.any = u.models.any || t.agent.Local() && t.agent.ModelID == ""
 		if t.seen == nil || counted[t.seen] {
 			continue
 		}
 		counted[t.seen] = true
 		for _, entry := range t.seen.entries {
-			u.tools[entry.ID] = true
+			u.tools.ids[entry.ID] = true
 		}
 	}
 	u.meant(c.errs)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
-			u.tools[id] = true // it is broken, which is what to say of it
+			u.tools.ids[id] = true // it is broken, which is what to say of it
 		}
 	}
 	for id := range c.set.Available {
-		u.plugins[id] = true
+		u.plugins.ids[id] = true
 	}
 	u.note(c)
 }
@@ -277,24 +277,29 @@ func (c *check) unused(templates []*template) {
 // usage is what the agents of a revision use. A reference that is missing or
 // leads nowhere may mean any definition of its kind.
 type usage struct {
-	models, providers, plugins, tools         map[string]bool
-	anyModel, anyProvider, anyPlugin, anyTool bool
+	models, providers, plugins, tools used
+}
+
+// used are the definitions of a kind that are used; with any, all may be.
+type used struct {
+	ids map[string]bool
+	any bool
 }
 
 // note notes what is not used.
 func (u *usage) note(c *check) {
-	if !u.anyProvider {
-		noteUnused(c, c.set.Providers, u.providers)
+	if !u.providers.any {
+		noteUnused(c, c.set.Providers, u.providers.ids)
 	}
-	if !u.anyModel {
-		noteUnused(c, c.set.Models, u.models)
-		noteUnused(c, c.set.Pools, u.models)
+	if !u.models.any {
+		noteUnused(c, c.set.Models, u.models.ids)
+		noteUnused(c, c.set.Pools, u.models.ids)
 	}
-	if !u.anyTool {
-		noteUnused(c, c.set.Tools, u.tools)
+	if !u.tools.any {
+		noteUnused(c, c.set.Tools, u.tools.ids)
 	}
-	if !u.anyPlugin {
-		noteUnused(c, c.set.Plugins, u.plugins)
+	if !u.plugins.any {
+		noteUnused(c, c.set.Plugins, u.plugins.ids)
 	}
 }
 
@@ -304,14 +309,14 @@ func (u *usage) meant(errs []error) {
 	for _, err := range errs {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
 		case *ModelNotFoundError:
-			u.models[e.Nearest] = true
-			u.anyModel = u.anyModel || e.Nearest == ""
+			u.models.ids[e.Nearest] = true
+			u.models.any = u.models.any || e.Nearest == ""
 		case *ProviderNotFoundError:
-			u.providers[e.Nearest] = true
-			u.anyProvider = u.anyProvider || e.Nearest == ""
+			u.providers.ids[e.Nearest] = true
+			u.providers.any = u.providers.any || e.Nearest == ""
 		case *PluginNotFoundError:
-			u.plugins[e.Nearest] = true
-			u.anyPlugin = u.anyPlugin || e.Nearest == ""
+			u.plugins.ids[e.Nearest] = true
+			u.plugins.any = u.plugins.any || e.Nearest == ""
 		}
 	}
 }

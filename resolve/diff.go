@@ -13,9 +13,10 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // ChangeKind says what happened to an agent or to a part of its environment.
@@ -115,7 +116,7 @@ type view struct {
 	section []field
 	tools   []ToolChoice
 	// env has the gates that decide about calls.
-	env *plugins.ExecutionEnv
+	env *execution.Env
 	// does tells apart, by id, what tools do that may be called.
 	does map[string]string
 }
@@ -163,7 +164,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 	v.tools, v.env = e.Tools, e.env
 	v.does = make(map[string]string)
 	for i := range e.Tools {
-		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == tools.SourceGlobal {
+		if c := &e.Tools[i]; c.Rule.Visible && c.Source.Kind == toolset.SourceGlobal {
 			v.does[c.ID] = toolDefinition(set, c.ID)
 		}
 	}

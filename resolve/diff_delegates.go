@@ -5,7 +5,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // delegation finds the tools that are called on behalf of an agent by those it
@@ -116,8 +116,8 @@ func (d *delegation) search(toolID string, visit func(route []string, e *Explana
 func (d *delegation) steps(from *Explanation, toolID string) (ids []string) {
 	for i := range from.Tools {
 		c := &from.Tools[i]
-		calls := c.Source.Kind == tools.SourceDelegate
-		if !c.Offered() || !calls && (c.Source.Kind != tools.SourceHandOff || from == d.root) {
+		calls := c.Source.Kind == toolset.SourceDelegate
+		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandOff || from == d.root) {
 			continue
 		}
 		if from != d.root && (denies(d.root, c.ID) || calls && toolID != "" && denies(from, toolID)) {

@@ -9,11 +9,13 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -135,7 +137,7 @@ func callable(t *testing.T, rev *registry.Revision, root string) map[string]bool
 		}
 		own := plan(t, rev, id).Local
 		for _, e := range own.Tools.Entries() {
-			engine := plugins.NewEngine(own.Env, ceiling)
+			engine := execution.NewEngine(own.Env, ceiling)
 			engine.Context.Call = &model.ToolCall{ID: "1", Name: e.ID, Arguments: json.RawMessage(`{}`)}
 			if d := engine.Gate(t.Context()); d.Kind == plugins.Block {
 				continue
@@ -143,9 +145,9 @@ func callable(t *testing.T, rev *registry.Revision, root string) map[string]bool
 			may[e.ID] = true
 			on := append(slices.Clone(chain), id)
 			switch to := e.Source.Name; {
-			case e.Source.Kind == tools.SourceDelegate && !slices.Contains(on, to):
+			case e.Source.Kind == toolset.SourceDelegate && !slices.Contains(on, to):
 				visit(to, on)
-			case e.Source.Kind == tools.SourceHandOff && len(chain) > 0: // the root's own ends what its rules are about
+			case e.Source.Kind == toolset.SourceHandOff && len(chain) > 0: // the root's own ends what its rules are about
 				visit(to, slices.Clone(chain))
 			}
 		}
@@ -177,10 +179,10 @@ func TestPropertyRulesOfAnAgentWidenIffADelegateGetsThrough(t *testing.T) {
 			handoffs := some("hand-offs of "+id, others)
 			lacks := some("lacked by "+id, plain)
 			for _, to := range delegates {
-				led = append(led, tools.DelegateID(to))
+				led = append(led, agenttool.DelegateID(to))
 			}
 			for _, to := range handoffs {
-				led = append(led, tools.HandOffID(to))
+				led = append(led, agenttool.HandOffID(to))
 			}
 			set := func(a *spec.Agent) { a.Delegates, a.Handoffs, a.ExcludedTools = delegates, handoffs, lacks }
 			if i == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Ephemeral is an agent that no revision declares: a turn brings it along, with
@@ -46,7 +47,7 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 // addBrought adds the tools that the turn brought along. They hide the global ones
 // of the same id; two of them with one id are an error.
 func (m *merger) addBrought() {
-	source := tools.Source{Kind: tools.SourceTurn}
+	source := toolset.Source{Kind: toolset.SourceTurn}
 	for i, b := range m.brought {
 		path := diag.Index("tools", i)
 		if first, taken := m.own[b.ID]; taken {
@@ -54,9 +55,9 @@ func (m *merger) addBrought() {
 			continue
 		}
 		if hidden, ok := m.index.global[b.ID]; ok {
-			m.all = slices.DeleteFunc(slices.Clone(m.all), func(e *tools.Entry) bool { return e == hidden })
+			m.all = slices.DeleteFunc(slices.Clone(m.all), func(e *toolset.Entry) bool { return e == hidden })
 		}
-		entry, found := tools.Compile(b.ID, b.Tool, source)
+		entry, found := toolset.Compile(b.ID, b.Tool, source)
 		m.add(b.ID, entry, found, path)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // passing is an agent that a turn brings along, with tools of its own.
@@ -103,7 +104,7 @@ func TestTheCatalogDecidesAboutToolsThatATurnBringsAlong(t *testing.T) {
 		}
 	}
 	p := resolved(t, rev, passing(nil, "mine"))
-	if source := p.Local.Tools.Get("mine").Source; source.Kind != tools.SourceTurn || source.String() != "tool of the turn" {
+	if source := p.Local.Tools.Get("mine").Source; source.Kind != toolset.SourceTurn || source.String() != "tool of the turn" {
 		t.Errorf("it comes from the %s", source)
 	}
 }
@@ -127,7 +128,7 @@ func TestToolsThatATurnCannotBringAlong(t *testing.T) {
 	}{
 		"two with one id":        {passing(nil, "x", "x"), "tool-id-conflict tools[1]"},
 		"one of a plugin":        {passing(func(a *spec.Agent) { a.PluginIDs = []string{"pack"} }, "packed"), "tool-id-conflict plugin_ids[0]"},
-		"one of a delegate":      {passing(func(a *spec.Agent) { a.Delegates = []string{"clerk"} }, tools.DelegateID("clerk")), "tool-id-conflict delegates[0]"},
+		"one of a delegate":      {passing(func(a *spec.Agent) { a.Delegates = []string{"clerk"} }, agenttool.DelegateID("clerk")), "tool-id-conflict delegates[0]"},
 		"an id that models mind": {passing(nil, "a b"), "invalid-id tools[0]"},
 		"nothing":                {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x"}}}, "invalid-value tools[0]"},
 		"one that panics":        {&resolve.Ephemeral{Agent: passing(nil).Agent, Tools: []resolve.EphemeralTool{{ID: "x", Tool: panickingTool{}}}}, "invalid-schema tools[0]"},

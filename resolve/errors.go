@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Error says why an agent does not resolve: everything that stands in the way,
@@ -190,7 +190,7 @@ func (e *RemoteNotLocalError) Error() string { return e.Diagnostic().Error() }
 type ToolIDConflictError struct {
 	Agent         string
 	ToolID        string
-	First, Second tools.Source
+	First, Second toolset.Source
 	Path          string
 }
 

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Explanation says how an agent resolves, or why it does not.
@@ -27,7 +27,7 @@ type Explanation struct {
 	// Retried tells whether model calls are wrapped for retries.
 	Retried bool
 	// Plugins are the agent's plugins in order, the runtime's own included.
-	Plugins []plugins.Loaded
+	Plugins []execution.Loaded
 	// Tools are all tools that were considered, in the order in which they
 	// were merged, with what became of each.
 	Tools []ToolChoice
@@ -37,8 +37,8 @@ type Explanation struct {
 	Diagnostics diag.List
 
 	// env and seen are what the agent's calls are judged by.
-	env  *plugins.ExecutionEnv
-	seen []*tools.Entry
+	env  *execution.Env
+	seen []*toolset.Entry
 }
 
 // Explain resolves an agent afresh and records every choice. An agent that does

@@ -7,7 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -126,10 +126,10 @@ func TestExplainATool(t *testing.T) {
 	x := explain(t, revision(t, tool("wc", "rm", "ls"), agent("a", func(a *spec.Agent) {
 		a.AllowedTools, a.AllowedToolPatterns, a.ExcludedToolPatterns = spec.Names{"ls"}, spec.Names{"none*", "r*"}, spec.Names{"?m"}
 	})), "a")
-	global := tools.Source{Kind: tools.SourceGlobal}
+	global := toolset.Source{Kind: toolset.SourceGlobal}
 	for id, want := range map[string]*resolve.ToolChoice{
-		"ls":      {ID: "ls", Source: global, Rule: tools.Decision{Visible: true, Field: tools.FieldAllowedTools, Entry: "ls"}},
-		"rm":      {ID: "rm", Source: global, Rule: tools.Decision{Field: tools.FieldExcludedToolPatterns, Entry: "?m"}},
+		"ls":      {ID: "ls", Source: global, Rule: toolset.Decision{Visible: true, Field: toolset.FieldAllowedTools, Entry: "ls"}},
+		"rm":      {ID: "rm", Source: global, Rule: toolset.Decision{Field: toolset.FieldExcludedToolPatterns, Entry: "?m"}},
 		"wc":      {ID: "wc", Source: global},
 		"unknown": nil,
 	} {

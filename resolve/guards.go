@@ -8,6 +8,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -105,7 +106,7 @@ func (t *template) guards(c *claim) bool { return c.Guards || t.gates(c.plugin) 
 // gates reports whether a plugin has a gate, be it that this agent does not load
 // it. A plugin that cannot tell because it does not register counts as one.
 func (t *template) gates(id string) bool {
-	if t.env != nil && slices.ContainsFunc(t.loaded, func(l plugins.Loaded) bool { return l.ID == id }) {
+	if t.env != nil && slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
 		return t.env.Gates(id)
 	}
 	plugin, ok := t.index.set.Plugins.Get(id)
@@ -116,7 +117,7 @@ func (t *template) gates(id string) bool {
 	for _, c := range t.index.claims[id] {
 		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settings(t.agent.Sections[c.Key])
 	}
-	env, errs := plugins.Build(t.agent, []plugins.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
+	env, errs := execution.Build(t.agent, []execution.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
 	return len(errs) > 0 || env.Gates(id)
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// weighed writes each diagnostic with its severity, path and hint.
-func weighed(list diag.List) []string {
+// formatFindings writes each diagnostic with its severity, path and hint.
+func formatFindings(list diag.List) []string {
 	var out []string
 	for _, d := range list {
 		out = append(out, string(d.Severity)+" "+string(d.Code)+" "+d.Path+": "+d.Hint)
@@ -143,7 +143,7 @@ func TestASectionThatGuardsAndThatNothingReadsIsAnError(t *testing.T) {
 			t.Parallel()
 			rev := revision(t, tt.edits...)
 			list := check(t, rev)
-			if diff := cmp.Diff(tt.want, weighed(list)); diff != "" {
+			if diff := cmp.Diff(tt.want, formatFindings(list)); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
 			for _, d := range list {
@@ -173,7 +173,7 @@ func TestAGuardThatAFilterLeavesOutIsAnError(t *testing.T) {
 		"error ignored-field agents.d.plugin_ids[0]" + hint,
 		"warning unknown-hook-filter agents.d.active_hook_filter[0]: add it to plugin_ids",
 	}
-	if diff := cmp.Diff(want, weighed(check(t, rev))); diff != "" {
+	if diff := cmp.Diff(want, formatFindings(check(t, rev))); diff != "" {
 		t.Errorf("Check (-want +got):\n%s", diff)
 	}
 	plan(t, rev, "c")

@@ -11,11 +11,12 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // index is what resolving computes once per revision: compiled tools and
@@ -26,8 +27,8 @@ type index struct {
 
 	// tools are the global tools that are sound, in registration order, and
 	// global the same by id.
-	tools  []*tools.Entry
-	global map[string]*tools.Entry
+	tools  []*toolset.Entry
+	global map[string]*toolset.Entry
 	// toolIDs are the ids of all global tools, sorted, unsound ones included:
 	// what names one of them is no mistake.
 	toolIDs []string
@@ -39,7 +40,7 @@ type index struct {
 
 	templates sync.Map // agent id → *slot
 	// agentTools are the tools that lead to other agents.
-	agentTools sync.Map // tools.Source → *agentTool
+	agentTools sync.Map // toolset.Source → *agentTool
 	pools      sync.Map // poolKey → *model.Pool
 	breakers   sync.Map // model id → *model.Breaker
 	suggested  sync.Map // what was looked for → nearest id
@@ -83,15 +84,15 @@ func newIndex(rev *registry.Revision) *index {
 	set := rev.Set()
 	x := &index{
 		rev: rev, set: set, claims: make(map[string][]claim), toolboxes: newToolboxes(),
-		tools:  make([]*tools.Entry, 0, set.Tools.Len()),
-		global: make(map[string]*tools.Entry, set.Tools.Len()),
+		tools:  make([]*toolset.Entry, 0, set.Tools.Len()),
+		global: make(map[string]*toolset.Entry, set.Tools.Len()),
 	}
 	for id, tool := range set.Tools.All() {
-		source := tools.Source{Kind: tools.SourceGlobal}
+		source := toolset.Source{Kind: toolset.SourceGlobal}
 		if owner := set.Tools.Owner(id); owner != id {
 			source.Name = owner
 		}
-		entry, list := tools.Compile(id, tool, source)
+		entry, list := toolset.Compile(id, tool, source)
 		for _, d := range list {
 			d.Path = diag.Join(set.Tools.Path(id), d.Path)
 			x.found = append(x.found, d)
@@ -141,11 +142,9 @@ func (x *index) compile(plugin, path string, section plugins.Section) claim {
 // guarded calls what a component implements. A panic there becomes an error
 // that names what was called.
 func guarded(what string, call func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic in %s: %v", what, v)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("panic in %s: %v", what, p.Value)
+	})
 	call()
 	return nil
 }

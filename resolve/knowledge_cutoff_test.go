@@ -102,8 +102,8 @@ func TestASectionOfTheKnowledgeCutoffIsChecked(t *testing.T) {
 	}
 }
 
-// writes adds a model that declares what it writes.
-func writes(id string, output ...spec.Modality) draft {
+// declareModel adds a model that declares what it writes.
+func declareModel(id string, output ...spec.Modality) draft {
 	return func(d *registry.Draft) {
 		d.Models.Put(id, &spec.Model{ID: id, ProviderID: "p", UpstreamModel: "up", Modalities: &spec.Modalities{Output: output}})
 	}
@@ -128,15 +128,15 @@ func TestAnAgentNeedsAModelThatWritesText(t *testing.T) {
 		want   []string
 	}{
 		"not declared":         {[]draft{agent("a")}, nil},
-		"an empty list":        {[]draft{writes("m"), agent("a")}, nil},
-		"text":                 {[]draft{writes("m", text), agent("a", formed)}, nil},
-		"text and more":        {[]draft{writes("m", image, text), agent("a")}, nil},
-		"other things":         {[]draft{writes("m", image, audio), agent("a")}, no("agents.a.model_id", "m", "image, audio")},
-		"with a form":          {[]draft{writes("m", image), agent("a", formed)}, no("agents.a.model_id", "m", "image")},
-		"a member":             {[]draft{writes("n", audio), pooled("m", "n"), agent("a", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
-		"two agents, one pool": {[]draft{writes("n", audio), pooled("m", "n"), agent("a", on("pool")), agent("b", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
-		"summaries":            {[]draft{writes("n", image), agent("a", summarised("n"))}, no("agents.a.context_policy.summary_model_id", "n", "image")},
-		"no agent runs it":     {[]draft{writes("n", image), agent("a")}, nil},
+		"an empty list":        {[]draft{declareModel("m"), agent("a")}, nil},
+		"text":                 {[]draft{declareModel("m", text), agent("a", formed)}, nil},
+		"text and more":        {[]draft{declareModel("m", image, text), agent("a")}, nil},
+		"other things":         {[]draft{declareModel("m", image, audio), agent("a")}, no("agents.a.model_id", "m", "image, audio")},
+		"with a form":          {[]draft{declareModel("m", image), agent("a", formed)}, no("agents.a.model_id", "m", "image")},
+		"a member":             {[]draft{declareModel("n", audio), pooled("m", "n"), agent("a", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
+		"two agents, one pool": {[]draft{declareModel("n", audio), pooled("m", "n"), agent("a", on("pool")), agent("b", on("pool"))}, no("model_pools.pool.members[1].model_id", "n", "audio")},
+		"summaries":            {[]draft{declareModel("n", image), agent("a", summarised("n"))}, no("agents.a.context_policy.summary_model_id", "n", "image")},
+		"no agent runs it":     {[]draft{declareModel("n", image), agent("a")}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

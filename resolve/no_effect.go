@@ -9,13 +9,14 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // warnNoEffect warns of what an agent says and what cannot take effect as things
 // are. What it inherits is left out, unless it is to guard: a default need not fit
 // every agent.
-func (m *merger) warnNoEffect(ids []string, catalog *tools.Catalog) {
+func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnUnmeasuredCost()
 	m.warnFilteredAgents(catalog)
 	m.warnKnowledgeCutoff()
@@ -34,15 +35,15 @@ func (t *template) ineffective(rel, format string, args ...any) {
 
 // warnFilteredAgents warns of delegates and hand-offs whose tools the catalog
 // filters out.
-func (m *merger) warnFilteredAgents(catalog *tools.Catalog) {
+func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	for i, id := range m.agent.Delegates {
-		tool := tools.DelegateID(id)
+		tool := agenttool.DelegateID(id)
 		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
 			m.ineffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
 		}
 	}
 	for i, id := range m.agent.Handoffs {
-		tool := tools.HandOffID(id)
+		tool := agenttool.HandOffID(id)
 		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
 			m.ineffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
 		}
@@ -127,7 +128,7 @@ func (t *template) warnRetry() {
 }
 
 // warnStopConditions warns of conditions that never hold.
-func (m *merger) warnStopConditions(ids []string, catalog *tools.Catalog) {
+func (m *merger) warnStopConditions(ids []string, catalog *toolset.Filter) {
 	for i := range m.agent.StopConditions {
 		c, path := &m.agent.StopConditions[i], diag.Index("stop_conditions", i)
 		rounds := m.agent.Rounds()
@@ -146,7 +147,7 @@ func (m *merger) warnStopConditions(ids []string, catalog *tools.Catalog) {
 }
 
 // absent reports whether an agent does not have a tool, as far as that is known.
-func (m *merger) absent(id string, ids []string, catalog *tools.Catalog) bool {
+func (m *merger) absent(id string, ids []string, catalog *toolset.Filter) bool {
 	if m.broken || m.passing {
 		return false // a plugin or the turn may bring it
 	}
@@ -157,7 +158,7 @@ func (m *merger) absent(id string, ids []string, catalog *tools.Catalog) bool {
 }
 
 // warnFilteredBudgets warns of budgets of tools that the catalog filters out.
-func (m *merger) warnFilteredBudgets(ids []string, catalog *tools.Catalog) {
+func (m *merger) warnFilteredBudgets(ids []string, catalog *toolset.Filter) {
 	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
 		if _, registered := slices.BinarySearch(ids, name); registered && m.hides(catalog, name) {
 			m.ineffective(diag.Key("tool_budgets", name), "the catalog filters out the tool %q", name)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -55,7 +55,7 @@ func (o *Overrides) apply(agent *spec.Agent) *spec.Agent {
 // the form of its answer.
 type variant struct {
 	agent  *spec.Agent
-	loaded []plugins.Loaded
+	loaded []execution.Loaded
 	form   *backend.OutputForm
 }
 
@@ -84,7 +84,7 @@ func (t *template) variant(o *Overrides) (variant, error) {
 	if len(e.Errs) > 0 {
 		return variant{}, e
 	}
-	v.loaded = slices.DeleteFunc(slices.Clone(t.loaded), func(l plugins.Loaded) bool { return l.Core })
+	v.loaded = slices.DeleteFunc(slices.Clone(t.loaded), func(l execution.Loaded) bool { return l.Core })
 	v.loaded = append(v.loaded, t.ownPlugins(v.agent, nil)...)
 	return v, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/plugins/window"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -25,7 +26,7 @@ func (t *template) load() {
 		t.broken = true
 		return // a plugin must not see settings that violate its schema
 	}
-	env, errs := plugins.Build(t.agent, t.loaded, t.sections)
+	env, errs := execution.Build(t.agent, t.loaded, t.sections)
 	for _, err := range errs {
 		t.fail(t.envBuildError(err))
 		t.broken = true
@@ -50,7 +51,7 @@ func (t *template) findPlugins() {
 		case slices.Contains(t.agent.PluginIDs[:i], id):
 			t.fail(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(t.agent.ID))
 		default:
-			t.loaded = append(t.loaded, plugins.Loaded{ID: id, Plugin: plugin})
+			t.loaded = append(t.loaded, execution.Loaded{ID: id, Plugin: plugin})
 			if t.trace.on() {
 				t.trace.add("loaded", "plugin", id, diag.Index("plugin_ids", i))
 			}
@@ -65,10 +66,10 @@ func (t *template) injectPlugins() {
 
 // ownPlugins returns the runtime's own plugins for an agent. A tell that is not
 // nil is told why each is there.
-func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []plugins.Loaded {
-	var list []plugins.Loaded
+func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []execution.Loaded {
+	var list []execution.Loaded
 	add := func(id string, plugin plugins.Plugin, why string) {
-		list = append(list, plugins.Loaded{ID: id, Plugin: plugin, Core: true})
+		list = append(list, execution.Loaded{ID: id, Plugin: plugin, Core: true})
 		if tell != nil {
 			tell(id, why)
 		}
@@ -194,7 +195,7 @@ func below(path string, segments []string) string {
 // that loads the plugin.
 func (t *template) envBuildError(err error) error {
 	e := &EnvBuildError{Agent: t.agent.ID, Err: err, Path: t.path("")}
-	if reg, ok := err.(*plugins.RegisterError); ok { //nolint:errorlint // Build returns nothing else
+	if reg, ok := err.(*execution.RegisterError); ok { //nolint:errorlint // Build returns nothing else
 		e.Plugin = reg.Plugin
 		e.Path = t.pluginPath(reg.Plugin)
 	}

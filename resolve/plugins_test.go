@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -193,7 +194,7 @@ func TestActiveHookFilter(t *testing.T) {
 	}
 	// Their handlers collide though both are filtered.
 	err := refused(t, rev, "both")
-	if e, ok := errors.AsType[*plugins.DuplicateError](err); !ok || e.What != "effect handler" || !holds[*resolve.EnvBuildError](err) {
+	if e, ok := errors.AsType[*execution.DuplicateError](err); !ok || e.What != "effect handler" || !holds[*resolve.EnvBuildError](err) {
 		t.Errorf("Resolve(both) = %v", err)
 	}
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Options say how to resolve. The zero value resolves any agent.
@@ -83,7 +84,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 	if t.remote != nil {
 		return plan, nil
 	}
-	env, errs := plugins.Build(v.agent, v.loaded, t.sections)
+	env, errs := execution.Build(v.agent, v.loaded, t.sections)
 	if len(errs) > 0 {
 		// The dry run passed, so a plugin answers differently from call to
 		// call; the turn must not run without it.
@@ -107,7 +108,7 @@ func (t *template) plan(opts Options) (*Plan, error) {
 
 // instantiate returns the agent's tools with the instances that this turn's
 // plugins registered.
-func (t *template) instantiate(env *plugins.ExecutionEnv) (*tools.Set, error) {
+func (t *template) instantiate(env *execution.Env) (*toolset.Set, error) {
 	fresh, known := env.Tools(), t.env.Tools()
 	if len(fresh) == 0 && len(known) == 0 {
 		return t.seen.set(), nil

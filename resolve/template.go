@@ -6,6 +6,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -45,22 +46,13 @@ type template struct {
 	form *backend.OutputForm
 
 	// Of the second stage.
-	loaded []plugins.Loaded
-	// meant are the plugins that misspelt plugin_ids probably mean.
-	meant    []string
+	loaded   []execution.Loaded
 	sections map[plugins.Claim]any
 	// claimed are the sections that something reads. Of the agent's others,
 	// unclaimed are those that do not guard; the rest are errors.
 	claimed, unclaimed []string
-	env                *plugins.ExecutionEnv
-	// broken tells that a plugin is missing or does not register, so that
-	// nobody knows which tools it would have brought.
-	broken bool
-	// unreadable tells that a pattern of the catalog does not compile, so that
-	// nobody knows which tools it was meant for; wanted are the tools that misspelt
-	// entries of the catalog, and rules, probably mean.
-	unreadable bool
-	wanted     []string
+	env                *execution.Env
+	gaps
 	// toolless tells that the catalog leaves nothing, which it does not say.
 	toolless bool
 
@@ -75,6 +67,20 @@ type template struct {
 	choices       []ToolChoice
 	// calls are the agents that the offered tools call.
 	calls []string
+}
+
+// gaps are what mistakes leave open about the plugins and tools of an agent.
+type gaps struct {
+	// meant are the plugins that misspelt plugin_ids probably mean.
+	meant []string
+	// broken tells that a plugin is missing or does not register, so that
+	// nobody knows which tools it would have brought.
+	broken bool
+	// unreadable tells that a pattern of the catalog does not compile, so that
+	// nobody knows which tools it was meant for; wanted are the tools that misspelt
+	// entries of the catalog, and rules, probably mean.
+	unreadable bool
+	wanted     []string
 }
 
 // resolve runs the stages for an agent that exists. A stage goes on where an

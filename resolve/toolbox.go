@@ -5,18 +5,18 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // toolbox is tools that belong together. The set of them is made when the first
 // agent that has them runs.
 type toolbox struct {
-	entries []*tools.Entry
-	set     func() *tools.Set
+	entries []*toolset.Entry
+	set     func() *toolset.Set
 }
 
-func newToolbox(entries []*tools.Entry) *toolbox {
-	return &toolbox{entries: entries, set: sync.OnceValue(func() *tools.Set { return tools.NewSet(entries) })}
+func newToolbox(entries []*toolset.Entry) *toolbox {
+	return &toolbox{entries: entries, set: sync.OnceValue(func() *toolset.Set { return toolset.NewSet(entries) })}
 }
 
 // toolboxes keeps the toolboxes of a revision, so that agents with the same
@@ -32,7 +32,7 @@ func newToolboxes() *toolboxes {
 }
 
 // of returns the toolbox of some entries, in their order.
-func (b *toolboxes) of(entries []*tools.Entry) *toolbox {
+func (b *toolboxes) of(entries []*toolset.Entry) *toolbox {
 	var h maphash.Hash
 	h.SetSeed(b.seed)
 	for _, entry := range entries {

@@ -7,15 +7,18 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // ToolChoice is what resolving decided about one tool.
 type ToolChoice struct {
-	ID     string         `json:"id"`
-	Source tools.Source   `json:"source"`
-	Rule   tools.Decision `json:"catalog"`
+	ID     string           `json:"id"`
+	Source toolset.Source   `json:"source"`
+	Rule   toolset.Decision `json:"catalog"`
 	// Verdict is what the plugins' gates can tell about the tool.
 	Verdict plugins.Verdict `json:"gate"`
 }
@@ -32,7 +35,7 @@ func (t *template) collect() {
 	t.trace.stage(StageTools)
 	defer t.trace.end()
 	m := t.merge()
-	catalog, list := tools.CompileCatalog(t.agent)
+	catalog, list := toolset.CompileFilter(t.agent)
 	t.failAll(list)
 	t.unreadable = len(list) > 0
 	m.filter(catalog)
@@ -45,8 +48,8 @@ type merger struct {
 	*template
 	// all are the tools of all sources: the global ones, then own, which are
 	// those of this agent, by id.
-	all []*tools.Entry
-	own map[string]*tools.Entry
+	all []*toolset.Entry
+	own map[string]*toolset.Entry
 	// lost are the ids of tools that could not be added for an error that was
 	// reported. What names one of them is no mistake.
 	lost []string
@@ -81,23 +84,23 @@ func (t *template) merge() *merger {
 // addDelegate adds the tool that calls another agent.
 func (m *merger) addDelegate(i int, id string) {
 	path := m.path(diag.Index("delegates", i))
-	source := tools.Source{Kind: tools.SourceDelegate, Name: id}
+	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
 	agent, ok := m.index.set.Agent(id)
 	if !ok && !m.index.set.Undiscovered(id) {
-		m.lost = append(m.lost, tools.DelegateID(id))
+		m.lost = append(m.lost, agenttool.DelegateID(id))
 		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
 		return
 	}
 	if ok && !agent.Local() {
 		if _, errs := m.index.checkEndpoint(agent, m.agent.ID, diag.Join(agentPath(m.index.set, agent), "endpoint")); errs != nil {
-			m.lost = append(m.lost, tools.DelegateID(id))
+			m.lost = append(m.lost, agenttool.DelegateID(id))
 			m.errs = append(m.errs, errs...)
 			return
 		}
 	}
-	if m.free(tools.DelegateID(id), source, path) {
+	if m.free(agenttool.DelegateID(id), source, path) {
 		tool := m.index.delegate(id, agent)
-		m.add(tools.DelegateID(id), tool.entry, tool.found, path)
+		m.add(agenttool.DelegateID(id), tool.entry, tool.found, path)
 	}
 }
 
@@ -108,33 +111,33 @@ func (m *merger) addHandOff(i int, id string) {
 	agent, ok := m.index.set.Agent(id)
 	switch {
 	case !ok:
-		m.lost = append(m.lost, tools.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandOffID(id))
 		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
 	case !agent.Local():
-		m.lost = append(m.lost, tools.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandOffID(id))
 		m.fail(diag.New(diag.RemoteNotLocal, path, "agent %q runs at an endpoint, so the conversation cannot be handed to it", id).
 			WithHint("make it a delegate").ForAgent(m.agent.ID))
 	case agent.ID == m.agent.ID:
-		m.lost = append(m.lost, tools.HandOffID(id))
+		m.lost = append(m.lost, agenttool.HandOffID(id))
 		m.fail(diag.New(diag.InvalidValue, path, "agent %q cannot hand the conversation to itself", id).ForAgent(m.agent.ID))
-	case m.free(tools.HandOffID(id), tools.Source{Kind: tools.SourceHandOff, Name: id}, path):
+	case m.free(agenttool.HandOffID(id), toolset.Source{Kind: toolset.SourceHandOff, Name: id}, path):
 		tool := m.index.handOff(id, agent)
-		m.add(tools.HandOffID(id), tool.entry, tool.found, path)
+		m.add(agenttool.HandOffID(id), tool.entry, tool.found, path)
 	}
 }
 
 // addPluginTool adds a tool that a plugin registered for this agent.
-func (m *merger) addPluginTool(p plugins.PluginTool) {
+func (m *merger) addPluginTool(p execution.PluginTool) {
 	path := m.pluginPath(p.Owner)
-	source := tools.Source{Kind: tools.SourcePlugin, Name: p.Owner}
+	source := toolset.Source{Kind: toolset.SourcePlugin, Name: p.Owner}
 	if m.free(p.ID, source, path) {
-		entry, found := tools.Compile(p.ID, p.Tool, source)
+		entry, found := toolset.Compile(p.ID, p.Tool, source)
 		m.add(p.ID, entry, found, path)
 	}
 }
 
 // free reports whether no tool has an id yet; if one has, that is an error.
-func (m *merger) free(id string, source tools.Source, path string) bool {
+func (m *merger) free(id string, source toolset.Source, path string) bool {
 	first, taken := m.own[id]
 	if !taken {
 		first, taken = m.index.global[id]
@@ -146,7 +149,7 @@ func (m *merger) free(id string, source tools.Source, path string) bool {
 }
 
 // add adds a tool that was compiled, or reports why there is none.
-func (m *merger) add(id string, entry *tools.Entry, found diag.List, path string) {
+func (m *merger) add(id string, entry *toolset.Entry, found diag.List, path string) {
 	for _, d := range found {
 		d.Path = path
 		m.fail(d.ForAgent(m.agent.ID))
@@ -156,7 +159,7 @@ func (m *merger) add(id string, entry *tools.Entry, found diag.List, path string
 		return
 	}
 	if m.own == nil {
-		m.own = make(map[string]*tools.Entry)
+		m.own = make(map[string]*toolset.Entry)
 	}
 	m.own[id] = entry
 	m.all = append(m.all, entry)
@@ -167,29 +170,29 @@ func (m *merger) add(id string, entry *tools.Entry, found diag.List, path string
 
 // agentTool is a tool that leads to an agent, and what is wrong with it.
 type agentTool struct {
-	entry *tools.Entry
+	entry *toolset.Entry
 	found diag.List
 }
 
 // delegate returns the tool that calls an agent, which is the same for all that
 // may call it. The agent is nil when its source was not asked yet.
 func (x *index) delegate(id string, agent *spec.Agent) *agentTool {
-	source := tools.Source{Kind: tools.SourceDelegate, Name: id}
-	tool := func() tools.Tool { return &tools.Delegate{AgentID: id, Description: x.describe(id, agent)} }
+	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
+	tool := func() tools.Tool { return &agenttool.Delegate{AgentID: id, Description: x.describe(id, agent)} }
 	if agent == nil { // any id may be that of such an agent, so it is not kept
 		made := new(agentTool)
-		made.entry, made.found = tools.Compile(tools.DelegateID(id), tool(), source)
+		made.entry, made.found = toolset.Compile(agenttool.DelegateID(id), tool(), source)
 		return made
 	}
-	return x.agentTool(source, tools.DelegateID(id), tool)
+	return x.agentTool(source, agenttool.DelegateID(id), tool)
 }
 
 // handOff returns the tool that hands the conversation to an agent, which is the
 // same for all that may do so.
 func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
-	source := tools.Source{Kind: tools.SourceHandOff, Name: id}
-	return x.agentTool(source, tools.HandOffID(id), func() tools.Tool {
-		return &tools.HandOff{AgentID: id, Description: x.describe(id, agent)}
+	source := toolset.Source{Kind: toolset.SourceHandOff, Name: id}
+	return x.agentTool(source, agenttool.HandOffID(id), func() tools.Tool {
+		return &agenttool.HandOff{AgentID: id, Description: x.describe(id, agent)}
 	})
 }
 
@@ -202,28 +205,28 @@ func (x *index) describe(id string, agent *spec.Agent) string {
 	return effective.DisplayDescription()
 }
 
-func (x *index) agentTool(source tools.Source, id string, tool func() tools.Tool) *agentTool {
+func (x *index) agentTool(source toolset.Source, id string, tool func() tools.Tool) *agentTool {
 	if known, ok := x.agentTools.Load(source); ok {
 		return known.(*agentTool) //nolint:forcetypeassert // only these are stored
 	}
 	made := new(agentTool)
-	made.entry, made.found = tools.Compile(id, tool(), source)
+	made.entry, made.found = toolset.Compile(id, tool(), source)
 	known, _ := x.agentTools.LoadOrStore(source, made)
 	return known.(*agentTool) //nolint:forcetypeassert // as above
 }
 
 // filter applies the catalog, and finds what the gates say of each tool.
-func (m *merger) filter(catalog *tools.Catalog) {
+func (m *merger) filter(catalog *toolset.Filter) {
 	t := m.template
-	seen := make([]*tools.Entry, 0, len(m.all))
-	var denied []*tools.Entry
+	seen := make([]*toolset.Entry, 0, len(m.all))
+	var denied []*toolset.Entry
 	for _, entry := range m.all {
 		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: t.verdict(entry.ID)}
 		if choice.Rule.Visible {
 			seen = append(seen, entry)
 			if !choice.Offered() {
 				denied = append(denied, entry)
-			} else if entry.Source.Kind == tools.SourceDelegate {
+			} else if entry.Source.Kind == toolset.SourceDelegate {
 				t.calls = append(t.calls, entry.Source.Name)
 			}
 		}
@@ -235,7 +238,7 @@ func (m *merger) filter(catalog *tools.Catalog) {
 	t.seen = m.toolbox(seen)
 	t.offered = t.seen
 	if denied != nil {
-		offered := slices.DeleteFunc(slices.Clone(seen), func(e *tools.Entry) bool { return slices.Contains(denied, e) })
+		offered := slices.DeleteFunc(slices.Clone(seen), func(e *toolset.Entry) bool { return slices.Contains(denied, e) })
 		t.offered = m.toolbox(offered)
 	}
 }
@@ -249,7 +252,7 @@ func (m *merger) checkGates() {
 	}
 	var list []plugins.ToolSchema
 	for _, entry := range m.seen.entries {
-		if entry.Source.Kind != tools.SourceTurn {
+		if entry.Source.Kind != toolset.SourceTurn {
 			list = append(list, plugins.ToolSchema{ID: entry.ID, Parameters: entry.Descriptor.Parameters})
 		}
 	}
@@ -271,7 +274,7 @@ func (m *merger) checkGates() {
 // toolbox returns the toolbox of some tools. The tools of plugins are the
 // agent's own, and those of a turn the turn's, so there is nobody to share them
 // with.
-func (m *merger) toolbox(entries []*tools.Entry) *toolbox {
+func (m *merger) toolbox(entries []*toolset.Entry) *toolbox {
 	if m.passing || m.env != nil && len(m.env.Tools()) > 0 {
 		return newToolbox(entries)
 	}

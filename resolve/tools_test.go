@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -99,7 +99,7 @@ func TestAgentsShareEqualToolSets(t *testing.T) {
 	rev := revision(t, tool("wc", "rm", "ls"), agent("a"), agent("b"), agent("c", only("wc", "rm")),
 		agent("d", func(a *spec.Agent) { a.ExcludedToolPatterns = spec.Names{"l*"} }), agent("e", only("wc")),
 		calls("f", "a"), calls("g", "a"))
-	of := func(id string) *tools.Set { return plan(t, rev, id).Local.Tools }
+	of := func(id string) *toolset.Set { return plan(t, rev, id).Local.Tools }
 	if of("a") != of("b") || of("c") != of("d") || of("f") != of("g") {
 		t.Error("equal sets are made twice")
 	}
@@ -139,7 +139,7 @@ func TestTheIDsOfDelegates(t *testing.T) {
 	if diff := cmp.Diff([]string{"agent_run_b_c_d-e_f", "agent_run_" + long}, ids(p)); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	if got := p.Local.Tools.Entries()[0]; got.Source != (tools.Source{Kind: tools.SourceDelegate, Name: "b.c:d-e_f"}) {
+	if got := p.Local.Tools.Entries()[0]; got.Source != (toolset.Source{Kind: toolset.SourceDelegate, Name: "b.c:d-e_f"}) {
 		t.Errorf("the source is %v", got.Source)
 	}
 	if diff := cmp.Diff([]string{"invalid-id agents.z.delegates[0]"}, places(check(t, rev))); diff != "" {

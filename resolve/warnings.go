@@ -8,7 +8,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/nearest"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // permissionKey is the section that permission rules stand in, whichever plugin
@@ -17,7 +17,7 @@ const permissionKey = "permission"
 
 // warn collects what is probably not meant. What only follows from an error
 // that was reported is left out.
-func (m *merger) warn(catalog *tools.Catalog) {
+func (m *merger) warn(catalog *toolset.Filter) {
 	t, ids := m.template, m.ids()
 	explained := t.unreadable || t.broken
 	if !t.broken {
@@ -38,7 +38,7 @@ func (m *merger) warn(catalog *tools.Catalog) {
 
 // hides reports whether the catalog filters a tool out, unless that follows from a
 // mistake in the catalog itself, which is reported.
-func (t *template) hides(catalog *tools.Catalog, id string) bool {
+func (t *template) hides(catalog *toolset.Filter, id string) bool {
 	return !catalog.Decide(id).Visible && !t.unreadable && !slices.Contains(t.wanted, id)
 }
 
@@ -65,7 +65,7 @@ func (m *merger) ids() []string {
 
 // warnUnmatched warns of catalog entries that match none of the tools. It reports
 // whether one of them was to allow something.
-func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) (allows bool) {
+func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows bool) {
 	patterns, literals := catalog.Unmatched(ids)
 	for _, d := range patterns {
 		if d.Entry != "" && !permissionShaped(d.Entry) && !t.index.set.Expected(d.Entry) {
@@ -74,7 +74,7 @@ func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) (allows b
 				w = w.WithHint("patterns are globs, not regular expressions: * stands for any text, and the whole id must match")
 			}
 			t.warning(w)
-			allows = allows || d.Field == tools.FieldAllowedToolPatterns
+			allows = allows || d.Field == toolset.FieldAllowedToolPatterns
 		}
 	}
 	for _, d := range literals {
@@ -89,7 +89,7 @@ func (t *template) warnUnmatched(ids []string, catalog *tools.Catalog) (allows b
 			t.wanted = append(t.wanted, near)
 		}
 		t.warning(w)
-		allows = allows || d.Field == tools.FieldAllowedTools
+		allows = allows || d.Field == toolset.FieldAllowedTools
 	}
 	return allows
 }
@@ -112,19 +112,19 @@ func (t *template) warnToolBudgets(ids []string) {
 // rules. It reports whether one of them was to allow something.
 func (t *template) warnPermissionShaped() (allows bool) {
 	for _, field := range []struct {
-		name    tools.Field
+		name    toolset.Field
 		entries []string
 	}{
-		{tools.FieldAllowedTools, t.agent.AllowedTools},
-		{tools.FieldAllowedToolPatterns, t.agent.AllowedToolPatterns},
-		{tools.FieldExcludedTools, t.agent.ExcludedTools},
-		{tools.FieldExcludedToolPatterns, t.agent.ExcludedToolPatterns},
+		{toolset.FieldAllowedTools, t.agent.AllowedTools},
+		{toolset.FieldAllowedToolPatterns, t.agent.AllowedToolPatterns},
+		{toolset.FieldExcludedTools, t.agent.ExcludedTools},
+		{toolset.FieldExcludedToolPatterns, t.agent.ExcludedToolPatterns},
 	} {
 		for i, entry := range field.entries {
 			if permissionShaped(entry) {
 				name, _ := ruleTool(entry)
 				t.wanted = append(t.wanted, name)
-				allows = allows || field.name == tools.FieldAllowedTools || field.name == tools.FieldAllowedToolPatterns
+				allows = allows || field.name == toolset.FieldAllowedTools || field.name == toolset.FieldAllowedToolPatterns
 				t.warning(diag.New(diag.PermissionShapedEntry, t.path(diag.Index(string(field.name), i)),
 					"%q looks like a permission rule; a catalog entry is only a tool id or pattern", entry).
 					WithHint("write it under sections.permission.rules"))
@@ -140,14 +140,14 @@ func (t *template) nearestTool(id string, ids []string) string {
 	return near
 }
 
-func patternField(f tools.Field) tools.Field {
-	if f == tools.FieldAllowedTools {
-		return tools.FieldAllowedToolPatterns
+func patternField(f toolset.Field) toolset.Field {
+	if f == toolset.FieldAllowedTools {
+		return toolset.FieldAllowedToolPatterns
 	}
-	return tools.FieldExcludedToolPatterns
+	return toolset.FieldExcludedToolPatterns
 }
 
-func (t *template) entryPath(d tools.Decision) string {
+func (t *template) entryPath(d toolset.Decision) string {
 	return t.path(diag.Index(string(d.Field), d.Index))
 }
 
@@ -159,7 +159,7 @@ func permissionShaped(entry string) bool {
 }
 
 // warnPermissionRules warns of rules that name a tool the agent does not have.
-func (t *template) warnPermissionRules(ids []string, catalog *tools.Catalog) {
+func (t *template) warnPermissionRules(ids []string, catalog *toolset.Filter) {
 	raw, ok := t.agent.Sections[permissionKey]
 	if !ok {
 		return
