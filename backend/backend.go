@@ -9,10 +9,13 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // Backend is a place where agents run.
@@ -101,21 +104,12 @@ type Job struct {
 	Local *Environment
 	// Params override those of the agent, field by field.
 	Params model.Params
-	// Ceiling is what the agents that delegated this turn are held to: none of
-	// its calls may go beyond.
-	Ceiling []plugins.CeilingGate
 	// Session is the state that earlier turns of the session left.
 	Session map[string]json.RawMessage
 	// State is where a turn goes on that was stopped or suspended; nil begins
 	// it.
 	State *State
-	// Meter holds the turn to its budgets and to those of the turns above; nil
-	// allows everything.
-	Meter *Meter
-	// Depth is how many agents' turns led to this one, those of other runtimes
-	// included, and MaxDepth how many may: an agent that could go beyond is not
-	// called.
-	Depth, MaxDepth int
+	Limits
 	// Abort ends the context that Execute runs with, for the reason given; nil
 	// when nobody can.
 	Abort context.CancelCauseFunc
@@ -128,6 +122,20 @@ type Job struct {
 	Indeterminate Indeterminate
 }
 
+// Limits is what a turn is held to, besides what its agent declares.
+type Limits struct {
+	// Ceiling is what the agents that delegated the turn are held to: none of
+	// its calls may go beyond.
+	Ceiling []plugins.CeilingGate
+	// Meter holds the turn to its budgets and to those of the turns above; nil
+	// allows everything.
+	Meter *Meter
+	// Depth is how many agents' turns led to this one, those of other runtimes
+	// included, and MaxDepth how many may: an agent that could go beyond is not
+	// called.
+	Depth, MaxDepth int
+}
+
 // Environment is what the local loop runs an agent with. Env belongs to one
 // turn; the rest is shared by all turns of a revision.
 type Environment struct {
@@ -137,8 +145,8 @@ type Environment struct {
 	Upstream string
 	// Pool tells that Model is a pool, whose members have names of their own.
 	Pool  bool
-	Env   *plugins.ExecutionEnv
-	Tools *tools.Set
+	Env   *execution.Env
+	Tools *toolset.Set
 	// Offered are the tools the model is told of, a part of Tools: those that
 	// no gate denies whatever their arguments.
 	Offered []model.Tool
@@ -161,22 +169,13 @@ type Environment struct {
 
 // Result is what a turn came to.
 type Result struct {
-	Termination event.Termination
-	// Response is the text of the last answer.
-	Response string
-	// Messages are those that the turn added to the conversation.
+	// Outcome is what the turn came to, or how far it came. Its agent is empty when
+	// the conversation never changed hands.
+	event.Outcome
+	// Messages are those that the turn added to the conversation, after its input.
 	Messages []model.Message
-	Steps    int
-	Usage    model.Usage
-	// Cost is what the model calls cost; nil when no model has a price.
-	Cost *event.Cost
-	// FinishReason is why the last answer ended.
-	FinishReason model.FinishReason
-	// Agent is the agent that had the conversation at the end; empty when it
-	// never changed hands.
-	Agent string
 	// Tickets are what suspended calls wait for.
-	Tickets []*plugins.Ticket
+	Tickets []*interaction.Request
 	// State is where a suspended or stopped turn goes on; nil when it ended.
 	State *State
 	// Session is the state that the turn leaves for later turns of the session.
@@ -184,5 +183,5 @@ type Result struct {
 	// Journal records the tools that were called.
 	Journal []JournalEntry
 	// DeadLetters are what plugins asked for and could not be carried out.
-	DeadLetters []plugins.DeadLetter
+	DeadLetters []execution.DeadLetter
 }

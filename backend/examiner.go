@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -23,7 +22,7 @@ type Examiner interface {
 	// answers calls that change nothing. The header is sent with each request to
 	// the origins that the endpoint names. An error says that there is nothing to
 	// look at, because the endpoint is wrong or ctx has ended.
-	Examine(ctx context.Context, endpoint *spec.Endpoint, header http.Header) (*Examination, error)
+	Examine(ctx context.Context, endpoint *spec.Endpoint, header map[string][]string) (*Examination, error)
 }
 
 // Examination is what was seen of a peer.

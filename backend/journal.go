@@ -8,7 +8,6 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -38,8 +37,8 @@ type JournalEntry struct {
 type Aftermath struct {
 	// Tickets are what a call waits for, and Resume is what its tool needs to go
 	// on.
-	Tickets []*plugins.Ticket `json:"tickets,omitempty"`
-	Resume  json.RawMessage   `json:"resume,omitempty"`
+	Tickets []*Ticket       `json:"tickets,omitempty"`
+	Resume  json.RawMessage `json:"resume,omitempty"`
 	// HandOff is the agent that was asked to take over.
 	HandOff string `json:"hand_off,omitempty"`
 	// Usage and Cost are what the delegates of the call used, and Currency is
@@ -69,6 +68,13 @@ type Journaler interface {
 	// what the model will see; nil for a call that waits. It must not keep the
 	// caller waiting, and may keep what it is given.
 	Settle(entry *JournalEntry, result *model.ToolResult)
+}
+
+// Recorded is what a Journaler was told of a call: the entry, and what the call came
+// to, if it has.
+type Recorded struct {
+	Entry  JournalEntry
+	Result *model.ToolResult
 }
 
 // Indeterminate says what becomes of a call that was under way when the runtime

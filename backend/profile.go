@@ -36,12 +36,11 @@ const (
 	PersistEphemeral  Level = "ephemeral"
 	PersistCheckpoint Level = "checkpoint"
 
-	// TranscriptPrompt is told the input alone. TranscriptIncremental keeps what
-	// was said in the session at the peer and is told what is new, and
-	// TranscriptFull is told the whole conversation; each does for the other.
-	TranscriptPrompt      Level = "single_prompt"
-	TranscriptIncremental Level = "incremental_user_messages"
-	TranscriptFull        Level = "full_transcript"
+	// TranscriptPrompt is told the input alone. TranscriptFull knows the whole
+	// conversation: it is told all of it, or keeps what was said in the session and
+	// is told what is new.
+	TranscriptPrompt Level = "single_prompt"
+	TranscriptFull   Level = "full_transcript"
 )
 
 // Profile says what a backend can do. Each dimension is something that a turn
@@ -130,10 +129,8 @@ func (p *Profile) Check(need *Requirements) []Mismatch {
 // includes names, for each level, the other levels of its dimension that it
 // includes. Every level includes itself and the lowest of its dimension.
 var includes = map[Level][]Level{
-	ContinueRemote:        {ContinueInProcess},
-	OverrideLimits:        {OverrideParams},
-	TranscriptFull:        {TranscriptIncremental},
-	TranscriptIncremental: {TranscriptFull},
+	ContinueRemote: {ContinueInProcess},
+	OverrideLimits: {OverrideParams},
 }
 
 func satisfies(have, required Level) bool {

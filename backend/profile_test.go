@@ -26,11 +26,7 @@ var levels = map[string][]struct {
 	},
 	"budgets":     {{backend.LevelNone, nil}, {backend.BudgetsEnforced, nil}},
 	"persistence": {{backend.PersistEphemeral, nil}, {backend.PersistCheckpoint, nil}},
-	"transcript": {
-		{backend.TranscriptPrompt, nil},
-		{backend.TranscriptIncremental, []backend.Level{backend.TranscriptFull}},
-		{backend.TranscriptFull, []backend.Level{backend.TranscriptIncremental}},
-	},
+	"transcript":  {{backend.TranscriptPrompt, nil}, {backend.TranscriptFull, nil}},
 }
 
 // dimensions are the names of a profile's fields, in order.

@@ -10,9 +10,10 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/schema"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -40,7 +41,7 @@ type State struct {
 	FinishReason model.FinishReason `json:"finish_reason,omitempty"`
 	// Messages are those that the turn added behind its input.
 	Messages []model.Message `json:"messages,omitempty"`
-	Plugins  plugins.State   `json:"plugins,omitzero"`
+	Plugins  execution.State `json:"plugins,omitzero"`
 	// Calls are those of the last answer, in order, as long as one of them has
 	// no result, or InStep.
 	Calls []CallState `json:"calls,omitempty"`
@@ -65,8 +66,8 @@ type State struct {
 	// HandOff is the agent that takes over at the next step.
 	HandOff string         `json:"hand_off,omitempty"`
 	Journal []JournalEntry `json:"journal,omitempty"`
-	// Resolved are the answers that were taken in, by ticket.
-	Resolved map[string]plugins.Resolution `json:"resolved,omitempty"`
+	// Answered are the answers that were taken in, by ticket.
+	Answered map[string]interaction.Answer `json:"resolved,omitempty"`
 
 	SessionState
 }
@@ -101,24 +102,63 @@ type CallState struct {
 	// Result is what the call came to, once it has.
 	Result *model.ToolResult `json:"result,omitempty"`
 	// Tickets are what a suspended call waits for.
-	Tickets []*plugins.Ticket `json:"tickets,omitempty"`
+	Tickets []*Ticket `json:"tickets,omitempty"`
 	// Resume is what a tool that waited needs to go on.
 	Resume json.RawMessage `json:"resume,omitempty"`
-	// Resolutions are the answers that came and were not acted on yet.
-	Resolutions []plugins.Resolution `json:"resolutions,omitempty"`
+	// Answers are the answers that came and were not acted on yet.
+	Answers []interaction.Answer `json:"resolutions,omitempty"`
+}
+
+// Ticket is a request as a state keeps it.
+type Ticket struct {
+	interaction.Request
+	// Question is the id that the tool gave to what it asks, for tools that wait
+	// themselves.
+	Question string `json:"question,omitempty"`
 }
 
 // DecodeState reads the JSON form of a state. It refuses a form that it does
 // not know, and one that no turn can be in: a corrupt state must not be taken
 // for an empty one.
 func DecodeState(data []byte) (*State, error) {
-	s := new(State)
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if err := decoder.Decode(s); err != nil {
-		return nil, fmt.Errorf("decode the state of a turn: %w", err)
+	s, err := decodeUnchecked(data)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.Check(); err != nil {
 		return nil, err
+	}
+	return s, nil
+}
+
+// RestoreState reads the JSON form of a state whose messages and journal are kept
+// apart from it, and puts into it what was recorded since it was made. It refuses
+// what DecodeState refuses.
+func RestoreState(data []byte, messages []model.Message, journal []Recorded) (*State, error) {
+	s, err := decodeUnchecked(data)
+	if err != nil {
+		return nil, err
+	}
+	s.Messages = messages
+	s.Journal = make([]JournalEntry, len(journal))
+	for i := range journal {
+		s.Journal[i] = journal[i].Entry
+		s.Journal[i].After = nil
+	}
+	for i := range journal {
+		s.Record(journal[i].Entry, journal[i].Result)
+	}
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// decodeUnchecked reads a state that may be one that no turn can be in.
+func decodeUnchecked(data []byte) (*State, error) {
+	s := new(State)
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil {
+		return nil, fmt.Errorf("decode the state of a turn: %w", err)
 	}
 	return s, nil
 }
@@ -128,15 +168,15 @@ func (s *State) Clone() *State {
 	c := *s
 	c.Calls = slices.Clone(s.Calls)
 	for i := range c.Calls {
-		c.Calls[i].Resolutions = slices.Clone(c.Calls[i].Resolutions)
+		c.Calls[i].Answers = slices.Clone(c.Calls[i].Answers)
 	}
 	if s.Remote != nil {
 		remote := *s.Remote
-		remote.Resolutions = slices.Clone(remote.Resolutions)
+		remote.Answers = slices.Clone(remote.Answers)
 		c.Remote = &remote
 	}
 	c.Journal = slices.Clone(s.Journal)
-	c.Resolved = maps.Clone(s.Resolved)
+	c.Answered = maps.Clone(s.Answered)
 	return &c
 }
 
@@ -211,10 +251,12 @@ func (s *State) asked() []*model.ToolCall {
 }
 
 // Tickets returns what the turn waits for: the tickets that have no answer.
-func (s *State) Tickets() []*plugins.Ticket {
-	var open []*plugins.Ticket
+func (s *State) Tickets() []*interaction.Request {
+	var open []*interaction.Request
 	for c := range s.waiting() {
-		open = append(open, c.open()...)
+		for _, ticket := range c.open() {
+			open = append(open, &ticket.Request)
+		}
 	}
 	return open
 }
@@ -235,77 +277,46 @@ func (s *State) waiting() iter.Seq[*CallState] {
 
 // HasTicket reports whether the call waits, or has waited, for a ticket.
 func (c *CallState) HasTicket(id string) bool {
-	return slices.ContainsFunc(c.Tickets, func(t *plugins.Ticket) bool { return t.ID == id })
+	return slices.ContainsFunc(c.Tickets, func(t *Ticket) bool { return t.ID == id })
 }
 
 // open returns the tickets of the call that have no answer.
-func (c *CallState) open() []*plugins.Ticket {
-	var open []*plugins.Ticket
+func (c *CallState) open() []*Ticket {
+	var open []*Ticket
 	for _, t := range c.Tickets {
-		if !slices.ContainsFunc(c.Resolutions, func(r plugins.Resolution) bool { return r.Target == t.ID }) {
+		if !slices.ContainsFunc(c.Answers, func(r interaction.Answer) bool { return r.Target == t.ID }) {
 			open = append(open, t)
 		}
 	}
 	return open
 }
 
-// UnknownTicketError says that an answer is for something that the turn does
-// not wait for.
-type UnknownTicketError struct {
-	// Target is the ticket or call that was named.
-	Target string
-	// Open are the tickets that wait.
-	Open []string
-}
-
-// Error names the target and what may be answered.
-func (e *UnknownTicketError) Error() string {
-	if len(e.Open) == 0 {
-		return fmt.Sprintf("there is no interaction %q: the turn waits for nothing", e.Target)
-	}
-	return fmt.Sprintf("there is no interaction %q: the turn waits for %q", e.Target, e.Open)
-}
-
-// ResolutionError says that an answer does not fit its ticket.
-type ResolutionError struct {
-	// Target is the ticket.
-	Target string
-	// Conflict tells that the ticket has another answer already.
-	Conflict bool
-	Problem  string
-}
-
-// Error names the ticket and the problem.
-func (e *ResolutionError) Error() string {
-	return fmt.Sprintf("the answer to interaction %q cannot be used: %s", e.Target, e.Problem)
-}
-
-// Resolve takes in the answer to a ticket, which it names by the ticket's id or
+// Answer takes in the answer to a ticket, which it names by the ticket's id or
 // that of the call. An answer that was given before changes nothing. The errors
-// are an *UnknownTicketError and a *ResolutionError; with either nothing
+// are an *interaction.UnknownError and a *interaction.AnswerError; with either nothing
 // changed.
-func (s *State) Resolve(r plugins.Resolution) error {
+func (s *State) Answer(r interaction.Answer) error {
 	call, ticket := s.find(r.Target)
 	if ticket == nil {
 		return s.again(r)
 	}
 	r.Target = ticket.ID
-	if problem := check(ticket, &r); problem != "" {
-		return &ResolutionError{Target: ticket.ID, Problem: problem}
+	if err := interaction.Check(&ticket.Request, &r); err != nil {
+		return err
 	}
-	call.Resolutions = append(call.Resolutions, r)
-	if s.Resolved == nil {
-		s.Resolved = make(map[string]plugins.Resolution)
+	call.Answers = append(call.Answers, r)
+	if s.Answered == nil {
+		s.Answered = make(map[string]interaction.Answer)
 	}
-	s.Resolved[ticket.ID] = r
+	s.Answered[ticket.ID] = r
 	if len(call.Tickets) == 1 && call.ID != ticket.ID {
-		s.Resolved[call.ID] = r
+		s.Answered[call.ID] = r
 	}
 	return nil
 }
 
 // find returns the open ticket that a target names, and its call.
-func (s *State) find(target string) (*CallState, *plugins.Ticket) {
+func (s *State) find(target string) (*CallState, *Ticket) {
 	for c := range s.waiting() {
 		for _, t := range c.open() {
 			if t.ID == target {
@@ -325,70 +336,17 @@ func (s *State) find(target string) (*CallState, *plugins.Ticket) {
 }
 
 // again judges an answer to something that has one already.
-func (s *State) again(r plugins.Resolution) error {
-	known, ok := s.Resolved[r.Target]
+func (s *State) again(r interaction.Answer) error {
+	known, ok := s.Answered[r.Target]
 	if !ok {
 		var open []string
 		for _, t := range s.Tickets() {
 			open = append(open, t.ID)
 		}
-		return &UnknownTicketError{Target: r.Target, Open: open}
+		return &interaction.UnknownError{Target: r.Target, Open: open}
 	}
-	if r.ID != "" && r.ID == known.ID || sameAnswer(&r, &known) {
+	if r.ID != "" && r.ID == known.ID || r.Same(&known) {
 		return nil
 	}
-	return &ResolutionError{Target: r.Target, Conflict: true, Problem: "it has another answer already"}
-}
-
-func sameAnswer(a, b *plugins.Resolution) bool {
-	return a.Action == b.Action && a.Reason == b.Reason && sameJSON(a.Result, b.Result) && sameJSON(a.Arguments, b.Arguments)
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	if len(a) == 0 || len(b) == 0 || json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
-		return bytes.Equal(a, b)
-	}
-	return bytes.Equal(x.Bytes(), y.Bytes())
-}
-
-// check returns what is wrong with an answer, or "".
-func check(t *plugins.Ticket, r *plugins.Resolution) string {
-	switch r.Action {
-	case plugins.ActionCancel:
-		return ""
-	case plugins.ActionResume:
-	default:
-		return fmt.Sprintf("its action is %q; allowed are resume and cancel", r.Action)
-	}
-	if len(r.Result) > 0 && !json.Valid(r.Result) {
-		return "its result is no JSON"
-	}
-	if len(r.Arguments) > 0 && !object(r.Arguments) {
-		return "its arguments are no JSON object"
-	}
-	if len(t.ResponseSchema) == 0 {
-		return ""
-	}
-	form, err := schema.Compile(t.ResponseSchema)
-	if err != nil {
-		return fmt.Sprintf("the form that is asked for is no valid JSON Schema: %v", err)
-	}
-	value := r.Result
-	if len(value) == 0 {
-		value = json.RawMessage("null")
-	}
-	found, err := form.ValidateJSON(value)
-	if err != nil {
-		return err.Error()
-	}
-	if len(found) > 0 {
-		return found[0].Error()
-	}
-	return ""
-}
-
-func object(raw json.RawMessage) bool {
-	var fields map[string]json.RawMessage
-	return json.Unmarshal(raw, &fields) == nil && fields != nil
+	return &interaction.AnswerError{Target: r.Target, Conflict: true, Problem: "it has another answer already"}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // waiting is a turn with one call that has a result and two that wait.
@@ -24,36 +24,36 @@ func waiting() *backend.State {
 		Version: backend.StateVersion, Agent: "agent", Messages: []model.Message{answer},
 		Calls: []backend.CallState{
 			{ID: "a", Outcome: event.CallSucceeded, Result: &model.ToolResult{CallID: "a"}},
-			{ID: "b", Outcome: event.CallSuspended, Tickets: []*plugins.Ticket{
-				{ID: "perm_b", ResponseSchema: json.RawMessage(`{"type":"object","required":["approved"]}`)},
+			{ID: "b", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{
+				{Request: interaction.Request{ID: "perm_b", ResponseSchema: json.RawMessage(`{"type":"object","required":["approved"]}`)}},
 			}},
-			{ID: "c", Outcome: event.CallSuspended, Tickets: []*plugins.Ticket{{ID: "c1"}, {ID: "c2"}}},
+			{ID: "c", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: interaction.Request{ID: "c1"}}, {Request: interaction.Request{ID: "c2"}}}},
 		},
 	}
 }
 
-func yes(target string) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: json.RawMessage(`{"approved":true}`)}
+func yes(target string) interaction.Answer {
+	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(`{"approved":true}`)}
 }
 
 func TestAnAnswerIsTakenByTicketOrByCall(t *testing.T) {
 	for _, target := range []string{"b", "perm_b"} {
 		s := waiting()
-		if err := s.Resolve(yes(target)); err != nil {
+		if err := s.Answer(yes(target)); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Calls[1].Resolutions; len(got) != 1 || got[0].Target != "perm_b" {
+		if got := s.Calls[1].Answers; len(got) != 1 || got[0].Target != "perm_b" {
 			t.Errorf("by %s: %+v", target, got)
 		}
 		if open := s.Tickets(); len(open) != 2 {
 			t.Errorf("by %s: %d tickets are open", target, len(open))
 		}
 		for _, again := range []string{"b", "perm_b"} {
-			if err := s.Resolve(yes(again)); err != nil {
+			if err := s.Answer(yes(again)); err != nil {
 				t.Errorf("by %s, then again by %s: %v", target, again, err)
 			}
 		}
-		if len(s.Calls[1].Resolutions) != 1 {
+		if len(s.Calls[1].Answers) != 1 {
 			t.Error("the answer counts twice")
 		}
 	}
@@ -62,11 +62,11 @@ func TestAnAnswerIsTakenByTicketOrByCall(t *testing.T) {
 func TestAnswersToACallWithSeveralTicketsAreTakenInOrder(t *testing.T) {
 	s := waiting()
 	for range 2 {
-		if err := s.Resolve(yes("c")); err != nil {
+		if err := s.Answer(yes("c")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := s.Calls[2].Resolutions; len(got) != 2 || got[0].Target != "c1" || got[1].Target != "c2" {
+	if got := s.Calls[2].Answers; len(got) != 2 || got[0].Target != "c1" || got[1].Target != "c2" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -74,20 +74,20 @@ func TestAnswersToACallWithSeveralTicketsAreTakenInOrder(t *testing.T) {
 func TestAnAnswerThatDoesNotFitChangesNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		give     plugins.Resolution
+		give     interaction.Answer
 		problem  string
 		conflict bool
 	}{
 		{"unknown", yes("d"), "waits for", false},
 		{"settled", yes("a"), "waits for", false},
-		{"no action", plugins.Resolution{Target: "b"}, "allowed are", false},
-		{"no result", plugins.Resolution{Target: "b", Action: plugins.ActionResume}, "answer", false},
-		{"wrong form", plugins.Resolution{Target: "b", Action: plugins.ActionResume, Result: json.RawMessage(`{}`)}, "approved", false},
-		{"no JSON", plugins.Resolution{Target: "c1", Action: plugins.ActionResume, Result: json.RawMessage(`{`)}, "no JSON", false},
-		{"arguments", plugins.Resolution{Target: "c1", Action: plugins.ActionResume, Arguments: json.RawMessage(`[]`)}, "no JSON object", false},
+		{"no action", interaction.Answer{Target: "b"}, "allowed are", false},
+		{"no result", interaction.Answer{Target: "b", Action: interaction.Resume}, "answer", false},
+		{"wrong form", interaction.Answer{Target: "b", Action: interaction.Resume, Result: json.RawMessage(`{}`)}, "approved", false},
+		{"no JSON", interaction.Answer{Target: "c1", Action: interaction.Resume, Result: json.RawMessage(`{`)}, "no JSON", false},
+		{"arguments", interaction.Answer{Target: "c1", Action: interaction.Resume, Arguments: json.RawMessage(`[]`)}, "no JSON object", false},
 	} {
 		s, before := waiting(), waiting()
-		err := s.Resolve(tt.give)
+		err := s.Answer(tt.give)
 		if err == nil || !strings.Contains(err.Error(), tt.problem) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -99,18 +99,18 @@ func TestAnAnswerThatDoesNotFitChangesNothing(t *testing.T) {
 
 func TestADifferentAnswerIsAConflict(t *testing.T) {
 	s := waiting()
-	if err := s.Resolve(yes("b")); err != nil {
+	if err := s.Answer(yes("b")); err != nil {
 		t.Fatal(err)
 	}
-	err := s.Resolve(plugins.Resolution{Target: "b", Action: plugins.ActionCancel})
-	if e, ok := errors.AsType[*backend.ResolutionError](err); !ok || !e.Conflict {
+	err := s.Answer(interaction.Answer{Target: "b", Action: interaction.Cancel})
+	if e, ok := errors.AsType[*interaction.AnswerError](err); !ok || !e.Conflict {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestAStateSurvivesItsJSON(t *testing.T) {
 	s := waiting()
-	if err := s.Resolve(yes("b")); err != nil {
+	if err := s.Answer(yes("b")); err != nil {
 		t.Fatal(err)
 	}
 	data, err := json.Marshal(s)
@@ -137,13 +137,60 @@ func TestAStateThatNoTurnCanBeInIsRefused(t *testing.T) {
 		"another call":   func(s *backend.State) { s.Calls[0].ID = "z" },
 		"no result":      func(s *backend.State) { s.Calls[0].Result = nil },
 		"no ticket":      func(s *backend.State) { s.Calls[1].Tickets = nil },
-		"an empty place": func(s *backend.State) { s.Calls[1].Tickets = []*plugins.Ticket{nil} },
+		"an empty place": func(s *backend.State) { s.Calls[1].Tickets = []*backend.Ticket{nil} },
 	} {
 		s := waiting()
 		spoil(s)
 		if s.Check() == nil {
 			t.Errorf("%s: it is taken", name)
 		}
+	}
+}
+
+// A state whose messages and journal are kept apart is held to the same as a whole
+// one.
+func TestAStateIsRestoredFromItsParts(t *testing.T) {
+	whole := begun()
+	journal := []backend.Recorded{{Entry: whole.Journal[0], Result: &model.ToolResult{CallID: "x", Name: "x"}}}
+	journal[0].Entry.Outcome = event.CallSucceeded
+	journal[0].Entry.After = &backend.Aftermath{HandOff: "b"}
+	bare := begun()
+	bare.Messages, bare.Journal = nil, nil
+	data, err := json.Marshal(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := backend.RestoreState(data, whole.Messages, journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := got.Calls[0]; c.Outcome != event.CallSucceeded || c.Result == nil || got.HandOff != "b" || got.Journal[0].After != nil {
+		t.Errorf("it is %+v", got)
+	}
+	for name, spoil := range map[string]func(*backend.State){
+		"version":      func(s *backend.State) { s.Version = 2 },
+		"no agent":     func(s *backend.State) { s.Agent = "" },
+		"another call": func(s *backend.State) { s.Calls[0].ID = "z" },
+		"no ticket":    func(s *backend.State) { s.Calls[1].Outcome = event.CallSuspended },
+		"an empty place": func(s *backend.State) {
+			s.Calls[1] = backend.CallState{ID: "y", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{nil}}
+		},
+	} {
+		s := begun()
+		spoil(s)
+		data, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backend.RestoreState(data, s.Messages, nil); err == nil {
+			t.Errorf("%s: it is taken", name)
+		}
+	}
+	if _, err := backend.RestoreState(data, nil, journal); err == nil {
+		t.Error("a state without the answer that its calls are of is taken")
+	}
+	if _, err := backend.RestoreState([]byte("{"), nil, nil); err == nil {
+		t.Error("what is no JSON is taken")
 	}
 }
 
@@ -160,7 +207,7 @@ func FuzzDecodeState(f *testing.F) {
 			return
 		}
 		for _, ticket := range s.Tickets() {
-			_ = s.Clone().Resolve(plugins.Resolution{Target: ticket.ID, Action: plugins.ActionCancel})
+			_ = s.Clone().Answer(interaction.Answer{Target: ticket.ID, Action: interaction.Cancel})
 		}
 		if err := s.Check(); err != nil {
 			t.Errorf("a state that was taken is refused: %v", err)

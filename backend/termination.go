@@ -4,23 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 )
 
 // PanicError says that code that runs a turn panicked.
-type PanicError struct {
-	Value any
-	Stack []byte
-}
-
-// Panicked returns the error of a panic with a value. It is called by the
-// function that recovers, while the stack still shows where the panic began.
-func Panicked(value any) *PanicError { return &PanicError{Value: value, Stack: debug.Stack()} }
+type PanicError = panics.Error
 
 // Ended returns why a turn's context ended: an error that is context.Canceled
 // or context.DeadlineExceeded and, where the caller gave one, the cause. It is
@@ -32,9 +26,6 @@ func Ended(ctx context.Context) error {
 	}
 	return err
 }
-
-// Error gives the value of the panic.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // HookTimeoutError says that the plugins took too long for a phase.
 type HookTimeoutError struct {
@@ -78,7 +69,7 @@ func TerminationOf(err error) event.Termination {
 	if _, ok := errors.AsType[*HookTimeoutError](err); ok {
 		return failed(CodePlugin)
 	}
-	if _, ok := errors.AsType[*plugins.HookError](err); ok {
+	if _, ok := errors.AsType[*execution.HookError](err); ok {
 		return failed(CodePlugin)
 	}
 	if _, ok := errors.AsType[*PanicError](err); ok {

@@ -11,6 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -27,7 +28,7 @@ func TestHowATurnEndsByAnError(t *testing.T) {
 	failed := func(code, detail string) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: detail}
 	}
-	hook := &plugins.HookError{Plugin: "p", Phase: plugins.StepEnd, Err: context.Canceled}
+	hook := &execution.HookError{Plugin: "p", Phase: plugins.StepEnd, Err: context.Canceled}
 	for _, tt := range []struct {
 		err  error
 		want event.Termination

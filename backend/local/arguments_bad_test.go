@@ -11,8 +11,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -160,13 +160,13 @@ func TestArgumentsThatAPersonGaveAreCheckedLikeThoseOfAModel(t *testing.T) {
 		s := stage{
 			model:   says(asks("", callWith("x", "x", `{"city":"x"}`)), text("done")),
 			tools:   map[string]tools.Tool{"x": picky(&ran)},
-			plugins: []plugin{asksFor("x", plugins.ReplayToolCall)},
+			plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 		}
 		first := s.play(t)
 		answer := resume("x", `true`)
 		answer.Arguments = json.RawMessage(args)
 		state := through(t, first.State)
-		if err := state.Resolve(answer); err != nil {
+		if err := state.Answer(answer); err != nil {
 			continue // refused where it is given
 		}
 		second := s.goesOn(t, first.State, answer)

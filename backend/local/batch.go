@@ -14,6 +14,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // The time that a call whose context has ended has to return before it is given
@@ -27,8 +28,8 @@ const (
 )
 
 // patienceWith returns how long a call has to return.
-func patienceWith(entry *tools.Entry) time.Duration {
-	if entry.Source.Kind == tools.SourceDelegate {
+func patienceWith(entry *toolset.Entry) time.Duration {
+	if entry.Source.Kind == toolset.SourceDelegate {
 		return delegatePatience
 	}
 	return patience
@@ -42,14 +43,15 @@ func (t *turn) execute(ctx context.Context, calls []*call) error {
 		return err
 	}
 	b := &batch{turn: t, calls: calls}
-	if slices.ContainsFunc(calls, func(c *call) bool { return c.settled }) {
-		b.calls = slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return c.settled })
+	returned := func(c *call) bool { return c.phase == callReturned }
+	if slices.ContainsFunc(calls, returned) {
+		b.calls = slices.DeleteFunc(slices.Clone(calls), returned)
 	}
 	if err := b.run(ctx); err != nil {
 		return err
 	}
 	for _, c := range calls {
-		if !c.executed || !c.settled {
+		if c.phase != callReturned || c.entry == nil { // it waits, or its tool is gone
 			continue
 		}
 		t.see(c)
@@ -59,7 +61,7 @@ func (t *turn) execute(ctx context.Context, calls []*call) error {
 		if err != nil {
 			return err
 		}
-		c.decided = false // the call is over
+		c.move(moveFinish)
 	}
 	return nil
 }
@@ -134,7 +136,7 @@ func (b *batch) tell(n note) {
 // start runs a call on a goroutine of its own.
 func (b *batch) start(ctx context.Context, i int) {
 	c := b.calls[i]
-	c.executed = true
+	c.move(moveStart)
 	b.running++
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
 		ctx, c.cancel = context.WithTimeout(ctx, limit)
@@ -190,7 +192,7 @@ func (b *batch) wait() {
 			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:
 			n.handOff.answer <- b.askHandOff(c, n.handOff.agent)
-		case c.settled, !c.executed: // what comes after the call was given up, or waits
+		case c.phase != callRunning: // what comes after the call was given up, or waits
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
@@ -214,8 +216,9 @@ func (b *batch) leave(c *call, result tools.Result, ended error) {
 	default:
 		b.settleCall(c, result, event.CallSucceeded)
 	}
-	c.span.End(telemetry.ToolOutcome{Outcome: c.outcome, Failure: failureOf(ended), Result: c.result.Content})
-	b.record(c, c.outcome)
+	outcome := c.outcomeSoFar()
+	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Failure: failureOf(ended), Result: c.result.Content})
+	b.record(c, outcome)
 }
 
 // failureOf is what an observer is told of a call that was given up.
@@ -266,7 +269,7 @@ func (b *batch) askHandOff(c *call, agent string) error {
 func (b *batch) close() {
 	close(b.over)
 	for _, c := range b.calls {
-		if c.executed && !c.settled {
+		if c.phase == callRunning {
 			c.cancel()
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/model"
@@ -16,21 +17,19 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // call is one tool call of a step.
 type call struct {
 	*model.ToolCall
-	entry    *tools.Entry
-	settled  bool
-	executed bool
-	// decided tells that the gates let the call through, and that the hooks
-	// behind it did not run yet.
-	decided bool
-	outcome event.CallOutcome
-	// skipped tells that a guard answered the call.
-	skipped bool
+	entry *toolset.Entry
+	phase callPhase
+	// result and outcome are those of a call that has a result. skipped tells that
+	// a guard gave it.
 	result  tools.Result
+	outcome event.CallOutcome
+	skipped bool
 	begun   time.Time
 	// cancel ends the context of a call that is executed.
 	cancel context.CancelFunc
@@ -38,8 +37,6 @@ type call struct {
 	span telemetry.ToolSpan
 	// journal is the place of the call's entry in the turn's journal.
 	journal int
-	// inDoubt tells that the call was under way when the process died.
-	inDoubt bool
 	// left is what the call left behind besides its result; nil for nothing.
 	left *backend.Aftermath
 
@@ -48,8 +45,8 @@ type call struct {
 
 // waiting is what a call has that waits, or has waited, for something outside.
 type waiting struct {
-	tickets     []*plugins.Ticket
-	resolutions []plugins.Resolution
+	tickets     []*backend.Ticket
+	resolutions []interaction.Answer
 	// resume is what the tool needs to go on, and resumed what it is given.
 	resume  json.RawMessage
 	resumed *tools.Resumed
@@ -77,12 +74,12 @@ func callsOf(answer *model.Message) []call {
 
 // runCalls judges the calls of an answer as a whole, and works on those that it
 // is not over with.
-func (t *turn) runCalls(ctx context.Context) (*event.Termination, error) {
+func (t *turn) runCalls(ctx context.Context) (stepResult, error) {
 	if err := t.meter.Exceeded(); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	if err := t.judgeBatch(ctx); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	t.refuse()
 	return t.workCalls(ctx)
@@ -96,7 +93,7 @@ const maxCalls = 128
 func (t *turn) refuse() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
-		case c.settled:
+		case c.phase.hasResult():
 		case !t.plan.Offers(c.Name):
 			t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the tool %q is not available now", clip.Text(c.Name))), event.CallFailed)
 		}
@@ -137,69 +134,67 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 
 // workCalls decides about the calls that have no result, executes those that
 // are let through, and keeps the results once every call has one.
-func (t *turn) workCalls(ctx context.Context) (ended *event.Termination, err error) {
+func (t *turn) workCalls(ctx context.Context) (r stepResult, err error) {
 	if t.agent.ToolExecution == spec.Sequential {
-		ended, err = t.oneByOne(ctx, t.calls)
+		r, err = t.oneByOne(ctx, t.calls)
 	} else {
-		ended, err = t.together(ctx, t.calls)
+		r, err = t.together(ctx, t.calls)
 	}
 	t.engine.Context.Call = nil
 	if err == nil {
 		err = backend.Ended(ctx)
 	}
-	if err == nil && ended == nil && t.stop == nil && t.waits() {
-		return &event.Termination{Type: event.Suspended}, nil
+	if err == nil && r.course == goesOn && t.stop == nil && t.waits() {
+		return suspendTurn(), nil
 	}
 	t.keepResults()
 	switch {
 	case err != nil:
-		return nil, err
-	case ended != nil:
-		return ended, nil
-	case t.stop != nil:
-		return t.stop, nil
+		return stepResult{}, err
+	case r.course == goesOn && t.stop != nil:
+		return endTurn(*t.stop), nil
 	default:
-		return nil, nil //nolint:nilnil // the turn goes on
+		return r, nil
 	}
 }
 
 // waits reports whether a call waits for something outside.
 func (t *turn) waits() bool {
-	return slices.ContainsFunc(t.calls, func(c call) bool { return c.outcome == event.CallSuspended })
+	return slices.ContainsFunc(t.calls, func(c call) bool { return c.phase == callWaiting })
 }
 
 // oneByOne asks the gates about each call when its turn has come, so that they
 // see what the calls before it did. Those behind a call that waits wait for it.
-func (t *turn) oneByOne(ctx context.Context, calls []call) (*event.Termination, error) {
+func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
-		ended, err := t.decide(ctx, &calls[i])
-		if ended != nil || err != nil {
-			return ended, err
+		r, err := t.decide(ctx, &calls[i])
+		if r.course != goesOn || err != nil {
+			return r, err
 		}
-		if c := &calls[i]; c.decided {
+		if c := &calls[i]; c.phase.isLetThrough() {
 			if err := t.execute(ctx, []*call{c}); err != nil {
-				return nil, err
+				return stepResult{}, err
 			}
 		}
-		if calls[i].outcome == event.CallSuspended {
-			return nil, nil //nolint:nilnil // the step is suspended
+		if calls[i].phase == callWaiting {
+			return stepResult{}, nil // workCalls finds the call that waits
 		}
 	}
-	return nil, nil //nolint:nilnil // the turn goes on
+	return stepResult{}, nil
 }
 
 // together asks the gates about all calls, then executes those let through at
 // the same time; a call of a serial tool runs by itself, behind them.
-func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, error) {
+func (t *turn) together(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
-		if ended, err := t.decide(ctx, &calls[i]); ended != nil || err != nil {
-			return ended, err
+		if r, err := t.decide(ctx, &calls[i]); r.course != goesOn || err != nil {
+			return r, err
 		}
 	}
 	beside, alone := make([]*call, 0, len(calls)), []*call(nil)
 	for i := range calls {
 		switch c := &calls[i]; {
-		case !c.decided:
+		case !c.phase.isLetThrough():
 		case c.serial() && len(calls) > 1:
 			alone = append(alone, c)
 		default:
@@ -207,14 +202,14 @@ func (t *turn) together(ctx context.Context, calls []call) (*event.Termination, 
 		}
 	}
 	if err := t.execute(ctx, beside); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	for i := range alone {
 		if err := t.execute(ctx, alone[i:i+1]); err != nil {
-			return nil, err
+			return stepResult{}, err
 		}
 	}
-	return nil, nil //nolint:nilnil // the turn goes on
+	return stepResult{}, nil
 }
 
 func (c *call) serial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
@@ -222,33 +217,33 @@ func (c *call) serial() bool { return c.entry != nil && c.entry.Descriptor.Seria
 // decide settles a call that is not to be executed: because the model was not
 // offered such a tool, or because a gate says so. A call that has a result, or
 // waits for an answer that did not come, is left as it is.
-func (t *turn) decide(ctx context.Context, c *call) (*event.Termination, error) {
+func (t *turn) decide(ctx context.Context, c *call) (stepResult, error) {
 	if err := backend.Ended(ctx); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
-	if c.settled || c.decided || c.outcome == event.CallSuspended && len(c.resolutions) == 0 {
-		return nil, nil //nolint:nilnil // nothing to decide
+	if c.phase > callWaiting || c.phase == callWaiting && len(c.resolutions) == 0 {
+		return stepResult{}, nil
 	}
 	if done := t.takeUp(c); done {
-		return nil, nil //nolint:nilnil // the turn goes on
+		return stepResult{}, nil
 	}
 	if c.entry = t.env.Tools.Get(c.Name); c.entry == nil {
 		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
-		return nil, nil //nolint:nilnil // the turn goes on
+		return stepResult{}, nil
 	}
 	return t.gate(ctx, c)
 }
 
 // gate asks the gates about a call.
-func (t *turn) gate(ctx context.Context, c *call) (*event.Termination, error) {
+func (t *turn) gate(ctx context.Context, c *call) (stepResult, error) {
 	t.see(c)
 	t.watch.begin(plugins.ToolGate)
 	d := t.engine.Gate(ctx)
 	t.watch.stop()
 	switch d.Kind {
 	case plugins.Allow:
-		c.decided = true
-		return nil, t.phase(ctx, plugins.BeforeToolExecute)
+		c.move(moveAllow)
+		return stepResult{}, t.phase(ctx, plugins.BeforeToolExecute)
 	case plugins.SetResult:
 		outcome := event.CallSucceeded
 		if d.Result.IsError {
@@ -257,17 +252,16 @@ func (t *turn) gate(ctx context.Context, c *call) (*event.Termination, error) {
 		t.settleCall(c, d.Result.Readable(), outcome)
 	case plugins.Suspend:
 		if d.Ticket == nil {
-			d.Ticket = &plugins.Ticket{Message: d.Reason}
+			d.Ticket = &interaction.Request{Message: d.Reason}
 		}
-		ticket := *d.Ticket // a gate may hand out the same one twice
-		t.suspend(c, []*plugins.Ticket{&ticket})
+		t.suspend(c, []*backend.Ticket{{Request: *d.Ticket}})
 	case plugins.Block:
 		t.settleCall(c, tools.ErrorResult(d.Reason).Readable(), event.CallFailed)
 		if d.Terminate {
-			return blocked(&d), nil
+			return endTurn(blocked(&d)), nil
 		}
 	}
-	return nil, nil //nolint:nilnil // the turn goes on
+	return stepResult{}, nil
 }
 
 // see shows a call to the hooks, and the answer it goes on with.
@@ -275,7 +269,10 @@ func (t *turn) see(c *call) {
 	p := &t.engine.Context
 	p.Call, p.Resolution, p.Ticket = c.ToolCall, nil, nil
 	if len(c.resolutions) > 0 {
-		p.Resolution, p.Ticket = &c.resolutions[0], c.ticket(c.resolutions[0].Target)
+		p.Resolution = &c.resolutions[0]
+		if ticket := c.ticket(p.Resolution.Target); ticket != nil {
+			p.Ticket = &ticket.Request
+		}
 	}
 }
 
@@ -294,7 +291,8 @@ func (t *turn) unknownTool(name string) string {
 // settleCall gives a call its result, which is readable, and shows it.
 func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
 	artifact := t.keepWhole(c, &result)
-	c.settled, c.outcome, c.result = true, outcome, result
+	c.move(moveSettle)
+	c.outcome, c.result = outcome, result
 	if c.edited && !result.IsError {
 		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
 	}
@@ -331,7 +329,7 @@ func (t *turn) keepResults() {
 	parts := make([]model.Part, len(t.calls))
 	for i := range t.calls {
 		c := &t.calls[i]
-		if !c.settled {
+		if !c.phase.hasResult() {
 			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
 		}
 		results[i] = c.message()
@@ -369,6 +367,6 @@ func (c *call) message() model.ToolResult {
 const interruptedText = "[Tool execution was interrupted]"
 
 // blocked is how a turn ends that a gate ended.
-func blocked(d *plugins.Decision) *event.Termination {
-	return &event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
+func blocked(d *plugins.Decision) event.Termination {
+	return event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }

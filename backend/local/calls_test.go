@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -304,7 +305,7 @@ func TestProgressIsShownBeforeTheResultAndNeverBehindIt(t *testing.T) {
 }
 
 func TestADelegateShowsWhatItDoesAndCountsItsTokens(t *testing.T) {
-	set := map[string]tools.Tool{"agent_run_other": &tools.Delegate{AgentID: "other"}}
+	set := map[string]tools.Tool{"agent_run_other": &agenttool.Delegate{AgentID: "other"}}
 	for _, tt := range []struct {
 		name   string
 		answer func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error)
@@ -316,15 +317,14 @@ func TestADelegateShowsWhatItDoesAndCountsItsTokens(t *testing.T) {
 			if r.CallID != "c" || r.Prompt != "help" {
 				t.Errorf("the request is %+v", r)
 			}
-			return &tools.DelegateResult{TurnID: "t2", Status: event.StatusSucceeded, Response: "helped", Steps: 3, Usage: model.Usage{Input: 100}}, nil
+			return &tools.DelegateResult{Outcome: event.Outcome{Response: "helped", Steps: 3, Usage: model.Usage{Input: 100}}, TurnID: "t2", Status: event.StatusSucceeded}, nil
 		}, []string{
 			`c delegate {"agent":"other","state":"running"}`,
 			`c delegate {"agent":"other","state":"succeeded","turn_id":"t2","steps":3}`,
 		}, "c helped", 130},
 		{"fails", func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error) {
 			return &tools.DelegateResult{
-				TurnID: "t2", Status: event.StatusFailed, Usage: model.Usage{Output: 7},
-				Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: "down"},
+				Outcome: event.Outcome{Usage: model.Usage{Output: 7}, Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: "down"}}, TurnID: "t2", Status: event.StatusFailed,
 			}, nil
 		}, []string{
 			`c delegate {"agent":"other","state":"running"}`,

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -104,7 +105,7 @@ func TestACallThatEndsTheTurnInterruptsTheOthers(t *testing.T) {
 }
 
 func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
-	ticket := &plugins.Ticket{ID: "t1", Action: "tool:PermissionConfirm"}
+	ticket := &interaction.Request{ID: "t1", Action: "tool:PermissionConfirm"}
 	asksForSome := gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		switch p.Call.ID {
 		case "a":
@@ -121,9 +122,9 @@ func TestSuspendedCallsGiveTheirTickets(t *testing.T) {
 		plugins: []plugin{asksForSome},
 	}.play(t)
 	got.ends(t, event.Suspended, "")
-	want := []*plugins.Ticket{
-		{ID: "t1", Action: "tool:PermissionConfirm", CallID: "a", Tool: "x", Arguments: []byte("{}"), Mode: plugins.ReplayToolCall},
-		{ID: "b", Message: "no ticket", CallID: "b", Tool: "x", Arguments: []byte("{}"), Mode: plugins.ReplayToolCall},
+	want := []*interaction.Request{
+		{ID: "t1", Action: "tool:PermissionConfirm", CallID: "a", Tool: "x", Arguments: []byte("{}"), Mode: interaction.ReplayToolCall},
+		{ID: "b", Message: "no ticket", CallID: "b", Tool: "x", Arguments: []byte("{}"), Mode: interaction.ReplayToolCall},
 	}
 	if diff := cmp.Diff(want, got.Tickets); diff != "" {
 		t.Error(diff)

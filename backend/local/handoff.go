@@ -7,6 +7,7 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -38,7 +39,7 @@ func (t *turn) mayHandOff(agentID string) error {
 // changeHands lets the agent take over that was asked for in the step before.
 // When that cannot be, the turn is blocked: the agent that has the conversation
 // has said that it is done.
-func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
+func (t *turn) changeHands(ctx context.Context) (stepResult, error) {
 	for t.handOff != "" {
 		to := t.handOff
 		t.handOff = ""
@@ -53,25 +54,25 @@ func (t *turn) changeHands(ctx context.Context) (*event.Termination, error) {
 			return handOffFailed(err), nil
 		}
 		if err := t.handTo(ctx, agent, env); err != nil {
-			return nil, err
+			return stepResult{}, err
 		}
 		if t.stop != nil { // by one of the phases around the hand-off
-			return t.stop, nil
+			return endTurn(*t.stop), nil
 		}
 	}
-	return nil, nil //nolint:nilnil // the turn goes on
+	return stepResult{}, nil
 }
 
 // handTo lets an agent take over: the plugins of the one before come to their
 // end, those of the new one begin.
 func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Environment) error {
-	if err := plugins.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
+	if err := execution.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
 		return err // before anything of the agent is over
 	}
 	if err := t.depart(ctx, agent, env); err != nil {
 		return err
 	}
-	engine := plugins.NewEngine(env.Env, t.job.Ceiling)
+	engine := execution.NewEngine(env.Env, t.job.Ceiling)
 	if err := engine.Restore(t.engine.Export()); err != nil {
 		return err
 	}
@@ -94,19 +95,19 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 func (t *turn) depart(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
 	c := &t.engine.Context
 	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandOff, Detail: "agent " + to.ID + " takes over"}
-	leave := func(ctx context.Context) (*event.Termination, error) { return t.engine.Leave(ctx, env.Env) }
+	leave := func(ctx context.Context) error { return t.engine.Leave(ctx, env.Env) }
 	err := t.hooks(ctx, plugins.RunEnd, leave)
 	c.Termination = nil
 	if err == nil {
-		err = t.hooks(ctx, plugins.Deactivate, t.engine.Deactivate)
+		err = t.hooks(ctx, plugins.Deactivate, t.deactivate)
 	}
 	t.handOff = ""
 	t.showState()
 	return err
 }
 
-func handOffFailed(err error) *event.Termination {
-	return &event.Termination{Type: event.Blocked, Code: CodeHandOff, Detail: "the hand-off failed: " + err.Error()}
+func handOffFailed(err error) stepResult {
+	return endTurn(event.Termination{Type: event.Blocked, Code: CodeHandOff, Detail: "the hand-off failed: " + err.Error()})
 }
 
 // replacePrompt puts the prompt of the agent that took over ahead of the

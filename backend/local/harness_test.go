@@ -17,8 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // stage is what a turn of these tests is made of.
@@ -65,33 +67,33 @@ func (s stage) play(t *testing.T) scene {
 func (s stage) playIn(ctx context.Context, t *testing.T) scene {
 	t.Helper()
 	s.agent.ID = "tester"
-	loaded := make([]plugins.Loaded, 0, len(s.plugins)+3)
+	loaded := make([]execution.Loaded, 0, len(s.plugins)+3)
 	for i, p := range s.plugins {
-		loaded = append(loaded, plugins.Loaded{ID: fmt.Sprintf("p%d", i), Plugin: p})
+		loaded = append(loaded, execution.Loaded{ID: fmt.Sprintf("p%d", i), Plugin: p})
 	}
 	loaded = append(loaded,
-		plugins.Loaded{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
-		plugins.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
-		plugins.Loaded{ID: core.StopConditionsID, Plugin: core.NewStopConditions(s.agent.StopConditions), Core: true},
+		execution.Loaded{ID: core.LoopActionsID, Plugin: core.LoopActions{}, Core: true},
+		execution.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true},
+		execution.Loaded{ID: core.StopConditionsID, Plugin: core.NewStopConditions(s.agent.StopConditions), Core: true},
 	)
-	env, errs := plugins.Build(&s.agent, loaded, nil)
+	env, errs := execution.Build(&s.agent, loaded, nil)
 	if errs != nil {
 		t.Fatal(errors.Join(errs...))
 	}
-	var entries []*tools.Entry
+	var entries []*toolset.Entry
 	for id, tool := range s.tools {
-		entry, list := tools.Compile(id, tool, tools.Source{Kind: tools.SourceGlobal})
+		entry, list := toolset.Compile(id, tool, toolset.Source{Kind: toolset.SourceGlobal})
 		if list.HasErrors() {
 			t.Fatal(list)
 		}
 		entries = append(entries, entry)
 	}
-	set := tools.NewSet(entries)
+	set := toolset.NewSet(entries)
 	var out scene
 	h := &host{stage: &s, events: &out.events}
 	job := &backend.Job{
 		TurnID: "turn", SessionID: "session", Agent: &s.agent, History: s.history,
-		Input: []model.Message{model.User("go")}, Params: s.params, Ceiling: s.ceiling,
+		Input: []model.Message{model.User("go")}, Params: s.params, Limits: backend.Limits{Ceiling: s.ceiling},
 		Local: &backend.Environment{
 			Model: s.model, Upstream: "upstream", Pool: s.pool, Env: env, Tools: set, Offered: set.Declarations(),
 		},

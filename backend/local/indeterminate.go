@@ -6,7 +6,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -17,24 +17,26 @@ import (
 func (t *turn) takeUpCalls() {
 	for i := range t.calls {
 		c := &t.calls[i]
-		if !c.decided {
+		if !c.phase.isLetThrough() {
 			continue
 		}
 		c.entry = t.env.Tools.Get(c.Name)
 		key := t.key(c)
 		c.journal = slices.IndexFunc(t.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
-		if c.settled {
-			c.executed = c.entry != nil // the hooks behind it did not run
+		if c.phase.hasResult() {
 			continue
 		}
-		c.inDoubt = c.journal >= 0 && t.journal[c.journal].Outcome == ""
+		inDoubt := c.journal >= 0 && t.journal[c.journal].Outcome == ""
+		if inDoubt {
+			c.move(moveDoubt)
+		}
 		switch {
-		case c.inDoubt && c.entry != nil && len(t.journal[c.journal].Resume) > 0:
+		case inDoubt && c.entry != nil && len(t.journal[c.journal].Resume) > 0:
 			c.resumed = &tools.Resumed{State: t.journal[c.journal].Resume}
-		case c.inDoubt && !repeatable(t.journal[c.journal].Effect):
+		case inDoubt && !repeatable(t.journal[c.journal].Effect):
 			t.leaveOpen(c)
 		case c.entry == nil:
-			c.decided = false // it is told so when it is decided about
+			c.move(moveWithdraw) // it is told so when it is decided about
 		}
 	}
 }
@@ -48,12 +50,11 @@ func repeatable(effect tools.Effect) bool { return effect == tools.Read || effec
 func (t *turn) leaveOpen(c *call) {
 	if t.job.Indeterminate == backend.IndeterminateAsk {
 		c.resume = nil
-		t.suspend(c, []*plugins.Ticket{{
-			Action: backend.ActionIndeterminate, Mode: plugins.UseDecisionAsToolResult,
+		t.suspend(c, []*backend.Ticket{{Request: interaction.Request{
+			Action: backend.ActionIndeterminate, Mode: interaction.UseDecisionAsToolResult,
 			Message: indeterminateText(c.Name) + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
-		}})
+		}}})
 	} else {
-		c.executed = c.entry != nil
 		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
 	}
 	t.record(c, event.CallIndeterminate)

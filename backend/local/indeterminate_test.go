@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
@@ -173,12 +174,12 @@ func TestARecordedResultIsNotComeToAgain(t *testing.T) {
 
 func TestAPersonSaysWhatCameOfACallInDoubt(t *testing.T) {
 	for _, tt := range []struct {
-		answer plugins.Resolution
+		answer interaction.Answer
 		want   string
 	}{
 		{resume("x", `"it was paid"`), "x it was paid"},
-		{plugins.Resolution{Target: "x", Action: plugins.ActionResume, Result: json.RawMessage(`"paid"`), Arguments: json.RawMessage(`{"a":2}`)}, "x paid"},
-		{plugins.Resolution{Target: "x", Action: plugins.ActionCancel, Reason: "no idea"}, "x! The runtime stopped while the call of x was under way."},
+		{interaction.Answer{Target: "x", Action: interaction.Resume, Result: json.RawMessage(`"paid"`), Arguments: json.RawMessage(`{"a":2}`)}, "x paid"},
+		{interaction.Answer{Target: "x", Action: interaction.Cancel, Reason: "no idea"}, "x! The runtime stopped while the call of x was under way."},
 	} {
 		l := &ledger{t: t}
 		var ran []string
@@ -193,7 +194,7 @@ func TestAPersonSaysWhatCameOfACallInDoubt(t *testing.T) {
 			t.Fatalf("the turn ends by %+v", first.Termination)
 		}
 		ticket := first.Tickets[0]
-		if ticket.Action != backend.ActionIndeterminate || ticket.Mode != plugins.UseDecisionAsToolResult || string(ticket.Arguments) != `{}` ||
+		if ticket.Action != backend.ActionIndeterminate || ticket.Mode != interaction.UseDecisionAsToolResult || string(ticket.Arguments) != `{}` ||
 			!strings.Contains(ticket.Message, "may or may not have taken effect") {
 			t.Errorf("the ticket is %+v", ticket)
 		}
@@ -219,7 +220,7 @@ func TestAPersonSaysWhatCameOfACallInDoubt(t *testing.T) {
 // asking is a tool that asks once.
 var asking = does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 	if c.Resumed == nil {
-		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "q"}}, State: json.RawMessage(`7`)}}, nil
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q"}}, State: json.RawMessage(`7`)}}, nil
 	}
 	return tools.TextResult(string(c.Resumed.State) + string(c.Resumed.Answers[0].Result)), nil
 })

@@ -90,7 +90,7 @@ func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceCom
 		return nil, t.modelError(ctx, t.failure)
 	}
 	return &event.InferenceComplete{
-		Model: t.servedName(req), ModelID: t.servedBy(), Provider: t.servedFrom(), FinishReason: string(t.answer.Reason), Usage: event.Usage(t.answer.Usage),
+		Model: t.servedName(req), ModelID: t.servedBy(), Provider: t.servedFrom(), FinishReason: t.answer.Reason, Usage: t.answer.Usage,
 		DurationMS: time.Since(begun).Milliseconds(),
 	}, nil
 }

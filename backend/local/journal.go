@@ -41,17 +41,19 @@ func (b *batch) begin(ctx context.Context) (may int, err error) {
 func (b *batch) enter(c *call) error {
 	key := b.key(c)
 	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
-	if c.resumed == nil && !c.inDoubt {
+	inDoubt := c.phase == callInDoubt
+	if c.resumed == nil && !inDoubt {
 		if err := b.meter.BeginToolCall(); err != nil {
 			return err
 		}
 		b.stats.ToolCalls++
 	}
 	var resume json.RawMessage
-	if c.inDoubt {
+	if inDoubt {
 		resume = b.journal[c.journal].Resume // it was not lost with the process, and must not be now
 	}
-	c.begun, c.inDoubt, c.left = time.Now(), false, nil
+	c.move(moveEnter)
+	c.begun, c.left = time.Now(), nil
 	entry := backend.JournalEntry{
 		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
 		IdempotencyKey: key, Began: c.begun, Resume: resume,
@@ -72,7 +74,7 @@ func (t *turn) journaled() bool {
 
 // keep has it kept what a call that is under way goes on from.
 func (b *batch) keep(c *call, asked *keepRequest) error {
-	if c.settled || !c.executed {
+	if c.phase != callRunning {
 		return errCallOver
 	}
 	j, ok := b.host.(backend.Journaler)
@@ -103,7 +105,7 @@ func (t *turn) record(c *call, outcome event.CallOutcome) {
 	}
 	kept := *entry
 	kept.After = c.aftermath()
-	if !c.settled {
+	if !c.phase.hasResult() {
 		j.Settle(&kept, nil)
 		return
 	}
@@ -113,14 +115,14 @@ func (t *turn) record(c *call, outcome event.CallOutcome) {
 
 // aftermath returns what the call left behind besides its result, or nil.
 func (c *call) aftermath() *backend.Aftermath {
-	if c.left == nil && c.settled {
+	if c.left == nil && c.phase.hasResult() {
 		return nil
 	}
 	after := new(backend.Aftermath)
 	if c.left != nil {
 		*after = *c.left
 	}
-	if !c.settled {
+	if !c.phase.hasResult() {
 		after.Tickets, after.Resume = c.tickets, c.resume
 	}
 	return after

@@ -15,8 +15,9 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -127,22 +128,22 @@ func (c *course) Stream(context.Context, *model.Request) iter.Seq2[model.Event, 
 // environment resolves an agent anew.
 func (c *course) environment(t fataler, agent string, cancel func()) (*spec.Agent, *backend.Environment) {
 	a := &spec.Agent{ID: agent, MaxHandoffs: new(4)}
-	var loaded []plugins.Loaded
+	var loaded []execution.Loaded
 	for _, id := range c.loads[agent] {
-		loaded = append(loaded, plugins.Loaded{ID: id, Plugin: c.witness(agent, id, cancel)})
+		loaded = append(loaded, execution.Loaded{ID: id, Plugin: c.witness(agent, id, cancel)})
 	}
-	loaded = append(loaded, plugins.Loaded{ID: "gate", Plugin: asksFor("wait", "")},
-		plugins.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true})
-	env, errs := plugins.Build(a, loaded, nil)
+	loaded = append(loaded, execution.Loaded{ID: "gate", Plugin: asksFor("wait", "")},
+		execution.Loaded{ID: core.MaxRoundsID, Plugin: core.MaxRounds{}, Core: true})
+	env, errs := execution.Build(a, loaded, nil)
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	var entries []*tools.Entry
+	var entries []*toolset.Entry
 	for _, id := range []string{"act", "wait"} {
-		entry, _ := tools.Compile(id, answers(id), tools.Source{Kind: tools.SourceGlobal})
+		entry, _ := toolset.Compile(id, answers(id), toolset.Source{Kind: toolset.SourceGlobal})
 		entries = append(entries, entry)
 	}
-	set := tools.NewSet(entries)
+	set := toolset.NewSet(entries)
 	return a, &backend.Environment{Model: c, Upstream: "m", Env: env, Tools: set, Offered: set.Declarations()}
 }
 
@@ -170,7 +171,7 @@ func (c *course) run(t fataler) {
 		a, env := resolve(agent)
 		job := &backend.Job{
 			TurnID: "turn", Agent: a, Input: []model.Message{model.User("go")}, Local: env, State: state,
-			Meter: backend.NewMeter(nil, nil, backend.Spent{}),
+			Limits: backend.Limits{Meter: backend.NewMeter(nil, nil, backend.Spent{})},
 			Checkpoint: func(_ context.Context, s *backend.State) error {
 				if i := slices.Index(c.yields, s.Stats.Steps); i >= 0 {
 					c.yields = slices.Delete(slices.Clone(c.yields), i, i+1)
@@ -195,7 +196,7 @@ func (c *course) run(t fataler) {
 		}
 		agent = state.Agent
 		for _, ticket := range state.Tickets() {
-			if err := state.Resolve(resume(ticket.ID, "true")); err != nil {
+			if err := state.Answer(resume(ticket.ID, "true")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -13,8 +13,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/telemetry"
 )
@@ -74,18 +77,46 @@ type turn struct {
 	meter *backend.Meter
 	// form is that of the final answer, whoever gives it; nil for any.
 	form *backend.OutputForm
-	// agent is the one that has the conversation, and env what it runs with.
+	speaker
+	stats plugins.Stats
+	conversation
+	inference
+	// calls are those of the step's answer until their results are kept.
+	calls []call
+	// inStep tells that a step is not over.
+	inStep bool
+	// deadLetters are those of the agents that had the conversation before.
+	deadLetters []execution.DeadLetter
+	// stop is the end that a plugin asked for outside of AfterInference.
+	stop *event.Termination
+	// span observes the turn; nil when nobody does.
+	span *telemetry.TurnSpan
+	// watch ends the turn when a plugin takes too long.
+	watch watch
+
+	// kept is what a State carries besides.
+	kept
+}
+
+// speaker is who has the conversation.
+type speaker struct {
+	// agent is the one that has it, and env what it runs with.
 	agent  *spec.Agent
 	env    *backend.Environment
-	engine *plugins.Engine
-	stats  plugins.Stats
+	engine *execution.Engine
+}
 
+// conversation is what has been said.
+type conversation struct {
 	// transcript is the system prompt, if there is one, the conversation, and
 	// what the turn adds, from first on. Requests are parts of it.
 	transcript []model.Message
 	prompt     int
 	first      int
+}
 
+// inference is the model call of a step.
+type inference struct {
 	// answer is reused for every model call; takeIn is take, made once. over is
 	// closed when the context of the call ends.
 	answer  model.Answer
@@ -96,21 +127,6 @@ type turn struct {
 	call telemetry.ModelSpan
 	// plan is what the plugins made of the step's request.
 	plan plugins.RequestPlan
-	// calls are those of the step's answer until their results are kept.
-	calls []call
-	// inStep tells that a step is not over.
-	inStep bool
-	// deadLetters are those of the agents that had the conversation before.
-	deadLetters []plugins.DeadLetter
-	// stop is the end that a plugin asked for outside of AfterInference.
-	stop *event.Termination
-	// span observes the turn; nil when nobody does.
-	span *telemetry.TurnSpan
-	// watch ends the turn when a plugin takes too long.
-	watch watch
-
-	// kept is what a State carries besides.
-	kept
 }
 
 // kept is the part of a turn's state that a State carries as it is.
@@ -123,7 +139,7 @@ type kept struct {
 	repairs       int
 	handOff       string
 	journal       []backend.JournalEntry
-	resolved      map[string]plugins.Resolution
+	resolved      map[string]interaction.Answer
 }
 
 // room is how many messages a turn's transcript has space for beyond the
@@ -132,8 +148,8 @@ const room = 6
 
 func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{
-		job: job, host: host, agent: job.Agent, env: job.Local,
-		engine: plugins.NewEngine(job.Local.Env, job.Ceiling), meter: job.Meter, form: job.Local.Output,
+		job: job, host: host, meter: job.Meter, form: job.Local.Output,
+		speaker: speaker{agent: job.Agent, env: job.Local, engine: execution.NewEngine(job.Local.Env, job.Ceiling)},
 	}
 	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.take, t.called, maxCalls
 	t.begin(len(job.History) + len(job.Input) + room)
@@ -148,7 +164,7 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 			return nil, err
 		}
 	} else if job.Session != nil {
-		if err := t.engine.Restore(plugins.State{Session: job.Session}); err != nil {
+		if err := t.engine.Restore(execution.State{Session: job.Session}); err != nil {
 			return nil, err
 		}
 	}
@@ -195,14 +211,12 @@ func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc
 // result returns what the turn came to, or how far it came.
 func (t *turn) result(termination event.Termination) *backend.Result {
 	r := &backend.Result{
-		Termination:  termination,
-		Response:     t.response,
-		Messages:     t.transcript[t.first:],
-		Steps:        t.stats.Steps,
-		Usage:        t.stats.Usage,
-		FinishReason: t.reason,
-		Journal:      t.journal,
-		DeadLetters:  append(slices.Clip(t.deadLetters), t.engine.DeadLetters()...),
+		Outcome: event.Outcome{
+			Termination: termination, Response: t.response, Steps: t.stats.Steps, Usage: t.stats.Usage, FinishReason: t.reason,
+		},
+		Messages:    t.transcript[t.first:],
+		Journal:     t.journal,
+		DeadLetters: append(slices.Clip(t.deadLetters), t.engine.DeadLetters()...),
 	}
 	if t.agent != t.job.Agent {
 		r.Agent = t.agent.ID
@@ -221,7 +235,7 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 
 // run goes through the steps until one ends the turn.
 func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
-	defer recovered(&err)
+	defer panics.Recover(&err)
 	if err := t.enter(ctx); err != nil {
 		return event.Termination{}, err
 	}
@@ -232,12 +246,12 @@ func (t *turn) run(ctx context.Context) (termination event.Termination, err erro
 		if t.stop != nil && !t.inStep {
 			return *t.stop, nil
 		}
-		ended, err := t.next(ctx)
+		r, err := t.next(ctx)
 		if err != nil {
 			return event.Termination{}, err
 		}
-		if ended != nil {
-			return *ended, nil
+		if r.course != goesOn {
+			return r.termination, nil
 		}
 		if err := t.checkpoint(ctx); err != nil {
 			return event.Termination{}, err
@@ -247,15 +261,15 @@ func (t *turn) run(ctx context.Context) (termination event.Termination, err erro
 
 // next goes on with the step that is not over, or was suspended, or through
 // another one.
-func (t *turn) next(ctx context.Context) (*event.Termination, error) {
+func (t *turn) next(ctx context.Context) (stepResult, error) {
 	switch {
 	case t.inStep:
 		return t.step(ctx)
 	case len(t.calls) > 0:
 		return t.resume(ctx)
 	}
-	if ended, err := t.changeHands(ctx); ended != nil || err != nil {
-		return ended, err
+	if r, err := t.changeHands(ctx); r.course != goesOn || err != nil {
+		return r, err
 	}
 	return t.step(ctx)
 }
@@ -284,7 +298,7 @@ func (t *turn) end(ctx context.Context, termination *event.Termination) error {
 	defer cancel()
 	t.engine.Context.Termination = termination
 	err := t.last(ctx, plugins.RunEnd, t.engine.End)
-	if failed := t.last(ctx, plugins.Deactivate, t.engine.Deactivate); err == nil {
+	if failed := t.last(ctx, plugins.Deactivate, t.deactivate); err == nil {
 		err = failed
 	}
 	return err
@@ -294,7 +308,13 @@ func (t *turn) end(ctx context.Context, termination *event.Termination) error {
 func (t *turn) release(ctx context.Context) {
 	ctx, cancel := lastContext(ctx)
 	defer cancel()
-	_ = t.last(ctx, plugins.Deactivate, t.engine.Deactivate) // it fails by a dead letter, or the sink's panic
+	_ = t.last(ctx, plugins.Deactivate, t.deactivate) // it fails by a dead letter, or the sink's panic
+}
+
+// deactivate runs the hooks of Deactivate.
+func (t *turn) deactivate(ctx context.Context) error {
+	t.engine.Deactivate(ctx)
+	return nil
 }
 
 // lastContext returns the context of the last phases, one of their own when that
@@ -308,20 +328,12 @@ func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // last runs one of the last phases and shows what it changed.
 func (t *turn) last(ctx context.Context, phase plugins.Phase, run lifecycle) (err error) {
-	defer recovered(&err)
+	defer panics.Recover(&err)
 	if err := t.hooks(ctx, phase, run); err != nil {
 		return err
 	}
 	t.showState()
 	return nil
-}
-
-// recovered, deferred, turns a panic into an error. What panics on the turn's
-// own goroutine is the model's executor or the sink of the events.
-func recovered(err *error) {
-	if v := recover(); v != nil {
-		*err = backend.Panicked(v)
-	}
 }
 
 // phase runs the hooks of a phase on the conversation as it stands. A hook that
@@ -331,24 +343,23 @@ func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
 	if t.engine.Idle(phase) {
 		return nil
 	}
-	return t.hooks(ctx, phase, func(ctx context.Context) (*event.Termination, error) { return t.engine.Run(ctx, phase) })
+	return t.hooks(ctx, phase, func(ctx context.Context) error { return t.engine.Run(ctx, phase) })
 }
 
 // lifecycle is a method of the engine that runs one of the phases at the ends.
-type lifecycle func(ctx context.Context) (*event.Termination, error)
+type lifecycle func(ctx context.Context) error
 
 // hooks has the engine run a phase.
 func (t *turn) hooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
 	if t.engine.Idle(phase) {
-		_, err := run(ctx) // it notes that the phase is over
-		return err
+		return run(ctx) // it notes that the phase is over
 	}
 	t.engine.Context.Messages = t.transcript[t.prompt:]
 	t.watch.begin(phase)
-	stop, err := run(ctx)
+	err := run(ctx)
 	t.watch.stop()
 	t.host.FlushSession()
-	if stop != nil && t.stop == nil {
+	if stop := t.engine.StopRequest(); t.stop == nil {
 		t.stop = stop
 	}
 	if to := t.engine.HandOffRequest(); to != "" && t.handOff == "" {

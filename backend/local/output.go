@@ -13,12 +13,12 @@ const maxRepairs = 1
 // conclude ends the turn with its last answer, if that is whole, or need not be,
 // and has the form asked for. One that does not have it is asked for again, once,
 // without tools.
-func (t *turn) conclude() (*event.Termination, error) {
+func (t *turn) conclude() (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
-		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
+		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
 	}
 	if t.form == nil {
-		return &event.Termination{Type: event.NaturalEnd}, nil
+		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	}
 	answer := t.lastAnswer()
 	value, problem := t.form.Check(answer.Text())
@@ -28,17 +28,17 @@ func (t *turn) conclude() (*event.Termination, error) {
 	switch {
 	case problem == "":
 		t.response = value
-		return &event.Termination{Type: event.NaturalEnd}, nil
+		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	case t.reason == model.FinishMaxTokens:
-		return nil, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not have the form asked for"}
+		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off, so it does not have the form asked for"}
 	case t.repairs >= maxRepairs && t.form.Spec.OnMismatch == spec.MismatchAccepted:
-		return &event.Termination{Type: event.NaturalEnd}, nil
+		return endTurn(event.Termination{Type: event.NaturalEnd}), nil
 	case t.repairs >= maxRepairs:
-		return nil, &model.Error{Class: model.InvalidOutput, Message: "the answer does not have the form asked for: " + problem}
+		return stepResult{}, &model.Error{Class: model.InvalidOutput, Message: "the answer does not have the form asked for: " + problem}
 	}
 	t.repairs++
 	t.withoutTools = true
 	t.notes = append(t.notes, model.User("Your answer cannot be used: "+problem+
 		". Answer again with nothing but a JSON value that satisfies this JSON Schema: "+string(t.form.Spec.Schema)))
-	return nil, nil //nolint:nilnil // the turn goes on
+	return stepResult{}, nil
 }

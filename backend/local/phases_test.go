@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 )
@@ -200,7 +201,7 @@ func TestAHookThatFailsEndsTheTurnWhereverItIs(t *testing.T) {
 					},
 				}.play(t)
 				got.ends(t, event.Failed, backend.CodePlugin)
-				failure, ok := errors.AsType[*plugins.HookError](got.err)
+				failure, ok := errors.AsType[*execution.HookError](got.err)
 				if !ok || failure.Plugin != "p1" || failure.Phase != phase {
 					t.Errorf("the error is %v", got.err)
 				}

@@ -11,13 +11,14 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/core"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/go-cmp/cmp"
 )
 
 // schedules returns a plugin that schedules actions before the first request.
-func schedules(actions ...plugins.Action) plugin {
+func schedules(actions ...execution.Action) plugin {
 	return on(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error {
 		for _, a := range actions {
 			if p.Stats.Steps == 1 {
@@ -41,8 +42,8 @@ func brief(messages []model.Message) []string {
 }
 
 func TestContextMessagesStandAtTheirPlaces(t *testing.T) {
-	add := func(m plugins.ContextMessage) plugins.Action {
-		return plugins.Action{Key: core.AddContextMessage, Payload: m}
+	add := func(m plugins.ContextMessage) execution.Action {
+		return execution.Action{Key: core.AddContextMessage, Payload: m}
 	}
 	s := stage{
 		agent:   spec.Agent{SystemPrompt: "prompt"},
@@ -78,21 +79,21 @@ func TestContextMessagesStandAtTheirPlaces(t *testing.T) {
 }
 
 func TestWhichToolsAreOffered(t *testing.T) {
-	include := func(ids ...string) plugins.Action {
-		return plugins.Action{Key: core.IncludeOnlyTools, Payload: ids}
+	include := func(ids ...string) execution.Action {
+		return execution.Action{Key: core.IncludeOnlyTools, Payload: ids}
 	}
-	exclude := func(id string) plugins.Action { return plugins.Action{Key: core.ExcludeTool, Payload: id} }
+	exclude := func(id string) execution.Action { return execution.Action{Key: core.ExcludeTool, Payload: id} }
 	for _, tt := range []struct {
 		name    string
-		actions []plugins.Action
+		actions []execution.Action
 		want    string
 	}{
 		{"all", nil, "a b c"},
-		{"exclude", []plugins.Action{exclude("b"), exclude("unknown")}, "a c"},
-		{"include", []plugins.Action{include("b")}, "b"},
-		{"includes add up", []plugins.Action{include("b"), include("a", "unknown")}, "a b"},
-		{"include nothing", []plugins.Action{include()}, ""},
-		{"exclude wins", []plugins.Action{include("a", "b"), exclude("a")}, "b"},
+		{"exclude", []execution.Action{exclude("b"), exclude("unknown")}, "a c"},
+		{"include", []execution.Action{include("b")}, "b"},
+		{"includes add up", []execution.Action{include("b"), include("a", "unknown")}, "a b"},
+		{"include nothing", []execution.Action{include()}, ""},
+		{"exclude wins", []execution.Action{include("a", "b"), exclude("a")}, "b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stage{
@@ -117,8 +118,8 @@ func TestWhichToolsAreOffered(t *testing.T) {
 
 func TestOverridesOfARequest(t *testing.T) {
 	low, high := &spec.Effort{Level: "low"}, &spec.Effort{Level: "high"}
-	override := func(o core.Override) plugins.Action {
-		return plugins.Action{Key: core.SetInferenceOverride, Payload: o}
+	override := func(o core.Override) execution.Action {
+		return execution.Action{Key: core.SetInferenceOverride, Payload: o}
 	}
 	for _, pool := range []bool{false, true} {
 		s := stage{
@@ -194,10 +195,10 @@ func TestAnActionThatGoesWrongDoesNotFailTheTurn(t *testing.T) {
 	s := stage{
 		model: says(text("done")),
 		plugins: []plugin{schedules(
-			plugins.Action{Key: core.ExcludeTool, Payload: 7},
-			plugins.Action{Key: core.IncludeOnlyTools, Payload: "a"},
-			plugins.Action{Key: core.AddContextMessage},
-			plugins.Action{Key: core.SetInferenceOverride, Payload: &core.Override{}},
+			execution.Action{Key: core.ExcludeTool, Payload: 7},
+			execution.Action{Key: core.IncludeOnlyTools, Payload: "a"},
+			execution.Action{Key: core.AddContextMessage},
+			execution.Action{Key: core.SetInferenceOverride, Payload: &core.Override{}},
 		)},
 	}
 	got := s.play(t)
@@ -221,7 +222,7 @@ func TestNoRequestAsksForMoreThanTheModelHas(t *testing.T) {
 	} {
 		s := stage{
 			params: model.Params{MaxOutputTokens: tt.turn}, model: says(text("done")),
-			plugins: []plugin{schedules(plugins.Action{Key: core.SetInferenceOverride, Payload: core.Override{Params: model.Params{MaxOutputTokens: tt.plugin}}})},
+			plugins: []plugin{schedules(execution.Action{Key: core.SetInferenceOverride, Payload: core.Override{Params: model.Params{MaxOutputTokens: tt.plugin}}})},
 			job:     func(j *backend.Job) { j.Local.ModelOutput = tt.limit },
 		}
 		ended := s.play(t)

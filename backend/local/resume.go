@@ -10,23 +10,25 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/internal/schema"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
 // suspend makes a call wait for its tickets, and shows them. A call that could
 // not be answered, or not be kept, has failed instead.
-func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
+func (t *turn) suspend(c *call, tickets []*backend.Ticket) {
 	if problem := unanswerable(tickets, c.resume); problem != "" {
 		c.resume = nil
 		t.settleCall(c, tools.ErrorResult("the call cannot wait: "+problem), event.CallFailed)
 		return
 	}
-	c.outcome, c.tickets, c.resolutions, c.decided, c.executed = event.CallSuspended, nil, nil, false, false
+	c.move(moveSuspend)
+	c.tickets, c.resolutions = nil, nil
 	for _, ticket := range tickets {
 		ticket.ID = t.freeTicket(c, ticket)
 		c.tickets = append(c.tickets, ticket)
@@ -36,17 +38,14 @@ func (t *turn) suspend(c *call, tickets []*plugins.Ticket) {
 		if len(ticket.Arguments) == 0 {
 			ticket.Arguments = rawjson.Encode(c.Arguments)
 		}
-		ticket.Mode = cmp.Or(ticket.Mode, plugins.ReplayToolCall)
-		t.host.Emit(&event.InteractionRequest{
-			ID: ticket.ID, CallID: c.ID, Tool: ticket.Tool, Arguments: ticket.Arguments, Action: ticket.Action,
-			Message: ticket.Message, Parameters: ticket.Parameters, ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
-		})
+		ticket.Mode = cmp.Or(ticket.Mode, interaction.ReplayToolCall)
+		t.host.Emit(&event.InteractionRequest{Request: ticket.Request})
 	}
 }
 
 // unanswerable returns why a call cannot wait for tickets, and keep what its
 // tool needs to go on, or "".
-func unanswerable(tickets []*plugins.Ticket, resume json.RawMessage) string {
+func unanswerable(tickets []*backend.Ticket, resume json.RawMessage) string {
 	malformed := func(raw json.RawMessage) bool { return len(raw) > 0 && !json.Valid(raw) }
 	if len(tickets) == 0 {
 		return "it asks nothing"
@@ -74,7 +73,7 @@ func unanswerable(tickets []*plugins.Ticket, resume json.RawMessage) string {
 // freeTicket returns the id of a ticket: the one it has, or that of its call,
 // unless the turn had such a ticket already. A late answer to the earlier one
 // must not be taken for an answer to this one.
-func (t *turn) freeTicket(c *call, ticket *plugins.Ticket) string {
+func (t *turn) freeTicket(c *call, ticket *backend.Ticket) string {
 	id := cmp.Or(ticket.ID, c.ID)
 	for n := 2; t.knowsTicket(id); n++ {
 		id = cmp.Or(ticket.ID, c.ID) + "#" + strconv.Itoa(n)
@@ -87,7 +86,7 @@ func (t *turn) knowsTicket(id string) bool {
 		return true
 	}
 	for i := range t.calls {
-		if slices.ContainsFunc(t.calls[i].tickets, func(other *plugins.Ticket) bool { return other.ID == id }) {
+		if slices.ContainsFunc(t.calls[i].tickets, func(other *backend.Ticket) bool { return other.ID == id }) {
 			return true
 		}
 	}
@@ -95,7 +94,7 @@ func (t *turn) knowsTicket(id string) bool {
 }
 
 // ticket returns the call's ticket with an id, or nil.
-func (c *call) ticket(id string) *plugins.Ticket {
+func (c *call) ticket(id string) *backend.Ticket {
 	for _, ticket := range c.tickets {
 		if ticket.ID == id {
 			return ticket
@@ -106,20 +105,20 @@ func (c *call) ticket(id string) *plugins.Ticket {
 
 // resume goes on with the calls of a suspended step: those that have their
 // answers, and those that did not get their turn.
-func (t *turn) resume(ctx context.Context) (ended *event.Termination, err error) {
-	defer recovered(&err)
-	ended, err = t.goOn(ctx)
+func (t *turn) resume(ctx context.Context) (r stepResult, err error) {
+	defer panics.Recover(&err)
+	r, err = t.goOn(ctx)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result, c.Resolution, c.Ticket = nil, nil, nil, nil, nil
-	if err != nil || ended == nil || ended.Type != event.Suspended {
+	if err != nil || r.course != suspends {
 		t.keepResults()
 	}
 	t.showState()
-	return ended, err
+	return r, err
 }
 
 // goOn works on the calls of a state.
-func (t *turn) goOn(ctx context.Context) (*event.Termination, error) {
+func (t *turn) goOn(ctx context.Context) (stepResult, error) {
 	t.engine.Context.Answer = t.lastAnswer()
 	t.takeUpCalls()
 	return t.workCalls(ctx)
@@ -134,9 +133,9 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	}
 	for i := range c.resolutions {
 		r := &c.resolutions[i]
-		t.host.Emit(&event.ToolCallResumed{TargetID: r.Target, Action: string(r.Action), Result: r.Result})
+		t.host.Emit(event.Resumed(r))
 	}
-	c.outcome = ""
+	c.move(moveAnswer)
 	first := &c.resolutions[0]
 	ticket := c.ticket(first.Target)
 	open := ticket != nil && ticket.Action == backend.ActionIndeterminate && ticket.Question == ""
@@ -147,16 +146,16 @@ func (t *turn) takeUp(c *call) (settled bool) {
 	case ticket == nil: // a state that no loop wrote
 		t.settleCall(c, tools.ErrorResult(fmt.Sprintf("the answer %q belongs to nothing", first.Target)), event.CallFailed)
 		return true
-	case ticket.Mode == plugins.PassDecisionToTool:
+	case ticket.Mode == interaction.PassDecisionToTool:
 		c.passAnswers(ticket)
 		return false
-	case open && first.Action == plugins.ActionCancel:
+	case open && first.Action == interaction.Cancel:
 		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
 		return true
-	case first.Action == plugins.ActionCancel:
+	case first.Action == interaction.Cancel:
 		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)).Readable(), event.CallFailed)
 		return true
-	case ticket.Mode == plugins.UseDecisionAsToolResult:
+	case ticket.Mode == interaction.UseDecisionAsToolResult:
 		t.settleCall(c, answered(first.Result), event.CallSucceeded)
 		return true
 	default:
@@ -165,8 +164,8 @@ func (t *turn) takeUp(c *call) (settled bool) {
 }
 
 // passAnswers hands the answers to the tool, if the ticket is one of its own.
-func (c *call) passAnswers(ticket *plugins.Ticket) {
-	if ticket != nil && ticket.Mode == plugins.PassDecisionToTool {
+func (c *call) passAnswers(ticket *backend.Ticket) {
+	if ticket != nil && ticket.Mode == interaction.PassDecisionToTool {
 		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
 	}
 }
@@ -197,29 +196,27 @@ func answered(result json.RawMessage) tools.Result {
 }
 
 // answers returns what a tool that waited is told.
-func (c *call) answers() []tools.Answer {
-	list := make([]tools.Answer, 0, len(c.resolutions))
+func (c *call) answers() []interaction.Answer {
+	list := make([]interaction.Answer, 0, len(c.resolutions))
 	for _, r := range c.resolutions {
-		id := r.Target
 		if ticket := c.ticket(r.Target); ticket != nil {
-			id = ticket.Question
+			r.Target = ticket.Question
 		}
-		list = append(list, tools.Answer{ID: id, Result: r.Result, Arguments: r.Arguments, Cancelled: r.Action == plugins.ActionCancel, Reason: r.Reason})
+		list = append(list, r)
 	}
 	return list
 }
 
 // ticketsOf returns the tickets of a call whose tool waits.
-func ticketsOf(wait *tools.Wait) []*plugins.Ticket {
-	mode := plugins.PassDecisionToTool
+func ticketsOf(wait *tools.Wait) []*backend.Ticket {
+	mode := interaction.PassDecisionToTool
 	if wait.AnswerIsResult {
-		mode = plugins.UseDecisionAsToolResult
+		mode = interaction.UseDecisionAsToolResult
 	}
-	tickets := make([]*plugins.Ticket, len(wait.Questions))
+	tickets := make([]*backend.Ticket, len(wait.Questions))
 	for i, q := range wait.Questions {
-		tickets[i] = &plugins.Ticket{
-			ID: q.ID, Question: q.ID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action, Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: mode,
-		}
+		q.Mode = mode
+		tickets[i] = &backend.Ticket{Request: q, Question: q.ID}
 	}
 	return tickets
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -30,11 +31,11 @@ func through(t *testing.T, s *backend.State) *backend.State {
 }
 
 // goesOn plays a turn on from a state, with answers.
-func (s stage) goesOn(t *testing.T, state *backend.State, answers ...plugins.Resolution) scene {
+func (s stage) goesOn(t *testing.T, state *backend.State, answers ...interaction.Answer) scene {
 	t.Helper()
 	state = through(t, state)
 	for _, r := range answers {
-		if err := state.Resolve(r); err != nil {
+		if err := state.Answer(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,17 +50,17 @@ func (s stage) goesOn(t *testing.T, state *backend.State, answers ...plugins.Res
 	return s.play(t)
 }
 
-func resume(target, result string) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: json.RawMessage(result)}
+func resume(target, result string) interaction.Answer {
+	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(result)}
 }
 
 // asksFor is a gate that lets calls of one tool wait, until they have an answer.
-func asksFor(tool string, mode plugins.ResumeMode) plugin {
+func asksFor(tool string, mode interaction.Mode) plugin {
 	return gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 		if p.Call.Name != tool || p.Resolution != nil {
 			return plugins.Decision{}, nil
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{ID: "ticket_" + p.Call.ID, Message: "may I?", Mode: mode}}, nil
+		return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{ID: "ticket_" + p.Call.ID, Message: "may I?", Mode: mode}}, nil
 	})
 }
 
@@ -78,16 +79,16 @@ var echo = does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 
 func TestEachResumeModeDoesWhatItSays(t *testing.T) {
 	for _, tt := range []struct {
-		mode   plugins.ResumeMode
-		answer plugins.Resolution
+		mode   interaction.Mode
+		answer interaction.Answer
 		want   string
 	}{
-		{plugins.ReplayToolCall, resume("ticket_x", `true`), "x {}"},
+		{interaction.ReplayToolCall, resume("ticket_x", `true`), "x {}"},
 		{"", resume("x", `true`), "x {}"},
-		{plugins.UseDecisionAsToolResult, resume("ticket_x", `"as told"`), "x as told"},
-		{plugins.UseDecisionAsToolResult, resume("ticket_x", `{"a":1}`), `x {"a":1}`},
-		{plugins.PassDecisionToTool, resume("ticket_x", `5`), `x {} {"answers":[{"id":"","result":5}]}`},
-		{plugins.ReplayToolCall, plugins.Resolution{Target: "x", Action: plugins.ActionCancel, Reason: "not today"}, "x! the call was refused: not today"},
+		{interaction.UseDecisionAsToolResult, resume("ticket_x", `"as told"`), "x as told"},
+		{interaction.UseDecisionAsToolResult, resume("ticket_x", `{"a":1}`), `x {"a":1}`},
+		{interaction.PassDecisionToTool, resume("ticket_x", `5`), `x {} {"answers":[{"target":"","action":"resume","result":5}]}`},
+		{interaction.ReplayToolCall, interaction.Answer{Target: "x", Action: interaction.Cancel, Reason: "not today"}, "x! the call was refused: not today"},
 	} {
 		s := stage{
 			model:   says(asks("", call("x")), text("done")),
@@ -113,7 +114,7 @@ func TestSeveralCallsWaitAtOnceAndAreAnsweredInAnyOrder(t *testing.T) {
 	s := stage{
 		model:   says(asks("", call("x"), callWith("x2", "x", `{"n":2}`), call("y")), text("done")),
 		tools:   map[string]tools.Tool{"x": echo, "y": answers("at once")},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall)},
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 	}
 	first := s.play(t)
 	if len(first.Tickets) != 2 {
@@ -141,7 +142,7 @@ func TestInASequenceCallsBehindOneThatWaitsRunWhenItIsAnswered(t *testing.T) {
 		agent:   spec.Agent{ToolExecution: spec.Sequential},
 		model:   says(asks("", call("a"), call("x"), call("b")), text("done")),
 		tools:   map[string]tools.Tool{"a": answers("1"), "x": answers("2"), "b": answers("3")},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall)},
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 	}
 	first := s.play(t)
 	if got := first.done(); !slices.Equal(got, []string{"a succeeded 1"}) {
@@ -159,7 +160,7 @@ func TestEditedArgumentsAreJudgedAndUsed(t *testing.T) {
 	s := stage{
 		model: says(asks("", callWith("x", "x", `{"n":1}`)), text("done")),
 		tools: map[string]tools.Tool{"x": echo},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall), gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall), gate(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 			judged = append(judged, string(p.Call.Arguments))
 			return plugins.Decision{}, nil
 		})},
@@ -181,7 +182,7 @@ func TestARuleThatChangedHoldsForACallThatIsResumed(t *testing.T) {
 	s := stage{
 		model: says(asks("", call("x")), text("done")),
 		tools: map[string]tools.Tool{"x": echo},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall), gate(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall), gate(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 			if refuse {
 				return plugins.Decision{Kind: plugins.Block, Reason: "no more"}, nil
 			}
@@ -200,7 +201,7 @@ func TestAToolThatWaitsGoesOnFromWhatItLeft(t *testing.T) {
 	waits := does(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		if c.Resumed == nil {
 			return tools.Result{Wait: &tools.Wait{
-				Questions: []tools.Question{{ID: "q1", Message: "how many?"}, {ID: "q2"}}, State: json.RawMessage(`"left"`),
+				Questions: []interaction.Request{{ID: "q1", Message: "how many?"}, {ID: "q2"}}, State: json.RawMessage(`"left"`),
 			}}, nil
 		}
 		data, err := json.Marshal(c.Resumed)
@@ -213,14 +214,14 @@ func TestAToolThatWaitsGoesOnFromWhatItLeft(t *testing.T) {
 	}
 	second := s.goesOn(t, first.State, resume("q2", `7`))
 	second.ends(t, event.NaturalEnd, "")
-	if got, want := second.results(), `w {"answers":[{"id":"q2","result":7}],"state":"left"}`; !slices.Equal(got, []string{want}) {
+	if got, want := second.results(), `w {"answers":[{"target":"q2","action":"resume","result":7}],"state":"left"}`; !slices.Equal(got, []string{want}) {
 		t.Errorf("the results are %q, want %q", got, want)
 	}
 }
 
 func TestTheAnswerToAToolThatWaitsCanBeItsResult(t *testing.T) {
 	client := does(func(context.Context, *tools.Call) (tools.Result, error) {
-		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}}, AnswerIsResult: true}}, nil
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, AnswerIsResult: true}}, nil
 	})
 	s := stage{model: says(asks("", call("c")), text("done")), tools: map[string]tools.Tool{"c": client}}
 	first := s.play(t)
@@ -232,17 +233,17 @@ func TestTheAnswerToAToolThatWaitsCanBeItsResult(t *testing.T) {
 
 func TestWhatAQuestionDoesNotSayIsThatOfItsCall(t *testing.T) {
 	for name, tt := range map[string]struct {
-		question  tools.Question
+		question  interaction.Request
 		tool      string
 		arguments string
 	}{
-		"nothing said":   {tools.Question{}, "w", `{}`},
-		"a tool alone":   {tools.Question{Tool: "other"}, "other", `{}`},
-		"arguments only": {tools.Question{Arguments: json.RawMessage(`{"n":1}`)}, "w", `{"n":1}`},
-		"both":           {tools.Question{Tool: "other", Arguments: json.RawMessage(`{"n":1}`)}, "other", `{"n":1}`},
+		"nothing said":   {interaction.Request{}, "w", `{}`},
+		"a tool alone":   {interaction.Request{Tool: "other"}, "other", `{}`},
+		"arguments only": {interaction.Request{Arguments: json.RawMessage(`{"n":1}`)}, "w", `{"n":1}`},
+		"both":           {interaction.Request{Tool: "other", Arguments: json.RawMessage(`{"n":1}`)}, "other", `{"n":1}`},
 	} {
 		waits := does(func(context.Context, *tools.Call) (tools.Result, error) {
-			return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{tt.question}}}, nil
+			return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{tt.question}}}, nil
 		})
 		s := stage{model: says(asks("", call("w")), text("done")), tools: map[string]tools.Tool{"w": waits}}
 		got := s.play(t)
@@ -256,7 +257,7 @@ func TestALateAnswerIsNotTakenForOneToALaterCall(t *testing.T) {
 	s := stage{
 		model:   says(asks("", call("x")), asks("", call("x")), text("done")),
 		tools:   map[string]tools.Tool{"x": echo},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall)},
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 	}
 	first := s.play(t)
 	second := s.goesOn(t, first.State, resume("ticket_x", `true`))
@@ -264,7 +265,7 @@ func TestALateAnswerIsNotTakenForOneToALaterCall(t *testing.T) {
 		t.Fatalf("the second call waits for %+v", second.Tickets)
 	}
 	state := through(t, second.State)
-	if err := state.Resolve(resume("ticket_x", `true`)); err != nil {
+	if err := state.Answer(resume("ticket_x", `true`)); err != nil {
 		t.Errorf("the late answer: %v", err)
 	}
 	if len(state.Tickets()) != 1 {
@@ -276,7 +277,7 @@ func TestATurnThatIsGivenUpWhileItWaitsGivesEveryCallAResult(t *testing.T) {
 	s := stage{
 		model:   says(asks("", call("x"))),
 		tools:   map[string]tools.Tool{"x": echo},
-		plugins: []plugin{asksFor("x", plugins.ReplayToolCall)},
+		plugins: []plugin{asksFor("x", interaction.ReplayToolCall)},
 	}
 	first := s.play(t)
 	ctx, cancel := context.WithCancel(t.Context())

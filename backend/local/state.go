@@ -22,7 +22,7 @@ func (t *turn) state() *backend.State {
 		Response: t.response, FinishReason: t.reason,
 		Messages: slices.Clip(t.transcript[t.first:]), Plugins: t.engine.Export(),
 		Notes: t.notes, WithoutTools: t.withoutTools, Continuations: t.continuations, Repairs: t.repairs,
-		HandOff: t.handOff, Journal: slices.Clone(t.journal), Resolved: maps.Clone(t.resolved),
+		HandOff: t.handOff, Journal: slices.Clone(t.journal), Answered: maps.Clone(t.resolved),
 		InStep: t.inStep && len(t.calls) > 0,
 	}
 	if s.InStep && t.stop != nil {
@@ -61,7 +61,7 @@ func (t *turn) restore(s *backend.State) error {
 	t.kept = kept{
 		response: s.Response, reason: s.FinishReason, notes: slices.Clip(s.Notes), withoutTools: s.WithoutTools,
 		continuations: s.Continuations, repairs: s.Repairs, handOff: s.HandOff,
-		journal: journalOf(s), resolved: maps.Clone(s.Resolved),
+		journal: journalOf(s), resolved: maps.Clone(s.Answered),
 	}
 	t.inStep = s.InStep
 	if s.InStep {
@@ -98,30 +98,46 @@ func (t *turn) lastAnswer() *model.Message {
 
 // state returns a call of a step that is not over.
 func (c *call) state() backend.CallState {
-	s := backend.CallState{ID: c.ID, Outcome: c.outcome, Decided: c.decided, Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
-	if !c.settled {
-		s.Resolutions = slices.Clone(c.resolutions) // a sequence may not have come to it
+	s := backend.CallState{ID: c.ID, Outcome: c.outcomeSoFar(), Decided: c.phase.isLetThrough(), Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
+	if !c.phase.hasResult() {
+		s.Answers = slices.Clone(c.resolutions) // a sequence may not have come to it
 	}
 	if c.edited {
 		s.Arguments = c.Arguments
 	}
-	if c.settled {
+	if c.phase.hasResult() {
 		result := c.message()
 		s.Result = &result
 	}
 	return s
 }
 
+// phaseOf returns the phase of a call that a state has.
+func phaseOf(s *backend.CallState) callPhase {
+	switch {
+	case s.Outcome == event.CallSuspended:
+		return callWaiting
+	case s.Result != nil && s.Decided:
+		return callReturned
+	case s.Result != nil:
+		return callOver
+	case s.Decided:
+		return callAllowed
+	default:
+		return callAsked
+	}
+}
+
 func (c *call) restore(s *backend.CallState) {
-	c.outcome, c.decided, c.skipped, c.tickets, c.resume, c.resolutions = s.Outcome, s.Decided && s.Outcome != event.CallSuspended, s.Skipped, s.Tickets, s.Resume, s.Resolutions
+	c.phase, c.skipped, c.tickets, c.resume, c.resolutions = phaseOf(s), s.Skipped, s.Tickets, s.Resume, s.Answers
 	if len(s.Arguments) > 0 {
 		c.edit(s.Arguments)
 	}
-	if s.Result != nil && s.Outcome != event.CallSuspended {
-		c.settled = true
+	if c.phase.hasResult() {
+		c.outcome = s.Outcome
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
 	}
-	if c.decided && len(c.resolutions) > 0 {
+	if c.phase.isLetThrough() && len(c.resolutions) > 0 {
 		c.passAnswers(c.ticket(c.resolutions[0].Target))
 	}
 }

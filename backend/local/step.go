@@ -4,63 +4,63 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
 // step goes through one step, or through the rest of the one that a state is in
-// the middle of, and returns how the turn ends, or nil when it goes on. Whatever
-// happens, the calls of its answer have results when it is over, unless they wait
-// for something outside.
-func (t *turn) step(ctx context.Context) (ended *event.Termination, err error) {
-	defer recovered(&err)
-	goesOn := t.inStep
-	if !goesOn {
+// the middle of. Whatever happens, the calls of its answer have results when it is
+// over, unless they wait for something outside.
+func (t *turn) step(ctx context.Context) (r stepResult, err error) {
+	defer panics.Recover(&err)
+	begun := t.inStep
+	if !begun {
 		t.inStep = true
 		t.stats.Steps++
 		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.messageID("m")})
 	}
 	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
-	ended, err = t.work(ctx, goesOn)
+	r, err = t.work(ctx, begun)
 	span.End(err)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result = nil, nil, nil
-	if err != nil || ended == nil || ended.Type != event.Suspended {
+	if err != nil || r.course != suspends {
 		t.keepResults()
 	}
 	t.inStep = false
 	t.host.Emit(&event.StepEnd{Step: t.stats.Steps})
-	return ended, err
+	return r, err
 }
 
 // work does the work of a step, or the rest of it, and runs its last phase.
-func (t *turn) work(ctx context.Context, goesOn bool) (ended *event.Termination, err error) {
-	defer recovered(&err)
-	if goesOn {
-		ended, err = t.goOn(ctx)
+func (t *turn) work(ctx context.Context, begun bool) (r stepResult, err error) {
+	defer panics.Recover(&err)
+	if begun {
+		r, err = t.goOn(ctx)
 	} else {
-		ended, err = t.answers(ctx)
+		r, err = t.answers(ctx)
 	}
 	if err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	if err := t.finish(ctx); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
-	return ended, nil
+	return r, nil
 }
 
 // answers asks the model once and runs the tools it calls for.
-func (t *turn) answers(ctx context.Context) (*event.Termination, error) {
+func (t *turn) answers(ctx context.Context) (stepResult, error) {
 	if err := t.phase(ctx, plugins.StepStart); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	if err := t.phase(ctx, plugins.BeforeInference); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	answer, err := t.infer(ctx)
 	if err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	answer.ID = t.messageID("m")
 	return t.settle(ctx, answer)
@@ -68,7 +68,7 @@ func (t *turn) answers(ctx context.Context) (*event.Termination, error) {
 
 // settle keeps an answer and does what it asks for. The answer is kept before
 // anything may end the turn, so a text that was shown is never lost.
-func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termination, error) {
+func (t *turn) settle(ctx context.Context, answer *model.Message) (stepResult, error) {
 	t.transcript = append(t.transcript, *answer)
 	t.reason = t.answer.Reason
 	if text := answer.Text(); text != "" {
@@ -77,19 +77,19 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (*event.Termin
 	t.calls = callsOf(answer)
 	t.engine.Context.Answer = answer
 	if err := t.phase(ctx, plugins.AfterInference); err != nil {
-		return nil, err
+		return stepResult{}, err
 	}
 	switch {
 	case t.stop != nil:
 		t.keepResults()
-		return t.stop, nil
+		return endTurn(*t.stop), nil
 	case len(t.calls) > 0 && t.withoutTools:
 		t.keepResults() // the model was told that it must not call any
 		return t.conclude()
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)
 	case t.answer.Reason == model.FinishContentFilter:
-		return nil, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
+		return stepResult{}, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
 	default:
 		return t.conclude()
 	}

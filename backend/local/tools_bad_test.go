@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
@@ -72,15 +73,15 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 	}{
 		{"no questions", tools.Result{Wait: &tools.Wait{}}, "x! the call cannot wait: it asks nothing", nil},
 		{"no questions, but content", tools.Result{Wait: &tools.Wait{}, Content: []model.Part{model.Text("fine")}}, "x! the call cannot wait: it asks nothing", nil},
-		{"content besides", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "q"}}}, Content: []model.Part{model.Text("fine")}, IsError: true}, "", []string{"q"}},
-		{"the same question twice", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "q"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q", "q#2", "q#3"}},
-		{"questions without ids", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}, {}}}}, "", []string{"x", "x#2"}},
-		{"an id like that of another", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "q#2"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q#2", "q", "q#3"}},
-		{"a state that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}}, State: broken}}, "x! the call cannot wait: the state it would go on from is no JSON", nil},
-		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
-		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
-		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is no JSON", nil},
-		{"a schema that is none", tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
+		{"content besides", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q"}}}, Content: []model.Part{model.Text("fine")}, IsError: true}, "", []string{"q"}},
+		{"the same question twice", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q", "q#2", "q#3"}},
+		{"questions without ids", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {}}}}, "", []string{"x", "x#2"}},
+		{"an id like that of another", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q#2"}, {ID: "q"}, {ID: "q"}}}}, "", []string{"q#2", "q", "q#3"}},
+		{"a state that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: broken}}, "x! the call cannot wait: the state it would go on from is no JSON", nil},
+		{"arguments that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Tool: "y", Arguments: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
+		{"parameters that are no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}, {Parameters: broken}}}}, "x! the call cannot wait: the parameters or arguments of its question are no JSON", nil},
+		{"a schema that is no JSON", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: broken}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it is no JSON", nil},
+		{"a schema that is none", tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ResponseSchema: json.RawMessage(`7`)}}}}, "x! the call cannot wait: the form of its answer is no valid JSON Schema: it must be", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stage{
@@ -102,7 +103,7 @@ func TestWhatAToolThatWaitsMayGetWrong(t *testing.T) {
 			}
 			got.ends(t, event.Suspended, "")
 			var open []string
-			var given []plugins.Resolution
+			var given []interaction.Answer
 			for _, ticket := range got.Tickets {
 				open = append(open, ticket.ID)
 				given = append(given, resume(ticket.ID, `1`))
@@ -123,7 +124,7 @@ func TestAGateThatLetsACallWaitForNothingSensibleFailsTheCall(t *testing.T) {
 	got := stage{
 		model: says(asks("", call("x")), text("done")),
 		tools: map[string]tools.Tool{"x": answers("ran")},
-		plugins: []plugin{decides(plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
+		plugins: []plugin{decides(plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
 			ResponseSchema: json.RawMessage(`{"type":"nothing"}`),
 		}})},
 	}.play(t)
@@ -145,7 +146,7 @@ func TestACallThatWaitsIsNotGivenUp(t *testing.T) {
 						return tools.TextResult("told"), nil
 					}
 					<-ctx.Done()
-					return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "q"}}}}, nil
+					return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "q"}}}}, nil
 				}),
 				"slow": ignores(time.Minute, 20*time.Second),
 			},
@@ -238,7 +239,7 @@ func TestAToolMayTalkFromManyGoroutines(t *testing.T) {
 			}),
 		},
 		delegate: func(context.Context, tools.DelegateRequest) (*tools.DelegateResult, error) {
-			return &tools.DelegateResult{Status: event.StatusSucceeded, Usage: model.Usage{Input: 1}}, nil
+			return &tools.DelegateResult{Outcome: event.Outcome{Usage: model.Usage{Input: 1}}, Status: event.StatusSucceeded}, nil
 		},
 	}.play(t)
 	got.ends(t, event.NaturalEnd, "")
@@ -260,12 +261,12 @@ func TestAToolMayTalkFromManyGoroutines(t *testing.T) {
 func TestAFloodOfAnAnswerIsCut(t *testing.T) {
 	long := strings.Repeat("x", 5<<20)
 	for name, tt := range map[string]struct {
-		mode   plugins.ResumeMode
-		answer plugins.Resolution
+		mode   interaction.Mode
+		answer interaction.Answer
 	}{
-		"a text":   {plugins.UseDecisionAsToolResult, resume("x", `"`+long+`"`)},
-		"a list":   {plugins.UseDecisionAsToolResult, resume("x", `["`+long+`"]`)},
-		"a reason": {plugins.ReplayToolCall, plugins.Resolution{Target: "x", Action: plugins.ActionCancel, Reason: long}},
+		"a text":   {interaction.UseDecisionAsToolResult, resume("x", `"`+long+`"`)},
+		"a list":   {interaction.UseDecisionAsToolResult, resume("x", `["`+long+`"]`)},
+		"a reason": {interaction.ReplayToolCall, interaction.Answer{Target: "x", Action: interaction.Cancel, Reason: long}},
 	} {
 		s := stage{
 			model:   says(asks("", call("x")), text("done")),

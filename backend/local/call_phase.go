@@ -1,0 +1,134 @@
+package local
+
+import (
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// callPhase is how far a tool call of a step has come. Each change of it is a
+// callMove; one that the phase does not have is a fault of the loop and panics,
+// which fails the turn: a call is rather lost than made twice.
+//
+//	asked ─allow─▶ allowed ─enter─▶ entered ─start─▶ running ─settle─▶ returned ─finish─▶ over
+//	               allowed ─doubt─▶ inDoubt ─enter─▶ entered
+//	                                inDoubt ─settle─▶ returned
+//	asked, inDoubt, running ─suspend─▶ waiting
+//	asked, waiting ─answer─▶ asked
+//	allowed, inDoubt ─withdraw─▶ asked
+//	asked, waiting, allowed, entered ─settle─▶ over
+//
+// A State has a call as asked, waiting, allowed, returned or over. One that was
+// inDoubt, entered or running is allowed there, and its entry in the journal says
+// whether it began.
+type callPhase uint8
+
+const (
+	// callAsked: the model asked for it, and nothing was decided yet.
+	callAsked callPhase = iota
+	// callWaiting: it waits for answers from outside.
+	callWaiting
+	// callAllowed: the gates let it through.
+	callAllowed
+	// callInDoubt: it was under way when the process died, and was not settled.
+	callInDoubt
+	// callEntered: the journal has it as about to begin.
+	callEntered
+	// callRunning: its tool works.
+	callRunning
+	// callReturned: it has a result, and the hooks after it did not run.
+	callReturned
+	// callOver: it has a result, and nothing is left to do.
+	callOver
+
+	callPhases
+)
+
+var phaseNames = [callPhases]string{"asked", "waiting", "allowed", "in doubt", "entered", "running", "returned", "over"}
+
+func (p callPhase) String() string { return phaseNames[p] }
+
+// isLetThrough reports whether the gates let the call through and the hooks after
+// it did not run.
+func (p callPhase) isLetThrough() bool { return p >= callAllowed && p <= callReturned }
+
+// hasResult reports whether the call has the result that the model will see.
+func (p callPhase) hasResult() bool { return p >= callReturned }
+
+// callMove is what happens to a call.
+type callMove uint8
+
+const (
+	// moveAllow: the gates let it through.
+	moveAllow callMove = iota
+	// moveSuspend: it has to wait for answers.
+	moveSuspend
+	// moveAnswer: the answers came, and it is decided about again.
+	moveAnswer
+	// moveWithdraw: its tool is gone, and it is decided about again.
+	moveWithdraw
+	// moveDoubt: the process died while it was under way.
+	moveDoubt
+	// moveEnter: it is put into the journal.
+	moveEnter
+	// moveStart: its tool is called.
+	moveStart
+	// moveSettle: it has a result.
+	moveSettle
+	// moveFinish: the hooks after it ran.
+	moveFinish
+
+	callMoves
+)
+
+var moveNames = [callMoves]string{"allow", "suspend", "answer", "withdraw", "doubt", "enter", "start", "settle", "finish"}
+
+func (m callMove) String() string { return moveNames[m] }
+
+// next returns the phase that a move leads to; false when the phase does not have
+// the move.
+func (p callPhase) next(m callMove) (callPhase, bool) {
+	switch m {
+	case moveAllow:
+		return callAllowed, p == callAsked
+	case moveSuspend:
+		return callWaiting, p == callAsked || p == callInDoubt || p == callRunning
+	case moveAnswer:
+		return callAsked, p == callWaiting || p == callAsked
+	case moveWithdraw:
+		return callAsked, p == callAllowed || p == callInDoubt
+	case moveDoubt:
+		return callInDoubt, p == callAllowed
+	case moveEnter:
+		return callEntered, p == callAllowed || p == callInDoubt
+	case moveStart:
+		return callRunning, p == callEntered
+	case moveSettle:
+		if p == callInDoubt || p == callRunning {
+			return callReturned, true
+		}
+		return callOver, p < callReturned
+	case moveFinish:
+		return callOver, p == callReturned
+	default:
+		return p, false
+	}
+}
+
+// move changes the phase of a call.
+func (c *call) move(m callMove) {
+	next, ok := c.phase.next(m)
+	if !ok {
+		panic(fmt.Sprintf("tool call %q is %s and cannot %s", c.ID, c.phase, m))
+	}
+	c.phase = next
+}
+
+// outcomeSoFar returns the outcome of a call as states and journals have it; ""
+// while it is not known.
+func (c *call) outcomeSoFar() event.CallOutcome {
+	if c.phase == callWaiting {
+		return event.CallSuspended
+	}
+	return c.outcome
+}
