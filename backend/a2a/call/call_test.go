@@ -1,4 +1,4 @@
-package a2abackend
+package call
 
 import (
 	"context"
@@ -18,22 +18,27 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
+// callToken is what the calls show the agent.
+const callToken = "s3cret-t0ken"
+
 // callTo returns a call to an agent on this machine.
-func callTo(cardURL string) *Call {
-	return &Call{
-		CardURL: cardURL, Text: "hello", Headers: map[string]string{"Authorization": "Bearer " + token},
+func callTo(cardURL string) *Request {
+	return &Request{
+		CardURL: cardURL, Text: "hello", Headers: map[string]string{"Authorization": "Bearer " + callToken},
 		AllowPrivate: []string{"127.0.0.0/8"}, Timeout: 20 * time.Second,
 	}
 }
 
 // refused returns the code and the text of the error of a call.
-func refused(t *testing.T, c *Call) (code, text string) {
+func refused(t *testing.T, c *Request) (code, text string) {
 	t.Helper()
 	reply, err := c.Ask(t.Context())
-	failed, ok := errors.AsType[*PeerError](err)
+	failed, ok := errors.AsType[*client.PeerError](err)
 	if !ok {
 		t.Fatalf("the reply is %q, the error %v", reply, err)
 	}
@@ -42,26 +47,26 @@ func refused(t *testing.T, c *Call) (code, text string) {
 
 func TestACallReturnsTheReplyOfAnAgent(t *testing.T) {
 	t.Parallel()
-	for name, replies := range map[string][]reply{
-		"a stream":         {streamOf(task(working, ""), words("hi "), words("there"), turned(completed, ""))},
-		"a message":        {streamOf(said("hi there"))},
-		"a task that ends": {streamOf(task(completed, "hi there"))},
+	for name, replies := range map[string][]peertest.Reply{
+		"a stream":         {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("hi "), peertest.Words("there"), peertest.Turned(peertest.Completed, ""))},
+		"a message":        {peertest.StreamOf(peertest.Said("hi there"))},
+		"a task that ends": {peertest.StreamOf(peertest.Task(peertest.Completed, "hi there"))},
 	} {
-		s := newScript(t, map[string][]reply{methodStream: replies})
-		c := callTo(s.URL + wellKnown)
+		s := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: replies})
+		c := callTo(s.URL + client.WellKnown)
 		c.ContextID, c.MessageID = "talk-7", "call-1"
 		for range 2 {
 			if got, err := c.Ask(t.Context()); err != nil || got != "hi there" {
 				t.Errorf("%s: the reply is %q, %v", name, got, err)
 			}
 		}
-		calls := s.got(methodStream)
-		first, second := calls[0].message(t), calls[1].message(t)
+		calls := s.Got(peertest.MethodStream)
+		first, second := calls[0].Message(t), calls[1].Message(t)
 		if first.ContextID != "talk-7" || first.Parts[0].Text() != "hello" || first.ID != second.ID {
 			t.Errorf("%s: the messages are %+v and %+v", name, first, second)
 		}
-		for _, r := range s.seen() {
-			if r.Header.Get("Authorization") != "Bearer "+token {
+		for _, r := range s.Seen() {
+			if r.Header.Get("Authorization") != "Bearer "+callToken {
 				t.Errorf("%s: %s %s shows nobody", name, r.Method, r.URL.Path)
 			}
 		}
@@ -70,51 +75,51 @@ func TestACallReturnsTheReplyOfAnAgent(t *testing.T) {
 
 func TestACallFollowsATaskToItsEnd(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, map[string][]reply{
-		methodSend: {sent(task(a2a.TaskStateSubmitted, ""))},
-		methodGet:  {result(task(working, "")), result(task(completed, "done"))},
+	s := peertest.NewScript(t, map[string][]peertest.Reply{
+		peertest.MethodSend: {peertest.Sent(peertest.Task(a2a.TaskStateSubmitted, ""))},
+		peertest.MethodGet:  {peertest.Result(peertest.Task(peertest.Working, "")), peertest.Result(peertest.Task(peertest.Completed, "done"))},
 	})
-	card := cardOf(s.URL)
+	card := peertest.CardOf(s.URL)
 	card.Capabilities.Streaming = false
-	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) }, nil)
-	if got, err := callTo(s.URL + wellKnown).Ask(t.Context()); err != nil || got != "done" {
+	s.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) }, nil)
+	if got, err := callTo(s.URL + client.WellKnown).Ask(t.Context()); err != nil || got != "done" {
 		t.Errorf("the reply is %q, %v", got, err)
 	}
-	if n := len(s.got(methodSend)); n != 1 {
+	if n := len(s.Got(peertest.MethodSend)); n != 1 {
 		t.Errorf("the message was sent %d times", n)
 	}
 }
 
 func TestAnAgentThatDoesNotComeToAReply(t *testing.T) {
 	t.Parallel()
-	leak := "you showed " + token + " and Bearer " + token
+	leak := "you showed " + callToken + " and Bearer " + callToken
 	for name, tt := range map[string]struct {
-		reply  reply
+		reply  peertest.Reply
 		code   string
 		detail string
 		ended  bool
 	}{
-		"asks":               {streamOf(task(working, ""), turned(a2a.TaskStateInputRequired, "which one? "+leak)), CodeInputRequired, "which one? you showed ***", true},
-		"asks for authority": {streamOf(task(working, ""), turned(a2a.TaskStateAuthRequired, "log in")), CodeInputRequired, "log in", true},
-		"fails":              {streamOf(task(working, ""), turned(a2a.TaskStateFailed, "broke: "+leak)), CodeRemoteFailed, "broke: you showed ***", false},
-		"rejects":            {streamOf(task(a2a.TaskStateRejected, "")), CodeRemoteRejected, "", false},
-		"is cancelled":       {streamOf(task(working, ""), turned(a2a.TaskStateCanceled, "not today")), CodeRemoteFailed, "canceled the task: not today", false},
-		"refuses":            {fault(-32602, leak), CodeRefused, "***", false},
-		"does not let in":    {answers(http.StatusUnauthorized, "WWW-Authenticate", "Bearer realm="+token), codeUnauthorized, "401", false},
-		"says too much":      {streamOf(task(working, ""), words(strings.Repeat("x", maxReply/2)), words(strings.Repeat("x", maxReply/2))), CodeTooLarge, "", true},
-		"speaks nonsense":    {streamOf(&a2a.Task{ContextID: "no id"}), CodeProtocol, "", false},
+		"asks":               {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateInputRequired, "which one? "+leak)), CodeInputRequired, "which one? you showed ***", true},
+		"asks for authority": {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateAuthRequired, "log in")), CodeInputRequired, "log in", true},
+		"fails":              {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateFailed, "broke: "+leak)), client.CodeRemoteFailed, "broke: you showed ***", false},
+		"rejects":            {peertest.StreamOf(peertest.Task(a2a.TaskStateRejected, "")), client.CodeRemoteRejected, "", false},
+		"is cancelled":       {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "not today")), client.CodeRemoteFailed, "canceled the task: not today", false},
+		"refuses":            {peertest.Fault(-32602, leak), client.CodeRefused, "***", false},
+		"does not let in":    {peertest.Answers(http.StatusUnauthorized, "WWW-Authenticate", "Bearer realm="+callToken), client.CodeUnauthorized, "401", false},
+		"says too much":      {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words(strings.Repeat("x", maxReply/2)), peertest.Words(strings.Repeat("x", maxReply/2))), client.CodeTooLarge, "", true},
+		"speaks nonsense":    {peertest.StreamOf(&a2a.Task{ContextID: "no id"}), client.CodeProtocol, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, map[string][]reply{methodStream: {tt.reply}, methodSubscribe: {fault(-32004, "no")}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
-			code, text := refused(t, callTo(s.URL+wellKnown))
+			s := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: {tt.reply}, peertest.MethodSubscribe: {peertest.Fault(-32004, "no")}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
+			code, text := refused(t, callTo(s.URL+client.WellKnown))
 			if code != tt.code || !strings.Contains(text, tt.detail) {
 				t.Errorf("the error is %s: %s", code, text)
 			}
-			if strings.Contains(text, token) {
+			if strings.Contains(text, callToken) {
 				t.Errorf("the error shows the token: %s", text)
 			}
-			if got := len(s.got(methodCancel)); (got > 0) != tt.ended {
+			if got := len(s.Got(peertest.MethodCancel)); (got > 0) != tt.ended {
 				t.Errorf("the task was ended %d times", got)
 			}
 		})
@@ -126,18 +131,18 @@ func TestACallThatIsGivenUpEndsItsTask(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{context.Canceled, backend.ErrReleased, errors.New("the run is cancelled")} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		s := newScript(t, map[string][]reply{
-			methodStream: {func(w http.ResponseWriter, c *request) {
-				sendEvents(w, task(working, ""))
+		s := peertest.NewScript(t, map[string][]peertest.Reply{
+			peertest.MethodStream: {func(w http.ResponseWriter, c *peertest.Request) {
+				peertest.SendEvents(w, peertest.Task(peertest.Working, ""))
 				cancel(cause)
-				<-c.ctx.Done()
+				<-c.Ctx.Done()
 			}},
-			methodCancel: {result(task(a2a.TaskStateCanceled, ""))},
+			peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))},
 		})
-		if got, err := callTo(s.URL + wellKnown).Ask(ctx); err == nil {
+		if got, err := callTo(s.URL + client.WellKnown).Ask(ctx); err == nil {
 			t.Errorf("%v: the reply is %q", cause, got)
 		}
-		if len(s.got(methodCancel)) != 1 {
+		if len(s.Got(peertest.MethodCancel)) != 1 {
 			t.Errorf("%v: the task goes on", cause)
 		}
 	}
@@ -147,11 +152,11 @@ func TestACallHasItsTime(t *testing.T) {
 	t.Parallel()
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
-	working := newScript(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
-	for _, cardURL := range []string{slow.URL + wellKnown, working.URL + wellKnown} {
+	working := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
+	for _, cardURL := range []string{slow.URL + client.WellKnown, working.URL + client.WellKnown} {
 		c := callTo(cardURL)
 		c.Timeout = 300 * time.Millisecond
-		if code, text := refused(t, c); code != codeTimeout || !strings.Contains(text, "within 300ms") {
+		if code, text := refused(t, c); code != client.CodeTimeout || !strings.Contains(text, "within 300ms") {
 			t.Errorf("the error is %s: %s", code, text)
 		}
 	}
@@ -159,22 +164,24 @@ func TestACallHasItsTime(t *testing.T) {
 
 func TestACallReachesNoPrivateAddress(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, map[string][]reply{methodStream: {streamOf(said("hi"))}})
+	s := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Said("hi"))}})
 	port := strings.TrimPrefix(s.URL, "http://127.0.0.1")
-	for _, cardURL := range []string{s.URL + wellKnown, "http://localhost" + port + "/agent", "http://[::ffff:127.0.0.1]" + port} {
+	for _, cardURL := range []string{s.URL + client.WellKnown, "http://localhost" + port + "/agent", "http://[::ffff:127.0.0.1]" + port} {
 		c := callTo(cardURL)
 		c.AllowPrivate = nil
 		code, text := refused(t, c)
-		if code != CodeUnreachable || !strings.Contains(text, "loopback") {
+		if code != client.CodeUnreachable || !strings.Contains(text, "loopback") {
 			t.Errorf("%s: the error is %s", cardURL, text)
 		}
 	}
-	if n := len(s.seen()); n != 0 {
+	if n := len(s.Seen()); n != 0 {
 		t.Errorf("%d requests came", n)
 	}
 	// A card must not lead there, either.
-	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, cardOf("http://127.0.0.2"+port)) }, nil)
-	c := callTo(s.URL + wellKnown)
+	s.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		peertest.WriteJSON(w, peertest.CardOf("http://127.0.0.2"+port))
+	}, nil)
+	c := callTo(s.URL + client.WellKnown)
 	c.AllowPrivate = []string{"127.0.0.1"}
 	_, err := c.Ask(t.Context())
 	if _, ok := errors.AsType[*netguard.BlockedError](err); !ok {
@@ -184,45 +191,45 @@ func TestACallReachesNoPrivateAddress(t *testing.T) {
 
 func TestHeadersGoToTheOriginOfTheCardAlone(t *testing.T) {
 	t.Parallel()
-	elsewhere := newScript(t, map[string][]reply{methodStream: {streamOf(said("hi"))}})
-	s := newScript(t, nil)
-	card := cardOf(elsewhere.URL)
-	s.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) }, nil)
-	c := callTo(s.URL + wellKnown)
+	elsewhere := peertest.NewScript(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Said("hi"))}})
+	s := peertest.NewScript(t, nil)
+	card := peertest.CardOf(elsewhere.URL)
+	s.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) }, nil)
+	c := callTo(s.URL + client.WellKnown)
 	c.Headers["X-Tenant"], c.Headers["content-type"] = "acme-corp", "text/plain"
 	if got, err := c.Ask(t.Context()); err != nil || got != "hi" {
 		t.Fatalf("the reply is %q, %v", got, err)
 	}
-	if h := s.seen()[0].Header; h.Get("Authorization") == "" || h.Get("X-Tenant") != "acme-corp" {
+	if h := s.Seen()[0].Header; h.Get("Authorization") == "" || h.Get("X-Tenant") != "acme-corp" {
 		t.Errorf("the card was asked for with %v", h)
 	}
-	if h := elsewhere.seen()[0].Header; h.Get("Authorization") != "" || h.Get("X-Tenant") != "" || h.Get("Content-Type") != typeJSON {
+	if h := elsewhere.Seen()[0].Header; h.Get("Authorization") != "" || h.Get("X-Tenant") != "" || h.Get("Content-Type") != client.TypeJSON {
 		t.Errorf("another origin was shown %v", h)
 	}
 	// Of two interfaces it is the one that may be shown them.
 	card.SupportedInterfaces = append(card.SupportedInterfaces, a2a.NewAgentInterface(s.URL, a2a.TransportProtocolHTTPJSON))
 	_, _ = c.Ask(t.Context())
-	if len(elsewhere.seen()) != 1 {
+	if len(elsewhere.Seen()) != 1 {
 		t.Error("the message went to another origin although the card names its own")
 	}
 }
 
 func TestARedirectIsNotFollowedWithHeaders(t *testing.T) {
 	t.Parallel()
-	thief := newHost(t)
+	thief := peertest.NewHost(t)
 	s := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
 	defer s.Close()
-	if code, text := refused(t, callTo(s.URL+wellKnown)); code != CodeRefused || !strings.Contains(text, "redirect") {
+	if code, text := refused(t, callTo(s.URL+client.WellKnown)); code != client.CodeRefused || !strings.Contains(text, "redirect") {
 		t.Errorf("the error is %s", text)
 	}
-	if len(thief.seen()) != 0 {
+	if len(thief.Seen()) != 0 {
 		t.Error("the redirect was followed")
 	}
 }
 
 func TestACallThatCannotBeMade(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]*Call{
+	for name, c := range map[string]*Request{
 		"no text":      {CardURL: "https://a.example"},
 		"no URL":       {Text: "hi"},
 		"no host":      {Text: "hi", CardURL: "https:///card"},
@@ -231,7 +238,7 @@ func TestACallThatCannotBeMade(t *testing.T) {
 		"half a URL":   {Text: "hi", CardURL: "https://a.example/%zz?k=s3cret-t0ken"},
 		"a wrong list": {Text: "hi", CardURL: "https://a.example", AllowPrivate: []string{"*"}},
 	} {
-		if _, err := c.Ask(t.Context()); err == nil || strings.Contains(err.Error(), token) {
+		if _, err := c.Ask(t.Context()); err == nil || strings.Contains(err.Error(), callToken) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
@@ -241,7 +248,7 @@ func TestTheQueryOfACardIsNotShown(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }))
 	defer s.Close()
-	if _, text := refused(t, callTo(s.URL+"/card?key="+token)); strings.Contains(text, token) {
+	if _, text := refused(t, callTo(s.URL+"/card?key="+callToken)); strings.Contains(text, callToken) {
 		t.Errorf("the error is %s", text)
 	}
 }
@@ -280,7 +287,7 @@ func FuzzTheRootOfAnAgentHasItsOrigin(f *testing.F) {
 		}
 		for _, at := range places {
 			u, err := url.Parse(rootOf(card) + at.path)
-			if err != nil || origin(u) != origin(card) || u.User != nil || u.RawQuery != "" {
+			if err != nil || client.Origin(u) != client.Origin(card) || u.User != nil || u.RawQuery != "" {
 				t.Errorf("of %q comes %q, %v", raw, rootOf(card)+at.path, err)
 			}
 		}
@@ -296,7 +303,7 @@ type cardlessAgent struct {
 }
 
 func (a *cardlessAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w = echoID(w, r)
+	w = peertest.EchoID(w, r)
 	body, _ := io.ReadAll(r.Body)
 	var call struct {
 		Method string `json:"method"`
@@ -309,16 +316,16 @@ func (a *cardlessAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method != http.MethodPost || r.URL.Path != a.path:
 		http.NotFound(w, r)
 	case call.Method != a.method:
-		fault(-32601, "no such method")(w, nil)
+		peertest.Fault(-32601, "no such method")(w, nil)
 	default:
 		a.heard.Add(1)
 		switch a.method {
 		case "message/send":
-			result(map[string]any{"kind": "message", "messageId": "m", "role": "agent", "parts": []any{map[string]any{"kind": "text", "text": "hi"}}})(w, nil)
+			peertest.Result(map[string]any{"kind": "message", "messageId": "m", "role": "agent", "parts": []any{map[string]any{"kind": "text", "text": "hi"}}})(w, nil)
 		case "":
-			writeJSON(w, map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_AGENT", "parts": []any{map[string]any{"text": "hi"}}}})
+			peertest.WriteJSON(w, map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_AGENT", "parts": []any{map[string]any{"text": "hi"}}}})
 		default:
-			sent(&a2a.Message{ID: "m", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("hi")}})(w, nil)
+			peertest.Sent(&a2a.Message{ID: "m", Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("hi")}})(w, nil)
 		}
 	}
 }
@@ -326,14 +333,14 @@ func (a *cardlessAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAnAgentWithoutACardIsLookedFor(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ path, method string }{
-		{"/x", "message/send"}, {"/x", methodSend}, {"/x/rpc", "message/send"}, {"/x/rpc", methodSend}, {"/x/message:send", ""}, {"/x/message/send", "message/send"},
+		{"/x", "message/send"}, {"/x", peertest.MethodSend}, {"/x/rpc", "message/send"}, {"/x/rpc", peertest.MethodSend}, {"/x/message:send", ""}, {"/x/message/send", "message/send"},
 	} {
 		t.Run(fmt.Sprintf("%s %s", tt.path, tt.method), func(t *testing.T) {
 			t.Parallel()
 			agent := &cardlessAgent{path: tt.path, method: tt.method}
 			server := httptest.NewServer(agent)
 			defer server.Close()
-			got, err := callTo(server.URL + "/x" + wellKnown).Ask(t.Context())
+			got, err := callTo(server.URL + "/x" + client.WellKnown).Ask(t.Context())
 			if err != nil || got != "hi" || agent.heard.Load() != 1 {
 				t.Errorf("the reply is %q, %v; heard %d times; tried %q", got, err, agent.heard.Load(), agent.tried)
 			}
@@ -346,7 +353,7 @@ func TestAnAgentThatIsNowhere(t *testing.T) {
 	agent := &cardlessAgent{path: "/nowhere"}
 	server := httptest.NewServer(agent)
 	defer server.Close()
-	if code, text := refused(t, callTo(server.URL+wellKnown)); code != CodeCard || !strings.Contains(text, "404") {
+	if code, text := refused(t, callTo(server.URL+client.WellKnown)); code != client.CodeCard || !strings.Contains(text, "404") {
 		t.Errorf("the error is %s; tried %q", text, agent.tried)
 	}
 }
@@ -355,13 +362,13 @@ func TestAnAgentThatIsNowhere(t *testing.T) {
 func TestAMessageIsHeardOnce(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
-		"an error":    func(w http.ResponseWriter, _ *http.Request) { fault(-32603, "broken")(w, nil) },
+		"an error":    func(w http.ResponseWriter, _ *http.Request) { peertest.Fault(-32603, "broken")(w, nil) },
 		"a status":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
-		"nonsense":    func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, "thanks") },
+		"nonsense":    func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, "thanks") },
 		"a page":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 		"a refusal":   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
 		"no more":     func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"a lost task": func(w http.ResponseWriter, _ *http.Request) { fault(-32001, "no such task")(w, nil) },
+		"a lost task": func(w http.ResponseWriter, _ *http.Request) { peertest.Fault(-32001, "no such task")(w, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +379,7 @@ func TestAMessageIsHeardOnce(t *testing.T) {
 			mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) { elsewhere.Add(1); http.NotFound(w, r) })
 			server := httptest.NewServer(mux)
 			defer server.Close()
-			refused(t, callTo(server.URL+wellKnown))
+			refused(t, callTo(server.URL+client.WellKnown))
 			if elsewhere.Load() != 0 {
 				t.Errorf("the message was told at %d places more", elsewhere.Load())
 			}
@@ -387,12 +394,12 @@ func TestAMessageIsHeardOnce(t *testing.T) {
 func TestACardThatCannotBeFetchedIsNotGuessed(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
-		http.StatusUnauthorized: codeUnauthorized, http.StatusTooManyRequests: codeRateLimited, http.StatusBadGateway: CodeUnreachable, http.StatusFound: CodeRefused,
+		http.StatusUnauthorized: client.CodeUnauthorized, http.StatusTooManyRequests: client.CodeRateLimited, http.StatusBadGateway: client.CodeUnreachable, http.StatusFound: client.CodeRefused,
 	} {
-		h := newHost(t)
-		h.answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, nil)
-		if code, text := refused(t, callTo(h.URL+wellKnown)); code != want || len(h.seen()) != 1 {
-			t.Errorf("%d: the error is %s after %d requests", status, text, len(h.seen()))
+		h := peertest.NewHost(t)
+		h.Answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }, nil)
+		if code, text := refused(t, callTo(h.URL+client.WellKnown)); code != want || len(h.Seen()) != 1 {
+			t.Errorf("%d: the error is %s after %d requests", status, text, len(h.Seen()))
 		}
 	}
 }

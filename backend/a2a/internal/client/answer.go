@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
@@ -16,38 +16,38 @@ import (
 
 // The types of content of the protocol.
 const (
-	typeJSON   = "application/json"
+	TypeJSON   = "application/json"
 	typeA2A    = "application/a2a+json"
-	typeEvents = "text/event-stream"
-	typePlain  = "text/plain"
+	TypeEvents = "text/event-stream"
+	TypePlain  = "text/plain"
 )
 
-// judge brings an answer into the form that the SDK understands, or returns why
+// judgeAnswer brings an answer into the form that the SDK understands, or returns why
 // it cannot be used.
-func (t *transport) judge(req *http.Request, resp *http.Response) error {
+func judgeAnswer(req *http.Request, resp *http.Response, bounds limits, secrets []string) error {
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusCreated, http.StatusAccepted:
 		resp.StatusCode = http.StatusOK // the SDK knows no other
 	default:
-		return t.httpError(resp)
+		return hiddenError(resp, secrets)
 	}
-	kind := mediaType(resp)
+	kind := MediaType(resp)
 	switch {
-	case kind == typeEvents && streams(req):
-		resp.Body = &events{ReadCloser: resp.Body, limit: t.limits.event}
+	case kind == TypeEvents && streams(req):
+		resp.Body = &events{ReadCloser: resp.Body, limit: bounds.event}
 		return nil
-	case kind == typeEvents || !isJSON(kind) && kind != "" && kind != typePlain:
-		return &ContentTypeError{ContentType: cleanText(resp.Header.Get("Content-Type"), maxShown)}
+	case kind == TypeEvents || !IsJSON(kind) && kind != "" && kind != TypePlain:
+		return &ContentTypeError{ContentType: CleanText(resp.Header.Get("Content-Type"), MaxShown)}
 	case streams(req):
-		return t.reframe(resp)
+		return reframe(resp, bounds.event)
 	}
-	resp.Header.Set("Content-Type", typeJSON)
-	resp.Body = &bounded{ReadCloser: resp.Body, what: "an answer", limit: t.limits.answer}
+	resp.Header.Set("Content-Type", TypeJSON)
+	resp.Body = &Bounded{ReadCloser: resp.Body, What: "an answer", Limit: bounds.answer}
 	return nil
 }
 
-// mediaType returns the type of an answer's content without its parameters.
-func mediaType(resp *http.Response) string {
+// MediaType returns the type of an answer's content without its parameters.
+func MediaType(resp *http.Response) string {
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil && kind == "" {
 		return strings.TrimSpace(strings.ToLower(resp.Header.Get("Content-Type")))
@@ -55,14 +55,15 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
-func isJSON(kind string) bool {
-	return kind == typeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+// IsJSON reports whether a type of content is JSON.
+func IsJSON(kind string) bool {
+	return kind == TypeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
 // reframe makes an answer that is one JSON value, as peers give instead of a
 // stream when something is wrong, a stream of one event.
-func (t *transport) reframe(resp *http.Response) error {
-	data, err := readAll(resp.Body, "an event", t.limits.event)
+func reframe(resp *http.Response, limit int64) error {
+	data, err := ReadAll(resp.Body, "an event", limit)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (t *transport) reframe(resp *http.Response) error {
 		return err
 	}
 	_ = resp.Body.Close()
-	resp.Header.Set("Content-Type", typeEvents)
+	resp.Header.Set("Content-Type", TypeEvents)
 	resp.Header.Del("Content-Length")
 	resp.ContentLength = int64(len(framed))
 	resp.Body = io.NopCloser(bytes.NewReader(framed))
@@ -92,17 +93,14 @@ func frame(data []byte) ([]byte, error) {
 const (
 	// maxErrorBody is how much of the body of an error is read, in bytes.
 	maxErrorBody = 64 << 10
-	// maxShown is how much of what a peer says is shown, in bytes.
-	maxShown = 500
 	// maxRetryAfter is the longest wait that a peer can ask for.
 	maxRetryAfter = 24 * time.Hour
 )
 
-// httpError returns the error that an answer is. A peer may repeat in it what
-// the request carried.
-func (t *transport) httpError(resp *http.Response) *HTTPError {
+// hiddenError returns the error that an answer is, without secrets. A peer may repeat
+// in it what the request carried.
+func hiddenError(resp *http.Response, hidden []string) *HTTPError {
 	e := newHTTPError(resp)
-	hidden := t.secrets
 	if resp.Request != nil {
 		if _, token, ok := strings.Cut(resp.Request.Header.Get("Authorization"), " "); ok {
 			hidden = append(slices.Clone(hidden), token)
@@ -117,12 +115,12 @@ func newHTTPError(resp *http.Response) *HTTPError {
 	e := &HTTPError{
 		Status:          resp.StatusCode,
 		RetryAfter:      parseRetryAfter(resp.Header.Get("Retry-After"), time.Now()),
-		WWWAuthenticate: cleanText(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "), maxShown),
+		WWWAuthenticate: CleanText(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "), MaxShown),
 	}
 	if location := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && location != "" {
 		e.Message = "a redirect is not followed"
 		if u, err := url.Parse(location); err == nil && u.Host != "" {
-			e.Message = "a redirect to " + cleanText(shownOrigin(u), maxShown) + " is not followed"
+			e.Message = "a redirect to " + CleanText(ShownOrigin(u), MaxShown) + " is not followed"
 		}
 		return e
 	}
@@ -130,8 +128,8 @@ func newHTTPError(resp *http.Response) *HTTPError {
 	if err != nil {
 		return e // the status says enough
 	}
-	if kind := mediaType(resp); isJSON(kind) || kind == "" || kind == typePlain {
-		e.Message, e.Err = decodeError(data)
+	if kind := MediaType(resp); IsJSON(kind) || kind == "" || kind == TypePlain {
+		e.Message, e.Err = DecodeError(data)
 	}
 	return e
 }
@@ -147,3 +145,6 @@ func parseRetryAfter(header string, now time.Time) time.Duration {
 	}
 	return min(max(wait, 0), maxRetryAfter)
 }
+
+// streams reports whether a request asks for a stream.
+func streams(req *http.Request) bool { return req.Header.Get("Accept") == TypeEvents }

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"reflect"
 )
 
-// errForeignAnswer is an answer of JSON-RPC without the id of its request.
-var errForeignAnswer = errors.New("the answer does not have the id of the request")
+// ErrForeignAnswer is an answer of JSON-RPC without the id of its request.
+var ErrForeignAnswer = errors.New("the answer does not have the id of the request")
 
 // requestID returns the id of a request of JSON-RPC; ok is false for a request of
 // another kind.
@@ -34,11 +34,11 @@ func requestID(req *http.Request) (id any, ok bool) {
 	return call.ID, true
 }
 
-// checkID returns an error for an answer to another request. An error may have no
+// CheckID returns an error for an answer to another request. An error may have no
 // id: the peer could not read that of the request. It decodes as the SDK does, which
 // does not see what follows the answer, and leaves it to the SDK to refuse what is no
 // object.
-func checkID(data []byte, id any) error {
+func CheckID(data []byte, id any) error {
 	var answer struct {
 		ID    any             `json:"id"`
 		Error json.RawMessage `json:"error"`
@@ -49,7 +49,7 @@ func checkID(data []byte, id any) error {
 	if reflect.DeepEqual(answer.ID, id) || answer.ID == nil && isSet(answer.Error) {
 		return nil
 	}
-	return errForeignAnswer
+	return ErrForeignAnswer
 }
 
 // holdToID makes the body of an answer end with an error where it answers another
@@ -59,7 +59,7 @@ func holdToID(req *http.Request, resp *http.Response) {
 	if !ok {
 		return
 	}
-	if mediaType(resp) == typeEvents {
+	if MediaType(resp) == TypeEvents {
 		resp.Body = newAnswerStream(resp.Body, id)
 		return
 	}
@@ -79,9 +79,9 @@ func (a *wholeAnswer) Read(p []byte) (int, error) {
 	if a.read == nil {
 		data, err := io.ReadAll(a.ReadCloser)
 		if err == nil {
-			err = checkID(data, a.id)
+			err = CheckID(data, a.id)
 		}
-		if a.err = err; errors.Is(err, errForeignAnswer) {
+		if a.err = err; errors.Is(err, ErrForeignAnswer) {
 			data = nil
 		}
 		a.read = bytes.NewReader(data)
@@ -135,7 +135,7 @@ func (a *answerStream) next() (event []byte, err error) {
 			continue
 		}
 		if len(data) > 0 {
-			if foreign := checkID(data, a.id); foreign != nil {
+			if foreign := CheckID(data, a.id); foreign != nil {
 				return nil, foreign
 			}
 		}

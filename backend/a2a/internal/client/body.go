@@ -1,9 +1,10 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"time"
 )
 
 // watched is the body of an answer under a watch.
@@ -30,30 +31,30 @@ func (b *watched) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// bounded is a body that may have so many bytes.
-type bounded struct {
+// Bounded is a body that may have so many bytes.
+type Bounded struct {
 	io.ReadCloser
-	what  string
-	limit int64
+	What  string
+	Limit int64
 	read  int64
 }
 
 // Read reads until the bound is passed, which is an error.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.read > b.limit {
-		return 0, &TooLargeError{What: b.what, Limit: b.limit}
+func (b *Bounded) Read(p []byte) (int, error) {
+	if b.read > b.Limit {
+		return 0, &TooLargeError{What: b.What, Limit: b.Limit}
 	}
-	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.limit-b.read+1)])
+	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.Limit-b.read+1)])
 	b.read += int64(n)
-	if b.read > b.limit {
-		return n - 1, &TooLargeError{What: b.what, Limit: b.limit}
+	if b.read > b.Limit {
+		return n - 1, &TooLargeError{What: b.What, Limit: b.Limit}
 	}
 	return n, err
 }
 
-// readAll reads a body that may have so many bytes.
-func readAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
-	return io.ReadAll(&bounded{ReadCloser: body, what: what, limit: limit})
+// ReadAll reads a body that may have so many bytes.
+func ReadAll(body io.ReadCloser, what string, limit int64) ([]byte, error) {
+	return io.ReadAll(&Bounded{ReadCloser: body, What: what, Limit: limit})
 }
 
 // events is a stream of events each of which may have so many bytes. Events are
@@ -114,4 +115,11 @@ func (e *events) endLine() bool {
 	}
 	e.line = 0
 	return empty
+}
+
+// limits bound what a peer sends, and how long it may send nothing.
+type limits struct {
+	idle time.Duration
+	// event and answer are how large an event and an answer may be, in bytes.
+	event, answer int64
 }

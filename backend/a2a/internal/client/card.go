@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
@@ -34,12 +34,12 @@ func (e *CardError) Error() string {
 func (e *CardError) Unwrap() error { return e.Err }
 
 func badCard(format string, args ...any) error {
-	return &CardError{Problem: cleanText(fmt.Sprintf(format, args...), maxShown)}
+	return &CardError{Problem: CleanText(fmt.Sprintf(format, args...), MaxShown)}
 }
 
-// parseCard reads an agent card of version 1 or 0.3. The errors of the decoder
+// ParseCard reads an agent card of version 1 or 0.3. The errors of the decoder
 // say what it found, which is the peer's, and are cut.
-func parseCard(data []byte) (*a2a.AgentCard, error) {
+func ParseCard(data []byte) (*a2a.AgentCard, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
 		return nil, badCard("it is no JSON object")
@@ -47,7 +47,7 @@ func parseCard(data []byte) (*a2a.AgentCard, error) {
 	if !isSet(fields["supportedInterfaces"]) && (isSet(fields["url"]) || isSet(fields["additionalInterfaces"])) {
 		return parseOldCard(data, fields)
 	}
-	if err := listScopes(fields); err != nil {
+	if err := ListScopes(fields); err != nil {
 		return nil, badCard("%v", err)
 	}
 	plain, err := json.Marshal(fields)
@@ -98,23 +98,23 @@ func parseOldCard(data []byte, fields map[string]json.RawMessage) (*a2a.AgentCar
 
 // The protocol's versions that the runtime speaks.
 const (
-	version1  = a2a.Version
-	version03 = a2av0.Version
+	Version1  = a2a.Version
+	Version03 = a2av0.Version
 )
 
-// chosen is the interface of a card that a peer is spoken to by.
-type chosen struct {
-	// iface is it, with its binding and version as the SDK spells them.
-	iface *a2a.AgentInterface
-	// declared is the version that the card has for it.
-	declared a2a.ProtocolVersion
-	url      *url.URL
+// Chosen is the interface of a card that a peer is spoken to by.
+type Chosen struct {
+	// Iface is it, with its binding and version as the SDK spells them.
+	Iface *a2a.AgentInterface
+	// Declared is the version that the card has for it.
+	Declared a2a.ProtocolVersion
+	URL      *url.URL
 }
 
 // choose checks a card and returns the interface to speak to: the newest
 // version, then an origin that credentials go to, then the transport that the
 // configuration prefers, then the order of the card.
-func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
+func choose(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, error) {
 	if strings.TrimSpace(card.Name) == "" {
 		return nil, badCard("it has no name")
 	}
@@ -126,7 +126,7 @@ func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
 			return nil, badCard("the peer requires the extension %q, which this runtime does not know", x.URI)
 		}
 	}
-	var usable []*chosen
+	var usable []*Chosen
 	var refused []error
 	for i, iface := range card.SupportedInterfaces {
 		c, err := checkInterface(iface, o, trust)
@@ -139,32 +139,32 @@ func choose(card *a2a.AgentCard, o *options, trust trusted) (*chosen, error) {
 	if len(usable) == 0 {
 		return nil, &CardError{Problem: "no interface of it can be used", Err: errors.Join(refused...)}
 	}
-	return slices.MinFunc(usable, func(a, b *chosen) int {
-		if a.iface.ProtocolVersion != b.iface.ProtocolVersion {
-			return strings.Compare(string(b.iface.ProtocolVersion), string(a.iface.ProtocolVersion))
+	return slices.MinFunc(usable, func(a, b *Chosen) int {
+		if a.Iface.ProtocolVersion != b.Iface.ProtocolVersion {
+			return strings.Compare(string(b.Iface.ProtocolVersion), string(a.Iface.ProtocolVersion))
 		}
-		if known := trust.has(a.url); known != trust.has(b.url) {
+		if known := trust.has(a.URL); known != trust.has(b.URL) {
 			return map[bool]int{true: -1, false: 1}[known]
 		}
-		return slices.Index(o.transports, a.iface.ProtocolBinding) - slices.Index(o.transports, b.iface.ProtocolBinding)
+		return slices.Index(o.transports, a.Iface.ProtocolBinding) - slices.Index(o.transports, b.Iface.ProtocolBinding)
 	}), nil
 }
 
 // checkInterface checks an interface of a card, and returns it as it can be
 // spoken to. The error begins with a verb.
-func checkInterface(iface *a2a.AgentInterface, o *options, trust trusted) (*chosen, error) {
+func checkInterface(iface *a2a.AgentInterface, o *Options, trust trusted) (*Chosen, error) {
 	if iface == nil {
 		return nil, errors.New("is null")
 	}
 	binding, ok := bindingOf(iface.ProtocolBinding)
 	if !ok || !slices.Contains(o.transports, binding) {
-		return nil, fmt.Errorf("has the transport %q, which is not among those that may be used", cleanText(string(iface.ProtocolBinding), maxName))
+		return nil, fmt.Errorf("has the transport %q, which is not among those that may be used", CleanText(string(iface.ProtocolBinding), MaxName))
 	}
 	version, err := versionOf(iface.ProtocolVersion, o)
 	if err != nil {
 		return nil, err
 	}
-	if binding == a2a.TransportProtocolGRPC && version != version1 {
+	if binding == a2a.TransportProtocolGRPC && version != Version1 {
 		return nil, errors.New("is gRPC of version 0.3, which this runtime does not speak")
 	}
 	u, err := interfaceURL(iface.URL, binding)
@@ -172,15 +172,12 @@ func checkInterface(iface *a2a.AgentInterface, o *options, trust trusted) (*chos
 		return nil, err
 	}
 	if !o.anyOrigin && !trust.has(u) {
-		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", cleanText(shownOrigin(u), maxShown))
+		return nil, fmt.Errorf("is at %s, which is not the origin of base_url; add it to allow_origins if it is right", CleanText(ShownOrigin(u), MaxShown))
 	}
 	usable := *iface
 	usable.ProtocolBinding, usable.ProtocolVersion = binding, version
-	return &chosen{iface: &usable, declared: iface.ProtocolVersion, url: u}, nil
+	return &Chosen{Iface: &usable, Declared: iface.ProtocolVersion, URL: u}, nil
 }
-
-// maxName is how much is shown of a name that a peer gives, in bytes.
-const maxName = 80
 
 // bindingOf returns the name that the SDK has for a transport. Cards have it in
 // any case.
@@ -195,7 +192,7 @@ func bindingOf(name a2a.TransportProtocol) (a2a.TransportProtocol, bool) {
 
 // versionOf returns which of the versions that the runtime speaks a card means.
 // Minor versions of 1 are compatible; before that they are not.
-func versionOf(declared a2a.ProtocolVersion, o *options) (a2a.ProtocolVersion, error) {
+func versionOf(declared a2a.ProtocolVersion, o *Options) (a2a.ProtocolVersion, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(declared)), "v")
 	major, rest, _ := strings.Cut(text, ".")
 	minor, _, _ := strings.Cut(rest, ".")
@@ -203,13 +200,13 @@ func versionOf(declared a2a.ProtocolVersion, o *options) (a2a.ProtocolVersion, e
 	case text == "":
 		return "", errors.New("names no version of the protocol")
 	case major == "1":
-		return version1, nil
+		return Version1, nil
 	case major == "0" && minor == "3" && o.allowV03:
-		return version03, nil
+		return Version03, nil
 	case major == "0" && minor == "3":
 		return "", errors.New("speaks version 0.3 of the protocol, which allow_v0_3 permits")
 	}
-	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", cleanText(string(declared), maxName))
+	return "", fmt.Errorf("speaks version %q of the protocol, which this runtime does not", CleanText(string(declared), MaxName))
 }
 
 // interfaceURL parses the URL of an interface. That of gRPC may be host:port,
@@ -218,7 +215,7 @@ func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
 	if binding == a2a.TransportProtocolGRPC && !strings.Contains(raw, "://") {
 		host, _, _ := strings.Cut(raw, "/")
 		u := &url.URL{Scheme: "https", Host: host}
-		if meant(u.Hostname()) {
+		if NamesMachine(u.Hostname()) {
 			u.Scheme = "http"
 		}
 		raw = u.String()
@@ -230,14 +227,14 @@ func interfaceURL(raw string, binding a2a.TransportProtocol) (*url.URL, error) {
 	case err != nil:
 		return nil, errors.New("has a URL that does not parse")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("has a URL of scheme %q, not http or https", cleanText(u.Scheme, maxName))
+		return nil, fmt.Errorf("has a URL of scheme %q, not http or https", CleanText(u.Scheme, MaxName))
 	case u.Hostname() == "":
 		return nil, errors.New("has a URL without a host")
 	case u.User != nil:
 		return nil, errors.New("has a URL with a user or password")
 	case u.Fragment != "":
 		return nil, errors.New("has a URL with a fragment")
-	case binding == a2a.TransportProtocolGRPC && u.Scheme == "http" && !meant(u.Hostname()):
+	case binding == a2a.TransportProtocolGRPC && u.Scheme == "http" && !NamesMachine(u.Hostname()):
 		return nil, errors.New("is gRPC without TLS")
 	}
 	return u, nil

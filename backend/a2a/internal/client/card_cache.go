@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"context"
@@ -9,10 +9,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 )
 
-// maxCard is how large an agent card may be, in bytes.
-const maxCard = 256 << 10
+// MaxCard is how large an agent card may be, in bytes.
+const MaxCard = 256 << 10
 
 const (
 	// minCardAge is how long a card is taken for true whatever its peer says:
@@ -28,13 +31,13 @@ const (
 type cardCache struct {
 	// fetch asks for the card. The tag is that of the card that is kept; nil
 	// bytes say that it has not changed.
-	fetch func(ctx context.Context, tag string) (*fetched, error)
+	fetch func(ctx context.Context, tag string) (*Fetched, error)
 	// open makes of a card what is kept.
-	open func(ctx context.Context, card []byte) (*connection, error)
+	open func(ctx context.Context, card []byte) (*Connection, error)
 	ttl  time.Duration
 
 	mu      sync.Mutex
-	current *connection
+	current *Connection
 	tag     string
 	expires time.Time
 	// refused tells that a call showed that the card is not true any more.
@@ -42,11 +45,11 @@ type cardCache struct {
 	flight  *flight
 }
 
-// fetched is the answer to a request for a card.
-type fetched struct {
-	// card is nil when the card has not changed.
-	card []byte
-	tag  string
+// Fetched is the answer to a request for a card.
+type Fetched struct {
+	// Card is nil when the card has not changed.
+	Card []byte
+	Tag  string
 	// maxAge is how long the peer says that the card is valid; less than 0 when
 	// it does not say.
 	maxAge time.Duration
@@ -57,12 +60,12 @@ type flight struct {
 	done chan struct{}
 	// conn and err are what it came to; both nil when whoever made it gave up, so
 	// that another must.
-	conn *connection
+	conn *Connection
 	err  error
 }
 
 // get returns what the card comes to.
-func (c *cardCache) get(ctx context.Context) (*connection, error) {
+func (c *cardCache) get(ctx context.Context) (*Connection, error) {
 	for {
 		c.mu.Lock()
 		if c.current != nil && !c.refused && time.Now().Before(c.expires) {
@@ -89,7 +92,7 @@ func (c *cardCache) get(ctx context.Context) (*connection, error) {
 }
 
 // run makes a fetch, for all that wait.
-func (c *cardCache) run(ctx context.Context, f *flight) (conn *connection, err error) {
+func (c *cardCache) run(ctx context.Context, f *flight) (conn *Connection, err error) {
 	defer func() {
 		if ctx.Err() == nil {
 			f.conn, f.err = conn, err
@@ -109,18 +112,18 @@ func (c *cardCache) run(ctx context.Context, f *flight) (conn *connection, err e
 		return current, nil
 	case err != nil:
 		return nil, fmt.Errorf("fetch the agent card: %w", err)
-	case got.card == nil && current != nil:
+	case got.Card == nil && current != nil:
 		c.keep(current, tag, c.until(got))
 		return current, nil
 	}
-	if conn, err = c.open(ctx, got.card); err != nil {
+	if conn, err = c.open(ctx, got.Card); err != nil {
 		return nil, err
 	}
-	c.keep(conn, got.tag, c.until(got))
+	c.keep(conn, got.Tag, c.until(got))
 	return conn, nil
 }
 
-func (c *cardCache) keep(conn *connection, tag string, expires time.Time) {
+func (c *cardCache) keep(conn *Connection, tag string, expires time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current, c.tag, c.expires, c.refused = conn, tag, expires, false
@@ -128,7 +131,7 @@ func (c *cardCache) keep(conn *connection, tag string, expires time.Time) {
 
 // until returns how long an answer is valid: as long as the configuration says,
 // or less when the peer does.
-func (c *cardCache) until(f *fetched) time.Time {
+func (c *cardCache) until(f *Fetched) time.Time {
 	age := c.ttl
 	if f.maxAge >= 0 {
 		age = min(age, f.maxAge)
@@ -156,9 +159,9 @@ func momentary(err error) bool {
 	return !wrong
 }
 
-// maxAge returns how long an answer says that it is valid; less than 0 when it
+// MaxAge returns how long an answer says that it is valid; less than 0 when it
 // does not say.
-func maxAge(header http.Header) time.Duration {
+func MaxAge(header http.Header) time.Duration {
 	age := time.Duration(-1)
 	for directive := range strings.SplitSeq(strings.Join(header.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
@@ -173,4 +176,18 @@ func maxAge(header http.Header) time.Duration {
 		}
 	}
 	return age
+}
+
+// Connection is how a peer is spoken to, as its card says. It is never changed:
+// a card that changed gives a new one.
+type Connection struct {
+	Client *a2aclient.Client
+	Card   *a2a.AgentCard
+	// Iface is the interface that was chosen.
+	Iface *a2a.AgentInterface
+	// Streaming tells that the peer streams and that the configuration wants it
+	// to.
+	Streaming bool
+	// Extension tells that the peer knows the delegation extension.
+	Extension bool
 }

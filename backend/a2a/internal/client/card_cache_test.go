@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // shelf is a cache whose cards a test gives.
@@ -19,27 +21,27 @@ type shelf struct {
 }
 
 // newShelf returns a cache that is answered by answer.
-func newShelf(answer func(ctx context.Context, tag string) (*fetched, error)) *shelf {
+func newShelf(answer func(ctx context.Context, tag string) (*Fetched, error)) *shelf {
 	s := &shelf{}
 	s.cardCache = cardCache{
 		ttl: 5 * time.Minute,
-		fetch: func(ctx context.Context, tag string) (*fetched, error) {
+		fetch: func(ctx context.Context, tag string) (*Fetched, error) {
 			s.fetches.Add(1)
 			s.tags = append(s.tags, tag)
 			return answer(ctx, tag)
 		},
-		open: func(_ context.Context, card []byte) (*connection, error) {
+		open: func(_ context.Context, card []byte) (*Connection, error) {
 			if string(card) == "bad" {
 				return nil, &CardError{Problem: "bad"}
 			}
-			return &connection{}, nil
+			return &Connection{}, nil
 		},
 	}
 	return s
 }
 
-func fixed(f fetched) func(context.Context, string) (*fetched, error) {
-	return func(context.Context, string) (*fetched, error) { return &f, nil }
+func fixed(f Fetched) func(context.Context, string) (*Fetched, error) {
+	return func(context.Context, string) (*Fetched, error) { return &f, nil }
 }
 
 func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
@@ -53,7 +55,7 @@ func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
 		"not at all":            {0, 5 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newShelf(fixed(fetched{card: []byte("a"), maxAge: tt.maxAge}))
+			s := newShelf(fixed(Fetched{Card: []byte("a"), maxAge: tt.maxAge}))
 			for range 3 {
 				for range 3 {
 					if _, err := s.get(t.Context()); err != nil {
@@ -72,11 +74,11 @@ func TestACardIsKeptAsLongAsItIsValid(t *testing.T) {
 func TestACardThatDidNotChangeIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(func(_ context.Context, tag string) (*fetched, error) {
+		s := newShelf(func(_ context.Context, tag string) (*Fetched, error) {
 			if tag == `"1"` {
-				return &fetched{maxAge: time.Minute}, nil
+				return &Fetched{maxAge: time.Minute}, nil
 			}
-			return &fetched{card: []byte("a"), tag: `"1"`, maxAge: -1}, nil
+			return &Fetched{Card: []byte("a"), Tag: `"1"`, maxAge: -1}, nil
 		})
 		first, _ := s.get(t.Context())
 		time.Sleep(5 * time.Minute)
@@ -96,9 +98,9 @@ func TestOneFetchServesAllThatWait(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]error{"it succeeds": nil, "it fails": errors.New("no")} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newShelf(func(context.Context, string) (*fetched, error) {
+			s := newShelf(func(context.Context, string) (*Fetched, error) {
 				time.Sleep(time.Second)
-				return &fetched{card: []byte("a"), maxAge: -1}, fail
+				return &Fetched{Card: []byte("a"), maxAge: -1}, fail
 			})
 			var all sync.WaitGroup
 			for range 50 {
@@ -120,12 +122,12 @@ func TestOneFetchServesAllThatWait(t *testing.T) {
 func TestAFetchThatIsGivenUpIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf(func(ctx context.Context, _ string) (*fetched, error) {
+		s := newShelf(func(ctx context.Context, _ string) (*Fetched, error) {
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			case <-time.After(time.Minute):
-				return &fetched{card: []byte("a"), maxAge: -1}, nil
+				return &Fetched{Card: []byte("a"), maxAge: -1}, nil
 			}
 		})
 		var all sync.WaitGroup
@@ -176,7 +178,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var fail error
-			s := newShelf(func(context.Context, string) (*fetched, error) { return &fetched{card: []byte("a"), maxAge: -1}, fail })
+			s := newShelf(func(context.Context, string) (*Fetched, error) { return &Fetched{Card: []byte("a"), maxAge: -1}, fail })
 			first, _ := s.get(t.Context())
 			fail = tt.err
 			if tt.refused {
@@ -204,8 +206,8 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 func TestABadCardIsNotKept(t *testing.T) {
 	t.Parallel()
 	card := "bad"
-	s := newShelf(func(context.Context, string) (*fetched, error) {
-		return &fetched{card: []byte(card), tag: `"1"`, maxAge: -1}, nil
+	s := newShelf(func(context.Context, string) (*Fetched, error) {
+		return &Fetched{Card: []byte(card), Tag: `"1"`, maxAge: -1}, nil
 	})
 	for range 2 {
 		if _, err := s.get(t.Context()); err == nil {
@@ -229,7 +231,7 @@ func TestThePeerSaysHowLongACardIsValid(t *testing.T) {
 		"": -1, "public": -1, "max-age=60": time.Minute, "public, Max-Age=\"60\"": time.Minute, "max-age=x": -1, "max-age=-1": -1,
 		"no-store": 0, "max-age=60, no-cache": 0, "s-maxage=5": -1, "max-age": -1,
 	} {
-		if got := maxAge(http.Header{"Cache-Control": {header}}); got != want {
+		if got := MaxAge(http.Header{"Cache-Control": {header}}); got != want {
 			t.Errorf("%q: %s, want %s", header, got, want)
 		}
 	}
@@ -237,21 +239,21 @@ func TestThePeerSaysHowLongACardIsValid(t *testing.T) {
 
 func TestACardIsAskedForWithItsTag(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	h.answer(func(w http.ResponseWriter, r *http.Request) {
+	h := peertest.NewHost(t)
+	h.Answer(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"v1"`)
 		w.Header().Set("Cache-Control", "max-age=1")
 		if r.Header.Get("If-None-Match") == `"v1"` {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		writeJSON(w, cardOf(h.URL))
+		peertest.WriteJSON(w, peertest.CardOf(h.URL))
 	}, nil)
-	p := reach(t, h.endpoint(""))
-	first, err := p.connect(t.Context())
-	p.refuse(&HTTPError{Status: http.StatusNotFound})
-	second, err2 := p.connect(t.Context())
-	if err != nil || err2 != nil || first != second || len(h.seen()) != 2 {
-		t.Errorf("%v, %v, %d requests", err, err2, len(h.seen()))
+	p := reach(t, h.Endpoint(""))
+	first, err := p.Connect(t.Context())
+	p.NoteError(&HTTPError{Status: http.StatusNotFound})
+	second, err2 := p.Connect(t.Context())
+	if err != nil || err2 != nil || first != second || len(h.Seen()) != 2 {
+		t.Errorf("%v, %v, %d requests", err, err2, len(h.Seen()))
 	}
 }

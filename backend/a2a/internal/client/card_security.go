@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"encoding/json"
@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// listScopes writes the security requirements of a card, and those of its skills, as
+// ListScopes writes the security requirements of a card, and those of its skills, as
 // the SDK reads them: with the scopes of a scheme as an array. The protocol has them
 // as an object with a list, which may be missing. It changes fields.
-func listScopes(fields map[string]json.RawMessage) error {
+func ListScopes(fields map[string]json.RawMessage) error {
 	if err := listRequirements(fields); err != nil {
 		return err
 	}

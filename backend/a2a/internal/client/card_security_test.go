@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // TestSecurityRequirementsAreReadInEveryForm reads the scopes of a scheme as the
@@ -24,7 +26,7 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 		`[]`:   {},
 		`null`: nil,
 	} {
-		card, err := parseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
+		card, err := ParseCard(fmt.Appendf(nil, `{"name":"x","supportedInterfaces":[{"url":"https://x.example","protocolBinding":"JSONRPC"}],
 			"securitySchemes":{"bearer":{"httpAuthSecurityScheme":{"scheme":"Bearer"}}},
 			"skills":[{"id":"s","securityRequirements":%s}],"securityRequirements":%s}`, text, text))
 		if err != nil || len(card.SecuritySchemes) != 1 || len(card.Skills) != 1 {
@@ -43,22 +45,22 @@ func TestSecurityRequirementsAreReadInEveryForm(t *testing.T) {
 func TestACallThatEndedThereIsNotRefused(t *testing.T) {
 	t.Parallel()
 	for _, code := range []codes.Code{codes.Canceled, codes.DeadlineExceeded} {
-		p := serveGRPC(t, &grpcAgent{refuse: status.Error(code, "gone")})
+		p := reach(t, peertest.ServeGRPC(t, &peertest.GRPCAgent{Refuse: status.Error(code, "gone")}))
 		for name, err := range map[string]error{"call": getTask(t, p), "stream": func() error { _, err := stream(t, p); return err }()} {
-			if got := judge(err); got != (judgement{passing, CodeUnreachable}) {
+			if got := Judge(err); got != (Judgement{Passing, CodeUnreachable}) {
 				t.Errorf("a %s that ends with %s is judged %+v: %v", name, code, got, err)
 			}
 		}
 	}
-	p := serveGRPC(t, &grpcAgent{})
+	p := reach(t, peertest.ServeGRPC(t, &peertest.GRPCAgent{}))
 	_ = getTask(t, p) // makes the token be token-2
-	conn, err := p.connect(t.Context())
+	conn, err := p.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	for _, err := range conn.client.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("x"))}) {
-		if err != nil && judge(err).code == CodeRefused {
+	for _, err := range conn.Client.SendStreamingMessage(ctx, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("x"))}) {
+		if err != nil && Judge(err).Code == CodeRefused {
 			t.Errorf("a stream that its client ends is refused: %v", err)
 		}
 		cancel()

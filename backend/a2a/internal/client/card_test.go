@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"encoding/json"
@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
 // judged parses a card and chooses an interface of it.
-func judged(card string, o *options) (*chosen, error) {
-	c, err := parseCard([]byte(card))
+func judged(card string, o *Options) (*Chosen, error) {
+	c, err := ParseCard([]byte(card))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func TestTheBestInterfaceIsChosen(t *testing.T) {
 		return `{"protocolBinding":"` + binding + `","protocolVersion":"` + version + `","url":"` + url + `"}`
 	}
 	for name, tt := range map[string]struct {
-		interfaces, options, want string
+		interfaces, Options, want string
 	}{
 		"the order of transports":      {iface("GRPC", "1.0", "a.example:443") + "," + iface("HTTP+JSON", "1.0", "https://a.example/r") + "," + iface("JSONRPC", "1.0", "https://a.example/j"), "", "JSONRPC 1.0 https://a.example/j"},
 		"the configured order":         {iface("JSONRPC", "1.0", "https://a.example/j") + "," + iface("HTTP+JSON", "1.0", "https://a.example/r"), `{"transports":["rest","jsonrpc"]}`, "HTTP+JSON 1.0 https://a.example/r"},
@@ -85,8 +86,8 @@ func TestTheBestInterfaceIsChosen(t *testing.T) {
 		"gRPC elsewhere, with TLS":     {iface("GRPC", "1.0", "b.example:50051"), `{"allow_origins":["https://b.example:50051"]}`, "GRPC 1.0 b.example:50051"},
 	} {
 		var raw map[string]json.RawMessage
-		if tt.options != "" {
-			if err := json.Unmarshal([]byte(tt.options), &raw); err != nil {
+		if tt.Options != "" {
+			if err := json.Unmarshal([]byte(tt.Options), &raw); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -99,7 +100,7 @@ func TestTheBestInterfaceIsChosen(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if is := strings.Join([]string{string(got.iface.ProtocolBinding), string(got.iface.ProtocolVersion), got.iface.URL}, " "); is != tt.want {
+		if is := strings.Join([]string{string(got.Iface.ProtocolBinding), string(got.Iface.ProtocolVersion), got.Iface.URL}, " "); is != tt.want {
 			t.Errorf("%s: %s, want %s", name, is, tt.want)
 		}
 	}
@@ -119,8 +120,8 @@ func TestCardsOf03AreRead(t *testing.T) {
 			t.Errorf("%s: %v", card, err)
 			continue
 		}
-		if is := string(got.iface.ProtocolBinding) + " " + got.iface.URL; is != want || got.iface.ProtocolVersion != "0.3" {
-			t.Errorf("%s: %s of %s, want %s", card, is, got.iface.ProtocolVersion, want)
+		if is := string(got.Iface.ProtocolBinding) + " " + got.Iface.URL; is != want || got.Iface.ProtocolVersion != "0.3" {
+			t.Errorf("%s: %s of %s, want %s", card, is, got.Iface.ProtocolVersion, want)
 		}
 	}
 }
@@ -128,7 +129,7 @@ func TestCardsOf03AreRead(t *testing.T) {
 // What the runtime does not need does not make a card useless.
 func TestACardIsReadTolerantly(t *testing.T) {
 	t.Parallel()
-	got, err := parseCard([]byte(`{"name":"n","unknown":{},"securitySchemes":{"x":{"new":{}}},"skills":"none","capabilities":null,"supportedInterfaces":[null]}`))
+	got, err := ParseCard([]byte(`{"name":"n","unknown":{},"securitySchemes":{"x":{"new":{}}},"skills":"none","capabilities":null,"supportedInterfaces":[null]}`))
 	if err != nil || got.Name != "n" || len(got.SupportedInterfaces) != 1 {
 		t.Errorf("card %+v, %v", got, err)
 	}
@@ -142,13 +143,13 @@ func TestAnswersThatAreNoCard(t *testing.T) {
 	}{
 		"nothing there":  {http.NotFound, "fetch the agent card: the peer answers 404 Not Found"},
 		"a page":         {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/html") }, `fetch the agent card: the peer answers with content of type "text/html", not with JSON`},
-		"a flood":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxCard+1)) }, "fetch the agent card: the agent card of the peer is larger than 262144 bytes"},
+		"a flood":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, MaxCard+1)) }, "fetch the agent card: the agent card of the peer is larger than 262144 bytes"},
 		"not changed":    {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "fetch the agent card: the peer answers 304 Not Modified"},
-		"something else": {func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, []int{1}) }, "the agent card cannot be used: it is no JSON object"},
+		"something else": {func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, []int{1}) }, "the agent card cannot be used: it is no JSON object"},
 	} {
-		h := newHost(t)
-		h.answer(tt.answer, nil)
-		_, err := reach(t, h.endpoint("")).connect(t.Context())
+		h := peertest.NewHost(t)
+		h.Answer(tt.answer, nil)
+		_, err := reach(t, h.Endpoint("")).Connect(t.Context())
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%s: error is %q, want %q", name, err, tt.want)
 		}
@@ -172,7 +173,7 @@ func TestOriginsAreComparedInOneForm(t *testing.T) {
 // No card makes the parser or the choice panic, and what is chosen can be handed
 // to the SDK.
 func FuzzCard(f *testing.F) {
-	card, _ := json.Marshal(cardOf("https://a.example"))
+	card, _ := json.Marshal(peertest.CardOf("https://a.example"))
 	f.Add(card)
 	f.Add([]byte(`{"name":"n","url":"https://a.example","protocolVersion":"0.3.0","additionalInterfaces":[null,{}],"skills":[null],"securitySchemes":{"a":null}}`))
 	f.Add([]byte(`{"name":"n","supportedInterfaces":[null,{"protocolBinding":"grpc","protocolVersion":"1","url":"[::1"}]}`))
@@ -183,11 +184,11 @@ func FuzzCard(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got.iface == nil || got.url == nil || got.iface.ProtocolVersion != version1 && got.iface.ProtocolVersion != version03 {
+		if got.Iface == nil || got.URL == nil || got.Iface.ProtocolVersion != Version1 && got.Iface.ProtocolVersion != Version03 {
 			t.Fatalf("chosen %+v", got)
 		}
-		if _, ok := bindingOf(got.iface.ProtocolBinding); !ok || origin(got.url) != "https://a.example:443" {
-			t.Fatalf("chosen %+v", got.iface)
+		if _, ok := bindingOf(got.Iface.ProtocolBinding); !ok || Origin(got.URL) != "https://a.example:443" {
+			t.Fatalf("chosen %+v", got.Iface)
 		}
 		_, _ = signedPayloads(data)
 	})

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"context"
@@ -27,7 +27,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/agentruntime/agentruntime/internal/netguard"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // grpcConnections are the connections of a peer over gRPC, by their addresses.
@@ -47,17 +46,6 @@ type grpcConnections struct {
 
 func newGRPCConnections(guard *netguard.Guard, http *transport) *grpcConnections {
 	return &grpcConnections{guard: guard, http: http, open: map[string]*grpc.ClientConn{}}
-}
-
-// onlyGRPC reports whether gRPC is the only transport that may be used.
-func onlyGRPC(o *options) bool {
-	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
-}
-
-// keyOutsideHeader reports whether a credential is a key that stands where gRPC
-// has no place for it.
-func keyOutsideHeader(a *spec.Auth) bool {
-	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
 }
 
 // transport returns the SDK's transport for an interface at a URL.
@@ -83,7 +71,7 @@ func (shared) Destroy() error { return nil }
 func (g *grpcConnections) connection(to *url.URL) (*grpc.ClientConn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := origin(to)
+	key := Origin(to)
 	if conn, ok := g.open[key]; ok {
 		return conn, nil
 	}
@@ -200,7 +188,7 @@ func callError(err error, limit int64) error {
 	if err == nil || !ok {
 		return err
 	}
-	refused := &HTTPError{Message: cleanText(s.Message(), maxShown)}
+	refused := &HTTPError{Message: CleanText(s.Message(), MaxShown)}
 	switch s.Code() {
 	case codes.Unauthenticated:
 		refused.Status, refused.Err = http.StatusUnauthorized, a2a.ErrUnauthenticated

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/netguard"
@@ -44,9 +43,9 @@ const (
 	// deeper than turns may be nested.
 	CodeDepth = "delegation_depth"
 
-	codeTimeout      = string(model.Timeout)
-	codeUnauthorized = string(model.Unauthorized)
-	codeRateLimited  = string(model.RateLimited)
+	CodeTimeout      = string(model.Timeout)
+	CodeUnauthorized = string(model.Unauthorized)
+	CodeRateLimited  = string(model.RateLimited)
 )
 
 // PeerError says why a turn at a peer failed.
@@ -63,8 +62,6 @@ type PeerError struct {
 	// as it should.
 	Err error
 }
-
-var _ backend.Terminator = (*PeerError)(nil)
 
 // Error names the peer, the task and what happened.
 func (e *PeerError) Error() string {
@@ -88,102 +85,103 @@ func (e *PeerError) Termination() event.Termination {
 	return event.Termination{Type: event.Failed, Code: e.Code, Detail: e.Error()}
 }
 
-// fail returns the error of a turn at the peer.
-func (p *peer) fail(code string, task a2a.TaskID, detail string, err error) *PeerError {
-	return &PeerError{Peer: p.endpoint.BaseURL, Code: code, Task: string(task), Detail: strings.TrimSpace(p.shown(detail, maxShown)), Err: err}
+// Fail returns the error of a turn at the peer.
+func (p *Peer) Fail(code string, task a2a.TaskID, detail string, err error) *PeerError {
+	return &PeerError{Peer: p.Endpoint.BaseURL, Code: code, Task: string(task), Detail: strings.TrimSpace(p.Shown(detail, MaxShown)), Err: err}
 }
 
-// trouble says what can be done about the error of a call.
-type trouble int
+// Trouble says what can be done about the error of a call.
+type Trouble int
 
 const (
-	// passing trouble may be over the next time.
-	passing trouble = iota
-	// unsupported is a call that the peer does not offer.
-	unsupported
-	// lost is a task that the peer does not know.
-	lost
-	// outdated is a peer that is not what its card said, or a credential that it
+	// Passing trouble may be over the next time.
+	Passing Trouble = iota
+	// Unsupported is a call that the peer does not offer.
+	Unsupported
+	// Lost is a task that the peer does not know.
+	Lost
+	// Outdated is a peer that is not what its card said, or a credential that it
 	// does not accept any more. The next call may have another one.
-	outdated
-	// final trouble stays.
-	final
+	Outdated
+	// Final trouble stays.
+	Final
 )
 
-// judgement is what is made of the error of a call.
-type judgement struct {
-	trouble trouble
-	// code is that of a turn that fails by the error.
-	code string
+// Judgement is what is made of the error of a call.
+type Judgement struct {
+	Trouble Trouble
+	// Code is that of a turn that fails by the error.
+	Code string
 }
 
 // byProtocol are the judgements of the errors of the protocol.
 var byProtocol = []struct {
 	err error
-	judgement
+	Judgement
 }{
-	{a2a.ErrTaskNotFound, judgement{lost, CodeTaskLost}},
-	{a2a.ErrUnsupportedOperation, judgement{unsupported, CodeRefused}},
-	{a2a.ErrMethodNotFound, judgement{unsupported, CodeRefused}},
-	{a2a.ErrVersionNotSupported, judgement{outdated, CodeRefused}},
-	{a2a.ErrUnauthenticated, judgement{final, codeUnauthorized}},
-	{a2a.ErrUnauthorized, judgement{final, codeUnauthorized}},
-	{a2a.ErrInternalError, judgement{passing, CodeRefused}},
-	{a2a.ErrServerError, judgement{passing, CodeRefused}},
+	{a2a.ErrTaskNotFound, Judgement{Lost, CodeTaskLost}},
+	{a2a.ErrUnsupportedOperation, Judgement{Unsupported, CodeRefused}},
+	{a2a.ErrMethodNotFound, Judgement{Unsupported, CodeRefused}},
+	{a2a.ErrVersionNotSupported, Judgement{Outdated, CodeRefused}},
+	{a2a.ErrUnauthenticated, Judgement{Final, CodeUnauthorized}},
+	{a2a.ErrUnauthorized, Judgement{Final, CodeUnauthorized}},
+	{a2a.ErrInternalError, Judgement{Passing, CodeRefused}},
+	{a2a.ErrServerError, Judgement{Passing, CodeRefused}},
 	// Over gRPC: the call was ended there, or between here and there.
-	{context.Canceled, judgement{passing, CodeUnreachable}},
-	{context.DeadlineExceeded, judgement{passing, CodeUnreachable}},
+	{context.Canceled, Judgement{Passing, CodeUnreachable}},
+	{context.DeadlineExceeded, Judgement{Passing, CodeUnreachable}},
 }
 
-// judge says what is to be made of the error of a call.
-func judge(err error) judgement {
+// Judge says what is to be made of the error of a call.
+func Judge(err error) Judgement {
 	status, answered := errors.AsType[*HTTPError](err)
 	if answered && status.renewed {
-		return judgement{outdated, codeUnauthorized}
+		return Judgement{Outdated, CodeUnauthorized}
 	}
 	for _, known := range byProtocol {
 		if errors.Is(err, known.err) {
-			return known.judgement
+			return known.Judgement
 		}
 	}
 	if answered {
-		return judgeStatus(status.Status)
+		return JudgeStatus(status.Status)
 	}
 	switch {
 	case errors.As(err, new(*TooLargeError)), errors.Is(err, bufio.ErrTooLong):
-		return judgement{final, CodeTooLarge}
+		return Judgement{Final, CodeTooLarge}
 	case errors.As(err, new(*netguard.BlockedError)):
-		return judgement{final, CodeUnreachable}
+		return Judgement{Final, CodeUnreachable}
 	case errors.As(err, new(*CardError)), errors.As(err, new(*SignatureError)):
-		return judgement{passing, CodeCard} // the next one may be better
+		return Judgement{Passing, CodeCard} // the next one may be better
 	case errors.As(err, new(*a2a.Error)):
-		return judgement{final, CodeRefused}
+		return Judgement{Final, CodeRefused}
 	case errors.As(err, new(*ContentTypeError)): // it answered, whatever the HTTP client makes of it
-		return judgement{passing, CodeProtocol}
+		return Judgement{Passing, CodeProtocol}
 	case wentAway(err):
-		return judgement{passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	default: // an answer that nobody understands
-		return judgement{passing, CodeProtocol}
+		return Judgement{Passing, CodeProtocol}
 	}
 }
 
-func judgeStatus(status int) judgement {
+// JudgeStatus says what is to be made of a status that is no success.
+func JudgeStatus(status int) Judgement {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		return judgement{final, codeUnauthorized}
+		return Judgement{Final, CodeUnauthorized}
 	case http.StatusTooManyRequests:
-		return judgement{passing, codeRateLimited}
+		return Judgement{Passing, CodeRateLimited}
 	case http.StatusRequestTimeout, http.StatusTooEarly:
-		return judgement{passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	case http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return judgement{unsupported, CodeRefused}
+		return Judgement{Unsupported, CodeRefused}
 	case http.StatusNotFound, http.StatusGone:
-		return judgement{outdated, CodeRefused}
+		return Judgement{Outdated, CodeRefused}
 	}
 	if status >= http.StatusInternalServerError {
-		return judgement{passing, CodeUnreachable}
+		return Judgement{Passing, CodeUnreachable}
 	}
-	return judgement{final, CodeRefused}
+	return Judgement{Final, CodeRefused}
 }
 
 // wentAway reports whether a call failed because the peer could not be reached,
@@ -192,20 +190,20 @@ func wentAway(err error) bool {
 	return errors.As(err, new(net.Error)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// retryAfter returns how long a peer asks to wait; 0 when it does not say.
-func retryAfter(err error) time.Duration {
+// RetryAfter returns how long a peer asks to wait; 0 when it does not say.
+func RetryAfter(err error) time.Duration {
 	if status, ok := errors.AsType[*HTTPError](err); ok {
 		return status.RetryAfter
 	}
 	return 0
 }
 
-// safe reports whether a message may be sent again whose sending ended with err,
+// MayResend reports whether a message may be sent again whose sending ended with err,
 // and without a sign of the task: the peer did not get it, or was too busy for
 // it, or went away before it answered. The message has the same id again, by
 // which the peer knows it. It must not be sent again when the peer answered that
 // it failed over it, or may be at work on it, as behind a proxy that did not wait.
-func safe(err error) bool {
+func MayResend(err error) bool {
 	if err == nil { // the answer ended before it said anything
 		return true
 	}
@@ -217,12 +215,12 @@ func safe(err error) bool {
 	if errors.As(err, new(*IdleError)) { // it may be at work
 		return false
 	}
-	return judge(err) == judgement{passing, CodeUnreachable}
+	return Judge(err) == Judgement{Passing, CodeUnreachable}
 }
 
-// failedInside reports whether a peer says that it failed inside. The answer to its
+// FailedInside reports whether a peer says that it failed inside. The answer to its
 // question may be given again then, as long as it still asks.
-func failedInside(err error) bool {
+func FailedInside(err error) bool {
 	status, ok := errors.AsType[*HTTPError](err)
 	return ok && status.Status == http.StatusInternalServerError
 }

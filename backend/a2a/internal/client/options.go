@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
@@ -16,34 +16,25 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/hostlist"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// options are the settings of an endpoint, with their defaults.
-type options struct {
-	// pollInterval and maxPollInterval are how long to wait between two looks at
-	// a task: the first time, and at most.
-	pollInterval, maxPollInterval time.Duration
-	// historyLength is how many messages of a task's history to ask for; nil
+// Options are the settings of an endpoint, with their defaults.
+type Options struct {
+	// Poll is how looks at a task are spaced.
+	Poll Pace
+	// HistoryLength is how many messages of a task's history to ask for; nil
 	// leaves it to the peer.
-	historyLength *int
-	// stream has events streamed where the peer can.
-	stream bool
+	HistoryLength *int
+	// Stream has events streamed where the peer can.
+	Stream bool
 	// transports are those that may be used, the preferred one first.
 	transports []a2a.TransportProtocol
 	// allowV03 permits peers that speak version 0.3 alone.
 	allowV03 bool
 
-	// cardURL is where the card is, an URL or a path; empty for the usual place.
-	cardURL string
-	// cardList is where the list of cards is that has the endpoint's, an URL or a
-	// path; empty when the card stands alone.
-	cardList string
-	// cardTTL is how long a card is taken for true.
-	cardTTL       time.Duration
-	signatures    signatureMode
-	signatureKeys jose.JSONWebKeySet
+	Card CardOptions
 
 	// allowPrivate are the hosts with private addresses that may be reached, and
 	// allowOrigins the origins, besides that of the base URL, that interfaces may
@@ -56,9 +47,22 @@ type options struct {
 	// idleTimeout is how long the peer may send nothing.
 	idleTimeout time.Duration
 	// maxEventBytes and maxOutputBytes bound an event, and what a turn comes to.
-	maxEventBytes, maxOutputBytes int
+	maxEventBytes, MaxOutputBytes int
 	// concurrency is how many turns may run at the peer at once.
 	concurrency int
+}
+
+// CardOptions say where the card of an endpoint is, and when it is taken for true.
+type CardOptions struct {
+	// URL is where the card is, an URL or a path; empty for the usual place.
+	URL string
+	// List is where the list of cards is that has the endpoint's, an URL or a
+	// path; empty when the card stands alone.
+	List string
+	// ttl is how long a card is taken for true.
+	ttl        time.Duration
+	Signatures SignatureMode
+	Keys       jose.JSONWebKeySet
 }
 
 // The bounds of options.
@@ -74,45 +78,45 @@ const (
 	maxConcurrency = 100_000
 )
 
-func defaultOptions() options {
-	return options{
-		pollInterval: 2 * time.Second, maxPollInterval: 30 * time.Second, stream: true,
-		transports: []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC},
-		cardTTL:    5 * time.Minute, signatures: signaturesOff,
-		idleTimeout: time.Minute, maxEventBytes: maxEvent, maxOutputBytes: 16 << 20, concurrency: 64,
+func defaultOptions() Options {
+	return Options{
+		Poll: Pace{2 * time.Second, 30 * time.Second}, Stream: true,
+		transports:  []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON, a2a.TransportProtocolGRPC},
+		Card:        CardOptions{ttl: 5 * time.Minute, Signatures: SignaturesOff},
+		idleTimeout: time.Minute, maxEventBytes: maxEvent, MaxOutputBytes: 16 << 20, concurrency: 64,
 	}
 }
 
 // setting reads one option.
-type setting func(o *options, raw json.RawMessage) error
+type setting func(o *Options, raw json.RawMessage) error
 
 // settings are all options that there are, by name.
 var settings = map[string]setting{
-	"poll_interval":     durationOf(func(o *options) *time.Duration { return &o.pollInterval }, minPollInterval, maxInterval),
-	"max_poll_interval": durationOf(func(o *options) *time.Duration { return &o.maxPollInterval }, minPollInterval, maxInterval),
-	"history_length": func(o *options, raw json.RawMessage) error {
-		o.historyLength = new(int)
-		return number(raw, o.historyLength, 0, maxHistory)
+	"poll_interval":     durationOf(func(o *Options) *time.Duration { return &o.Poll.Next }, minPollInterval, maxInterval),
+	"max_poll_interval": durationOf(func(o *Options) *time.Duration { return &o.Poll.Most }, minPollInterval, maxInterval),
+	"history_length": func(o *Options, raw json.RawMessage) error {
+		o.HistoryLength = new(int)
+		return number(raw, o.HistoryLength, 0, maxHistory)
 	},
-	"stream":           boolean(func(o *options) *bool { return &o.stream }),
+	"stream":           boolean(func(o *Options) *bool { return &o.Stream }),
 	"transports":       setTransports,
-	"allow_v0_3":       boolean(func(o *options) *bool { return &o.allowV03 }),
-	"card_url":         location(func(o *options) *string { return &o.cardURL }),
-	"card_list":        location(func(o *options) *string { return &o.cardList }),
-	"card_ttl":         durationOf(func(o *options) *time.Duration { return &o.cardTTL }, minCardAge, maxCardTTL),
+	"allow_v0_3":       boolean(func(o *Options) *bool { return &o.allowV03 }),
+	"card_url":         location(func(o *Options) *string { return &o.Card.URL }),
+	"card_list":        location(func(o *Options) *string { return &o.Card.List }),
+	"card_ttl":         durationOf(func(o *Options) *time.Duration { return &o.Card.ttl }, minCardAge, maxCardTTL),
 	"signatures":       setSignatures,
 	"signature_keys":   setSignatureKeys,
 	"allow_private":    setAllowPrivate,
 	"allow_origins":    setAllowOrigins,
-	"idle_timeout":     durationOf(func(o *options) *time.Duration { return &o.idleTimeout }, time.Second, maxInterval),
-	"max_event_bytes":  integer(func(o *options) *int { return &o.maxEventBytes }, minBytes, maxEvent),
-	"max_output_bytes": integer(func(o *options) *int { return &o.maxOutputBytes }, minBytes, maxOutput),
-	"concurrency":      integer(func(o *options) *int { return &o.concurrency }, 1, maxConcurrency),
+	"idle_timeout":     durationOf(func(o *Options) *time.Duration { return &o.idleTimeout }, time.Second, maxInterval),
+	"max_event_bytes":  integer(func(o *Options) *int { return &o.maxEventBytes }, minBytes, maxEvent),
+	"max_output_bytes": integer(func(o *Options) *int { return &o.MaxOutputBytes }, minBytes, maxOutput),
+	"concurrency":      integer(func(o *Options) *int { return &o.concurrency }, 1, maxConcurrency),
 }
 
 // readOptions returns the options of an endpoint, and what is wrong with them.
 // Paths are relative to the endpoint.
-func readOptions(raw map[string]json.RawMessage) (options, diag.List) {
+func readOptions(raw map[string]json.RawMessage) (Options, diag.List) {
 	o := defaultOptions()
 	var list diag.List
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
@@ -135,30 +139,42 @@ func readOptions(raw map[string]json.RawMessage) (options, diag.List) {
 	return o, o.check()
 }
 
-// check checks what one option says about another.
-func (o *options) check() diag.List {
-	var list diag.List
-	if o.maxPollInterval < o.pollInterval {
-		list = append(list, diag.New(diag.InvalidValue, "options.max_poll_interval",
-			"max_poll_interval is %s; it must not be less than the poll_interval of %s", o.maxPollInterval, o.pollInterval))
+// Validate reports what is wrong with the target and the options of an endpoint.
+func Validate(e *spec.Endpoint) diag.List {
+	o, list := readOptions(e.Options)
+	if e.Target == "." || e.Target == ".." {
+		list = append(list, diag.New(diag.InvalidEndpoint, "target", "target %q is no name of an agent", e.Target))
 	}
-	if o.cardURL != "" && o.cardList != "" {
+	if keyOutsideHeader(e.Auth) && onlyGRPC(&o) {
+		list = append(list, diag.New(diag.InvalidEndpoint, "auth.in", "a key in a %s cannot be sent over gRPC", e.Auth.In))
+	}
+	return list
+}
+
+// check checks what one option says about another.
+func (o *Options) check() diag.List {
+	var list diag.List
+	if o.Poll.Most < o.Poll.Next {
+		list = append(list, diag.New(diag.InvalidValue, "options.max_poll_interval",
+			"max_poll_interval is %s; it must not be less than the poll_interval of %s", o.Poll.Most, o.Poll.Next))
+	}
+	if o.Card.URL != "" && o.Card.List != "" {
 		list = append(list, diag.New(diag.InvalidValue, "options.card_list", "card_list and card_url are both set; a card is in one place"))
 	}
-	if o.signatures != signaturesOff && len(o.signatureKeys.Keys) == 0 {
-		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is missing; signatures are %s", o.signatures))
+	if o.Card.Signatures != SignaturesOff && len(o.Card.Keys.Keys) == 0 {
+		list = append(list, diag.New(diag.MissingField, "options.signature_keys", "signature_keys is missing; signatures are %s", o.Card.Signatures))
 	}
 	return list
 }
 
 func unknownOption(path, name string) diag.Diagnostic {
 	names := slices.Sorted(maps.Keys(settings))
-	return diag.New(diag.UnknownField, path, "backend %s has no option %q", Kind, clip.Text(name)).AtKey().
+	return diag.New(diag.UnknownField, path, "backend a2a has no option %q", clip.Text(name)).AtKey().
 		WithHint("known: %s", strings.Join(names, ", ")).WithNearest(name, names)
 }
 
-func boolean(field func(*options) *bool) setting {
-	return func(o *options, raw json.RawMessage) error {
+func boolean(field func(*Options) *bool) setting {
+	return func(o *Options, raw json.RawMessage) error {
 		if json.Unmarshal(raw, field(o)) != nil {
 			return errors.New("is neither true nor false")
 		}
@@ -166,8 +182,8 @@ func boolean(field func(*options) *bool) setting {
 	}
 }
 
-func integer(field func(*options) *int, least, most int) setting {
-	return func(o *options, raw json.RawMessage) error { return number(raw, field(o), least, most) }
+func integer(field func(*Options) *int, least, most int) setting {
+	return func(o *Options, raw json.RawMessage) error { return number(raw, field(o), least, most) }
 }
 
 func number(raw json.RawMessage, to *int, least, most int) error {
@@ -180,8 +196,8 @@ func number(raw json.RawMessage, to *int, least, most int) error {
 	return nil
 }
 
-func durationOf(field func(*options) *time.Duration, least, most time.Duration) setting {
-	return func(o *options, raw json.RawMessage) error {
+func durationOf(field func(*Options) *time.Duration, least, most time.Duration) setting {
+	return func(o *Options, raw json.RawMessage) error {
 		var d spec.Duration
 		if json.Unmarshal(raw, &d) != nil {
 			return errors.New("is no duration such as 10s or 1m30s")
@@ -206,7 +222,7 @@ var bindings = map[string]a2a.TransportProtocol{
 	"jsonrpc": a2a.TransportProtocolJSONRPC, "rest": a2a.TransportProtocolHTTPJSON, "grpc": a2a.TransportProtocolGRPC,
 }
 
-func setTransports(o *options, raw json.RawMessage) error {
+func setTransports(o *Options, raw json.RawMessage) error {
 	var names []string
 	if err := texts(raw, &names); err != nil {
 		return err
@@ -226,8 +242,8 @@ func setTransports(o *options, raw json.RawMessage) error {
 }
 
 // location reads where a document is: a URL, or a path that begins with /.
-func location(field func(*options) *string) setting {
-	return func(o *options, raw json.RawMessage) error { return setLocation(field(o), raw) }
+func location(field func(*Options) *string) setting {
+	return func(o *Options, raw json.RawMessage) error { return setLocation(field(o), raw) }
 }
 
 func setLocation(to *string, raw json.RawMessage) error {
@@ -250,17 +266,17 @@ func setLocation(to *string, raw json.RawMessage) error {
 	return nil
 }
 
-func setAllowPrivate(o *options, raw json.RawMessage) error {
+func setAllowPrivate(o *Options, raw json.RawMessage) error {
 	if err := texts(raw, &o.allowPrivate); err != nil {
 		return err
 	}
-	if _, err := netguard.New(o.allowPrivate...); err != nil {
+	if _, err := hostlist.Parse(o.allowPrivate...); err != nil {
 		return fmt.Errorf("is not right: %w", err)
 	}
 	return nil
 }
 
-func setAllowOrigins(o *options, raw json.RawMessage) error {
+func setAllowOrigins(o *Options, raw json.RawMessage) error {
 	if err := texts(raw, &o.allowOrigins); err != nil {
 		return err
 	}
@@ -273,29 +289,40 @@ func setAllowOrigins(o *options, raw json.RawMessage) error {
 	return nil
 }
 
-func setSignatures(o *options, raw json.RawMessage) error {
-	var mode signatureMode
-	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]signatureMode{signaturesOff, signaturesIfPresent, signaturesRequired}, mode) {
-		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), signaturesOff, signaturesIfPresent, signaturesRequired)
+func setSignatures(o *Options, raw json.RawMessage) error {
+	var mode SignatureMode
+	if json.Unmarshal(raw, &mode) != nil || !slices.Contains([]SignatureMode{SignaturesOff, SignaturesIfPresent, SignaturesRequired}, mode) {
+		return fmt.Errorf("is %s; allowed are %s, %s, %s", clip.Text(string(raw)), SignaturesOff, SignaturesIfPresent, SignaturesRequired)
 	}
-	o.signatures = mode
+	o.Card.Signatures = mode
 	return nil
 }
 
 // setSignatureKeys reads a JWK set, or a text that holds one, as a reference to
 // a file gives it. What is wrong with a key is not repeated.
-func setSignatureKeys(o *options, raw json.RawMessage) error {
+func setSignatureKeys(o *Options, raw json.RawMessage) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(text)
 	}
-	if json.Unmarshal(raw, &o.signatureKeys) != nil || len(o.signatureKeys.Keys) == 0 {
+	if json.Unmarshal(raw, &o.Card.Keys) != nil || len(o.Card.Keys.Keys) == 0 {
 		return errors.New("is no JWK set: an object whose field keys is a list of keys")
 	}
-	for i, key := range o.signatureKeys.Keys {
+	for i, key := range o.Card.Keys.Keys {
 		if !key.IsPublic() || !key.Valid() {
 			return fmt.Errorf("has no valid public key at position %d", i)
 		}
 	}
 	return nil
+}
+
+// onlyGRPC reports whether gRPC is the only transport that may be used.
+func onlyGRPC(o *Options) bool {
+	return !slices.ContainsFunc(o.transports, func(t a2a.TransportProtocol) bool { return t != a2a.TransportProtocolGRPC })
+}
+
+// keyOutsideHeader reports whether a credential is a key that stands where gRPC
+// has no place for it.
+func keyOutsideHeader(a *spec.Auth) bool {
+	return a != nil && a.Type == spec.AuthAPIKey && a.In != "" && a.In != spec.InHeader
 }

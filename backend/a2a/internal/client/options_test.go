@@ -1,7 +1,8 @@
-package a2abackend
+package client
 
 import (
 	"encoding/json"
+	"go.uber.org/zap"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,11 +12,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
 )
-
-// publicKey is a key that signatures may be of.
-const publicKey = `{"kty":"EC","kid":"k","crv":"P-256","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}`
 
 func TestOptionsHaveDefaults(t *testing.T) {
 	t.Parallel()
@@ -23,8 +22,8 @@ func TestOptionsHaveDefaults(t *testing.T) {
 	if len(list) != 0 || !reflect.DeepEqual(got, defaultOptions()) {
 		t.Errorf("options are %+v, %v", got, list)
 	}
-	if got, list := readOptions(map[string]json.RawMessage{"poll_interval": []byte("null")}); len(list) != 0 || got.pollInterval != 2*time.Second {
-		t.Errorf("null means %s, %v", got.pollInterval, list)
+	if got, list := readOptions(map[string]json.RawMessage{"poll_interval": []byte("null")}); len(list) != 0 || got.Poll.Next != 2*time.Second {
+		t.Errorf("null means %s, %v", got.Poll.Next, list)
 	}
 }
 
@@ -33,7 +32,7 @@ func TestEveryOptionIsRead(t *testing.T) {
 	raw := map[string]json.RawMessage{
 		"poll_interval": []byte(`"100ms"`), "max_poll_interval": []byte(`"1m"`), "history_length": []byte(`0`), "stream": []byte(`false`),
 		"transports": []byte(`["grpc","rest"]`), "allow_v0_3": []byte(`true`), "card_url": []byte(`"/card.json"`), "card_list": []byte(`null`), "card_ttl": []byte(`"1h"`),
-		"signatures": []byte(`"required"`), "signature_keys": []byte(`{"keys":[` + publicKey + `]}`),
+		"signatures": []byte(`"required"`), "signature_keys": []byte(`{"keys":[` + peertest.PublicKey + `]}`),
 		"allow_private": []byte(`["10.0.0.0/8"]`), "allow_origins": []byte(`["https://b.example"]`), "idle_timeout": []byte(`"10s"`),
 		"max_event_bytes": []byte(`2048`), "max_output_bytes": []byte(`4096`), "concurrency": []byte(`1`),
 	}
@@ -44,22 +43,22 @@ func TestEveryOptionIsRead(t *testing.T) {
 	if len(list) != 0 {
 		t.Fatal(list)
 	}
-	if len(got.signatureKeys.Keys) != 1 {
-		t.Fatalf("%d keys", len(got.signatureKeys.Keys))
+	if len(got.Card.Keys.Keys) != 1 {
+		t.Fatalf("%d keys", len(got.Card.Keys.Keys))
 	}
-	want := options{
-		pollInterval: 100 * time.Millisecond, maxPollInterval: time.Minute, historyLength: new(0),
-		transports: []a2a.TransportProtocol{"GRPC", "HTTP+JSON"}, allowV03: true, cardURL: "/card.json", cardTTL: time.Hour,
-		signatures: signaturesRequired, signatureKeys: got.signatureKeys,
+	want := Options{
+		Poll: Pace{100 * time.Millisecond, time.Minute}, HistoryLength: new(0),
+		transports: []a2a.TransportProtocol{"GRPC", "HTTP+JSON"}, allowV03: true,
+		Card:         CardOptions{URL: "/card.json", ttl: time.Hour, Signatures: SignaturesRequired, Keys: got.Card.Keys},
 		allowPrivate: []string{"10.0.0.0/8"}, allowOrigins: []string{"https://b.example"}, idleTimeout: 10 * time.Second,
-		maxEventBytes: 2048, maxOutputBytes: 4096, concurrency: 1,
+		maxEventBytes: 2048, MaxOutputBytes: 4096, concurrency: 1,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("options are\n%+v, want\n%+v", got, want)
 	}
 	// A card is in one place: this one stands in for card_url.
-	if got, list := readOptions(map[string]json.RawMessage{"card_list": []byte(`"/cards.json"`)}); len(list) != 0 || got.cardList != "/cards.json" {
-		t.Errorf("card_list is %q, %v", got.cardList, list)
+	if got, list := readOptions(map[string]json.RawMessage{"card_list": []byte(`"/cards.json"`)}); len(list) != 0 || got.Card.List != "/cards.json" {
+		t.Errorf("card_list is %q, %v", got.Card.List, list)
 	}
 }
 
@@ -99,7 +98,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		if err := json.Unmarshal([]byte(raw), &e.Options); err != nil {
 			t.Fatal(err)
 		}
-		list := NewFactory(Settings{}).Validate(e)
+		list := Validate(e)
 		if len(list) != 1 {
 			t.Errorf("%s: %v", raw, list)
 			continue
@@ -111,7 +110,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		if got != want || strings.Contains(got, "hush") {
 			t.Errorf("%s:\n got %s\nwant %s", raw, got, want)
 		}
-		if _, err := NewFactory(Settings{}).New(e); err == nil {
+		if _, err := New(e, zap.NewNop()); err == nil {
 			t.Errorf("%s: there is a backend", raw)
 		}
 	}
@@ -120,9 +119,9 @@ func TestOptionsThatAreWrong(t *testing.T) {
 // A reference to a file gives its text.
 func TestKeysMayBeAText(t *testing.T) {
 	t.Parallel()
-	text, _ := json.Marshal(`{"keys":[` + publicKey + `]}`)
-	if o, list := readOptions(map[string]json.RawMessage{"signature_keys": text}); len(list) != 0 || len(o.signatureKeys.Keys) != 1 {
-		t.Errorf("%d keys, %v", len(o.signatureKeys.Keys), list)
+	text, _ := json.Marshal(`{"keys":[` + peertest.PublicKey + `]}`)
+	if o, list := readOptions(map[string]json.RawMessage{"signature_keys": text}); len(list) != 0 || len(o.Card.Keys.Keys) != 1 {
+		t.Errorf("%d keys, %v", len(o.Card.Keys.Keys), list)
 	}
 }
 
@@ -137,7 +136,7 @@ func TestTargetsAndKeysThatCannotBe(t *testing.T) {
 		{spec.Endpoint{Auth: &spec.Auth{Type: "api_key", In: "cookie"}, Options: map[string]json.RawMessage{"transports": []byte(`["grpc"]`)}}, "auth.in"},
 		{spec.Endpoint{Auth: &spec.Auth{Type: "api_key", In: "cookie"}}, ""},
 	} {
-		if list := NewFactory(Settings{}).Validate(&tt.endpoint); len(list) > 0 != (tt.want != "") {
+		if list := Validate(&tt.endpoint); len(list) > 0 != (tt.want != "") {
 			t.Errorf("%+v: %v", tt.endpoint, list)
 		}
 	}

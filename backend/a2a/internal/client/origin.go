@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"net"
@@ -10,9 +10,9 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// origin returns the scheme, host and port of a URL, in the one form in which
+// Origin returns the scheme, host and port of a URL, in the one form in which
 // origins are compared.
-func origin(u *url.URL) string {
+func Origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
@@ -20,8 +20,8 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), port)
 }
 
-// shownOrigin returns an origin as people write it.
-func shownOrigin(u *url.URL) string {
+// ShownOrigin returns an origin as people write it.
+func ShownOrigin(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}
 	return shown.String()
 }
@@ -31,22 +31,22 @@ func shownOrigin(u *url.URL) string {
 type trusted map[string]bool
 
 // trust returns the origins of an endpoint and its options.
-func trust(e *spec.Endpoint, o *options) trusted {
+func trust(e *spec.Endpoint, o *Options) trusted {
 	t := trusted{}
 	for _, text := range append([]string{e.BaseURL}, o.allowOrigins...) {
 		if u, err := url.Parse(text); err == nil {
-			t[origin(u)] = true
+			t[Origin(u)] = true
 		}
 	}
 	return t
 }
 
 // has reports whether a URL has one of the origins.
-func (t trusted) has(u *url.URL) bool { return t[origin(u)] }
+func (t trusted) has(u *url.URL) bool { return t[Origin(u)] }
 
-// meant reports whether a host that is written in a configuration names the
+// NamesMachine reports whether a host that is written in a configuration names the
 // machine itself or an address, so that a private one is no accident.
-func meant(host string) bool {
+func NamesMachine(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
@@ -58,16 +58,16 @@ func meant(host string) bool {
 // newGuard returns the guard of an endpoint: it allows public addresses, what
 // allow_private names, and the hosts of the configured URLs that are meant to be
 // private, at their ports.
-func newGuard(e *spec.Endpoint, o *options) (*netguard.Guard, error) {
+func newGuard(e *spec.Endpoint, o *Options) (*netguard.Guard, error) {
 	allow := append([]string(nil), o.allowPrivate...)
-	written := append([]string{e.BaseURL, o.cardURL, o.cardList}, o.allowOrigins...)
+	written := append([]string{e.BaseURL, o.Card.URL, o.Card.List}, o.allowOrigins...)
 	if e.Auth != nil {
 		written = append(written, e.Auth.TokenURL)
 	}
 	for _, text := range written {
 		u, err := url.Parse(text)
-		if err == nil && u.IsAbs() && meant(u.Hostname()) {
-			allow = append(allow, strings.TrimPrefix(origin(u), u.Scheme+"://"))
+		if err == nil && u.IsAbs() && NamesMachine(u.Hostname()) {
+			allow = append(allow, strings.TrimPrefix(Origin(u), u.Scheme+"://"))
 		}
 	}
 	return netguard.New(allow...)

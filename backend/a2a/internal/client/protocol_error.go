@@ -1,11 +1,8 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
@@ -19,9 +16,9 @@ var protocolErrors = map[int]error{
 	-32007: a2a.ErrExtendedCardNotConfigured, -32008: a2a.ErrExtensionSupportRequired, -32009: a2a.ErrVersionNotSupported,
 }
 
-// decodeError reads the body of an error: that of JSON-RPC, that of REST, or
+// DecodeError reads the body of an error: that of JSON-RPC, that of REST, or
 // anything else, which has no error of the protocol.
-func decodeError(data []byte) (message string, err error) {
+func DecodeError(data []byte) (message string, err error) {
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Detail  string          `json:"detail"` // of a problem+json
@@ -44,7 +41,7 @@ func decodeError(data []byte) (message string, err error) {
 	}
 	for _, text := range []string{fault.Message, body.Detail, body.Message, body.Title} {
 		if text != "" {
-			return cleanText(text, maxShown), err
+			return CleanText(text, MaxShown), err
 		}
 	}
 	return "", err
@@ -67,27 +64,4 @@ func errorOfReason(details []json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// cleanText returns a text of a peer as it may be shown and logged: without
-// control characters and not longer than limit, in bytes.
-func cleanText(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) <= limit {
-		return text
-	}
-	const mark = "…"
-	end := limit - len(mark)
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + mark
 }

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 // newSDKClient returns the client of the SDK for the one interface that was
 // chosen. The tenant of an inbound call stays here: the peer is told the one that
 // its card names.
-func newSDKClient(ctx context.Context, p *peer, card *a2a.AgentCard, to *chosen, extension bool) (*a2aclient.Client, error) {
+func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnections, card *a2a.AgentCard, to *Chosen, extension bool) (*a2aclient.Client, error) {
 	client := &http.Client{
-		Transport:     p.http,
+		Transport:     requests,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return a2aclient.NewFromCard(ctx, card,
@@ -27,7 +27,7 @@ func newSDKClient(ctx context.Context, p *peer, card *a2a.AgentCard, to *chosen,
 		a2aclient.WithRESTTransport(client),
 		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}),
 		a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: client}),
-		p.grpc.transport(to.url),
+		calls.transport(to.URL),
 	)
 }
 

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"encoding/json"
@@ -11,16 +11,16 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// signatureMode says whether the signatures of a card matter.
-type signatureMode string
+// SignatureMode says whether the signatures of a card matter.
+type SignatureMode string
 
 const (
-	// signaturesOff looks at none.
-	signaturesOff signatureMode = "off"
-	// signaturesIfPresent refuses a card that is signed, but by no known key.
-	signaturesIfPresent signatureMode = "if_present"
-	// signaturesRequired refuses a card that is not signed by a known key.
-	signaturesRequired signatureMode = "required"
+	// SignaturesOff looks at none.
+	SignaturesOff SignatureMode = "off"
+	// SignaturesIfPresent refuses a card that is signed, but by no known key.
+	SignaturesIfPresent SignatureMode = "if_present"
+	// SignaturesRequired refuses a card that is not signed by a known key.
+	SignaturesRequired SignatureMode = "required"
 )
 
 // ErrUnsigned says that a card has no signature where one is required.
@@ -42,17 +42,17 @@ func (e *SignatureError) Error() string {
 // Unwrap returns what is wrong with the last signature.
 func (e *SignatureError) Unwrap() error { return e.Err }
 
-// signatureAlgorithms are those that a signature may have. Algorithms without
+// SignatureAlgorithms are those that a signature may have. Algorithms without
 // a public key are not among them: whoever can check those can forge them.
-var signatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
+var SignatureAlgorithms = []jose.SignatureAlgorithm{jose.ES256, jose.EdDSA, jose.RS256}
 
-// maxSignatures bounds how many signatures of a card are looked at.
-const maxSignatures = 16
+// MaxSignatures bounds how many signatures of a card are looked at.
+const MaxSignatures = 16
 
 // checkSignatures checks the signatures of a card, as it was received, against
 // known keys. One that is right is enough.
-func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode signatureMode, keys *jose.JSONWebKeySet) error {
-	if mode == signaturesOff || mode == signaturesIfPresent && len(signatures) == 0 {
+func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode SignatureMode, keys *jose.JSONWebKeySet) error {
+	if mode == SignaturesOff || mode == SignaturesIfPresent && len(signatures) == 0 {
 		return nil
 	}
 	if len(signatures) == 0 {
@@ -63,7 +63,7 @@ func checkSignatures(card []byte, signatures []a2a.AgentCardSignature, mode sign
 		return &SignatureError{Count: len(signatures), Err: err}
 	}
 	var last error
-	for _, s := range signatures[:min(len(signatures), maxSignatures)] {
+	for _, s := range signatures[:min(len(signatures), MaxSignatures)] {
 		if last = checkSignature(s, payloads, keys); last == nil {
 			return nil
 		}
@@ -81,7 +81,7 @@ var (
 // say, does not matter: only known keys count.
 func checkSignature(s a2a.AgentCardSignature, payloads [][]byte, keys *jose.JSONWebKeySet) error {
 	for _, payload := range payloads {
-		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, signatureAlgorithms)
+		signed, err := jose.ParseDetached(s.Protected+".."+s.Signature, payload, SignatureAlgorithms)
 		if err != nil {
 			return errNotJWS
 		}

@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"crypto"
@@ -16,6 +16,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/gowebpki/jcs"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // signedBy returns a signature of a card's canonical form.
@@ -91,19 +93,19 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 		"a signature of no kind":   {with(t, signedCard, a2a.AgentCardSignature{Protected: "eyJhbGciOiJub25lIn0", Signature: ""}), keySet(ec.Public(), "k"), errNotJWS},
 		"a signature that is none": {with(t, signedCard, a2a.AgentCardSignature{Protected: ".", Signature: "x.y"}), keySet(ec.Public(), "k"), errNotJWS},
 	} {
-		card, err := parseCard(tt.card)
+		card, err := ParseCard(tt.card)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = checkSignatures(tt.card, card.Signatures, signaturesRequired, tt.keys)
+		err = checkSignatures(tt.card, card.Signatures, SignaturesRequired, tt.keys)
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
-		optional := checkSignatures(tt.card, card.Signatures, signaturesIfPresent, tt.keys)
+		optional := checkSignatures(tt.card, card.Signatures, SignaturesIfPresent, tt.keys)
 		if want := tt.want; !errors.Is(want, ErrUnsigned) && !errors.Is(optional, want) || errors.Is(want, ErrUnsigned) && optional != nil {
 			t.Errorf("%s, if present: %v", name, optional)
 		}
-		if err := checkSignatures(tt.card, card.Signatures, signaturesOff, tt.keys); err != nil {
+		if err := checkSignatures(tt.card, card.Signatures, SignaturesOff, tt.keys); err != nil {
 			t.Errorf("%s, off: %v", name, err)
 		}
 	}
@@ -114,28 +116,28 @@ func TestCardsAreSignedByKnownKeys(t *testing.T) {
 func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 	t.Parallel()
 	ec, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	h := newHost(t)
-	plain, _ := json.Marshal(cardOf(h.URL))
+	h := peertest.NewHost(t)
+	plain, _ := json.Marshal(peertest.CardOf(h.URL))
 	good := with(t, string(plain), signedBy(t, string(plain), jose.ES256, ec, "k"))
 	serve := func(card []byte) {
-		h.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, json.RawMessage(card)) }, nil)
+		h.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, json.RawMessage(card)) }, nil)
 	}
 	keys, _ := json.Marshal(keySet(ec.Public(), "k"))
-	p := reach(t, h.endpoint(`{"signatures":"required","signature_keys":`+string(keys)+`}`))
+	p := reach(t, h.Endpoint(`{"signatures":"required","signature_keys":`+string(keys)+`}`))
 	serve(plain)
-	if _, err := p.connect(t.Context()); !errors.Is(err, ErrUnsigned) {
+	if _, err := p.Connect(t.Context()); !errors.Is(err, ErrUnsigned) {
 		t.Errorf("error is %v", err)
 	}
 	serve(good)
-	if _, err := p.connect(t.Context()); err != nil {
+	if _, err := p.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	serve([]byte(strings.Replace(string(good), "Translates.", "Steals.", 1)))
-	if conn, err := p.connect(t.Context()); err != nil || conn.card.Description != "Translates." {
+	if conn, err := p.Connect(t.Context()); err != nil || conn.Card.Description != "Translates." {
 		t.Errorf("the card was replaced, %v", err)
 	}
 	p.cards.refuse()
-	if _, err := p.connect(t.Context()); !isSignature(err) {
+	if _, err := p.Connect(t.Context()); !isSignature(err) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -158,11 +160,11 @@ func TestASignatureOfTheJavaScriptSDKIsRight(t *testing.T) {
 		`{"name":"Signed","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0"}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"]}],` + signature + `}`,
 		`{"name":"Signed","description":"","supportedInterfaces":[{"url":"https://a.example/rpc","protocolBinding":"JSONRPC","protocolVersion":"1.0","tenant":""}],"version":"1.0.0","capabilities":{"streaming":false,"pushNotifications":false},"defaultInputModes":["text/plain"],"defaultOutputModes":[],"skills":[{"id":"t","name":"Übersetzen","description":"Translates €.","tags":["text"],"examples":[]}],` + signature + `}`,
 	} {
-		card, err := parseCard([]byte(data))
+		card, err := ParseCard([]byte(data))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := checkSignatures([]byte(data), card.Signatures, signaturesRequired, &keys); err != nil {
+		if err := checkSignatures([]byte(data), card.Signatures, SignaturesRequired, &keys); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,10 +1,7 @@
-package a2abackend
+package client
 
 import (
-	"context"
-	"errors"
 	"net/http"
-	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 
@@ -23,13 +20,6 @@ type transport struct {
 	secrets []string
 }
 
-// limits bound what a peer sends, and how long it may send nothing.
-type limits struct {
-	idle time.Duration
-	// event and answer are how large an event and an answer may be, in bytes.
-	event, answer int64
-}
-
 // RoundTrip makes a request of the protocol. An answer that is no success is an
 // *HTTPError. There is no bound for the whole of an answer's time, only for how
 // long nothing comes: a stream may last.
@@ -38,7 +28,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.judge(req, resp); err != nil {
+	if err := judgeAnswer(req, resp, t.limits, t.secrets); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
@@ -87,7 +77,7 @@ func dress(req *http.Request) *http.Request {
 	}
 	dressed.Header.Set("User-Agent", userAgent)
 	if dressed.Header.Get("Accept") == "" {
-		dressed.Header.Set("Accept", typeJSON)
+		dressed.Header.Set("Accept", TypeJSON)
 	}
 	propagation.TraceContext{}.Inject(req.Context(), propagation.HeaderCarrier(dressed.Header))
 	return dressed
@@ -101,46 +91,4 @@ type slowKey struct{}
 func slow(req *http.Request) bool {
 	marked, _ := req.Context().Value(slowKey{}).(bool)
 	return marked && !streams(req)
-}
-
-// streams reports whether a request asks for a stream.
-func streams(req *http.Request) bool { return req.Header.Get("Accept") == typeEvents }
-
-// watch ends a request when nothing comes for a time.
-type watch struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	idle   time.Duration
-	timer  *time.Timer
-}
-
-// newWatch returns a watch and the context that it ends. It must be stopped.
-func newWatch(parent context.Context, idle time.Duration) (context.Context, *watch) {
-	ctx, cancel := context.WithCancelCause(parent)
-	return ctx, &watch{ctx: ctx, cancel: cancel, idle: idle}
-}
-
-// start counts the time from now.
-func (w *watch) start() {
-	if w.timer == nil {
-		w.timer = time.AfterFunc(w.idle, func() { w.cancel(&IdleError{After: w.idle}) })
-		return
-	}
-	w.timer.Reset(w.idle)
-}
-
-// stop ends the watch, and the request with it.
-func (w *watch) stop() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	w.cancel(nil)
-}
-
-// explain returns why a request failed: that nothing came, if so.
-func (w *watch) explain(err error) error {
-	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
-		return idle
-	}
-	return err
 }

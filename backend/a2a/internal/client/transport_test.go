@@ -1,4 +1,4 @@
-package a2abackend
+package client
 
 import (
 	"bytes"
@@ -16,17 +16,18 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // stream sends a message, and returns what came of it.
-func stream(t *testing.T, p *peer) (got []a2a.Event, err error) {
+func stream(t *testing.T, p *Peer) (got []a2a.Event, err error) {
 	t.Helper()
-	conn, err := p.connect(t.Context())
+	conn, err := p.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	message := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("hello"))
-	for e, err := range conn.client.SendStreamingMessage(t.Context(), &a2a.SendMessageRequest{Message: message}) {
+	for e, err := range conn.Client.SendStreamingMessage(t.Context(), &a2a.SendMessageRequest{Message: message}) {
 		if err != nil {
 			return got, err
 		}
@@ -74,12 +75,12 @@ func TestErrorsOfHTTPAreTyped(t *testing.T) {
 		"no JSON":               {status: 502, kind: "application/json", body: `{`, want: HTTPError{Status: 502}},
 		"nothing there":         {status: 204, want: HTTPError{Status: 204}},
 	} {
-		h := newHost(t)
-		p := reach(t, h.endpoint(""))
-		if _, err := p.connect(t.Context()); err != nil {
+		h := peertest.NewHost(t)
+		p := reach(t, h.Endpoint(""))
+		if _, err := p.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
+		h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 			for name, values := range tt.header {
 				w.Header()[name] = values
 			}
@@ -108,17 +109,17 @@ func TestAnAnswerOfJSONInsteadOfAStreamIsSeen(t *testing.T) {
 		wantErr    error
 		want       int
 	}{
-		"an error":          {"application/json", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32004,` + "\n" + `"message":"no streams"}}`, a2a.ErrUnsupportedOperation, 0},
-		"an error, a2a":     {"application/a2a+json; charset=utf-8", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32601,"message":"x"}}`, a2a.ErrMethodNotFound, 0},
-		"an error, sniffed": {"text/plain; charset=utf-8", `{"jsonrpc":"2.0","id":"` + sameID + `","error":{"code":-32004,"message":"x"}}`, a2a.ErrUnsupportedOperation, 0},
-		"a task":            {"application/json", `{"jsonrpc":"2.0","id":"` + sameID + `","result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}`, nil, 1},
+		"an error":          {"application/json", `{"jsonrpc":"2.0","id":"` + peertest.SameID + `","error":{"code":-32004,` + "\n" + `"message":"no streams"}}`, a2a.ErrUnsupportedOperation, 0},
+		"an error, a2a":     {"application/a2a+json; charset=utf-8", `{"jsonrpc":"2.0","id":"` + peertest.SameID + `","error":{"code":-32601,"message":"x"}}`, a2a.ErrMethodNotFound, 0},
+		"an error, sniffed": {"text/plain; charset=utf-8", `{"jsonrpc":"2.0","id":"` + peertest.SameID + `","error":{"code":-32004,"message":"x"}}`, a2a.ErrUnsupportedOperation, 0},
+		"a task":            {"application/json", `{"jsonrpc":"2.0","id":"` + peertest.SameID + `","result":{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_COMPLETED"}}}}`, nil, 1},
 	} {
-		h := newHost(t)
-		h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
+		h := peertest.NewHost(t)
+		h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", tt.kind)
 			_, _ = io.WriteString(w, tt.body)
 		})
-		got, err := stream(t, reach(t, h.endpoint("")))
+		got, err := stream(t, reach(t, h.Endpoint("")))
 		if !errors.Is(err, tt.wantErr) || len(got) != tt.want {
 			t.Errorf("%s: %d events, %v", name, len(got), err)
 		}
@@ -127,10 +128,10 @@ func TestAnAnswerOfJSONInsteadOfAStreamIsSeen(t *testing.T) {
 
 func TestContentThatIsNoneOfTheProtocol(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	p := reach(t, h.endpoint(""))
+	h := peertest.NewHost(t)
+	p := reach(t, h.Endpoint(""))
 	for _, kind := range []string{"text/html; charset=utf-8", "image/png", "application/xml"} {
-		h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
+		h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			_, _ = io.WriteString(w, "<html>")
 		})
@@ -141,14 +142,14 @@ func TestContentThatIsNoneOfTheProtocol(t *testing.T) {
 			t.Errorf("%s: the error of a stream is %v", kind, err)
 		}
 	}
-	h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
+	h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, "hello")
 	})
 	if got, err := stream(t, p); err == nil {
 		t.Errorf("a text gives %d events", len(got))
 	}
-	h.answer(nil, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/event-stream") })
+	h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/event-stream") })
 	if err := getTask(t, p); !isContentType(err) {
 		t.Errorf("a stream where none was asked for: %v", err)
 	}
@@ -160,15 +161,15 @@ func isContentType(err error) bool {
 }
 
 func eventOf(n int) string {
-	return `data: {"jsonrpc":"2.0","id":"` + sameID + `","result":{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"` +
+	return `data: {"jsonrpc":"2.0","id":"` + peertest.SameID + `","result":{"artifactUpdate":{"taskId":"t","contextId":"c","artifact":{"artifactId":"a","parts":[{"text":"` +
 		strings.Repeat("x", n) + `"}]}}}}` + "\n\n"
 }
 
 func TestEventsAndAnswersAreBounded(t *testing.T) {
 	t.Parallel()
-	h := newHost(t)
-	p := reach(t, h.endpoint(`{"max_event_bytes":2000,"max_output_bytes":2000}`))
-	h.answer(nil, func(w http.ResponseWriter, _ *http.Request) {
+	h := peertest.NewHost(t)
+	p := reach(t, h.Endpoint(`{"max_event_bytes":2000,"max_output_bytes":2000}`))
+	h.Answer(nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for range 10 {
 			_, _ = io.WriteString(w, ": ping"+strings.Repeat(".", 500)+"\r\n"+eventOf(1000))
@@ -180,11 +181,11 @@ func TestEventsAndAnswersAreBounded(t *testing.T) {
 	if len(got) != 10 || !ok || large.Limit != 2000 || large.What != "an event" {
 		t.Errorf("%d events, %v", len(got), err)
 	}
-	h.answer(nil, rpcAnswer("result", `{"id":"`+strings.Repeat("x", 5000)+`"}`))
+	h.Answer(nil, peertest.RPCAnswer("result", `{"id":"`+strings.Repeat("x", 5000)+`"}`))
 	if large, ok := errors.AsType[*TooLargeError](getTask(t, p)); !ok || large.Limit != 4000 {
 		t.Errorf("error is %v", large)
 	}
-	h.answer(nil, rpcAnswer("result", `{"task":"`+strings.Repeat("x", 5000)+`"}`))
+	h.Answer(nil, peertest.RPCAnswer("result", `{"task":"`+strings.Repeat("x", 5000)+`"}`))
 	if _, err := stream(t, p); !errors.As(err, &large) {
 		t.Errorf("error is %v", err)
 	}
@@ -215,7 +216,7 @@ func TestTheLinesOfAnEventCount(t *testing.T) {
 func TestABodyOfItsBoundIsRead(t *testing.T) {
 	t.Parallel()
 	for n, ok := range map[int]bool{0: true, 10: true, 11: false, 1000: false} {
-		got, err := readAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
+		got, err := ReadAll(io.NopCloser(strings.NewReader(strings.Repeat("x", n))), "an answer", 10)
 		if ok != (err == nil) || len(got) != min(n, 10) {
 			t.Errorf("%d bytes: read %d, %v", n, len(got), err)
 		}
@@ -234,7 +235,7 @@ func (p *pipe) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {typeEvents}}, Body: &cancelled{p.body, req.Context()}, Request: req}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {TypeEvents}}, Body: &cancelled{p.body, req.Context()}, Request: req}, nil
 }
 
 // cancelled is a body that ends with a context.
@@ -269,7 +270,7 @@ func idleTransport(base http.RoundTripper) *transport {
 
 func streamRequest(ctx context.Context) *http.Request {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, "https://peer.example", nil)
-	req.Header.Set("Accept", typeEvents)
+	req.Header.Set("Accept", TypeEvents)
 	return req
 }
 

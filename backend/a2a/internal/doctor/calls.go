@@ -1,23 +1,23 @@
-package a2abackend
+package doctor
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // called is an interface that an examination calls.
 type called struct {
-	*chosen
+	*client.Chosen
 	name string
 }
 
@@ -42,15 +42,15 @@ const unknownCall = "doctor"
 
 // calls looks at how an interface answers.
 func (x *examiner) calls(ctx context.Context, card *a2a.AgentCard, to *called) {
-	if to.iface.ProtocolBinding == a2a.TransportProtocolGRPC {
+	if to.Iface.ProtocolBinding == a2a.TransportProtocolGRPC {
 		x.callGRPC(ctx, to)
 		return
 	}
-	get := question{rpc: "GetTask", params: map[string]string{"id": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask, version: version1}
-	if to.iface.ProtocolVersion != version1 {
-		get.rpc, get.path, get.version = "tasks/get", "/v1"+get.path, version03
+	get := question{rpc: "GetTask", params: map[string]string{"id": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask, version: client.Version1}
+	if to.Iface.ProtocolVersion != client.Version1 {
+		get.rpc, get.path, get.version = "tasks/get", "/v1"+get.path, client.Version03
 	}
-	if !x.unknownTask(ctx, card, to, &get) || to.iface.ProtocolVersion != version1 {
+	if !x.unknownTask(ctx, card, to, &get) || to.Iface.ProtocolVersion != client.Version1 {
 		return
 	}
 	x.otherVersion(ctx, to, get)
@@ -70,12 +70,14 @@ func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *cal
 	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden:
 		x.unauthorized(card, to, got)
 		return false
-	case !isJSON(got.kind):
+	case !client.IsJSON(got.kind):
 		x.fail(name, wantTaskNotFound(to), "status %d, content of type %q", got.status, got.kind)
 		return false
 	case !errors.Is(got.err, a2a.ErrTaskNotFound):
 		x.fail(name, wantTaskNotFound(to), "%s", got.tell())
 		return got.err != nil
+	case foreign(to, got):
+		x.fail(name, wantTaskNotFound(to), "TaskNotFound, but %v", client.ErrForeignAnswer)
 	case misshapen(to, got) != "":
 		x.warn(name, wantTaskNotFound(to), "TaskNotFound, but %s", misshapen(to, got))
 	default:
@@ -87,15 +89,21 @@ func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *cal
 
 // wantTaskNotFound returns the right answer to a call about an unknown task.
 func wantTaskNotFound(to *called) string {
-	if to.iface.ProtocolBinding == a2a.TransportProtocolJSONRPC {
+	if to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC {
 		return `status 200, application/json, the id of the call and {"error": {"code": -32001}}`
 	}
 	return `status 404 and {"error": {"code": 404, "details": [{"reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org"}]}}`
 }
 
+// foreign reports whether an answer is one to another call, by its id: a delegation
+// takes nothing from it.
+func foreign(to *called, got *seen) bool {
+	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && client.CheckID(got.body, unknownCall) != nil
+}
+
 // misshapen returns what is wrong with the form of an error, or nothing.
 func misshapen(to *called, got *seen) string {
-	if to.iface.ProtocolBinding != a2a.TransportProtocolJSONRPC {
+	if to.Iface.ProtocolBinding != a2a.TransportProtocolJSONRPC {
 		if got.status != http.StatusNotFound {
 			return fmt.Sprintf("with status %d", got.status)
 		}
@@ -110,7 +118,7 @@ func misshapen(to *called, got *seen) string {
 		return fmt.Sprintf("with status %d", got.status)
 	case json.Unmarshal(got.body, &envelope) != nil || envelope.Version != "2.0":
 		return `without "jsonrpc": "2.0"`
-	case string(envelope.ID) != `"`+unknownCall+`"`:
+	case string(envelope.ID) != `"`+unknownCall+`"`: // which errors may lack
 		return "without the id of the call"
 	}
 	return ""
@@ -156,14 +164,16 @@ func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 // streaming subscribes to a task that there is not.
 func (x *examiner) streaming(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " streaming"
-	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: version1, stream: true}
+	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: client.Version1, stream: true}
 	got, err := x.call(ctx, to, c)
 	declared := card.Capabilities.Streaming
 	switch {
 	case err != nil:
 		x.fail(name, "an error TaskNotFound", "subscribing to an unknown task: %v", err)
-	case got.kind != typeEvents && !isJSON(got.kind):
-		x.fail(name, typeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
+	case got.kind != client.TypeEvents && !client.IsJSON(got.kind):
+		x.fail(name, client.TypeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
+	case foreign(to, got):
+		x.fail(name, "the id of the call", "subscribing to an unknown task: %v", client.ErrForeignAnswer)
 	case declared && errors.Is(got.err, a2a.ErrTaskNotFound):
 		x.ok(name, "declared; subscribing to an unknown task gives TaskNotFound as %s", got.kind)
 	case declared:
@@ -178,7 +188,7 @@ func (x *examiner) streaming(ctx context.Context, card *a2a.AgentCard, to *calle
 // pushes asks for the webhooks of a task that there is not.
 func (x *examiner) pushes(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " push notifications"
-	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: version1}
+	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: client.Version1}
 	got, err := x.call(ctx, to, c)
 	unsupported := err == nil && (errors.Is(got.err, a2a.ErrPushNotificationNotSupported) || errors.Is(got.err, a2a.ErrMethodNotFound) || errors.Is(got.err, a2a.ErrUnsupportedOperation))
 	switch {
@@ -220,23 +230,23 @@ func (x *examiner) call(ctx context.Context, to *called, c *question) (*seen, er
 	}
 	req.Header.Set(a2a.SvcParamVersion, string(c.version))
 	if c.stream {
-		req.Header.Set("Accept", typeEvents)
+		req.Header.Set("Accept", client.TypeEvents)
 	}
 	return x.do(req)
 }
 
 // request returns the request that a call is.
 func (c *question) request(ctx context.Context, to *called) (*http.Request, error) {
-	if to.iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON {
-		u := to.url
-		if to.iface.Tenant != "" {
-			u = u.JoinPath(to.iface.Tenant)
+	if to.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON {
+		u := to.URL
+		if to.Iface.Tenant != "" {
+			u = u.JoinPath(to.Iface.Tenant)
 		}
 		return http.NewRequestWithContext(ctx, c.method, u.JoinPath(c.path).String(), http.NoBody)
 	}
 	params := c.params
-	if to.iface.Tenant != "" {
-		params = map[string]string{"tenant": to.iface.Tenant}
+	if to.Iface.Tenant != "" {
+		params = map[string]string{"tenant": to.Iface.Tenant}
 		for name, value := range c.params {
 			params[name] = value
 		}
@@ -245,9 +255,9 @@ func (c *question) request(ctx context.Context, to *called) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.url.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL.String(), bytes.NewReader(body))
 	if err == nil {
-		req.Header.Set("Content-Type", typeJSON)
+		req.Header.Set("Content-Type", client.TypeJSON)
 	}
 	return req, err
 }
@@ -255,13 +265,13 @@ func (c *question) request(ctx context.Context, to *called) (*http.Request, erro
 // callGRPC asks for a task that there is not, over gRPC.
 func (x *examiner) callGRPC(ctx context.Context, to *called) {
 	name := to.name + " unknown task"
-	conn, err := x.peer.grpc.connection(to.url)
+	conn, err := x.peer.GRPCConnection(to.URL)
 	if err != nil {
 		x.fail(name, "a connection", "%v", err)
 		return
 	}
-	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(version1)}},
-		&a2a.GetTaskRequest{ID: unknownTask, Tenant: to.iface.Tenant})
+	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(client.Version1)}},
+		&a2a.GetTaskRequest{ID: unknownTask, Tenant: to.Iface.Tenant})
 	switch {
 	case errors.Is(err, a2a.ErrTaskNotFound):
 		x.ok(name, "TaskNotFound")
@@ -270,20 +280,4 @@ func (x *examiner) callGRPC(ctx context.Context, to *called) {
 	default:
 		x.fail(name, "status NOT_FOUND with reason TASK_NOT_FOUND", "%v", err)
 	}
-}
-
-// firstEvent returns the data of the first event of a stream.
-func firstEvent(body io.ReadCloser) ([]byte, error) {
-	lines := bufio.NewScanner(&bounded{ReadCloser: body, what: "an event", limit: maxCard})
-	lines.Buffer(nil, maxCard)
-	var data []byte
-	for lines.Scan() {
-		line := lines.Bytes()
-		if part, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			data = append(data, bytes.TrimPrefix(part, []byte(" "))...)
-		} else if len(line) == 0 && len(data) > 0 {
-			return data, nil
-		}
-	}
-	return data, lines.Err()
 }

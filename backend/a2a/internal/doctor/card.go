@@ -1,4 +1,4 @@
-package a2abackend
+package doctor
 
 import (
 	"encoding/base64"
@@ -10,18 +10,20 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
 // shape looks at whether the card is JSON of the right form. It returns nil when
 // the card cannot be read.
 func (x *examiner) shape(data []byte) *a2a.AgentCard {
 	const name = "card JSON"
-	card, err := parseCard(data)
+	card, err := client.ParseCard(data)
 	if err != nil {
 		x.fail(name, "an object of the form that the protocol has for agent cards", "%v", err)
 		return nil
 	}
-	if strict := json.Unmarshal(data, new(a2a.AgentCard)); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
+	if strict := readStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
 		x.warn(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
 	} else {
 		x.ok(name, "%d bytes", len(data))
@@ -33,7 +35,52 @@ func (x *examiner) shape(data []byte) *a2a.AgentCard {
 	if nulls := nullEntries(value, ""); len(nulls) > 0 {
 		x.warn("card null entries", "lists without null", "null in %s", strings.Join(nulls, ", "))
 	}
+	if bare := bareScopes(data); len(bare) > 0 {
+		x.warn("card security", `scopes as an object: {"list": []}`, "the scopes of %s in securityRequirements are an array, which not all clients read", strings.Join(bare, ", "))
+	}
 	return card
+}
+
+// readStrictly reads every part of a card of version 1, and returns what is wrong
+// with the first one that cannot be read.
+func readStrictly(data []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	if err := client.ListScopes(fields); err != nil {
+		return err
+	}
+	plain, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(plain, new(a2a.AgentCard))
+}
+
+// bareScopes returns the names of the schemes whose scopes a card of version 1 has as
+// an array. An empty one is what the SDK for Go writes, and all SDKs read it; with
+// scopes in it only that SDK does.
+func bareScopes(data []byte) []string {
+	var card struct {
+		Requirements []struct {
+			Schemes map[string]json.RawMessage `json:"schemes"`
+		} `json:"securityRequirements"`
+	}
+	if json.Unmarshal(data, &card) != nil {
+		return nil
+	}
+	var names []string
+	for _, r := range card.Requirements {
+		for name, scopes := range r.Schemes {
+			var list []string
+			if json.Unmarshal(scopes, &list) == nil && len(list) > 0 {
+				names = append(names, client.CleanText(name, client.MaxShown))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // isOld reports whether a version is one before 1.
@@ -97,8 +144,7 @@ func (x *examiner) fields(card *a2a.AgentCard) {
 // endpoint names some.
 func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
 	const name = "signature"
-	o := &x.peer.options
-	if err := checkSignatures(data, card.Signatures, o.signatures, &o.signatureKeys); err != nil {
+	if err := x.peer.CheckSignatures(data, card); err != nil {
 		x.fail(name, "a signature of a known key over the canonical form of the card", "%v", err)
 		return
 	}
@@ -106,11 +152,11 @@ func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
 	case len(card.Signatures) == 0:
 		x.ok(name, "the card is not signed")
 		return
-	case o.signatures != signaturesOff:
+	case x.peer.Options.Card.Signatures != client.SignaturesOff:
 		x.ok(name, "the card is signed by a known key")
 		return
 	}
-	for i, s := range card.Signatures[:min(len(card.Signatures), maxSignatures)] {
+	for i, s := range card.Signatures[:min(len(card.Signatures), client.MaxSignatures)] {
 		var header struct {
 			Alg string `json:"alg"`
 			Kid string `json:"kid"`
@@ -120,7 +166,7 @@ func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
 			x.fail(name, "a protected header that is base64url of a JSON object", "the protected header of signature %d cannot be read", i)
 			continue
 		}
-		if !slices.Contains(signatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
+		if !slices.Contains(client.SignatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
 			x.warn(name, "ES256, EdDSA or RS256", "signature %d is of algorithm %q", i, header.Alg)
 			continue
 		}
@@ -133,12 +179,10 @@ func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
 	if len(card.SupportedInterfaces) == 0 {
 		x.fail("interfaces", "at least one entry in supportedInterfaces", "the card has none")
 	}
-	tolerant := x.peer.options
-	tolerant.allowV03 = true
 	// One that cannot be used is passed over as long as there is another.
 	report := x.fail
 	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
-		_, err := checkInterface(iface, &tolerant, x.peer.http.trust)
+		_, err := x.peer.CheckAnyVersion(iface)
 		return err == nil
 	}) {
 		report = x.warn
@@ -146,12 +190,12 @@ func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
 	var usable []*called
 	for i, iface := range card.SupportedInterfaces {
 		name := fmt.Sprintf("interface %d", i)
-		to, err := checkInterface(iface, &tolerant, x.peer.http.trust)
+		to, err := x.peer.CheckAnyVersion(iface)
 		if err != nil {
 			report(name, x.wantOf(iface), "it %v", err)
 			continue
 		}
-		usable = append(usable, &called{chosen: to, name: name})
+		usable = append(usable, &called{Chosen: to, name: name})
 		x.advertised(name, iface, to)
 	}
 	return usable
@@ -159,28 +203,28 @@ func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
 
 // wantOf returns what an interface that cannot be used should be.
 func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
-	base, err := url.Parse(x.peer.endpoint.BaseURL)
+	base, err := url.Parse(x.peer.Endpoint.BaseURL)
 	if iface == nil || err != nil {
 		return "an object with url, protocolBinding and protocolVersion"
 	}
 	u, err := url.Parse(iface.URL)
-	if err == nil && u.Host != "" && !x.peer.http.trust.has(u) {
-		if meant(u.Hostname()) && !meant(base.Hostname()) {
+	if err == nil && u.Host != "" && !x.peer.Trusts(u) {
+		if client.NamesMachine(u.Hostname()) && !client.NamesMachine(base.Hostname()) {
 			return "the public URL of the peer; it names itself as its own machine sees it"
 		}
-		return "a URL at " + shownOrigin(base)
+		return "a URL at " + client.ShownOrigin(base)
 	}
-	return "a URL at " + shownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
+	return "a URL at " + client.ShownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
 }
 
 // advertised looks at what of an interface that can be used could be better.
-func (x *examiner) advertised(name string, iface *a2a.AgentInterface, to *chosen) {
+func (x *examiner) advertised(name string, iface *a2a.AgentInterface, to *client.Chosen) {
 	switch {
-	case iface.ProtocolBinding != to.iface.ProtocolBinding:
-		x.warn(name, string(to.iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
-	case to.iface.ProtocolVersion != version1:
+	case iface.ProtocolBinding != to.Iface.ProtocolBinding:
+		x.warn(name, string(to.Iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
+	case to.Iface.ProtocolVersion != client.Version1:
 		x.warn(name, "version 1.0; the option allow_v0_3 permits the older one", "%s of version %s", iface.ProtocolBinding, iface.ProtocolVersion)
-	case to.url.Scheme == "http" && !meant(to.url.Hostname()):
+	case to.URL.Scheme == "http" && !client.NamesMachine(to.URL.Hostname()):
 		x.warn(name, "https", "%s", iface.URL)
 	default:
 		x.ok(name, "%s of version %s at %s", iface.ProtocolBinding, iface.ProtocolVersion, iface.URL)

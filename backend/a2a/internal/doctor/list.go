@@ -1,34 +1,37 @@
-package a2abackend
+package doctor
 
 import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// list looks at the list of cards, and at each agent of it. It reports whether
-// there is one: a peer with one agent needs none, unless the endpoint says so.
-func (x *examiner) list(ctx context.Context) bool {
+// list looks at the list of cards, and has each agent of it looked at. It reports
+// whether there is one: a peer with one agent needs none, unless the endpoint says
+// so.
+func (x *examiner) list(ctx context.Context, look func(one *examiner, card []byte)) bool {
 	const name = "card list"
-	o := &x.peer.options
-	if o.cardURL != "" {
+	o := &x.peer.Options
+	if o.Card.URL != "" {
 		return false
 	}
-	location, err := listLocation(x.peer.endpoint, o)
+	location, err := client.ListLocation(x.peer.Endpoint, o)
 	if err != nil {
 		return false
 	}
-	got, err := x.peer.fetchDocument(ctx, location, "", "the list of agent cards", maxList)
+	got, err := x.peer.FetchDocument(ctx, location, "", "the list of agent cards", client.MaxList)
 	if err != nil {
-		if o.cardList == "" {
+		if o.Card.List == "" {
 			return false
 		}
 		x.fail(name, "a list of agent cards at "+location.String(), "%v", err)
 		return true
 	}
-	cards, err := parseList(got.card)
+	cards, err := client.ParseList(got.Card)
 	switch {
-	case o.cardList == "" && (errors.Is(err, errNoList) || err == nil && len(cards) == 0):
+	case o.Card.List == "" && (errors.Is(err, client.ErrNoList) || err == nil && len(cards) == 0):
 		return false
 	case err != nil:
 		x.fail(name, "an object with the field agents, a list of agent cards", "%v", err)
@@ -37,11 +40,11 @@ func (x *examiner) list(ctx context.Context) bool {
 	names := make([]string, len(cards))
 	counts := make(map[string]int, len(cards))
 	for i, card := range cards {
-		names[i] = listedName(card)
+		names[i] = client.ListedName(card)
 		counts[names[i]]++
 	}
 	x.ok(name, "%d agents at %s: %s", len(cards), location, strings.Join(names, ", "))
-	if got.tag == "" {
+	if got.Tag == "" {
 		x.warn("card list caching", "an ETag", "no ETag")
 	}
 	for i, card := range cards {
@@ -51,8 +54,7 @@ func (x *examiner) list(ctx context.Context) bool {
 		case counts[names[i]] > 1:
 			x.fail(name, "one card for each agent", "two agents %q", names[i])
 		default:
-			one := &examiner{peer: x.peer, credential: x.credential, agent: names[i], found: x.found}
-			one.card(ctx, card)
+			look(&examiner{peer: x.peer, credential: x.credential, agent: names[i], found: x.found}, card)
 		}
 	}
 	return true

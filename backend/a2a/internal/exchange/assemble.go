@@ -1,4 +1,4 @@
-package a2abackend
+package exchange
 
 import (
 	"crypto/sha256"
@@ -6,20 +6,19 @@ import (
 	"fmt"
 	"hash"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
 )
 
 const (
 	// between stands between the texts of two artifacts.
 	between = "\n\n"
-	// overhead is what an artifact or a part counts besides its content, in
+	// Overhead is what an artifact or a part counts besides its content, in
 	// bytes, so that empty ones are bounded too.
-	overhead = 256
+	Overhead = 256
 	// maxDelta is how large the text of one event is, in bytes.
 	maxDelta = 32 << 10
 )
@@ -46,7 +45,8 @@ type assembly struct {
 	// anew when it is complete.
 	stale bool
 	shown shown
-	// show shows text, and reset takes back what the step has shown.
+	// show shows text, and reset takes back what the step has shown; nil when
+	// nobody looks.
 	show  func(text string)
 	reset func()
 }
@@ -74,7 +74,7 @@ func (a *assembly) update(id a2a.ArtifactID, parts []*a2a.Part, more bool) error
 
 // add adds an empty artifact behind the others.
 func (a *assembly) add(id a2a.ArtifactID) *artifact {
-	at := &artifact{least: overhead + len(id)}
+	at := &artifact{least: Overhead + len(id)}
 	at.size = at.least
 	if a.byID == nil {
 		a.byID = make(map[a2a.ArtifactID]*artifact)
@@ -150,7 +150,7 @@ func (a *assembly) addFiles(at *artifact, parts []*a2a.Part) error {
 		if err != nil || len(file) == 0 {
 			continue
 		}
-		if err := a.grow(at, overhead+a2awire.Size(p)); err != nil {
+		if err := a.grow(at, Overhead+a2awire.Size(p)); err != nil {
 			return err
 		}
 		at.files = append(at.files, file[0])
@@ -217,7 +217,7 @@ func (a *assembly) rebuild(artifacts []*a2a.Artifact) error {
 // shown otherwise is taken back.
 func (a *assembly) finish(text string) {
 	if !a.shown.begins(text) {
-		if a.shown.step > 0 {
+		if a.shown.step > 0 && a.reset != nil {
 			a.reset()
 		}
 		if a.shown = shownBefore(a.shown.before); !a.shown.begins(text) {
@@ -232,16 +232,11 @@ func (a *assembly) finish(text string) {
 // deliver shows text that follows on what was shown, in pieces.
 func (a *assembly) deliver(text string) {
 	for len(text) > 0 {
-		piece := text
-		if len(piece) > maxDelta {
-			end := maxDelta
-			for end > maxDelta-utf8.UTFMax && !utf8.RuneStart(text[end]) {
-				end--
-			}
-			piece = text[:end]
-		}
+		piece := clip.Head(text, maxDelta)
 		a.shown.add(piece)
-		a.show(piece)
+		if a.show != nil {
+			a.show(piece)
+		}
 		text = text[len(piece):]
 	}
 }

@@ -1,18 +1,16 @@
-package a2abackend
+package exchange
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // screen is what shows the text of an assembly.
@@ -37,15 +35,15 @@ func TestHowArtifactsBecomeText(t *testing.T) {
 		live    string
 		want    string
 	}{
-		"one after another":      {[]*a2a.TaskArtifactUpdateEvent{chunk("a", true, text("Hel")), chunk("a", true, text("lo"))}, "Hello", "Hello"},
-		"two artifacts":          {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("b", false, text("two"))}, "one\n\ntwo", "one\n\ntwo"},
-		"a longer form":          {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false, text("one two"))}, "one two", "one two"},
-		"another form":           {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false, text("two")), chunk("a", true, text("!"))}, "one", "two!"},
-		"more of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("b", false, text("two")), chunk("a", true, text("!"))}, "one\n\ntwo", "one!\n\ntwo"},
-		"text of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false), chunk("b", false, text("two")), chunk("a", true, text("one"))}, "two", "one\n\ntwo"},
-		"nothing":                {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false), chunk("a", true, nil, text("")), chunk("", true)}, "", ""},
-		"structured data":        {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("see:"), a2a.NewDataPart(map[string]any{"n": 1}))}, "see:\n{\"n\":1}", "see:\n{\"n\":1}"},
-		"nothing any more":       {[]*a2a.TaskArtifactUpdateEvent{chunk("a", false, text("one")), chunk("a", false), chunk("b", true, text("two"))}, "one", "two"},
+		"one after another":      {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", true, text("Hel")), peertest.Chunk("a", true, text("lo"))}, "Hello", "Hello"},
+		"two artifacts":          {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("one")), peertest.Chunk("b", false, text("two"))}, "one\n\ntwo", "one\n\ntwo"},
+		"a longer form":          {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("one")), peertest.Chunk("a", false, text("one two"))}, "one two", "one two"},
+		"another form":           {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("one")), peertest.Chunk("a", false, text("two")), peertest.Chunk("a", true, text("!"))}, "one", "two!"},
+		"more of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("one")), peertest.Chunk("b", false, text("two")), peertest.Chunk("a", true, text("!"))}, "one\n\ntwo", "one!\n\ntwo"},
+		"text of an earlier one": {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false), peertest.Chunk("b", false, text("two")), peertest.Chunk("a", true, text("one"))}, "two", "one\n\ntwo"},
+		"nothing":                {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false), peertest.Chunk("a", true, nil, text("")), peertest.Chunk("", true)}, "", ""},
+		"structured data":        {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("see:"), a2a.NewDataPart(map[string]any{"n": 1}))}, "see:\n{\"n\":1}", "see:\n{\"n\":1}"},
+		"nothing any more":       {[]*a2a.TaskArtifactUpdateEvent{peertest.Chunk("a", false, text("one")), peertest.Chunk("a", false), peertest.Chunk("b", true, text("two"))}, "one", "two"},
 	} {
 		a, s := newAssembly(1 << 20)
 		for _, u := range tt.updates {
@@ -98,7 +96,7 @@ func TestWhatIsShownIsTheText(t *testing.T) {
 		var texts []string
 		size := 0
 		for _, id := range order {
-			size += len(want[id]) + overhead + len(id)
+			size += len(want[id]) + Overhead + len(id)
 			if want[id] != "" {
 				texts = append(texts, want[id])
 			}
@@ -192,72 +190,6 @@ func TestAnAssemblyIsBounded(t *testing.T) {
 		if err := a.rebuild([]*a2a.Artifact{{ID: "b", Parts: append(append(parts, parts...), append(parts, parts...)...)}}); err == nil {
 			t.Errorf("%s: a snapshot may have as much as it likes", name)
 		}
-	}
-}
-
-func TestFilesAreKeptAndNamed(t *testing.T) {
-	t.Parallel()
-	named := a2a.NewRawPart([]byte("%PDF-"))
-	named.Filename, named.MediaType = `..\..\etc/re"port.pdf`, "application/pdf"
-	parts := a2a.ContentParts{
-		a2a.NewTextPart("Here it is."), named, nil, a2a.NewRawPart([]byte{1, 2}),
-		a2a.NewFileURLPart("https://example.com/plan.png", "image/png"), a2a.NewFileURLPart("file:///etc/passwd", "text/plain"),
-	}
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(&a2a.Task{
-		ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}, Artifacts: []*a2a.Artifact{{ID: "a", Parts: parts[:2]}, nil, {ID: "b", Parts: parts[3:]}},
-	})}})
-	res, err := r.run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "Here it is.\n" +
-		"[re\"port.pdf (application/pdf, 5 bytes) is kept as artifact turn-1/m1/f1]\n" +
-		"[file (application/octet-stream, 2 bytes) is kept as artifact turn-1/m1/f2]\n" +
-		"[file (image/png) is at https://example.com/plan.png]"
-	if diff := cmp.Diff(want, res.Response); diff != "" {
-		t.Error(diff)
-	}
-	var kept []string
-	for _, a := range r.host.kept {
-		kept = append(kept, fmt.Sprintf("%s %s %s %q", a.ID, a.Name, a.MediaType, a.Data))
-	}
-	if diff := cmp.Diff([]string{
-		`turn-1/m1/f1 turn-1/m1/f1/re"port.pdf application/pdf "%PDF-"`, `turn-1/m1/f2 turn-1/m1/f2/file application/octet-stream "\x01\x02"`,
-	}, kept); diff != "" {
-		t.Error(diff)
-	}
-	checkTurn(t, r, res, err)
-
-	r = newRig(t, map[string][]reply{methodStream: {streamOf(&a2a.Message{ID: "m", Role: a2a.MessageRoleAgent, Parts: parts[3:4]})}})
-	r.host.refuse = errors.New("no room")
-	if res, err = r.run(t.Context()); err != nil || res.Response != "[file (application/octet-stream, 2 bytes) is lost: no room]" {
-		t.Errorf("%+v, %v", res, err)
-	}
-}
-
-func TestWhatATurnAnswers(t *testing.T) {
-	t.Parallel()
-	history := []*a2a.Message{said("earlier"), {ID: "u", Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart("me")}}, said("later"), nil}
-	full := task(completed, "artifact")
-	full.Status.Message, full.History = said("status"), history
-	for want, last := range map[string]*a2a.Task{
-		"artifact": full,
-		"status":   {ID: taskID, ContextID: contextID, Status: full.Status, History: history},
-		"later":    {ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}, History: history},
-		"":         {ID: taskID, ContextID: contextID, Status: a2a.TaskStatus{State: completed}},
-	} {
-		r := newRig(t, map[string][]reply{methodStream: {streamOf(task(working, ""), turned(completed, ""))}, methodGet: {result(last)}})
-		if want == "status" {
-			r = newRig(t, map[string][]reply{methodStream: {streamOf(last)}})
-		}
-		res, err := r.run(t.Context())
-		if err != nil || res.Response != want && want != "artifact" || res.Termination.Type != event.NaturalEnd {
-			t.Errorf("it answers %q, not %q, %v", res.Response, want, err)
-		}
-		if (len(res.Messages) == 0) != (want == "") {
-			t.Errorf("the conversation gets %+v", res.Messages)
-		}
-		checkTurn(t, r, res, err)
 	}
 }
 

@@ -1,0 +1,9 @@
+package call
+
+import (
+	"testing"
+
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
+)
+
+func TestMain(m *testing.M) { peertest.Main(m) }

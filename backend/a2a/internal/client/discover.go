@@ -1,0 +1,207 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// MaxDescription is how much of the description of a card an agent has, in
+// bytes: models read it.
+const MaxDescription = 4 << 10
+
+// discoveryTimeout is how long asking a peer for its card may take.
+const discoveryTimeout = 30 * time.Second
+
+// Discover returns the agents of a source: those of its list of cards, if it has
+// one, or else that of its one card.
+func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spec.Agent, error) {
+	o, list := readOptions(e.Options)
+	if list.HasErrors() {
+		return nil, list.Err()
+	}
+	if o.Card.URL == "" {
+		agents, err := discoverList(ctx, e, &o, logger)
+		if !errors.Is(err, ErrNoList) || o.Card.List != "" {
+			return agents, err
+		}
+	}
+	var agent *spec.Agent
+	err := meet(ctx, e, logger, func(p *Peer, conn *Connection) {
+		agent = &spec.Agent{ID: agentID(conn.Card.Name, e.BaseURL), Description: p.Shown(conn.Card.Description, MaxDescription), Endpoint: e}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []*spec.Agent{agent}, nil
+}
+
+// Probe fetches and checks the card of an endpoint's peer.
+func Probe(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) error {
+	return meet(ctx, e, logger, func(*Peer, *Connection) {})
+}
+
+// meet fetches the card of a peer that is not met again.
+func meet(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(*Peer, *Connection)) error {
+	p, err := New(e, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	conn, err := p.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	use(p, conn)
+	return nil
+}
+
+// agentID returns the id of an agent: what its name gives, or else the end of its
+// peer's URL.
+func agentID(name, baseURL string) string {
+	last := ""
+	if u, err := url.Parse(baseURL); err == nil {
+		last = path.Base(u.Path)
+	}
+	return cmp.Or(slug(name), slug(last), "agent")
+}
+
+// discoverList returns the agents of a source that lists their cards. Each is
+// reached as its own card says, within what the source allows. The error is
+// errNoList when the source has no list.
+//
+// A card that cannot be used is left out and logged. A list in which no card can
+// be used, or two have one name, fails.
+func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap.Logger) ([]*spec.Agent, error) {
+	location, err := ListLocation(e, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := New(e, logger)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
+	defer cancel()
+	got, err := p.FetchDocument(ctx, location, "", "the list of agent cards", MaxList)
+	if lacksList(err) {
+		return nil, ErrNoList
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fetch the list of agent cards: %w", err)
+	}
+	cards, err := ParseList(got.Card)
+	if err != nil {
+		return nil, err
+	}
+	return p.listed(location, cards)
+}
+
+// lacksList reports whether a failed request for a list says that there is none.
+// A server that is busy or broken does not say so.
+func lacksList(err error) bool {
+	if refused, ok := errors.AsType[*HTTPError](err); ok {
+		switch refused.Status {
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusTooEarly:
+			return false
+		}
+		return refused.Status < http.StatusInternalServerError || refused.Status == http.StatusNotImplemented
+	}
+	return errors.As(err, new(*ContentTypeError))
+}
+
+// listed returns the agents of a list of cards.
+func (p *Peer) listed(location *url.URL, cards []json.RawMessage) ([]*spec.Agent, error) {
+	var agents []*spec.Agent
+	var refused []error
+	seen := make(map[string]bool, len(cards))
+	for i, data := range cards {
+		id := ListedName(data)
+		if id != "" && seen[id] {
+			return nil, badCard("the list has two agents %q", id)
+		}
+		seen[id] = true
+		agent, err := p.listedAgent(location, id, data)
+		if err != nil {
+			err = fmt.Errorf("card %d (%q): %w", i, id, err)
+			refused = append(refused, err)
+			p.logger.Warn("listed agent left out", zap.String("list", location.Redacted()), zap.String("agent", id), zap.Error(err))
+			continue
+		}
+		agents = append(agents, agent)
+	}
+	if len(agents) == 0 {
+		return nil, &CardError{Problem: "the list has no card that can be used", Err: errors.Join(refused[:min(len(refused), maxShownCards)]...)}
+	}
+	return agents, nil
+}
+
+// maxShownCards is how many cards that cannot be used an error names.
+const maxShownCards = 5
+
+// listedAgent returns the agent of a card, which is checked like one that a peer
+// serves alone.
+func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (*spec.Agent, error) {
+	if id == "" {
+		return nil, badCard("its name gives no id")
+	}
+	if len(data) > MaxCard {
+		return nil, badCard("it has more than %d bytes", MaxCard)
+	}
+	var at entry
+	if json.Unmarshal(data, &at) == nil && at.CardURL != "" {
+		return p.pointedAgent(location, id, &at)
+	}
+	card, err := ParseCard(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckSignatures(data, card); err != nil {
+		return nil, err
+	}
+	if _, err := p.Choose(card); err != nil {
+		return nil, err
+	}
+	return p.found(id, card.Description, "card_list", location.String()), nil
+}
+
+// pointedAgent returns the agent of an entry that points to its card. The card is
+// fetched, and checked, when the agent is called. It must be at an origin that the
+// source names: the source's credential goes there.
+func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agent, error) {
+	u, err := location.Parse(at.CardURL)
+	if err != nil || setLocation(new(string), quote(u.String())) != nil {
+		return nil, badCard("the URL of its card is none that can be used")
+	}
+	if !p.http.trust.has(u) {
+		return nil, badCard("its card is at %s, which is not the origin of base_url; add it to allow_origins if it is right", ShownOrigin(u))
+	}
+	return p.found(id, at.Description, "card_url", u.String()), nil
+}
+
+// found returns an agent that a list has; the option says where its card is.
+func (p *Peer) found(id, description, option, place string) *spec.Agent {
+	e := *p.Endpoint
+	e.Target = id
+	e.Options = maps.Clone(p.Endpoint.Options)
+	if e.Options == nil {
+		e.Options = make(map[string]json.RawMessage, 1)
+	}
+	delete(e.Options, "card_list")
+	e.Options[option] = quote(place)
+	return &spec.Agent{ID: id, Description: p.Shown(description, MaxDescription), Endpoint: &e}
+}

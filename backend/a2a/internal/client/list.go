@@ -1,0 +1,138 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// WellKnownList is where a server lists the cards of its agents, below its URL.
+const WellKnownList = "/.well-known/agents.json"
+
+const (
+	// MaxList is how large a list of cards may be, in bytes.
+	MaxList = 4 << 20
+	// maxListed is how many cards a list may have.
+	maxListed = 256
+)
+
+// ErrNoList says that a server has no list of cards.
+var ErrNoList = errors.New("there is no list of agent cards")
+
+// ParseList returns the cards of a list: an object with the field agents, or an
+// array. The error is errNoList for JSON that is neither, and a *CardError for a
+// list that must not be used.
+func ParseList(data []byte) ([]json.RawMessage, error) {
+	var cards []json.RawMessage
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '[' {
+		var fields struct {
+			Agents json.RawMessage `json:"agents"`
+		}
+		if json.Unmarshal(data, &fields) != nil || !isSet(fields.Agents) {
+			return nil, ErrNoList
+		}
+		data = fields.Agents
+	}
+	if json.Unmarshal(data, &cards) != nil {
+		return nil, ErrNoList
+	}
+	if len(cards) > maxListed {
+		return nil, badCard("the list has %d cards; allowed are %d", len(cards), maxListed)
+	}
+	return cards, nil
+}
+
+// entry is what a list says of an agent besides its card. One with a CardURL
+// points to the card and is none itself, as those of /api/a2a/WORKSPACE/discovery.
+type entry struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	CardURL     string `json:"agentCardUrl"`
+}
+
+// ListedName returns the id of the agent that an entry of a list describes: its
+// name where that is an id, or else what the name gives; empty when it gives
+// none.
+func ListedName(data json.RawMessage) string {
+	var e entry
+	if json.Unmarshal(data, &e) != nil {
+		return ""
+	}
+	name := cmp.Or(e.Name, e.ID)
+	if spec.CheckID("", "agent", name) == nil {
+		return name
+	}
+	return slug(name)
+}
+
+// findListed returns the card of an agent in a list. Two cards of one name are an
+// error: nobody could tell which of them a credential is meant for.
+func findListed(list []byte, agent string) (json.RawMessage, error) {
+	cards, err := ParseList(list)
+	if err != nil {
+		return nil, &CardError{Problem: "the list of cards cannot be read", Err: err}
+	}
+	var found json.RawMessage
+	for _, card := range cards {
+		if ListedName(card) != agent {
+			continue
+		}
+		if found != nil {
+			return nil, badCard("the list has two agents %q", agent)
+		}
+		found = card
+	}
+	if found == nil {
+		return nil, badCard("the list has no agent %q", agent)
+	}
+	return found, nil
+}
+
+// ListLocation returns where the list of a server is.
+func ListLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
+	base, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return nil, errors.New("base_url does not parse as a URL")
+	}
+	if o.Card.List != "" {
+		return base.Parse(o.Card.List)
+	}
+	return base.JoinPath(WellKnownList), nil
+}
+
+// quote returns a text as JSON.
+func quote(text string) json.RawMessage {
+	data, err := json.Marshal(text)
+	if err != nil {
+		return nil // a text has a form
+	}
+	return data
+}
+
+// slug returns the id that a text gives, which may be empty: its letters and digits in lower case,
+// and one hyphen for whatever stands between them.
+func slug(name string) string {
+	var id strings.Builder
+	gap := false
+	for _, r := range strings.ToLower(name) {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') {
+			gap = id.Len() > 0
+			continue
+		}
+		if gap {
+			id.WriteByte('-')
+			gap = false
+		}
+		id.WriteRune(r)
+		if id.Len() >= MaxName {
+			break
+		}
+	}
+	return id.String()
+}

@@ -1,0 +1,290 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/credential"
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Peer is an agent that runs elsewhere, as one endpoint describes it. It is
+// safe for concurrent use.
+type Peer struct {
+	Endpoint *spec.Endpoint
+	Options  Options
+	logger   *zap.Logger
+
+	base *http.Transport
+	http *transport
+	grpc *grpcConnections
+	// CardURL is where the card is, or the list that has it.
+	CardURL *url.URL
+	cards   cardCache
+	// slots has a place for each turn that may run at the peer at once.
+	slots chan struct{}
+}
+
+// New returns the peer of an endpoint that Validate found right. It reaches
+// nothing.
+func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
+	o, list := readOptions(e.Options)
+	if list.HasErrors() {
+		return nil, list.Err()
+	}
+	if keyOutsideHeader(e.Auth) {
+		o.transports = slices.DeleteFunc(o.transports, func(t a2a.TransportProtocol) bool { return t == a2a.TransportProtocolGRPC })
+	}
+	guard, err := newGuard(e, &o)
+	if err != nil {
+		return nil, err
+	}
+	location, err := cardLocation(e, &o)
+	if err != nil {
+		return nil, err
+	}
+	base := netguard.Transport(guard)
+	p := &Peer{
+		Endpoint: e, Options: o, logger: logger, base: base, CardURL: location,
+		slots: make(chan struct{}, o.concurrency),
+	}
+	p.http = &transport{
+		base: base, auth: newCredential(e.Auth, base), trust: trust(e, &o), secrets: secrets(e.Auth),
+		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.MaxOutputBytes)},
+	}
+	p.grpc = newGRPCConnections(guard, p.http)
+	p.cards = cardCache{fetch: p.fetchCard, open: p.open, ttl: o.Card.ttl}
+	return p, nil
+}
+
+// newCredential returns what requests to a peer carry. What it asks goes through
+// base.
+func newCredential(a *spec.Auth, base http.RoundTripper) credential.Credential {
+	switch {
+	case a == nil:
+		return credential.None()
+	case a.Type == spec.AuthBearer:
+		return credential.Bearer(a.Token)
+	case a.Type == spec.AuthAPIKey:
+		place, name := credential.Place(a.In), a.Name
+		if place == "" {
+			place = credential.Header
+		}
+		if name == "" {
+			name = spec.DefaultKeyName
+		}
+		return credential.APIKey(place, name, a.Key)
+	}
+	return credential.ClientCredentials(credential.Client{ID: a.ClientID, Secret: a.ClientSecret, TokenURL: a.TokenURL, Scopes: a.Scopes}, base)
+}
+
+// WellKnown is where cards are, below the URL of their agents.
+const WellKnown = "/.well-known/agent-card.json"
+
+// cardLocation returns where the card of an endpoint is.
+func cardLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
+	base, err := url.Parse(e.BaseURL)
+	if err != nil {
+		return nil, errors.New("base_url does not parse as a URL")
+	}
+	if o.Card.List != "" {
+		return ListLocation(e, o)
+	}
+	if o.Card.URL == "" {
+		if e.Target != "" {
+			base = base.JoinPath(url.PathEscape(e.Target))
+		}
+		return base.JoinPath(WellKnown), nil
+	}
+	return base.Parse(o.Card.URL)
+}
+
+// Connect returns how the peer is spoken to, for one call or a few: the card it
+// comes from is fetched when there is none that is still valid.
+func (p *Peer) Connect(ctx context.Context) (*Connection, error) { return p.cards.get(ctx) }
+
+// NoteError is told of the error of a call. One that suggests that the card is not
+// true any more has it fetched anew by the next connect.
+func (p *Peer) NoteError(err error) {
+	if errors.Is(err, a2a.ErrVersionNotSupported) || errors.Is(err, a2a.ErrMethodNotFound) {
+		p.cards.refuse()
+		return
+	}
+	if refused, ok := errors.AsType[*HTTPError](err); ok && refused.Err == nil {
+		switch refused.Status {
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMisdirectedRequest,
+			http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+			p.cards.refuse()
+		}
+	}
+}
+
+// Enter waits until one more turn may run at the peer, and returns what ends
+// it. The error is the end of ctx.
+func (p *Peer) Enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case p.slots <- struct{}{}:
+		return func() { <-p.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Target names the agent at the peer.
+func (p *Peer) Target() string {
+	if p.Endpoint.Target == "" {
+		return p.Endpoint.BaseURL
+	}
+	return p.Endpoint.BaseURL + " " + p.Endpoint.Target
+}
+
+// Close closes the connections that are not in use.
+func (p *Peer) Close() error {
+	p.base.CloseIdleConnections()
+	return p.grpc.close()
+}
+
+// CloseUnused closes the connections of a peer once nobody has it any more.
+func CloseUnused(p *Peer) {
+	runtime.AddCleanup(p, func(g *grpcConnections) { _ = g.close() }, p.grpc)
+}
+
+// Shown returns what the peer says as it may be shown and logged: cleaned, cut to
+// limit bytes, and without the endpoint's secrets.
+func (p *Peer) Shown(text string, limit int) string {
+	return CleanText(redact(text, p.http.secrets), limit)
+}
+
+// Trusts reports whether the configuration names the origin of a URL.
+func (p *Peer) Trusts(u *url.URL) bool { return p.http.trust.has(u) }
+
+// Send makes a request as one to the peer, and returns whatever the answer is. Its
+// body must be closed.
+func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.send(req) }
+
+// Authorize has requests carry a header in place of the credential, and hides its
+// values. It is called before the first request.
+func (p *Peer) Authorize(header http.Header) {
+	h := fixedHeader(header)
+	p.http.auth = h
+	p.http.secrets = append(p.http.secrets, h.secrets()...)
+}
+
+// SetIdleTimeout bounds how long the peer may send nothing. It is called before
+// the first request.
+func (p *Peer) SetIdleTimeout(d time.Duration) { p.http.limits.idle = d }
+
+// GRPCConnection returns the connection over gRPC to the host of a URL.
+func (p *Peer) GRPCConnection(to *url.URL) (*grpc.ClientConn, error) { return p.grpc.connection(to) }
+
+// Choose returns the interface of a card that the peer is spoken to by.
+func (p *Peer) Choose(card *a2a.AgentCard) (*Chosen, error) {
+	return choose(card, &p.Options, p.http.trust)
+}
+
+// CheckAnyVersion checks an interface of a card, which may be of version 0.3 whether
+// the configuration permits it or not. The error begins with a verb.
+func (p *Peer) CheckAnyVersion(iface *a2a.AgentInterface) (*Chosen, error) {
+	tolerant := p.Options
+	tolerant.allowV03 = true
+	return checkInterface(iface, &tolerant, p.http.trust)
+}
+
+// CheckSignatures checks the signatures of a card as the configuration says.
+func (p *Peer) CheckSignatures(data []byte, card *a2a.AgentCard) error {
+	return checkSignatures(data, card.Signatures, p.Options.Card.Signatures, &p.Options.Card.Keys)
+}
+
+// fetchCard asks the peer for its card, or for the list that has it.
+func (p *Peer) fetchCard(ctx context.Context, tag string) (*Fetched, error) {
+	if p.Options.Card.List == "" {
+		return p.FetchDocument(ctx, p.CardURL, tag, "the agent card", MaxCard)
+	}
+	got, err := p.FetchDocument(ctx, p.CardURL, tag, "the list of agent cards", MaxList)
+	if err != nil || got.Card == nil {
+		return got, err
+	}
+	got.Card, err = findListed(got.Card, p.Endpoint.Target)
+	return got, err
+}
+
+// FetchDocument asks for a document of at most limit bytes, unless it still is
+// the one with the tag.
+func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what string, limit int64) (*Fetched, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	resp, err := p.http.send(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	got := &Fetched{Tag: resp.Header.Get("ETag"), maxAge: MaxAge(resp.Header)}
+	if resp.StatusCode == http.StatusNotModified && tag != "" {
+		return got, nil
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, hiddenError(resp, p.http.secrets)
+	}
+	if kind := MediaType(resp); !IsJSON(kind) && kind != "" && kind != TypePlain && kind != "application/octet-stream" {
+		return nil, &ContentTypeError{ContentType: CleanText(resp.Header.Get("Content-Type"), MaxShown)}
+	}
+	got.Card, err = ReadAll(resp.Body, what, limit)
+	return got, err
+}
+
+// open checks a card, and what of it cannot be told from its look: the
+// signatures. Then it makes the client that speaks to the peer as the card says.
+func (p *Peer) open(ctx context.Context, data []byte) (*Connection, error) {
+	card, err := ParseCard(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckSignatures(data, card); err != nil {
+		return nil, err
+	}
+	to, err := p.Choose(card)
+	if err != nil {
+		return nil, err
+	}
+	// The SDK sees the chosen interface alone: it must not choose again.
+	card.SupportedInterfaces = []*a2a.AgentInterface{to.Iface}
+	extension := a2awire.Declared(card)
+	client, err := newSDKClient(ctx, p.http, p.grpc, card, to, extension)
+	if err != nil {
+		return nil, &CardError{Problem: "the peer cannot be spoken to", Err: err}
+	}
+	p.logger.Info("a2a peer connected", zap.String("card", p.CardURL.Redacted()), zap.String("name", CleanText(card.Name, MaxName)),
+		zap.String("url", CleanText(to.Iface.URL, MaxShown)), zap.String("transport", string(to.Iface.ProtocolBinding)),
+		zap.String("version", CleanText(string(to.Declared), MaxName)), zap.Bool("downgraded", to.Iface.ProtocolVersion != Version1))
+	return &Connection{
+		Client: client, Card: card, Iface: to.Iface,
+		Streaming: card.Capabilities.Streaming && p.Options.Stream, Extension: extension,
+	}, nil
+}
+
+// secrets returns what of a credential must not be shown.
+func secrets(a *spec.Auth) []string {
+	if a == nil {
+		return nil
+	}
+	return a.Secrets()
+}
+
+// Pace returns how attempts at a peer are spaced.
+func (p *Peer) Pace() *Pace { return &Pace{p.Options.Poll.Next, p.Options.Poll.Most} }

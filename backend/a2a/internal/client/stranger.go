@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"go.uber.org/zap"
+
+	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Stranger is an agent that no configuration names.
+type Stranger struct {
+	// CardURL is where its card is, and BaseURL the agent's own URL.
+	CardURL *url.URL
+	BaseURL string
+	// Header goes with every request to the origin of the card, and nowhere else.
+	Header http.Header
+	// AllowPrivate are the hosts on a private network that may be reached.
+	AllowPrivate []string
+	Timeout      time.Duration
+	// MaxReply is how large a reply may be, in bytes.
+	MaxReply int
+	Poll     Pace
+}
+
+// NewStranger returns the peer of an agent that no configuration names. It reaches
+// nothing.
+func NewStranger(s *Stranger) (*Peer, error) {
+	guard, err := netguard.New(s.AllowPrivate...)
+	if err != nil {
+		return nil, err
+	}
+	o := defaultOptions()
+	o.allowV03, o.anyOrigin, o.concurrency = true, true, 1
+	o.Poll = s.Poll
+	o.MaxOutputBytes = s.MaxReply
+	// Over gRPC a header would go wherever the card says.
+	o.transports = []a2a.TransportProtocol{a2a.TransportProtocolJSONRPC, a2a.TransportProtocolHTTPJSON}
+	timeout := spec.Duration(s.Timeout)
+	p := &Peer{
+		Endpoint: &spec.Endpoint{BaseURL: s.BaseURL, Timeout: &timeout}, Options: o, logger: zap.NewNop(),
+		base: netguard.Transport(guard), CardURL: s.CardURL, slots: make(chan struct{}, o.concurrency),
+	}
+	reply := int64(s.MaxReply)
+	p.http = &transport{
+		base: p.base, auth: fixedHeader(s.Header), trust: trusted{Origin(s.CardURL): true},
+		secrets: append(fixedHeader(s.Header).secrets(), querySecrets(s.CardURL)...),
+		limits:  limits{idle: o.idleTimeout, event: reply, answer: 2 * reply},
+	}
+	p.grpc = newGRPCConnections(guard, p.http)
+	p.cards = cardCache{fetch: p.fetchCard, open: p.open, ttl: o.Card.ttl}
+	return p, nil
+}
+
+// Assume has the peer spoken to by an interface, without a card. The path is below
+// its base URL.
+func (p *Peer) Assume(path string, binding a2a.TransportProtocol, version a2a.ProtocolVersion) {
+	iface := &a2a.AgentInterface{URL: p.Endpoint.BaseURL + path, ProtocolBinding: binding, ProtocolVersion: version}
+	p.cards = cardCache{
+		fetch: func(context.Context, string) (*Fetched, error) { return &Fetched{Card: []byte{}, maxAge: -1}, nil },
+		open:  func(ctx context.Context, _ []byte) (*Connection, error) { return p.openAt(ctx, iface) },
+		ttl:   p.Options.Card.ttl,
+	}
+}
+
+// openAt returns how an agent without a card is spoken to by an interface.
+func (p *Peer) openAt(ctx context.Context, iface *a2a.AgentInterface) (*Connection, error) {
+	to, err := checkInterface(iface, &p.Options, p.http.trust)
+	if err != nil {
+		return nil, &CardError{Problem: "the place of the agent", Err: err}
+	}
+	card := &a2a.AgentCard{Name: "agent", SupportedInterfaces: []*a2a.AgentInterface{to.Iface}}
+	client, err := newSDKClient(ctx, p.http, p.grpc, card, to, false)
+	if err != nil {
+		return nil, &CardError{Problem: "the peer cannot be spoken to", Err: err}
+	}
+	return &Connection{Client: client, Card: card, Iface: to.Iface}, nil
+}

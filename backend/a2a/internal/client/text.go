@@ -1,0 +1,42 @@
+package client
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+const (
+	// MaxShown is how much of what a peer says is shown, in bytes.
+	MaxShown = 500
+	// MaxName is how much is shown of a name that a peer gives, in bytes.
+	MaxName = 80
+)
+
+// CleanText returns a text of a peer as it may be shown and logged: without
+// control characters and not longer than limit, in bytes.
+func CleanText(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+	const mark = "…"
+	return clip.Head(text, limit-len(mark)) + mark
+}
+
+// redact returns a text without secrets.
+func redact(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, "***")
+	}
+	return text
+}

@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+)
+
+// examiner looks at one peer.
+type examiner struct {
+	peer *client.Peer
+	// cardURL is where the card was found.
+	cardURL *url.URL
+	// credential tells that requests show who asks.
+	credential bool
+	// agent is the one that is looked at, of a list; empty for a card of its own.
+	agent string
+	found *backend.Examination
+}
+
+func (x *examiner) ok(name, format string, args ...any) {
+	x.add(name, backend.OutcomeOK, "", format, args...)
+}
+
+func (x *examiner) warn(name, want, format string, args ...any) {
+	x.add(name, backend.OutcomeWarning, want, format, args...)
+}
+
+func (x *examiner) fail(name, want, format string, args ...any) {
+	x.add(name, backend.OutcomeError, want, format, args...)
+}
+
+func (x *examiner) add(name string, o backend.Outcome, want, format string, args ...any) {
+	if x.agent != "" {
+		name = x.agent + ": " + name
+	}
+	x.found.Checks = append(x.found.Checks, backend.Check{
+		Name: name, Outcome: o, Seen: x.peer.Shown(fmt.Sprintf(format, args...), client.MaxShown), Want: want,
+	})
+}
+
+// seen is what a peer answered.
+type seen struct {
+	status int
+	header http.Header
+	// kind is the type of the content.
+	kind string
+	body []byte
+	// err is the error of the protocol that the body holds, and message its text.
+	err     error
+	message string
+}
+
+// do makes a request, and returns the answer with the first maxCard bytes of its
+// body, or of a stream its first event.
+func (x *examiner) do(req *http.Request) (*seen, error) {
+	resp, err := x.peer.Send(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	got := &seen{status: resp.StatusCode, header: resp.Header, kind: client.MediaType(resp)}
+	if got.kind == client.TypeEvents {
+		got.body, err = firstEvent(resp.Body)
+	} else {
+		got.body, err = client.ReadAll(resp.Body, "the answer", client.MaxCard)
+	}
+	got.message, got.err = client.DecodeError(got.body)
+	return got, err
+}
+
+func (x *examiner) get(ctx context.Context, u *url.URL, tag string) (*seen, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	return x.do(req)
+}
+
+// firstEvent returns the data of the first event of a stream.
+func firstEvent(body io.ReadCloser) ([]byte, error) {
+	lines := bufio.NewScanner(&client.Bounded{ReadCloser: body, What: "an event", Limit: client.MaxCard})
+	lines.Buffer(nil, client.MaxCard)
+	var data []byte
+	for lines.Scan() {
+		line := lines.Bytes()
+		if part, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(part, []byte(" "))...)
+		} else if len(line) == 0 && len(data) > 0 {
+			return data, nil
+		}
+	}
+	return data, lines.Err()
+}

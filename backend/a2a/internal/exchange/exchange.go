@@ -1,0 +1,278 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/google/uuid"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// Exchange is a message to a peer and what the peer makes of it: a reply, or a
+// task that is followed until it has settled. After a question it goes on with
+// another message to the same task. It belongs to one goroutine.
+//
+// However the events of a task break off, the task goes on, and is looked for.
+type Exchange struct {
+	peer  *client.Peer
+	hooks Hooks
+
+	// at is what the exchange goes on from in another process, and phase
+	// where it stands.
+	at    Position
+	phase phase
+	// hasTask tells that the task's id is known, to other goroutines too.
+	hasTask atomic.Bool
+	// parts are those of the message that is to be sent.
+	parts []*a2a.Part
+
+	// conn is how the peer was spoken to last; nil before the first call.
+	conn   *client.Connection
+	offers offers
+	// polled tells that the peer was asked last, and not followed.
+	polled bool
+	// trouble is why the peer was not understood or reached last.
+	trouble error
+
+	output   assembly
+	coverage coverage
+	// status is the latest, and lastWords the text of the agent's last message.
+	status    a2a.TaskStatus
+	lastWords string
+}
+
+// Hooks are what the owner of an exchange is told, and asked. Each may be nil.
+type Hooks struct {
+	// ShowText shows more of the answer. resetText takes back what was shown since
+	// the message was sent.
+	ShowText  func(text string)
+	ResetText func()
+	// ShowState shows the state of the task.
+	ShowState func(state, text string)
+	// Keep is called when the peer has accepted the message or told the ids of its
+	// task, to keep the position. An error ends the exchange.
+	Keep func(ctx context.Context) error
+	// Grant returns what the peer may use for the task.
+	Grant func() *a2awire.Grant
+	// Spend counts what the peer used since the last call.
+	Spend func(used *a2awire.Report)
+	// Exceeded returns why the task must not go on.
+	Exceeded func() error
+}
+
+// Position is how far an exchange has come: what is needed to go on with it, in
+// another process.
+type Position struct {
+	// MessageID is the id of the message that was sent last, or is about to be.
+	// Accepted tells that the peer has it.
+	MessageID string `json:"message_id"`
+	Accepted  bool   `json:"accepted,omitempty"`
+	// TaskID and ContextID are the peer's; empty until it has told them.
+	TaskID    a2a.TaskID    `json:"task_id,omitempty"`
+	ContextID string        `json:"context_id,omitempty"`
+	State     a2a.TaskState `json:"state,omitempty"`
+	// Asked tells the question that was answered last from a new one.
+	Asked string `json:"asked,omitempty"`
+	// Reported is what the peer has said that the task used.
+	Reported a2awire.Report `json:"reported,omitzero"`
+	// Shown is how much of the answer was shown for the messages before.
+	Shown mark `json:"shown,omitzero"`
+}
+
+// offers are what the peer turned out not to offer.
+type offers struct{ noStream, noSubscribe bool }
+
+// coverage says how much is known of what a task came to.
+type coverage int
+
+const (
+	// coverageGaps may lack some of it.
+	coverageGaps coverage = iota
+	// coverageFull lacks nothing: all events were seen.
+	coverageFull
+	// coverageSnapshot is the task as a whole, with nothing behind it.
+	coverageSnapshot
+)
+
+// New returns an exchange at a position. It waits when the task's question
+// has no answer yet.
+func New(p *client.Peer, h Hooks, at Position, waits bool) *Exchange {
+	x := &Exchange{peer: p, hooks: h, at: at, phase: phaseOf(&at, waits)}
+	x.output = assembly{limit: p.Options.MaxOutputBytes, show: h.ShowText, reset: h.ResetText}
+	x.output.shown = shownBefore(at.Shown)
+	x.output.stale = at.Shown.Bytes > 0
+	x.hasTask.Store(at.TaskID != "")
+	return x
+}
+
+// phaseOf returns the phase of a position. A message that was not accepted may
+// have been sent.
+func phaseOf(at *Position, waits bool) phase {
+	switch {
+	case at.MessageID == "":
+		return phaseIdle
+	case waits:
+		return phaseAsking
+	case !at.Accepted:
+		return phaseSent
+	case at.State.Terminal():
+		return phaseEnded
+	default:
+		return phaseWorking
+	}
+}
+
+// Position returns the position as it is.
+func (x *Exchange) Position() Position {
+	at := x.at
+	at.Accepted = x.phase.accepted()
+	return at
+}
+
+// move makes a move of this side.
+func (x *Exchange) move(m move) error {
+	next, err := x.phase.after(m)
+	if err != nil {
+		return fmt.Errorf("go on with the exchange: %w", err)
+	}
+	x.phase = next
+	return nil
+}
+
+// moved makes a move of the peer's.
+func (x *Exchange) moved(m move) error {
+	next, err := x.phase.after(m)
+	if err != nil {
+		return x.Fail(client.CodeProtocol, "an event does not fit: "+err.Error(), err)
+	}
+	x.phase = next
+	return nil
+}
+
+// Draft begins a message.
+func (x *Exchange) Draft(messageID string) error {
+	if err := x.move(moveDraft); err != nil {
+		return err
+	}
+	x.at.MessageID = messageID
+	return nil
+}
+
+// Resume goes on with a task that asked, without telling it anything.
+func (x *Exchange) Resume(messageID string) error {
+	if err := x.move(moveLook); err != nil {
+		return err
+	}
+	x.at.MessageID = messageID
+	return nil
+}
+
+// Say sets what the peer is told by the message.
+func (x *Exchange) Say(parts []*a2a.Part) { x.parts = parts }
+
+// Asks reports whether the task waits for somebody.
+func (x *Exchange) Asks() bool { return x.phase == phaseAsking }
+
+// Accepted reports whether the peer has the message.
+func (x *Exchange) Accepted() bool { return x.phase.accepted() }
+
+// CloseMessage ends what is shown for the message.
+func (x *Exchange) CloseMessage() { x.at.Shown = x.output.shown.mark() }
+
+// ErrTimeUp ends the context of an exchange that took longer than it may.
+var ErrTimeUp = errors.New("the time that the endpoint allows is over")
+
+// Ended returns why the exchange's context ended.
+func (x *Exchange) Ended(ctx context.Context) error {
+	if !errors.Is(context.Cause(ctx), ErrTimeUp) {
+		return backend.Ended(ctx)
+	}
+	detail := fmt.Sprintf("it has not ended within %s", x.peer.Endpoint.Limit())
+	if x.trouble != nil {
+		detail += "; the last trouble was: " + x.trouble.Error()
+	}
+	return x.Fail(client.CodeTimeout, detail, x.trouble)
+}
+
+// Fail returns the error of an exchange that fails.
+func (x *Exchange) Fail(code, detail string, err error) error {
+	return x.peer.Fail(code, x.at.TaskID, detail, err)
+}
+
+// lasting returns the error of an exchange that ends by the error of a call, or
+// nil when it goes on.
+func (x *Exchange) lasting(cut error) error {
+	if cut == nil || x.phase.settled() || client.Judge(cut).Trouble != client.Final {
+		return nil
+	}
+	return x.failed(cut)
+}
+
+// failed returns the error of an exchange that a call ended with.
+func (x *Exchange) failed(err error) error {
+	if _, ok := errors.AsType[*client.PeerError](err); ok {
+		return err
+	}
+	return x.Fail(client.Judge(err).Code, err.Error(), err)
+}
+
+// Abandon ends the task of an exchange that is given up, as well as it can.
+func (x *Exchange) Abandon(ctx context.Context) {
+	if x.at.TaskID == "" || x.phase == phaseEnded {
+		return
+	}
+	state := "canceled"
+	if err := x.peer.CancelTask(context.WithoutCancel(ctx), x.at.TaskID); err != nil {
+		state = "left running"
+	}
+	x.showState(state, "")
+}
+
+func (x *Exchange) showState(state, text string) {
+	if x.hooks.ShowState != nil {
+		x.hooks.ShowState(state, text)
+	}
+}
+
+// MessageID returns the id of a message that a turn sends: the same one each
+// time, so that a peer knows a message that it has already.
+func MessageID(turnID string, step int) string {
+	return uuid.NewSHA1(messageSpace, []byte(turnID+"/"+strconv.Itoa(step))).String()
+}
+
+var messageSpace = uuid.MustParse("5be3b1c8-3c1c-4f0e-9d3c-0d2a6f6f7c51")
+
+// LearnLimit is how long an exchange that is given up reads on to learn what task
+// it has to end. Its owner has ten seconds to return.
+const LearnLimit = 4 * time.Second
+
+// outlive returns a context for a call that may tell the task's id. When the
+// exchange's context ends it goes on for a while, unless the id is known or the
+// task is to be left running.
+func (x *Exchange) outlive(ctx context.Context) (context.Context, func()) {
+	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer cancel()
+		if x.hasTask.Load() || backend.Released(ctx) {
+			return
+		}
+		timer := time.NewTimer(LearnLimit)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-call.Done():
+		}
+	})
+	return call, func() {
+		stop()
+		cancel()
+	}
+}

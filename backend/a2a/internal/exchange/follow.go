@@ -1,0 +1,138 @@
+package exchange
+
+import (
+	"context"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+)
+
+const (
+	// Fruitless is how many streams in a row may bring nothing new before the task
+	// is looked at instead.
+	Fruitless = 3
+	// Missing is how often a task may not be known before it is lost.
+	Missing = 5
+)
+
+// follow looks for the task until it has settled. What fails is tried again until
+// the time is up, unless that is of no use.
+func (x *Exchange) follow(ctx context.Context) error {
+	pause := x.peer.Pace()
+	idle, unknown := 0, 0
+	x.trouble = nil
+	for at := x.progress(); !x.phase.settled(); {
+		if (x.polled || idle > 0) && pause.Wait(ctx, client.RetryAfter(x.trouble)) != nil {
+			return x.Ended(ctx)
+		}
+		got := x.look(ctx)
+		if got.wrong != nil {
+			return got.wrong
+		}
+		if ctx.Err() != nil && !x.phase.settled() {
+			return x.Ended(ctx)
+		}
+		if x.trouble = got.cut; got.cut != nil {
+			x.peer.NoteError(got.cut)
+			if err := x.lasting(got.cut); err != nil {
+				return err
+			}
+			if client.Judge(got.cut).Trouble != client.Passing {
+				unknown++
+			}
+			if unknown == Missing {
+				return x.failed(got.cut)
+			}
+		}
+		if now := x.progress(); now != at {
+			at, pause, idle, unknown = now, x.peer.Pace(), 0, 0
+		} else if idle++; idle == Fruitless {
+			x.offers.noSubscribe = true
+		}
+	}
+	return x.confirm(ctx)
+}
+
+// look goes on with the events of the task, by a stream where the peer has one,
+// or else looks at the task once.
+func (x *Exchange) look(ctx context.Context) reading {
+	conn, cut := x.Connect(ctx)
+	if cut != nil {
+		return reading{cut: cut}
+	}
+	if conn.Streaming && !x.offers.noSubscribe {
+		x.coverage, x.polled = coverageGaps, false
+		got := x.read(ctx, conn.Client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: x.at.TaskID}))
+		if got.wrong != nil || got.cut == nil || ctx.Err() != nil {
+			return got
+		}
+		if j := client.Judge(got.cut); j.Trouble == client.Passing || j.Trouble == client.Final {
+			return got
+		}
+		x.offers.noSubscribe = true // of a task that has ended there is no stream either
+	}
+	x.polled = true
+	task, cut := x.getTask(ctx)
+	if cut != nil {
+		return reading{cut: cut}
+	}
+	return reading{wrong: x.Take(ctx, task)}
+}
+
+// confirm looks at a task that has been completed, or asks something, when
+// something of what it came to may be missing: what is shown of a message cannot be
+// taken back once the next one was sent.
+func (x *Exchange) confirm(ctx context.Context) error {
+	asks := x.phase == phaseAsking
+	full := x.coverage == coverageFull
+	switch {
+	case x.coverage == coverageSnapshot, full && (asks || !x.silent()):
+		return nil
+	case !asks && x.at.State != a2a.TaskStateCompleted:
+		return nil
+	}
+	pause, unknown := x.peer.Pace(), 0
+	for {
+		task, cut := x.getTask(ctx)
+		switch {
+		case cut == nil && asks && (task.Status.State != x.at.State || x.answered(&task.Status)):
+			return nil // what is missing comes with the answer
+		case cut == nil && (asks || task.Status.State.Terminal()):
+			return x.Take(ctx, task)
+		case full: // it may have had nothing to say
+			return nil
+		case ctx.Err() != nil:
+			return x.Ended(ctx)
+		case cut != nil && client.Judge(cut).Trouble != client.Passing:
+			if unknown++; unknown < Missing && client.Judge(cut).Trouble != client.Final {
+				break
+			}
+			if asks {
+				return nil
+			}
+			return x.failed(cut)
+		}
+		x.trouble = cut
+		if pause.Wait(ctx, client.RetryAfter(cut)) != nil {
+			return x.Ended(ctx)
+		}
+	}
+}
+
+// silent reports whether the task has no artifact that is known. A peer may have
+// kept them for the task itself.
+func (x *Exchange) silent() bool { return x.output.text() == "" && len(x.output.files()) == 0 }
+
+// progress is how far a task has come: what tells something new from the same
+// again.
+type progress struct {
+	state       a2a.TaskState
+	said        string
+	size, spent int
+	steps       int
+}
+
+func (x *Exchange) progress() progress {
+	return progress{x.at.State, fingerprint(&x.status), x.output.size, x.output.spent, x.at.Reported.Steps}
+}

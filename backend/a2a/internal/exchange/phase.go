@@ -1,0 +1,106 @@
+package exchange
+
+import "fmt"
+
+// phase is where an exchange stands.
+//
+//	  idle
+//	   │ draft
+//	   ▼
+//	drafted ──send──▶ sent ◀─┐ send again
+//	   ▲               │ └───┘
+//	   │               ├──reply──▶ replied
+//	   │               │ accept
+//	   │               ▼
+//	   │            working ──end──▶ ended
+//	   │             │   ▲             ▲
+//	   │         ask │   │ look        │
+//	   │             ▼   │             │
+//	   └──draft──── asking ─────end────┘
+//
+// In asking, replied and ended the exchange has settled: nothing more comes
+// unless somebody here goes on. Whatever else a peer makes of its task is refused.
+type phase int
+
+const (
+	// phaseIdle is an exchange without a message.
+	phaseIdle phase = iota
+	// phaseDrafted has a message that was never sent.
+	phaseDrafted
+	// phaseSent has a message that may have been sent, and whose fate is unknown.
+	phaseSent
+	// phaseWorking has a task at the peer that goes on.
+	phaseWorking
+	// phaseAsking has a task that waits for somebody.
+	phaseAsking
+	// phaseReplied has a message as the answer, and no task.
+	phaseReplied
+	// phaseEnded has a task that has ended.
+	phaseEnded
+)
+
+var phaseNames = [...]string{"idle", "drafted", "sent", "working", "asking", "replied", "ended"}
+
+// String returns the name of the phase.
+func (p phase) String() string { return phaseNames[p] }
+
+// move leads from one phase to another. The first three are made here, the
+// others by the peer.
+type move int
+
+const (
+	// moveDraft prepares a new message.
+	moveDraft move = iota
+	// moveSend sends the message, or sends it again.
+	moveSend
+	// moveLook goes on with a task that asked, without telling it anything.
+	moveLook
+	// moveAccept is the peer's task for the message.
+	moveAccept
+	// moveReply is an answer without a task.
+	moveReply
+	// moveAsk is a task that waits for somebody.
+	moveAsk
+	// moveEnd is a task that ends.
+	moveEnd
+)
+
+var moveNames = [...]string{"draft", "send", "look", "accept", "reply", "ask", "end"}
+
+// String returns the name of the move.
+func (m move) String() string { return moveNames[m] }
+
+// transitions are the moves that each phase allows.
+var transitions = map[phase]map[move]phase{
+	phaseIdle:    {moveDraft: phaseDrafted},
+	phaseDrafted: {moveSend: phaseSent},
+	phaseSent:    {moveSend: phaseSent, moveAccept: phaseWorking, moveReply: phaseReplied},
+	phaseWorking: {moveAsk: phaseAsking, moveEnd: phaseEnded},
+	phaseAsking:  {moveDraft: phaseDrafted, moveLook: phaseWorking, moveAsk: phaseAsking, moveEnd: phaseEnded},
+}
+
+// after returns the phase that a move leads to. The error is a *moveError for a
+// move that the phase does not allow.
+func (p phase) after(m move) (phase, error) {
+	next, ok := transitions[p][m]
+	if !ok {
+		return p, &moveError{phase: p, move: m}
+	}
+	return next, nil
+}
+
+// settled reports whether nothing more comes by itself.
+func (p phase) settled() bool { return p == phaseAsking || p == phaseReplied || p == phaseEnded }
+
+// accepted reports whether the peer has the message.
+func (p phase) accepted() bool { return p == phaseWorking || p.settled() }
+
+// moveError is a move that a phase does not allow.
+type moveError struct {
+	phase phase
+	move  move
+}
+
+func (e *moveError) Error() string {
+	return fmt.Sprintf("%q is not possible while the exchange is %s", e.move, e.phase)
+}

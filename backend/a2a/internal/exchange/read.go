@@ -1,0 +1,52 @@
+package exchange
+
+import (
+	"context"
+	"iter"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+)
+
+// reading is what came of reading events of the peer.
+type reading struct {
+	// cut is why they broke off; nil when they ended, or enough is known.
+	cut error
+	// wrong is what is wrong with what came. The exchange ends with it.
+	wrong error
+}
+
+// read takes in events until the task has settled, they end, or the context has.
+func (x *Exchange) read(ctx context.Context, events iter.Seq2[a2a.Event, error]) reading {
+	for ev, cut := range events {
+		if cut != nil {
+			return reading{cut: cut}
+		}
+		if err := x.Take(ctx, ev); err != nil {
+			return reading{wrong: err}
+		}
+		if x.phase.settled() || ctx.Err() != nil {
+			break
+		}
+	}
+	return reading{}
+}
+
+// getTask asks for the task.
+func (x *Exchange) getTask(ctx context.Context) (*a2a.Task, error) {
+	conn, err := x.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn.Client.GetTask(ctx, &a2a.GetTaskRequest{ID: x.at.TaskID, HistoryLength: x.peer.Options.HistoryLength})
+}
+
+// Connect returns how the peer is spoken to.
+func (x *Exchange) Connect(ctx context.Context) (*client.Connection, error) {
+	conn, err := x.peer.Connect(ctx)
+	if err == nil {
+		x.conn = conn
+	}
+	return conn, err
+}

@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"context"
+	"iter"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+)
+
+// SendAttempts is how often a message is sent whose fate is not known.
+const SendAttempts = 4
+
+// deliver sends the message, and takes in what the peer answers as long as it
+// answers. While nothing is known of what became of the message it is sent
+// again, with the same id, as long as that is safe.
+func (x *Exchange) deliver(ctx context.Context) error {
+	pause, renewed := x.peer.Pace(), false
+	var cut error
+	for attempt := 1; ; attempt++ {
+		if x.phase == phaseSent {
+			if arrived, err := x.arrived(ctx); arrived || err != nil {
+				return err
+			}
+		}
+		got := x.send(ctx)
+		if got.wrong != nil {
+			return got.wrong
+		}
+		if cut = got.cut; x.phase.accepted() {
+			return x.lasting(cut)
+		}
+		if x.trouble = cut; ctx.Err() != nil {
+			return x.Ended(ctx)
+		}
+		x.peer.NoteError(cut)
+		again := client.MayResend(cut) || x.at.Asked != "" && client.FailedInside(cut)
+		if client.Judge(cut).Trouble == client.Outdated && !renewed { // the card or the credential may be another one now
+			again, renewed = true, true
+		}
+		if !again || attempt == SendAttempts || client.OutlastsContext(ctx, client.RetryAfter(cut)) {
+			break
+		}
+		if err := pause.Wait(ctx, client.RetryAfter(cut)); err != nil {
+			return x.Ended(ctx)
+		}
+	}
+	if cut == nil {
+		return x.Fail(client.CodeUnreachable, "the answer ended before it said anything", nil)
+	}
+	return x.failed(cut)
+}
+
+// arrived reports whether a message to a task, that may have been sent before,
+// has arrived: the task does not show the question any more that it answers.
+func (x *Exchange) arrived(ctx context.Context) (bool, error) {
+	if x.at.TaskID == "" || x.at.Asked == "" {
+		return false, nil
+	}
+	task, cut := x.getTask(ctx)
+	if cut != nil || x.answered(&task.Status) {
+		return false, nil //nolint:nilerr // the message is sent, and its error tells
+	}
+	return true, x.Take(ctx, task)
+}
+
+// send sends the message once.
+func (x *Exchange) send(ctx context.Context) reading {
+	conn, cut := x.Connect(ctx)
+	if cut != nil {
+		return reading{cut: cut}
+	}
+	first := x.phase == phaseDrafted && x.at.TaskID == "" // it is told from the beginning
+	if err := x.move(moveSend); err != nil {
+		return reading{wrong: err}
+	}
+	call, stop := x.outlive(ctx)
+	defer stop()
+	if conn.Streaming && !x.offers.noStream {
+		x.coverage = coverageGaps
+		if first {
+			x.coverage = coverageFull
+		}
+		got := x.read(ctx, conn.Client.SendStreamingMessage(call, x.request(ctx, conn, false)))
+		if got.wrong != nil || x.phase.accepted() || got.cut == nil || client.Judge(got.cut).Trouble != client.Unsupported {
+			return got
+		}
+		x.offers.noStream = true
+	}
+	x.polled = true
+	return x.read(ctx, once(func() (a2a.Event, error) {
+		return conn.Client.SendMessage(call, x.request(ctx, conn, true))
+	}))
+}
+
+// once returns the one event that a call returns.
+func once(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
+	return func(yield func(a2a.Event, error) bool) { yield(call()) }
+}
+
+// request returns what is sent.
+func (x *Exchange) request(ctx context.Context, conn *client.Connection, immediately bool) *a2a.SendMessageRequest {
+	m := &a2a.Message{
+		ID: x.at.MessageID, Role: a2a.MessageRoleUser, Parts: x.parts,
+		TaskID: x.at.TaskID, ContextID: x.at.ContextID,
+	}
+	if conn.Extension && x.hooks.Grant != nil {
+		g := x.hooks.Grant()
+		if deadline, ok := ctx.Deadline(); ok && (g.Deadline.IsZero() || deadline.Before(g.Deadline)) {
+			g.Deadline = deadline
+		}
+		a2awire.SetGrant(m, g)
+		m.Extensions = append(m.Extensions, a2awire.Extension)
+	}
+	return &a2a.SendMessageRequest{
+		Message: m,
+		Config:  &a2a.SendMessageConfig{ReturnImmediately: immediately, HistoryLength: x.peer.Options.HistoryLength},
+	}
+}

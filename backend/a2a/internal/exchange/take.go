@@ -1,0 +1,275 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/clip"
+)
+
+// MaxID is how long the id of a task or context may be, in bytes.
+const MaxID = 512
+
+// Take takes in an event of the peer's, of which there is no other way in. The errors
+// end the exchange.
+func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
+	cleanEvent(ev)
+	switch ev := ev.(type) {
+	case *a2a.Message:
+		if ev != nil {
+			return x.takeMessage(ctx, ev)
+		}
+	case *a2a.Task:
+		if ev != nil {
+			return x.takeTask(ctx, ev)
+		}
+	case *a2a.TaskStatusUpdateEvent:
+		if ev != nil {
+			if err := x.takeIDs(ctx, ev.TaskID, ev.ContextID); err != nil {
+				return err
+			}
+			x.passSnapshot()
+			return x.takeStatus(&ev.Status, ev.Metadata)
+		}
+	case *a2a.TaskArtifactUpdateEvent:
+		if ev != nil && ev.Artifact != nil {
+			if err := x.takeIDs(ctx, ev.TaskID, ev.ContextID); err != nil {
+				return err
+			}
+			x.passSnapshot()
+			return x.limitError(x.output.update(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
+		}
+	}
+	return x.Fail(client.CodeProtocol, "an event says nothing", nil)
+}
+
+// passSnapshot notes that something came behind a snapshot of the task.
+func (x *Exchange) passSnapshot() {
+	if x.coverage == coverageSnapshot {
+		x.coverage = coverageFull
+	}
+}
+
+// takeMessage takes in a message: the answer of a peer that makes no task of it, or
+// what the agent says beside its work.
+func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
+	if x.at.TaskID != "" {
+		if err := x.takeIDs(ctx, m.TaskID, m.ContextID); err != nil {
+			return err
+		}
+		x.lastWords = messageText(m)
+		return nil
+	}
+	if problem := unfit(m.ContextID, false); problem != "" {
+		return x.Fail(client.CodeProtocol, "the id of a context "+problem, nil)
+	}
+	if err := x.moved(moveReply); err != nil {
+		return err
+	}
+	x.takeReport(m.Metadata)
+	x.coverage = coverageFull
+	if m.ContextID != "" {
+		x.at.ContextID = m.ContextID
+	}
+	return x.limitError(x.output.update("", m.Parts, false))
+}
+
+// takeTask takes in the task as it is. What it has of artifacts is all that there
+// is.
+func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
+	if t.ID == "" {
+		return x.Fail(client.CodeProtocol, "a task has no id", nil)
+	}
+	if err := x.takeIDs(ctx, t.ID, t.ContextID); err != nil {
+		return err
+	}
+	if x.phase == phaseEnded && !t.Status.State.Terminal() {
+		return nil // what has ended does not go on
+	}
+	for _, m := range t.History {
+		if m != nil && m.Role == a2a.MessageRoleAgent {
+			x.lastWords = messageText(m)
+		}
+	}
+	if err := x.limitError(x.output.rebuild(t.Artifacts)); err != nil {
+		return err
+	}
+	x.coverage = coverageSnapshot
+	return x.takeStatus(&t.Status, t.Metadata)
+}
+
+// takeIDs takes in whose event something is. The position is kept when the ids are
+// seen for the first time, and so when the message has arrived.
+func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID string) error {
+	at := &x.at
+	inPath := x.conn != nil && x.conn.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON
+	if problem := cmp.Or(unfit(string(task), inPath), unfit(contextID, false)); problem != "" {
+		return x.Fail(client.CodeProtocol, "the id of a task or context "+problem, nil)
+	}
+	switch {
+	case task == "" && at.TaskID == "":
+		return x.Fail(client.CodeProtocol, "an event names no task", nil)
+	case task != "" && at.TaskID != "" && task != at.TaskID:
+		return x.Fail(client.CodeProtocol, fmt.Sprintf("an event is one of another task, %q", clip.Text(string(task))), nil)
+	}
+	known := x.phase.accepted() && at.TaskID != "" && (contextID == "" || contextID == at.ContextID)
+	if !x.phase.accepted() || x.phase == phaseReplied {
+		if err := x.moved(moveAccept); err != nil {
+			return err
+		}
+	}
+	at.TaskID, at.ContextID = cmp.Or(at.TaskID, task), cmp.Or(contextID, at.ContextID)
+	x.hasTask.Store(true)
+	if known || x.hooks.Keep == nil {
+		return nil
+	}
+	return x.hooks.Keep(ctx)
+}
+
+// unfit says what is wrong with an id of the peer's, which events carry, and
+// requests, perhaps in their paths; "" when nothing is.
+func unfit(id string, inPath bool) string {
+	switch {
+	case len(id) > MaxID:
+		return fmt.Sprintf("has more than %d bytes", MaxID)
+	case !utf8.ValidString(id):
+		return "is not UTF-8"
+	case strings.ContainsFunc(id, unicode.IsControl):
+		return "has control characters"
+	case inPath && (url.PathEscape(id) != id || strings.Trim(id, ".") == "" && id != ""):
+		return "cannot be part of a URL"
+	}
+	return ""
+}
+
+// takeStatus takes in the state of the task. One that has ended stays so. States
+// that are not known are work.
+func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error {
+	x.takeReport(metadata)
+	if x.phase == phaseEnded {
+		return nil
+	}
+	if err := x.followState(s); err != nil {
+		return err
+	}
+	before, said := x.at.State, fingerprint(&x.status)
+	x.status, x.at.State = *s, s.State
+	if s.State != before || fingerprint(s) != said {
+		text := x.peer.Shown(messageText(s.Message), client.MaxShown)
+		if err := x.limitError(x.output.spend(Overhead + len(text))); err != nil {
+			return err
+		}
+		x.showState(stateName(s.State), text)
+	}
+	if s.State.Terminal() || x.hooks.Exceeded == nil {
+		return nil
+	}
+	return x.hooks.Exceeded()
+}
+
+// followState makes the move that a state of the task is.
+func (x *Exchange) followState(s *a2a.TaskStatus) error {
+	switch {
+	case s.State.Terminal():
+		return x.moved(moveEnd)
+	case (s.State == a2a.TaskStateInputRequired || s.State == a2a.TaskStateAuthRequired) && !x.answered(s):
+		return x.moved(moveAsk)
+	default:
+		return nil
+	}
+}
+
+// takeReport counts what the peer says that the task has used. It tells what the
+// whole task used so far, so only what was not told before counts. What cannot be
+// read counts for nothing.
+func (x *Exchange) takeReport(metadata map[string]any) {
+	if x.conn == nil || !x.conn.Extension {
+		return
+	}
+	r, err := a2awire.ReportOf(metadata)
+	if r == nil || err != nil {
+		return
+	}
+	before := &x.at.Reported
+	usage := larger(r.Usage, before.Usage)
+	used := usage
+	used.Sub(before.Usage)
+	more := &a2awire.Report{Usage: used, Steps: max(r.Steps-before.Steps, 0)}
+	if r.Cost != nil {
+		more.Cost = &event.Cost{Amount: r.Cost.Amount, Currency: r.Cost.Currency}
+		if before.Cost != nil {
+			more.Cost.Amount = max(r.Cost.Amount-before.Cost.Amount, 0)
+		}
+	}
+	before.Usage, before.Steps = usage, max(r.Steps, before.Steps)
+	if r.Cost != nil && (before.Cost == nil || r.Cost.Amount > before.Cost.Amount) {
+		before.Cost = r.Cost
+	}
+	if x.hooks.Spend != nil {
+		x.hooks.Spend(more)
+	}
+}
+
+// larger returns the larger count of each kind.
+func larger(a, b event.Usage) event.Usage {
+	return event.Usage{
+		Input: max(a.Input, b.Input), Output: max(a.Output, b.Output), CacheRead: max(a.CacheRead, b.CacheRead),
+		CacheWrite: max(a.CacheWrite, b.CacheWrite), Reasoning: max(a.Reasoning, b.Reasoning),
+	}
+}
+
+// limitError returns the error of an exchange whose output is too large.
+func (x *Exchange) limitError(err error) error {
+	if tooMuch, ok := errors.AsType[*outputError](err); ok {
+		return x.Fail(client.CodeTooLarge, tooMuch.Error(), err)
+	}
+	return err
+}
+
+// stateName returns the state of a task as it is shown: working, input_required.
+func stateName(s a2a.TaskState) string {
+	return clip.Text(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")))
+}
+
+// fingerprint tells one question of a task from another: "" where the peer gives
+// nothing that does.
+func fingerprint(s *a2a.TaskStatus) string {
+	var id, at string
+	if s.Message != nil {
+		id = s.Message.ID
+	}
+	if s.Timestamp != nil {
+		at = s.Timestamp.UTC().Format(time.RFC3339Nano)
+	}
+	if id == "" && at == "" {
+		return ""
+	}
+	return string(s.State) + "|" + id + "|" + at
+}
+
+// answered reports whether the peer still shows the question that was answered
+// last.
+func (x *Exchange) answered(s *a2a.TaskStatus) bool {
+	question := fingerprint(s)
+	return question != "" && question == x.at.Asked
+}
+
+// messageText returns the text of a message of the peer's; "" for none.
+func messageText(m *a2a.Message) string {
+	if m == nil {
+		return ""
+	}
+	return a2awire.Text(m.Parts)
+}
