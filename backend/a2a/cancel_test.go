@@ -10,12 +10,15 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // late answers when the turn has been given up.
-func late(arrived chan<- struct{}, givenUp <-chan struct{}, then reply) reply {
-	return func(w http.ResponseWriter, c *request) {
+func late(arrived chan<- struct{}, givenUp <-chan struct{}, then peertest.Reply) peertest.Reply {
+	return func(w http.ResponseWriter, c *peertest.Request) {
 		close(arrived)
 		<-givenUp
 		then(w, c)
@@ -26,27 +29,27 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		noStreams bool
-		first     reply
-		cancel    reply
+		first     peertest.Reply
+		cancel    peertest.Reply
 		canceled  bool
 	}{
-		"ahead of the first event":  {first: openStream(task(working, "")), cancel: result(task(a2a.TaskStateCanceled, "")), canceled: true},
-		"ahead of the only answer":  {noStreams: true, first: sent(task(working, "")), cancel: result(task(a2a.TaskStateCanceled, "")), canceled: true},
-		"just as it ends":           {first: openStream(task(working, "")), cancel: fault(-32002, "it has ended"), canceled: true},
-		"without ever an event":     {first: hang},
-		"and the peer has gone":     {first: broken},
-		"and the task is forgotten": {first: openStream(task(working, "")), cancel: fault(-32001, "no such task"), canceled: true},
+		"ahead of the first event":  {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
+		"ahead of the only answer":  {noStreams: true, first: peertest.Sent(peertest.Task(peertest.Working, "")), cancel: peertest.Result(peertest.Task(a2a.TaskStateCanceled, "")), canceled: true},
+		"just as it ends":           {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Fault(-32002, "it has ended"), canceled: true},
+		"without ever an event":     {first: peertest.Hang},
+		"and the peer has gone":     {first: peertest.Broken},
+		"and the task is forgotten": {first: peertest.OpenStream(peertest.Task(peertest.Working, "")), cancel: peertest.Fault(-32001, "no such task"), canceled: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			arrived, givenUp := make(chan struct{}), make(chan struct{})
-			method := methodStream
+			method := peertest.MethodStream
 			if tt.noStreams {
-				method = methodSend
+				method = peertest.MethodSend
 			}
-			r := newRig(t, map[string][]reply{method: {late(arrived, givenUp, tt.first)}, methodCancel: {tt.cancel}})
-			r.remote.peer.options.stream = !tt.noStreams
-			r.remote.peer.http.limits.idle = 200 * time.Millisecond
+			r := newRig(t, map[string][]peertest.Reply{method: {late(arrived, givenUp, tt.first)}, peertest.MethodCancel: {tt.cancel}})
+			r.remote.peer.Options.Stream = !tt.noStreams
+			r.remote.peer.SetIdleTimeout(200 * time.Millisecond)
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
 				<-arrived
@@ -57,7 +60,7 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 			if got := termination(res, err); got.Type != event.Cancelled || !errors.Is(err, context.Canceled) {
 				t.Errorf("it ends by %+v", got)
 			}
-			calls := r.script.got(methodCancel)
+			calls := r.script.Got(peertest.MethodCancel)
 			if (len(calls) == 1) != tt.canceled || len(calls) > 1 {
 				t.Errorf("the task is ended %d times", len(calls))
 			}
@@ -70,7 +73,7 @@ func TestATurnThatIsGivenUpEndsAtThePeerToo(t *testing.T) {
 func TestATurnThatIsGivenUpTooLate(t *testing.T) {
 	t.Parallel()
 	arrived, givenUp := make(chan struct{}), make(chan struct{})
-	r := newRig(t, map[string][]reply{methodStream: {late(arrived, givenUp, streamOf(task(completed, "done")))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {late(arrived, givenUp, peertest.StreamOf(peertest.Task(peertest.Completed, "done")))}})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-arrived
@@ -78,7 +81,7 @@ func TestATurnThatIsGivenUpTooLate(t *testing.T) {
 		close(givenUp)
 	}()
 	res, err := r.run(ctx)
-	if err != nil || res.Response != "done" || len(r.script.got(methodCancel)) != 0 {
+	if err != nil || res.Response != "done" || len(r.script.Got(peertest.MethodCancel)) != 0 {
 		t.Errorf("it ends by %+v, %v", res, err)
 	}
 	checkTurn(t, r, res, err)
@@ -86,14 +89,14 @@ func TestATurnThatIsGivenUpTooLate(t *testing.T) {
 
 func TestATurnThatIsReleasedGoesOnAtThePeer(t *testing.T) {
 	t.Parallel()
-	for name, first := range map[string]reply{
-		"ahead of the first event": hang,
-		"behind it":                openStream(task(working, "")),
+	for name, first := range map[string]peertest.Reply{
+		"ahead of the first event": peertest.Hang,
+		"behind it":                peertest.OpenStream(peertest.Task(peertest.Working, "")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			arrived, givenUp := make(chan struct{}), make(chan struct{})
-			r := newRig(t, map[string][]reply{methodStream: {late(arrived, givenUp, first)}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {late(arrived, givenUp, first)}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
 			ctx, cancel := context.WithCancelCause(t.Context())
 			seen := make(chan struct{}, 10)
 			r.host.emitted = func(event.Data) { seen <- struct{}{} }
@@ -108,10 +111,10 @@ func TestATurnThatIsReleasedGoesOnAtThePeer(t *testing.T) {
 			}()
 			begun := time.Now()
 			res, err := r.run(ctx)
-			if !errors.Is(err, backend.ErrReleased) || res.State != nil || time.Since(begun) > learnLimit {
+			if !errors.Is(err, backend.ErrReleased) || res.State != nil || time.Since(begun) > exchange.LearnLimit {
 				t.Errorf("it returns %+v, %v after %s", res, err, time.Since(begun))
 			}
-			if n := len(r.script.got(methodCancel)); n != 0 {
+			if n := len(r.script.Got(peertest.MethodCancel)); n != 0 {
 				t.Errorf("the task is ended %d times", n)
 			}
 		})
@@ -121,29 +124,29 @@ func TestATurnThatIsReleasedGoesOnAtThePeer(t *testing.T) {
 func TestTheTaskOfATurnThatEndedMeanwhileIsEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		replies []reply
+		replies []peertest.Reply
 		fails   bool
 		calls   int
 	}{
-		"it runs":             {[]reply{result(task(a2a.TaskStateCanceled, ""))}, false, 1},
-		"it has ended":        {[]reply{fault(-32002, "it has ended")}, false, 1},
-		"it is not known":     {[]reply{fault(-32001, "no such task")}, false, 1},
-		"it is busy at first": {[]reply{answers(503), broken, result(task(working, ""))}, false, 3},
-		"it cannot be ended":  {[]reply{fault(-32004, "never")}, true, 1},
-		"it is not permitted": {[]reply{answers(403)}, true, 1},
+		"it runs":             {[]peertest.Reply{peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}, false, 1},
+		"it has ended":        {[]peertest.Reply{peertest.Fault(-32002, "it has ended")}, false, 1},
+		"it is not known":     {[]peertest.Reply{peertest.Fault(-32001, "no such task")}, false, 1},
+		"it is busy at first": {[]peertest.Reply{peertest.Answers(503), peertest.Broken, peertest.Result(peertest.Task(peertest.Working, ""))}, false, 3},
+		"it cannot be ended":  {[]peertest.Reply{peertest.Fault(-32004, "never")}, true, 1},
+		"it is not permitted": {[]peertest.Reply{peertest.Answers(403)}, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: tt.replies})
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""))}, peertest.MethodCancel: tt.replies})
 			state := r.stopAt(2)
 			err := r.remote.Abort(t.Context(), state)
 			if (err != nil) != tt.fails {
 				t.Errorf("the error is %v", err)
 			}
-			if failure, ok := errors.AsType[*PeerError](err); tt.fails && (!ok || failure.Task != string(taskID)) {
+			if failure, ok := errors.AsType[*client.PeerError](err); tt.fails && (!ok || failure.Task != string(peertest.TaskID)) {
 				t.Errorf("the error is %#v", err)
 			}
-			if n := len(r.script.got(methodCancel)); n != tt.calls {
+			if n := len(r.script.Got(peertest.MethodCancel)); n != tt.calls {
 				t.Errorf("the task is ended %d times", n)
 			}
 		})
@@ -163,11 +166,11 @@ func TestWhatCannotBeEnded(t *testing.T) {
 		t.Error("the state cannot be read, yet the task is ended")
 	}
 	elsewhere := r.stopAt(1)
-	elsewhere.Remote.Resume = encode(&course{Version: 1, Peer: "https://elsewhere.example", MessageID: "m", Step: 1, Left: 1, TaskID: taskID})
+	elsewhere.Remote.Resume = encode(&course{Version: 1, Peer: "https://elsewhere.example", Step: 1, Left: 1, Position: exchange.Position{MessageID: "m", TaskID: peertest.TaskID}})
 	if err := r.remote.Abort(t.Context(), elsewhere); !errors.Is(err, errOtherPeer) {
 		t.Errorf("the task is at another peer: %v", err)
 	}
-	if n := len(r.script.got(methodCancel)); n != 0 {
+	if n := len(r.script.Got(peertest.MethodCancel)); n != 0 {
 		t.Errorf("the peer is asked %d times", n)
 	}
 }

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.uber.org/zap"
 	"pgregory.net/rapid"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -53,7 +52,7 @@ func anyEvent(t *rapid.T) a2a.Event {
 		return &a2a.Message{ID: anyText(t, "message"), Role: a2a.MessageRoleAgent, Parts: anyParts(t, "parts"), Metadata: map[string]any{"m": anyText(t, "metadata")}}
 	}
 	status := func() a2a.TaskStatus {
-		states := []a2a.TaskState{working, inputRequired, a2a.TaskStateAuthRequired, a2a.TaskStateCompleted, a2a.TaskStateFailed, a2a.TaskState(anyText(t, "state"))}
+		states := []a2a.TaskState{peertest.Working, inputRequired, a2a.TaskStateAuthRequired, a2a.TaskStateCompleted, a2a.TaskStateFailed, a2a.TaskState(anyText(t, "state"))}
 		return a2a.TaskStatus{State: rapid.SampledFrom(states).Draw(t, "of"), Message: message()}
 	}
 	artifact := func() *a2a.Artifact {
@@ -63,11 +62,11 @@ func anyEvent(t *rapid.T) a2a.Event {
 	case 0:
 		return message()
 	case 1:
-		return &a2a.Task{ID: taskID, ContextID: contextID, Status: status(), Artifacts: []*a2a.Artifact{artifact(), artifact()}, History: []*a2a.Message{message()}}
+		return &a2a.Task{ID: peertest.TaskID, ContextID: peertest.ContextID, Status: status(), Artifacts: []*a2a.Artifact{artifact(), artifact()}, History: []*a2a.Message{message()}}
 	case 2:
-		return &a2a.TaskStatusUpdateEvent{TaskID: taskID, ContextID: contextID, Status: status()}
+		return &a2a.TaskStatusUpdateEvent{TaskID: peertest.TaskID, ContextID: peertest.ContextID, Status: status()}
 	default:
-		return &a2a.TaskArtifactUpdateEvent{TaskID: taskID, ContextID: contextID, Artifact: artifact(), Append: rapid.Bool().Draw(t, "append")}
+		return &a2a.TaskArtifactUpdateEvent{TaskID: peertest.TaskID, ContextID: peertest.ContextID, Artifact: artifact(), Append: rapid.Bool().Draw(t, "append")}
 	}
 }
 
@@ -76,30 +75,21 @@ func anyEvent(t *rapid.T) a2a.Event {
 // is, so that the turn is the same in each of them.
 func TestPropertyWhateverAPeerSendsCanBeKept(t *testing.T) {
 	t.Parallel()
-	p, err := newPeer(&spec.Endpoint{BaseURL: "https://agents.example"}, zap.NewNop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	begin := sentTurn(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		h := &turnHost{session: tools.NoSession}
-		d, err := newDelegation(p, newJob(), h)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		d.grants, d.course.MessageID = true, "m"
+		turn := begin(t, h)
+		x := turn.exchange
 		for range rapid.IntRange(1, 4).Draw(rt, "events") {
-			if d.take(t.Context(), anyEvent(rt)) != nil {
+			if x.Take(t.Context(), anyEvent(rt)) != nil {
 				break
 			}
 		}
-		if d.interrupted {
-			d.ask()
-		}
-		termination, _ := d.conclude()
-		checkStorable(rt, "the answer", d.response)
+		termination, _ := turn.finish()
+		checkStorable(rt, "the answer", turn.response)
 		checkStorable(rt, "the termination", termination)
-		checkStorable(rt, "the files", d.assembly.files())
-		checkStorable(rt, "the state", d.state())
+		checkStorable(rt, "the files", x.Files())
+		checkStorable(rt, "the state", turn.state())
 		for _, data := range h.events {
 			checkStorable(rt, string(data.Type()), data)
 		}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/a2aproject/a2a-go/v2/a2a"
-
-	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 )
 
 // courseVersion is the version of the JSON form of a course, and of what a
@@ -21,14 +19,7 @@ type course struct {
 	Version int `json:"version"`
 	// Peer is where the task is: nobody else is told of it.
 	Peer string `json:"peer"`
-	// MessageID is the id of the message that was sent last, or is about to be.
-	// Accepted tells that the peer has it.
-	MessageID string `json:"message_id"`
-	Accepted  bool   `json:"accepted,omitempty"`
-	// TaskID and ContextID are the peer's; empty until it has told them.
-	TaskID    a2a.TaskID    `json:"task_id,omitempty"`
-	ContextID string        `json:"context_id,omitempty"`
-	State     a2a.TaskState `json:"state,omitempty"`
+	exchange.Position
 	// Step counts the messages that were sent. Open tells that the step of the
 	// last one is not over.
 	Step int  `json:"step"`
@@ -37,14 +28,8 @@ type course struct {
 	// has none, and Left is how much of its time is left.
 	Deadline time.Time     `json:"deadline,omitzero"`
 	Left     time.Duration `json:"left,omitempty"`
-	// Asked tells the question that was answered last from a new one, and
 	// Tickets counts the questions.
-	Asked   string `json:"asked,omitempty"`
-	Tickets int    `json:"tickets,omitempty"`
-	// Reported is what the peer has said that the task used.
-	Reported a2awire.Report `json:"reported,omitzero"`
-	// Shown is how much of the answer was shown in the steps before.
-	Shown mark `json:"shown,omitzero"`
+	Tickets int `json:"tickets,omitempty"`
 }
 
 // decodeCourse reads what a state holds of a turn at a peer. One that cannot be
@@ -119,3 +104,6 @@ func encode(record any) json.RawMessage {
 	}
 	return data
 }
+
+// errOtherPeer says that a task is not at the peer that the agent has now.
+var errOtherPeer = errors.New("the agent's endpoint is another peer now")

@@ -1,6 +1,7 @@
 package a2abackend
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"runtime"
@@ -8,6 +9,8 @@ import (
 	"weak"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/doctor"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/spec"
 	"go.uber.org/zap"
@@ -31,7 +34,7 @@ type Factory struct {
 	logger *zap.Logger
 
 	mu    sync.Mutex
-	peers map[peerKey]weak.Pointer[peer]
+	peers map[peerKey]weak.Pointer[client.Peer]
 }
 
 // peerKey stands for all that an endpoint says.
@@ -55,7 +58,7 @@ func NewFactory(s Settings) *Factory {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	return &Factory{logger: s.Logger, peers: map[peerKey]weak.Pointer[peer]{}}
+	return &Factory{logger: s.Logger, peers: map[peerKey]weak.Pointer[client.Peer]{}}
 }
 
 // Kind returns Kind.
@@ -63,16 +66,7 @@ func (*Factory) Kind() string { return Kind }
 
 // Validate reports what is wrong with the target and the options of an endpoint;
 // the rest is checked by its record. It reaches nothing.
-func (*Factory) Validate(e *spec.Endpoint) diag.List {
-	o, list := readOptions(e.Options)
-	if e.Target == "." || e.Target == ".." {
-		list = append(list, diag.New(diag.InvalidEndpoint, "target", "target %q is no name of an agent", e.Target))
-	}
-	if keyOutsideHeader(e.Auth) && onlyGRPC(&o) {
-		list = append(list, diag.New(diag.InvalidEndpoint, "auth.in", "a key in a %s cannot be sent over gRPC", e.Auth.In))
-	}
-	return list
-}
+func (*Factory) Validate(e *spec.Endpoint) diag.List { return client.Validate(e) }
 
 // New returns the backend of an endpoint. It reaches nothing.
 func (f *Factory) New(e *spec.Endpoint) (backend.Backend, error) {
@@ -84,7 +78,7 @@ func (f *Factory) New(e *spec.Endpoint) (backend.Backend, error) {
 }
 
 // peer returns the peer of an endpoint.
-func (f *Factory) peer(e *spec.Endpoint) (*peer, error) {
+func (f *Factory) peer(e *spec.Endpoint) (*client.Peer, error) {
 	key, err := keyOf(e)
 	if err != nil {
 		return nil, err
@@ -94,14 +88,14 @@ func (f *Factory) peer(e *spec.Endpoint) (*peer, error) {
 	if p := f.peers[key].Value(); p != nil {
 		return p, nil
 	}
-	p, err := newPeer(e, f.logger)
+	p, err := client.New(e, f.logger)
 	if err != nil {
 		return nil, err
 	}
 	f.peers[key] = weak.Make(p)
 	// A revision that is gone takes its peers along, and nobody tells them.
 	runtime.AddCleanup(p, f.forget, key)
-	runtime.AddCleanup(p, func(g *grpcConnections) { _ = g.close() }, p.grpc)
+	client.CloseUnused(p)
 	return p, nil
 }
 
@@ -112,4 +106,27 @@ func (f *Factory) forget(key peerKey) {
 	if f.peers[key].Value() == nil {
 		delete(f.peers, key)
 	}
+}
+
+// Discover returns the agents of a source: those of its list of cards, if it has
+// one, or else that of its one card. Ids are made of the names of the cards, and
+// the agents are reached as the source says, not where a card would have it. It
+// ends with ctx, which is given a limit when it has none.
+func (f *Factory) Discover(ctx context.Context, source *spec.RemoteSource) ([]*spec.Agent, error) {
+	e := source.Endpoint()
+	if list := f.Validate(e); list.HasErrors() {
+		return nil, list.Err()
+	}
+	return client.Discover(ctx, e, f.logger)
+}
+
+// Probe fetches and checks the card of an endpoint's peer.
+func (f *Factory) Probe(ctx context.Context, e *spec.Endpoint) error {
+	return client.Probe(ctx, e, f.logger)
+}
+
+// Examine looks at the peer of an endpoint: its card, and how each of its
+// interfaces answers calls about tasks that there are not.
+func (*Factory) Examine(ctx context.Context, e *spec.Endpoint, header map[string][]string) (*backend.Examination, error) {
+	return doctor.Examine(ctx, e, header)
 }

@@ -2,11 +2,14 @@ package a2abackend
 
 import (
 	"encoding/json"
+	"net/url"
 	"runtime"
 	"testing"
 	"time"
 
 	"github.com/agentruntime/agentruntime/spec"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 )
 
 func TestTheSameEndpointHasOnePeer(t *testing.T) {
@@ -46,16 +49,17 @@ func TestTheSameEndpointHasOnePeer(t *testing.T) {
 func TestAPeerGoesWithItsBackends(t *testing.T) {
 	t.Parallel()
 	f := NewFactory(Settings{})
-	connections := func() *grpcConnections {
+	conn := func() *grpc.ClientConn {
 		p, err := f.peer(&spec.Endpoint{BaseURL: "https://peer.example"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, _ := interfaceURL("https://peer.example:1", "GRPC")
-		if _, err := p.grpc.connection(u); err != nil {
+		u, _ := url.Parse("https://peer.example:1")
+		conn, err := p.GRPCConnection(u)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return p.grpc
+		return conn
 	}()
 	deadline := time.Now().Add(10 * time.Second)
 	for gone := false; !gone; {
@@ -65,9 +69,7 @@ func TestAPeerGoesWithItsBackends(t *testing.T) {
 		runtime.GC()
 		runtime.Gosched()
 		f.mu.Lock()
-		connections.mu.Lock()
-		gone = len(f.peers) == 0 && len(connections.open) == 0
-		connections.mu.Unlock()
+		gone = len(f.peers) == 0 && conn.GetState() == connectivity.Shutdown
 		f.mu.Unlock()
 	}
 }

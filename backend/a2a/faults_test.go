@@ -13,7 +13,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 // A fault of the peer's ends the turn in the way that fits it, or not at all.
@@ -21,14 +24,14 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 	t.Parallel()
 	ended := event.Termination{Type: event.NaturalEnd}
 	failed := func(code string) event.Termination { return event.Termination{Type: event.Failed, Code: code} }
-	whole := streamOf(task(working, ""), words("all "), words("of it"), turned(completed, ""))
-	started := streamOf(task(working, ""), words("all "))
-	done := result(task(completed, "all of it"))
-	huge := words(strings.Repeat("x", 11<<20))
+	whole := peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("all "), peertest.Words("of it"), peertest.Turned(peertest.Completed, ""))
+	started := peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("all "))
+	done := peertest.Result(peertest.Task(peertest.Completed, "all of it"))
+	huge := peertest.Words(strings.Repeat("x", 11<<20))
 	for _, tt := range []struct {
 		name    string
-		replies map[string][]reply
-		set     func(p *peer)
+		replies map[string][]peertest.Reply
+		set     func(p *client.Peer)
 		want    event.Termination
 		answer  string
 		// calls are how often a method is called, at least.
@@ -36,102 +39,102 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 		// canceled tells that the task is ended at the peer.
 		canceled bool
 	}{
-		{name: "the connection breaks ahead of the answer", replies: map[string][]reply{
-			methodStream: {broken, broken, whole}}, want: ended, answer: "all of it", calls: map[string]int{methodStream: 3}},
-		{name: "the connection always breaks", replies: map[string][]reply{
-			methodStream: {broken}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: sendAttempts}},
-		{name: "the stream has no event", replies: map[string][]reply{
-			methodStream: {streamOf(), whole}}, want: ended, answer: "all of it", calls: map[string]int{methodStream: 2}},
-		{name: "the first byte never comes", replies: map[string][]reply{
-			methodStream: {hang}}, set: func(p *peer) { p.http.limits.idle = 20 * time.Millisecond }, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
-		{name: "the stream stops", replies: map[string][]reply{
-			methodStream: {openStream(task(working, ""), words("all "))}, methodSubscribe: {streamOf(task(working, "all "), words("of it"), turned(completed, ""))}},
-			set: func(p *peer) { p.http.limits.idle = 50 * time.Millisecond }, want: ended, answer: "all of it"},
-		{name: "the stream is reset", replies: map[string][]reply{
-			methodStream: {cutStream(task(working, ""), words("all "))}, methodSubscribe: {streamOf(task(working, "all "), words("of it"), turned(completed, ""))}},
-			want: ended, answer: "all of it", calls: map[string]int{methodSubscribe: 1}},
-		{name: "the stream ends early", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(task(working, "all of"), turned(working, "")), streamOf(task(completed, "all of it"))}},
-			want: ended, answer: "all of it", calls: map[string]int{methodSubscribe: 2}},
-		{name: "a stream begins in the middle", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(words(" it"), turned(completed, ""))}, methodGet: {answers(503), done}},
-			want: ended, answer: "all of it", calls: map[string]int{methodGet: 2}},
-		{name: "streams that are there bring nothing", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf()}, methodGet: {result(task(working, "")), done}},
-			want: ended, answer: "all of it", calls: map[string]int{methodSubscribe: fruitless}},
-		{name: "no stream is taken up again", replies: map[string][]reply{
-			methodStream: {started}, methodGet: {result(task(working, "all ")), done}}, want: ended, answer: "all of it"},
-		{name: "streams are not found", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {answers(404)}, methodGet: {done}}, want: ended, answer: "all of it", calls: map[string]int{methodSubscribe: 1}},
-		{name: "there are no streams, against the card", replies: map[string][]reply{
-			methodStream: {answers(501)}, methodSend: {sent(task(a2a.TaskStateSubmitted, ""))}, methodSubscribe: {answers(501)},
-			methodGet: {result(task(working, "")), answers(500), answers(429, "Retry-After", "0"), broken, fault(-32603, "oops"), result("?"), done}},
-			want: ended, answer: "all of it", calls: map[string]int{methodGet: 7}},
-		{name: "there is an error instead of a stream", replies: map[string][]reply{
-			methodStream: {fault(-32602, "no such thing")}}, want: failed(CodeRefused), calls: map[string]int{methodStream: 1}},
-		{name: "a stream ends by an error", replies: map[string][]reply{
-			methodStream: {func(w http.ResponseWriter, _ *request) {
-				sendEvents(w, task(working, ""))
-				_, _ = fmt.Fprintf(w, "data: %s\n\n", envelope("error", map[string]any{"code": -32603, "message": "oops"}))
-			}}, methodSubscribe: {fault(-32004, "it has ended")}, methodGet: {done}}, want: ended, answer: "all of it"},
-		{name: "an event is no event", replies: map[string][]reply{
-			methodStream: {func(w http.ResponseWriter, _ *request) {
-				sendEvents(w, task(working, ""))
-				_, _ = fmt.Fprintf(w, "data: %s\n\n", envelope("result", map[string]any{"surprise": struct{}{}}))
-			}}, methodSubscribe: {streamOf(task(completed, "all of it"))}}, want: ended, answer: "all of it"},
-		{name: "the credential is refused", replies: map[string][]reply{
-			methodStream: {answers(401, "WWW-Authenticate", `Bearer realm="`+token+`"`)}}, want: failed("unauthorized")},
-		{name: "the credential is refused later", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {answers(403)}}, want: failed("unauthorized"), answer: "all ", canceled: true},
-		{name: "it is too much for a while", replies: map[string][]reply{
-			methodStream: {answers(429, "Retry-After", "0"), answers(503), whole}}, want: ended, answer: "all of it", calls: map[string]int{methodStream: 3}},
-		{name: "it is too much for longer than the turn may take", replies: map[string][]reply{
-			methodStream: {answers(429, "Retry-After", "3600")}}, want: failed("rate_limited"), calls: map[string]int{methodStream: 1}},
-		{name: "it is always overloaded", replies: map[string][]reply{
-			methodStream: {answers(503)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: sendAttempts}},
-		{name: "the peer fails over the message", replies: map[string][]reply{
-			methodStream: {answers(500)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
-		{name: "a proxy does not wait", replies: map[string][]reply{
-			methodStream: {answers(504)}}, want: failed(CodeUnreachable), calls: map[string]int{methodStream: 1}},
-		{name: "an event has 11 MiB", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), huge, turned(completed, ""))}}, want: failed(CodeTooLarge), canceled: true},
-		{name: "a snapshot has 11 MiB", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(task(completed, huge.Artifact.Parts[0].Text()))}}, want: failed(CodeTooLarge), answer: "all ", canceled: true},
-		{name: "an event is one of another task", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), &a2a.TaskStatusUpdateEvent{TaskID: "another", ContextID: contextID, Status: a2a.TaskStatus{State: completed}})}},
-			want: failed(CodeProtocol), canceled: true},
-		{name: "the task that is looked at is another", replies: map[string][]reply{
-			methodStream: {started}, methodGet: {result(&a2a.Task{ID: "another", Status: a2a.TaskStatus{State: completed}})}}, want: failed(CodeProtocol), answer: "all ", canceled: true},
-		{name: "a task has no id", replies: map[string][]reply{
-			methodStream: {streamOf(&a2a.Task{Status: a2a.TaskStatus{State: working}})}}, want: failed(CodeProtocol)},
-		{name: "an id is too long", replies: map[string][]reply{
-			methodStream: {streamOf(&a2a.Task{ID: a2a.TaskID(strings.Repeat("x", maxID+1))})}}, want: failed(CodeProtocol)},
-		{name: "an artifact is null", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), &a2a.TaskArtifactUpdateEvent{TaskID: taskID})}}, want: failed(CodeProtocol), canceled: true},
-		{name: "a task that has ended goes on", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(turned(completed, ""), turned(working, "still here"))},
-			methodGet: {result(task(working, "nothing")), done}}, want: ended, answer: "all of it", calls: map[string]int{methodGet: 2}},
-		{name: "the state is not known", replies: map[string][]reply{
-			methodStream: {streamOf(task("TASK_STATE_DREAMING", ""), words("all of it"), turned("?", ""), turned(completed, ""))}}, want: ended, answer: "all of it"},
-		{name: "the task is lost", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {fault(-32001, "no such task")}, methodGet: {fault(-32001, "no such task")}}, want: failed(CodeTaskLost),
-			answer: "all ", calls: map[string]int{methodGet: missing}, canceled: true},
-		{name: "a task that was completed is lost", replies: map[string][]reply{
-			methodStream: {started}, methodSubscribe: {streamOf(turned(completed, ""))}, methodGet: {fault(-32001, "no such task")}}, want: failed(CodeTaskLost), answer: "all "},
-		{name: "the task has failed", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), words("half"), turned(a2a.TaskStateFailed, "no luck with "+token))}}, want: failed(CodeRemoteFailed), answer: "half"},
-		{name: "the task is rejected", replies: map[string][]reply{
-			methodStream: {streamOf(task(a2a.TaskStateRejected, ""))}}, want: failed(CodeRemoteRejected), calls: map[string]int{methodStream: 1}},
-		{name: "the peer cancels the task", replies: map[string][]reply{
-			methodStream: {streamOf(task(working, ""), turned(a2a.TaskStateCanceled, "lunch"))}}, want: event.Termination{Type: event.Cancelled}},
-		{name: "it ends behind a message alone", replies: map[string][]reply{
-			methodStream: {streamOf(&a2a.Message{ID: "m", ContextID: contextID, Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("all of it")}})}},
+		{name: "the connection breaks ahead of the answer", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Broken, peertest.Broken, whole}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodStream: 3}},
+		{name: "the connection always breaks", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Broken}}, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: exchange.SendAttempts}},
+		{name: "the stream has no event", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(), whole}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodStream: 2}},
+		{name: "the first byte never comes", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Hang}}, set: func(p *client.Peer) { p.SetIdleTimeout(20 * time.Millisecond) }, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "the stream stops", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""), peertest.Words("all "))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "all "), peertest.Words("of it"), peertest.Turned(peertest.Completed, ""))}},
+			set: func(p *client.Peer) { p.SetIdleTimeout(50 * time.Millisecond) }, want: ended, answer: "all of it"},
+		{name: "the stream is reset", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.CutStream(peertest.Task(peertest.Working, ""), peertest.Words("all "))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "all "), peertest.Words("of it"), peertest.Turned(peertest.Completed, ""))}},
+			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: 1}},
+		{name: "the stream ends early", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "all of"), peertest.Turned(peertest.Working, "")), peertest.StreamOf(peertest.Task(peertest.Completed, "all of it"))}},
+			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: 2}},
+		{name: "a stream begins in the middle", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Words(" it"), peertest.Turned(peertest.Completed, ""))}, peertest.MethodGet: {peertest.Answers(503), done}},
+			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodGet: 2}},
+		{name: "streams that are there bring nothing", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf()}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "")), done}},
+			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: exchange.Fruitless}},
+		{name: "no stream is taken up again", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "all ")), done}}, want: ended, answer: "all of it"},
+		{name: "streams are not found", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.Answers(404)}, peertest.MethodGet: {done}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodSubscribe: 1}},
+		{name: "there are no streams, against the card", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(501)}, peertest.MethodSend: {peertest.Sent(peertest.Task(a2a.TaskStateSubmitted, ""))}, peertest.MethodSubscribe: {peertest.Answers(501)},
+			peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "")), peertest.Answers(500), peertest.Answers(429, "Retry-After", "0"), peertest.Broken, peertest.Fault(-32603, "oops"), peertest.Result("?"), done}},
+			want: ended, answer: "all of it", calls: map[string]int{peertest.MethodGet: 7}},
+		{name: "there is an error instead of a stream", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Fault(-32602, "no such thing")}}, want: failed(client.CodeRefused), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "a stream ends by an error", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {func(w http.ResponseWriter, _ *peertest.Request) {
+				peertest.SendEvents(w, peertest.Task(peertest.Working, ""))
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", peertest.Envelope("error", map[string]any{"code": -32603, "message": "oops"}))
+			}}, peertest.MethodSubscribe: {peertest.Fault(-32004, "it has ended")}, peertest.MethodGet: {done}}, want: ended, answer: "all of it"},
+		{name: "an event is no event", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {func(w http.ResponseWriter, _ *peertest.Request) {
+				peertest.SendEvents(w, peertest.Task(peertest.Working, ""))
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", peertest.Envelope("result", map[string]any{"surprise": struct{}{}}))
+			}}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Completed, "all of it"))}}, want: ended, answer: "all of it"},
+		{name: "the credential is refused", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(401, "WWW-Authenticate", `Bearer realm="`+token+`"`)}}, want: failed("unauthorized")},
+		{name: "the credential is refused later", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.Answers(403)}}, want: failed("unauthorized"), answer: "all ", canceled: true},
+		{name: "it is too much for a while", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(429, "Retry-After", "0"), peertest.Answers(503), whole}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodStream: 3}},
+		{name: "it is too much for longer than the turn may take", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(429, "Retry-After", "3600")}}, want: failed("rate_limited"), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "it is always overloaded", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(503)}}, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: exchange.SendAttempts}},
+		{name: "the peer fails over the message", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(500)}}, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "a proxy does not wait", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.Answers(504)}}, want: failed(client.CodeUnreachable), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "an event has 11 MiB", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), huge, peertest.Turned(peertest.Completed, ""))}}, want: failed(client.CodeTooLarge), canceled: true},
+		{name: "a snapshot has 11 MiB", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Completed, huge.Artifact.Parts[0].Text()))}}, want: failed(client.CodeTooLarge), answer: "all ", canceled: true},
+		{name: "an event is one of another task", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), &a2a.TaskStatusUpdateEvent{TaskID: "another", ContextID: peertest.ContextID, Status: a2a.TaskStatus{State: peertest.Completed}})}},
+			want: failed(client.CodeProtocol), canceled: true},
+		{name: "the task that is looked at is another", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodGet: {peertest.Result(&a2a.Task{ID: "another", Status: a2a.TaskStatus{State: peertest.Completed}})}}, want: failed(client.CodeProtocol), answer: "all ", canceled: true},
+		{name: "a task has no id", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(&a2a.Task{Status: a2a.TaskStatus{State: peertest.Working}})}}, want: failed(client.CodeProtocol)},
+		{name: "an id is too long", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(&a2a.Task{ID: a2a.TaskID(strings.Repeat("x", exchange.MaxID+1))})}}, want: failed(client.CodeProtocol)},
+		{name: "an artifact is null", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), &a2a.TaskArtifactUpdateEvent{TaskID: peertest.TaskID})}}, want: failed(client.CodeProtocol), canceled: true},
+		{name: "a task that has ended goes on", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Turned(peertest.Completed, ""), peertest.Turned(peertest.Working, "still here"))},
+			peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "nothing")), done}}, want: ended, answer: "all of it", calls: map[string]int{peertest.MethodGet: 2}},
+		{name: "the state is not known", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task("TASK_STATE_DREAMING", ""), peertest.Words("all of it"), peertest.Turned("?", ""), peertest.Turned(peertest.Completed, ""))}}, want: ended, answer: "all of it"},
+		{name: "the task is lost", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.Fault(-32001, "no such task")}, peertest.MethodGet: {peertest.Fault(-32001, "no such task")}}, want: failed(client.CodeTaskLost),
+			answer: "all ", calls: map[string]int{peertest.MethodGet: exchange.Missing}, canceled: true},
+		{name: "a task that was completed is lost", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {started}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Turned(peertest.Completed, ""))}, peertest.MethodGet: {peertest.Fault(-32001, "no such task")}}, want: failed(client.CodeTaskLost), answer: "all "},
+		{name: "the task has failed", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("half"), peertest.Turned(a2a.TaskStateFailed, "no luck with "+token))}}, want: failed(client.CodeRemoteFailed), answer: "half"},
+		{name: "the task is rejected", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(a2a.TaskStateRejected, ""))}}, want: failed(client.CodeRemoteRejected), calls: map[string]int{peertest.MethodStream: 1}},
+		{name: "the peer cancels the task", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Turned(a2a.TaskStateCanceled, "lunch"))}}, want: event.Termination{Type: event.Cancelled}},
+		{name: "it ends behind a message alone", replies: map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(&a2a.Message{ID: "m", ContextID: peertest.ContextID, Role: a2a.MessageRoleAgent, Parts: a2a.ContentParts{a2a.NewTextPart("all of it")}})}},
 			want: ended, answer: "all of it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if tt.replies[methodCancel] == nil {
-				tt.replies[methodCancel] = []reply{result(task(a2a.TaskStateCanceled, ""))}
+			if tt.replies[peertest.MethodCancel] == nil {
+				tt.replies[peertest.MethodCancel] = []peertest.Reply{peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}
 			}
 			r := newRig(t, tt.replies)
 			if tt.set != nil {
@@ -142,15 +145,15 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 			if got.Type != tt.want.Type || got.Code != tt.want.Code || res.Response != tt.answer {
 				t.Errorf("it ends by %+v with %q (%v)", got, res.Response, err)
 			}
-			if failure, ok := errors.AsType[*PeerError](err); got.Type == event.Failed && (!ok || failure.Code != got.Code || failure.Peer != r.script.URL) {
+			if failure, ok := errors.AsType[*client.PeerError](err); got.Type == event.Failed && (!ok || failure.Code != got.Code || failure.Peer != r.script.URL) {
 				t.Errorf("the error is %#v", err)
 			}
 			for method, want := range tt.calls {
-				if n := len(r.script.got(method)); n != want {
+				if n := len(r.script.Got(method)); n != want {
 					t.Errorf("%s is called %d times, want %d", method, n, want)
 				}
 			}
-			if n := len(r.script.got(methodCancel)); (n > 0) != tt.canceled {
+			if n := len(r.script.Got(peertest.MethodCancel)); (n > 0) != tt.canceled {
 				t.Errorf("the task is ended at the peer %d times", n)
 			}
 			checkTurn(t, r, res, err)
@@ -163,10 +166,10 @@ func TestEachFaultOfAPeerHasItsOutcome(t *testing.T) {
 // is nowhere.
 func checkTurn(t *testing.T, r *rig, res *backend.Result, err error) {
 	t.Helper()
-	sends := slices.Concat(r.script.got(methodSend), r.script.got(methodStream))
+	sends := slices.Concat(r.script.Got(peertest.MethodSend), r.script.Got(peertest.MethodStream))
 	for _, c := range sends {
-		if id := c.message(t).ID; id != sends[0].message(t).ID || id == "" {
-			t.Errorf("the message has the id %q, then %q", sends[0].message(t).ID, id)
+		if id := c.Message(t).ID; id != sends[0].Message(t).ID || id == "" {
+			t.Errorf("the message has the id %q, then %q", sends[0].Message(t).ID, id)
 		}
 	}
 	if text := r.host.text(); text != res.Response {

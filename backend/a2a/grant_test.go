@@ -1,7 +1,6 @@
 package a2abackend
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -9,20 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
-
-// extend makes the peer one that knows the delegation extension.
-func (s *script) extend() {
-	s.answer(func(w http.ResponseWriter, _ *http.Request) {
-		card := cardOf(s.URL)
-		card.Capabilities.Extensions = []a2a.AgentExtension{a2awire.Declaration()}
-		writeJSON(w, card)
-	}, nil)
-}
 
 // reporting returns an event with what the task has used so far.
 func reporting(carrier interface {
@@ -37,17 +29,17 @@ func reporting(carrier interface {
 
 func TestThePeerIsToldWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
-	r.script.extend()
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Completed, "hi"))}})
+	r.script.Extend()
 	r.job.Depth = 2
 	above := backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(1000), MaxToolCalls: new(3)}, backend.Spent{Tokens: 400})
 	r.job.Meter = backend.NewMeter(above, &spec.Budgets{MaxDuration: new(spec.Duration(time.Minute)), MaxCost: new(2.5), MaxModelCalls: new(7)}, backend.Spent{Cost: 1})
-	r.remote.peer.endpoint.Timeout = new(spec.Duration(time.Hour))
+	r.remote.peer.Endpoint.Timeout = new(spec.Duration(time.Hour))
 	if _, err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sent := r.script.got(methodStream)[0]
-	got, err := a2awire.GrantOf(sent.message(t).Metadata)
+	sent := r.script.Got(peertest.MethodStream)[0]
+	got, err := a2awire.GrantOf(sent.Message(t).Metadata)
 	if err != nil || got == nil {
 		t.Fatal(got, err)
 	}
@@ -59,32 +51,32 @@ func TestThePeerIsToldWhatIsLeft(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if sent.message(t).Extensions[0] != a2awire.Extension || sent.header.Get("A2A-Extensions") != a2awire.Extension {
-		t.Errorf("the extension is not named: %v, %v", sent.message(t).Extensions, sent.header)
+	if sent.Message(t).Extensions[0] != a2awire.Extension || sent.Header.Get("A2A-Extensions") != a2awire.Extension {
+		t.Errorf("the extension is not named: %v, %v", sent.Message(t).Extensions, sent.Header)
 	}
 }
 
 func TestAnotherPeerIsToldNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(reporting(task(completed, "hi"), 100, 1, 5))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(reporting(peertest.Task(peertest.Completed, "hi"), 100, 1, 5))}})
 	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(10)}, backend.Spent{})
 	res, err := r.run(t.Context())
 	if err != nil || res.Usage.Total() != 0 || res.Cost != nil || res.Steps != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	if m := r.script.got(methodStream)[0].message(t); m.Metadata != nil || m.Extensions != nil {
+	if m := r.script.Got(peertest.MethodStream)[0].Message(t); m.Metadata != nil || m.Extensions != nil {
 		t.Errorf("it is told %v, %v", m.Metadata, m.Extensions)
 	}
 }
 
 func TestWhatThePeerUsedIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	done := turned(completed, "")
-	r := newRig(t, map[string][]reply{methodStream: {
-		streamOf(reporting(task(working, ""), 10, 0.5, 1), reporting(turned(working, "on it"), 30, 1, 2), reporting(asking(inputRequired, "Go on?"), 30, 1, 2)),
-		streamOf(reporting(task(working, ""), 20, 0.5, 1), words("hi"), reporting(done, 50, 1.75, 4)),
+	done := peertest.Turned(peertest.Completed, "")
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {
+		peertest.StreamOf(reporting(peertest.Task(peertest.Working, ""), 10, 0.5, 1), reporting(peertest.Turned(peertest.Working, "on it"), 30, 1, 2), reporting(asking(inputRequired, "Go on?"), 30, 1, 2)),
+		peertest.StreamOf(reporting(peertest.Task(peertest.Working, ""), 20, 0.5, 1), peertest.Words("hi"), reporting(done, 50, 1.75, 4)),
 	}})
-	r.script.extend()
+	r.script.Extend()
 	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(100)}, backend.Spent{})
 	state, ticket := r.wait()
 	if state.Stats.Usage.Total() != 60 || state.Stats.Cost != 1 || state.Spent.Tokens != 60 || state.Stats.Steps != 3 {
@@ -103,24 +95,24 @@ func TestWhatThePeerUsedIsCountedOnce(t *testing.T) {
 
 func TestAPeerThatUsesMoreThanIsLeft(t *testing.T) {
 	t.Parallel()
-	replies := func(last a2a.TaskState) map[string][]reply {
-		return map[string][]reply{
-			methodStream: {openStream(words("hi"), reporting(turned(last, ""), 60, 0, 1))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))},
+	replies := func(last a2a.TaskState) map[string][]peertest.Reply {
+		return map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.OpenStream(peertest.Words("hi"), reporting(peertest.Turned(last, ""), 60, 0, 1))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))},
 		}
 	}
 	for last, want := range map[a2a.TaskState]event.Termination{
-		working:   {Type: event.BudgetExceeded, Code: backend.BudgetTokens},
-		completed: {Type: event.NaturalEnd}, // what is there is not thrown away
+		peertest.Working:   {Type: event.BudgetExceeded, Code: backend.BudgetTokens},
+		peertest.Completed: {Type: event.NaturalEnd}, // what is there is not thrown away
 	} {
 		r := newRig(t, replies(last))
-		r.script.extend()
+		r.script.Extend()
 		r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(100)}, backend.Spent{})
 		res, err := r.run(t.Context())
 		got := termination(res, err)
 		if got.Type != want.Type || got.Code != want.Code || res.Response != "hi" || res.Usage.Total() != 120 {
 			t.Errorf("%s: it ends by %+v with %+v", last, got, res)
 		}
-		if n := len(r.script.got(methodCancel)); (n == 1) != (last == working) {
+		if n := len(r.script.Got(peertest.MethodCancel)); (n == 1) != (last == peertest.Working) {
 			t.Errorf("%s: the task is ended %d times", last, n)
 		}
 	}
@@ -128,10 +120,10 @@ func TestAPeerThatUsesMoreThanIsLeft(t *testing.T) {
 
 func TestAReportThatIsWrongCountsForNothing(t *testing.T) {
 	t.Parallel()
-	wrong := task(working, "")
+	wrong := peertest.Task(peertest.Working, "")
 	wrong.Metadata = map[string]any{a2awire.Extension: map[string]any{"usage": map[string]any{"input_tokens": -1e300}}}
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(wrong, reporting(turned(completed, ""), 7, 0, 1))}, methodGet: {result(task(completed, "hi"))}})
-	r.script.extend()
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(wrong, reporting(peertest.Turned(peertest.Completed, ""), 7, 0, 1))}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Completed, "hi"))}})
+	r.script.Extend()
 	if res, err := r.run(t.Context()); err != nil || res.Usage.Total() != 14 {
 		t.Errorf("%+v, %v", res, err)
 	}
@@ -143,7 +135,7 @@ func TestWhenAPeerIsNotAsked(t *testing.T) {
 		set  func(job *backend.Job)
 		want event.Termination
 	}{
-		"too deep": {func(job *backend.Job) { job.Depth = 6 }, event.Termination{Type: event.Failed, Code: CodeDepth}},
+		"too deep": {func(job *backend.Job) { job.Depth = 6 }, event.Termination{Type: event.Failed, Code: client.CodeDepth}},
 		"no tokens": {func(job *backend.Job) {
 			job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxTokens: new(10)}, backend.Spent{Tokens: 10})
 		}, event.Termination{Type: event.BudgetExceeded, Code: backend.BudgetTokens}},
@@ -154,10 +146,10 @@ func TestWhenAPeerIsNotAsked(t *testing.T) {
 			job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxCost: new(1.0)}, backend.Spent{Cost: 2})
 		}, event.Termination{Type: event.BudgetExceeded, Code: backend.BudgetCost}},
 	} {
-		r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
+		r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Completed, "hi"))}})
 		tt.set(r.job)
 		res, err := r.run(t.Context())
-		if got := termination(res, err); got.Type != tt.want.Type || got.Code != tt.want.Code || len(r.script.got(methodStream)) != 0 {
+		if got := termination(res, err); got.Type != tt.want.Type || got.Code != tt.want.Code || len(r.script.Got(peertest.MethodStream)) != 0 {
 			t.Errorf("%s: it ends by %+v", name, got)
 		}
 		checkTurn(t, r, res, err)

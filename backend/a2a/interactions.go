@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"github.com/agentruntime/agentruntime/backend"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/schema"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -46,67 +44,39 @@ var (
 const maxQuestion = 64 << 10
 
 // ask makes the turn wait for what the peer asks.
-func (d *delegation) ask() {
-	c := &d.course
-	c.Tickets++
-	question, parameters := d.question()
-	if len(question) > maxQuestion {
-		question = strings.ToValidUTF8(question[:maxQuestion], "") + "…"
-	}
-	ticket := &plugins.Ticket{
-		ID: string(c.TaskID) + "/" + strconv.Itoa(c.Tickets), CallID: string(c.TaskID),
-		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: plugins.PassDecisionToTool,
+func (t *turn) ask() {
+	x := t.exchange
+	t.course.Tickets++
+	question, parameters := t.question()
+	question = clip.At(maxQuestion, question)
+	task := string(x.Position().TaskID)
+	ticket := &backend.Ticket{Request: interaction.Request{
+		ID: task + "/" + strconv.Itoa(t.course.Tickets), CallID: task,
+		Action: ActionInput, Message: question, ResponseSchema: inputSchema, Mode: interaction.PassDecisionToTool,
 		Parameters: parameters,
-	}
-	if c.State == a2a.TaskStateAuthRequired {
+	}}
+	if x.Position().State == a2a.TaskStateAuthRequired {
 		ticket.Action, ticket.ResponseSchema = ActionAuth, authSchema
 	} else if form := askedForm(parameters); form != nil {
 		ticket.Action, ticket.ResponseSchema = tools.ActionAsk, form
 	}
-	c.Asked = fingerprint(&d.status)
-	d.outcome, d.tickets, d.resolutions = event.CallSuspended, []*plugins.Ticket{ticket}, nil
-	d.host.Emit(&event.InteractionRequest{
-		ID: ticket.ID, CallID: ticket.CallID, Action: ticket.Action, Message: ticket.Message, Parameters: ticket.Parameters,
-		ResponseSchema: ticket.ResponseSchema, Mode: string(ticket.Mode),
-	})
+	x.NoteQuestion()
+	t.waits = wait{outcome: event.CallSuspended, tickets: []*backend.Ticket{ticket}}
+	t.response = ticket.Message
+	t.host.Emit(&event.InteractionRequest{Request: ticket.Request})
 }
 
 // question returns what the peer asks, and what a program needs to know about
 // it: which task asks, and the data that came with the question unless it is too
 // large.
-func (d *delegation) question() (text string, parameters json.RawMessage) {
-	about := map[string]any{"task_id": string(d.course.TaskID), "context_id": d.course.ContextID}
-	if m := d.status.Message; m != nil {
-		var data any
-		text, data = a2awire.Question(m.Parts)
-		if shown := encode(data); data != nil && len(shown) <= maxQuestion {
-			about["data"] = shown
-		}
+func (t *turn) question() (text string, parameters json.RawMessage) {
+	at := t.exchange.Position()
+	about := map[string]any{"task_id": string(at.TaskID), "context_id": at.ContextID}
+	text, data := t.exchange.Question()
+	if shown := encode(data); data != nil && len(shown) <= maxQuestion {
+		about["data"] = shown
 	}
 	return text, encode(about)
-}
-
-// fingerprint tells one question of a task from another: "" where the peer gives
-// nothing that does.
-func fingerprint(s *a2a.TaskStatus) string {
-	var id, at string
-	if s.Message != nil {
-		id = s.Message.ID
-	}
-	if s.Timestamp != nil {
-		at = s.Timestamp.UTC().Format(time.RFC3339Nano)
-	}
-	if id == "" && at == "" {
-		return ""
-	}
-	return string(s.State) + "|" + id + "|" + at
-}
-
-// answered reports whether the peer still shows the question that was answered
-// last.
-func (d *delegation) answered(s *a2a.TaskStatus) bool {
-	question := fingerprint(s)
-	return question != "" && question == d.course.Asked
 }
 
 // given is what a person said to what a peer asks.
@@ -119,8 +89,8 @@ type given struct {
 }
 
 // readAnswer reads the answer to a ticket.
-func readAnswer(ticket *plugins.Ticket, r *plugins.Resolution) (*given, error) {
-	if r.Action == plugins.ActionCancel {
+func readAnswer(ticket *interaction.Request, r *interaction.Answer) (*given, error) {
+	if r.Action == interaction.Cancel {
 		return &given{refused: true, reason: cmp.Or(r.Reason, "the question of the peer was not answered")}, nil
 	}
 	if q := questionOf(ticket.Parameters); ticket.Action == tools.ActionAsk && q != nil {
@@ -221,21 +191,21 @@ func authorized(parameters json.RawMessage) *a2a.Part {
 	return answerTo(q, map[string]any{"authenticated": true})
 }
 
-// takeUp reads the answers that a turn goes on with, and shows that it does.
-func (d *delegation) takeUp() (*given, error) {
+// takeAnswers reads the answers that a turn goes on with, and shows that it does.
+func (t *turn) takeAnswers() (*given, error) {
 	all := new(given)
-	for i := range d.resolutions {
-		r := &d.resolutions[i]
-		at := slices.IndexFunc(d.tickets, func(t *plugins.Ticket) bool { return t.ID == r.Target })
+	for i := range t.waits.resolutions {
+		r := &t.waits.resolutions[i]
+		at := slices.IndexFunc(t.waits.tickets, func(ticket *backend.Ticket) bool { return ticket.ID == r.Target })
 		if at < 0 {
 			return nil, fmt.Errorf("the answer %q belongs to nothing that the turn at the peer waits for", r.Target)
 		}
-		a, err := readAnswer(d.tickets[at], r)
+		a, err := readAnswer(&t.waits.tickets[at].Request, r)
 		if err != nil {
 			return nil, err
 		}
-		if d.outcome == event.CallSuspended {
-			d.host.Emit(&event.ToolCallResumed{TargetID: r.Target, Action: string(r.Action), Result: r.Result})
+		if t.waits.suspended() {
+			t.host.Emit(event.Resumed(r))
 		}
 		all.parts = append(all.parts, a.parts...)
 		if a.refused {
@@ -243,12 +213,4 @@ func (d *delegation) takeUp() (*given, error) {
 		}
 	}
 	return all, nil
-}
-
-// messageText returns the text of a message of the peer's; "" for none.
-func messageText(m *a2a.Message) string {
-	if m == nil {
-		return ""
-	}
-	return a2awire.Text(m.Parts)
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/schema"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 const (
@@ -24,18 +26,18 @@ const (
 
 // asking returns the task as it asks something.
 func asking(state a2a.TaskState, question string) *a2a.Task {
-	t := task(state, "")
-	t.Status.Message = said(question)
+	t := peertest.Task(state, "")
+	t.Status.Message = peertest.Said(question)
 	return t
 }
 
 // resume returns the answer to a ticket.
-func resume(target, answer string) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: json.RawMessage(answer)}
+func resume(target, answer string) interaction.Answer {
+	return interaction.Answer{Target: target, Action: interaction.Resume, Result: json.RawMessage(answer)}
 }
 
 // wait runs the turn until it waits for somebody.
-func (r *rig) wait() (*backend.State, *plugins.Ticket) {
+func (r *rig) wait() (*backend.State, *interaction.Request) {
 	r.t.Helper()
 	res, err := r.run(r.t.Context())
 	if err != nil || res.Termination.Type != event.Suspended || len(res.Tickets) != 1 || res.State == nil {
@@ -58,20 +60,20 @@ func TestAPeerThatAsks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{methodStream: {
-				streamOf(task(working, ""), words("Let me see. "), turned(inputRequired, "Which colour?")),
-				streamOf(task(working, "Let me see. "), words("Blue it is."), turned(completed, "")),
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {
+				peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("Let me see. "), peertest.Turned(inputRequired, "Which colour?")),
+				peertest.StreamOf(peertest.Task(peertest.Working, "Let me see. "), peertest.Words("Blue it is."), peertest.Turned(peertest.Completed, "")),
 			}})
 			state, ticket := r.wait()
-			want := &plugins.Ticket{
-				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: ticket.ResponseSchema, Mode: plugins.PassDecisionToTool,
+			want := &interaction.Request{
+				ID: "task-1/1", CallID: "task-1", Action: ActionInput, Message: "Which colour?", ResponseSchema: ticket.ResponseSchema, Mode: interaction.PassDecisionToTool,
 				Parameters: json.RawMessage(`{"context_id":"context-1","task_id":"task-1"}`),
 			}
 			if diff := cmp.Diff(want, ticket); diff != "" {
 				t.Error(diff)
 			}
 			shown, ok := r.host.events[len(r.host.events)-1].(*event.InteractionRequest)
-			if !ok || shown.ID != ticket.ID || shown.CallID != string(taskID) || shown.Message != "Which colour?" {
+			if !ok || shown.ID != ticket.ID || shown.CallID != string(peertest.TaskID) || shown.Message != "Which colour?" {
 				t.Errorf("it shows %+v", shown)
 			}
 			before := len(r.host.events)
@@ -86,9 +88,9 @@ func TestAPeerThatAsks(t *testing.T) {
 			if text := r.host.text(); text != res.Response {
 				t.Errorf("it shows %q", text)
 			}
-			calls := r.script.got(methodStream)
-			first, second := calls[0].message(t), calls[1].message(t)
-			if second.TaskID != taskID || second.ContextID != contextID || second.ID == first.ID || len(calls) != 2 {
+			calls := r.script.Got(peertest.MethodStream)
+			first, second := calls[0].Message(t), calls[1].Message(t)
+			if second.TaskID != peertest.TaskID || second.ContextID != peertest.ContextID || second.ID == first.ID || len(calls) != 2 {
 				t.Errorf("the messages are %+v and %+v", first, second)
 			}
 			if diff := cmp.Diff(a2a.ContentParts{tt.told}, second.Parts); diff != "" {
@@ -100,9 +102,9 @@ func TestAPeerThatAsks(t *testing.T) {
 
 func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 	t.Parallel()
-	asks := turned(inputRequired, "May I?")
+	asks := peertest.Turned(inputRequired, "May I?")
 	asks.Status.Message.Parts = append(asks.Status.Message.Parts, a2a.NewDataPart(map[string]any{"tool": "lend"}))
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(working, ""), asks)}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), asks)}})
 	_, ticket := r.wait()
 	want := `{"context_id":"context-1","data":{"tool":"lend"},"task_id":"task-1"}`
 	if ticket.Message != "May I?" || string(ticket.Parameters) != want {
@@ -115,25 +117,25 @@ func TestTheDataOfAQuestionIsNoPartOfItsText(t *testing.T) {
 func TestAQuestionComesBehindAllThatWasSaid(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		looks []reply
+		looks []peertest.Reply
 		shown string
 		times int
 	}{
-		"when the peer tells it":           {[]reply{result(task(inputRequired, "all of it"))}, "all of it", 1},
-		"when the peer is busy":            {[]reply{answers(503), broken, answers(429, "Retry-After", "0"), result(task(inputRequired, "all of it"))}, "all of it", 4},
-		"unless the peer does not tell it": {[]reply{answers(404)}, "all it", missing},
-		"unless the task goes on":          {[]reply{result(task(working, "all of it, or"))}, "all it", 1},
+		"when the peer tells it":           {[]peertest.Reply{peertest.Result(peertest.Task(inputRequired, "all of it"))}, "all of it", 1},
+		"when the peer is busy":            {[]peertest.Reply{peertest.Answers(503), peertest.Broken, peertest.Answers(429, "Retry-After", "0"), peertest.Result(peertest.Task(inputRequired, "all of it"))}, "all of it", 4},
+		"unless the peer does not tell it": {[]peertest.Reply{peertest.Answers(404)}, "all it", exchange.Missing},
+		"unless the task goes on":          {[]peertest.Reply{peertest.Result(peertest.Task(peertest.Working, "all of it, or"))}, "all it", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{
-				methodStream: {streamOf(task(working, ""), words("all "))}, methodSubscribe: {streamOf(words("it"), turned(inputRequired, "why?"))}, methodGet: tt.looks,
+			r := newRig(t, map[string][]peertest.Reply{
+				peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("all "))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Words("it"), peertest.Turned(inputRequired, "why?"))}, peertest.MethodGet: tt.looks,
 			})
 			r.wait()
 			if got := r.host.text(); got != tt.shown {
 				t.Errorf("%q is shown, want %q", got, tt.shown)
 			}
-			if n := len(r.script.got(methodGet)); n != tt.times {
+			if n := len(r.script.Got(peertest.MethodGet)); n != tt.times {
 				t.Errorf("the task is looked at %d times, want %d", n, tt.times)
 			}
 		})
@@ -160,10 +162,10 @@ func TestAnswersThatAPeerCannotBeGiven(t *testing.T) {
 
 func TestAPeerThatAsksAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {
-		streamOf(asking(inputRequired, "Which colour?")),
-		streamOf(asking(inputRequired, "Are you sure?")),
-		streamOf(task(completed, "Blue it is.")),
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {
+		peertest.StreamOf(asking(inputRequired, "Which colour?")),
+		peertest.StreamOf(asking(inputRequired, "Are you sure?")),
+		peertest.StreamOf(peertest.Task(peertest.Completed, "Blue it is.")),
 	}})
 	state, first := r.wait()
 	r.next(state, resume(first.ID, `"blue"`))
@@ -171,10 +173,10 @@ func TestAPeerThatAsksAgain(t *testing.T) {
 	if first.ID == second.ID || second.Message != "Are you sure?" {
 		t.Errorf("it asks %+v, then %+v", first, second)
 	}
-	if err := state.Resolve(resume(first.ID, `"red"`)); err == nil {
+	if err := state.Answer(resume(first.ID, `"red"`)); err == nil {
 		t.Error("a late answer to the first question is one to the second")
 	}
-	r.next(state, resume(string(taskID), `"yes"`)) // a ticket may be named by its call
+	r.next(state, resume(string(peertest.TaskID), `"yes"`)) // a ticket may be named by its call
 	res, err := r.run(t.Context())
 	if err != nil || res.Response != "Blue it is." || res.Steps != 3 {
 		t.Errorf("%+v, %v", res, err)
@@ -183,14 +185,14 @@ func TestAPeerThatAsksAgain(t *testing.T) {
 
 func TestATurnThatNobodyAnswersGoesOnWaiting(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(inputRequired, "Which colour?"))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(asking(inputRequired, "Which colour?"))}})
 	state, first := r.wait()
 	r.next(state)
 	state, second := r.wait()
 	if c, err := decodeCourse(state.Remote.Resume); err != nil || !c.Deadline.IsZero() {
 		t.Errorf("the time runs out on %s, %v", c.Deadline, err)
 	}
-	if diff := cmp.Diff(first, second); diff != "" || len(r.script.got(methodStream)) != 1 {
+	if diff := cmp.Diff(first, second); diff != "" || len(r.script.Got(peertest.MethodStream)) != 1 {
 		t.Error(diff)
 	}
 }
@@ -199,15 +201,15 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		state  a2a.TaskState
-		answer plugins.Resolution
+		answer interaction.Answer
 	}{
-		"input":         {inputRequired, plugins.Resolution{Action: plugins.ActionCancel, Reason: "not today"}},
-		"authorisation": {authRequired, plugins.Resolution{Action: plugins.ActionCancel}},
+		"input":         {inputRequired, interaction.Answer{Action: interaction.Cancel, Reason: "not today"}},
+		"authorisation": {authRequired, interaction.Answer{Action: interaction.Cancel}},
 		"consent":       {authRequired, resume("", `{"authenticated":false}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(tt.state, "May I?"))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(asking(tt.state, "May I?"))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
 			state, ticket := r.wait()
 			tt.answer.Target = ticket.ID
 			r.next(state, tt.answer)
@@ -215,7 +217,7 @@ func TestAnAnswerThatIsRefused(t *testing.T) {
 			if got := termination(res, err); got.Type != event.Cancelled || got.Detail == "" || res.State != nil {
 				t.Errorf("it ends by %+v", got)
 			}
-			if sends, cancels := len(r.script.got(methodStream)), len(r.script.got(methodCancel)); sends != 1 || cancels != 1 {
+			if sends, cancels := len(r.script.Got(peertest.MethodStream)), len(r.script.Got(peertest.MethodCancel)); sends != 1 || cancels != 1 {
 				t.Errorf("%d messages, %d cancels", sends, cancels)
 			}
 		})
@@ -236,10 +238,10 @@ func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			asked := asking(authRequired, "Open https://example.com/auth")
-			r := newRig(t, map[string][]reply{
-				methodStream:    {streamOf(asked), streamOf(asked, turned(working, ""), words("thanks"), turned(completed, ""))},
-				methodSubscribe: {streamOf(asked), streamOf(asked, task(completed, "thanks"))},
-				methodGet:       {result(asked), result(task(completed, "thanks"))},
+			r := newRig(t, map[string][]peertest.Reply{
+				peertest.MethodStream:    {peertest.StreamOf(asked), peertest.StreamOf(asked, peertest.Turned(peertest.Working, ""), peertest.Words("thanks"), peertest.Turned(peertest.Completed, ""))},
+				peertest.MethodSubscribe: {peertest.StreamOf(asked), peertest.StreamOf(asked, peertest.Task(peertest.Completed, "thanks"))},
+				peertest.MethodGet:       {peertest.Result(asked), peertest.Result(peertest.Task(peertest.Completed, "thanks"))},
 			})
 			state, ticket := r.wait()
 			if ticket.Action != ActionAuth || ticket.Message != "Open https://example.com/auth" {
@@ -250,7 +252,7 @@ func TestAPeerThatWaitsToBeAuthorised(t *testing.T) {
 			if err != nil || res.Response != "thanks" {
 				t.Fatalf("%+v, %v", res, err)
 			}
-			if n := len(r.script.got(methodStream)); n != tt.sends {
+			if n := len(r.script.Got(peertest.MethodStream)); n != tt.sends {
 				t.Errorf("%d messages are sent", n)
 			}
 		})
@@ -266,17 +268,17 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 		sends int
 	}{
 		"it has not arrived": {question, 3},
-		"it has arrived":     {task(working, ""), 2},
-		"it has been enough": {task(completed, "Blue it is."), 2},
+		"it has arrived":     {peertest.Task(peertest.Working, ""), 2},
+		"it has been enough": {peertest.Task(peertest.Completed, "Blue it is."), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{
-				methodStream:    {streamOf(question), broken, streamOf(task(completed, "Blue it is."))},
-				methodGet:       {result(tt.now)},
-				methodSubscribe: {streamOf(task(completed, "Blue it is."))},
+			r := newRig(t, map[string][]peertest.Reply{
+				peertest.MethodStream:    {peertest.StreamOf(question), peertest.Broken, peertest.StreamOf(peertest.Task(peertest.Completed, "Blue it is."))},
+				peertest.MethodGet:       {peertest.Result(tt.now)},
+				peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Completed, "Blue it is."))},
 			})
-			r.remote.peer.options.pollInterval = time.Millisecond
+			r.remote.peer.Options.Poll.Next = time.Millisecond
 			state, ticket := r.wait()
 			r.next(state, resume(ticket.ID, `"blue"`))
 			ctx, kill := context.WithCancelCause(t.Context())
@@ -285,13 +287,13 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 				kept = stored(t, s)
 				return nil
 			}
-			r.script.mu.Lock()
-			r.script.replies[methodStream][0] = func(w http.ResponseWriter, c *request) {
+			r.script.Mu.Lock()
+			r.script.Replies[peertest.MethodStream][0] = func(w http.ResponseWriter, c *peertest.Request) {
 				kill(backend.ErrReleased)
-				broken(w, c)
+				peertest.Broken(w, c)
 			}
-			r.script.mu.Unlock()
-			if _, err := r.run(ctx); !errors.Is(err, backend.ErrReleased) || kept == nil || len(kept.Remote.Resolutions) != 1 {
+			r.script.Mu.Unlock()
+			if _, err := r.run(ctx); !errors.Is(err, backend.ErrReleased) || kept == nil || len(kept.Remote.Answers) != 1 {
 				t.Fatalf("the answer is not kept: %+v, %v", kept, err)
 			}
 			r.next(kept)
@@ -299,11 +301,11 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 			if err != nil || res.Response != "Blue it is." {
 				t.Fatalf("%+v, %v", res, err)
 			}
-			sends := r.script.got(methodStream)
-			if len(sends) != tt.sends || sends[1].message(t).ID != sends[len(sends)-1].message(t).ID {
+			sends := r.script.Got(peertest.MethodStream)
+			if len(sends) != tt.sends || sends[1].Message(t).ID != sends[len(sends)-1].Message(t).ID {
 				t.Errorf("%d messages are sent", len(sends))
 			}
-			if err := kept.Resolve(resume(ticket.ID, `"blue"`)); err != nil {
+			if err := kept.Answer(resume(ticket.ID, `"blue"`)); err != nil {
 				t.Errorf("the answer is not known any more: %v", err)
 			}
 		})
@@ -312,11 +314,28 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 
 func TestTheTimeThatAPersonTakesDoesNotCount(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(asking(inputRequired, "Which colour?")), streamOf(task(completed, "Blue it is."))}})
-	r.remote.peer.endpoint.Timeout = nil
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(asking(inputRequired, "Which colour?")), peertest.StreamOf(peertest.Task(peertest.Completed, "Blue it is."))}})
+	r.remote.peer.Endpoint.Timeout = nil
 	state, _ := r.wait()
 	c, err := decodeCourse(state.Remote.Resume)
 	if err != nil || !c.Deadline.IsZero() || c.Left < 4*time.Minute || c.Left > 5*time.Minute {
 		t.Errorf("%s are left until %s, %v", c.Left, c.Deadline, err)
+	}
+}
+
+// What a peer shows behind its question may be older than the question.
+func TestAStaleTaskDoesNotTakeAQuestionBack(t *testing.T) {
+	t.Parallel()
+	first := asking(inputRequired, "Which colour?")
+	r := newRig(t, map[string][]peertest.Reply{
+		peertest.MethodStream:    {peertest.StreamOf(first), peertest.StreamOf(first, peertest.Turned(peertest.Working, ""))},
+		peertest.MethodSubscribe: {peertest.StreamOf(peertest.Turned(inputRequired, "Which size?"))},
+		peertest.MethodGet:       {peertest.Result(first)},
+	})
+	state, ticket := r.wait()
+	r.next(state, resume(ticket.ID, `"blue"`))
+	res, err := r.run(t.Context())
+	if err != nil || res.Termination.Type != event.Suspended || res.Tickets[0].Message != "Which size?" {
+		t.Errorf("%+v, %v", res, err)
 	}
 }

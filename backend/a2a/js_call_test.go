@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/backend/a2a/call"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 )
 
 // jsCall returns a call to a server of the JavaScript SDKs.
-func jsCall(s *a2ajs.Server, text string) *a2abackend.Call {
-	return &a2abackend.Call{
+func jsCall(s *a2asdk.Server, text string) *call.Request {
+	return &call.Request{
 		CardURL: s.URL + "/.well-known/agent-card.json", Headers: map[string]string{"Authorization": "Bearer " + token, "X-Tenant": "acme-corp"},
 		Text: text, ContextID: "talk-7", AllowPrivate: []string{"localhost", "127.0.0.0/8", "::1"},
 	}
@@ -19,22 +20,22 @@ func jsCall(s *a2ajs.Server, text string) *a2abackend.Call {
 
 func TestAJavaScriptAgentIsCalledAsItsCardSays(t *testing.T) {
 	t.Parallel()
-	a2ajs.ForEach(t, func(t *testing.T, version a2ajs.Version, transport string) {
+	a2asdk.ForEach(t, func(t *testing.T, version a2asdk.Version, transport string) {
 		for name, streaming := range map[string]bool{"streaming": true, "polling": false} {
-			s := a2ajs.NewServer(t, version, a2ajs.ServerOptions{Streaming: streaming, Token: token, Transports: []string{transport}})
+			s := a2asdk.NewServer(t, version, a2asdk.ServerOptions{Streaming: streaming, Token: token, Transports: []string{transport}})
 			for text, want := range map[string]string{"echo hello": "hello", "stream 3": "0;1;2;", "message hi": "hi"} {
 				if got, err := jsCall(s, text).Ask(t.Context()); err != nil || got != want {
 					t.Errorf("%s: %q is answered with %q, %v", name, text, got, err)
 				}
 			}
-			for text, want := range map[string]string{"fail badly": a2abackend.CodeRemoteFailed, "ask who?": a2abackend.CodeInputRequired} {
+			for text, want := range map[string]string{"fail badly": a2abackend.CodeRemoteFailed, "ask who?": call.CodeInputRequired} {
 				got, err := jsCall(s, text).Ask(t.Context())
 				failed, ok := errors.AsType[*a2abackend.PeerError](err)
 				if !ok || failed.Code != want || strings.Contains(err.Error(), token) {
 					t.Errorf("%s: %q is answered with %q, %v", name, text, got, err)
 				}
 			}
-			s.Await("request", func(h a2ajs.Happening) bool { // what nobody can answer does not wait
+			s.Await("request", func(h a2asdk.Happening) bool { // what nobody can answer does not wait
 				return strings.HasSuffix(h.Path, ":cancel") || strings.Contains(strings.ToLower(h.Method), "cancel")
 			})
 			for _, h := range s.Happened("request") {

@@ -12,44 +12,45 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
 )
 
 // token is what the peers ask for.
 const token = "s3cret-t0ken"
 
 // alice is who uses the durable service.
-var alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
+var alice = service.Caller{Tenant: "acme", Subject: "alice"}
 
 // peer is an agent of an SDK and how it is reached.
 type peer struct {
-	*a2ajs.Server
-	version   a2ajs.Version
+	*a2asdk.Server
+	version   a2asdk.Version
 	transport string
 	endpoint  spec.Endpoint
 }
 
 // forEachPeer runs a test with the servers of both SDKs, over both transports.
-func forEachPeer(t *testing.T, o a2ajs.ServerOptions, test func(t *testing.T, p peer)) {
+func forEachPeer(t *testing.T, o a2asdk.ServerOptions, test func(t *testing.T, p peer)) {
 	t.Helper()
 	if !o.Signed { // the SDK loses the security schemes of a card that it signs
 		o.Token = token
 	}
-	a2ajs.ForEach(t, func(t *testing.T, version a2ajs.Version, transport string) {
-		s := a2ajs.NewServer(t, version, o)
-		name := map[string]string{a2ajs.JSONRPC: "jsonrpc", a2ajs.REST: "rest"}[transport]
+	a2asdk.ForEach(t, func(t *testing.T, version a2asdk.Version, transport string) {
+		s := a2asdk.NewServer(t, version, o)
+		name := map[string]string{a2asdk.JSONRPC: "jsonrpc", a2asdk.REST: "rest"}[transport]
 		test(t, peer{s, version, transport, spec.Endpoint{
 			BaseURL: s.URL, Auth: &spec.Auth{Type: spec.AuthBearer, Token: token},
 			Options: map[string]json.RawMessage{
 				"transports":    json.RawMessage(`["` + name + `"]`),
-				"allow_v0_3":    json.RawMessage(fmt.Sprint(version == a2ajs.V03)),
+				"allow_v0_3":    json.RawMessage(fmt.Sprint(version == a2asdk.V03)),
 				"poll_interval": json.RawMessage(`"100ms"`),
 			},
 		}})
@@ -76,17 +77,17 @@ func (p peer) ask(ctx context.Context, t *testing.T, text string) (*runtime.Resu
 }
 
 // serve returns a service that knows the peer.
-func (p peer) serve(t *testing.T, kept store.Store) *runtime.Service {
+func (p peer) serve(t *testing.T, kept store.Store) *service.Service {
 	t.Helper()
 	return serve(t, p.runtime(t), kept)
 }
 
 // serve returns a service that works on the turns of a store until it is closed,
 // or the test ends.
-func serve(t *testing.T, rt *runtime.AgentRuntime, kept store.Store) *runtime.Service {
+func serve(t *testing.T, rt *runtime.AgentRuntime, kept store.Store) *service.Service {
 	t.Helper()
 	t.Cleanup(func() { _ = rt.Close() })
-	s := runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 4})})
+	s := service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 4})})
 	t.Cleanup(s.Close)
 	if err := s.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -103,13 +104,13 @@ func keep(t *testing.T) store.Store {
 }
 
 // says begins a turn of a new session.
-func says(t *testing.T, s *runtime.Service, text string) *runtime.StoredTurn {
+func says(t *testing.T, s *service.Service, text string) *service.Turn {
 	t.Helper()
-	session, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: "remote"})
+	session, err := s.CreateSession(t.Context(), alice, service.CreateSession{AgentID: "remote"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn, err := s.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User(text)}})
+	turn, err := s.CreateTurn(t.Context(), alice, service.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func says(t *testing.T, s *runtime.Service, text string) *runtime.StoredTurn {
 }
 
 // until waits for a turn to be in a state.
-func until(t *testing.T, s *runtime.Service, id string, status store.Status) *runtime.StoredTurn {
+func until(t *testing.T, s *service.Service, id string, status store.Status) *service.Turn {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
@@ -144,7 +145,7 @@ func until(t *testing.T, s *runtime.Service, id string, status store.Status) *ru
 
 // taskOf waits until a turn shows its task at the peer, whose id is then kept,
 // and returns the id.
-func (p peer) taskOf(t *testing.T, s *runtime.Service, id string) string {
+func (p peer) taskOf(t *testing.T, s *service.Service, id string) string {
 	t.Helper()
 	for r, err := range s.Events(t.Context(), alice, id, 0) {
 		if err != nil {
@@ -164,7 +165,7 @@ func (p peer) taskOf(t *testing.T, s *runtime.Service, id string) string {
 }
 
 // ended waits for the end of a turn.
-func ended(t *testing.T, s *runtime.Service, id string) *runtime.TurnOutcome {
+func ended(t *testing.T, s *service.Service, id string) *event.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -176,14 +177,14 @@ func ended(t *testing.T, s *runtime.Service, id string) *runtime.TurnOutcome {
 }
 
 // answers answers what a turn waits for.
-func answers(t *testing.T, s *runtime.Service, id, want, result string) {
+func answers(t *testing.T, s *service.Service, id, want, result string) {
 	t.Helper()
 	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: id, State: store.InteractionPending})
 	if err != nil || len(open) != 1 || open[0].Ticket.Message != want {
 		t.Fatalf("the turn waits for %+v, %v", open, err)
 	}
-	answer := plugins.Resolution{Target: open[0].ID, Action: plugins.ActionResume, Result: json.RawMessage(result)}
-	if _, err := s.ResolveInteraction(t.Context(), alice, id, answer); err != nil {
+	answer := interaction.Answer{Target: open[0].ID, Action: interaction.Resume, Result: json.RawMessage(result)}
+	if _, err := s.AnswerInteraction(t.Context(), alice, id, answer); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -195,7 +196,7 @@ type boss struct{}
 func (boss) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	last := &req.Messages[len(req.Messages)-1]
 	events := []model.Event{
-		{Type: model.EventToolCallStart, ID: "call", Name: tools.DelegateID("remote")},
+		{Type: model.EventToolCallStart, ID: "call", Name: agenttool.DelegateID("remote")},
 		{Type: model.EventToolCallEnd, Delta: `{"prompt":"ask who?"}`},
 		{Type: model.EventFinish, Reason: model.FinishToolCalls, Usage: &model.Usage{Input: 1, Output: 1}},
 	}
@@ -215,7 +216,7 @@ func (boss) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event,
 }
 
 // boss returns a service whose agent delegates to the peer.
-func (p peer) boss(t *testing.T, kept store.Store) *runtime.Service {
+func (p peer) boss(t *testing.T, kept store.Store) *service.Service {
 	t.Helper()
 	rt, err := builder.New().WithBackend(a2abackend.NewFactory(a2abackend.Settings{})).WithProvider("fake", boss{}).
 		WithModel(spec.Model{ID: "boss", ProviderID: "fake", UpstreamModel: "boss"}).

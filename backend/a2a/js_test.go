@@ -12,10 +12,11 @@ import (
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -24,7 +25,7 @@ import (
 
 func TestAJavaScriptAgentAnswers(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]a2ajs.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
+	for name, o := range map[string]a2asdk.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forEachPeer(t, o, func(t *testing.T, p peer) {
@@ -49,7 +50,7 @@ func TestAJavaScriptAgentAnswers(t *testing.T) {
 					if got := h.Headers["authorization"]; got != "Bearer "+token {
 						t.Errorf("%s %s shows %q", h.Method, h.Path, got)
 					}
-					if want := map[a2ajs.Version]string{a2ajs.V10: "1.0"}[p.version]; !card && want != "" && h.Headers["a2a-version"] != want {
+					if want := map[a2asdk.Version]string{a2asdk.V10: "1.0"}[p.version]; !card && want != "" && h.Headers["a2a-version"] != want {
 						t.Errorf("%s %s is of version %q", h.Method, h.Path, h.Headers["a2a-version"])
 					}
 				}
@@ -60,7 +61,7 @@ func TestAJavaScriptAgentAnswers(t *testing.T) {
 
 func TestTheAnswerOfAJavaScriptAgentIsStreamed(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		var text strings.Builder
 		shown := make(chan struct{})
 		result := make(chan error, 1)
@@ -84,14 +85,14 @@ func TestTheAnswerOfAJavaScriptAgentIsStreamed(t *testing.T) {
 
 func TestThePartsOfAJavaScriptAgentAreKept(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		s := p.serve(t, keep(t))
 		turn := says(t, s, "parts")
 		got := ended(t, s, turn.ID)
 		want := []string{"a text", `{"rows":[1,2]}`, "https://files.example/report.pdf"}
 		// In HTTP+JSON of version 0.3 the Go SDK and the JavaScript SDK do not agree
 		// on how bytes are encoded, and there are no names.
-		files := p.version == a2ajs.V10 || p.transport == a2ajs.JSONRPC
+		files := p.version == a2asdk.V10 || p.transport == a2asdk.JSONRPC
 		if files {
 			want = append(want, "p.png")
 		}
@@ -132,7 +133,7 @@ func TestAQuestionOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+			forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 				kept := keep(t)
 				first := p.serve(t, kept)
 				turn := says(t, first, c.text)
@@ -157,7 +158,7 @@ func TestAQuestionOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 
 func TestAnAuthorizationThatIsGivenElsewhereIsHeardOf(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		s := p.serve(t, keep(t))
 		turn := says(t, s, "consent please")
 		until(t, s, turn.ID, store.Waiting)
@@ -174,7 +175,7 @@ func TestAnAuthorizationThatIsGivenElsewhereIsHeardOf(t *testing.T) {
 
 func TestATaskOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]a2ajs.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
+	for name, o := range map[string]a2asdk.ServerOptions{"streaming": {Streaming: true}, "polling": {}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			forEachPeer(t, o, func(t *testing.T, p peer) {
@@ -201,11 +202,11 @@ func TestATaskOfAJavaScriptAgentOutlivesTheService(t *testing.T) {
 
 func TestTheNextTurnGoesOnInTheContext(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{}, func(t *testing.T, p peer) {
 		s := p.serve(t, keep(t))
 		first := says(t, s, "echo one")
 		ended(t, s, first.ID)
-		next, err := s.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: first.SessionID, Input: []model.Message{model.User("echo two")}})
+		next, err := s.CreateTurn(t.Context(), alice, service.CreateTurn{SessionID: first.SessionID, Input: []model.Message{model.User("echo two")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +225,7 @@ func TestWhatATurnMayUseIsToldToAgentsThatKnowTheExtension(t *testing.T) {
 	for name, extensions := range map[string][]string{"known": {a2awire.Extension}, "unknown": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			forEachPeer(t, a2ajs.ServerOptions{Extensions: extensions}, func(t *testing.T, p peer) {
+			forEachPeer(t, a2asdk.ServerOptions{Extensions: extensions}, func(t *testing.T, p peer) {
 				if _, err := p.ask(t.Context(), t, "echo hello"); err != nil {
 					t.Fatal(err)
 				}
@@ -245,7 +246,7 @@ func TestACancelReachesTheJavaScriptAgent(t *testing.T) {
 	for _, script := range []string{"hold 1", "stubborn"} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+			forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 				s := p.serve(t, keep(t))
 				turn := says(t, s, script)
 				task := p.Await("holding", nil).TaskID
@@ -265,7 +266,7 @@ func TestACancelReachesTheJavaScriptAgent(t *testing.T) {
 
 func TestATurnOutsideAServiceIsCanceledAtTheAgentToo(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		result := make(chan error, 1)
@@ -284,7 +285,7 @@ func TestATurnOutsideAServiceIsCanceledAtTheAgentToo(t *testing.T) {
 
 func TestAPeerThatRefusesTheTokenIsSaidToDoSo(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{}, func(t *testing.T, p peer) {
 		p.endpoint.Auth.Token = "another"
 		got, err := p.ask(t.Context(), t, "echo hello")
 		if err == nil || got.Termination.Code != string(model.Unauthorized) || strings.Contains(err.Error(), "another") {
@@ -295,7 +296,7 @@ func TestAPeerThatRefusesTheTokenIsSaidToDoSo(t *testing.T) {
 
 func TestAPeerOfVersion03NeedsPermission(t *testing.T) {
 	t.Parallel()
-	p := peer{Server: a2ajs.NewServer(t, a2ajs.V03, a2ajs.ServerOptions{})}
+	p := peer{Server: a2asdk.NewServer(t, a2asdk.V03, a2asdk.ServerOptions{})}
 	p.endpoint = spec.Endpoint{BaseURL: p.URL}
 	got, err := p.ask(t.Context(), t, "echo hello")
 	if err == nil || got.Termination.Code != a2abackend.CodeCard || !strings.Contains(err.Error(), "allow_v0_3") {
@@ -304,14 +305,14 @@ func TestAPeerOfVersion03NeedsPermission(t *testing.T) {
 }
 
 // keySet is the JWK set with the key that signs a server's card.
-func keySet(s *a2ajs.Server) json.RawMessage {
+func keySet(s *a2asdk.Server) json.RawMessage {
 	return json.RawMessage(`{"keys":[` + string(s.Key) + `]}`)
 }
 
 func TestAJavaScriptAgentIsDiscovered(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Signed: true}, func(t *testing.T, p peer) {
-		signed := p.version == a2ajs.V10
+	forEachPeer(t, a2asdk.ServerOptions{Signed: true}, func(t *testing.T, p peer) {
+		signed := p.version == a2asdk.V10
 		if signed {
 			p.endpoint.Options["signatures"] = json.RawMessage(`"required"`)
 			p.endpoint.Options["signature_keys"] = keySet(p.Server)
@@ -330,7 +331,7 @@ func TestAJavaScriptAgentIsDiscovered(t *testing.T) {
 		if !signed {
 			return
 		}
-		another := a2ajs.NewServer(t, p.version, a2ajs.ServerOptions{Signed: true})
+		another := a2asdk.NewServer(t, p.version, a2asdk.ServerOptions{Signed: true})
 		p.endpoint.Options["signature_keys"] = keySet(another)
 		if got, err := p.ask(t.Context(), t, "echo hello"); err == nil || got.Termination.Code != a2abackend.CodeCard {
 			t.Errorf("with a card of somebody else the turn ended with %+v, %v", got.Termination, err)
@@ -340,7 +341,7 @@ func TestAJavaScriptAgentIsDiscovered(t *testing.T) {
 
 func TestACancelThatRacesTheEndOfATaskEndsTheTurn(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		s := p.serve(t, keep(t))
 		for range 4 {
 			turn := says(t, s, "hold 1")
@@ -361,14 +362,14 @@ func TestACancelThatRacesTheEndOfATaskEndsTheTurn(t *testing.T) {
 
 func TestADelegateOfAnotherRuntimeAsksThroughItsPrincipal(t *testing.T) {
 	t.Parallel()
-	forEachPeer(t, a2ajs.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
+	forEachPeer(t, a2asdk.ServerOptions{Streaming: true}, func(t *testing.T, p peer) {
 		kept := keep(t)
 		first := p.boss(t, kept)
-		session, err := first.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: "boss"})
+		session, err := first.CreateSession(t.Context(), alice, service.CreateSession{AgentID: "boss"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		turn, err := first.CreateTurn(t.Context(), alice, runtime.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User("go")}})
+		turn, err := first.CreateTurn(t.Context(), alice, service.CreateTurn{SessionID: session.ID, Background: true, Input: []model.Message{model.User("go")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -382,7 +383,7 @@ func TestADelegateOfAnotherRuntimeAsksThroughItsPrincipal(t *testing.T) {
 		if h := p.Happened("started"); len(h) != 1 {
 			t.Errorf("%d tasks were started", len(h))
 		}
-		if slices.ContainsFunc(p.Happened("request"), func(h a2ajs.Happening) bool { return h.Headers["authorization"] != "Bearer "+token }) {
+		if slices.ContainsFunc(p.Happened("request"), func(h a2asdk.Happening) bool { return h.Headers["authorization"] != "Bearer "+token }) {
 			t.Error("a request shows another token")
 		}
 	})

@@ -16,7 +16,10 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/spec"
 )
@@ -26,7 +29,7 @@ func TestAPeerThatIsDown(t *testing.T) {
 	r := newRig(t, nil)
 	r.script.Close()
 	res, err := r.run(t.Context())
-	if got := termination(res, err); got.Code != CodeUnreachable {
+	if got := termination(res, err); got.Code != client.CodeUnreachable {
 		t.Errorf("it ends by %+v", got)
 	}
 	checkTurn(t, r, res, err)
@@ -42,7 +45,7 @@ func newThief(t *testing.T) (thief *httptest.Server, heard func() string) {
 		defer mu.Unlock()
 		_ = r.Header.Write(&all)
 		_, _ = io.Copy(&all, r.Body)
-		_, _ = io.WriteString(w, envelope("result", a2a.StreamResponse{Event: task(completed, "thanks")}))
+		_, _ = io.WriteString(w, peertest.Envelope("result", a2a.StreamResponse{Event: peertest.Task(peertest.Completed, "thanks")}))
 	}))
 	t.Cleanup(thief.Close)
 	return thief, func() string {
@@ -55,14 +58,14 @@ func newThief(t *testing.T) (thief *httptest.Server, heard func() string) {
 func TestAPeerThatRedirectsToAnotherHost(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{301, 302, 303, 307, 308} {
-		for _, method := range []string{methodStream, methodSubscribe} {
+		for _, method := range []string{peertest.MethodStream, peertest.MethodSubscribe} {
 			thief, heard := newThief(t)
-			replies := map[string][]reply{methodCancel: {result(task(a2a.TaskStateCanceled, ""))}}
-			replies[methodStream] = []reply{streamOf(task(working, ""))}
-			replies[method] = []reply{answers(code, "Location", thief.URL)}
+			replies := map[string][]peertest.Reply{peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}}
+			replies[peertest.MethodStream] = []peertest.Reply{peertest.StreamOf(peertest.Task(peertest.Working, ""))}
+			replies[method] = []peertest.Reply{peertest.Answers(code, "Location", thief.URL)}
 			r := newRig(t, replies)
 			res, err := r.run(t.Context())
-			if got := termination(res, err); got.Code != CodeRefused {
+			if got := termination(res, err); got.Code != client.CodeRefused {
 				t.Errorf("%d of %s: it ends by %+v", code, method, got)
 			}
 			if heard() != "" {
@@ -78,7 +81,7 @@ func TestATurnAtAPeerWithABadCard(t *testing.T) {
 	thief, heard := newThief(t)
 	with := func(change func(card *a2a.AgentCard)) func(url string) any {
 		return func(url string) any {
-			card := cardOf(url)
+			card := peertest.CardOf(url)
 			change(card)
 			return card
 		}
@@ -104,17 +107,17 @@ func TestATurnAtAPeerWithABadCard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
-			r.script.answer(func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card(r.script.URL)) }, nil)
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Completed, "hi"))}})
+			r.script.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card(r.script.URL)) }, nil)
 			res, err := r.run(t.Context())
-			want := CodeCard
+			want := client.CodeCard
 			if name == "5 MiB" {
-				want = CodeTooLarge
+				want = client.CodeTooLarge
 			}
 			if got := termination(res, err); got.Code != want {
 				t.Errorf("it ends by %+v", got)
 			}
-			if n := len(r.script.got(methodStream)); n != 0 || heard() != "" {
+			if n := len(r.script.Got(peertest.MethodStream)); n != 0 || heard() != "" {
 				t.Errorf("the peer is asked %d times, another host is sent %q", n, heard())
 			}
 			checkTurn(t, r, res, err)
@@ -123,11 +126,11 @@ func TestATurnAtAPeerWithABadCard(t *testing.T) {
 }
 
 // endless streams events that a peer makes up until the client goes away.
-func endless(make func(n int) a2a.Event) reply {
-	return func(w http.ResponseWriter, c *request) {
-		sendEvents(w, task(working, ""))
-		for n := 0; c.ctx.Err() == nil; n++ {
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", envelope("result", a2a.StreamResponse{Event: make(n)})); err != nil {
+func endless(make func(n int) a2a.Event) peertest.Reply {
+	return func(w http.ResponseWriter, c *peertest.Request) {
+		peertest.SendEvents(w, peertest.Task(peertest.Working, ""))
+		for n := 0; c.Ctx.Err() == nil; n++ {
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", peertest.Envelope("result", a2a.StreamResponse{Event: make(n)})); err != nil {
 				return
 			}
 		}
@@ -167,19 +170,21 @@ func watchHeap(t *testing.T) (most func() uint64) {
 func TestAPeerThatFloods(t *testing.T) {
 	const limit, room = 1 << 20, 48 << 20
 	for name, flood := range map[string]func(n int) a2a.Event{
-		"text":              func(int) a2a.Event { return words(strings.Repeat("x", 10_000)) },
-		"artifacts":         func(n int) a2a.Event { return chunk(a2a.ArtifactID(fmt.Sprint(n)), false) },
-		"files":             func(int) a2a.Event { return chunk("a", true, a2a.NewRawPart([]byte{1})) },
-		"states":            func(n int) a2a.Event { return turned(working, fmt.Sprint(n)) },
-		"what has been":     func(int) a2a.Event { return turned(working, "") },
-		"the same artifact": func(int) a2a.Event { return chunk("a", false, a2a.NewTextPart(strings.Repeat("x", 1000))) },
-		"turns":             func(n int) a2a.Event { return chunk(a2a.ArtifactID(fmt.Sprint(n%2)), true, a2a.NewTextPart("x")) },
-		"snapshots":         func(n int) a2a.Event { return task(working, fmt.Sprint("text ", n)) },
+		"text":              func(int) a2a.Event { return peertest.Words(strings.Repeat("x", 10_000)) },
+		"artifacts":         func(n int) a2a.Event { return peertest.Chunk(a2a.ArtifactID(fmt.Sprint(n)), false) },
+		"files":             func(int) a2a.Event { return peertest.Chunk("a", true, a2a.NewRawPart([]byte{1})) },
+		"states":            func(n int) a2a.Event { return peertest.Turned(peertest.Working, fmt.Sprint(n)) },
+		"what has been":     func(int) a2a.Event { return peertest.Turned(peertest.Working, "") },
+		"the same artifact": func(int) a2a.Event { return peertest.Chunk("a", false, a2a.NewTextPart(strings.Repeat("x", 1000))) },
+		"turns": func(n int) a2a.Event {
+			return peertest.Chunk(a2a.ArtifactID(fmt.Sprint(n%2)), true, a2a.NewTextPart("x"))
+		},
+		"snapshots": func(n int) a2a.Event { return peertest.Task(peertest.Working, fmt.Sprint("text ", n)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, map[string][]reply{methodStream: {endless(flood)}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
-			r.remote.peer.options.maxOutputBytes = limit
-			r.remote.peer.endpoint.Timeout = new(spec.Duration(500 * time.Millisecond))
+			r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {endless(flood)}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
+			r.remote.peer.Options.MaxOutputBytes = limit
+			r.remote.peer.Endpoint.Timeout = new(spec.Duration(500 * time.Millisecond))
 			most := watchHeap(t)
 			begun := time.Now()
 			res, err := r.run(t.Context())
@@ -189,7 +194,7 @@ func TestAPeerThatFloods(t *testing.T) {
 			if grown := most(); grown > room {
 				t.Errorf("it takes %d bytes", grown)
 			}
-			if got := termination(res, err); got.Code != CodeTooLarge && got.Code != "timeout" {
+			if got := termination(res, err); got.Code != client.CodeTooLarge && got.Code != "timeout" {
 				t.Errorf("it ends by %+v", got)
 			}
 			shown := 0
@@ -198,10 +203,10 @@ func TestAPeerThatFloods(t *testing.T) {
 					shown += len(d.Delta)
 				}
 			}
-			if shown > 2*limit || len(r.host.events) > 3*limit/overhead {
+			if shown > 2*limit || len(r.host.events) > 3*limit/exchange.Overhead {
 				t.Errorf("%d bytes are shown in %d events", shown, len(r.host.events))
 			}
-			if n := len(r.script.got(methodCancel)); n != 1 {
+			if n := len(r.script.Got(peertest.MethodCancel)); n != 1 {
 				t.Errorf("the task is ended at the peer %d times", n)
 			}
 		})
@@ -210,25 +215,25 @@ func TestAPeerThatFloods(t *testing.T) {
 
 func TestATurnThatTakesTooLongEndsAtThePeerToo(t *testing.T) {
 	t.Parallel()
-	for name, replies := range map[string]map[string][]reply{
-		"while it is followed":    {methodStream: {openStream(task(working, ""), words("half"))}},
-		"while it is looked for":  {methodStream: {answers(501)}, methodSend: {sent(task(working, "half"))}, methodGet: {result(task(working, "half"))}},
-		"while nothing works":     {methodStream: {streamOf(task(working, ""), words("half"))}, methodSubscribe: {answers(503)}, methodGet: {answers(503)}},
-		"while the peer is slow":  {methodStream: {streamOf(task(working, ""), words("half"))}, methodSubscribe: {hang}},
-		"while it is to wait":     {methodStream: {streamOf(task(working, ""), words("half"))}, methodSubscribe: {answers(429, "Retry-After", "3600")}},
-		"although it makes noise": {methodStream: {endless(func(int) a2a.Event { return turned("TASK_STATE_ODD", "") })}},
+	for name, replies := range map[string]map[string][]peertest.Reply{
+		"while it is followed":    {peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""), peertest.Words("half"))}},
+		"while it is looked for":  {peertest.MethodStream: {peertest.Answers(501)}, peertest.MethodSend: {peertest.Sent(peertest.Task(peertest.Working, "half"))}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Working, "half"))}},
+		"while nothing works":     {peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("half"))}, peertest.MethodSubscribe: {peertest.Answers(503)}, peertest.MethodGet: {peertest.Answers(503)}},
+		"while the peer is slow":  {peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("half"))}, peertest.MethodSubscribe: {peertest.Hang}},
+		"while it is to wait":     {peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("half"))}, peertest.MethodSubscribe: {peertest.Answers(429, "Retry-After", "3600")}},
+		"although it makes noise": {peertest.MethodStream: {endless(func(int) a2a.Event { return peertest.Turned("TASK_STATE_ODD", "") })}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			replies[methodCancel] = []reply{answers(503), result(task(a2a.TaskStateCanceled, ""))}
+			replies[peertest.MethodCancel] = []peertest.Reply{peertest.Answers(503), peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}
 			r := newRig(t, replies)
-			r.remote.peer.endpoint.Timeout = new(spec.Duration(time.Second)) // within which the message arrives
+			r.remote.peer.Endpoint.Timeout = new(spec.Duration(time.Second)) // within which the message arrives
 			res, err := r.run(t.Context())
 			got := termination(res, err)
 			if got.Type != event.Failed || got.Code != string(model.Timeout) {
 				t.Errorf("it ends by %+v", got)
 			}
-			if n := len(r.script.got(methodCancel)); n != 2 {
+			if n := len(r.script.Got(peertest.MethodCancel)); n != 2 {
 				t.Errorf("the task is ended at the peer %d times", n)
 			}
 			checkTurn(t, r, res, err)
@@ -238,20 +243,20 @@ func TestATurnThatTakesTooLongEndsAtThePeerToo(t *testing.T) {
 
 func TestWhoseTimeIsUp(t *testing.T) {
 	t.Parallel()
-	replies := func() map[string][]reply {
-		return map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}}
+	replies := func() map[string][]peertest.Reply {
+		return map[string][]peertest.Reply{peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}}
 	}
 	r := newRig(t, replies())
 	r.job.Meter = backend.NewMeter(nil, &spec.Budgets{MaxDuration: new(spec.Duration(time.Second))}, backend.Spent{})
 	res, err := r.run(t.Context())
-	if got := termination(res, err); got.Type != event.BudgetExceeded || got.Code != backend.BudgetDuration || len(r.script.got(methodCancel)) != 1 {
+	if got := termination(res, err); got.Type != event.BudgetExceeded || got.Code != backend.BudgetDuration || len(r.script.Got(peertest.MethodCancel)) != 1 {
 		t.Errorf("a budget ends it by %+v", got)
 	}
 	r = newRig(t, replies())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	res, err = r.run(ctx)
-	if got := termination(res, err); got.Code != string(model.Timeout) || !errors.Is(err, context.DeadlineExceeded) || len(r.script.got(methodCancel)) != 1 {
+	if got := termination(res, err); got.Code != string(model.Timeout) || !errors.Is(err, context.DeadlineExceeded) || len(r.script.Got(peertest.MethodCancel)) != 1 {
 		t.Errorf("the caller's deadline ends it by %+v: %v", got, err)
 	}
 }

@@ -10,9 +10,12 @@ import (
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"go.uber.org/zap"
 
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -35,30 +38,30 @@ var nonsense = []string{
 // Whatever a peer says, of either version: the turn ends.
 func TestNothingThatAPeerSaysIsTooMuch(t *testing.T) {
 	t.Parallel()
-	for _, version := range []a2a.ProtocolVersion{version1, version03} {
+	for _, version := range []a2a.ProtocolVersion{client.Version1, client.Version03} {
 		for i, what := range nonsense {
 			t.Run(fmt.Sprintf("%s %d", version, i), func(t *testing.T) {
 				t.Parallel()
-				h := newHost(t)
-				h.answer(func(w http.ResponseWriter, _ *http.Request) {
-					card := cardOf(h.URL)
+				h := peertest.NewHost(t)
+				h.Answer(func(w http.ResponseWriter, _ *http.Request) {
+					card := peertest.CardOf(h.URL)
 					card.SupportedInterfaces[0].ProtocolVersion = version
-					writeJSON(w, card)
+					peertest.WriteJSON(w, card)
 				}, func(w http.ResponseWriter, r *http.Request) {
-					envelope := `{"jsonrpc":"2.0","id":"` + sameID + `","result":` + what + `}`
-					if r.Header.Get("Accept") != typeEvents {
-						w.Header().Set("Content-Type", typeJSON)
+					envelope := `{"jsonrpc":"2.0","id":"` + peertest.SameID + `","result":` + what + `}`
+					if r.Header.Get("Accept") != client.TypeEvents {
+						w.Header().Set("Content-Type", client.TypeJSON)
 						_, _ = io.WriteString(w, envelope)
 						return
 					}
-					w.Header().Set("Content-Type", typeEvents)
+					w.Header().Set("Content-Type", client.TypeEvents)
 					_, _ = io.WriteString(w, "data: "+envelope+"\n\ndata: "+envelope+"\n\n")
 				})
-				e := h.endpoint(`{"allow_v0_3":true}`)
+				e := h.Endpoint(`{"allow_v0_3":true}`)
 				e.Timeout = new(spec.Duration(50 * time.Millisecond))
 				for _, stream := range []bool{true, false} {
 					r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
-					r.remote.peer.options.stream = stream
+					r.remote.peer.Options.Stream = stream
 					res, err := r.run(t.Context())
 					if got := termination(res, err); got.Type == "" {
 						t.Errorf("it does not end: %+v", res)
@@ -69,49 +72,63 @@ func TestNothingThatAPeerSaysIsTooMuch(t *testing.T) {
 	}
 }
 
+// sentTurn returns a turn whose message was sent to a peer that knows the extension.
+func sentTurn(t testing.TB) (begin func(t testing.TB, h *turnHost) *turn) {
+	t.Helper()
+	s := peertest.NewHost(t)
+	card := peertest.CardOf(s.URL)
+	card.Capabilities.Extensions = []a2a.AgentExtension{a2awire.Declaration()}
+	s.Answer(func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) }, nil)
+	p := remoteOf(t, s.Endpoint("")).peer
+	return func(t testing.TB, h *turnHost) *turn {
+		begun, err := newTurn(p, newJob(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun.exchange = exchange.New(p, begun.hooks(), exchange.Position{MessageID: "m"}, false)
+		if _, err := begun.exchange.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return begun
+	}
+}
+
 // Whatever events come: none of them panics, and what is shown is the text.
 func FuzzTake(f *testing.F) {
 	for _, what := range nonsense {
 		f.Add([]byte(what), []byte(`{"artifactUpdate":{"taskId":"t","append":true,"artifact":{"artifactId":"a","parts":[{"text":"hi"}]}}}`))
 	}
-	p, err := newPeer(&spec.Endpoint{BaseURL: "https://agents.example"}, zap.NewNop())
-	if err != nil {
-		f.Fatal(err)
-	}
+	begin := sentTurn(f)
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		h := &turnHost{session: tools.NoSession}
-		d, err := newDelegation(p, newJob(), h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.grants, d.course.MessageID = true, "m"
+		turn := begin(t, h)
+		x := turn.exchange
 		for _, data := range [][]byte{first, second, first} {
 			var ev a2a.StreamResponse
 			if json.Unmarshal(data, &ev) != nil {
 				continue
 			}
-			if d.take(t.Context(), ev.Event) != nil {
+			if x.Take(t.Context(), ev.Event) != nil {
 				return
 			}
 		}
-		if !d.assembly.stale && h.text() != d.assembly.text() {
-			t.Fatalf("%q is shown of %q", h.text(), d.assembly.text())
+		if termination, err := turn.finish(); err == nil && termination.Type == event.NaturalEnd && h.text() != turn.response {
+			t.Fatalf("%q is shown of %q", h.text(), turn.response)
 		}
-		if termination, err := d.conclude(); err == nil && termination.Type == event.NaturalEnd && h.text() != d.response {
-			t.Fatalf("%q is shown of %q", h.text(), d.response)
-		}
-		stored(t, d.state())
+		stored(t, turn.state())
 	})
 }
 
-func TestIDsThatCannotBeUsed(t *testing.T) {
+// A turn fails at a peer that answers other requests, and takes nothing from it.
+func TestATurnTakesNothingFromTheAnswerToAnotherRequest(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string][2]bool{ // unfit, unfit in a path
-		"": {}, "0198c2-a": {}, "a:b@c": {}, "a/b": {false, true}, "a?b": {false, true}, "..": {false, true}, "%2e": {false, true},
-		"a\nb": {true, true}, "a\x00": {true, true}, "a\xff": {true, true}, strings.Repeat("x", maxID+1): {true, true},
-	} {
-		if got := [2]bool{unfit(id, false) != "", unfit(id, true) != ""}; got != want {
-			t.Errorf("%.20q is unfit: %v", id, got)
-		}
+	other := func(w http.ResponseWriter, _ *peertest.Request) {
+		w.Header().Set("Content-Type", client.TypeJSON)
+		_, _ = io.WriteString(w, strings.ReplaceAll(peertest.Envelope("result", a2a.StreamResponse{Event: peertest.Task(peertest.Completed, "of somebody else")}), peertest.SameID, "another"))
+	}
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {other}, peertest.MethodSend: {other}})
+	res, err := r.run(t.Context())
+	if got := termination(res, err); got.Code != client.CodeProtocol || res != nil && res.Response != "" {
+		t.Errorf("it ends by %+v, %+v", got, res)
 	}
 }

@@ -16,7 +16,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
@@ -47,7 +50,7 @@ func (w *worker) state() a2a.TaskState {
 	last := w.stage == len(w.stages)-1
 	switch {
 	case w.said <= len(w.stages[w.stage]):
-		return working
+		return peertest.Working
 	case last:
 		return w.end
 	default:
@@ -56,11 +59,11 @@ func (w *worker) state() a2a.TaskState {
 }
 
 func (w *worker) status() a2a.TaskStatus {
-	return a2a.TaskStatus{State: w.state(), Message: said(fmt.Sprintf("%s at %d", w.state(), w.stage))}
+	return a2a.TaskStatus{State: w.state(), Message: peertest.Said(fmt.Sprintf("%s at %d", w.state(), w.stage))}
 }
 
 func (w *worker) snapshot() *a2a.Task {
-	t := task(w.state(), w.text)
+	t := peertest.Task(w.state(), w.text)
 	t.Status = w.status()
 	return t
 }
@@ -72,9 +75,9 @@ func (w *worker) work() a2a.Event {
 	switch w.said++; {
 	case w.said <= len(texts):
 		w.text += texts[w.said-1]
-		return words(texts[w.said-1])
+		return peertest.Words(texts[w.said-1])
 	case w.said == len(texts)+1:
-		return &a2a.TaskStatusUpdateEvent{TaskID: taskID, ContextID: contextID, Status: w.status()}
+		return &a2a.TaskStatusUpdateEvent{TaskID: peertest.TaskID, ContextID: peertest.ContextID, Status: w.status()}
 	default:
 		w.said = len(texts) + 1
 		return nil
@@ -91,7 +94,7 @@ func (w *worker) accept(m *a2a.Message) {
 	if len(w.taken) == 1 {
 		return
 	}
-	if w.state() != inputRequired || m.TaskID != taskID || m.ContextID != contextID {
+	if w.state() != inputRequired || m.TaskID != peertest.TaskID || m.ContextID != peertest.ContextID {
 		w.wrong = fmt.Sprintf("message %+v comes to a task that is %s", m, w.state())
 		return
 	}
@@ -108,7 +111,7 @@ func (w *worker) fault(method string) string {
 }
 
 func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	c := new(request)
+	c := new(peertest.Request)
 	if err := json.NewDecoder(r.Body).Decode(c); err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
 		return
@@ -117,8 +120,8 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kind := c.Method
-	if kind == methodStream {
-		kind = methodSend
+	if kind == peertest.MethodStream {
+		kind = peertest.MethodSend
 	}
 	fault := w.fault(kind)
 	switch fault {
@@ -133,10 +136,10 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case "garbage":
 		rw.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":"`+sameID+`","result":{"what":`)
+		_, _ = io.WriteString(rw, `{"jsonrpc":"2.0","id":"`+peertest.SameID+`","result":{"what":`)
 		return
 	}
-	if kind == methodSend {
+	if kind == peertest.MethodSend {
 		var params a2a.SendMessageRequest
 		if err := json.Unmarshal(c.Params, &params); err != nil {
 			http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -159,29 +162,29 @@ func (w *worker) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 // answer answers a call that arrived.
 func (w *worker) answer(rw http.ResponseWriter, method, fault string) {
 	switch method {
-	case methodGet:
+	case peertest.MethodGet:
 		w.work()
-		result(w.snapshot())(rw, nil)
+		peertest.Result(w.snapshot())(rw, nil)
 		return
-	case methodSend:
-		sent(w.snapshot())(rw, nil)
+	case peertest.MethodSend:
+		peertest.Sent(w.snapshot())(rw, nil)
 		return
-	case methodSubscribe:
+	case peertest.MethodSubscribe:
 		if w.state().Terminal() {
 			faultOf(rw)
 			return
 		}
 	}
 	if fault != "middle" {
-		sendEvents(rw, w.snapshot())
+		peertest.SendEvents(rw, w.snapshot())
 	}
 	for n := 0; fault == "" || fault == "middle" || n < 1; n++ {
 		ev := w.work()
 		if ev == nil {
 			return
 		}
-		sendEvents(rw, ev)
-		if w.state() != working {
+		peertest.SendEvents(rw, ev)
+		if w.state() != peertest.Working {
 			return
 		}
 	}
@@ -190,22 +193,22 @@ func (w *worker) answer(rw http.ResponseWriter, method, fault string) {
 	}
 }
 
-func faultOf(rw http.ResponseWriter) { fault(-32004, "it has ended")(rw, nil) }
+func faultOf(rw http.ResponseWriter) { peertest.Fault(-32004, "it has ended")(rw, nil) }
 
 // drawWorker makes up a task and what goes wrong with it.
 func drawWorker(t *rapid.T) *worker {
 	w := &worker{
 		taken: map[string]bool{}, faults: map[string][]string{},
-		end: rapid.SampledFrom([]a2a.TaskState{completed, completed, a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled}).Draw(t, "end"),
+		end: rapid.SampledFrom([]a2a.TaskState{peertest.Completed, peertest.Completed, a2a.TaskStateFailed, a2a.TaskStateRejected, a2a.TaskStateCanceled}).Draw(t, "end"),
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "stages") {
 		w.stages = append(w.stages, rapid.SliceOfN(rapid.SampledFrom([]string{"a", "bc", "ü", "\n"}), 0, 4).Draw(t, "texts"))
 	}
 	// A message is sent a few times only.
-	w.faults[methodSend] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "lost", "ends", "cut"}), 0, sendAttempts-1).Draw(t, "sends")
-	w.faults[methodSubscribe] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "broken", "garbage", "ends", "cut", "middle"}), 0, 5).Draw(t, "subscriptions")
+	w.faults[peertest.MethodSend] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "lost", "ends", "cut"}), 0, exchange.SendAttempts-1).Draw(t, "sends")
+	w.faults[peertest.MethodSubscribe] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "broken", "garbage", "ends", "cut", "middle"}), 0, 5).Draw(t, "subscriptions")
 	w.unseen = rapid.SliceOfN(rapid.IntRange(0, 2), 0, 8).Draw(t, "unseen")
-	w.faults[methodGet] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "garbage"}), 0, 6).Draw(t, "looks")
+	w.faults[peertest.MethodGet] = rapid.SliceOfN(rapid.SampledFrom([]string{"", "busy", "many", "broken", "garbage"}), 0, 6).Draw(t, "looks")
 	return w
 }
 
@@ -213,11 +216,11 @@ func drawWorker(t *rapid.T) *worker {
 // with all its text, and every message is taken in once.
 func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, nil)
+	s := peertest.NewScript(t, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawWorker(rt)
-		s.answer(nil, w.ServeHTTP)
-		r := &rig{t: t, script: s, remote: remoteOf(t, s.endpoint("")), host: &turnHost{session: tools.NoSession}, job: newJob()}
+		s.Answer(nil, w.ServeHTTP)
+		r := &rig{t: t, script: s, remote: remoteOf(t, s.Endpoint("")), host: &turnHost{session: tools.NoSession}, job: newJob()}
 		defer func() { r.leave() }() // of the last process
 		stream, dies := rapid.Bool().Draw(rt, "stream"), rapid.SliceOfN(rapid.IntRange(1, 8), 0, 3).Draw(rt, "dies")
 		checkpoints := 0
@@ -233,7 +236,7 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 		var res *backend.Result
 		var err error
 		for range 20 {
-			r.remote.peer.options.stream = stream
+			r.remote.peer.Options.Stream = stream
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			res, err = r.run(ctx)
 			cancel()
@@ -252,8 +255,8 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 		defer w.mu.Unlock()
 		ended := termination(res, err)
 		outcome := map[a2a.TaskState]string{
-			completed: string(event.NaturalEnd), a2a.TaskStateCanceled: string(event.Cancelled),
-			a2a.TaskStateFailed: CodeRemoteFailed, a2a.TaskStateRejected: CodeRemoteRejected,
+			peertest.Completed: string(event.NaturalEnd), a2a.TaskStateCanceled: string(event.Cancelled),
+			a2a.TaskStateFailed: client.CodeRemoteFailed, a2a.TaskStateRejected: client.CodeRemoteRejected,
 		}[w.end]
 		if string(ended.Type) != outcome && ended.Code != outcome {
 			rt.Fatalf("the task is %s, the turn ended by %+v", w.end, ended)
@@ -262,10 +265,10 @@ func TestATurnEndsAsItsTaskDoes(t *testing.T) {
 			rt.Fatalf("the peer was told %q of %q: %s", w.told, want, w.wrong)
 		}
 		text := w.text
-		if text == "" && w.end == completed {
+		if text == "" && w.end == peertest.Completed {
 			text = res.Response // what else the peer says
 		}
-		if w.end == completed && (res.Response != text || r.host.text() != text) {
+		if w.end == peertest.Completed && (res.Response != text || r.host.text() != text) {
 			rt.Fatalf("the text is %q, the answer %q, %q is shown", text, res.Response, r.host.text())
 		}
 	})

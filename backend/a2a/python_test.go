@@ -7,7 +7,7 @@ import (
 
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
@@ -18,10 +18,10 @@ import (
 // forEachPythonPeer runs a test with an agent that is reached over each transport.
 func forEachPythonPeer(t *testing.T, test func(t *testing.T, p peer)) {
 	t.Helper()
-	a2ajs.ForEachPython(t, func(t *testing.T, transport string) {
-		s := a2ajs.NewServer(t, a2ajs.Python, a2ajs.ServerOptions{Streaming: true, Token: token})
-		name := map[string]string{a2ajs.JSONRPC: "jsonrpc", a2ajs.REST: "rest", a2ajs.GRPC: "grpc"}[transport]
-		test(t, peer{s, a2ajs.Python, transport, spec.Endpoint{
+	a2asdk.ForEachPython(t, func(t *testing.T, transport string) {
+		s := a2asdk.NewServer(t, a2asdk.Python, a2asdk.ServerOptions{Streaming: true, Token: token})
+		name := map[string]string{a2asdk.JSONRPC: "jsonrpc", a2asdk.REST: "rest", a2asdk.GRPC: "grpc"}[transport]
+		test(t, peer{s, a2asdk.Python, transport, spec.Endpoint{
 			BaseURL: s.URL, Auth: &spec.Auth{Type: spec.AuthBearer, Token: token},
 			Options: map[string]json.RawMessage{
 				"transports":    json.RawMessage(`["` + name + `"]`),

@@ -15,17 +15,18 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/model"
 )
 
 func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
 	t.Parallel()
 	var kept atomic.Int32
-	r := newRig(t, map[string][]reply{methodStream: {func(w http.ResponseWriter, _ *request) {
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {func(w http.ResponseWriter, _ *peertest.Request) {
 		if kept.Load() != 1 {
 			t.Error("the message comes ahead of the state")
 		}
-		sendEvents(w, task(a2a.TaskStateSubmitted, ""), turned(working, ""), words("hi"), turned(completed, ""))
+		peertest.SendEvents(w, peertest.Task(a2a.TaskStateSubmitted, ""), peertest.Turned(peertest.Working, ""), peertest.Words("hi"), peertest.Turned(peertest.Completed, ""))
 	}}})
 	var states []course
 	r.job.Checkpoint = func(_ context.Context, state *backend.State) error {
@@ -40,10 +41,10 @@ func TestATurnIsKeptAheadOfTheMessageAndWithTheTask(t *testing.T) {
 	if _, err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(states) != 2 || states[0].Accepted || states[0].TaskID != "" || !states[1].Accepted || states[1].TaskID != taskID || states[1].ContextID != contextID {
+	if len(states) != 2 || states[0].Accepted || states[0].TaskID != "" || !states[1].Accepted || states[1].TaskID != peertest.TaskID || states[1].ContextID != peertest.ContextID {
 		t.Fatalf("the states are %+v", states)
 	}
-	if id := r.script.got(methodStream)[0].message(t).ID; id != states[0].MessageID || states[0].Deadline.IsZero() || !states[0].Deadline.Equal(states[1].Deadline) {
+	if id := r.script.Got(peertest.MethodStream)[0].Message(t).ID; id != states[0].MessageID || states[0].Deadline.IsZero() || !states[0].Deadline.Equal(states[1].Deadline) {
 		t.Errorf("the message has the id %q, the states are %+v", id, states)
 	}
 }
@@ -53,14 +54,14 @@ func TestATurnGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		stop    int
-		replies map[string][]reply
+		replies map[string][]peertest.Reply
 		sends   int
 	}{
-		"ahead of the message": {1, map[string][]reply{methodStream: {streamOf(task(working, ""), words("hi"), turned(completed, ""))}}, 1},
-		"behind the message": {2, map[string][]reply{
-			methodStream: {streamOf(task(working, ""))}, methodSubscribe: {streamOf(task(working, "h"), words("i"), turned(completed, ""))}}, 1},
-		"when it has ended": {2, map[string][]reply{
-			methodStream: {streamOf(task(working, ""))}, methodSubscribe: {fault(-32004, "it has ended")}, methodGet: {result(task(completed, "hi"))}}, 1},
+		"ahead of the message": {1, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""), peertest.Words("hi"), peertest.Turned(peertest.Completed, ""))}}, 1},
+		"behind the message": {2, map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""))}, peertest.MethodSubscribe: {peertest.StreamOf(peertest.Task(peertest.Working, "h"), peertest.Words("i"), peertest.Turned(peertest.Completed, ""))}}, 1},
+		"when it has ended": {2, map[string][]peertest.Reply{
+			peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Working, ""))}, peertest.MethodSubscribe: {peertest.Fault(-32004, "it has ended")}, peertest.MethodGet: {peertest.Result(peertest.Task(peertest.Completed, "hi"))}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,8 +76,8 @@ func TestATurnGoesOnInAnotherProcess(t *testing.T) {
 			if err != nil || res.Response != "hi" || res.Steps != 1 {
 				t.Fatalf("%+v, %v", res, err)
 			}
-			sends := r.script.got(methodStream)
-			if len(sends) != tt.sends || sends[0].message(t).ID != before.MessageID {
+			sends := r.script.Got(peertest.MethodStream)
+			if len(sends) != tt.sends || sends[0].Message(t).ID != before.MessageID {
 				t.Errorf("%d messages are sent", len(sends))
 			}
 			checkTurn(t, r, res, err)
@@ -86,8 +87,8 @@ func TestATurnGoesOnInAnotherProcess(t *testing.T) {
 
 func TestARestartDoesNotProlongATurn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodSubscribe: {hang}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
-	r.remote.peer.endpoint.Timeout = nil
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""))}, peertest.MethodSubscribe: {peertest.Hang}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
+	r.remote.peer.Endpoint.Timeout = nil
 	state := r.stopAt(2)
 	c, err := decodeCourse(state.Remote.Resume)
 	if err != nil {
@@ -100,7 +101,7 @@ func TestARestartDoesNotProlongATurn(t *testing.T) {
 	state.Remote.Resume = encode(c)
 	r.next(state)
 	res, err := r.run(t.Context())
-	if got := termination(res, err); got.Code != string(model.Timeout) || len(r.script.got(methodCancel)) != 1 {
+	if got := termination(res, err); got.Code != string(model.Timeout) || len(r.script.Got(peertest.MethodCancel)) != 1 {
 		t.Errorf("it ends by %+v", got)
 	}
 }
@@ -109,7 +110,7 @@ func TestAStateThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
 	for at, sends := range []int{0, 1} {
-		r := newRig(t, map[string][]reply{methodStream: {openStream(task(working, ""))}, methodCancel: {result(task(a2a.TaskStateCanceled, ""))}})
+		r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.OpenStream(peertest.Task(peertest.Working, ""))}, peertest.MethodCancel: {peertest.Result(peertest.Task(a2a.TaskStateCanceled, ""))}})
 		n := 0
 		r.job.Checkpoint = func(context.Context, *backend.State) error {
 			if n++; n > at {
@@ -118,8 +119,8 @@ func TestAStateThatCannotBeKept(t *testing.T) {
 			return nil
 		}
 		res, err := r.run(t.Context())
-		if !errors.Is(err, full) || len(r.script.got(methodStream)) != sends || len(r.script.got(methodCancel)) != 0 {
-			t.Errorf("it ends by %v, with %d messages and %d cancels", err, len(r.script.got(methodStream)), len(r.script.got(methodCancel)))
+		if !errors.Is(err, full) || len(r.script.Got(peertest.MethodStream)) != sends || len(r.script.Got(peertest.MethodCancel)) != 0 {
+			t.Errorf("it ends by %v, with %d messages and %d cancels", err, len(r.script.Got(peertest.MethodStream)), len(r.script.Got(peertest.MethodCancel)))
 		}
 		checkTurn(t, r, res, err)
 	}
@@ -127,7 +128,7 @@ func TestAStateThatCannotBeKept(t *testing.T) {
 
 func TestAStateThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi"))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Completed, "hi"))}})
 	good := r.stopAt(1)
 	for name, spoil := range map[string]func(s *backend.State){
 		"no remote turn":  func(s *backend.State) { s.Remote = nil },
@@ -147,7 +148,7 @@ func TestAStateThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: it goes on", name)
 		}
 	}
-	if n := len(r.script.got(methodStream)); n != 0 {
+	if n := len(r.script.Got(peertest.MethodStream)); n != 0 {
 		t.Errorf("the peer is asked %d times", n)
 	}
 }
@@ -159,7 +160,7 @@ func bytesOf(s *backend.State, from, to string) json.RawMessage {
 // The next turn of a session is another task in the same conversation.
 func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(task(completed, "hi")), streamOf(task(completed, "hi again"))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(peertest.Task(peertest.Completed, "hi")), peertest.StreamOf(peertest.Task(peertest.Completed, "hi again"))}})
 	r.job.Session = map[string]json.RawMessage{"notes": json.RawMessage(`"kept"`)}
 	res, err := r.run(t.Context())
 	if err != nil || string(res.Session["notes"]) != `"kept"` || res.Session["a2a:far"] == nil {
@@ -172,8 +173,8 @@ func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 	if _, err = r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	first, second := r.script.got(methodStream)[0].message(t), r.script.got(methodStream)[1].message(t)
-	if first.ContextID != "" || second.ContextID != contextID || first.TaskID != "" || second.TaskID != "" || first.ID == second.ID {
+	first, second := r.script.Got(peertest.MethodStream)[0].Message(t), r.script.Got(peertest.MethodStream)[1].Message(t)
+	if first.ContextID != "" || second.ContextID != peertest.ContextID || first.TaskID != "" || second.TaskID != "" || first.ID == second.ID {
 		t.Errorf("the messages are %+v and %+v", first, second)
 	}
 	if len(second.Parts) != 2 || second.Parts[0].Text() != "and" || second.Parts[1].Text() != "now?" {
@@ -187,7 +188,7 @@ func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 	if _, err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if m := r.script.got(methodStream)[2].message(t); m.ContextID != "" {
+	if m := r.script.Got(peertest.MethodStream)[2].Message(t); m.ContextID != "" {
 		t.Errorf("the peer is told of the context %q of another", m.ContextID)
 	}
 }
@@ -197,7 +198,7 @@ func TestATurnWithNothingToSay(t *testing.T) {
 	r := newRig(t, nil)
 	r.job.Input = []model.Message{model.Assistant("hello")}
 	res, err := r.run(t.Context())
-	if got := termination(res, err); got.Type != event.Failed || len(r.script.got(methodStream)) != 0 {
+	if got := termination(res, err); got.Type != event.Failed || len(r.script.Got(peertest.MethodStream)) != 0 {
 		t.Errorf("it ends by %+v", got)
 	}
 	checkTurn(t, r, res, err)

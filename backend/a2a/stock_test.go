@@ -2,6 +2,7 @@ package a2abackend
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net"
 	"net/http"
@@ -18,7 +19,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -32,6 +35,10 @@ func (clerk) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a
 		say := func(state a2a.TaskState, text string) bool {
 			return yield(a2a.NewStatusUpdateEvent(c, state, a2a.NewMessageForTask(a2a.MessageRoleAgent, c, a2a.NewTextPart(text))), nil)
 		}
+		if text == "message" {
+			yield(a2a.NewMessage(a2a.MessageRoleAgent, a2a.NewTextPart("no task")), nil)
+			return
+		}
 		if c.StoredTask == nil && !yield(a2a.NewSubmittedTask(c, c.Message), nil) {
 			return
 		}
@@ -42,6 +49,12 @@ func (clerk) Execute(ctx context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a
 		case "wait":
 			say(a2a.TaskStateWorking, "waiting")
 			<-ctx.Done()
+			return
+		case "parts":
+			report := a2a.NewFileURLPart("https://files.example/report.pdf", "application/pdf")
+			if yield(a2a.NewArtifactEvent(c, a2a.NewTextPart("a text"), a2a.NewDataPart(map[string]any{"rows": []any{1.0, 2.0}}), report), nil) {
+				yield(a2a.NewStatusUpdateEvent(c, a2a.TaskStateCompleted, nil), nil)
+			}
 			return
 		}
 		first := a2a.NewArtifactEvent(c, a2a.NewTextPart("You said "))
@@ -61,12 +74,12 @@ func (clerk) Cancel(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.
 func serveStock(t *testing.T, transport string) *spec.Endpoint {
 	t.Helper()
 	handler := a2asrv.NewHandler(clerk{})
-	card := cardOf("")
+	card := peertest.CardOf("")
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+wellKnown, func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, card) })
+	mux.HandleFunc("GET "+client.WellKnown, func(w http.ResponseWriter, _ *http.Request) { peertest.WriteJSON(w, card) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	e := (&host{Server: server, t: t}).endpoint("")
+	e := &spec.Endpoint{BaseURL: server.URL}
 	switch transport {
 	case "jsonrpc":
 		mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
@@ -75,10 +88,10 @@ func serveStock(t *testing.T, transport string) *spec.Endpoint {
 		mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
 		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface(server.URL+"/rest", a2a.TransportProtocolHTTPJSON)}
 	case "grpc":
-		e.Auth = &spec.Auth{Type: spec.AuthClientCredentials, TokenURL: issuer(t), ClientID: "me", ClientSecret: "hush"}
+		e.Auth = &spec.Auth{Type: spec.AuthClientCredentials, TokenURL: peertest.Issuer(t), ClientID: "me", ClientSecret: "hush"}
 		address := listenGRPC(t, handler)
 		card.SupportedInterfaces = []*a2a.AgentInterface{a2a.NewAgentInterface(address, a2a.TransportProtocolGRPC)}
-		e.Options = (&host{Server: server, t: t}).endpoint(`{"allow_origins":["http://` + address + `"]}`).Options
+		e.Options = map[string]json.RawMessage{"allow_origins": json.RawMessage(`["http://` + address + `"]`)}
 	}
 	return e
 }
@@ -128,7 +141,7 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 				e := serveStock(t, transport)
 				e.Timeout = new(spec.Duration(20 * time.Second))
 				r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}, job: newJob()}
-				r.remote.peer.options.stream = stream
+				r.remote.peer.Options.Stream = stream
 				res, err := r.run(t.Context())
 				if err != nil || res.Response != "You said hello" || r.host.text() != res.Response {
 					t.Errorf("%+v, %v, %q is shown", res, err, r.host.text())
@@ -141,7 +154,7 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 					t.Errorf("it asks %+v", ticket)
 				}
 				r.next(state, resume(ticket.ID, `"blue"`))
-				r.remote.peer.options.stream = stream
+				r.remote.peer.Options.Stream = stream
 				if res, err = r.run(t.Context()); err != nil || res.Response != "You said blue" {
 					t.Errorf("%+v, %v", res, err)
 				}
@@ -162,6 +175,32 @@ func TestTheSDKsServerIsAPeer(t *testing.T) {
 				last, ok := r.host.events[len(r.host.events)-2].(*event.ActivitySnapshot)
 				if !ok || activityOf(t, last).State != "canceled" {
 					t.Errorf("the task is %+v", last)
+				}
+			})
+		}
+	}
+}
+
+// What is no text of a task is read alike from each transport: an answer that is a
+// message, data, and the address of a file.
+func TestTheAnswersOfTheSDKsServerAreReadAlike(t *testing.T) {
+	t.Parallel()
+	for _, transport := range []string{"jsonrpc", "rest", "grpc"} {
+		for name, stream := range map[string]bool{"streamed": true, "polled": false} {
+			t.Run(transport+" "+name, func(t *testing.T) {
+				t.Parallel()
+				e := serveStock(t, transport)
+				e.Timeout = new(spec.Duration(20 * time.Second))
+				r := &rig{t: t, remote: remoteOf(t, e), host: &turnHost{session: tools.NoSession}}
+				r.remote.peer.Options.Stream = stream
+				for text, want := range map[string]string{
+					"message": "no task", "parts": "a text\n{\"rows\":[1,2]}\n[file (application/pdf) is at https://files.example/report.pdf]",
+				} {
+					r.job = newJob()
+					r.job.TurnID, r.job.Input[0].Parts[0].Text = text, text
+					if res, err := r.run(t.Context()); err != nil || res.Response != want {
+						t.Errorf("%q is answered with %+v, %v", text, res, err)
+					}
 				}
 			})
 		}

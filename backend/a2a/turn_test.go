@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/peertest"
 )
 
 func TestAnAnswerIsShownAsItComes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, map[string][]reply{methodStream: {streamOf(
-		task(a2a.TaskStateSubmitted, ""), turned(working, "thinking"), words("Hello, "), words("world"), turned(completed, ""))}})
+	r := newRig(t, map[string][]peertest.Reply{peertest.MethodStream: {peertest.StreamOf(
+		peertest.Task(a2a.TaskStateSubmitted, ""), peertest.Turned(peertest.Working, "thinking"), peertest.Words("Hello, "), peertest.Words("world"), peertest.Turned(peertest.Completed, ""))}})
 	res, err := r.run(t.Context())
 	if err != nil || res.Response != "Hello, world" || res.Termination.Type != event.NaturalEnd {
 		t.Fatalf("%+v, %v", res, err)
@@ -27,11 +28,11 @@ func TestAnAnswerIsShownAsItComes(t *testing.T) {
 	if text := r.host.text(); text != res.Response {
 		t.Errorf("%q is shown", text)
 	}
-	sent := r.script.got(methodStream)[0]
-	if got := sent.header.Get("Authorization"); got != "Bearer "+token {
+	sent := r.script.Got(peertest.MethodStream)[0]
+	if got := sent.Header.Get("Authorization"); got != "Bearer "+token {
 		t.Errorf("the peer is shown %q", got)
 	}
-	if m := sent.message(t); m.Role != a2a.MessageRoleUser || len(m.Parts) != 1 || m.Parts[0].Text() != "hello" {
+	if m := sent.Message(t); m.Role != a2a.MessageRoleUser || len(m.Parts) != 1 || m.Parts[0].Text() != "hello" {
 		t.Errorf("the peer is told %+v", m)
 	}
 	if len(res.Messages) != 1 || res.Messages[0].Text() != res.Response || res.Messages[0].ID != "turn-1/m1" {

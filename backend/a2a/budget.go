@@ -1,0 +1,76 @@
+package a2abackend
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// checkLimits returns why the peer must not be called: turns would be nested too
+// deep, or nothing is left of the budgets.
+func (t *turn) checkLimits() error {
+	if t.job.MaxDepth > 0 && t.depth() > t.job.MaxDepth {
+		return t.exchange.Fail(client.CodeDepth, fmt.Sprintf("turns may be nested %d deep", t.job.MaxDepth), nil)
+	}
+	if err := t.job.Meter.Exceeded(); err != nil {
+		return err
+	}
+	left := t.job.Meter.Left()
+	switch {
+	case left == nil:
+		return nil
+	case left.MaxTokens != nil && *left.MaxTokens <= 0:
+		return usedUp(backend.BudgetTokens, t.job.Meter.Spent().Tokens)
+	case left.MaxModelCalls != nil && *left.MaxModelCalls <= 0:
+		return usedUp(backend.BudgetModelCalls, t.job.Meter.Spent().ModelCalls)
+	}
+	return nil
+}
+
+// depth is how many turns led to the task: as many as led to this turn, whose
+// work it does. A turn that nobody delegated leads to it itself, so that runtimes
+// which send turns to each other come to an end.
+func (t *turn) depth() int { return max(t.job.Depth, 1) }
+
+// usedUp returns the error of a budget of which nothing is left.
+func usedUp(budget string, used int) error {
+	return &backend.BudgetError{Budget: budget, Limit: float64(used), Used: float64(used)}
+}
+
+// grant returns what the peer may use of what the turn has left, and until when.
+func (t *turn) grant() *a2awire.Grant {
+	g := &a2awire.Grant{Depth: t.depth(), Deadline: t.course.Deadline}
+	left := t.job.Meter.Left()
+	if left == nil {
+		return g
+	}
+	g.MaxTokens, g.MaxModelCalls, g.MaxToolCalls = left.MaxTokens, left.MaxModelCalls, left.MaxToolCalls
+	if left.MaxCost != nil {
+		g.MaxCost, g.Currency = new(max(*left.MaxCost, 0)), cmp.Or(left.Currency, spec.DefaultCurrency)
+	}
+	if left.MaxDuration != nil {
+		if end := time.Now().Add(left.MaxDuration.Std()); end.Before(g.Deadline) {
+			g.Deadline = end
+		}
+	}
+	return g
+}
+
+// spend counts what the peer has used. Money of another currency than that of the
+// turn does not count.
+func (t *turn) spend(used *a2awire.Report) {
+	t.stats.Usage.Add(used.Usage)
+	t.stats.Steps += used.Steps
+	cost := 0.0
+	if used.Cost != nil && (t.stats.Currency == "" || t.stats.Currency == used.Cost.Currency) {
+		cost = used.Cost.Amount
+		t.stats.Cost += cost
+		t.stats.Currency = used.Cost.Currency
+	}
+	t.job.Meter.Spend(used.Usage, cost)
+}

@@ -1,0 +1,57 @@
+package a2abackend
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// finish ends the step of an exchange that has settled, and says how the turn
+// ends.
+func (t *turn) finish() (event.Termination, error) {
+	x := t.exchange
+	if x.Asks() {
+		x.ShowAnswer(x.Text())
+		t.course.Left, t.course.Deadline = max(time.Until(t.course.Deadline), time.Second), time.Time{}
+		t.endStep()
+		t.ask()
+		return event.Termination{Type: event.Suspended}, nil
+	}
+	text, err := x.Answer()
+	if err != nil {
+		return event.Termination{}, err
+	}
+	t.response = text + t.keepFiles(text)
+	x.ShowAnswer(t.response)
+	t.endStep()
+	err = x.Verdict()
+	if canceled, ok := errors.AsType[*exchange.CanceledError](err); ok {
+		return event.Termination{Type: event.Cancelled, Detail: canceled.Error()}, nil
+	}
+	if err != nil {
+		return event.Termination{}, err
+	}
+	return event.Termination{Type: event.NaturalEnd}, nil
+}
+
+// keepFiles keeps the images and files of the task as artifacts of the session,
+// and returns what the answer says of them.
+func (t *turn) keepFiles(text string) string {
+	notes := exchange.NoteFiles(text, t.exchange.Files(), t.keepFile)
+	if notes != "" {
+		t.host.FlushSession()
+	}
+	return notes
+}
+
+// keepFile keeps one file. Its name is one that no other turn's has: a peer must
+// not be able to replace what others keep.
+func (t *turn) keepFile(number int, name, media string, data []byte) (string, error) {
+	id := t.answerID() + "/f" + strconv.Itoa(number)
+	_, err := t.host.Session().KeepArtifact(tools.Artifact{ID: id, Name: id + "/" + name, MediaType: media, Data: data})
+	return id, err
+}

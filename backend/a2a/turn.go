@@ -1,0 +1,173 @@
+package a2abackend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
+	"github.com/agentruntime/agentruntime/backend/a2a/internal/exchange"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/a2awire"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
+	"github.com/agentruntime/agentruntime/telemetry"
+)
+
+// turn is one turn at a peer: an exchange with it, held to the turn's budgets and
+// time, and shown to the host. It belongs to the goroutine that runs Execute.
+//
+// What the turn goes on from is kept before a message is sent, and when the peer
+// has told the ids of the task.
+type turn struct {
+	peer     *client.Peer
+	job      *backend.Job
+	host     backend.Host
+	exchange *exchange.Exchange
+
+	course course
+	stats  plugins.Stats
+	// waits is what the turn waits for, or has waited for until the peer has the
+	// answers.
+	waits    wait
+	response string
+	span     telemetry.StepSpan
+}
+
+// wait is what a turn waits for, as its state has it.
+type wait struct {
+	outcome     event.CallOutcome
+	tickets     []*backend.Ticket
+	resolutions []interaction.Answer
+}
+
+// suspended reports whether nobody has gone on yet.
+func (w *wait) suspended() bool { return w.outcome == event.CallSuspended }
+
+// restore takes a turn up where a state left it.
+func (t *turn) restore(s *backend.State) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if s.Remote == nil || s.Agent != t.job.Agent.ID {
+		return fmt.Errorf("the state of the turn is not one of agent %s at a peer", t.job.Agent.ID)
+	}
+	c, err := decodeCourse(s.Remote.Resume)
+	if err != nil {
+		return err
+	}
+	if c.Peer != t.peer.Target() {
+		return fmt.Errorf("go on with the task at peer %s: %w", c.Peer, errOtherPeer)
+	}
+	t.course, t.stats, t.response = *c, s.Stats, s.Response
+	t.waits = wait{outcome: s.Remote.Outcome, tickets: s.Remote.Tickets, resolutions: slices.Clone(s.Remote.Answers)}
+	return nil
+}
+
+// beginStep opens the step of another message, with which the exchange begins.
+func (t *turn) beginStep(begin func(messageID string) error) error {
+	c := &t.course
+	c.Step++
+	t.stats.Steps++
+	c.Open = true
+	if err := begin(exchange.MessageID(t.job.TurnID, c.Step)); err != nil {
+		return err
+	}
+	t.host.Emit(&event.StepStart{Step: c.Step, MessageID: t.answerID()})
+	return nil
+}
+
+// endStep closes the step, if one is open.
+func (t *turn) endStep() {
+	if t.course.Open {
+		t.course.Open = false
+		t.exchange.CloseMessage()
+		t.host.Emit(&event.StepEnd{Step: t.course.Step})
+	}
+}
+
+// answerID is the id that the answer of the step has in the conversation.
+func (t *turn) answerID() string { return t.job.TurnID + "/m" + strconv.Itoa(t.course.Step) }
+
+// userParts returns what the peer is told of a turn's input: the parts of the
+// user's messages, in order.
+func userParts(input []model.Message) []*a2a.Part {
+	var parts []*a2a.Part
+	for i := range input {
+		if input[i].Role == model.RoleUser {
+			parts = append(parts, a2awire.Parts(input[i].Parts)...)
+		}
+	}
+	return parts
+}
+
+// checkpointError says that a turn's state could not be kept. The task goes on:
+// so does the turn, from the state that was kept last.
+type checkpointError struct{ err error }
+
+func (e *checkpointError) Error() string { return "keep the state of the turn: " + e.err.Error() }
+
+func (e *checkpointError) Unwrap() error { return e.err }
+
+// checkpoint has the turn's state kept, if somebody keeps it.
+func (t *turn) checkpoint(ctx context.Context) error {
+	if t.job.Checkpoint == nil || ctx.Err() != nil {
+		return nil
+	}
+	if err := t.job.Checkpoint(ctx, t.state()); err != nil {
+		return &checkpointError{err}
+	}
+	return nil
+}
+
+// taskActivity is what a turn shows of its task.
+type taskActivity struct {
+	Peer      string     `json:"peer"`
+	TaskID    a2a.TaskID `json:"task_id"`
+	ContextID string     `json:"context_id,omitempty"`
+	State     string     `json:"state"`
+	// Message is what the agent says of it, cut where it is long.
+	Message string `json:"message,omitempty"`
+}
+
+// ActivityTask is the type of the activity that shows the task at the peer.
+const ActivityTask = "a2a_task"
+
+// showTask shows the state of the task.
+func (t *turn) showTask(state, text string) {
+	at := t.exchange.Position()
+	t.host.Emit(&event.ActivitySnapshot{
+		MessageID: t.job.TurnID + "/task", ActivityType: ActivityTask,
+		Content: encode(&taskActivity{t.peer.Endpoint.BaseURL, at.TaskID, at.ContextID, state, text}),
+	})
+}
+
+// state returns what the turn goes on from.
+func (t *turn) state() *backend.State {
+	c := t.course
+	c.Position = t.exchange.Position()
+	stats := t.stats
+	stats.Elapsed += time.Since(stats.Started)
+	session := remember(nil, t.job.Agent.ID, t.peer.Target(), t.exchange.Position().ContextID)
+	s := &backend.State{
+		Version: backend.StateVersion, Agent: t.job.Agent.ID, Stats: stats,
+		Budgets: t.job.Meter.Budgets(), Spent: t.job.Meter.Spent(), Response: t.response,
+		Plugins: execution.State{Session: session, Written: slices.Sorted(maps.Keys(session))},
+		Remote: &backend.CallState{
+			ID:      cmp.Or(string(c.TaskID), c.MessageID),
+			Outcome: t.waits.outcome, Tickets: t.waits.tickets, Resume: encode(&c), Answers: slices.Clone(t.waits.resolutions),
+		},
+	}
+	if before := t.job.State; before != nil {
+		s.Budgets, s.Output, s.Answered = before.Budgets, before.Output, maps.Clone(before.Answered)
+	}
+	return s
+}
