@@ -16,6 +16,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -29,7 +31,7 @@ import (
 // doomed is a turn whose process dies now and then. The script says what the
 // models answer, by the number of answers that the conversation has.
 type doomed struct {
-	script []answer
+	script []turntest.Answer
 	agent  spec.Agent
 	policy backend.Indeterminate
 
@@ -53,13 +55,13 @@ func drawDoomed(t *rapid.T) *doomed {
 		m.agent.Budgets = &spec.Budgets{MaxToolCalls: new(rapid.IntRange(0, 6).Draw(t, "tool calls"))}
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "answers") {
-		var a answer
+		var a turntest.Answer
 		for k := range rapid.IntRange(1, 4).Draw(t, "calls") {
 			c := model.ToolCall{ID: fmt.Sprintf("c%d.%d", i, k), Name: names.Draw(t, "tool"), Arguments: []byte(`{}`)}
 			if c.Name == "agent_run_sub" {
 				c.Arguments = []byte(`{"prompt":"help"}`)
 			}
-			a.calls = append(a.calls, c)
+			a.Calls = append(a.Calls, c)
 		}
 		m.script = append(m.script, a)
 	}
@@ -74,11 +76,11 @@ func (m *doomed) Stream(_ context.Context, req *model.Request) iter.Seq2[model.E
 				given++
 			}
 		}
-		out := answer{text: "done"}
+		out := turntest.Answer{Text: "done"}
 		if req.Model != "sub" && given < len(m.script) && req.ToolChoice.Mode != model.ToolsNone {
 			out = m.script[given]
 		}
-		for _, ev := range out.events() {
+		for _, ev := range out.Events() {
 			if !yield(ev, nil) {
 				return
 			}
@@ -89,7 +91,7 @@ func (m *doomed) Stream(_ context.Context, req *model.Request) iter.Seq2[model.E
 // seen counts how often the hooks of each phase ran.
 var seen = plugins.NewKey[map[string]int]("test.seen", plugins.ScopeSession)
 
-var witness = plugin(func(r *plugins.Registrar) {
+var witness = turntest.Plugin(func(r *plugins.Registrar) {
 	r.StateKey(seen)
 	for _, phase := range plugins.Phases() {
 		switch phase {
@@ -150,7 +152,7 @@ func (a acts) Call(_ context.Context, c *tools.Call) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	if a.wait && c.Resumed == nil {
-		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}}, State: json.RawMessage(`7`)}}, nil
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: json.RawMessage(`7`)}}, nil
 	}
 	return tools.TextResult("did " + c.ID), nil
 }
@@ -163,7 +165,7 @@ func (m *doomed) runtime(t *rapid.T) *runtime.AgentRuntime {
 	class := func(effect tools.Effect) tools.Descriptor {
 		return tools.Descriptor{Description: "for tests", Effect: effect}
 	}
-	rt, err := withAgents(m, a, b, spec.Agent{ID: "sub"}).WithPlugin("cautious", cautious).WithPlugin("witness", witness).
+	rt, err := turntest.WithAgents(m, a, b, spec.Agent{ID: "sub"}).WithPlugin("cautious", turntest.Cautious).WithPlugin("witness", witness).
 		WithTool("look", acts{world: m, about: class(tools.Read)}).WithTool("put", acts{world: m, about: class(tools.Idempotent)}).
 		WithTool("pay", acts{world: m, about: class(tools.Once)}).WithTool("waits", acts{world: m, about: class(""), wait: true}).
 		WithTool("alone", acts{world: m, about: tools.Descriptor{Description: "for tests", Serial: true}}).Build()
@@ -279,7 +281,7 @@ func (m *doomed) lives(t *rapid.T, deaths []int, keeps bool) lived {
 		req.Custom = json.RawMessage(`{"found":true}`)
 		if req.State = d.recovered(t); req.State != nil && !req.State.InStep {
 			for _, ticket := range req.State.Tickets() {
-				req.Resolutions = append(req.Resolutions, yes(ticket.ID))
+				req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
 			}
 		}
 		d.lives, d.dead, d.pending = 0, false, nil
@@ -379,7 +381,7 @@ func TestATurnComesToTheSameWhereverItsProcessDies(t *testing.T) {
 		whole := m.lives(t, nil, true)
 		keeps := rapid.Bool().Draw(t, "keeps")
 		died := m.lives(t, rapid.SliceOfN(rapid.IntRange(1, 12), 1, 4).Draw(t, "deaths"), keeps)
-		checkMessages(t, died.Messages)
+		turntest.CheckMessages(t, died.Messages)
 		for key, n := range m.ran {
 			id, _, _ := strings.Cut(key, " ")
 			if n > 1 && slices.ContainsFunc(died.Journal, func(e backend.JournalEntry) bool {

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,18 +71,15 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	if child.where != h.runtime.local && req.Keep != nil {
 		child.job.Checkpoint = child.keptBy(req.Keep)
 	}
-	result, err := child.run(ctx)
+	result, err := (&Activation{host: child}).run(ctx)
 	if result == nil {
 		return nil, err
 	}
 	h.delegates.set(req.CallID, nil)
 	if result.State != nil {
-		h.delegates.set(req.CallID, atPeers(result.State))
+		h.delegates.set(req.CallID, PeerTasks(result.State))
 	}
-	out := &tools.DelegateResult{
-		TurnID: result.TurnID, Status: result.Status, Termination: result.Termination,
-		Response: result.Response, Steps: result.Steps, Usage: result.Usage, Cost: result.Cost,
-	}
+	out := &tools.DelegateResult{Outcome: result.Outcome, TurnID: result.TurnID, Status: result.Status}
 	if turn.State != nil {
 		countSince(out, &turn.State.Stats)
 	}
@@ -119,14 +117,7 @@ func resumeDelegate(req *Request, resumed *tools.Resumed) error {
 	if err != nil {
 		return fmt.Errorf("go on with agent %s: its state cannot be read: %w", req.AgentID, err)
 	}
-	req.TurnID, req.SessionID, req.State = waiting.TurnID, waiting.SessionID, waiting.State
-	for _, a := range resumed.Answers {
-		action := plugins.ActionResume
-		if a.Cancelled {
-			action = plugins.ActionCancel
-		}
-		req.Resolutions = append(req.Resolutions, plugins.Resolution{Target: a.ID, Action: action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason})
-	}
+	req.TurnID, req.SessionID, req.State, req.Answers = waiting.TurnID, waiting.SessionID, waiting.State, resumed.Answers
 	return nil
 }
 
@@ -147,14 +138,9 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	}
 	out.State = state
 	for _, ticket := range result.Tickets {
-		q := tools.Question{
-			ID: ticket.ID, Tool: ticket.Tool, Arguments: ticket.Arguments, Action: ticket.Action, Message: ticket.Message,
-			Parameters: ticket.Parameters, ResponseSchema: ticket.ResponseSchema,
-		}
-		if q.Action == "" {
-			q.Action = actionDelegate
-		}
-		out.Questions = append(out.Questions, q)
+		question := *ticket
+		question.Action = cmp.Or(question.Action, actionDelegate)
+		out.Questions = append(out.Questions, question)
 	}
 	return nil
 }

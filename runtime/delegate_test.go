@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -20,31 +21,31 @@ import (
 )
 
 func TestADelegatesTokensAreItsParentsToo(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":   {asksAgent("clerk"), {text: "thanks"}},
-		"clerk":  {asksAgent("intern"), {text: "sorted"}},
-		"intern": {{text: "copied"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":   {turntest.AsksAgent("clerk"), {Text: "thanks"}},
+		"clerk":  {turntest.AsksAgent("intern"), {Text: "sorted"}},
+		"intern": {{Text: "copied"}},
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}},
 		spec.Agent{ID: "clerk", Delegates: []string{"intern"}},
 		spec.Agent{ID: "intern"},
 	))
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), &log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkLog(t, log.list)
+	turntest.CheckLog(t, log.List)
 	if want := (model.Usage{Input: 50, Output: 5}); got.Usage != want || got.Steps != 2 {
 		t.Errorf("the turn used %+v in %d steps", got.Usage, got.Steps)
 	}
-	if diff := cmp.Diff([]string{"to-clerk succeeded sorted"}, log.done()); diff != "" {
+	if diff := cmp.Diff([]string{"to-clerk succeeded sorted"}, log.Done()); diff != "" {
 		t.Error(diff)
 	}
 	var states []string
-	for i := range log.list {
-		if d, ok := log.list[i].Data.(*event.ActivitySnapshot); ok {
+	for i := range log.List {
+		if d, ok := log.List[i].Data.(*event.ActivitySnapshot); ok {
 			state, _, _ := strings.Cut(string(d.Content), `,"turn_id"`)
 			states = append(states, d.MessageID+" "+state)
 		}
@@ -57,12 +58,12 @@ func TestADelegatesTokensAreItsParentsToo(t *testing.T) {
 
 func TestADelegateSeesThePromptAlone(t *testing.T) {
 	var job *backend.Job
-	peer := &remote{execute: func(_ context.Context, j *backend.Job, _ backend.Host) (*backend.Result, error) {
+	peer := &turntest.Remote{ExecuteFunc: func(_ context.Context, j *backend.Job, _ backend.Host) (*backend.Result, error) {
 		job = j
-		return &backend.Result{Response: "hi"}, nil
+		return &backend.Result{Outcome: event.Outcome{Response: "hi"}}, nil
 	}}
-	exec := scripts(map[string][]answer{"boss": {asksAgent("far"), {text: "thanks"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"far"}}, far).WithBackend(factory{peer}))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"boss": {turntest.AsksAgent("far"), {Text: "thanks"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"far"}}, turntest.Far).WithBackend(turntest.Factory{Backend: peer}))
 	req := runtime.Prompt("boss", "secret")
 	req.History = []model.Message{model.User("older"), model.Assistant("secrets")}
 	req.Params = model.Params{Temperature: new(0.5)}
@@ -77,21 +78,21 @@ func TestADelegateSeesThePromptAlone(t *testing.T) {
 func TestADelegateThatFailsIsAnErrorForItsCaller(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		child answer
+		child turntest.Answer
 		want  string
 	}{
-		{"error", answer{err: &model.Error{Class: model.Provider, Message: "down"}}, "to-clerk failed agent clerk did not finish: error provider: provider: down"},
-		{"silence", answer{}, "to-clerk succeeded agent clerk finished without an answer"},
+		{"error", turntest.Answer{Err: &model.Error{Class: model.Provider, Message: "down"}}, "to-clerk failed agent clerk did not finish: error provider: provider: down"},
+		{"silence", turntest.Answer{}, "to-clerk succeeded agent clerk finished without an answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			exec := scripts(map[string][]answer{"boss": {asksAgent("clerk"), {text: "thanks"}}, "clerk": {tt.child}})
-			rt := build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}))
-			var log events
+			exec := turntest.Scripts(map[string][]turntest.Answer{"boss": {turntest.AsksAgent("clerk"), {Text: "thanks"}}, "clerk": {tt.child}})
+			rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}))
+			var log turntest.Events
 			got, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), &log)
 			if err != nil || got.Response != "thanks" {
 				t.Errorf("the turn came to %+v, %v", got, err)
 			}
-			if diff := cmp.Diff([]string{tt.want}, log.done()); diff != "" {
+			if diff := cmp.Diff([]string{tt.want}, log.Done()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -100,34 +101,34 @@ func TestADelegateThatFailsIsAnErrorForItsCaller(t *testing.T) {
 
 func TestABlankPromptDoesNotStartADelegate(t *testing.T) {
 	for _, args := range []string{`{}`, `{"prompt":""}`, `{"prompt":" \n\t "}`, `{"prompt":7}`, `{"prompt":"x","more":1}`} {
-		exec := scripts(map[string][]answer{"boss": {calls("c", "agent_run_clerk", args), {text: "thanks"}}})
-		rt := build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}))
-		var log events
+		exec := turntest.Scripts(map[string][]turntest.Answer{"boss": {turntest.Calls("c", "agent_run_clerk", args), {Text: "thanks"}}})
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}))
+		var log turntest.Events
 		if _, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), &log); err != nil {
 			t.Fatal(err)
 		}
-		if done := log.done(); len(done) != 1 || !strings.HasPrefix(done[0], "c failed tool_input_invalid: ") {
+		if done := log.Done(); len(done) != 1 || !strings.HasPrefix(done[0], "c failed tool_input_invalid: ") {
 			t.Errorf("%s: the call came to %q", args, done)
 		}
-		if exec.asked["clerk"] != 0 {
+		if exec.Asked("clerk") != 0 {
 			t.Errorf("%s: the delegate ran", args)
 		}
 	}
 }
 
 func TestACallBackIntoTheChainIsRefused(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"a": {asksAgent("b"), {text: "a is done"}},
-		"b": {asksAgent("a"), asksAgent("b"), {text: "b is done"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"a": {turntest.AsksAgent("b"), {Text: "a is done"}},
+		"b": {turntest.AsksAgent("a"), turntest.AsksAgent("b"), {Text: "b is done"}},
 	})
 	var refusals []string
-	spy := plugin(func(r *plugins.Registrar) {
+	spy := turntest.Plugin(func(r *plugins.Registrar) {
 		r.Hook(plugins.AfterToolExecute, func(_ context.Context, p *plugins.PhaseContext) error {
 			refusals = append(refusals, model.PartsText(p.Result.Content))
 			return nil
 		})
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "a", Delegates: []string{"b"}},
 		spec.Agent{ID: "b", Delegates: []string{"a", "b"}, PluginIDs: []string{"spy"}},
 	).WithPlugin("spy", spy))
@@ -154,15 +155,15 @@ func TestDelegatesMayBeNestedOnlySoDeep(t *testing.T) {
 		}
 		agents = append(agents, a)
 	}
-	exec := &answerer{answer: func(_ context.Context, upstream string, n int) answer {
+	exec := &turntest.Answerer{Answer: func(_ context.Context, upstream string, n int) turntest.Answer {
 		var i int
 		fmt.Sscanf(upstream, "a%d", &i)
 		if n == 0 && i <= depth {
-			return asksAgent(fmt.Sprintf("a%d", i+1))
+			return turntest.AsksAgent(fmt.Sprintf("a%d", i+1))
 		}
-		return answer{text: "reached " + upstream}
+		return turntest.Answer{Text: "reached " + upstream}
 	}}
-	rt := build(t, withAgents(exec, agents...).WithDelegationDepth(depth))
+	rt := turntest.Build(t, turntest.WithAgents(exec, agents...).WithDelegationDepth(depth))
 	if _, err := rt.Run(t.Context(), runtime.Prompt("a0", "go"), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestDelegatesMayBeNestedOnlySoDeep(t *testing.T) {
 		if i == depth+1 {
 			want = 0 // one deeper than is allowed
 		}
-		if got := exec.asked[agents[i].ID]; got != want {
+		if got := exec.Asked(agents[i].ID); got != want {
 			t.Errorf("agent %s was asked %d times, want %d", agents[i].ID, got, want)
 		}
 	}
@@ -179,12 +180,12 @@ func TestDelegatesMayBeNestedOnlySoDeep(t *testing.T) {
 
 func TestTheErrorOfARefusedDelegateIsTyped(t *testing.T) {
 	var refused error
-	probe := toolFunc(func(ctx context.Context, call *tools.Call) (tools.Result, error) {
+	probe := turntest.ToolFunc(func(ctx context.Context, call *tools.Call) (tools.Result, error) {
 		_, refused = call.Host.Delegate(ctx, tools.DelegateRequest{AgentID: "a", Prompt: "again"})
 		return tools.Result{}, refused
 	})
-	rt := build(t, withAgents(scripts(map[string][]answer{"a": {calls("c", "probe", "{}"), {text: "done"}}}), spec.Agent{ID: "a"}).WithTool("probe", probe))
-	var log events
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": {turntest.Calls("c", "probe", "{}"), {Text: "done"}}}), spec.Agent{ID: "a"}).WithTool("probe", probe))
+	var log turntest.Events
 	if _, err := rt.Run(t.Context(), runtime.Prompt("a", "go"), &log); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,7 @@ func TestTheErrorOfARefusedDelegateIsTyped(t *testing.T) {
 	if !ok || e.Agent != "a" || e.Depth != 0 || !cmp.Equal(e.Chain, []string{"a"}) {
 		t.Errorf("the error is %#v", refused)
 	}
-	if diff := cmp.Diff([]string{"c failed agent a was not called: it is waiting for this call itself (a → a)"}, log.done()); diff != "" {
+	if diff := cmp.Diff([]string{"c failed agent a was not called: it is waiting for this call itself (a → a)"}, log.Done()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -200,23 +201,23 @@ func TestTheErrorOfARefusedDelegateIsTyped(t *testing.T) {
 func TestCancellingATurnCancelsItsDelegates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(map[string]event.Reason)
-		spy := plugin(func(r *plugins.Registrar) {
+		spy := turntest.Plugin(func(r *plugins.Registrar) {
 			r.Hook(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {
 				ended[p.Agent.ID] = p.Termination.Type
 				return nil
 			})
 		})
-		exec := &answerer{answer: func(ctx context.Context, upstream string, _ int) answer {
+		exec := &turntest.Answerer{Answer: func(ctx context.Context, upstream string, _ int) turntest.Answer {
 			switch upstream {
 			case "boss":
-				return asksAgent("clerk")
+				return turntest.AsksAgent("clerk")
 			case "clerk":
-				return asksAgent("intern")
+				return turntest.AsksAgent("intern")
 			}
 			<-ctx.Done()
-			return answer{}
+			return turntest.Answer{}
 		}}
-		rt := build(t, withAgents(exec,
+		rt := turntest.Build(t, turntest.WithAgents(exec,
 			spec.Agent{ID: "boss", Delegates: []string{"clerk"}, PluginIDs: []string{"spy"}},
 			spec.Agent{ID: "clerk", Delegates: []string{"intern"}, PluginIDs: []string{"spy"}},
 			spec.Agent{ID: "intern", PluginIDs: []string{"spy"}},
@@ -224,10 +225,10 @@ func TestCancellingATurnCancelsItsDelegates(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(30*time.Second, cancel)
 		begun := time.Now()
-		var log events
+		var log turntest.Events
 		got, err := rt.Run(ctx, runtime.Prompt("boss", "go"), &log)
-		checkLog(t, log.list)
-		checkMessages(t, got.Messages)
+		turntest.CheckLog(t, log.List)
+		turntest.CheckMessages(t, got.Messages)
 		if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) || time.Since(begun) != 30*time.Second {
 			t.Errorf("the turn ended %s after %s with the error %v", got.Status, time.Since(begun), err)
 		}
@@ -250,7 +251,7 @@ func (l lid) Ceiling(ctx context.Context, p *plugins.PhaseContext) (plugins.Deci
 
 func TestADelegateIsHeldToWhatItsCallersMayDo(t *testing.T) {
 	var asked []string
-	forbids := plugin(func(r *plugins.Registrar) {
+	forbids := turntest.Plugin(func(r *plugins.Registrar) {
 		r.ToolGate(lid{func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
 			asked = append(asked, p.Agent.ID+" "+p.Call.Name)
 			if p.Call.Name == "delete" {
@@ -260,23 +261,23 @@ func TestADelegateIsHeldToWhatItsCallersMayDo(t *testing.T) {
 		}})
 	})
 	deleted := false
-	remove := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+	remove := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
 		deleted = true
 		return tools.TextResult("gone"), nil
 	})
 	var heard string
-	spy := plugin(func(r *plugins.Registrar) {
+	spy := turntest.Plugin(func(r *plugins.Registrar) {
 		r.Hook(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {
 			heard = model.PartsText(p.Messages[len(p.Messages)-2].Parts[0].ToolResult.Content)
 			return nil
 		})
 	})
-	exec := scripts(map[string][]answer{
-		"boss":   {asksAgent("clerk"), {text: "thanks"}},
-		"clerk":  {asksAgent("intern"), {text: "tried"}},
-		"intern": {calls("c", "delete", "{}"), {text: "tried"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":   {turntest.AsksAgent("clerk"), {Text: "thanks"}},
+		"clerk":  {turntest.AsksAgent("intern"), {Text: "tried"}},
+		"intern": {turntest.Calls("c", "delete", "{}"), {Text: "tried"}},
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}, PluginIDs: []string{"forbids"}},
 		spec.Agent{ID: "clerk", Delegates: []string{"intern"}},
 		spec.Agent{ID: "intern", PluginIDs: []string{"spy"}},
@@ -298,20 +299,20 @@ func TestADelegateIsHeldToWhatItsCallersMayDo(t *testing.T) {
 func TestADelegateEndsWithItsCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	exec := &answerer{answer: func(ctx context.Context, upstream string, _ int) answer {
+	exec := &turntest.Answerer{Answer: func(ctx context.Context, upstream string, _ int) turntest.Answer {
 		if upstream == "boss" {
-			return calls("c", "ask", "{}")
+			return turntest.Calls("c", "ask", "{}")
 		}
 		cancel()
 		<-ctx.Done()
-		return answer{}
+		return turntest.Answer{}
 	}}
-	careless := toolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
+	careless := turntest.ToolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
 		_, err := call.Host.Delegate(context.Background(), tools.DelegateRequest{AgentID: "clerk", Prompt: "help"})
 		ended <- err
 		return tools.Result{}, err
 	})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "boss"}, spec.Agent{ID: "clerk"}).WithTool("ask", careless))
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss"}, spec.Agent{ID: "clerk"}).WithTool("ask", careless))
 	if got, _ := rt.Run(ctx, runtime.Prompt("boss", "hello"), nil); got.Status != event.StatusCanceled {
 		t.Errorf("the turn ended %s", got.Status)
 	}

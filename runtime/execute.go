@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/panics"
 )
 
 // patience is how long a turn whose context has ended has to return before it
@@ -56,11 +57,9 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 // attempt runs the job and turns a panic of the backend, or of the sink behind
 // it, into an error.
 func (h *host) attempt(ctx context.Context) (o outcome) {
-	defer func() {
-		if v := recover(); v != nil {
-			o = outcome{err: backend.Panicked(v)}
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		o = outcome{err: p}
+	})
 	h.start()
 	o.result, o.err = h.where.Execute(ctx, h.job, h.serves())
 	if o.err != nil {

@@ -7,8 +7,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
@@ -17,20 +18,15 @@ import (
 
 // host serves one running turn.
 type host struct {
-	runtime   *AgentRuntime
-	revision  *registry.Revision
-	where     backend.Backend
-	job       *backend.Job
-	sink      event.Sink
-	turnID    string
-	sessionID string
-	// agent is the one that has the conversation, and env its plugins.
-	agent  string
-	env    *plugins.ExecutionEnv
+	runtime  *AgentRuntime
+	revision *registry.Revision
+	where    backend.Backend
+	job      *backend.Job
+	identity
+	speaker
 	parent *ancestry
 	// depth is how many agents led to the root turn, in other runtimes.
-	depth  int
-	active activeAgent
+	depth int
 	// session is what the turn sees of its session.
 	session *sessionState
 	// journal keeps what happens in the middle of a step; nil when nobody does.
@@ -42,7 +38,28 @@ type host struct {
 	// overdue is when a turn whose context has ended is given up; zero while it
 	// has not.
 	overdue time.Time
+	emission
+}
 
+// identity is what a turn is called, and whose it is.
+type identity struct {
+	turnID    string
+	sessionID string
+	// tenant owns the turn; empty for a delegate's and for one that nobody keeps.
+	tenant string
+}
+
+// speaker is who has the conversation.
+type speaker struct {
+	// agent is the one that has it, and env its plugins.
+	agent  string
+	env    *execution.Env
+	active activeAgent
+}
+
+// emission is where the events of a turn go.
+type emission struct {
+	sink event.Sink
 	// seq is the number of the latest event.
 	seq atomic.Uint64
 	// gate is what stands in the way of emitting: one goroutine at a time may,
@@ -67,9 +84,10 @@ var _ backend.Host = (*host)(nil)
 
 func (r *AgentRuntime) newHost(plan *resolve.Plan, req *Request, state *backend.State, sink event.Sink, parent *ancestry) *host {
 	h := &host{
-		runtime: r, revision: plan.Revision, sink: sink, parent: parent, journal: req.Journal,
-		session: newSessionState(req, state, parent, r.newID),
-		turnID:  req.TurnID, sessionID: req.SessionID, agent: plan.Agent.ID,
+		runtime: r, revision: plan.Revision, parent: parent, journal: req.Journal,
+		session:  newSessionState(req, state, parent, r.newID),
+		identity: identity{turnID: req.TurnID, sessionID: req.SessionID, tenant: req.Tenant}, speaker: speaker{agent: plan.Agent.ID},
+		emission: emission{sink: sink},
 	}
 	if h.sink == nil {
 		h.sink = event.Discard
@@ -96,7 +114,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 		TurnID: h.turnID, SessionID: h.sessionID, Agent: plan.Agent,
 		History: req.History, Input: req.Input, Local: plan.Local, Params: req.Params,
 		Session: req.Session, State: state, Indeterminate: req.Indeterminate,
-		Depth: h.depth, MaxDepth: h.runtime.depth,
+		Limits: backend.Limits{Depth: h.depth, MaxDepth: h.runtime.depth},
 	}
 	var above *backend.Meter
 	if h.parent != nil {
@@ -165,10 +183,10 @@ func (h *host) suspended(state *backend.State) {
 }
 
 // Emit appends an event to the turn's log. The events that open and end the
-// turn are the runtime's own, so a backend's are dropped, and so is nil.
+// turn, and say that it waits, are the runtime's own, so a backend's are dropped, and so is nil.
 func (h *host) Emit(data event.Data) {
 	switch d := data.(type) {
-	case nil, *event.RunStart, *event.RunFinish:
+	case nil, *event.RunStart, *event.RunWaiting, *event.RunFinish:
 		return
 	case *event.InteractionRequest:
 		if h.watch != nil {
@@ -186,16 +204,12 @@ func (h *host) emit(data event.Data) {
 	h.gate.CompareAndSwap(gateBusy, gateOpen)
 }
 
-// last emits the terminal event. A sink that panics cannot keep the turn from
-// ending.
-func (h *host) last(done *event.RunFinish) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = backend.Panicked(v)
-		}
-	}()
+// last emits the last event of an activation. A sink that panics cannot keep the
+// turn from ending.
+func (h *host) last(data event.Data) (err error) {
+	defer panics.Recover(&err)
 	h.gate.Swap(gateShut) // not Store: what was emitted before happened before this
-	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: done})
+	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
 	return nil
 }
 

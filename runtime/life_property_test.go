@@ -14,8 +14,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -28,7 +29,7 @@ import (
 type life struct {
 	// script are the answers of the models of both agents, in the order in which
 	// they are asked.
-	script []answer
+	script []turntest.Answer
 	mode   spec.ToolExecution
 	rounds int
 	// refuses chooses which calls are refused.
@@ -50,7 +51,7 @@ func drawLife(t *rapid.T) *life {
 	}
 	ids := 0
 	for range rapid.IntRange(1, 6).Draw(t, "answers") {
-		a := answer{text: rapid.SampledFrom([]string{"", "hm"}).Draw(t, "text")}
+		a := turntest.Answer{Text: rapid.SampledFrom([]string{"", "hm"}).Draw(t, "text")}
 		for range rapid.IntRange(0, 4).Draw(t, "calls") {
 			c := model.ToolCall{Name: names.Draw(t, "tool"), Arguments: []byte(`{}`)}
 			if c.Name == "agent_run_sub" {
@@ -60,12 +61,12 @@ func drawLife(t *rapid.T) *life {
 				ids++
 				c.ID = fmt.Sprintf("id%d", ids)
 			}
-			a.calls = append(a.calls, c)
+			a.Calls = append(a.Calls, c)
 		}
 		l.script = append(l.script, a)
 	}
 	if rapid.IntRange(0, 3).Draw(t, "breaks") == 0 {
-		l.script = append(l.script, answer{text: "half", err: &model.Error{Class: model.Unauthorized}})
+		l.script = append(l.script, turntest.Answer{Text: "half", Err: &model.Error{Class: model.Unauthorized}})
 	}
 	return l
 }
@@ -75,30 +76,30 @@ func drawLife(t *rapid.T) *life {
 func (l *life) Stream(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		out := l.next(req)
-		for _, ev := range out.events() {
+		for _, ev := range out.Events() {
 			if !yield(ev, nil) {
 				return
 			}
 		}
-		if out.err != nil {
-			yield(model.Event{}, out.err)
+		if out.Err != nil {
+			yield(model.Event{}, out.Err)
 		}
 	}
 }
 
-func (l *life) next(req *model.Request) answer {
+func (l *life) next(req *model.Request) turntest.Answer {
 	if req.Model == "sub" {
 		last := req.Messages[len(req.Messages)-1]
 		if last.Role != model.RoleTool {
-			return answer{calls: slices.Concat(calls("r1", "risky", "{}").calls, calls("r2", "risky", "{}").calls)}
+			return turntest.Answer{Calls: slices.Concat(turntest.Calls("r1", "risky", "{}").Calls, turntest.Calls("r2", "risky", "{}").Calls)}
 		}
-		return answer{text: fmt.Sprintf("sub: %s, %s", last.Parts[0].ToolResult.Content[0].Text, last.Parts[1].ToolResult.Content[0].Text)}
+		return turntest.Answer{Text: fmt.Sprintf("sub: %s, %s", last.Parts[0].ToolResult.Content[0].Text, last.Parts[1].ToolResult.Content[0].Text)}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked++
 	if l.asked > len(l.script) {
-		return answer{text: "done"}
+		return turntest.Answer{Text: "done"}
 	}
 	return l.script[l.asked-1]
 }
@@ -111,11 +112,11 @@ func (l *life) runtime(t fataler) *runtime.AgentRuntime {
 	a, b := agent, agent
 	a.ID, a.Handoffs = "a", []string{"b"}
 	b.ID, b.Handoffs = "b", []string{"a"}
-	fails := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })
-	rt, err := withAgents(l, a, b, spec.Agent{ID: "sub", PluginIDs: []string{"cautious"}}).
-		WithPlugin("cautious", cautious).WithPlugin("counting", counting).
-		WithTool("good", risky).WithTool("bad", fails).WithTool("risky", risky).WithTool("waits", waits).WithTool("survey", survey).
-		WithTool("panics", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("oops") })).Build()
+	fails := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })
+	rt, err := turntest.WithAgents(l, a, b, spec.Agent{ID: "sub", PluginIDs: []string{"cautious"}}).
+		WithPlugin("cautious", turntest.Cautious).WithPlugin("counting", counting).
+		WithTool("good", turntest.Risky).WithTool("bad", fails).WithTool("risky", turntest.Risky).WithTool("waits", waits).WithTool("survey", survey).
+		WithTool("panics", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("oops") })).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +124,13 @@ func (l *life) runtime(t fataler) *runtime.AgentRuntime {
 }
 
 // reply is the answer to a ticket, always the same for the same call.
-func (l *life) reply(id, callID string) plugins.Resolution {
+func (l *life) reply(id, callID string) interaction.Answer {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(callID))
 	if h.Sum32()%8 < l.refuses/2 {
-		return plugins.Resolution{Target: id, Action: plugins.ActionCancel, Reason: "no"}
+		return interaction.Answer{Target: id, Action: interaction.Cancel, Reason: "no"}
 	}
-	return yes(id)
+	return turntest.Yes(id)
 }
 
 // course is what happens to a turn from outside.
@@ -151,8 +152,8 @@ func drawCourse(t *rapid.T) course {
 }
 
 // some returns answers to some of the open tickets, in some order.
-func (c *course) some(l *life, open []*plugins.Ticket, turn int) []plugins.Resolution {
-	var given []plugins.Resolution
+func (c *course) some(l *life, open []*interaction.Request, turn int) []interaction.Answer {
+	var given []interaction.Answer
 	for _, ticket := range open {
 		given = append(given, l.reply(ticket.ID, ticket.CallID))
 	}
@@ -173,10 +174,10 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event
 	rt := l.runtime(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var log events
+	var log turntest.Events
 	sink := event.SinkFunc(func(ev event.Event) {
 		log.Emit(ev)
-		if len(log.list) == c.cancelAt {
+		if len(log.List) == c.cancelAt {
 			cancel()
 		}
 	})
@@ -199,10 +200,10 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event
 			t.Fatal(err)
 		}
 		if got.State == nil {
-			return got, log.list, err
+			return got, log.List, err
 		}
 		req.State = kept(t, got.State)
-		req.Resolutions = c.some(l, req.State.Tickets(), turn)
+		req.Answers = c.some(l, req.State.Tickets(), turn)
 	}
 	t.Fatal("the turn does not end")
 	return nil, nil, nil
@@ -211,17 +212,17 @@ func (l *life) activations(t *rapid.T, c course) (*runtime.Result, []event.Event
 // background plays the turn with Start, answering from other goroutines.
 func (l *life) background(t *rapid.T, c course) (*runtime.Result, []event.Event, error) {
 	rt := l.runtime(t)
-	var log events
+	var log turntest.Events
 	var turn *runtime.Turn
 	var all sync.WaitGroup
 	ready := make(chan struct{})
 	sink := event.SinkFunc(func(ev event.Event) {
 		log.Emit(ev)
-		if len(log.list) == c.cancelAt {
+		if len(log.List) == c.cancelAt {
 			all.Go(func() { <-ready; turn.Cancel(nil) })
 		}
 		if q, ok := ev.Data.(*event.InteractionRequest); ok {
-			all.Go(func() { <-ready; _ = turn.Resolve(l.reply(q.ID, q.CallID)) })
+			all.Go(func() { <-ready; _ = turn.Answer(l.reply(q.ID, q.CallID)) })
 		}
 	})
 	req := runtime.Prompt("a", "go")
@@ -236,12 +237,12 @@ func (l *life) background(t *rapid.T, c course) (*runtime.Result, []event.Event,
 	if open := turn.Tickets(); len(open) != 0 {
 		t.Errorf("a turn that is over waits for %d answers", len(open))
 	}
-	return got, log.list, err
+	return got, log.List, err
 }
 
 // checkLife fails the test when events, of all activations, are not those of one
 // whole turn.
-func checkLife(t tester, list []event.Event) {
+func checkLife(t turntest.Tester, list []event.Event) {
 	t.Helper()
 	ready, done, open := map[string]int{}, map[string]int{}, 0
 	for i := range list {
@@ -293,7 +294,7 @@ func TestATurnComesToTheSameHoweverItIsAnsweredAndStopped(t *testing.T) {
 		l := drawLife(t)
 		whole, log, err := l.activations(t, course{})
 		checkLife(t, log)
-		checkMessages(t, whole.Messages)
+		turntest.CheckMessages(t, whole.Messages)
 		want := came(t, whole, err)
 
 		pieces, log, err := l.activations(t, drawCourse(t))
@@ -316,12 +317,12 @@ func TestATurnThatIsCancelledAnywhereEndsOnce(t *testing.T) {
 		c.cancelAt = rapid.IntRange(1, 60).Draw(t, "cancelled at")
 		got, log, err := l.activations(t, c)
 		checkLife(t, log)
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 		if bad := got.Status == event.StatusFailed || got.Status == event.StatusCanceled; bad != (err != nil) {
 			t.Errorf("the turn ended %s with %v", got.Status, err)
 		}
 		got, log, _ = l.background(t, c)
 		checkLife(t, log)
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 	})
 }

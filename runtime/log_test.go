@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -24,13 +25,13 @@ func TestWhatIsLoggedOfATurn(t *testing.T) {
 		text  string // of the error
 		stack bool
 	}{
-		{"success", scripts(map[string][]answer{"clerk": {{text: "secret"}}}), zap.DebugLevel, "", false},
-		{"failure", scripts(map[string][]answer{"clerk": {{err: &model.Error{Class: model.Provider, Message: "down"}}}}), zap.WarnLevel, "provider: down", false},
-		{"panic", &answerer{answer: func(context.Context, string, int) answer { panic("oops") }}, zap.WarnLevel, "panic: oops", true},
+		{"success", turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "secret"}}}), zap.DebugLevel, "", false},
+		{"failure", turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Err: &model.Error{Class: model.Provider, Message: "down"}}}}), zap.WarnLevel, "provider: down", false},
+		{"panic", &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer { panic("oops") }}, zap.WarnLevel, "panic: oops", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			sees, log := observer.New(zap.DebugLevel)
-			rt := build(t, withAgents(tt.model, spec.Agent{ID: "clerk"}).WithLogger(zap.New(sees)))
+			rt := turntest.Build(t, turntest.WithAgents(tt.model, spec.Agent{ID: "clerk"}).WithLogger(zap.New(sees)))
 			got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "secret"), nil)
 			if tt.text != "" && (err == nil || err.Error() != "turn of agent clerk: "+tt.text) {
 				t.Errorf("the error is %v", err)
@@ -63,14 +64,14 @@ func TestWhatIsLoggedOfATurn(t *testing.T) {
 // the runtime.
 func TestDeadLettersAreLogged(t *testing.T) {
 	sees, log := observer.New(zap.WarnLevel)
-	careless := plugin(func(r *plugins.Registrar) {
+	careless := turntest.Plugin(func(r *plugins.Registrar) {
 		r.EffectHandler("tell", func(context.Context, any) error { return errors.New("nobody listens") })
 		r.Hook(plugins.RunStart, func(_ context.Context, p *plugins.PhaseContext) error {
 			p.Effect("tell", "secret")
 			return nil
 		})
 	})
-	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "hi"}}}), spec.Agent{ID: "clerk", PluginIDs: []string{"careless"}}).
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "hi"}}}), spec.Agent{ID: "clerk", PluginIDs: []string{"careless"}}).
 		WithPlugin("careless", careless).WithLogger(zap.New(sees)))
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), nil)
 	if err != nil || len(got.DeadLetters) != 1 {

@@ -14,6 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -59,8 +61,8 @@ func (w *world) note(list *[]string, task string) {
 
 // model is a model whose agents answer as scripted, one answer after another;
 // those without a script wait as waits says.
-func (w *world) model(lists map[string][]answer, waits func(ctx context.Context) error) model.Executor {
-	known := scripts(lists)
+func (w *world) model(lists map[string][]turntest.Answer, waits func(ctx context.Context) error) model.Executor {
+	known := turntest.Scripts(lists)
 	return executorFunc(func(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 		w.did()
 		if lists[req.Model] != nil {
@@ -83,7 +85,7 @@ func (w *world) stubbornly(context.Context) error { <-w.release; return errors.N
 
 // tool is a tool that waits.
 func (w *world) tool(waits func(ctx context.Context) error) tools.Tool {
-	return toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	return turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		w.did()
 		return tools.Result{}, waits(ctx)
 	})
@@ -91,7 +93,7 @@ func (w *world) tool(waits func(ctx context.Context) error) tools.Tool {
 
 // peer is a backend whose turns are tasks, and which ends them when it is told to.
 func (w *world) peer(execute func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error)) backend.Backend {
-	return &endingPeer{world: w, remote: remote{execute: func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+	return &endingPeer{world: w, Remote: turntest.Remote{ExecuteFunc: func(ctx context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 		w.did()
 		if job.State == nil {
 			w.note(&w.began, "t1")
@@ -102,7 +104,7 @@ func (w *world) peer(execute func(ctx context.Context, job *backend.Job, host ba
 
 type endingPeer struct {
 	*world
-	remote
+	turntest.Remote
 }
 
 func (p *endingPeer) Abort(_ context.Context, state *backend.State) error {
@@ -122,11 +124,11 @@ func (w *world) asks(ctx context.Context, job *backend.Job, host backend.Host) (
 
 // asksForEver is one that does not look at its context.
 func (*world) asksForEver(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
-	state := asksAt(`1`)
+	state := turntest.AsksAt(`1`)
 	state.Agent = job.Agent.ID
 	q := state.Remote.Tickets[0]
-	host.Emit(&event.InteractionRequest{ID: q.ID, Action: q.Action, Message: q.Message})
-	return &backend.Result{Termination: event.Termination{Type: event.Suspended}, Tickets: state.Remote.Tickets, State: state}, nil
+	host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
+	return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
 }
 
 // silent is the turn at a peer that never answers.
@@ -139,14 +141,14 @@ func (w *world) silent(ctx context.Context, _ *backend.Job, _ backend.Host) (*ba
 
 // hook returns a plugin that waits in a phase.
 func (w *world) hook(phase plugins.Phase, waits func(ctx context.Context) error) plugins.Plugin {
-	return plugin(func(r *plugins.Registrar) {
+	return turntest.Plugin(func(r *plugins.Registrar) {
 		r.Hook(phase, func(ctx context.Context, _ *plugins.PhaseContext) error { w.did(); return waits(ctx) })
 	})
 }
 
 // gate returns one that waits while it judges a call.
 func (w *world) gate(waits func(ctx context.Context) error) plugins.Plugin {
-	return plugin(func(r *plugins.Registrar) {
+	return turntest.Plugin(func(r *plugins.Registrar) {
 		r.ToolGate(plugins.GateFunc(func(ctx context.Context, _ *plugins.PhaseContext) (plugins.Decision, error) {
 			w.did()
 			return plugins.Decision{}, waits(ctx)
@@ -155,7 +157,7 @@ func (w *world) gate(waits func(ctx context.Context) error) plugins.Plugin {
 }
 
 // callsRisky is the script of an agent that calls one tool.
-var callsRisky = map[string][]answer{"a": {calls("r", "risky", "{}")}}
+var callsRisky = map[string][]turntest.Answer{"a": {turntest.Calls("r", "risky", "{}")}}
 
 // busy is the error of a model that asks for a long wait.
 func busy(context.Context) error {
@@ -165,15 +167,17 @@ func busy(context.Context) error {
 // waitings are all things that a turn can wait for. The agent that runs is a.
 var waitings = map[string]func(w *world) *builder.AgentRuntimeBuilder{
 	"a model": func(w *world) *builder.AgentRuntimeBuilder {
-		return withAgents(w.model(nil, patiently), spec.Agent{ID: "a"})
+		return turntest.WithAgents(w.model(nil, patiently), spec.Agent{ID: "a"})
 	},
 	"a model that ignores its context": func(w *world) *builder.AgentRuntimeBuilder {
-		return withAgents(w.model(nil, w.stubbornly), spec.Agent{ID: "a"})
+		return turntest.WithAgents(w.model(nil, w.stubbornly), spec.Agent{ID: "a"})
 	},
-	"the next attempt of a model call": func(w *world) *builder.AgentRuntimeBuilder { return withAgents(w.model(nil, busy), retrying("a")) },
-	"a tool":                           func(w *world) *builder.AgentRuntimeBuilder { return w.withTool(w.tool(patiently)) },
-	"a tool that ignores its context":  func(w *world) *builder.AgentRuntimeBuilder { return w.withTool(w.tool(w.stubbornly)) },
-	"a hook":                           func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(w.hook(plugins.StepStart, patiently)) },
+	"the next attempt of a model call": func(w *world) *builder.AgentRuntimeBuilder {
+		return turntest.WithAgents(w.model(nil, busy), retrying("a"))
+	},
+	"a tool":                          func(w *world) *builder.AgentRuntimeBuilder { return w.withTool(w.tool(patiently)) },
+	"a tool that ignores its context": func(w *world) *builder.AgentRuntimeBuilder { return w.withTool(w.tool(w.stubbornly)) },
+	"a hook":                          func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(w.hook(plugins.StepStart, patiently)) },
 	"a hook that ignores its context": func(w *world) *builder.AgentRuntimeBuilder {
 		return w.withPlugin(w.hook(plugins.StepStart, w.stubbornly))
 	},
@@ -183,19 +187,19 @@ var waitings = map[string]func(w *world) *builder.AgentRuntimeBuilder{
 	},
 	"a gate":                          func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(w.gate(patiently)) },
 	"a gate that ignores its context": func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(w.gate(w.stubbornly)) },
-	"a person":                        func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(cautious) },
+	"a person":                        func(w *world) *builder.AgentRuntimeBuilder { return w.withPlugin(turntest.Cautious) },
 	"a tool of the client":            func(w *world) *builder.AgentRuntimeBuilder { return w.withTool(clientTool) },
 	"a person, asked by a delegate": func(w *world) *builder.AgentRuntimeBuilder {
-		return w.withDelegate(spec.Agent{ID: "b", PluginIDs: []string{"p"}}).WithPlugin("p", cautious)
+		return w.withDelegate(spec.Agent{ID: "b", PluginIDs: []string{"p"}}).WithPlugin("p", turntest.Cautious)
 	},
 	"a delegate": func(w *world) *builder.AgentRuntimeBuilder {
-		return withAgents(w.model(map[string][]answer{"a": {asksAgent("b")}}, patiently), boss("b"), spec.Agent{ID: "b"})
+		return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.AsksAgent("b")}}, patiently), boss("b"), spec.Agent{ID: "b"})
 	},
 	"a delegate that ignores its context": func(w *world) *builder.AgentRuntimeBuilder {
-		return withAgents(w.model(map[string][]answer{"a": {asksAgent("b")}}, w.stubbornly), boss("b"), spec.Agent{ID: "b"})
+		return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.AsksAgent("b")}}, w.stubbornly), boss("b"), spec.Agent{ID: "b"})
 	},
 	"a pool": func(w *world) *builder.AgentRuntimeBuilder {
-		b := withAgents(w.model(nil, patiently), spec.Agent{ID: "x"}, spec.Agent{ID: "y"})
+		b := turntest.WithAgents(w.model(nil, patiently), spec.Agent{ID: "x"}, spec.Agent{ID: "y"})
 		agent := spec.Agent{ID: "a", ModelID: "pool"}
 		return b.WithModelPool(spec.Pool{ID: "pool", Members: []spec.PoolMember{{ModelID: "x"}, {ModelID: "y"}}}).WithAgentSpec(agent)
 	},
@@ -205,14 +209,14 @@ var waitings = map[string]func(w *world) *builder.AgentRuntimeBuilder{
 	"a delegate at a peer":           func(w *world) *builder.AgentRuntimeBuilder { return w.withPeer("far", w.silent) },
 	"a delegate at a peer that asks": func(w *world) *builder.AgentRuntimeBuilder { return w.withPeer("far", w.asks) },
 	"a delegate of a delegate that asks": func(w *world) *builder.AgentRuntimeBuilder {
-		return withAgents(w.model(map[string][]answer{"a": {asksAgent("b")}, "b": {asksAgent("far")}}, patiently), boss("b"), spec.Agent{ID: "b", Delegates: []string{"far"}}, far).
-			WithBackend(factory{w.peer(w.asks)})
+		return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.AsksAgent("b")}, "b": {turntest.AsksAgent("far")}}, patiently), boss("b"), spec.Agent{ID: "b", Delegates: []string{"far"}}, turntest.Far).
+			WithBackend(turntest.Factory{Backend: w.peer(w.asks)})
 	},
 	"a tool beside a delegate that asks": func(w *world) *builder.AgentRuntimeBuilder {
-		both := asksAgent("far")
-		both.calls = append(both.calls, calls("r", "risky", "{}").calls...)
-		return withAgents(w.model(map[string][]answer{"a": {both}}, patiently), boss("far"), far).
-			WithTool("risky", w.tool(w.stubbornly)).WithBackend(factory{w.peer(w.asks)})
+		both := turntest.AsksAgent("far")
+		both.Calls = append(both.Calls, turntest.Calls("r", "risky", "{}").Calls...)
+		return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {both}}, patiently), boss("far"), turntest.Far).
+			WithTool("risky", w.tool(w.stubbornly)).WithBackend(turntest.Factory{Backend: w.peer(w.asks)})
 	},
 }
 
@@ -223,32 +227,32 @@ func retrying(id string) spec.Agent {
 }
 
 // clientTool is a tool that somebody else executes.
-var clientTool = toolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
-	return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{ID: "r", Action: "client:execute"}}, AnswerIsResult: true}}, nil
+var clientTool = turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{ID: "r", Action: "client:execute"}}, AnswerIsResult: true}}, nil
 })
 
 func (w *world) withTool(tool tools.Tool) *builder.AgentRuntimeBuilder {
-	return withAgents(w.model(callsRisky, patiently), spec.Agent{ID: "a"}).WithTool("risky", tool)
+	return turntest.WithAgents(w.model(callsRisky, patiently), spec.Agent{ID: "a"}).WithTool("risky", tool)
 }
 
 func (w *world) withPlugin(p plugins.Plugin) *builder.AgentRuntimeBuilder {
-	return withAgents(w.model(map[string][]answer{"a": {calls("r", "risky", "{}"), {text: "done"}}}, patiently), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).
-		WithTool("risky", risky).WithPlugin("p", p)
+	return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.Calls("r", "risky", "{}"), {Text: "done"}}}, patiently), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).
+		WithTool("risky", turntest.Risky).WithPlugin("p", p)
 }
 
 func (w *world) withDelegate(b spec.Agent) *builder.AgentRuntimeBuilder {
-	return withAgents(w.model(map[string][]answer{"a": {asksAgent("b")}, "b": {calls("r", "risky", "{}")}}, patiently), boss("b"), b).WithTool("risky", risky)
+	return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.AsksAgent("b")}, "b": {turntest.Calls("r", "risky", "{}")}}, patiently), boss("b"), b).WithTool("risky", turntest.Risky)
 }
 
 // withPeer has an agent at a peer: a itself, or its delegate.
 func (w *world) withPeer(id string, execute func(context.Context, *backend.Job, backend.Host) (*backend.Result, error)) *builder.AgentRuntimeBuilder {
-	there := far
+	there := turntest.Far
 	there.ID = id
 	agents := []spec.Agent{there}
 	if id != "a" {
 		agents = append(agents, boss(id))
 	}
-	return withAgents(w.model(map[string][]answer{"a": {asksAgent("far")}}, patiently), agents...).WithBackend(factory{w.peer(execute)})
+	return turntest.WithAgents(w.model(map[string][]turntest.Answer{"a": {turntest.AsksAgent("far")}}, patiently), agents...).WithBackend(turntest.Factory{Backend: w.peer(execute)})
 }
 
 // Whatever a turn waits for, and however its context ends, it ends soon after,
@@ -266,10 +270,10 @@ func TestNoTurnOutlivesItsContextByMoreThanItsPatience(t *testing.T) {
 			t.Run(name+"/"+how, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := &world{t: t, release: make(chan struct{})}
-					rt := build(t, prepare(w))
+					rt := turntest.Build(t, prepare(w))
 					ctx, end := with(t.Context())
 					defer end()
-					var log events
+					var log turntest.Events
 					turn, err := rt.Start(ctx, runtime.Prompt("a", "go"), &log)
 					if err != nil {
 						t.Fatal(err)
@@ -295,9 +299,9 @@ func TestNoTurnOutlivesItsContextByMoreThanItsPatience(t *testing.T) {
 					close(w.release)
 					synctest.Wait()
 					if errors.As(err, new(*runtime.AbandonedError)) { // nobody was left to close the step
-						checkEnd(t, log.list)
+						checkEnd(t, log.List)
 					} else {
-						checkLog(t, log.list)
+						turntest.CheckLog(t, log.List)
 					}
 					if n := w.work.Load(); n > mostWork {
 						t.Errorf("it did %d things", n)

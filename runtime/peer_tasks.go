@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -28,7 +29,7 @@ func (r *AgentRuntime) Abandon(ctx context.Context, state *backend.State) error 
 	}
 	rev := r.registry.Acquire()
 	defer rev.Release()
-	return abortTasks(ctx, rev, atPeers(state))
+	return abortTasks(ctx, rev, PeerTasks(state))
 }
 
 // abortTasks ends turns at peers, all at the same time.
@@ -44,11 +45,7 @@ func abortTasks(ctx context.Context, rev *registry.Revision, states []*backend.S
 
 // abortTask ends one turn at a peer.
 func abortTask(ctx context.Context, rev *registry.Revision, state *backend.State) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = backend.Panicked(v)
-		}
-	}()
+	defer panics.Recover(&err)
 	plan, err := resolve.Resolve(ctx, rev, state.Agent, resolve.Options{})
 	if err != nil {
 		return err
@@ -59,15 +56,20 @@ func abortTask(ctx context.Context, rev *registry.Revision, state *backend.State
 	return nil
 }
 
-// atPeers returns the states of the turns at peers that a turn, or one of its
-// delegates, waits for.
-func atPeers(state *backend.State) []*backend.State {
+// PeerTasks returns the states of the turns at peers that a turn, or one of its
+// delegates, waits for: those that Abandon ends.
+func PeerTasks(state *backend.State) []*backend.State {
 	if state.Remote != nil {
 		return []*backend.State{state}
 	}
 	var found []*backend.State
 	for i := range state.Calls {
 		found = append(found, delegateAtPeer(state.Calls[i].Resume)...)
+	}
+	for i := range state.Journal {
+		if e := &state.Journal[i]; e.Outcome == "" {
+			found = append(found, delegateAtPeer(e.Resume)...)
+		}
 	}
 	return found
 }
@@ -79,7 +81,7 @@ func delegateAtPeer(resume json.RawMessage) []*backend.State {
 	if len(resume) == 0 || json.Unmarshal(resume, &waiting) != nil || waiting.State == nil {
 		return nil
 	}
-	return atPeers(waiting.State)
+	return PeerTasks(waiting.State)
 }
 
 // delegates are the delegates of a turn that wait for somebody, at peers. The

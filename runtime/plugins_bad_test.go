@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -21,9 +22,9 @@ import (
 
 // places are all places of a turn in which a plugin's code runs, each made to
 // run a function.
-func places() map[string]func(do func()) plugin {
-	all := map[string]func(do func()) plugin{
-		"gate": func(do func()) plugin {
+func places() map[string]func(do func()) turntest.Plugin {
+	all := map[string]func(do func()) turntest.Plugin{
+		"gate": func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 					do()
@@ -31,7 +32,7 @@ func places() map[string]func(do func()) plugin {
 				}))
 			}
 		},
-		"batch gate": func(do func()) plugin {
+		"batch gate": func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				r.BatchGate(func(context.Context, *plugins.PhaseContext, []*model.ToolCall) (plugins.BatchDecision, error) {
 					do()
@@ -39,7 +40,7 @@ func places() map[string]func(do func()) plugin {
 				})
 			}
 		},
-		"transform": func(do func()) plugin {
+		"transform": func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				r.RequestTransform(func(messages []model.Message, _ []model.Tool) []model.Message {
 					do()
@@ -47,13 +48,13 @@ func places() map[string]func(do func()) plugin {
 				})
 			}
 		},
-		"action": func(do func()) plugin {
+		"action": func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				plugins.HandleAction(r, "test.act", plugins.StepStart, func(context.Context, *plugins.PhaseContext, any) error { do(); return nil })
 				r.Hook(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error { p.Schedule("test.act", 1); return nil })
 			}
 		},
-		"effect": func(do func()) plugin {
+		"effect": func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				plugins.HandleEffect(r, "test.affect", func(context.Context, any) error { do(); return nil })
 				r.Hook(plugins.StepStart, func(_ context.Context, p *plugins.PhaseContext) error { p.Effect("test.affect", 1); return nil })
@@ -64,7 +65,7 @@ func places() map[string]func(do func()) plugin {
 		if phase == plugins.ToolGate {
 			continue
 		}
-		all[phase.String()] = func(do func()) plugin {
+		all[phase.String()] = func(do func()) turntest.Plugin {
 			return func(r *plugins.Registrar) {
 				r.Hook(phase, func(context.Context, *plugins.PhaseContext) error { do(); return nil })
 			}
@@ -74,10 +75,10 @@ func places() map[string]func(do func()) plugin {
 }
 
 // working returns a runtime whose agent calls a tool and then answers.
-func working(t *testing.T, p plugin) *runtime.AgentRuntime {
+func working(t *testing.T, p turntest.Plugin) *runtime.AgentRuntime {
 	t.Helper()
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "risky", "{}"), {text: "done"}}})
-	return build(t, withAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"bad"}}).WithTool("risky", risky).WithPlugin("bad", p))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "risky", "{}"), {Text: "done"}}})
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"bad"}}).WithTool("risky", turntest.Risky).WithPlugin("bad", p))
 }
 
 func TestAPluginThatBlocksForEverEndsItsTurnWhereverItIs(t *testing.T) {
@@ -86,7 +87,7 @@ func TestAPluginThatBlocksForEverEndsItsTurnWhereverItIs(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
 				rt := working(t, put(func() { <-release }))
-				var log events
+				var log turntest.Events
 				begun := time.Now()
 				got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
 				_, abandoned := errors.AsType[*runtime.AbandonedError](err)
@@ -99,8 +100,8 @@ func TestAPluginThatBlocksForEverEndsItsTurnWhereverItIs(t *testing.T) {
 				}
 				close(release)
 				synctest.Wait()
-				checkEnds(t, log.list)
-				checkMessages(t, got.Messages)
+				checkEnds(t, log.List)
+				turntest.CheckMessages(t, got.Messages)
 			})
 		})
 	}
@@ -108,7 +109,7 @@ func TestAPluginThatBlocksForEverEndsItsTurnWhereverItIs(t *testing.T) {
 
 // checkEnds fails the test unless exactly the last event ends the turn, and the
 // events are numbered without gaps.
-func checkEnds(t tester, list []event.Event) {
+func checkEnds(t turntest.Tester, list []event.Event) {
 	t.Helper()
 	for i := range list {
 		if list[i].Terminal() != (i == len(list)-1) || list[i].Seq != uint64(i+1) {
@@ -128,17 +129,17 @@ func TestAPluginThatPanicsOrExitsEndsItsTurnOnce(t *testing.T) {
 		} {
 			t.Run(where+"/"+how, func(t *testing.T) {
 				rt := working(t, put(do))
-				var log events
+				var log turntest.Events
 				got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
-				checkEnds(t, log.list)
+				checkEnds(t, log.List)
 				if how == "exits" {
 					if got.Status != event.StatusFailed || err == nil {
 						t.Errorf("it ended by %+v, %v", got.Termination, err)
 					}
 					return
 				}
-				checkLog(t, log.list)
-				checkMessages(t, got.Messages)
+				turntest.CheckLog(t, log.List)
+				turntest.CheckMessages(t, got.Messages)
 				survives := where == "gate" || where == "action" || where == "effect" || where == "Deactivate"
 				if survives != (got.Status == event.StatusSucceeded) || !survives && got.Termination.Code != backend.CodePlugin {
 					t.Errorf("it ended by %+v, %v", got.Termination, err)
@@ -188,7 +189,7 @@ func TestWhatAHookMayGetWrongEndsTheTurnOnce(t *testing.T) {
 	} {
 		for _, phase := range []plugins.Phase{plugins.RunStart, plugins.StepStart, plugins.BeforeInference, plugins.BeforeToolExecute} {
 			t.Run(tt.name+"/"+phase.String(), func(t *testing.T) {
-				rt := working(t, plugin(func(r *plugins.Registrar) {
+				rt := working(t, turntest.Plugin(func(r *plugins.Registrar) {
 					r.StateKey(shapeless)
 					r.Hook(phase, func(_ context.Context, p *plugins.PhaseContext) error { tt.do(p); return nil })
 					plugins.HandleAction(r, "test.again", phase, func(_ context.Context, p *plugins.PhaseContext, _ any) error {
@@ -196,10 +197,10 @@ func TestWhatAHookMayGetWrongEndsTheTurnOnce(t *testing.T) {
 						return nil
 					})
 				}))
-				var log events
+				var log turntest.Events
 				got, _ := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
-				checkLog(t, log.list)
-				checkMessages(t, got.Messages)
+				turntest.CheckLog(t, log.List)
+				turntest.CheckMessages(t, got.Messages)
 				if got.Termination.Type != tt.reason || !strings.Contains(got.Termination.Detail, tt.detail) {
 					t.Errorf("it ended by %+v, want %s %q", got.Termination, tt.reason, tt.detail)
 				}
@@ -219,16 +220,16 @@ func TestAStopInAnyPhaseEndsTheTurnOnce(t *testing.T) {
 			continue // gates cannot stop a turn, except by their decision
 		}
 		t.Run(phase.String(), func(t *testing.T) {
-			rt := working(t, plugin(func(r *plugins.Registrar) {
+			rt := working(t, turntest.Plugin(func(r *plugins.Registrar) {
 				r.Hook(phase, func(_ context.Context, p *plugins.PhaseContext) error {
 					p.Stop(event.Termination{Type: event.BehaviorRequested, Code: "enough"})
 					return nil
 				})
 			}))
-			var log events
+			var log turntest.Events
 			got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
-			checkLog(t, log.list)
-			checkMessages(t, got.Messages)
+			turntest.CheckLog(t, log.List)
+			turntest.CheckMessages(t, got.Messages)
 			want := event.BehaviorRequested
 			if phase == plugins.RunEnd || phase == plugins.Deactivate {
 				want = event.NaturalEnd // too late
@@ -241,7 +242,7 @@ func TestAStopInAnyPhaseEndsTheTurnOnce(t *testing.T) {
 }
 
 func TestABatchGateMayAnswerForCallsThatNobodyMade(t *testing.T) {
-	rt := working(t, plugin(func(r *plugins.Registrar) {
+	rt := working(t, turntest.Plugin(func(r *plugins.Registrar) {
 		r.BatchGate(func(context.Context, *plugins.PhaseContext, []*model.ToolCall) (plugins.BatchDecision, error) {
 			return plugins.BatchDecision{
 				Results: map[string]tools.Result{"": tools.TextResult("a"), "nobody": {Wait: &tools.Wait{}}, "c": {Wait: &tools.Wait{}, Data: json.RawMessage(`1`)}},
@@ -249,11 +250,11 @@ func TestABatchGateMayAnswerForCallsThatNobodyMade(t *testing.T) {
 			}, nil
 		})
 	}))
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
-	if done := log.done(); err != nil || len(done) != 1 || done[0] != "c failed 1" {
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
+	if done := log.Done(); err != nil || len(done) != 1 || done[0] != "c failed 1" {
 		t.Errorf("the calls came to %q, %v", done, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/registry"
@@ -87,8 +89,8 @@ func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agen
 // nil for a turn that begins.
 func goOn(req *Request) (*backend.State, error) {
 	if req.State == nil {
-		if len(req.Resolutions) > 0 {
-			return nil, &backend.UnknownTicketError{Target: req.Resolutions[0].Target}
+		if len(req.Answers) > 0 {
+			return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
 		}
 		return nil, nil //nolint:nilnil // the turn begins
 	}
@@ -96,8 +98,8 @@ func goOn(req *Request) (*backend.State, error) {
 	if err := state.Check(); err != nil {
 		return nil, err
 	}
-	for _, r := range req.Resolutions {
-		if err := state.Resolve(r); err != nil {
+	for _, r := range req.Answers {
+		if err := state.Answer(r); err != nil {
 			return nil, err
 		}
 	}
@@ -107,11 +109,9 @@ func goOn(req *Request) (*backend.State, error) {
 // place returns the backend that runs the plan, if it can do what the request
 // needs.
 func (r *AgentRuntime) place(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, backend.Panicked(v))
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, p)
+	})
 	where = r.local
 	if plan.Remote != nil {
 		where = plan.Remote
@@ -155,7 +155,7 @@ func fits(agentID string, where backend.Backend, need backend.Requirements) erro
 // every dimension of a profile.
 func requirements(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
 	need := backend.Requirements{Continuation: continuation(req.State)}
-	if len(req.Resolutions) > 0 {
+	if len(req.Answers) > 0 {
 		need.Decisions = backend.DecisionsDurable
 	}
 	limits := req.Overrides
@@ -177,4 +177,18 @@ func requirements(agent *spec.Agent, req *Request, parent *ancestry) backend.Req
 		need.Transcript = backend.TranscriptFull
 	}
 	return need
+}
+
+// CheckRequest reports why no turn can begin with a request in the current
+// revision; its input is not looked at.
+func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
+	plan, err := r.resolve(ctx, r.registry.Current(), req.AgentID, req)
+	if err != nil {
+		return err
+	}
+	if req.Depth > r.depth {
+		return &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
+	}
+	_, err = r.place(plan, req, nil)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -30,14 +31,14 @@ func TestEveryTurnEndsOnceAndAnswersItsCalls(t *testing.T) {
 		names := rapid.SampledFrom([]string{"good", "bad", "panics", "exits", "serial", "gated", "unknown"})
 		args := rapid.SampledFrom([]string{`{}`, `null`, ``, `{"a":`, `[]`, `{"a":1}`})
 		ids := rapid.SampledFrom([]string{"", "x", "y", "z"})
-		var script []answer
+		var script []turntest.Answer
 		for range rapid.IntRange(1, 5).Draw(t, "answers") {
-			a := answer{text: rapid.SampledFrom([]string{"", "hm", "well"}).Draw(t, "text")}
+			a := turntest.Answer{Text: rapid.SampledFrom([]string{"", "hm", "well"}).Draw(t, "text")}
 			if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-				a.err = &model.Error{Class: rapid.SampledFrom([]model.ErrorClass{model.Provider, model.Unauthorized, model.Cancelled}).Draw(t, "class")}
+				a.Err = &model.Error{Class: rapid.SampledFrom([]model.ErrorClass{model.Provider, model.Unauthorized, model.Cancelled}).Draw(t, "class")}
 			}
 			for range rapid.IntRange(0, 4).Draw(t, "calls") {
-				a.calls = append(a.calls, model.ToolCall{
+				a.Calls = append(a.Calls, model.ToolCall{
 					ID: ids.Draw(t, "id"), Name: names.Draw(t, "tool"), Arguments: []byte(args.Draw(t, "args")),
 				})
 			}
@@ -55,15 +56,15 @@ func TestEveryTurnEndsOnceAndAnswersItsCalls(t *testing.T) {
 	})
 }
 
-func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
+func play(t *rapid.T, agent spec.Agent, script []turntest.Answer, m mishap) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var log events
+	var log turntest.Events
 	seen := 0
 	troubled := func() bool { return m.fails && seen >= m.at }
 	serial := &tools.Func[struct{}, string]{Serial: true, Run: func(context.Context, struct{}) (string, error) { return "ok", nil }}
-	rt, err := withAgents(scripts(map[string][]answer{"a": script}), agent).
-		WithPlugin("p", plugin(func(r *plugins.Registrar) {
+	rt, err := turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": script}), agent).
+		WithPlugin("p", turntest.Plugin(func(r *plugins.Registrar) {
 			if m.hook != plugins.ToolGate {
 				r.Hook(m.hook, func(context.Context, *plugins.PhaseContext) error {
 					if troubled() {
@@ -80,14 +81,14 @@ func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
 			}))
 		})).
 		WithTool("serial", serial).
-		WithTool("gated", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("ok"), nil })).
-		WithTool("good", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+		WithTool("gated", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("ok"), nil })).
+		WithTool("good", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 			c.Host.Progress("working")
 			return tools.TextResult("ok"), nil
 		})).
-		WithTool("bad", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
-		WithTool("panics", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("bad") })).
-		WithTool("exits", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+		WithTool("bad", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
+		WithTool("panics", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("bad") })).
+		WithTool("exits", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
 			stdruntime.Goexit()
 			return tools.Result{}, nil
 		})).
@@ -101,9 +102,9 @@ func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
 			cancel()
 		}
 	}))
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
-	finish := log.list[len(log.list)-1].Data.(*event.RunFinish)
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
+	finish := log.List[len(log.List)-1].Data.(*event.RunFinish)
 	if finish.Status != got.Status || finish.Termination != got.Termination || finish.Steps != got.Steps {
 		t.Errorf("the log ends with %+v, the result with %+v", finish, got)
 	}
@@ -118,9 +119,9 @@ func play(t *rapid.T, agent spec.Agent, script []answer, m mishap) {
 	}
 }
 
-func cancelledByModel(script []answer) bool {
+func cancelledByModel(script []turntest.Answer) bool {
 	for _, a := range script {
-		if e, ok := errors.AsType[*model.Error](a.err); ok && e.Class == model.Cancelled {
+		if e, ok := errors.AsType[*model.Error](a.Err); ok && e.Class == model.Cancelled {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -13,12 +14,12 @@ import (
 )
 
 func TestATurnKeepsTheRevisionItBeganWith(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":  {calls("c", "dismiss", "{}"), asksAgent("clerk"), {text: "thanks"}},
-		"clerk": {{text: "still here"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.Calls("c", "dismiss", "{}"), turntest.AsksAgent("clerk"), {Text: "thanks"}},
+		"clerk": {{Text: "still here"}},
 	})
 	var rt *runtime.AgentRuntime
-	dismiss := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	dismiss := turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		_, err := rt.Publish(ctx, func(d *registry.Draft) error {
 			d.Agents.Remove("clerk")
 			boss, _ := d.Agents.Get("boss")
@@ -29,14 +30,14 @@ func TestATurnKeepsTheRevisionItBeganWith(t *testing.T) {
 		})
 		return tools.TextResult("dismissed"), err
 	})
-	rt = build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}).WithTool("dismiss", dismiss))
+	rt = turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"}).WithTool("dismiss", dismiss))
 
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), &log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done := log.done(); len(done) != 2 || done[0] != "c succeeded dismissed" || done[1] != "to-clerk succeeded still here" {
+	if done := log.Done(); len(done) != 2 || done[0] != "c succeeded dismissed" || done[1] != "to-clerk succeeded still here" {
 		t.Errorf("the calls came to %q", done)
 	}
 	if got.Revision != 1 || rt.Revision().Number() != 2 {
@@ -49,7 +50,7 @@ func TestATurnKeepsTheRevisionItBeganWith(t *testing.T) {
 }
 
 func TestADraftThatDoesNotResolveChangesNothing(t *testing.T) {
-	rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "boss"}))
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "boss"}))
 	_, err := rt.Publish(t.Context(), func(d *registry.Draft) error {
 		d.Providers.Remove("fake")
 		return nil

@@ -9,8 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -34,11 +35,11 @@ var needs = map[string][]struct {
 	},
 	"decisions": {
 		{"an answer", func(r *runtime.Request) {
-			ticket := &plugins.Ticket{ID: "q", CallID: "t"}
+			ticket := &interaction.Request{ID: "q", CallID: "t"}
 			r.State = &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{
-				ID: "t", Outcome: event.CallSuspended, Tickets: []*plugins.Ticket{ticket},
+				ID: "t", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: *ticket}},
 			}}
-			r.Resolutions = []plugins.Resolution{{Target: "q", Action: plugins.ActionResume}}
+			r.Answers = []interaction.Answer{{Target: "q", Action: interaction.Resume}}
 		}, backend.DecisionsDurable},
 	},
 	"overrides": {
@@ -81,22 +82,22 @@ func TestWhatABackendCannotDoIsRefused(t *testing.T) {
 				lowest := backend.WeakestProfile()
 				reflect.ValueOf(&weaker).Elem().Field(i).Set(reflect.ValueOf(lowest).Field(i))
 				asked := 0
-				p := &remote{
-					profile: func() backend.Profile { return weaker },
-					execute: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+				p := &turntest.Remote{
+					ProfileFunc: func() backend.Profile { return weaker },
+					ExecuteFunc: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 						asked++
 						return &backend.Result{}, nil
 					},
 				}
-				rt := build(t, withAgents(scripts(nil), far).WithBackend(factory{p}))
+				rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), turntest.Far).WithBackend(turntest.Factory{Backend: p}))
 				req := runtime.Prompt("far", "hello")
 				tt.change(&req)
-				var log events
+				var log turntest.Events
 				_, err := rt.Run(t.Context(), req, &log)
 				e, ok := errors.AsType[*backend.MismatchError](err)
 				want := []backend.Mismatch{{Dimension: dimension, Required: tt.required, Actual: backend.Level(reflect.ValueOf(lowest).Field(i).String())}}
-				if !ok || !cmp.Equal(want, e.Mismatches) || asked != 0 || len(log.list) != 0 {
-					t.Errorf("Run = %v after %d events, the backend was asked %d times", err, len(log.list), asked)
+				if !ok || !cmp.Equal(want, e.Mismatches) || asked != 0 || len(log.List) != 0 {
+					t.Errorf("Run = %v after %d events, the backend was asked %d times", err, len(log.List), asked)
 				}
 				weaker = all
 				if _, err := rt.Run(t.Context(), req, nil); errors.As(err, new(*backend.MismatchError)) || asked != 1 {
@@ -111,9 +112,9 @@ func TestWhatABackendCannotDoIsRefused(t *testing.T) {
 func TestEveryOverrideIsAskedFor(t *testing.T) {
 	weak := backend.LocalProfile()
 	weak.Overrides = backend.OverrideParams
-	rt := build(t, withAgents(scripts(nil), far).WithBackend(factory{&remote{
-		profile: func() backend.Profile { return weak },
-		execute: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), turntest.Far).WithBackend(turntest.Factory{Backend: &turntest.Remote{
+		ProfileFunc: func() backend.Profile { return weak },
+		ExecuteFunc: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 			return &backend.Result{}, nil
 		},
 	}}))
@@ -138,14 +139,14 @@ func TestEveryOverrideIsAskedFor(t *testing.T) {
 // A turn that waits at a backend which takes no answers fails: it would wait for
 // ever.
 func TestATurnThatNobodyCanAnswerDoesNotWait(t *testing.T) {
-	ticket := &plugins.Ticket{ID: "q", CallID: "t"}
-	rt := build(t, withAgents(scripts(nil), far).WithBackend(factory{&remote{
-		profile: backend.WeakestProfile,
-		execute: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
+	ticket := &interaction.Request{ID: "q", CallID: "t"}
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), turntest.Far).WithBackend(turntest.Factory{Backend: &turntest.Remote{
+		ProfileFunc: backend.WeakestProfile,
+		ExecuteFunc: func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 			state := &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{
-				ID: "t", Outcome: event.CallSuspended, Tickets: []*plugins.Ticket{ticket},
+				ID: "t", Outcome: event.CallSuspended, Tickets: []*backend.Ticket{{Request: *ticket}},
 			}}
-			return &backend.Result{Termination: event.Termination{Type: event.Suspended}, State: state, Tickets: state.Tickets()}, nil
+			return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, State: state, Tickets: state.Tickets()}, nil
 		},
 	}}))
 	turn, err := rt.Start(t.Context(), runtime.Prompt("far", "hello"), nil)

@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -25,9 +25,9 @@ import (
 
 // begun starts a turn of the agent clerk and returns it with its log, to be
 // looked at when the turn is over, and the ids of its tickets as they come.
-func begun(ctx context.Context, t *testing.T, rt *runtime.AgentRuntime) (turn *runtime.Turn, log *events, asked chan string) {
+func begun(ctx context.Context, t *testing.T, rt *runtime.AgentRuntime) (turn *runtime.Turn, log *turntest.Events, asked chan string) {
 	t.Helper()
-	log, asked = new(events), make(chan string, 64)
+	log, asked = new(turntest.Events), make(chan string, 64)
 	turn, err := rt.Start(ctx, runtime.Prompt("clerk", "go"), onTicket(log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
@@ -46,31 +46,31 @@ func open(turn *runtime.Turn) []string {
 
 func TestAnswersThatAreNoneChangeNothing(t *testing.T) {
 	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
-	turn, log, asked := begun(t.Context(), t, asking(t))
+	turn, log, asked := begun(t.Context(), t, turntest.Asking(t))
 	first, second := <-asked, <-asked
 	for _, tt := range []struct {
 		name    string
-		answer  plugins.Resolution
+		answer  interaction.Answer
 		unknown bool
 	}{
-		{"no target", plugins.Resolution{Action: plugins.ActionResume}, true},
-		{"a foreign call", yes("somebody else's"), true},
-		{"the turn itself", yes(turn.ID()), true},
-		{"a long target", yes(strings.Repeat("x", 1<<20)), true},
-		{"no action", plugins.Resolution{Target: first, Result: json.RawMessage(`true`)}, false},
-		{"another action", plugins.Resolution{Target: first, Action: "perhaps"}, false},
-		{"no result", plugins.Resolution{Target: first, Action: plugins.ActionResume}, false},
-		{"a result of another type", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`"true"`)}, false},
-		{"null", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`null`)}, false},
-		{"half a result", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`{"a":`)}, false},
-		{"a huge result", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)}, false},
-		{"a deep result", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(deep)}, false},
-		{"arguments that are no object", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`true`), Arguments: json.RawMessage(`[]`)}, false},
-		{"half the arguments", plugins.Resolution{Target: first, Action: plugins.ActionResume, Result: json.RawMessage(`true`), Arguments: json.RawMessage(`{"a":`)}, false},
+		{"no target", interaction.Answer{Action: interaction.Resume}, true},
+		{"a foreign call", turntest.Yes("somebody else's"), true},
+		{"the turn itself", turntest.Yes(turn.ID()), true},
+		{"a long target", turntest.Yes(strings.Repeat("x", 1<<20)), true},
+		{"no action", interaction.Answer{Target: first, Result: json.RawMessage(`true`)}, false},
+		{"another action", interaction.Answer{Target: first, Action: "perhaps"}, false},
+		{"no result", interaction.Answer{Target: first, Action: interaction.Resume}, false},
+		{"a result of another type", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`"true"`)}, false},
+		{"null", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`null`)}, false},
+		{"half a result", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`{"a":`)}, false},
+		{"a huge result", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`"` + strings.Repeat("x", 8<<20) + `"`)}, false},
+		{"a deep result", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(deep)}, false},
+		{"arguments that are no object", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`true`), Arguments: json.RawMessage(`[]`)}, false},
+		{"half the arguments", interaction.Answer{Target: first, Action: interaction.Resume, Result: json.RawMessage(`true`), Arguments: json.RawMessage(`{"a":`)}, false},
 	} {
-		err := turn.Resolve(tt.answer)
-		_, unknown := errors.AsType[*backend.UnknownTicketError](err)
-		_, bad := errors.AsType[*backend.ResolutionError](err)
+		err := turn.Answer(tt.answer)
+		_, unknown := errors.AsType[*interaction.UnknownError](err)
+		_, bad := errors.AsType[*interaction.AnswerError](err)
 		if unknown != tt.unknown || bad == tt.unknown {
 			t.Errorf("%s: %.200v", tt.name, err)
 		}
@@ -78,11 +78,11 @@ func TestAnswersThatAreNoneChangeNothing(t *testing.T) {
 			t.Errorf("%s: the turn waits for %q", tt.name, got)
 		}
 	}
-	refuse := plugins.Resolution{Target: first, Action: plugins.ActionCancel, Reason: "no"}
-	if err := errors.Join(turn.Resolve(refuse), turn.Resolve(refuse), turn.Resolve(yes(second))); err != nil {
+	refuse := interaction.Answer{Target: first, Action: interaction.Cancel, Reason: "no"}
+	if err := errors.Join(turn.Answer(refuse), turn.Answer(refuse), turn.Answer(turntest.Yes(second))); err != nil {
 		t.Error(err)
 	}
-	conflict, ok := errors.AsType[*backend.ResolutionError](turn.Resolve(yes(first)))
+	conflict, ok := errors.AsType[*interaction.AnswerError](turn.Answer(turntest.Yes(first)))
 	if !ok || !conflict.Conflict {
 		t.Errorf("another answer to the same: %v", conflict)
 	}
@@ -90,14 +90,14 @@ func TestAnswersThatAreNoneChangeNothing(t *testing.T) {
 	if err != nil || got.Response != "all done" {
 		t.Errorf("it came to %q, %v", got.Response, err)
 	}
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
 }
 
 func TestNothingCanBeAnsweredWhenTheTurnIsOver(t *testing.T) {
-	turn, _, asked := begun(t.Context(), t, asking(t))
+	turn, _, asked := begun(t.Context(), t, turntest.Asking(t))
 	first, second := <-asked, <-asked
-	if err := turn.Resolve(yes(first)); err != nil {
+	if err := turn.Answer(turntest.Yes(first)); err != nil {
 		t.Error(err)
 	}
 	turn.Cancel(nil)
@@ -107,26 +107,26 @@ func TestNothingCanBeAnsweredWhenTheTurnIsOver(t *testing.T) {
 	if got := open(turn); len(got) != 0 {
 		t.Errorf("a turn that is over waits for %q", got)
 	}
-	if _, ok := errors.AsType[*backend.UnknownTicketError](turn.Resolve(yes(second))); !ok {
+	if _, ok := errors.AsType[*interaction.UnknownError](turn.Answer(turntest.Yes(second))); !ok {
 		t.Error("an answer is taken that nobody reads")
 	}
-	if err := turn.Resolve(yes(first)); err != nil {
+	if err := turn.Answer(turntest.Yes(first)); err != nil {
 		t.Errorf("the same answer again: %v", err)
 	}
 }
 
 // survey asks three questions and goes on with each answer that comes.
-var survey = toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+var survey = turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 	known := map[string]string{}
 	if c.Resumed != nil {
 		if err := json.Unmarshal(c.Resumed.State, &known); err != nil {
 			return tools.Result{}, err
 		}
 		for _, a := range c.Resumed.Answers {
-			if _, twice := known[a.ID]; twice {
-				return tools.Result{}, fmt.Errorf("question %s was answered twice", a.ID)
+			if _, twice := known[a.Target]; twice {
+				return tools.Result{}, fmt.Errorf("question %s was answered twice", a.Target)
 			}
-			known[a.ID] = string(a.Result)
+			known[a.Target] = string(a.Result)
 		}
 	}
 	state, err := json.Marshal(known)
@@ -136,7 +136,7 @@ var survey = toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, erro
 	wait := &tools.Wait{State: state}
 	for _, id := range []string{"q1", "q2", "q3"} {
 		if _, ok := known[id]; !ok {
-			wait.Questions = append(wait.Questions, tools.Question{ID: id})
+			wait.Questions = append(wait.Questions, interaction.Request{ID: id})
 		}
 	}
 	if len(wait.Questions) > 0 {
@@ -146,15 +146,15 @@ var survey = toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, erro
 })
 
 func TestACallThatAsksAgainIsAnsweredOncePerQuestion(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {calls("s", "survey", "{}"), {text: "done"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("survey", survey))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("s", "survey", "{}"), {Text: "done"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("survey", survey))
 	turn, log, asked := begun(t.Context(), t, rt)
 	for range 3 {
 		<-asked
 	}
 	for i, id := range []string{"q2", "q3", "q1"} {
-		answer := plugins.Resolution{Target: id, Action: plugins.ActionResume, Result: json.RawMessage(fmt.Sprint(i))}
-		if err := turn.Resolve(answer); err != nil {
+		answer := interaction.Answer{Target: id, Action: interaction.Resume, Result: json.RawMessage(fmt.Sprint(i))}
+		if err := turn.Answer(answer); err != nil {
 			t.Fatal(err)
 		}
 		if slices.Contains(open(turn), id) {
@@ -165,7 +165,7 @@ func TestACallThatAsksAgainIsAnsweredOncePerQuestion(t *testing.T) {
 		}
 		other := answer
 		other.Result = json.RawMessage(`"other"`)
-		if bad, ok := errors.AsType[*backend.ResolutionError](turn.Resolve(other)); !ok || !bad.Conflict {
+		if bad, ok := errors.AsType[*interaction.AnswerError](turn.Answer(other)); !ok || !bad.Conflict {
 			t.Errorf("a second answer to %s is taken", id)
 		}
 	}
@@ -173,24 +173,24 @@ func TestACallThatAsksAgainIsAnsweredOncePerQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkMessages(t, got.Messages)
-	if done := log.done(); !slices.Equal(done, []string{`s succeeded {"q1":"2","q2":"0","q3":"1"}`}) {
+	turntest.CheckMessages(t, got.Messages)
+	if done := log.Done(); !slices.Equal(done, []string{`s succeeded {"q1":"2","q2":"0","q3":"1"}`}) {
 		t.Errorf("the calls came to %q", done)
 	}
 }
 
 func TestAnswersFromEverywhereAtOnceAreTakenOnce(t *testing.T) {
 	const calling = 8
-	first := answer{}
+	first := turntest.Answer{}
 	for i := range calling {
-		first.calls = append(first.calls, calls(fmt.Sprint("c", i), "risky", "{}").calls...)
+		first.Calls = append(first.Calls, turntest.Calls(fmt.Sprint("c", i), "risky", "{}").Calls...)
 	}
 	for _, mode := range []spec.ToolExecution{spec.Parallel, spec.Sequential} {
 		for _, cancel := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/cancelled %v", mode, cancel), func(t *testing.T) {
-				exec := scripts(map[string][]answer{"clerk": {first, {text: "done"}}})
-				rt := build(t, withAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}, ToolExecution: mode}).
-					WithTool("risky", risky).WithPlugin("cautious", cautious))
+				exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {first, {Text: "done"}}})
+				rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}, ToolExecution: mode}).
+					WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious))
 				turn, log, asked := begun(t.Context(), t, rt)
 				taken := make([]int, calling)
 				var mu sync.Mutex
@@ -200,13 +200,13 @@ func TestAnswersFromEverywhereAtOnceAreTakenOnce(t *testing.T) {
 					case id := <-asked:
 						for n := range 8 {
 							all.Go(func() {
-								answer := yes(id)
+								answer := turntest.Yes(id)
 								answer.Reason = fmt.Sprint(n)
 								if n == 7 {
-									answer = plugins.Resolution{Target: id, Action: plugins.ActionCancel}
+									answer = interaction.Answer{Target: id, Action: interaction.Cancel}
 								}
 								turn.Tickets()
-								if turn.Resolve(answer) == nil {
+								if turn.Answer(answer) == nil {
 									var call int
 									_, _ = fmt.Sscanf(id, "may_c%d", &call)
 									mu.Lock()
@@ -231,8 +231,8 @@ func TestAnswersFromEverywhereAtOnceAreTakenOnce(t *testing.T) {
 						t.Errorf("%d answers to call %d are taken", n, call)
 					}
 				}
-				checkLog(t, log.list)
-				checkMessages(t, got.Messages)
+				turntest.CheckLog(t, log.List)
+				turntest.CheckMessages(t, got.Messages)
 			})
 		}
 	}
@@ -249,7 +249,7 @@ func TestATurnThatWaitsEndsWithItsContext(t *testing.T) {
 			if end.limit > 0 {
 				ctx, cancel = context.WithTimeout(t.Context(), end.limit)
 			}
-			turn, log, asked := begun(ctx, t, asking(t))
+			turn, log, asked := begun(ctx, t, turntest.Asking(t))
 			<-asked
 			<-asked
 			synctest.Wait()
@@ -260,8 +260,8 @@ func TestATurnThatWaitsEndsWithItsContext(t *testing.T) {
 			if err == nil || got.Status != end.status || got.State != nil {
 				t.Errorf("%s: it ended by %+v, %v", end.name, got.Termination, err)
 			}
-			checkLog(t, log.list)
-			checkMessages(t, got.Messages)
+			turntest.CheckLog(t, log.List)
+			turntest.CheckMessages(t, got.Messages)
 			cancel()
 		}
 	})
@@ -270,14 +270,14 @@ func TestATurnThatWaitsEndsWithItsContext(t *testing.T) {
 // A call in a sequence may have its answer before it has its turn.
 func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 	agent := spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}}
-	first := answer{calls: slices.Concat(calls("a", "risky", "{}").calls, calls("b", "risky", "{}").calls)}
+	first := turntest.Answer{Calls: slices.Concat(turntest.Calls("a", "risky", "{}").Calls, turntest.Calls("b", "risky", "{}").Calls)}
 	mode := func(m spec.ToolExecution) *runtime.AgentRuntime {
 		agent.ToolExecution = m
-		exec := scripts(map[string][]answer{"clerk": {{text: "done"}}})
+		exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "done"}}})
 		if m == spec.Parallel {
-			exec = scripts(map[string][]answer{"clerk": {first}})
+			exec = turntest.Scripts(map[string][]turntest.Answer{"clerk": {first}})
 		}
-		return build(t, withAgents(exec, agent).WithTool("risky", risky).WithPlugin("cautious", cautious))
+		return turntest.Build(t, turntest.WithAgents(exec, agent).WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious))
 	}
 	got, err := mode(spec.Parallel).Run(t.Context(), runtime.Prompt("clerk", "go"), nil)
 	if err != nil || len(got.Tickets) != 2 {
@@ -287,7 +287,7 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 	rt := mode(spec.Sequential)
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID, req.State = got.TurnID, kept(t, got.State)
-	req.Resolutions = []plugins.Resolution{yes("may_b")}
+	req.Answers = []interaction.Answer{turntest.Yes("may_b")}
 	second, err := rt.Run(t.Context(), req, nil)
 	if err != nil || second.State == nil {
 		t.Fatalf("it ended by %+v, %v", second.Termination, err)
@@ -295,7 +295,7 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 	if open := kept(t, second.State).Tickets(); len(open) != 1 || open[0].ID != "may_a" {
 		t.Errorf("it waits for %d answers", len(open))
 	}
-	req.State, req.Resolutions = kept(t, second.State), []plugins.Resolution{yes("may_a")}
+	req.State, req.Answers = kept(t, second.State), []interaction.Answer{turntest.Yes("may_a")}
 	turn, err := rt.Start(t.Context(), req, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -304,12 +304,12 @@ func TestAnAnswerAheadOfItsTurnIsKept(t *testing.T) {
 	if err != nil || last.Response != "done" {
 		t.Errorf("it came to %q, %v", last.Response, err)
 	}
-	checkMessages(t, last.Messages)
+	turntest.CheckMessages(t, last.Messages)
 }
 
 func TestASinkThatEndsItsGoroutineDoesNotHideTheEnd(t *testing.T) {
 	for _, at := range []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish} {
-		rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "done"}}}), spec.Agent{ID: "clerk"}))
+		rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "done"}}}), spec.Agent{ID: "clerk"}))
 		turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), event.SinkFunc(func(ev event.Event) {
 			if ev.Data.Type() == at {
 				stdruntime.Goexit()
@@ -325,24 +325,24 @@ func TestASinkThatEndsItsGoroutineDoesNotHideTheEnd(t *testing.T) {
 }
 
 func TestADelegateThatWaitedIsPaidForOnce(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
-		"clerk": {calls("r", "risky", `{}`), {text: "did it"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.Calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {Text: "it is done"}},
+		"clerk": {turntest.Calls("r", "risky", `{}`), {Text: "did it"}},
 	})
-	b := builder.New().WithProvider("fake", exec).WithTool("risky", risky).WithPlugin("cautious", cautious)
+	b := builder.New().WithProvider("fake", exec).WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious)
 	price := &spec.Pricing{InputPerMillion: 1e5, OutputPerMillion: 1e6}
 	for _, id := range []string{"boss", "clerk"} {
 		b.WithModel(spec.Model{ID: id, ProviderID: "fake", UpstreamModel: id, Pricing: price})
 	}
 	b.WithAgentSpec(spec.Agent{ID: "boss", ModelID: "boss", Delegates: []string{"clerk"}}).
 		WithAgentSpec(spec.Agent{ID: "clerk", ModelID: "clerk", PluginIDs: []string{"cautious"}})
-	rt := build(t, b)
+	rt := turntest.Build(t, b)
 	req := runtime.Prompt("boss", "go")
 	got, err := rt.Run(t.Context(), req, nil)
 	if err != nil || len(got.Tickets) != 1 {
 		t.Fatalf("%d tickets, %v", len(got.Tickets), err)
 	}
-	req.TurnID, req.State, req.Resolutions = got.TurnID, kept(t, got.State), []plugins.Resolution{yes("d")}
+	req.TurnID, req.State, req.Answers = got.TurnID, kept(t, got.State), []interaction.Answer{turntest.Yes("d")}
 	got, err = rt.Run(t.Context(), req, nil)
 	if err != nil || got.Usage.Total() != 44 || got.Cost == nil || math.Abs(got.Cost.Amount-8) > 1e-9 {
 		t.Errorf("four model calls used %+v and cost %+v, %v", got.Usage, got.Cost, err)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
@@ -19,19 +21,19 @@ import (
 )
 
 // drawScript draws what a model answers.
-func drawScript(t *rapid.T) []answer {
+func drawScript(t *rapid.T) []turntest.Answer {
 	names := rapid.SampledFrom([]string{"good", "bad", "risky", "waits", "unknown", "bounded"})
 	args := rapid.SampledFrom([]string{`{}`, `{"a":1}`, `{"a":`})
-	var script []answer
+	var script []turntest.Answer
 	for range rapid.IntRange(1, 6).Draw(t, "answers") {
-		a := answer{text: rapid.SampledFrom([]string{"", "hm"}).Draw(t, "text")}
+		a := turntest.Answer{Text: rapid.SampledFrom([]string{"", "hm"}).Draw(t, "text")}
 		for range rapid.IntRange(0, 3).Draw(t, "calls") {
-			a.calls = append(a.calls, model.ToolCall{Name: names.Draw(t, "tool"), Arguments: []byte(args.Draw(t, "args"))})
+			a.Calls = append(a.Calls, model.ToolCall{Name: names.Draw(t, "tool"), Arguments: []byte(args.Draw(t, "args"))})
 		}
 		script = append(script, a)
 	}
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
-		script = append(script, answer{text: "half", err: &model.Error{Class: model.Unauthorized}})
+		script = append(script, turntest.Answer{Text: "half", Err: &model.Error{Class: model.Unauthorized}})
 	}
 	return script
 }
@@ -39,7 +41,7 @@ func drawScript(t *rapid.T) []answer {
 // counting is a plugin whose state decides what it does.
 var counted = plugins.NewKey[int]("test.counted", plugins.ScopeRun)
 
-var counting = plugin(func(r *plugins.Registrar) {
+var counting = turntest.Plugin(func(r *plugins.Registrar) {
 	r.StateKey(counted)
 	r.Hook(plugins.StepEnd, func(_ context.Context, p *plugins.PhaseContext) error {
 		counted.Set(p, counted.Get(p)+1)
@@ -51,20 +53,20 @@ var counting = plugin(func(r *plugins.Registrar) {
 })
 
 // waits asks once, and answers with what it is told.
-var waits = toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+var waits = turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 	if c.Resumed == nil {
-		return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{}}, State: json.RawMessage(`7`)}}, nil
+		return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{}}, State: json.RawMessage(`7`)}}, nil
 	}
 	return tools.TextResult(string(c.Resumed.State) + string(c.Resumed.Answers[0].Result)), nil
 })
 
 // driven runs a turn to its end, answering everything with yes; with stops it
 // stops between any two steps and goes on from the state's JSON.
-func driven(t *rapid.T, agent spec.Agent, script []answer, stops bool) (*runtime.Result, error) {
-	rt, err := withAgents(scripts(map[string][]answer{"a": script}), agent).
-		WithPlugin("cautious", cautious).WithPlugin("counting", counting).
-		WithTool("risky", risky).WithTool("waits", waits).WithTool("bounded", risky).WithTool("good", risky).
-		WithTool("bad", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
+func driven(t *rapid.T, agent spec.Agent, script []turntest.Answer, stops bool) (*runtime.Result, error) {
+	rt, err := turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": script}), agent).
+		WithPlugin("cautious", turntest.Cautious).WithPlugin("counting", counting).
+		WithTool("risky", turntest.Risky).WithTool("waits", waits).WithTool("bounded", turntest.Risky).WithTool("good", turntest.Risky).
+		WithTool("bad", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.Result{}, errors.New("bad") })).
 		Build()
 	if err != nil {
 		t.Fatal(err)
@@ -91,9 +93,9 @@ func driven(t *rapid.T, agent spec.Agent, script []answer, stops bool) (*runtime
 			}
 			return got, err
 		}
-		req.State, req.Resolutions = kept(t, got.State), nil
+		req.State, req.Answers = kept(t, got.State), nil
 		for _, ticket := range got.Tickets {
-			req.Resolutions = append(req.Resolutions, yes(ticket.ID))
+			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
 		}
 	}
 	t.Fatal("the turn does not end")
@@ -136,7 +138,7 @@ func TestATurnComesToTheSameWhereverItIsStopped(t *testing.T) {
 		}
 		whole, err := driven(t, agent, script, false)
 		want := outcome(t, whole, err)
-		checkMessages(t, whole.Messages)
+		turntest.CheckMessages(t, whole.Messages)
 		pieces, err := driven(t, agent, script, true)
 		if diff := cmp.Diff(want, outcome(t, pieces, err)); diff != "" {
 			t.Errorf("stopped at every step it comes to something else (-whole +pieces):\n%s", diff)

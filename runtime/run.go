@@ -9,8 +9,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"github.com/agentruntime/agentruntime/tools"
@@ -36,15 +36,6 @@ type Request struct {
 	// earlier turns left.
 	Custom    json.RawMessage
 	Artifacts []tools.Artifact
-	// ShowCustom, when set, returns what those who follow the turn see of the
-	// application's state, which it is handed a copy of. With an error they do not
-	// see that it changed.
-	ShowCustom func(custom json.RawMessage) (json.RawMessage, error)
-	// SnapshotID is reserved for the snapshot that whoever keeps the session
-	// makes of it when the turn succeeds, and ParentSnapshotID is the one that
-	// the turn goes on from. Tools and hooks see both; empty when there is none.
-	SnapshotID       string
-	ParentSnapshotID string
 	// TurnID is the turn's id; empty makes a new one.
 	TurnID string
 	// Params override those of the agent, field by field, and Overrides its
@@ -54,12 +45,26 @@ type Request struct {
 	// Ephemeral is the agent, for a turn that brings it along. It has the id
 	// AgentID.
 	Ephemeral *resolve.Ephemeral
+	// Depth is how many turns, in other runtimes, led to this one.
+	Depth int
+	// Tenant owns the turn; empty for one that nobody keeps. Metrics may be told
+	// apart by it.
+	Tenant string
 
 	// State goes on with a turn that was stopped or suspended, with the input,
 	// history and turn id that it began with. The agent is that of the state.
 	State *backend.State
-	// Resolutions are the answers to what the turn waits for.
-	Resolutions []plugins.Resolution
+	// Answers are the answers to what the turn waits for.
+	Answers []interaction.Answer
+
+	// Persistence is for those who keep turns while they run, as package service
+	// does.
+	Persistence
+}
+
+// Persistence keeps a turn while it runs, so that somebody else can go on with it.
+// The zero value keeps nothing.
+type Persistence struct {
 	// Checkpoint, when set, is handed the turn's state after each step that does
 	// not end it. With backend.ErrYield the turn stops there, without having
 	// ended; any other error fails it.
@@ -70,8 +75,15 @@ type Request struct {
 	// Indeterminate says what becomes of a call that was under way when the
 	// process died and must not be repeated; empty means an error for the model.
 	Indeterminate backend.Indeterminate
-	// Depth is how many turns, in other runtimes, led to this one.
-	Depth int
+	// SnapshotID is reserved for the snapshot that is made of the session when the
+	// turn succeeds, and ParentSnapshotID is the one that the turn goes on from.
+	// Tools and hooks see both; empty when there is none.
+	SnapshotID       string
+	ParentSnapshotID string
+	// ShowCustom, when set, returns what those who follow the turn see of the
+	// application's state, which it is handed a copy of. With an error they do not
+	// see that it changed.
+	ShowCustom func(custom json.RawMessage) (json.RawMessage, error)
 }
 
 // Prompt returns a request for a turn whose input is one message of the user.
@@ -79,48 +91,24 @@ func Prompt(agentID, text string) Request {
 	return Request{AgentID: agentID, Input: []model.Message{model.User(text)}}
 }
 
-// Result is what a turn came to.
+// Result is what a turn came to, or how far it came. The agent of its Outcome is
+// always set.
 type Result struct {
+	backend.Result
 	TurnID    string
 	SessionID string
-	// Agent is the id of the agent that had the conversation at the end.
-	Agent string
-	// Revision is the number of the revision that the turn resolved in.
-	Revision    uint64
-	Status      event.Status
-	Termination event.Termination
-	// Response is the text of the last answer; the JSON value alone when the
-	// answer was to have a form.
-	Response string
-	// FinishReason is why the last answer ended.
-	FinishReason model.FinishReason
-	// Messages are those that the turn added to the conversation behind its
-	// input.
-	Messages []model.Message
-	Steps    int
-	Usage    model.Usage
-	// Cost is what the model calls cost; nil when no model has a price.
-	Cost *event.Cost
-	// Tickets are what suspended calls wait for, and State is what the turn goes
-	// on from when it was suspended or stopped.
-	Tickets []*plugins.Ticket
-	State   *backend.State
-	// Session is the state that the turn leaves for later turns of its session.
-	Session map[string]json.RawMessage
+	Status    event.Status
 	// Custom is the application's own state of the session: what the turn made of
 	// it, or what it was before when the turn did not succeed; nil when there is
 	// none.
 	Custom json.RawMessage
-	// Journal records the tools that were called, and Artifacts what the turn and
-	// its delegates made that is no part of the conversation, with its data.
-	Journal   []backend.JournalEntry
+	// Artifacts are what the turn and its delegates made that is no part of the
+	// conversation, with its data.
 	Artifacts []tools.Artifact
-	// DeadLetters are what plugins asked for and could not be carried out.
-	DeadLetters []plugins.DeadLetter
 }
 
 // TurnError says that a turn began and failed. The cause tells why: a
-// *model.Error, a *plugins.HookError, a *backend.PanicError, the end of the
+// *model.Error, a *execution.HookError, a *backend.PanicError, the end of the
 // context.
 type TurnError struct {
 	TurnID string
@@ -155,33 +143,21 @@ var ErrNoInput = errors.New("the request has no input: give at least one message
 // *TurnError. One that was stopped between two steps gives a result with a
 // State, backend.ErrYield, and no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
-	rev := r.registry.Acquire()
-	defer rev.Release()
-	h, err := r.prepare(ctx, rev, &req, sink, nil)
+	a, err := r.activate(ctx, &req, sink)
 	if err != nil {
 		return nil, err
 	}
-	return h.run(ctx)
+	defer a.Close()
+	return a.run(ctx)
 }
 
-// run opens the turn, runs it, and ends it.
-func (h *host) run(ctx context.Context) (*Result, error) {
-	ctx, span := h.observe(ctx)
-	begun := time.Now()
-	res, err := h.execute(ctx)
-	if yielded(res, err) {
-		out := h.result(res)
-		observed(span, out, nil)
-		return out, backend.ErrYield
+// run works on the turn up to its first outcome. One that waits is not gone on with.
+func (a *Activation) run(ctx context.Context) (*Result, error) {
+	ctx = a.Observe(ctx)
+	if a.Execute(ctx) == Yielded {
+		return a.Leave(nil), backend.ErrYield
 	}
-	out, err := h.finish(ctx, res, err, begun)
-	observed(span, out, err)
-	return out, err
-}
-
-// yielded reports whether a turn was stopped between two steps.
-func yielded(res *backend.Result, err error) bool {
-	return errors.Is(err, backend.ErrYield) && res != nil && res.State != nil
+	return a.Finish(ctx)
 }
 
 // observe begins to observe the turn.
@@ -191,7 +167,7 @@ func (h *host) observe(ctx context.Context) (context.Context, *telemetry.TurnSpa
 	}
 	turn := telemetry.Turn{
 		AgentID: h.agent, Description: h.job.Agent.Description, TurnID: h.turnID, SessionID: h.sessionID,
-		Revision: h.revision.Number(), Resumed: h.job.State != nil,
+		Revision: h.revision.Number(), Tenant: h.tenant, Resumed: h.job.State != nil,
 	}
 	if h.parent != nil {
 		turn.ParentTurnID = h.parent.turnID
@@ -207,10 +183,7 @@ func (h *host) observe(ctx context.Context) (context.Context, *telemetry.TurnSpa
 
 // observed ends the observation of a turn.
 func observed(span *telemetry.TurnSpan, r *Result, err error) {
-	o := telemetry.TurnOutcome{
-		Status: r.Status, Termination: r.Termination, Steps: r.Steps, Usage: r.Usage,
-		Cost: r.Cost, FinishReason: r.FinishReason, Err: err,
-	}
+	o := telemetry.TurnOutcome{Outcome: r.Outcome, Status: r.Status, Err: err}
 	if r.Termination.Type == "" { // it was stopped between two steps
 		o.Status = event.StatusWaiting
 	}
@@ -234,14 +207,7 @@ func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun
 		h.abandonDelegates(ctx)
 	}
 	status := res.Termination.Status()
-	done := &event.RunFinish{
-		Status: status, Termination: res.Termination, Usage: event.Usage(res.Usage), Cost: res.Cost,
-		Steps: res.Steps, FinishReason: string(res.FinishReason),
-	}
-	if res.Response != "" || status == event.StatusSucceeded {
-		done.Result = &event.Outcome{Response: res.Response}
-	}
-	if sinkErr := h.last(done); err == nil {
+	if sinkErr := h.last(res.RunFinish()); err == nil {
 		err = sinkErr
 	}
 	h.log(ctx, res, status, err, begun)
@@ -254,13 +220,8 @@ func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun
 
 // result returns what the turn came to, or how far it came.
 func (h *host) result(res *backend.Result) *Result {
-	out := &Result{
-		TurnID: h.turnID, SessionID: h.sessionID, Agent: h.agent, Revision: h.revision.Number(),
-		Status: res.Termination.Status(), Termination: res.Termination, Response: res.Response,
-		FinishReason: res.FinishReason, Messages: res.Messages, Steps: res.Steps, Usage: res.Usage, Cost: res.Cost,
-		Tickets: res.Tickets, State: res.State, Session: res.Session,
-		Journal: res.Journal, DeadLetters: res.DeadLetters,
-	}
+	out := &Result{Result: *res, TurnID: h.turnID, SessionID: h.sessionID, Status: res.Termination.Status()}
+	out.Agent, out.Revision = h.agent, h.revision.Number()
 	if out.State != nil {
 		h.complete(out.State)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
@@ -17,32 +19,32 @@ import (
 )
 
 func TestATurn(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "look", "{}"), {text: "all is well"}}})
-	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look).WithIDs(func() string { return "turn-1" }))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "look", "{}"), {Text: "all is well"}}})
+	look := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look).WithIDs(func() string { return "turn-1" }))
 
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "how is it?"), &log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
 	if got.Status != event.StatusSucceeded || got.Termination != (event.Termination{Type: event.NaturalEnd}) {
 		t.Errorf("the turn ended %s by %+v", got.Status, got.Termination)
 	}
 	if got.TurnID != "turn-1" || got.SessionID != "turn-1" || got.Agent != "clerk" || got.Revision != 1 {
 		t.Errorf("the result names turn %q, session %q, agent %q, revision %d", got.TurnID, got.SessionID, got.Agent, got.Revision)
 	}
-	last := log.list[len(log.list)-1].Data
+	last := log.List[len(log.List)-1].Data
 	want := &event.RunFinish{
 		Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd},
-		Result: &event.Outcome{Response: "all is well"}, Usage: event.Usage{Input: 20, Output: 2}, Steps: 2, FinishReason: "stop",
+		Result: &event.Output{Response: "all is well"}, Usage: event.Usage{Input: 20, Output: 2}, Steps: 2, FinishReason: "stop",
 	}
 	if diff := cmp.Diff(want, last); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(&event.RunStart{AgentID: "clerk", Revision: 1}, log.list[0].Data); diff != "" {
+	if diff := cmp.Diff(&event.RunStart{AgentID: "clerk", Revision: 1}, log.List[0].Data); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -78,18 +80,18 @@ func TestARequestThatCannotBeginHasNoEvents(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			mad := spec.Agent{ID: "mad", Endpoint: far.Endpoint}
-			peer := &remote{profile: func() backend.Profile {
+			mad := spec.Agent{ID: "mad", Endpoint: turntest.Far.Endpoint}
+			peer := &turntest.Remote{ProfileFunc: func() backend.Profile {
 				if tt.req.AgentID == "mad" {
 					panic("oops")
 				}
 				return backend.WeakestProfile()
 			}}
-			rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"}, far, mad).WithBackend(factory{peer}))
-			var log events
+			rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "clerk"}, turntest.Far, mad).WithBackend(turntest.Factory{Backend: peer}))
+			var log turntest.Events
 			got, err := rt.Run(tt.ctx, tt.req, &log)
-			if got != nil || len(log.list) != 0 || !tt.is(err) {
-				t.Errorf("the result is %+v after %d events, the error %v", got, len(log.list), err)
+			if got != nil || len(log.List) != 0 || !tt.is(err) {
+				t.Errorf("the result is %+v after %d events, the error %v", got, len(log.List), err)
 			}
 		})
 	}
@@ -106,18 +108,18 @@ func TestARemoteTurn(t *testing.T) {
 	}{
 		{"answers", func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 			host.Emit(&event.TextDelta{Delta: "hi"})
-			return &backend.Result{Response: "hi from " + job.Agent.ID, Steps: 1}, nil
+			return &backend.Result{Outcome: event.Outcome{Response: "hi from " + job.Agent.ID, Steps: 1}}, nil
 		}, []event.Type{event.TypeRunStart, event.TypeTextDelta, event.TypeRunFinish}, event.StatusSucceeded,
 			event.Termination{Type: event.NaturalEnd}, "hi from far"},
 		{"gives nothing", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
 			return nil, nil
 		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusSucceeded, event.Termination{Type: event.NaturalEnd}, ""},
 		{"fails", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
-			return &backend.Result{Response: "so far"}, errors.New("the peer went away")
+			return &backend.Result{Outcome: event.Outcome{Response: "so far"}}, errors.New("the peer went away")
 		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusFailed,
 			event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: "the peer went away"}, "so far"},
 		{"is blocked", func(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
-			return &backend.Result{Termination: event.Termination{Type: event.Blocked, Detail: "no"}}, nil
+			return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Blocked, Detail: "no"}}}, nil
 		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusFailed, event.Termination{Type: event.Blocked, Detail: "no"}, ""},
 		{"panics", func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
 			host.Emit(&event.TextDelta{Delta: "hi"})
@@ -133,15 +135,15 @@ func TestARemoteTurn(t *testing.T) {
 			host.Emit(&event.RunStart{AgentID: "somebody"})
 			host.Emit(&event.RunFinish{Status: event.StatusFailed})
 			host.Emit(nil)
-			return &backend.Result{Response: "hi"}, nil
+			return &backend.Result{Outcome: event.Outcome{Response: "hi"}}, nil
 		}, []event.Type{event.TypeRunStart, event.TypeRunFinish}, event.StatusSucceeded, event.Termination{Type: event.NaturalEnd}, "hi"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rt := build(t, withAgents(scripts(nil), far).WithBackend(factory{&remote{execute: tt.execute}}))
-			var log events
+			rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), turntest.Far).WithBackend(turntest.Factory{Backend: &turntest.Remote{ExecuteFunc: tt.execute}}))
+			var log turntest.Events
 			got, err := rt.Run(t.Context(), runtime.Prompt("far", "hello"), &log)
-			checkLog(t, log.list)
-			if diff := cmp.Diff(tt.types, log.types()); diff != "" {
+			turntest.CheckLog(t, log.List)
+			if diff := cmp.Diff(tt.types, log.Types()); diff != "" {
 				t.Error(diff)
 			}
 			if got.Status != tt.status || got.Termination != tt.end || got.Response != tt.answer {
@@ -157,10 +159,10 @@ func TestARemoteTurn(t *testing.T) {
 
 func TestATurnThatFailsGivesItsCause(t *testing.T) {
 	refused := &model.Error{Class: model.Unauthorized, Provider: "fake", Status: 401, Message: "no such key"}
-	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "well", err: refused}}}), spec.Agent{ID: "clerk"}))
-	var log events
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "well", Err: refused}}}), spec.Agent{ID: "clerk"}))
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
-	checkLog(t, log.list)
+	turntest.CheckLog(t, log.List)
 	if e, ok := errors.AsType[*model.Error](err); !ok || e != refused {
 		t.Errorf("the error is %v", err)
 	}
@@ -168,53 +170,53 @@ func TestATurnThatFailsGivesItsCause(t *testing.T) {
 	if got.Termination != want || got.Status != event.StatusFailed || got.Usage.Total() != 0 {
 		t.Errorf("the turn ended by %+v", got.Termination)
 	}
-	if finish := log.list[len(log.list)-1].Data.(*event.RunFinish); finish.Result == nil || finish.Result.Response != "well" {
+	if finish := log.List[len(log.List)-1].Data.(*event.RunFinish); finish.Result == nil || finish.Result.Response != "well" {
 		t.Errorf("what was said before the failure is %+v", finish.Result)
 	}
 }
 
 func TestACancelledTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	exec := &answerer{answer: func(context.Context, string, int) answer {
+	exec := &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer {
 		cancel()
-		return answer{text: "half"}
+		return turntest.Answer{Text: "half"}
 	}}
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
-	var log events
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}))
+	var log turntest.Events
 	got, err := rt.Run(ctx, runtime.Prompt("clerk", "hello"), &log)
-	checkLog(t, log.list)
+	turntest.CheckLog(t, log.List)
 	if got.Status != event.StatusCanceled || !errors.Is(err, context.Canceled) {
 		t.Errorf("the turn ended %s with the error %v", got.Status, err)
 	}
 }
 
 func TestASuspendedTurnIsNoError(t *testing.T) {
-	ticket := &plugins.Ticket{ID: "t", Action: "ask"}
-	asks := plugin(func(r *plugins.Registrar) {
+	ticket := &interaction.Request{ID: "t", Action: "ask"}
+	asks := turntest.Plugin(func(r *plugins.Registrar) {
 		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
 			return plugins.Decision{Kind: plugins.Suspend, Ticket: ticket}, nil
 		}))
 	})
-	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
-	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {calls("c", "look", "{}")}}), spec.Agent{ID: "clerk", PluginIDs: []string{"asks"}}).
+	look := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "look", "{}")}}), spec.Agent{ID: "clerk", PluginIDs: []string{"asks"}}).
 		WithTool("look", look).WithPlugin("asks", asks))
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), &log)
-	checkLog(t, log.list)
+	turntest.CheckLog(t, log.List)
 	if err != nil || got.Status != event.StatusWaiting || len(got.Tickets) != 1 || got.Tickets[0].ID != "t" || got.State == nil {
 		t.Errorf("the turn ended %s with the tickets %v and the error %v", got.Status, got.Tickets, err)
 	}
 }
 
 func TestASinkThatPanicsFailsTheTurnAndStillSeesItsEnd(t *testing.T) {
-	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
-	play := func(at int) (*events, *runtime.Result, error) {
-		exec := scripts(map[string][]answer{"clerk": {calls("c", "look", "{}"), {text: "done"}}})
-		rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look))
-		var log events
+	look := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	play := func(at int) (*turntest.Events, *runtime.Result, error) {
+		exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "look", "{}"), {Text: "done"}}})
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("look", look))
+		var log turntest.Events
 		got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), event.SinkFunc(func(ev event.Event) {
 			log.Emit(ev)
-			if len(log.list) == at {
+			if len(log.List) == at {
 				panic("full")
 			}
 		}))
@@ -224,25 +226,25 @@ func TestASinkThatPanicsFailsTheTurnAndStillSeesItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 1; at <= len(whole.list); at++ {
+	for at := 1; at <= len(whole.List); at++ {
 		log, got, err := play(at)
 		if _, ok := errors.AsType[*backend.PanicError](err); !ok {
 			t.Errorf("event %d: the error is %v", at, err)
 		}
 		want := at + 1 // nothing but the end follows
-		if at == len(whole.list) {
+		if at == len(whole.List) {
 			want = at
 		}
-		last := &log.list[len(log.list)-1]
-		if len(log.list) != want || last.Seq != uint64(want) || !last.Terminal() {
-			t.Errorf("event %d: the sink was given %d events, the last %s with seq %d", at, len(log.list), last.Data.Type(), last.Seq)
+		last := &log.List[len(log.List)-1]
+		if len(log.List) != want || last.Seq != uint64(want) || !last.Terminal() {
+			t.Errorf("event %d: the sink was given %d events, the last %s with seq %d", at, len(log.List), last.Data.Type(), last.Seq)
 		}
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 	}
 }
 
 func TestTheSinkMayBeNil(t *testing.T) {
-	rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "hi"}}}), spec.Agent{ID: "clerk"}))
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "hi"}}}), spec.Agent{ID: "clerk"}))
 	if got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "hello"), nil); err != nil || got.Response != "hi" {
 		t.Errorf("the turn came to %+v, %v", got, err)
 	}

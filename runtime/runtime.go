@@ -1,6 +1,14 @@
-// Package runtime runs declared agents. An AgentRuntime holds the current
-// revision, resolves an agent for each turn, and runs the turn where the agent
-// lives. Package builder makes one.
+// Package runtime runs one turn of a declared agent. An AgentRuntime holds the
+// current revision, resolves the agent anew for each turn, and runs the turn where
+// the agent lives: on the local loop or at a peer. Package builder makes one.
+//
+// Run runs a turn to its end and returns what it came to:
+//
+//	result, err := rt.Run(ctx, runtime.Prompt("guide", "How is Paris?"), nil)
+//
+// Start runs one in the background that somebody can answer and cancel. Package
+// service keeps sessions and turns in a store; it works through Prepare, as Run and
+// Start do.
 package runtime
 
 import (
@@ -100,3 +108,9 @@ func (r *AgentRuntime) Resolve(ctx context.Context, agentID string, opts resolve
 func (r *AgentRuntime) Explain(ctx context.Context, agentID string) (*resolve.Explanation, error) {
 	return resolve.Explain(ctx, r.registry.Current(), agentID)
 }
+
+// Close closes what the components of the current revision hold open, such as
+// connections to the servers that tools come from, and waits until that is done,
+// for those of earlier revisions, too. It is called when no turn is under way any
+// more, and may be called more than once if the components allow it.
+func (r *AgentRuntime) Close() error { return r.registry.Close() }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -18,36 +19,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// patches returns the patches of a turn.
-func (e *events) patches() []*event.CustomPatch {
-	var list []*event.CustomPatch
-	for i := range e.list {
-		if d, ok := e.list[i].Data.(*event.CustomPatch); ok {
-			list = append(list, d)
-		}
-	}
-	return list
-}
-
 // sets returns a change to a value.
 func sets(value string) func(json.RawMessage) (json.RawMessage, error) {
 	return func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(value), nil }
 }
 
 // changing runs a turn in which a tool is handed the session.
-func changing(t *testing.T, req runtime.Request, change func(s tools.Session)) (*runtime.Result, *events) {
+func changing(t *testing.T, req runtime.Request, change func(s tools.Session)) (*runtime.Result, *turntest.Events) {
 	t.Helper()
-	rt := build(t, withAgents(scripts(map[string][]answer{"a": {calls("c", "change", `{}`), {text: "done"}}}), spec.Agent{ID: "a"}).
-		WithTool("change", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": {turntest.Calls("c", "change", `{}`), {Text: "done"}}}), spec.Agent{ID: "a"}).
+		WithTool("change", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 			change(c.Session)
 			return tools.TextResult("changed"), nil
 		})))
-	var seen events
+	var seen turntest.Events
 	got, err := rt.Run(t.Context(), req, &seen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkLog(t, seen.list)
+	turntest.CheckLog(t, seen.List)
 	return got, &seen
 }
 
@@ -74,7 +64,7 @@ func TestTheFirstPatchOfATurnIsTheWholeDocument(t *testing.T) {
 		{Patch: []event.PatchOperation{op("replace", "", `["x"]`)}},
 		{Patch: []event.PatchOperation{op("replace", "", `null`)}},
 	}
-	if diff := cmp.Diff(want, seen.patches()); diff != "" {
+	if diff := cmp.Diff(want, seen.Patches()); diff != "" {
 		t.Error(diff)
 	}
 	if got.Custom != nil {
@@ -102,30 +92,30 @@ func TestAChangeThatIsNoneIsNotShown(t *testing.T) {
 			}
 		}
 	})
-	if len(seen.patches()) != 0 || string(got.Custom) != `{"a":1}` {
-		t.Errorf("%d patches, the turn leaves %s", len(seen.patches()), got.Custom)
+	if len(seen.Patches()) != 0 || string(got.Custom) != `{"a":1}` {
+		t.Errorf("%d patches, the turn leaves %s", len(seen.Patches()), got.Custom)
 	}
 }
 
 func TestHooksSeeTheSessionAndChangeIt(t *testing.T) {
 	req := runtime.Prompt("a", "go")
 	req.SnapshotID, req.ParentSnapshotID = "next", "before"
-	hooks := plugin(func(r *plugins.Registrar) {
+	hooks := turntest.Plugin(func(r *plugins.Registrar) {
 		r.Hook(plugins.StepEnd, func(_ context.Context, p *plugins.PhaseContext) error {
 			return p.Session.UpdateCustom(sets(fmt.Sprintf("%q", p.Session.ParentSnapshotID()+">"+p.Session.SnapshotID())))
 		})
 	})
-	rt := build(t, withAgents(scripts(map[string][]answer{"a": {{text: "done"}}}), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).WithPlugin("p", hooks))
-	var seen events
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": {{Text: "done"}}}), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).WithPlugin("p", hooks))
+	var seen turntest.Events
 	got, err := rt.Run(t.Context(), req, &seen)
-	if err != nil || string(got.Custom) != `"before>next"` || len(seen.patches()) != 1 {
-		t.Errorf("%s, %v, %v", got.Custom, err, seen.types())
+	if err != nil || string(got.Custom) != `"before>next"` || len(seen.Patches()) != 1 {
+		t.Errorf("%s, %v, %v", got.Custom, err, seen.Types())
 	}
 }
 
 func TestATurnThatFailsLeavesTheStateAsItWas(t *testing.T) {
-	rt := build(t, withAgents(scripts(map[string][]answer{"a": {calls("c", "change", `{}`)}}), spec.Agent{ID: "a"}).
-		WithTool("change", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": {turntest.Calls("c", "change", `{}`)}}), spec.Agent{ID: "a"}).
+		WithTool("change", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 			return tools.TextResult("changed"), c.Session.UpdateCustom(sets(`2`))
 		})))
 	req := runtime.Prompt("a", "go")
@@ -137,15 +127,15 @@ func TestATurnThatFailsLeavesTheStateAsItWas(t *testing.T) {
 
 func TestTheSessionIsClosedBehindTheTurn(t *testing.T) {
 	var late tools.Session
-	hooks := plugin(func(r *plugins.Registrar) {
+	hooks := turntest.Plugin(func(r *plugins.Registrar) {
 		r.Hook(plugins.RunEnd, func(_ context.Context, p *plugins.PhaseContext) error {
 			late = p.Session
 			return nil
 		})
 	})
 	var inTool tools.Session
-	rt := build(t, withAgents(scripts(map[string][]answer{"a": {calls("c", "leak", `{}`), {text: "done"}}}), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).
-		WithPlugin("p", hooks).WithTool("leak", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"a": {turntest.Calls("c", "leak", `{}`), {Text: "done"}}}), spec.Agent{ID: "a", PluginIDs: []string{"p"}}).
+		WithPlugin("p", hooks).WithTool("leak", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		inTool = c.Session
 		return tools.TextResult(""), nil
 	})))
@@ -188,8 +178,8 @@ func TestAnArtifactTakesThePlaceOfTheOneWithItsName(t *testing.T) {
 		t.Errorf("the turn made %+v", got.Artifacts)
 	}
 	var shown []event.Artifact
-	for i := range seen.list {
-		if d, ok := seen.list[i].Data.(*event.Artifact); ok {
+	for i := range seen.List {
+		if d, ok := seen.List[i].Data.(*event.Artifact); ok {
 			shown = append(shown, *d)
 		}
 	}
@@ -199,10 +189,10 @@ func TestAnArtifactTakesThePlaceOfTheOneWithItsName(t *testing.T) {
 }
 
 func TestADelegateHasAStateOfItsOwnAndTheArtifactsOfItsRoot(t *testing.T) {
-	rt := build(t, withAgents(scripts(map[string][]answer{
-		"a": {asksAgent("sub"), {text: "done"}}, "sub": {calls("c", "change", `{}`), {text: "helped"}},
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{
+		"a": {turntest.AsksAgent("sub"), {Text: "done"}}, "sub": {turntest.Calls("c", "change", `{}`), {Text: "helped"}},
 	}), spec.Agent{ID: "a", Delegates: []string{"sub"}}, spec.Agent{ID: "sub"}).
-		WithTool("change", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+		WithTool("change", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 			if custom := c.Session.Custom(); custom != nil {
 				t.Errorf("the delegate sees %s", custom)
 			}
@@ -214,13 +204,13 @@ func TestADelegateHasAStateOfItsOwnAndTheArtifactsOfItsRoot(t *testing.T) {
 		})))
 	req := runtime.Prompt("a", "go")
 	req.Custom, req.Artifacts = json.RawMessage(`1`), []tools.Artifact{{ID: "old"}}
-	var seen events
+	var seen turntest.Events
 	got, err := rt.Run(t.Context(), req, &seen)
-	if err != nil || string(got.Custom) != "1" || len(got.Artifacts) != 1 || got.Artifacts[0].ID != "new" || len(seen.patches()) != 0 {
+	if err != nil || string(got.Custom) != "1" || len(got.Artifacts) != 1 || got.Artifacts[0].ID != "new" || len(seen.Patches()) != 0 {
 		t.Errorf("the turn leaves %s and %+v, %v", got.Custom, got.Artifacts, err)
 	}
 	shown := 0
-	for _, kind := range seen.types() {
+	for _, kind := range seen.Types() {
 		if kind == event.TypeArtifact {
 			shown++
 		}
@@ -268,12 +258,12 @@ func drawValue(t *rapid.T, depth int, kinds []string) any {
 
 func TestThePatchesOfATurnLeadToItsState(t *testing.T) {
 	var values []string
-	rt := build(t, withAgents(&answerer{answer: func(_ context.Context, _ string, n int) answer {
+	rt := turntest.Build(t, turntest.WithAgents(&turntest.Answerer{Answer: func(_ context.Context, _ string, n int) turntest.Answer {
 		if n%2 == 0 {
-			return calls("c", "change", `{}`)
+			return turntest.Calls("c", "change", `{}`)
 		}
-		return answer{text: "done"}
-	}}, spec.Agent{ID: "a"}).WithTool("change", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+		return turntest.Answer{Text: "done"}
+	}}, spec.Agent{ID: "a"}).WithTool("change", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		for _, value := range values {
 			if err := c.Session.UpdateCustom(sets(value)); err != nil {
 				return tools.Result{}, err
@@ -292,13 +282,13 @@ func TestThePatchesOfATurnLeadToItsState(t *testing.T) {
 		}
 		req := runtime.Prompt("a", "go")
 		req.Custom = json.RawMessage(`{"found":[1,2,3]}`)
-		var seen events
+		var seen turntest.Events
 		got, err := rt.Run(context.Background(), req, &seen)
 		if err != nil {
 			t.Fatal(err)
 		}
 		document := `{"found":[1,2,3]}`
-		for _, d := range seen.patches() {
+		for _, d := range seen.Patches() {
 			for _, op := range d.Patch {
 				if op.Op != "add" && op.Op != "remove" && op.Op != "replace" {
 					t.Errorf("the operation %s", op.Op)
@@ -337,7 +327,7 @@ func TestChangesFromManySidesAreAllMadeAndShownInOrder(t *testing.T) {
 	if string(got.Custom) != `{"n":200}` {
 		t.Errorf("the turn leaves %s", got.Custom)
 	}
-	for i, d := range seen.patches()[1:] {
+	for i, d := range seen.Patches()[1:] {
 		if want := fmt.Sprint(i + 2); string(d.Patch[0].Value) != want {
 			t.Fatalf("patch %d leads to %s, want %s", i+2, d.Patch[0].Value, want)
 		}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/plugins/execution"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -29,12 +31,12 @@ var rich = spec.Agent{
 
 // richRuntime is a runtime with that agent, whose model begins in the middle of
 // its script.
-func richRuntime(t fataler, agent spec.Agent, script ...answer) *runtime.AgentRuntime {
+func richRuntime(t fataler, agent spec.Agent, script ...turntest.Answer) *runtime.AgentRuntime {
 	t.Helper()
-	exec := scripts(map[string][]answer{"clerk": script, "other": {{text: `{}`}}})
-	rt, err := withAgents(exec, agent, spec.Agent{ID: "other"}).
-		WithPlugin("cautious", cautious).WithPlugin("counting", counting).
-		WithTool("risky", risky).WithTool("good", risky).WithTool("waits", waits).WithTool("survey", survey).Build()
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": script, "other": {{Text: `{}`}}})
+	rt, err := turntest.WithAgents(exec, agent, spec.Agent{ID: "other"}).
+		WithPlugin("cautious", turntest.Cautious).WithPlugin("counting", counting).
+		WithTool("risky", turntest.Risky).WithTool("good", turntest.Risky).WithTool("waits", waits).WithTool("survey", survey).Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,24 +46,24 @@ func richRuntime(t fataler, agent spec.Agent, script ...answer) *runtime.AgentRu
 // richState is the JSON form of a state in which nearly every field is set.
 func richState(t fataler) []byte {
 	t.Helper()
-	both := answer{text: "well", calls: slices.Concat(
-		calls("r", "risky", `{"a":1}`).calls, calls("g", "good", `{}`).calls, calls("w", "waits", `{}`).calls,
-		calls("s", "survey", `{}`).calls, calls("n", "nobody", `{"a":`).calls)}
+	both := turntest.Answer{Text: "well", Calls: slices.Concat(
+		turntest.Calls("r", "risky", `{"a":1}`).Calls, turntest.Calls("g", "good", `{}`).Calls, turntest.Calls("w", "waits", `{}`).Calls,
+		turntest.Calls("s", "survey", `{}`).Calls, turntest.Calls("n", "nobody", `{"a":`).Calls)}
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID = "turn"
-	rt := richRuntime(t, rich, calls("g", "good", `{}`), both)
+	rt := richRuntime(t, rich, turntest.Calls("g", "good", `{}`), both)
 	got, err := rt.Run(context.Background(), req, nil)
 	if err != nil || got.State == nil {
 		t.Fatal(err)
 	}
 	req.State = got.State
-	req.Resolutions = []plugins.Resolution{{Target: "q2", Action: plugins.ActionResume, Result: json.RawMessage(`2`)}}
+	req.Answers = []interaction.Answer{{Target: "q2", Action: interaction.Resume, Result: json.RawMessage(`2`)}}
 	if got, err = rt.Run(context.Background(), req, nil); err != nil || got.State == nil {
 		t.Fatal(err)
 	}
 	s := got.State
 	s.HandOff, s.Continuations, s.Repairs = "other", 1, 1
-	s.Plugins.Actions = []plugins.ScheduledAction{{Key: "nobody's", Payload: json.RawMessage(`1`)}}
+	s.Plugins.Actions = []execution.ScheduledAction{{Key: "nobody's", Payload: json.RawMessage(`1`)}}
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +128,7 @@ func TestAStateThatWasTamperedWithIsRefusedOrGoesOnSanely(t *testing.T) {
 		if err != nil {
 			return // refused
 		}
-		rt := richRuntime(t, rich, answer{text: `{}`}, answer{text: `{}`}, answer{text: `{}`})
+		rt := richRuntime(t, rich, turntest.Answer{Text: `{}`}, turntest.Answer{Text: `{}`}, turntest.Answer{Text: `{}`})
 		goesOnSanely(t, rt, state)
 	})
 }
@@ -136,12 +138,12 @@ func goesOnSanely(t *rapid.T, rt *runtime.AgentRuntime, state *backend.State) {
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID, req.State = "turn", state
 	for range 20 {
-		req.Resolutions = nil
+		req.Answers = nil
 		for _, ticket := range req.State.Tickets() {
-			if slices.ContainsFunc(req.Resolutions, func(r plugins.Resolution) bool { return r.Target == ticket.ID }) {
+			if slices.ContainsFunc(req.Answers, func(r interaction.Answer) bool { return r.Target == ticket.ID }) {
 				continue
 			}
-			req.Resolutions = append(req.Resolutions, yes(ticket.ID))
+			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
 		}
 		begun, finished, seq := 0, 0, req.State.Seq
 		got, err := rt.Run(context.Background(), req, event.SinkFunc(func(ev event.Event) {
@@ -186,33 +188,33 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 		s.HandOff = ""
 		return s
 	}
-	all := func(s *backend.State) (answers []plugins.Resolution) {
+	all := func(s *backend.State) (answers []interaction.Answer) {
 		for _, ticket := range s.Tickets() {
-			answers = append(answers, yes(ticket.ID))
+			answers = append(answers, turntest.Yes(ticket.ID))
 		}
 		return answers
 	}
 	req := func(s *backend.State) runtime.Request {
 		r := runtime.Prompt("clerk", "go")
-		r.TurnID, r.State, r.Resolutions = "turn", s, all(s)
+		r.TurnID, r.State, r.Answers = "turn", s, all(s)
 		return r
 	}
 	t.Run("the agent is gone", func(t *testing.T) {
-		exec := scripts(map[string][]answer{"other": {{text: "x"}}})
-		rt := build(t, withAgents(exec, spec.Agent{ID: "other"}))
+		exec := turntest.Scripts(map[string][]turntest.Answer{"other": {{Text: "x"}}})
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "other"}))
 		got, err := rt.Run(t.Context(), req(state()), nil)
 		if got != nil || err == nil || !strings.Contains(err.Error(), "clerk") {
 			t.Errorf("it came to %+v, %v", got, err)
 		}
 	})
 	t.Run("its tools and plugins are gone", func(t *testing.T) {
-		exec := scripts(map[string][]answer{"clerk": {{text: "{}"}}, "other": {{text: "x"}}})
-		rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}, spec.Agent{ID: "other"}))
+		exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "{}"}}, "other": {{Text: "x"}}})
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}, spec.Agent{ID: "other"}))
 		got, err := rt.Run(t.Context(), req(state()), nil)
 		if err != nil || got.Status != event.StatusSucceeded {
 			t.Fatalf("it ended by %+v, %v", got.Termination, err)
 		}
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 		results := got.Messages[len(got.Messages)-2].Parts
 		for i, want := range []string{`there is no tool "risky"`, "done it", `there is no tool "waits"`, `there is no tool "survey"`, `there is no tool "nobody"`} {
 			if text := results[i].ToolResult.Content[0].Text; text != want {
@@ -221,23 +223,23 @@ func TestTheStateOfATurnOutlivesWhatItNeeds(t *testing.T) {
 		}
 	})
 	t.Run("its tool waits otherwise", func(t *testing.T) {
-		exec := scripts(map[string][]answer{"clerk": {{text: "{}"}}, "other": {{text: "x"}}})
-		rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}, spec.Agent{ID: "other"}).WithTool("risky", risky).WithTool("waits", survey).
-			WithTool("survey", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("what?") })))
+		exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "{}"}}, "other": {{Text: "x"}}})
+		rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}, spec.Agent{ID: "other"}).WithTool("risky", turntest.Risky).WithTool("waits", survey).
+			WithTool("survey", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { panic("what?") })))
 		got, err := rt.Run(t.Context(), req(state()), nil)
 		if err != nil || got.Status != event.StatusSucceeded {
 			t.Fatalf("it ended by %+v, %v", got.Termination, err)
 		}
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 	})
 	t.Run("the agent it goes to is gone", func(t *testing.T) {
 		s := state()
 		s.HandOff = "nobody"
-		got, err := richRuntime(t, rich, answer{text: "{}"}).Run(t.Context(), req(s), nil)
+		got, err := richRuntime(t, rich, turntest.Answer{Text: "{}"}).Run(t.Context(), req(s), nil)
 		if err == nil || got.Termination.Type != event.Blocked || got.Termination.Code != "hand_off" {
 			t.Errorf("it ended by %+v, %v", got.Termination, err)
 		}
-		checkMessages(t, got.Messages)
+		turntest.CheckMessages(t, got.Messages)
 	})
 	for _, version := range []int{0, 2, -1} {
 		s := state()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
@@ -19,24 +20,24 @@ import (
 // stops, waits for an answer and rests for a day, and compares it with one that
 // goes through.
 func TestEachStopConditionCountsOverStopsAndWaits(t *testing.T) {
-	says := func(texts ...string) (script []answer) {
+	says := func(texts ...string) (script []turntest.Answer) {
 		for _, text := range texts {
-			a := calls("", "risky", "{}")
-			a.text = text
+			a := turntest.Calls("", "risky", "{}")
+			a.Text = text
 			script = append(script, a)
 		}
-		return append(script, answer{text: "done"})
+		return append(script, turntest.Answer{Text: "done"})
 	}
-	using := func(name string) (script []answer) {
+	using := func(name string) (script []turntest.Answer) {
 		for range 6 {
-			script = append(script, calls("", name, "{}"))
+			script = append(script, turntest.Calls("", name, "{}"))
 		}
-		return append(script, answer{text: "done"})
+		return append(script, turntest.Answer{Text: "done"})
 	}
 	for _, tt := range []struct {
 		name   string
 		agent  spec.Agent
-		script []answer
+		script []turntest.Answer
 		code   string
 		steps  int
 	}{
@@ -55,15 +56,15 @@ func TestEachStopConditionCountsOverStopsAndWaits(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					agent := tt.agent
 					agent.ID, agent.PluginIDs = "clerk", []string{"cautious"}
-					slow := func(next toolFunc) toolFunc {
+					slow := func(next turntest.ToolFunc) turntest.ToolFunc {
 						return func(ctx context.Context, c *tools.Call) (tools.Result, error) {
 							time.Sleep(10 * time.Second)
 							return next(ctx, c)
 						}
 					}
 					fails := func(context.Context, *tools.Call) (tools.Result, error) { return tools.ErrorResult("bad"), nil }
-					rt := build(t, withAgents(scripts(map[string][]answer{"clerk": tt.script}), agent).
-						WithPlugin("cautious", cautious).WithTool("risky", slow(risky)).WithTool("fails", slow(fails)))
+					rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": tt.script}), agent).
+						WithPlugin("cautious", turntest.Cautious).WithTool("risky", slow(turntest.Risky)).WithTool("fails", slow(fails)))
 					got, log := restful(t, rt, pieces)
 					reason := event.Stopped
 					if tt.code == "" {
@@ -72,8 +73,8 @@ func TestEachStopConditionCountsOverStopsAndWaits(t *testing.T) {
 					if got.Termination.Type != reason || got.Termination.Code != tt.code || got.Steps != tt.steps {
 						t.Errorf("it ended by %+v in %d steps, want %s in %d", got.Termination, got.Steps, tt.code, tt.steps)
 					}
-					checkLife(t, log.list)
-					checkMessages(t, got.Messages)
+					checkLife(t, log.List)
+					turntest.CheckMessages(t, got.Messages)
 				})
 			})
 		}
@@ -82,9 +83,9 @@ func TestEachStopConditionCountsOverStopsAndWaits(t *testing.T) {
 
 // restful runs a turn to its end. In pieces it stops at each step, rests for a
 // day, and comes back from the JSON of its state; so it does where it waits.
-func restful(t *testing.T, rt *runtime.AgentRuntime, pieces bool) (*runtime.Result, *events) {
+func restful(t *testing.T, rt *runtime.AgentRuntime, pieces bool) (*runtime.Result, *turntest.Events) {
 	t.Helper()
-	var log events
+	var log turntest.Events
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID = "turn"
 	if pieces {
@@ -98,13 +99,13 @@ func restful(t *testing.T, rt *runtime.AgentRuntime, pieces bool) (*runtime.Resu
 		if got.State == nil {
 			return got, &log
 		}
-		req.State, req.Resolutions = got.State, nil
+		req.State, req.Answers = got.State, nil
 		if pieces {
 			req.State = kept(t, got.State)
 			time.Sleep(24 * time.Hour)
 		}
 		for _, ticket := range got.Tickets {
-			req.Resolutions = append(req.Resolutions, yes(ticket.ID))
+			req.Answers = append(req.Answers, turntest.Yes(ticket.ID))
 		}
 	}
 	t.Fatal("the turn does not end")

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -49,16 +50,16 @@ func TestADelegateBelongsToTheTraceOfItsCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec := scripts(map[string][]answer{
-		"boss":  {asksAgent("clerk"), {text: "done"}},
-		"clerk": {calls("l", "look", "{}"), {text: "seen"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.AsksAgent("clerk"), {Text: "done"}},
+		"clerk": {turntest.Calls("l", "look", "{}"), {Text: "seen"}},
 	})
 	var seen trace.SpanContext
-	look := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	look := turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		seen = trace.SpanContextFromContext(ctx)
 		return tools.TextResult("a secret"), nil
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}}, spec.Agent{ID: "clerk"},
 	).WithTool("look", look).WithTelemetry(observer))
 	if _, err := rt.Run(t.Context(), runtime.Prompt("boss", "a private matter"), nil); err != nil {

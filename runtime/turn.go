@@ -3,20 +3,19 @@ package runtime
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 )
 
 // Turn is a turn that runs in the background. It is safe for concurrent use.
 type Turn struct {
-	host   *host
-	cancel context.CancelCauseFunc
-	done   chan struct{}
-	result *Result
-	err    error
+	activation *Activation
+	cancel     context.CancelCauseFunc
+	done       chan struct{}
+	result     *Result
+	err        error
 
 	mu sync.Mutex
 	// asked has what the turn asked for since it went on last, and all answers.
@@ -29,30 +28,28 @@ type Turn struct {
 // has to wait: it goes on once Resolve gave it the answers. The turn ends when
 // ctx does. The errors are those of a request that cannot begin.
 func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) (*Turn, error) {
-	rev := r.registry.Acquire()
-	h, err := r.prepare(ctx, rev, &req, sink, nil)
+	a, err := r.Prepare(ctx, &req, sink)
 	if err != nil {
-		rev.Release()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	t := &Turn{host: h, cancel: cancel, done: make(chan struct{}), answered: make(chan struct{}, 1)}
-	h.watch = t.ask
-	if state := h.job.State; state != nil {
+	t := &Turn{activation: a, cancel: cancel, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	a.host.watch = t.ask
+	if state := a.host.job.State; state != nil {
 		t.wait(state)
-		t.asked.Resolved = state.Clone().Resolved
+		t.asked.Answered = state.Clone().Answered
 	}
 	go func() {
 		defer t.cancel(nil)
 		defer close(t.done)
-		defer rev.Release()
+		defer a.Close()
 		t.run(ctx)
 	}()
 	return t, nil
 }
 
 // ID returns the turn's id.
-func (t *Turn) ID() string { return t.host.turnID }
+func (t *Turn) ID() string { return t.activation.host.turnID }
 
 // Done returns a channel that is closed when the turn is over.
 func (t *Turn) Done() <-chan struct{} { return t.done }
@@ -73,19 +70,19 @@ func (t *Turn) Wait(ctx context.Context) (*Result, error) {
 func (t *Turn) Cancel(reason error) { t.cancel(reason) }
 
 // Tickets returns what the turn waits for now.
-func (t *Turn) Tickets() []*plugins.Ticket {
+func (t *Turn) Tickets() []*interaction.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.asked.Tickets()
 }
 
-// Resolve answers something that the turn waits for, by the id of the ticket or
+// Answer answers something that the turn waits for, by the id of the ticket or
 // of the call. An answer may come as soon as the ticket was shown, and the same
-// one may come again. The errors are a *backend.UnknownTicketError and a
-// *backend.ResolutionError; with either nothing changed.
-func (t *Turn) Resolve(r plugins.Resolution) error {
+// one may come again. The errors are a *interaction.UnknownError and a
+// *interaction.AnswerError; with either nothing changed.
+func (t *Turn) Answer(r interaction.Answer) error {
 	t.mu.Lock()
-	err := t.asked.Resolve(r)
+	err := t.asked.Answer(r)
 	t.mu.Unlock()
 	if err != nil {
 		return err
@@ -112,10 +109,7 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 	}
 	t.asked.Calls = append(t.asked.Calls, backend.CallState{
 		ID: q.CallID, Outcome: event.CallSuspended,
-		Tickets: []*plugins.Ticket{{
-			ID: q.ID, CallID: q.CallID, Tool: q.Tool, Arguments: q.Arguments, Action: q.Action,
-			Message: q.Message, Parameters: q.Parameters, ResponseSchema: q.ResponseSchema, Mode: plugins.ResumeMode(q.Mode),
-		}},
+		Tickets: []*backend.Ticket{{Request: q.Request}},
 	})
 }
 
@@ -130,27 +124,24 @@ func (t *Turn) wait(state *backend.State) {
 func (t *Turn) run(ctx context.Context) {
 	defer t.forget()
 	t.err = errNoOutcome // unless a sink ends the goroutine, something else comes of it
-	ctx, span := t.host.observe(ctx)
-	begun := time.Now()
+	a := t.activation
+	ctx = a.Observe(ctx)
 	for {
 		late := ctx.Err() != nil
-		res, err := t.host.execute(ctx)
-		switch {
-		case yielded(res, err):
-			t.result, t.err = t.host.result(res), backend.ErrYield
-			observed(span, t.result, nil)
+		switch a.Execute(ctx) {
+		case Yielded:
+			t.result, t.err = a.Leave(nil), backend.ErrYield
 			return
-		case err == nil && suspends(res) && !late:
-			t.host.suspended(res.State)
-			if err = t.host.resumable(res.State); err == nil {
-				t.await(ctx, res.State)
+		case Suspended:
+			if late { // it was told to end, and waits
+				a.stopWaiting(ctx)
+			} else if a.resume() == nil {
+				t.await(ctx, a.result.State)
 				continue
 			}
-		case err == nil && suspends(res): // it was told to end, and waits
-			err = t.host.stopWaiting(ctx, res)
+		case Ended, Lost:
 		}
-		t.result, t.err = t.host.finish(ctx, res, err, begun)
-		observed(span, t.result, t.err)
+		t.result, t.err = a.Finish(ctx)
 		return
 	}
 }
@@ -191,7 +182,7 @@ func (t *Turn) take(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ticket := range state.Tickets() {
-		if r, ok := t.asked.Resolved[ticket.ID]; ok && state.Resolve(r) == nil {
+		if r, ok := t.asked.Answered[ticket.ID]; ok && state.Answer(r) == nil {
 			any = true
 		}
 	}

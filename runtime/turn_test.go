@@ -11,42 +11,16 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// cautious is a plugin that lets calls of the tool "risky" wait for a yes.
-var cautious = plugin(func(r *plugins.Registrar) {
-	r.ToolGate(plugins.GateFunc(func(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-		if p.Call.Name != "risky" || p.Resolution != nil {
-			return plugins.Decision{}, nil
-		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
-			ID: "may_" + p.Call.ID, Message: "may I?", ResponseSchema: json.RawMessage(`{"type":"boolean"}`),
-		}}, nil
-	}))
-})
-
-var risky = toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("done it"), nil })
-
-func yes(target string) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: json.RawMessage(`true`)}
-}
-
-// asking returns a runtime whose agent clerk makes two risky calls at once.
-func asking(t *testing.T) *runtime.AgentRuntime {
-	t.Helper()
-	first := calls("a", "risky", "{}")
-	first.calls = append(first.calls, calls("b", "risky", "{}").calls...)
-	exec := scripts(map[string][]answer{"clerk": {first, {text: "all done"}}})
-	return build(t, withAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}}).
-		WithTool("risky", risky).WithPlugin("cautious", cautious))
-}
-
 // onTicket returns a sink that keeps events and tells of tickets.
-func onTicket(log *events, tell func(id string)) event.Sink {
+func onTicket(log *turntest.Events, tell func(id string)) event.Sink {
 	return event.SinkFunc(func(ev event.Event) {
 		log.Emit(ev)
 		if q, ok := ev.Data.(*event.InteractionRequest); ok {
@@ -56,19 +30,19 @@ func onTicket(log *events, tell func(id string)) event.Sink {
 }
 
 func TestATurnGoesOnWhenItIsAnswered(t *testing.T) {
-	rt := asking(t)
-	var log events
+	rt := turntest.Asking(t)
+	var log turntest.Events
 	asked := make(chan string, 2)
 	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onTicket(&log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := <-asked, <-asked
-	if err := turn.Resolve(yes("nobody")); err == nil {
+	if err := turn.Answer(turntest.Yes("nobody")); err == nil {
 		t.Error("an answer to nothing is taken")
 	}
-	for _, r := range []plugins.Resolution{yes(first), yes(first), yes("a"), yes(second)} {
-		if err := turn.Resolve(r); err != nil {
+	for _, r := range []interaction.Answer{turntest.Yes(first), turntest.Yes(first), turntest.Yes("a"), turntest.Yes(second)} {
+		if err := turn.Answer(r); err != nil {
 			t.Errorf("%s: %v", r.Target, err)
 		}
 	}
@@ -76,25 +50,28 @@ func TestATurnGoesOnWhenItIsAnswered(t *testing.T) {
 	if err != nil || got.Status != event.StatusSucceeded || got.Response != "all done" || got.Steps != 2 {
 		t.Fatalf("the turn ended by %+v with %q, %v", got.Termination, got.Response, err)
 	}
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
-	if err := turn.Resolve(yes(first)); err != nil {
+	if !slices.ContainsFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeRunWaiting }) {
+		t.Error("the log does not say that the turn waited")
+	}
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
+	if err := turn.Answer(turntest.Yes(first)); err != nil {
 		t.Errorf("the same answer again, when the turn is over: %v", err)
 	}
 }
 
 func TestAnAnswerThatDoesNotFitLeavesTheTurnWaiting(t *testing.T) {
-	rt := asking(t)
-	var log events
+	rt := turntest.Asking(t)
+	var log turntest.Events
 	asked := make(chan string, 2)
 	turn, err := rt.Start(t.Context(), runtime.Prompt("clerk", "go"), onTicket(&log, func(id string) { asked <- id }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := <-asked
-	wrong := yes(first)
+	wrong := turntest.Yes(first)
 	wrong.Result = json.RawMessage(`"perhaps"`)
-	if _, ok := errors.AsType[*backend.ResolutionError](turn.Resolve(wrong)); !ok {
+	if _, ok := errors.AsType[*interaction.AnswerError](turn.Answer(wrong)); !ok {
 		t.Error("an answer of the wrong form is taken")
 	}
 	reason := errors.New("changed my mind")
@@ -103,23 +80,23 @@ func TestAnAnswerThatDoesNotFitLeavesTheTurnWaiting(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, reason) || got.Status != event.StatusCanceled {
 		t.Errorf("the turn ended by %+v, %v", got.Termination, err)
 	}
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
 }
 
 func TestASuspendedTurnGoesOnFromItsState(t *testing.T) {
-	rt := asking(t)
+	rt := turntest.Asking(t)
 	first, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), nil)
 	if err != nil || len(first.Tickets) != 2 {
 		t.Fatalf("%v, %d tickets", err, len(first.Tickets))
 	}
 	req := runtime.Prompt("clerk", "go")
 	req.TurnID, req.State = first.TurnID, kept(t, first.State)
-	req.Resolutions = []plugins.Resolution{yes("nobody")}
+	req.Answers = []interaction.Answer{turntest.Yes("nobody")}
 	if _, err := rt.Run(t.Context(), req, nil); err == nil {
 		t.Error("an answer to nothing is taken")
 	}
-	req.Resolutions = []plugins.Resolution{yes("a"), yes("b")}
+	req.Answers = []interaction.Answer{turntest.Yes("a"), turntest.Yes("b")}
 	got, err := rt.Run(t.Context(), req, nil)
 	if err != nil || got.Response != "all done" || got.TurnID != first.TurnID {
 		t.Errorf("it came to %q, %v", got.Response, err)
@@ -141,20 +118,20 @@ func kept(t fataler, s *backend.State) *backend.State {
 }
 
 func TestADelegateThatWaitsIsResumedWithItsAnswers(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
-		"clerk": {calls("r", "risky", "{}"), {text: "did it"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.Calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {Text: "it is done"}},
+		"clerk": {turntest.Calls("r", "risky", "{}"), {Text: "did it"}},
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}, AllowedTools: spec.Names{"agent_run_clerk"}},
 		spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}},
-	).WithTool("risky", risky).WithPlugin("cautious", cautious))
+	).WithTool("risky", turntest.Risky).WithPlugin("cautious", turntest.Cautious))
 	first, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
 	if err != nil || len(first.Tickets) != 1 || first.Tickets[0].CallID != "d" || first.Tickets[0].Message != "may I?" {
 		t.Fatalf("the tickets are %+v, %v", first.Tickets, err)
 	}
 	req := runtime.Prompt("boss", "go")
-	req.TurnID, req.State, req.Resolutions = first.TurnID, kept(t, first.State), []plugins.Resolution{yes("d")}
+	req.TurnID, req.State, req.Answers = first.TurnID, kept(t, first.State), []interaction.Answer{turntest.Yes("d")}
 	got, err := rt.Run(t.Context(), req, nil)
 	if err != nil || got.Response != "it is done" {
 		t.Fatalf("it came to %q, %v", got.Response, err)
@@ -163,57 +140,57 @@ func TestADelegateThatWaitsIsResumedWithItsAnswers(t *testing.T) {
 	if text := result.Content[0].Text; text != "did it" {
 		t.Errorf("the delegate answered %q", text)
 	}
-	if n := len(exec.requests["clerk"]); n != 2 {
+	if n := len(exec.Requests["clerk"]); n != 2 {
 		t.Errorf("the delegate's model was asked %d times", n)
 	}
 }
 
 func TestTheConversationChangesHands(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"front":   {calls("h", "hand_off_to_billing", "{}")},
-		"billing": {{text: "I take care of it"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"front":   {turntest.Calls("h", "hand_off_to_billing", "{}")},
+		"billing": {{Text: "I take care of it"}},
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "front", Handoffs: []string{"billing"}, SystemPrompt: "front desk"},
 		spec.Agent{ID: "billing", SystemPrompt: "billing"},
 	))
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("front", "my invoice"), &log)
 	if err != nil || got.Agent != "billing" || got.Response != "I take care of it" {
 		t.Fatalf("agent %s came to %q, %v", got.Agent, got.Response, err)
 	}
-	checkLog(t, log.list)
-	asked := exec.requests["billing"][0]
+	turntest.CheckLog(t, log.List)
+	asked := exec.Requests["billing"][0]
 	if asked.Messages[0].Text() != "billing" || asked.Messages[1].Text() != "my invoice" || len(asked.Messages) != 4 {
 		t.Errorf("the second agent was asked %+v", asked.Messages)
 	}
-	at := slices.IndexFunc(log.list, func(ev event.Event) bool { return ev.Data.Type() == event.TypeHandOff })
-	if at < 0 || *log.list[at].Data.(*event.HandOff) != (event.HandOff{From: "front", To: "billing", Count: 1}) {
+	at := slices.IndexFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeHandOff })
+	if at < 0 || *log.List[at].Data.(*event.HandOff) != (event.HandOff{From: "front", To: "billing", Count: 1}) {
 		t.Error("no event tells of the hand-off")
 	}
 }
 
 func TestAgentsCannotHandEachOtherTheConversationForEver(t *testing.T) {
-	pass := func(to string) []answer {
-		list := make([]answer, 9)
+	pass := func(to string) []turntest.Answer {
+		list := make([]turntest.Answer, 9)
 		for i := range list {
-			list[i] = calls("", "hand_off_to_"+to, "{}")
+			list[i] = turntest.Calls("", "hand_off_to_"+to, "{}")
 		}
-		return append(list, answer{text: "I give up"})
+		return append(list, turntest.Answer{Text: "I give up"})
 	}
-	exec := scripts(map[string][]answer{"a": pass("b"), "b": pass("a")})
-	rt := build(t, withAgents(exec,
+	exec := turntest.Scripts(map[string][]turntest.Answer{"a": pass("b"), "b": pass("a")})
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "a", Handoffs: []string{"b"}, MaxHandoffs: new(3), MaxRounds: new(6)},
 		spec.Agent{ID: "b", Handoffs: []string{"a"}, MaxHandoffs: new(3), MaxRounds: new(6)},
 	))
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), runtime.Prompt("a", "go"), &log)
 	if err != nil || got.Termination.Code != "max_rounds" {
 		t.Errorf("it ended by %+v, %v", got.Termination, err)
 	}
 	count := 0
-	for i := range log.list {
-		if log.list[i].Data.Type() == event.TypeHandOff {
+	for i := range log.List {
+		if log.List[i].Data.Type() == event.TypeHandOff {
 			count++
 		}
 	}
@@ -223,14 +200,14 @@ func TestAgentsCannotHandEachOtherTheConversationForEver(t *testing.T) {
 }
 
 func TestBudgetsAreSharedWithDelegates(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
-		"clerk": {calls("r", "risky", "{}"), {text: "did it"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.Calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {Text: "it is done"}},
+		"clerk": {turntest.Calls("r", "risky", "{}"), {Text: "did it"}},
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}, Budgets: &spec.Budgets{MaxModelCalls: new(2)}},
 		spec.Agent{ID: "clerk"},
-	).WithTool("risky", risky))
+	).WithTool("risky", turntest.Risky))
 	got, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
 	if e, ok := errors.AsType[*backend.BudgetError](err); !ok || e.Budget != backend.BudgetModelCalls {
 		t.Errorf("the turn ended by %+v, %v", got.Termination, err)
@@ -243,12 +220,12 @@ func TestBudgetsAreSharedWithDelegates(t *testing.T) {
 func TestATurnThatIgnoresItsContextIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		blocks := plugin(func(r *plugins.Registrar) {
+		blocks := turntest.Plugin(func(r *plugins.Registrar) {
 			r.Hook(plugins.StepStart, func(context.Context, *plugins.PhaseContext) error { <-release; return nil })
 		})
-		rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "hm"}}}), spec.Agent{ID: "clerk", PluginIDs: []string{"blocks"}}).
+		rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "hm"}}}), spec.Agent{ID: "clerk", PluginIDs: []string{"blocks"}}).
 			WithPlugin("blocks", blocks))
-		var log events
+		var log turntest.Events
 		begun := time.Now()
 		got, err := rt.Run(t.Context(), runtime.Prompt("clerk", "go"), &log)
 		if _, ok := errors.AsType[*runtime.AbandonedError](err); !ok || got.Status != event.StatusFailed {
@@ -257,27 +234,27 @@ func TestATurnThatIgnoresItsContextIsGivenUp(t *testing.T) {
 		if took := time.Since(begun); took != 70*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		n := len(log.list)
+		n := len(log.List)
 		close(release)
 		synctest.Wait()
-		if len(log.list) != n || !log.list[n-1].Terminal() {
-			t.Errorf("%d events came behind the end", len(log.list)-n)
+		if len(log.List) != n || !log.List[n-1].Terminal() {
+			t.Errorf("%d events came behind the end", len(log.List)-n)
 		}
 	})
 }
 
 func TestOverridesHoldForOneTurn(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {calls("", "risky", "{}"), calls("", "risky", "{}"), {text: `{"a":1}`}, {text: "plain"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("risky", risky))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("", "risky", "{}"), turntest.Calls("", "risky", "{}"), {Text: `{"a":1}`}, {Text: "plain"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("risky", turntest.Risky))
 	req := runtime.Prompt("clerk", "go")
 	req.Overrides.ToolBudgets = map[string]spec.ToolBudget{"risky": {MaxCalls: 1}}
 	req.Overrides.Output = &spec.OutputSchema{Schema: json.RawMessage(`{"type":"object"}`)}
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(t.Context(), req, &log)
 	if err != nil || got.Response != `{"a":1}` {
 		t.Fatalf("it came to %q, %v", got.Response, err)
 	}
-	if !slices.ContainsFunc(log.list, func(ev event.Event) bool { return ev.Data.Type() == event.TypeToolBudgetExceeded }) {
+	if !slices.ContainsFunc(log.List, func(ev event.Event) bool { return ev.Data.Type() == event.TypeToolBudgetExceeded }) {
 		t.Error("the tool budget did not hold")
 	}
 	req.Overrides.Output.Schema = json.RawMessage(`{"type":7}`)
@@ -293,19 +270,19 @@ type fataler interface {
 }
 
 func TestWhoAnswersForADelegateSeesAndChangesItsCall(t *testing.T) {
-	exec := scripts(map[string][]answer{
-		"boss":  {calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {text: "it is done"}},
-		"clerk": {calls("r", "risky", `{"amount":100}`), {text: "did it"}},
+	exec := turntest.Scripts(map[string][]turntest.Answer{
+		"boss":  {turntest.Calls("d", "agent_run_clerk", `{"prompt":"do it"}`), {Text: "it is done"}},
+		"clerk": {turntest.Calls("r", "risky", `{"amount":100}`), {Text: "did it"}},
 	})
 	var amount string
-	pays := toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	pays := turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		amount = string(c.Arguments)
 		return tools.TextResult("paid"), nil
 	})
-	rt := build(t, withAgents(exec,
+	rt := turntest.Build(t, turntest.WithAgents(exec,
 		spec.Agent{ID: "boss", Delegates: []string{"clerk"}, Budgets: &spec.Budgets{MaxToolCalls: new(2)}},
 		spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}},
-	).WithTool("risky", pays).WithPlugin("cautious", cautious))
+	).WithTool("risky", pays).WithPlugin("cautious", turntest.Cautious))
 	first, err := rt.Run(t.Context(), runtime.Prompt("boss", "go"), nil)
 	if err != nil || len(first.Tickets) != 1 {
 		t.Fatalf("%d tickets, %v", len(first.Tickets), err)
@@ -314,9 +291,9 @@ func TestWhoAnswersForADelegateSeesAndChangesItsCall(t *testing.T) {
 		t.Errorf("the ticket shows %+v", ticket)
 	}
 	req := runtime.Prompt("boss", "go")
-	answer := yes("d")
+	answer := turntest.Yes("d")
 	answer.Arguments = json.RawMessage(`{"amount":1}`)
-	req.TurnID, req.State, req.Resolutions = first.TurnID, kept(t, first.State), []plugins.Resolution{answer}
+	req.TurnID, req.State, req.Answers = first.TurnID, kept(t, first.State), []interaction.Answer{answer}
 	got, err := rt.Run(t.Context(), req, nil)
 	if err != nil || got.Response != "it is done" || amount != `{"amount":1}` {
 		t.Errorf("it came to %q with %s, %v", got.Response, amount, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/anthropic"
 	"github.com/agentruntime/agentruntime/model/openai"
@@ -70,7 +71,7 @@ func vendors(t *testing.T) map[string]vendor {
 
 // asked is what came of a turn whose vendor answers the n-th request, from 0,
 // with serve.
-func (v *vendor) asked(t *testing.T, retry bool, serve func(w http.ResponseWriter, n int32)) (*runtime.Result, *events, int32) {
+func (v *vendor) asked(t *testing.T, retry bool, serve func(w http.ResponseWriter, n int32)) (*runtime.Result, *turntest.Events, int32) {
 	t.Helper()
 	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,10 +83,10 @@ func (v *vendor) asked(t *testing.T, retry bool, serve func(w http.ResponseWrite
 	if retry {
 		agent.Sections = spec.Sections{"retry": []byte(`{"backoff_base_ms":0,"overloaded_backoff_base_ms":0}`)}
 	}
-	rt := build(t, withAgents(v.new(t, server.URL), agent))
+	rt := turntest.Build(t, turntest.WithAgents(v.new(t, server.URL), agent))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var log events
+	var log turntest.Events
 	got, err := rt.Run(ctx, runtime.Prompt("clerk", "go"), event.SinkFunc(func(ev event.Event) {
 		log.Emit(ev)
 		if r, ok := ev.Data.(*event.ModelRetry); ok && r.WaitMS >= 1000 {
@@ -98,8 +99,8 @@ func (v *vendor) asked(t *testing.T, retry bool, serve func(w http.ResponseWrite
 	if strings.Contains(fmt.Sprint(err, got.Termination), "secret") {
 		t.Errorf("the error tells the key: %v", err)
 	}
-	checkLog(t, log.list)
-	checkMessages(t, got.Messages)
+	turntest.CheckLog(t, log.List)
+	turntest.CheckMessages(t, got.Messages)
 	return got, &log, requests.Load()
 }
 
@@ -168,9 +169,9 @@ func TestWhatAVendorRefusesIsAskedAgainIfThatHelps(t *testing.T) {
 }
 
 // waited returns how long the first repetition was put off, in milliseconds.
-func waited(log *events) int64 {
-	for i := range log.list {
-		if r, ok := log.list[i].Data.(*event.ModelRetry); ok {
+func waited(log *turntest.Events) int64 {
+	for i := range log.List {
+		if r, ok := log.List[i].Data.(*event.ModelRetry); ok {
 			return r.WaitMS
 		}
 	}

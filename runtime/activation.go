@@ -1,0 +1,170 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Disposition says how one activation of a turn came to its end.
+type Disposition uint8
+
+// The dispositions.
+//
+//	Prepare ─▶ Observe ─▶ Execute ─┬─▶ Ended ───▶ Finish, with the terminal event
+//	                         ▲     ├─▶ Suspended ─▶ Suspend, or Finish if nobody answers
+//	                         │     │       │
+//	                         └─────┼─ resume, in the process that has the answers
+//	                               ├─▶ Yielded ──▶ Leave
+//	                               └─▶ Lost ─────▶ Leave
+const (
+	// Ended is a turn that succeeded, failed or was canceled.
+	Ended Disposition = iota + 1
+	// Suspended is a turn that waits for answers.
+	Suspended
+	// Yielded is a turn that was stopped between two steps, by its Checkpoint.
+	Yielded
+	// Lost is a turn whose context ended with backend.ErrReleased: what it did
+	// since its last checkpoint is done again by whoever goes on with it.
+	Lost
+)
+
+// Activation works on one turn, from its beginning or from a state to the next
+// outcome. Run, Start and those who keep turns all work through it. It is used by
+// one goroutine.
+type Activation struct {
+	host  *host
+	span  *telemetry.TurnSpan
+	begun time.Time
+	// revision is released by Close; nil then, and for a delegate, which has its
+	// parent's.
+	revision *registry.Revision
+
+	// result and err are what the backend returned last.
+	result *backend.Result
+	err    error
+}
+
+// Prepare resolves what a turn needs in the current revision, and keeps that until
+// Close. The errors are those of a request that cannot begin.
+func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sink) (*Activation, error) {
+	a, err := r.activate(ctx, req, sink)
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// activate is Prepare for callers that keep the activation to themselves.
+func (r *AgentRuntime) activate(ctx context.Context, req *Request, sink event.Sink) (Activation, error) {
+	rev := r.registry.Acquire()
+	h, err := r.prepare(ctx, rev, req, sink, nil)
+	if err != nil {
+		rev.Release()
+		return Activation{}, err
+	}
+	return Activation{host: h, revision: rev}, nil
+}
+
+// Close lets go of the revision that the turn resolved in. It may be called more
+// than once.
+func (a *Activation) Close() {
+	if a.revision != nil {
+		a.revision.Release()
+		a.revision = nil
+	}
+}
+
+// Observe begins to observe the turn, in the trace of ctx. Finish and Leave end that.
+func (a *Activation) Observe(ctx context.Context) context.Context {
+	ctx, a.span = a.host.observe(ctx)
+	a.begun = time.Now()
+	return ctx
+}
+
+// Execute runs the turn until it ends, suspends, yields or is lost. ctx is the one
+// that Observe returned.
+func (a *Activation) Execute(ctx context.Context) Disposition {
+	a.result, a.err = a.host.execute(ctx)
+	switch {
+	case errors.Is(a.err, backend.ErrYield) && a.result != nil && a.result.State != nil:
+		return Yielded
+	case a.err == nil && suspends(a.result):
+		return Suspended
+	case a.err != nil && backend.Released(ctx):
+		return Lost
+	default:
+		return Ended
+	}
+}
+
+// Finish ends the turn with the one terminal event, and returns what it came to. A
+// turn that failed or was canceled gives a *TurnError, too. A suspended turn may be
+// finished when nobody will answer.
+func (a *Activation) Finish(ctx context.Context) (*Result, error) {
+	out, err := a.host.finish(ctx, a.result, a.err, a.begun)
+	observed(a.span, out, err)
+	return out, err
+}
+
+// Suspend ends the work on a turn that waits for answers, with the event that says
+// so, and returns how far it came.
+func (a *Activation) Suspend() *Result {
+	h, state := a.host, a.result.State
+	_ = h.last(waitingFor(state)) // a sink that panics does not keep the turn from waiting
+	state.Seq = h.seq.Load()
+	return a.Leave(nil)
+}
+
+// waitingFor returns the event that says what a suspended turn waits for.
+func waitingFor(state *backend.State) *event.RunWaiting {
+	waiting := new(event.RunWaiting)
+	for _, request := range state.Tickets() {
+		waiting.Interactions = append(waiting.Interactions, request.ID)
+	}
+	return waiting
+}
+
+// Leave ends the work on a turn that has not ended, and returns how far it came.
+// cause, which may be nil, is why somebody else goes on with it.
+func (a *Activation) Leave(cause error) *Result {
+	if a.result == nil {
+		a.result = new(backend.Result)
+	}
+	out := a.host.result(a.result)
+	observed(a.span, out, cause)
+	return out
+}
+
+// resume says that a suspended turn waits, and makes Execute go on from its state. The error, a
+// *backend.MismatchError, ends the turn: its backend cannot take answers.
+func (a *Activation) resume() error {
+	state := a.result.State
+	if a.err = a.host.resumable(state); a.err == nil {
+		a.host.emit(waitingFor(state))
+	}
+	a.host.suspended(state)
+	return a.err
+}
+
+// stopWaiting ends a suspended turn whose context had ended before it ran.
+func (a *Activation) stopWaiting(ctx context.Context) {
+	a.err = a.host.stopWaiting(ctx, a.result)
+}
+
+// Abandon ends the delegates of the turn that wait at peers: it was ended from
+// outside.
+func (a *Activation) Abandon(ctx context.Context) { a.host.abandonDelegates(ctx) }
+
+// Artifacts returns those that the session holds, without their data.
+func (a *Activation) Artifacts() []tools.Artifact { return a.host.session.Artifacts() }
+
+// TakeArtifacts returns the artifacts that the turn made since it was called last,
+// with their data.
+func (a *Activation) TakeArtifacts() []*tools.Artifact { return a.host.session.takeMade() }
