@@ -1,11 +1,11 @@
-package runtime
+package work
 
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
 // frame joins the deltas that follow on each other and belong together, so that
@@ -64,27 +64,13 @@ func (f *frame) size() int { return f.text.Len() }
 // delta has more than an event may have.
 func (f *frame) end(add func(*event.Event)) {
 	for text := f.text.String(); f.kind != ""; {
-		piece := text
-		if len(text) > maxDelta {
-			piece = text[:pieceEnd(text, maxDelta)]
-		}
+		piece := clip.Head(text, maxDelta)
 		add(&event.Event{Time: f.at, Data: f.data(piece)})
 		if text = text[len(piece):]; text == "" {
 			break
 		}
 	}
 	*f = frame{}
-}
-
-// pieceEnd returns where the beginning of a text ends that has at most size bytes,
-// and no half of a character.
-func pieceEnd(text string, size int) int {
-	for n := size; n > size-utf8.UTFMax; n-- {
-		if utf8.RuneStart(text[n]) {
-			return n
-		}
-	}
-	return size // it is no UTF-8
 }
 
 // data returns a delta of the frame's text.

@@ -1,4 +1,4 @@
-package runtime
+package work
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 			return err
 		}
 		if pause == firstWait {
-			r.service.Logger.Warn("turn waits for the store to take writes", zap.String("turn_id", r.turn.ID), zap.Error(err))
+			r.pool.settings.Logger.Warn("turn waits for the store to take writes", zap.String("turn_id", r.turn.ID), zap.Error(err))
 		}
 		if !r.waitFor(pause) {
 			return err
@@ -39,7 +39,7 @@ func (r *recorder) keepTrying(ctx context.Context, c *store.Commit) error {
 func (r *recorder) tryCommit(ctx context.Context, c *store.Commit) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
 	defer cancel()
-	return r.service.Store.Commit(ctx, c)
+	return r.pool.settings.Store.Commit(ctx, c)
 }
 
 // waitFor waits, and reports whether the worker goes on.

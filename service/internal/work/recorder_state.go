@@ -1,4 +1,4 @@
-package runtime
+package work
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -41,10 +42,7 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 func (r *recorder) begins(callID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.begun == nil {
-		r.begun = make(map[string]bool)
-	}
-	r.begun[callID] = true
+	r.calls.begin(callID)
 }
 
 // Keep keeps what a call that is under way goes on from.
@@ -83,16 +81,13 @@ func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) 
 		return nil
 	}
 	if entry.Outcome != "" {
-		delete(r.begun, entry.CallID)
-		r.unsettled = false
-		if ev, ok := r.held[entry.CallID]; ok {
-			delete(r.held, entry.CallID)
+		if ev, ok := r.calls.settle(entry.CallID); ok {
 			r.endFrame()
 			r.add(&ev)
 		}
 	}
-	r.journal = append(r.journal, row)
-	r.made = append(r.made, made...)
+	r.queue.journal = append(r.queue.journal, row)
+	r.queue.made = append(r.queue.made, made...)
 	r.arm(stateDelay)
 	return nil
 }
@@ -134,7 +129,7 @@ func (r *recorder) added(all []model.Message) ([][]byte, error) {
 	if len(all) < r.messages {
 		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
 	}
-	list, err := encodeMessages(all[r.messages:])
+	list, err := messages.Encode(all[r.messages:])
 	if err != nil {
 		return nil, fmt.Errorf("keep the messages of turn %s: %w", r.turn.ID, err)
 	}
@@ -144,15 +139,15 @@ func (r *recorder) added(all []model.Message) ([][]byte, error) {
 
 // artifacts returns those that are not kept yet.
 func (r *recorder) artifacts() []*store.Artifact {
-	if r.keep == nil {
+	if r.artifactSource == nil {
 		return nil
 	}
-	made := r.keep.takeMade()
+	made := r.artifactSource.TakeArtifacts()
 	list := make([]*store.Artifact, len(made))
 	for i, a := range made {
 		list[i] = &store.Artifact{
 			ID: a.ID, SessionID: r.turn.SessionID, TurnID: r.turn.ID, Owner: r.turn.Owner, Name: a.Name, MediaType: a.MediaType,
-			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.service.now(),
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: r.pool.now(),
 		}
 	}
 	return list
@@ -163,7 +158,7 @@ type ending struct {
 	// state is where the turn goes on: when it is handed back, or waits for
 	// tickets.
 	state   *backend.State
-	tickets []*plugins.Ticket
+	tickets []*interaction.Request
 	yield   bool
 	// due is when a turn that is handed back is to be taken up again.
 	due time.Time

@@ -1,0 +1,70 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// abortTime bounds what is done to end what runs elsewhere for a turn that was
+// ended here.
+const abortTime = 10 * time.Second
+
+// LivePeerTasks returns the states of what runs at peers for a turn that is about to
+// be ended. A worker of this process ends that itself; one elsewhere would, too,
+// but may be dead, and to end it twice does no harm.
+func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) []*backend.State {
+	if p.settings.Runtime == nil || p.worker(id) != nil {
+		return nil
+	}
+	if t, err := p.settings.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {
+		return nil
+	}
+	return p.PeerTasks(ctx, id)
+}
+
+// PeerTasks returns the states of what a turn, as it is stored, has at peers.
+func (p *Pool) PeerTasks(ctx context.Context, id string) []*backend.State {
+	if p.settings.Runtime == nil {
+		return nil
+	}
+	data, err := p.settings.Store.State(ctx, id)
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	state := new(backend.State)
+	if json.Unmarshal(data, state) != nil {
+		return nil
+	}
+	rows, err := p.settings.Store.Journal(ctx, id)
+	if err != nil {
+		return nil
+	}
+	for i := range rows {
+		var entry backend.JournalEntry
+		if json.Unmarshal(rows[i].Entry, &entry) == nil {
+			state.Journal = append(state.Journal, entry)
+		}
+	}
+	return runtime.PeerTasks(state)
+}
+
+// Abandon ends what runs at peers for a turn that was ended, as far as the peers
+// can be reached. It does not wait.
+func (p *Pool) Abandon(turnID string, states []*backend.State) {
+	for _, state := range states {
+		p.tasks.Go(func() {
+			// It is not given up when the pool is closed: nobody would do it later.
+			ctx, cancel := context.WithTimeout(context.Background(), abortTime)
+			defer cancel()
+			if err := p.settings.Runtime.Abandon(ctx, state); err != nil {
+				p.settings.Logger.Warn("abort of remote task failed", zap.String("turn_id", turnID), zap.String("agent", state.Agent), zap.Error(err))
+			}
+		})
+	}
+}

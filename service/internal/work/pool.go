@@ -1,0 +1,167 @@
+// Package work runs stored turns: a Pool claims them, runs them, and records what
+// they do, so that another process can go on with each of them at any moment.
+package work
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
+)
+
+// The codes of turns that a Pool ends, besides those of package backend.
+const (
+	// CodePoison is a turn over which too many workers died.
+	CodePoison = "poison"
+	// CodeUnresolved is a turn whose agent did not resolve any more when it was
+	// to go on.
+	CodeUnresolved = "unresolved"
+	// CodeInvalidText is a turn of which a text cannot be stored, like the name of
+	// an artifact with a NUL.
+	CodeInvalidText = "invalid_text"
+)
+
+// Feed is told what was committed to turns.
+type Feed interface {
+	// Publish hands over events that were committed, and Look says that something
+	// else was.
+	Publish(turnID string, records []event.Record)
+	Look(turnID string)
+	// Ring tells other processes.
+	Ring(turnID string)
+}
+
+// Order is what a claimed turn asks for.
+type Order struct {
+	Request *runtime.Request
+	// Trace is the trace that the turn was asked for in.
+	Trace http.Header
+	// Patience is how long the turn waits for a person; 0 is for ever.
+	Patience time.Duration
+	// Added is how many messages of the turn are stored, after its input.
+	Added int
+	// MakeTools, when set, makes the tools that the turn brings along, and adds them
+	// to the request. release is called when the work is over, and is never nil.
+	MakeTools func(ctx context.Context) (release func(), err error)
+}
+
+// Settings is what a Pool is made of. All fields are required but Runtime, without
+// which the pool claims nothing.
+type Settings struct {
+	Runtime *runtime.AgentRuntime
+	Store   store.Work
+	Queue   store.Queue
+	Feed    Feed
+	// Read returns what a claimed turn asks for; with an error it cannot be read.
+	Read func(claimed *store.Claimed, conversation [][]byte) (*Order, error)
+	// End ends a turn from outside.
+	End func(ctx context.Context, turnID string, why event.Termination) error
+	// Worker names this process among those that use the store, Lease is how long a
+	// turn belongs to one that gives no sign of life, and Strikes how many may die
+	// over a turn without its getting ahead.
+	Worker  string
+	Lease   time.Duration
+	Strikes int
+	Clock   func() time.Time
+	Logger  *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Pool works on the turns of this process. It is safe for concurrent use.
+type Pool struct {
+	settings Settings
+	draining atomic.Bool
+	// isolated is a semaphore of one: held while a turn runs whose next crash would
+	// be its last.
+	isolated chan struct{}
+	// truce is until when no turns are taken from other workers. Used by the
+	// goroutine that sweeps.
+	truce time.Time
+
+	mu      sync.Mutex
+	running map[string]*worker
+
+	// ctx ends when the pool is closed; the goroutines in tasks then do.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	tasks  sync.WaitGroup
+}
+
+// errClosed ends what is under way when the pool is closed.
+var errClosed = errors.New("the service is closed")
+
+// NewPool returns a pool. It works on what Work is called for.
+func NewPool(s Settings) *Pool {
+	p := &Pool{settings: s, isolated: make(chan struct{}, 1), running: make(map[string]*worker)}
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	return p
+}
+
+// Drain makes turns stop after the step under way, and Work pass on what it is
+// called for.
+func (p *Pool) Drain() { p.draining.Store(true) }
+
+// Close ends the goroutines of the pool and waits for them; it is called when no
+// Work is under way any more.
+func (p *Pool) Close() {
+	p.Drain()
+	p.cancel(errClosed)
+	p.tasks.Wait()
+}
+
+// Heard takes in that something happened to a turn, here or in another process. It
+// reports whether this process works on the turn.
+func (p *Pool) Heard(turnID string) bool {
+	w := p.worker(turnID)
+	if w != nil {
+		w.check()
+	}
+	return w != nil
+}
+
+// Stop ends the work on a turn that was ended from outside, if it is done here.
+func (p *Pool) Stop(turnID string) {
+	if w := p.worker(turnID); w != nil {
+		w.stop(errEnded)
+	}
+}
+
+// register notes that a worker works on its turn, until the function that is
+// returned is called.
+func (p *Pool) register(w *worker) (unregister func()) {
+	p.mu.Lock()
+	p.running[w.turn.ID] = w
+	p.mu.Unlock()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.running[w.turn.ID] == w { // it may have been claimed anew
+			delete(p.running, w.turn.ID)
+		}
+	}
+}
+
+// worker returns the one that works on a turn here, or nil.
+func (p *Pool) worker(turnID string) *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.running[turnID]
+}
+
+// now returns the time as the store keeps it.
+func (p *Pool) now() time.Time { return p.settings.Clock().UTC().Truncate(time.Microsecond) }
+
+// complain logs an error, unless the pool is being closed.
+func (p *Pool) complain(ctx context.Context, text string, err error, fields ...zap.Field) {
+	if ctx.Err() == nil || p.ctx.Err() == nil {
+		p.settings.Logger.Error(text, append(fields, zap.Error(err))...)
+	}
+}

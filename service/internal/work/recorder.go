@@ -1,0 +1,289 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+const (
+	// deltaDelay is the time between two commits of deltas of a text, which are
+	// gathered meanwhile, and frameSize how many bytes one event of them may have.
+	// The first deltas behind a pause do not wait for it.
+	deltaDelay = 30 * time.Millisecond
+	frameSize  = 4 << 10
+	// maxDelta is how many bytes an event of one delta may have that is larger than
+	// that: surfaces write them up to twice, of up to six bytes of JSON each, in
+	// frames of at most 1 MiB.
+	maxDelta = 64 << 10
+	// stateDelay is how long other events are gathered.
+	stateDelay = 5 * time.Millisecond
+	// maxBuffer is how many bytes of events may wait for the store; a turn that
+	// has more waits itself.
+	maxBuffer = 4 << 20
+	// commitTime bounds a commit.
+	commitTime = 15 * time.Second
+)
+
+// recorder keeps what happens in a turn: it gathers the events that the turn
+// emits, and commits them, in order and one commit at a time, together with the
+// turn's state where a step ends. What is committed is shown to those who follow
+// the turn, and nothing else.
+type recorder struct {
+	ctx  context.Context
+	pool *Pool
+	turn *store.Turn
+	// lost is called when the turn does not belong to the worker any more.
+	lost func()
+	// onProgress, when set, is called after each commit that advances the turn.
+	onProgress func()
+	prepared
+	// gate is held by whoever commits, and for good by close. It is taken before mu.
+	gate commitGate
+
+	// mu guards what follows.
+	mu      sync.Mutex
+	queue   queue
+	flusher flusher
+	calls   openCalls
+	closed  bool
+	err     error
+}
+
+// prepared is what a recorder knows of a turn once it was prepared. Used by the
+// turn's goroutine.
+type prepared struct {
+	// artifactSource is where the turn's artifacts come from.
+	artifactSource artifactSource
+	// patience is how long the turn waits for a person; 0 is for ever.
+	patience time.Duration
+	// messages is how many messages of the turn are kept, behind its input.
+	messages int
+	// inDoubt are the keys of the calls that a worker died over, as they are
+	// kept.
+	inDoubt map[string]bool
+}
+
+// artifactSource hands over the artifacts that a turn made since it was asked last.
+type artifactSource interface {
+	TakeArtifacts() []*tools.Artifact
+}
+
+func newRecorder(ctx context.Context, p *Pool, t *store.Turn, lost func()) *recorder {
+	r := &recorder{ctx: ctx, pool: p, turn: t, lost: lost, queue: queue{seq: t.Seq}, gate: make(commitGate, 1)}
+	r.flusher.fire = r.fire
+	return r
+}
+
+var (
+	_ event.Sink        = (*recorder)(nil)
+	_ backend.Journaler = (*recorder)(nil)
+)
+
+// Emit takes in an event.
+func (r *recorder) Emit(ev event.Event) {
+	r.mu.Lock()
+	full := r.take(&ev)
+	r.mu.Unlock()
+	if full {
+		_ = r.flush(r.ctx) // broken says what went wrong
+	}
+}
+
+// take adds an event to those that wait, and reports whether there are too many.
+func (r *recorder) take(ev *event.Event) (full bool) {
+	if r.closed || r.err != nil {
+		return false
+	}
+	if start, ok := ev.Data.(*event.RunStart); ok && r.queue.seq > 0 && !start.Resumed {
+		again := *start // what the worker before had done was not enough to go on from
+		again.Resumed = true
+		ev.Data = &again
+	}
+	if r.queue.frame.add(ev) {
+		r.arm(r.flusher.untilDeltas())
+		return r.queue.full()
+	}
+	r.endFrame()
+	if r.queue.frame.begin(ev) {
+		r.arm(r.flusher.untilDeltas())
+		return r.queue.full()
+	}
+	switch d := ev.Data.(type) {
+	case *event.InteractionRequest:
+		r.ask(d)
+	case *event.ToolCallDone:
+		if backend.Released(r.ctx) {
+			r.calls.hold(d.ID, ev)
+			return false
+		}
+		r.calls.end(d.ID)
+	}
+	r.add(ev)
+	r.arm(stateDelay)
+	return r.queue.full()
+}
+
+// ask keeps an interaction, so that whoever sees the event can answer it at once.
+func (r *recorder) ask(q *event.InteractionRequest) {
+	request, err := json.Marshal(&q.Request)
+	if err != nil {
+		r.pool.settings.Logger.Error("encoding interaction failed", zap.String("turn_id", r.turn.ID), zap.Error(err))
+		return
+	}
+	now := r.pool.now()
+	i := &store.Interaction{
+		ID: q.ID, TurnID: r.turn.ID, SessionID: r.turn.SessionID, Owner: r.turn.Owner, State: store.InteractionPending,
+		Action: q.Action, Request: request, CreatedAt: now,
+	}
+	if r.patience > 0 {
+		i.ExpiresAt = now.Add(r.patience)
+	}
+	r.queue.asked = append(r.queue.asked, i)
+}
+
+// add encodes an event and gives it its seq.
+func (r *recorder) add(ev *event.Event) {
+	record, err := event.NewRecord(*ev)
+	if err != nil {
+		r.pool.settings.Logger.Error("encoding event failed", zap.String("turn_id", r.turn.ID), zap.Error(err))
+		return
+	}
+	record.TurnID, record.SessionID = r.turn.ID, r.turn.SessionID
+	r.queue.push(record)
+}
+
+func (r *recorder) endFrame() {
+	r.queue.frame.end(r.add)
+}
+
+// replaceLast makes data the terminal event, whatever was to be it.
+func (r *recorder) replaceLast(data *event.RunFinish) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endFrame()
+	r.queue.dropTerminal()
+	r.add(&event.Event{Time: r.pool.now(), Data: data})
+}
+
+// arm sees to it that what waits is committed within a delay.
+func (r *recorder) arm(delay time.Duration) {
+	if !r.closed && r.err == nil {
+		r.flusher.arm(delay)
+	}
+}
+
+// fire commits what waits, or leaves that to whoever commits just now.
+func (r *recorder) fire() {
+	r.mu.Lock()
+	overdue := r.flusher.expire()
+	r.mu.Unlock()
+	if !overdue || !r.gate.tryEnter() { // release finds that something is overdue
+		return
+	}
+	defer r.release()
+	_ = r.writePending(r.ctx, r.flushable) // broken says what went wrong
+}
+
+// release lets others commit, at once if the timer fired meanwhile.
+func (r *recorder) release() {
+	r.gate.leave()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.flusher.takeOverdue() {
+		r.arm(0)
+	}
+}
+
+// flush commits the events that wait, but for one that comes with the end of the
+// turn, or with its suspension.
+func (r *recorder) flush(ctx context.Context) error { return r.write(ctx, r.flushable) }
+
+// flushable reports whether a commit has something that may be kept by itself.
+func (r *recorder) flushable(c *store.Commit) bool {
+	if n := len(c.Events); r.calls.unsettled || n > 0 && concludes(&c.Events[n-1]) {
+		return false
+	}
+	return len(c.Events) > 0 || len(c.Journal) > 0
+}
+
+// concludes reports whether an event is kept only together with what it says of the
+// turn: that it has ended, or waits.
+func concludes(r *event.Record) bool { return r.Terminal() || r.Type == event.TypeRunWaiting }
+
+// write commits what waits, with what fill adds to it; when fill is false it
+// leaves everything as it is.
+func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) error {
+	if err := r.gate.enter(ctx); err != nil {
+		return err
+	}
+	defer r.release()
+	return r.writePending(ctx, fill)
+}
+
+// writePending is write for whoever may commit.
+func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bool) error {
+	c := &store.Commit{TurnID: r.turn.ID, Fence: r.turn.Fence, Now: r.pool.now()}
+	r.mu.Lock()
+	if err := r.err; err != nil {
+		r.mu.Unlock()
+		return err
+	}
+	r.endFrame()
+	r.queue.addTo(c)
+	if !fill(c) {
+		r.flusher.takeOverdue() // what it waits for arms the timer, or commits itself
+		r.mu.Unlock()
+		return nil
+	}
+	r.queue.clear()
+	r.flusher.flushed = time.Now()
+	r.flusher.disarm()
+	r.mu.Unlock()
+	if err := r.keepTrying(ctx, c); err != nil {
+		return r.fault(err)
+	}
+	if c.State != nil && r.onProgress != nil {
+		r.onProgress()
+	}
+	if len(c.Events) > 0 {
+		r.pool.settings.Feed.Publish(r.turn.ID, c.Events)
+		r.pool.settings.Feed.Ring(r.turn.ID)
+	}
+	return nil
+}
+
+// fault notes that the turn cannot be kept any more, which ends the work on it.
+func (r *recorder) fault(err error) error {
+	r.mu.Lock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+	r.lost()
+	return err
+}
+
+// broken returns why the turn cannot be kept any more.
+func (r *recorder) broken() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// close waits until nothing commits any more. What was not committed is lost,
+// and whoever takes the turn up does it again.
+func (r *recorder) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.flusher.disarm()
+	r.mu.Unlock()
+	r.gate <- struct{}{} // and never left
+}

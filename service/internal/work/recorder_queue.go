@@ -1,0 +1,94 @@
+package work
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// queue is what waits to be committed. It belongs to a recorder, whose mutex
+// guards it.
+type queue struct {
+	// events are those that are not committed, of size bytes, and seq is the latest
+	// of the turn.
+	events []event.Record
+	size   int
+	seq    uint64
+	// frame gathers the deltas that the last of events will consist of.
+	frame frame
+	// journal are calls that began or ended since the last commit.
+	journal []store.JournalRow
+	// made are artifacts that are not committed, and asked the interactions.
+	made  []*store.Artifact
+	asked []*store.Interaction
+}
+
+// full reports whether so much waits that the turn has to wait, too.
+func (q *queue) full() bool { return q.size+q.frame.size() > maxBuffer }
+
+// push adds an event and gives it its seq.
+func (q *queue) push(record event.Record) {
+	q.seq++
+	record.Seq, record.Time = q.seq, record.Time.UTC().Truncate(time.Microsecond)
+	q.events = append(q.events, record)
+	q.size += len(record.Data)
+}
+
+// dropTerminal takes out the terminal event, if it waits.
+func (q *queue) dropTerminal() {
+	if n := len(q.events); n > 0 && q.events[n-1].Terminal() {
+		q.events, q.seq = q.events[:n-1], q.seq-1
+	}
+}
+
+// addTo puts what waits into a commit.
+func (q *queue) addTo(c *store.Commit) {
+	c.Events, c.Journal, c.Artifacts, c.Asked = q.events, q.journal, q.made, q.asked
+}
+
+// clear forgets what a commit has. The frame has ended before.
+func (q *queue) clear() {
+	q.events, q.journal, q.made, q.asked, q.size = nil, nil, nil, nil, 0
+}
+
+// openCalls are the calls that have begun and have no outcome in the journal. They
+// belong to a recorder, whose mutex guards them.
+type openCalls struct {
+	begun map[string]bool
+	// unsettled tells that the event of an outcome waits whose journal does not
+	// yet: the one must not be kept without the other.
+	unsettled bool
+	// held are the events of outcomes that came when the turn was somebody else's
+	// to go on with: only the journal makes them count then.
+	held map[string]event.Event
+}
+
+// begin notes that a call is about to begin.
+func (o *openCalls) begin(id string) {
+	if o.begun == nil {
+		o.begun = make(map[string]bool)
+	}
+	o.begun[id] = true
+}
+
+// end notes that the event of a call's outcome waits.
+func (o *openCalls) end(id string) { o.unsettled = o.unsettled || o.begun[id] }
+
+// hold keeps the event of a call's outcome until the journal has the outcome.
+func (o *openCalls) hold(id string, ev *event.Event) {
+	if o.held == nil {
+		o.held = make(map[string]event.Event)
+	}
+	o.held[id] = *ev
+}
+
+// settle notes that the journal has the outcome of a call, and returns the event of
+// it that was held.
+func (o *openCalls) settle(id string) (ev event.Event, held bool) {
+	delete(o.begun, id)
+	o.unsettled = false
+	ev, held = o.held[id]
+	delete(o.held, id)
+	return ev, held
+}

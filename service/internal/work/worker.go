@@ -1,0 +1,384 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/cenkalti/backoff/v4"
+	"go.uber.org/zap"
+)
+
+// worker works on one turn that this process claimed.
+type worker struct {
+	pool    *Pool
+	turn    *store.Turn
+	claimed *store.Claimed
+	log     *recorder
+	// order is what the turn asks for, once it was read.
+	order *Order
+	// stop ends the context that the turn runs under.
+	stop context.CancelCauseFunc
+	// losing tells that a heartbeat found the turn lost: the next ones leave it to
+	// that one to stop the work, however slow the store is.
+	losing atomic.Bool
+	// checking keeps check from asking the store more than once at a time, and
+	// more than twice a second.
+	checking sync.Mutex
+	checked  time.Time
+}
+
+// checkInterval is how often a worker asks for the state of its turn because
+// something happened to it.
+const checkInterval = time.Second / 2
+
+var (
+	// errEnded ends the work on a turn that was ended from outside.
+	errEnded = errors.New("the turn was ended")
+	// errLost ends the work on a turn that belongs to somebody else now.
+	errLost = fmt.Errorf("the turn does not belong to this worker any more: %w", backend.ErrReleased)
+	// errHandBack ends the work on a turn that somebody else goes on with.
+	errHandBack = fmt.Errorf("the worker is stopped: %w", backend.ErrReleased)
+)
+
+// Work claims a turn and works on it until it has ended, waits for a person, or
+// is handed back. It is the handler of the dispatcher.
+func (p *Pool) Work(ctx context.Context, turnID string) {
+	if p.draining.Load() {
+		// The job is for another process, or for this one when it is started again.
+		if err := p.settings.Queue.Enqueue(ctx, nil, []store.Job{{TurnID: turnID}}); err != nil {
+			p.complain(ctx, "passing on turn failed", err, zap.String("turn_id", turnID))
+		}
+		return
+	}
+	claimed, err := p.claim(ctx, turnID)
+	if err != nil {
+		if !declined(err) {
+			p.complain(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
+		}
+		return
+	}
+	stopped := ctx
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
+	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, stop: stop}
+	w.log = newRecorder(ctx, p, w.turn, w.lost)
+	defer p.register(w)()
+	defer w.log.close()
+	err = w.run(ctx)
+	if errors.Is(err, store.ErrText) {
+		err = w.failInvalidText(stopped, err)
+	}
+	if err != nil && !errors.As(err, new(*store.FencedError)) {
+		p.complain(ctx, "turn interrupted; will be retried", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
+	}
+}
+
+// failInvalidText ends a turn of which a text cannot be stored. Another try would
+// come to the same; what the turn was to commit last is lost.
+func (w *worker) failInvalidText(ctx context.Context, cause error) error {
+	w.logFailure(CodeInvalidText, zap.Error(cause))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTime)
+	defer cancel()
+	return w.pool.settings.End(ctx, w.turn.ID, event.Termination{Type: event.Failed, Code: CodeInvalidText, Detail: store.ErrText.Error()})
+}
+
+// logFailure writes that the turn failed before or without an answer.
+func (w *worker) logFailure(code string, reason zap.Field) {
+	w.pool.settings.Logger.Warn("turn failed", zap.String("turn_id", w.turn.ID), zap.String("session_id", w.turn.SessionID), zap.String("agent", w.turn.AgentID),
+		zap.String("code", code), reason)
+}
+
+// declined reports whether a turn is simply not there to be claimed.
+func declined(err error) bool {
+	return errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrNotFound) || errors.As(err, new(*store.StateError))
+}
+
+// claim claims a turn. A store that cannot be reached is asked again: the job
+// would be lost otherwise.
+func (p *Pool) claim(ctx context.Context, turnID string) (*store.Claimed, error) {
+	var claimed *store.Claimed
+	again := backoff.WithContext(backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
+	err := backoff.Retry(func() (err error) {
+		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Now: p.now()})
+		if err != nil && declined(err) {
+			return backoff.Permanent(err)
+		}
+		return err
+	}, again)
+	return claimed, err
+}
+
+// lost stops the work on a turn that was ended, or belongs to somebody else now:
+// what runs elsewhere for the turn ends in the first case, and goes on in the
+// other.
+func (w *worker) lost() {
+	ctx, cancel := context.WithTimeout(w.pool.ctx, checkInterval)
+	defer cancel()
+	t, err := w.pool.settings.Store.Turn(ctx, store.Everything, w.turn.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !t.Status.Live() {
+		w.stop(errEnded)
+		return
+	}
+	w.stop(errLost)
+}
+
+// check stops the work if the turn was ended, or taken over.
+func (w *worker) check() {
+	if !w.checking.TryLock() {
+		return
+	}
+	if time.Since(w.checked) < checkInterval { // the heartbeat will tell
+		w.checking.Unlock()
+		return
+	}
+	w.checked = time.Now()
+	w.pool.tasks.Go(func() {
+		defer w.checking.Unlock()
+		t, err := w.pool.settings.Store.Turn(w.pool.ctx, store.Everything, w.turn.ID)
+		switch {
+		case err != nil:
+		case !t.Status.Live():
+			w.stop(errEnded)
+		case t.Fence != w.turn.Fence || t.Status != store.Running:
+			w.stop(errLost)
+		}
+	})
+}
+
+// run works on the turn.
+func (w *worker) run(ctx context.Context) error {
+	strikes := w.turn.Strikes
+	if strikes >= w.pool.settings.Strikes {
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", strikes)})
+	}
+	if strikes > 0 && strikes == w.pool.settings.Strikes-1 {
+		release, ok := w.pool.isolate()
+		if !ok {
+			return w.log.end(ctx, ending{yield: true, due: w.pool.now().Add(isolationPause)})
+		}
+		defer release()
+		w.log.onProgress = release
+	}
+	if err := w.read(ctx); err != nil {
+		return w.endUnstarted(ctx, err)
+	}
+	release, err := w.makeTools(ctx)
+	defer release()
+	if err != nil {
+		return w.endUnstarted(ctx, &unresolvedError{err})
+	}
+	a, err := w.pool.settings.Runtime.Prepare(ctx, w.order.Request, w.log)
+	if err != nil {
+		return w.endUnstarted(ctx, &unresolvedError{err})
+	}
+	defer a.Close()
+	w.log.artifactSource = a
+	return w.activate(telemetry.Extract(ctx, w.order.Trace), a)
+}
+
+// activate runs the turn, and commits what came of it.
+func (w *worker) activate(ctx context.Context, a *runtime.Activation) error {
+	ctx = a.Observe(ctx)
+	how := a.Execute(ctx)
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errLost) || errors.Is(cause, errEnded) || w.log.broken() != nil {
+		if errors.Is(cause, errEnded) {
+			a.Abandon(ctx)
+		}
+		a.Leave(cause)
+		return w.log.broken()
+	}
+	switch how {
+	case runtime.Yielded:
+		return w.log.end(ctx, ending{state: a.Leave(nil).State, yield: true})
+	case runtime.Suspended:
+		out := a.Suspend()
+		return w.log.end(ctx, ending{state: out.State, tickets: out.Tickets})
+	case runtime.Lost:
+		a.Leave(errHandBack)
+		return w.log.end(ctx, ending{yield: true})
+	default:
+		out, _ := a.Finish(ctx) // the termination has the error
+		return w.finish(ctx, a, out)
+	}
+}
+
+// read reads what the turn asks for, and what was said before it.
+func (w *worker) read(ctx context.Context) error {
+	var conversation [][]byte
+	if snapshot := w.claimed.Snapshot; snapshot != nil {
+		var err error
+		if conversation, err = w.pool.settings.Store.Conversation(ctx, snapshot.ID); err != nil {
+			return err
+		}
+	}
+	order, err := w.pool.settings.Read(w.claimed, conversation)
+	if err != nil {
+		return &unreadableError{err}
+	}
+	w.order = order
+	req := order.Request
+	req.Checkpoint, req.Journal = w.checkpoint, w.log
+	w.log.patience, w.log.messages = order.Patience, order.Added
+	if req.State != nil {
+		w.log.inDoubt = inDoubt(req.State)
+	}
+	return nil
+}
+
+// makeTools makes the tools that the turn brings along. The function that is
+// returned is called when they are not needed any more.
+func (w *worker) makeTools(ctx context.Context) (release func(), err error) {
+	if w.order.MakeTools == nil {
+		return func() {}, nil
+	}
+	return w.order.MakeTools(ctx)
+}
+
+// unreadableError says that a stored turn cannot be read.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return e.err.Error() }
+
+// unresolvedError says that a turn cannot begin, because its agent does not resolve
+// any more or its tools cannot be made.
+type unresolvedError struct{ err error }
+
+func (e *unresolvedError) Error() string { return e.err.Error() }
+
+// endUnstarted ends the work on a turn that could not begin. It fails, unless the
+// reason is not the turn's: the worker is to stop, or the store cannot be read.
+func (w *worker) endUnstarted(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.As(err, new(*unreadableError)):
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+	case cause == nil && errors.As(err, new(*unresolvedError)):
+		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
+	case cause == nil:
+		return err
+	case errors.Is(cause, errLost), errors.Is(cause, errEnded):
+		return w.log.broken()
+	default:
+		return w.log.end(ctx, ending{yield: true})
+	}
+}
+
+// isolationPause is how long a turn that has one death left waits for another
+// one like it.
+const isolationPause = time.Second
+
+// isolate lets a process work on one turn at a time of those for which the next
+// death would be the last, until it gets ahead. The deaths before may have been
+// the fault of another turn beside it, which must not end both.
+func (p *Pool) isolate() (release func(), ok bool) {
+	select {
+	case p.isolated <- struct{}{}:
+		return sync.OnceFunc(func() { <-p.isolated }), true
+	default:
+		return nil, false
+	}
+}
+
+// checkpoint keeps the turn as it is between two steps. A worker that is to stop
+// does so there.
+func (w *worker) checkpoint(ctx context.Context, state *backend.State) error {
+	if w.pool.draining.Load() {
+		return backend.ErrYield
+	}
+	return w.log.step(ctx, state)
+}
+
+// finish commits what the turn came to.
+func (w *worker) finish(ctx context.Context, a *runtime.Activation, out *runtime.Result) error {
+	e := ending{status: StatusOf(out.Termination), messages: out.Messages, steps: out.Steps}
+	if e.status == store.Succeeded {
+		snapshot, err := w.snapshot(a, out)
+		if err != nil {
+			return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+		}
+		e.snapshot, out.SnapshotID = snapshot, snapshot.ID
+	}
+	var err error
+	if e.result, err = json.Marshal(out.Outcome); err != nil {
+		return err
+	}
+	return w.log.end(ctx, e)
+}
+
+// snapshot returns the state that the turn leaves the session in.
+func (w *worker) snapshot(a *runtime.Activation, out *runtime.Result) (*store.Snapshot, error) {
+	t := w.turn
+	kept := &store.Snapshot{
+		ID: t.SnapshotID, SessionID: t.SessionID, Owner: t.Owner, ParentID: t.ParentSnapshotID, TurnID: t.ID,
+		FinishReason: string(out.FinishReason), Custom: out.Custom, CreatedAt: w.pool.now(),
+	}
+	var err error
+	if len(out.Session) > 0 {
+		if kept.State, err = json.Marshal(out.Session); err != nil {
+			return nil, fmt.Errorf("keep the state of the session: %w", err)
+		}
+	}
+	kept.Artifacts, err = messages.EncodeArtifacts(a.Artifacts())
+	return kept, err
+}
+
+// fail ends a turn that cannot be run, and what an earlier worker began for it at
+// peers.
+func (w *worker) fail(ctx context.Context, why event.Termination) error {
+	result, err := json.Marshal(event.Outcome{Termination: why})
+	if err != nil {
+		return err
+	}
+	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
+	w.logFailure(why.Code, zap.String("detail", why.Detail))
+	left := w.pool.PeerTasks(ctx, w.turn.ID)
+	if err := w.log.end(ctx, ending{status: store.Failed, result: result}); err != nil {
+		return err
+	}
+	w.pool.Abandon(w.turn.ID, left)
+	return nil
+}
+
+// StatusOf returns the state of a turn that ended so.
+func StatusOf(t event.Termination) store.Status {
+	switch t.Status() {
+	case event.StatusSucceeded:
+		return store.Succeeded
+	case event.StatusCanceled:
+		return store.Canceled
+	default:
+		return store.Failed
+	}
+}
+
+// inDoubt returns the keys of the calls that the state has as begun and without an
+// outcome. A journal may also have calls of a step of which nothing else was
+// kept: those begin anew.
+func inDoubt(state *backend.State) map[string]bool {
+	open := make(map[string]bool)
+	for i := range state.Calls {
+		c := &state.Calls[i]
+		open[c.ID] = c.Decided && c.Outcome == "" && c.Result == nil
+	}
+	keys := make(map[string]bool)
+	for i := range state.Journal {
+		if e := &state.Journal[i]; e.Outcome == "" && e.Step == state.Stats.Steps && open[e.CallID] {
+			keys[e.IdempotencyKey] = true
+		}
+	}
+	return keys
+}
