@@ -1,4 +1,6 @@
-package runtime
+// Package follow hands the events of turns to those who follow them: live ones from
+// the worker where it is in this process, all others from the store.
+package follow
 
 import (
 	"context"
@@ -48,11 +50,12 @@ func sizeOf(records []event.Record) int {
 	return size
 }
 
-// hub hands the events of turns to those who follow them: from the worker when
-// it is in this process, else from the store, which is read once for all.
-type hub struct {
+// Hub hands the events of turns to those who follow them: from the worker when
+// it is in this process, else from the store, which is read once for all. It is
+// safe for concurrent use.
+type Hub struct {
 	ctx    context.Context
-	store  store.Store
+	store  store.Events
 	logger *zap.Logger
 
 	mu     sync.Mutex
@@ -61,14 +64,16 @@ type hub struct {
 	tasks  sync.WaitGroup
 }
 
-func newHub(ctx context.Context, s store.Store, logger *zap.Logger) *hub {
-	h := &hub{ctx: ctx, store: s, logger: logger, topics: make(map[string]*topic)}
-	h.tasks.Go(h.lookNowAndThen)
+// NewHub returns a hub that works until ctx ends; Close then waits for its
+// goroutines.
+func NewHub(ctx context.Context, s store.Events, logger *zap.Logger) *Hub {
+	h := &Hub{ctx: ctx, store: s, logger: logger, topics: make(map[string]*topic)}
+	h.tasks.Go(h.lookPeriodically)
 	return h
 }
 
 // join begins to follow a turn; leave ends it.
-func (h *hub) join(turnID string) *topic {
+func (h *Hub) join(turnID string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.topics[turnID]
@@ -80,7 +85,7 @@ func (h *hub) join(turnID string) *topic {
 	return t
 }
 
-func (h *hub) leave(t *topic) {
+func (h *Hub) leave(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.followers--; t.followers == 0 {
@@ -88,21 +93,21 @@ func (h *hub) leave(t *topic) {
 	}
 }
 
-func (h *hub) topic(turnID string) *topic {
+func (h *Hub) topic(turnID string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.topics[turnID]
 }
 
-// publish hands events that were committed to those who follow the turn.
-func (h *hub) publish(turnID string, records []event.Record) {
+// Publish hands events that were committed to those who follow the turn.
+func (h *Hub) Publish(turnID string, records []event.Record) {
 	if t := h.topic(turnID); t != nil {
 		t.publish(records)
 	}
 }
 
-// look reads what is new in a turn, if somebody follows it. It does not wait.
-func (h *hub) look(turnID string) {
+// Look reads what is new in a turn, if somebody follows it. It does not wait.
+func (h *Hub) Look(turnID string) {
 	t := h.topic(turnID)
 	if t == nil || !t.mayLook() {
 		return
@@ -111,7 +116,7 @@ func (h *hub) look(turnID string) {
 }
 
 // begin begins a task, unless the hub is closed.
-func (h *hub) begin(task func()) {
+func (h *Hub) begin(task func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
@@ -119,12 +124,12 @@ func (h *hub) begin(task func()) {
 	}
 }
 
-// lookAll looks at all turns that somebody follows. It does not wait.
-func (h *hub) lookAll() { h.begin(h.lookAtEach) }
+// LookAll looks at all turns that somebody follows. It does not wait.
+func (h *Hub) LookAll() { h.begin(h.lookAtEach) }
 
 // lookAtEach looks at all turns that somebody follows, many with each query. Those
 // of which there is something to read are read a few at a time.
-func (h *hub) lookAtEach() {
+func (h *Hub) lookAtEach() {
 	h.mu.Lock()
 	followed := make(map[string]*topic, len(h.topics))
 	for id, t := range h.topics {
@@ -148,12 +153,12 @@ func (h *hub) lookAtEach() {
 
 // changed returns those topics of which there is something to read, and lets go of
 // the others.
-func (h *hub) changed(topics map[string]*topic) (list []*topic) {
+func (h *Hub) changed(topics map[string]*topic) (list []*topic) {
 	ids := slices.Collect(maps.Keys(topics))
 	for part := range slices.Chunk(ids, positionsAtOnce) {
 		positions, err := h.store.Positions(h.ctx, part)
 		if err != nil && h.ctx.Err() == nil {
-			h.logger.Warn("turns that are followed cannot be looked at", zap.Int("turns", len(part)), zap.Error(err))
+			h.logger.Warn("reading positions of followed turns failed", zap.Int("turns", len(part)), zap.Error(err))
 		}
 		at := make(map[string]store.Position, len(positions))
 		for _, p := range positions {
@@ -172,7 +177,7 @@ func (h *hub) changed(topics map[string]*topic) (list []*topic) {
 	return list
 }
 
-func (h *hub) lookNowAndThen() {
+func (h *Hub) lookPeriodically() {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
@@ -185,8 +190,8 @@ func (h *hub) lookNowAndThen() {
 	}
 }
 
-// close waits for the goroutines of the hub, whose context has ended.
-func (h *hub) close() {
+// Close waits for the goroutines of the hub, whose context has ended.
+func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
@@ -194,7 +199,7 @@ func (h *hub) close() {
 }
 
 // read takes over what is new in the store until nobody asked for more.
-func (h *hub) read(t *topic) {
+func (h *Hub) read(t *topic) {
 	for {
 		turn, err := h.store.Turn(h.ctx, store.Everything, t.turnID)
 		if err == nil {
@@ -205,7 +210,7 @@ func (h *hub) read(t *topic) {
 		case err == nil, errors.Is(err, store.ErrNotFound):
 			t.wake()
 		case h.ctx.Err() == nil:
-			h.logger.Warn("the events of a turn cannot be read", zap.String("turn_id", t.turnID), zap.Error(err))
+			h.logger.Warn("reading events failed", zap.String("turn_id", t.turnID), zap.Error(err))
 		}
 		if !t.goOn() {
 			return
@@ -215,7 +220,7 @@ func (h *hub) read(t *topic) {
 
 // readEvents takes over the events of a turn up to one, if it is known from where
 // on they are wanted: those who follow read what was before themselves.
-func (h *hub) readEvents(t *topic, last uint64) error {
+func (h *Hub) readEvents(t *topic, last uint64) error {
 	for limit := firstPage; ; {
 		after, known := t.last()
 		if !known || after >= last {

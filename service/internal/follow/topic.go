@@ -1,4 +1,4 @@
-package runtime
+package follow
 
 import (
 	"context"
@@ -36,23 +36,38 @@ type topic struct {
 	news chan struct{}
 	// waiters are woken at the same time. The list is replaced, and never changed.
 	waiters []Waiter
-	// looking tells that the store is being read, and again that it is to be
-	// read once more.
-	looking, again bool
+	look    lookPhase
 	// looks counts how often the turn itself was found changed.
 	looks int
 }
+
+// lookPhase is whether the store is being read for a topic.
+//
+//	        mayLook            mayLook
+//	idle ◀──────────▶ reading ──────────▶ again
+//	        goOn              ◀──────────
+//	                             goOn
+type lookPhase uint8
+
+const (
+	// lookIdle: nobody reads it.
+	lookIdle lookPhase = iota
+	// lookReading: it is being read.
+	lookReading
+	// lookAgain: it is being read, and is to be read once more.
+	lookAgain
+)
 
 // mayLook reports whether nobody reads the store for the topic; if somebody does,
 // it is read once more.
 func (t *topic) mayLook() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.looking {
-		t.again = true
+	if t.look != lookIdle {
+		t.look = lookAgain
 		return false
 	}
-	t.looking = true
+	t.look = lookReading
 	return true
 }
 
@@ -60,8 +75,11 @@ func (t *topic) mayLook() bool {
 func (t *topic) goOn() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	again := t.again
-	t.again, t.looking = false, again
+	again := t.look == lookAgain
+	t.look = lookIdle
+	if again {
+		t.look = lookReading
+	}
 	return again
 }
 
@@ -190,8 +208,8 @@ func (t *topic) after(seq uint64) (records []event.Record, looks int, ok bool) {
 	return t.tail[skip:len(t.tail):len(t.tail)], t.looks, true
 }
 
-// wait waits for news, or for the end of either context.
-func wait(ctx, service context.Context, news <-chan struct{}) error {
+// waitFor waits for news, or for the end of either context.
+func waitFor(ctx, service context.Context, news <-chan struct{}) error {
 	select {
 	case <-news:
 		return nil

@@ -1,0 +1,239 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+)
+
+// Waiter waits for news of a turn in place of a Follower, for callers that wait for
+// something else at the same time and have one goroutine for both.
+type Waiter interface {
+	// Wait returns after a Wake since the last Wait, at once if there was one already;
+	// or with quiet set when idle has passed, where 0 is for ever. It may return
+	// early. An error ends the sequence. One goroutine calls it.
+	Wait(idle time.Duration) (quiet bool, err error)
+	// Wake ends a Wait. Any goroutine may call it, also after the sequence has ended.
+	// It must not block.
+	Wake()
+}
+
+// Follower follows a turn from an event on. It keeps nothing else of the turn until
+// Batches begins.
+type Follower struct {
+	// Hub is where the events come from. It is required.
+	Hub *Hub
+	// TurnID is the turn, and Live and Written are its status and the seq of its
+	// latest event as they were read just now.
+	TurnID  string
+	Live    bool
+	Written uint64
+	// After is the seq that the events are to be greater than.
+	After uint64
+	// Idle is how long nothing may come until an empty batch does; 0 is for ever.
+	Idle time.Duration
+	// StillLive reports whether the turn is live now, or why it is not to be read
+	// any more.
+	StillLive func(ctx context.Context) (bool, error)
+	// Show returns events as the reader may see them, up to the one with an error.
+	Show func(ctx context.Context, records []event.Record) ([]event.Record, error)
+}
+
+// Batches returns the events in the batches in which they become known, up to the
+// terminal one. A Waiter, unless it is nil, waits for news.
+func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Record, error] {
+	return func(yield func([]event.Record, error) bool) {
+		r := reader{
+			Follower: f, hub: f.Hub, live: f.Live, seq: f.After, written: f.Written, looks: -1, limit: firstPage,
+			waiter: w, topic: f.Hub.join(f.TurnID),
+		}
+		defer r.watch(ctx)()
+		for {
+			changed := r.topic.changed()
+			records, err := r.next(ctx)
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case len(records) > 0:
+				if !r.hand(ctx, records, yield) {
+					return
+				}
+			case r.over:
+				return
+			default:
+				var quiet bool
+				if w != nil { // with as little stack as can be, which an idle stream keeps
+					quiet, err = r.waitElsewhere(ctx)
+				} else {
+					quiet, err = r.wait(ctx, changed)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if quiet && !yield(nil, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// reader reads the events of one turn for one caller.
+type reader struct {
+	*Follower
+	hub   *Hub
+	topic *topic
+	// live tells that the turn was when it was read last.
+	live bool
+	// seq is that of the latest event that was read, and written how far the log is
+	// known to reach at least.
+	seq, written uint64
+	// limit is how many are read at a time.
+	limit int
+	// looks is how often the turn was found changed when the reader read the store.
+	looks int
+	// over tells that the turn has ended and there is nothing more to come.
+	over bool
+	// patience measures how long the reader waits.
+	patience *time.Timer
+	// waiter waits in place of the reader, if it is set.
+	waiter Waiter
+}
+
+// watch wakes the waiter, if there is one, when there are news or ctx or the service
+// ends. end frees what the reader holds.
+func (r *reader) watch(ctx context.Context) (end func()) {
+	if r.waiter == nil {
+		return r.close
+	}
+	r.topic.watch(r.waiter)
+	unlink := context.AfterFunc(ctx, r.waiter.Wake)
+	unlinkService := context.AfterFunc(r.hub.ctx, r.waiter.Wake)
+	return func() {
+		unlink()
+		unlinkService()
+		r.topic.unwatch(r.waiter)
+		r.close()
+	}
+}
+
+func (r *reader) close() {
+	r.hub.leave(r.topic)
+	if r.patience != nil {
+		r.patience.Stop()
+	}
+}
+
+// next returns the events that come next, if there are any.
+func (r *reader) next(ctx context.Context) ([]event.Record, error) {
+	records, looks, ok := r.topic.after(r.seq)
+	if len(records) > 0 || ok && looks == r.looks {
+		return records, nil
+	}
+	first := r.looks < 0
+	r.looks = looks
+	if !first {
+		var err error
+		if r.live, err = r.StillLive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	// That the turn has ended was known before the store is read: then nothing
+	// comes behind what is.
+	records, err := r.hub.store.Events(ctx, r.TurnID, r.seq, r.limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of turn %s: %w", r.TurnID, err)
+	}
+	if len(records) == 0 { // or they were there, and are not kept any more
+		r.over = !r.live
+		r.topic.from(min(r.seq, r.written))
+		return nil, nil
+	}
+	if len(records) == r.limit {
+		r.looks = -1 // there are more
+	} else {
+		r.topic.publish(records) // for those who follow on
+	}
+	r.limit = pageAfter(records)
+	return records, nil
+}
+
+// wait waits for news. It is quiet when none came for as long as the reader
+// waits.
+func (r *reader) wait(ctx context.Context, news <-chan struct{}) (quiet bool, err error) {
+	if r.Idle <= 0 {
+		return false, waitFor(ctx, r.hub.ctx, news)
+	}
+	if r.patience == nil {
+		r.patience = time.NewTimer(r.Idle)
+	} else {
+		r.patience.Reset(r.Idle)
+	}
+	select {
+	case <-news:
+		return false, nil
+	case <-r.patience.C:
+		return true, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	case <-r.hub.ctx.Done():
+		return false, context.Cause(r.hub.ctx)
+	}
+}
+
+// waitElsewhere has the waiter wait, which was woken when either context ended.
+func (r *reader) waitElsewhere(ctx context.Context) (quiet bool, err error) {
+	quiet, err = r.waiter.Wait(r.Idle)
+	switch {
+	case err != nil:
+		return false, err
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case r.hub.ctx.Err() != nil:
+		return false, context.Cause(r.hub.ctx)
+	}
+	return quiet, nil
+}
+
+// hand gives events to the caller. It is false when the sequence has ended.
+func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]event.Record, error) bool) bool {
+	last := false
+	for i := range records {
+		if records[i].Terminal() {
+			records, last = records[:i+1], true
+			break
+		}
+	}
+	r.seq = records[len(records)-1].Seq
+	r.written = max(r.written, r.seq)
+	shown, err := r.Show(ctx, records)
+	if len(shown) > 0 && !yield(shown, nil) {
+		return false
+	}
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	return !last
+}
+
+// WaitFor waits until done reports true, asking whenever something happens to the
+// turn. The error is that of done, or why ctx or the hub ended.
+func (h *Hub) WaitFor(ctx context.Context, turnID string, done func() (bool, error)) error {
+	t := h.join(turnID)
+	defer h.leave(t)
+	for {
+		changed := t.changed()
+		if over, err := done(); over || err != nil {
+			return err
+		}
+		if err := waitFor(ctx, h.ctx, changed); err != nil {
+			return err
+		}
+	}
+}

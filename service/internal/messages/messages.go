@@ -1,0 +1,48 @@
+// Package messages encodes conversations, and what belongs to them, as stores keep
+// them.
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/tools"
+)
+
+// Encode returns messages as they are stored.
+func Encode(messages []model.Message) ([][]byte, error) {
+	list := make([][]byte, len(messages))
+	for i := range messages {
+		data, err := json.Marshal(messages[i])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = data
+	}
+	return list, nil
+}
+
+// Decode reads stored messages. The error names the first that cannot be read.
+func Decode(list [][]byte) ([]model.Message, error) {
+	messages := make([]model.Message, len(list))
+	for i, data := range list {
+		if err := json.Unmarshal(data, &messages[i]); err != nil {
+			return nil, fmt.Errorf("decode message %d: %w", i+1, err)
+		}
+	}
+	return slices.Clip(messages), nil
+}
+
+// EncodeArtifacts returns the list of what a session holds, as it is stored: without
+// the data, and nil for none.
+func EncodeArtifacts(list []tools.Artifact) (json.RawMessage, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	for i := range list {
+		list[i].Data = nil
+	}
+	return json.Marshal(list)
+}
