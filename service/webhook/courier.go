@@ -1,15 +1,18 @@
-package runtime
+package webhook
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"go.uber.org/zap"
 )
 
 const (
@@ -31,13 +34,34 @@ var (
 	errTaken    = errors.New("the webhook belongs to another worker")
 )
 
-// courier tells receivers what happens to turns. Each webhook is one process's
+// Settings is what a Courier is made of. All fields are required.
+type Settings struct {
+	Store store.WebhookWork
+	// Events returns the events of a turn behind a seq, those to come as well.
+	Events func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
+	// Senders tell the receivers, by the surface of the webhook.
+	Senders map[string]Sender
+	// Worker names this process among those that use the store, and Lease is how
+	// long a webhook belongs to one that gives no sign of life.
+	Worker string
+	Lease  time.Duration
+	Clock  func() time.Time
+	Logger *zap.Logger
+
+	_ struct{} // keyed literals only
+}
+
+// Courier tells receivers what happens to turns. Each webhook is one process's
 // at a time, by a lease, and an errand of one goroutine there: it follows the
 // turn and tells of one event after the other. What cannot be told is handed
 // back until it is due again. A receiver that hangs keeps its own errand waiting
 // and nobody else.
-type courier struct {
-	service *Service
+type Courier struct {
+	settings Settings
+	// ctx ends when the courier is closed; the goroutines in tasks then do.
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
 	// news are the turns that were given a webhook here.
 	news chan string
 	// drained is closed when no more webhooks are taken.
@@ -55,34 +79,44 @@ type courier struct {
 // webhookID names a webhook.
 type webhookID struct{ turn, id string }
 
-func newCourier(s *Service) *courier {
-	return &courier{service: s, news: make(chan string, errandBatch), drained: make(chan struct{}), errands: make(map[webhookID]*errand)}
+// NewCourier returns a courier. It does nothing before Start.
+func NewCourier(s Settings) *Courier {
+	c := &Courier{settings: s, news: make(chan string, errandBatch), drained: make(chan struct{}), errands: make(map[webhookID]*errand)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
 }
 
-// start begins to tell, if there is anybody who can.
-func (c *courier) start() {
-	if len(c.service.Webhooks) == 0 {
+// Start begins to tell, if there is anybody who can.
+func (c *Courier) Start() {
+	if len(c.settings.Senders) == 0 {
 		return
 	}
 	c.beaten = time.Now()
 	c.working.Add(1)
-	c.service.tasks.Go(func() { defer c.working.Done(); c.run() })
-	c.service.every(c.service.Lease/3, c.beat)
+	c.tasks.Go(func() { defer c.working.Done(); c.run() })
+	c.tasks.Go(c.beatPeriodically)
 }
 
-// saved takes in that a turn was given a webhook. It does not wait.
-func (c *courier) saved(h *store.Webhook) {
+// Close ends everything at once, and waits for it. What was being sent is sent
+// again, here or elsewhere.
+func (c *Courier) Close() {
+	c.cancel()
+	c.tasks.Wait()
+}
+
+// Saved takes in that a turn was given a webhook. It does not wait.
+func (c *Courier) Saved(h *store.Webhook) {
 	select {
 	case c.news <- h.TurnID:
 	default: // it is found by the next look
 	}
 }
 
-// deleted ends the errand for a webhook that is there no more, and waits until nothing
-// is being sent.
-func (c *courier) deleted(ctx context.Context, id webhookID) error {
+// Deleted ends the errand for a webhook that is there no more, and waits until nothing
+// is being sent. The error is why ctx ended first.
+func (c *Courier) Deleted(ctx context.Context, turnID, id string) error {
 	c.mu.Lock()
-	e := c.errands[id]
+	e := c.errands[webhookID{turnID, id}]
 	c.mu.Unlock()
 	if e == nil {
 		return nil
@@ -96,9 +130,9 @@ func (c *courier) deleted(ctx context.Context, id webhookID) error {
 	}
 }
 
-// drain takes no more webhooks, lets what is being sent arrive, and hands the
+// Drain takes no more webhooks, lets what is being sent arrive, and hands the
 // webhooks on. The error is that of ctx when it ends first.
-func (c *courier) drain(ctx context.Context) error {
+func (c *Courier) Drain(ctx context.Context) error {
 	c.once.Do(func() { close(c.drained) })
 	c.mu.Lock()
 	for _, e := range c.errands {
@@ -106,7 +140,7 @@ func (c *courier) drain(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	done := make(chan struct{})
-	c.service.tasks.Go(func() { defer close(done); c.working.Wait() })
+	c.tasks.Go(func() { defer close(done); c.working.Wait() })
 	select {
 	case <-done:
 		return nil
@@ -115,8 +149,8 @@ func (c *courier) drain(ctx context.Context) error {
 	}
 }
 
-// run takes webhooks until the service is drained or closed.
-func (c *courier) run() {
+// run takes webhooks until the courier is drained or closed.
+func (c *Courier) run() {
 	ticker := time.NewTicker(webhookInterval)
 	defer ticker.Stop()
 	for {
@@ -126,28 +160,28 @@ func (c *courier) run() {
 		case <-ticker.C:
 		case <-c.drained:
 			return
-		case <-c.service.ctx.Done():
+		case <-c.ctx.Done():
 			return
 		}
-		if err := c.take(c.service.ctx, turn); err != nil {
-			c.service.complain(c.service.ctx, "webhooks cannot be looked for", err)
+		if err := c.take(c.ctx, turn); err != nil {
+			c.complain(c.ctx, "claiming webhooks failed", err)
 		}
 	}
 }
 
 // take claims the webhooks of a turn, or of any turn if there is something to
 // tell, and sets out with them.
-func (c *courier) take(ctx context.Context, turnID string) error {
-	surfaces := slices.Sorted(maps.Keys(c.service.Webhooks))
+func (c *Courier) take(ctx context.Context, turnID string) error {
+	surfaces := slices.Sorted(maps.Keys(c.settings.Senders))
 	for {
 		free, busy := c.room()
 		if free <= 0 {
 			return nil
 		}
 		limit := min(free, errandBatch)
-		claimed, err := c.service.Store.ClaimWebhooks(ctx, &store.ClaimWebhooks{
-			Worker: c.service.Worker, Lease: c.service.Lease, Surfaces: surfaces, TurnID: turnID, NotTenants: busy,
-			Limit: limit, Now: c.service.now(),
+		claimed, err := c.settings.Store.ClaimWebhooks(ctx, &store.ClaimWebhooks{
+			Worker: c.settings.Worker, Lease: c.settings.Lease, Surfaces: surfaces, TurnID: turnID, NotTenants: busy,
+			Limit: limit, Now: c.now(),
 		})
 		if err != nil {
 			return err
@@ -163,7 +197,7 @@ func (c *courier) take(ctx context.Context, turnID string) error {
 
 // room returns how many webhooks can be taken, and the tenants that have enough
 // of them.
-func (c *courier) room() (free int, busy []string) {
+func (c *Courier) room() (free int, busy []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := make(map[string]int)
@@ -180,10 +214,10 @@ func (c *courier) room() (free int, busy []string) {
 
 // setOut begins an errand. One for the same webhook that goes on is of an older
 // claim, and ends.
-func (c *courier) setOut(h *store.Webhook) {
-	ctx, stop := context.WithCancelCause(c.service.ctx)
+func (c *Courier) setOut(h *store.Webhook) {
+	ctx, stop := context.WithCancelCause(c.ctx)
 	following, leave := context.WithCancelCause(ctx)
-	e := &errand{courier: c, hook: h, sender: c.service.Webhooks[h.Surface], seen: h.Cursor, stop: stop, leave: leave, ended: make(chan struct{})}
+	e := &errand{Courier: c, hook: h, sender: c.settings.Senders[h.Surface], seen: h.Cursor, stop: stop, leave: leave, ended: make(chan struct{})}
 	key := webhookID{h.TurnID, h.ID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +231,7 @@ func (c *courier) setOut(h *store.Webhook) {
 	}
 	c.errands[key] = e
 	c.working.Add(1)
-	c.service.tasks.Go(func() {
+	c.tasks.Go(func() {
 		defer c.working.Done()
 		defer stop(nil)
 		defer leave(nil)
@@ -207,7 +241,7 @@ func (c *courier) setOut(h *store.Webhook) {
 	})
 }
 
-func (c *courier) done(key webhookID, e *errand) {
+func (c *Courier) done(key webhookID, e *errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.errands[key] == e {
@@ -219,7 +253,7 @@ func (c *courier) done(key webhookID, e *errand) {
 // that are not its own any more. Nobody else may have them as long as it is not
 // known that their leases are there, so that too long without an answer of the
 // store ends all.
-func (c *courier) beat(ctx context.Context) {
+func (c *Courier) beat(ctx context.Context) {
 	c.mu.Lock()
 	held := make([]store.HeldWebhook, 0, len(c.errands))
 	for key, e := range c.errands {
@@ -231,17 +265,17 @@ func (c *courier) beat(ctx context.Context) {
 		c.beaten = began
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.service.Lease)
+	ctx, cancel := context.WithTimeout(ctx, c.settings.Lease)
 	defer cancel()
-	lost, err := c.service.Store.HeartbeatWebhooks(ctx, c.service.Worker, c.service.Lease, held)
+	lost, err := c.settings.Store.HeartbeatWebhooks(ctx, c.settings.Worker, c.settings.Lease, held)
 	switch {
 	case err == nil:
 		c.beaten = began
-	case time.Since(c.beaten) > c.service.Lease:
+	case time.Since(c.beaten) > c.settings.Lease:
 		lost = held
 		fallthrough
 	default:
-		c.service.complain(ctx, "the leases of webhooks cannot be prolonged", err)
+		c.complain(ctx, "webhook heartbeat failed", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,5 +283,28 @@ func (c *courier) beat(ctx context.Context) {
 		if e := c.errands[webhookID{h.TurnID, h.ID}]; e != nil && e.hook.Fence == h.Fence {
 			e.stop(errTaken)
 		}
+	}
+}
+
+func (c *Courier) beatPeriodically() {
+	ticker := time.NewTicker(c.settings.Lease / 3)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.beat(c.ctx)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// now returns the time as the store keeps it.
+func (c *Courier) now() time.Time { return c.settings.Clock().UTC().Truncate(time.Microsecond) }
+
+// complain logs an error, unless the courier is being closed.
+func (c *Courier) complain(ctx context.Context, text string, err error, fields ...zap.Field) {
+	if ctx.Err() == nil || c.ctx.Err() == nil {
+		c.settings.Logger.Error(text, append(fields, zap.Error(err))...)
 	}
 }

@@ -1,4 +1,4 @@
-package runtime
+package webhook
 
 import (
 	"context"
@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/cenkalti/backoff/v4"
 	"go.uber.org/zap"
@@ -36,9 +37,9 @@ const (
 
 // errand is a webhook that this process works on.
 type errand struct {
-	*courier
+	*Courier
 	hook   *store.Webhook
-	sender WebhookSender
+	sender Sender
 	// seen is the seq of the latest event that was read.
 	seen uint64
 	// stop ends the errand at once, and leave as soon as nothing is being sent.
@@ -53,7 +54,7 @@ func (e *errand) run(ctx, following context.Context) {
 	idle := time.AfterFunc(webhookIdle, func() { e.leave(errIdle) })
 	defer idle.Stop()
 	var err error
-	for record, problem := range e.service.Events(following, Operator(), e.hook.TurnID, e.hook.Cursor) {
+	for record, problem := range e.settings.Events(following, e.hook.TurnID, e.hook.Cursor) {
 		if err = problem; err != nil {
 			break
 		}
@@ -98,11 +99,7 @@ func (e *errand) tell(ctx context.Context, record *event.Record) error {
 
 // send calls the sender, which may panic.
 func (e *errand) send(ctx context.Context, record *event.Record) (told bool, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = backend.Panicked(v)
-		}
-	}()
+	defer panics.Recover(&err)
 	if !e.sender.Tells(record) {
 		return false, nil
 	}
@@ -117,7 +114,7 @@ func (e *errand) send(ctx context.Context, record *event.Record) (told bool, err
 // anew, by another process. The error is errTaken then. A store that cannot tell does
 // not keep a receiver from being told.
 func (e *errand) held(ctx context.Context) error {
-	kept, err := e.service.Store.Webhook(ctx, store.Everything, e.hook.TurnID, e.hook.ID)
+	kept, err := e.settings.Store.Webhook(ctx, store.Everything, e.hook.TurnID, e.hook.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && kept.Fence != e.hook.Fence || errors.Is(context.Cause(ctx), errTaken) {
 		return errTaken
 	}
@@ -137,7 +134,7 @@ func (e *errand) end(ctx context.Context, err error) {
 	switch {
 	case err == nil: // there is nothing more to tell
 		e.hook.State, e.hook.Cursor = store.WebhookDone, e.seen
-	case errors.Is(context.Cause(ctx), errTaken), errors.Is(err, errTaken), errors.As(err, new(*store.FencedError)), errors.As(err, new(*NotFoundError)):
+	case errors.Is(context.Cause(ctx), errTaken), errors.Is(err, errTaken), errors.As(err, new(*store.FencedError)), errors.Is(err, store.ErrNotFound):
 		return // it is somebody else's, or gone
 	case errors.As(err, &failed) && ctx.Err() == nil:
 		e.fail(failed.cause)
@@ -145,8 +142,8 @@ func (e *errand) end(ctx context.Context, err error) {
 	case errors.Is(err, errIdle), errors.Is(err, errHandOver), ctx.Err() != nil:
 		e.hook.Cursor = e.seen
 	default:
-		e.service.complain(ctx, "what happens to a turn cannot be told", err, e.fields()...)
-		e.hook.DueAt = e.service.now().Add(firstPause)
+		e.complain(ctx, "reading events for webhook failed", err, e.fields()...)
+		e.hook.DueAt = e.now().Add(firstPause)
 	}
 	if ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -154,33 +151,30 @@ func (e *errand) end(ctx context.Context, err error) {
 		defer cancel()
 	}
 	if err := e.save(ctx, true); err != nil && !errors.As(err, new(*store.FencedError)) {
-		e.service.complain(ctx, "a webhook cannot be handed back; its lease ends by itself", err, e.fields()...)
+		e.complain(ctx, "releasing webhook failed; its lease will expire", err, e.fields()...)
 	}
 }
 
 // fail notes that the receiver was not told, and when to try again or that it is
 // given up.
 func (e *errand) fail(cause error) {
-	h, now := e.hook, e.service.now()
+	h, now := e.hook, e.now()
 	h.Attempts++
 	if h.FailingSince.IsZero() {
 		h.FailingSince = now
 	}
-	h.LastError = strings.ToValidUTF8(cause.Error(), "")
-	if len(h.LastError) > maxLastError {
-		h.LastError = strings.ToValidUTF8(h.LastError[:maxLastError], "")
-	}
+	h.LastError = clip.Head(strings.ToValidUTF8(cause.Error(), ""), maxLastError)
 	var why DeliveryError
 	if said := new(DeliveryError); errors.As(cause, &said) {
 		why = *said
 	}
 	if why.Final || h.Attempts >= maxDeliveries || now.Sub(h.FailingSince) >= webhookPatience {
 		h.State = store.WebhookDead
-		e.service.Logger.Warn("a receiver of notifications is given up", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
+		e.settings.Logger.Warn("webhook receiver given up", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
 		return
 	}
 	h.DueAt = now.Add(max(pause(h.Attempts), min(why.RetryAfter, longestPause)))
-	e.service.Logger.Debug("a receiver of notifications was not reached", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
+	e.settings.Logger.Debug("webhook delivery failed", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
 }
 
 func (e *errand) fields() []zap.Field {
@@ -203,9 +197,9 @@ func pause(attempts int) time.Duration {
 // save writes to the store how far the receiver is.
 func (e *errand) save(ctx context.Context, release bool) error {
 	h := e.hook
-	return e.service.Store.AdvanceWebhook(ctx, &store.AdvanceWebhook{
+	return e.settings.Store.AdvanceWebhook(ctx, &store.AdvanceWebhook{
 		HeldWebhook: store.HeldWebhook{TurnID: h.TurnID, ID: h.ID, Fence: h.Fence},
 		State:       h.State, Cursor: h.Cursor, Attempts: h.Attempts, FailingSince: h.FailingSince, LastError: h.LastError, DueAt: h.DueAt,
-		Release: release, Now: e.service.now(),
+		Release: release, Now: e.now(),
 	})
 }
