@@ -1,4 +1,4 @@
-package runtime
+package service
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (s *Service) readTurn(ctx context.Context, caller Caller, id string) (*stor
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Store.Turn(ctx, scope, id)
+	t, err := s.settings.Store.Turn(ctx, scope, id)
 	if err == nil && !caller.seesTurnsOf(t.AgentID) {
 		err = store.ErrNotFound
 	}
@@ -55,7 +55,7 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 	if err != nil {
 		return nil, err
 	}
-	session, err := s.Store.Session(ctx, scope, id)
+	session, err := s.settings.Store.Session(ctx, scope, id)
 	if err == nil {
 		var sees bool
 		if sees, err = s.seesSession(ctx, caller, session); err == nil && !sees {
@@ -87,7 +87,7 @@ func (s *Service) seesSession(ctx context.Context, caller Caller, session *store
 	if session.AgentID != "" && !caller.seesTurnsOf(session.AgentID) {
 		return false, nil
 	}
-	agents, err := s.Store.SessionAgents(ctx, session.ID)
+	agents, err := s.settings.Store.SessionAgents(ctx, session.ID)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) readSnapshot(ctx context.Context, caller Caller, id string) (*
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.Store.Snapshot(ctx, scope, id)
+	kept, err := s.settings.Store.Snapshot(ctx, scope, id)
 	if err == nil && caller.Agents != nil {
 		_, err = s.readSession(ctx, caller, kept.SessionID)
 	}
@@ -116,11 +116,17 @@ func (s *Service) readSnapshot(ctx context.Context, caller Caller, id string) (*
 }
 
 // checkAgent reports an agent that the caller may not use as one that does not
-// exist. It has no nearest agent: that might be another one of those.
+// exist.
 func checkAgent(caller Caller, id string) error {
 	if caller.Agents.Has(id) {
 		return nil
 	}
+	return agentNotFound(id)
+}
+
+// agentNotFound returns the error of an agent that does not exist, or that the caller
+// may not use. It has no nearest agent: that might be another one that it may not use.
+func agentNotFound(id string) error {
 	return &resolve.AgentNotFoundError{Reference: resolve.Reference{ID: id, Agent: id}}
 }
 
@@ -128,7 +134,7 @@ func checkAgent(caller Caller, id string) error {
 // see it: what is near may be an agent that it may not use.
 func hideNearest(caller Caller, err error) error {
 	if missing, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok && caller.Agents != nil {
-		return &resolve.AgentNotFoundError{Reference: resolve.Reference{ID: missing.ID, Agent: missing.ID}}
+		return agentNotFound(missing.ID)
 	}
 	return err
 }

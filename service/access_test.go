@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -23,12 +24,12 @@ type belongings struct{ session, turn, interaction, snapshot, artifact, webhook 
 // error, or for a list how many it returns.
 type access struct {
 	// count is set for lists, which leave out what the caller does not see.
-	count func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) (int, error)
+	count func(ctx context.Context, s *service.Service, c service.Caller, b belongings) (int, error)
 	// do is set for the other methods.
-	do func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error
+	do func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error
 	// makes is set for methods that name an agent and nothing that belongs to
 	// anybody.
-	makes func(ctx context.Context, s *runtime.Service, c runtime.Caller) error
+	makes func(ctx context.Context, s *service.Service, c service.Caller) error
 }
 
 // accesses has each method of the service that takes a caller. Those that change
@@ -37,72 +38,80 @@ var accesses = []struct {
 	method string
 	access
 }{
-	{"GetSession", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"GetSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetSession(ctx, c, b.session)
 		return err
 	}}},
-	{"UpdateSession", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"UpdateSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.UpdateSession(ctx, c, b.session, store.SessionPatch{Labels: &map[string]string{}})
 		return err
 	}}},
-	{"ForkSession", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
-		_, err := s.ForkSession(ctx, c, runtime.ForkSession{SessionID: b.session})
+	{"ForkSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.ForkSession(ctx, c, service.ForkSession{SessionID: b.session})
 		return err
 	}}},
-	{"ExportSession", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"ExportSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.ExportSession(ctx, c, b.session)
 		return err
 	}}},
-	{"ListSnapshots", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"ListSnapshots", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.ListSnapshots(ctx, c, store.SnapshotQuery{SessionID: b.session})
 		return err
 	}}},
-	{"GetSnapshot", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"GetSnapshot", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetSnapshot(ctx, c, b.snapshot)
 		return err
 	}}},
-	{"GetArtifact", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"GetArtifact", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetArtifact(ctx, c, b.artifact)
 		return err
 	}}},
-	{"GetTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"ListArtifacts", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.ListArtifacts(ctx, c, b.turn)
+		return err
+	}}},
+	{"TurnInput", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.TurnInput(ctx, c, b.turn)
+		return err
+	}}},
+	{"GetTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetTurn(ctx, c, b.turn)
 		return err
 	}}},
-	{"Events", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"Events", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		for _, err := range s.Events(ctx, c, b.turn, 0) {
 			return err
 		}
 		return errors.New("there are no events")
 	}}},
-	{"ReadEvents", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"ReadEvents", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.ReadEvents(ctx, c, b.turn, 0, 1)
 		return err
 	}}},
-	{"ListInteractions", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"ListInteractions", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.ListInteractions(ctx, c, store.InteractionQuery{TurnID: b.turn})
 		return err
-	}, count: func(ctx context.Context, s *runtime.Service, c runtime.Caller, _ belongings) (int, error) {
+	}, count: func(ctx context.Context, s *service.Service, c service.Caller, _ belongings) (int, error) {
 		list, err := s.ListInteractions(ctx, c, store.InteractionQuery{})
 		return len(list), err
 	}}},
-	{"SaveWebhook", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
-		_, err := s.SaveWebhook(ctx, c, runtime.SaveWebhook{TurnID: b.turn, ID: b.webhook, Surface: "none"})
+	{"SaveWebhook", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.SaveWebhook(ctx, c, service.SaveWebhook{TurnID: b.turn, ID: b.webhook, Surface: "none"})
 		return err
 	}}},
-	{"GetWebhook", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"GetWebhook", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.GetWebhook(ctx, c, b.turn, b.webhook)
 		return err
 	}}},
-	{"ListWebhooks", access{count: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) (int, error) {
+	{"ListWebhooks", access{count: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) (int, error) {
 		page, err := s.ListWebhooks(ctx, c, store.WebhookQuery{TurnID: b.turn})
 		return len(page.Webhooks), err
 	}}},
-	{"ListSessions", access{count: func(ctx context.Context, s *runtime.Service, c runtime.Caller, _ belongings) (int, error) {
+	{"ListSessions", access{count: func(ctx context.Context, s *service.Service, c service.Caller, _ belongings) (int, error) {
 		page, err := s.ListSessions(ctx, c, store.SessionQuery{AgentID: "clerk"})
 		return len(page.Sessions), err
 	}}},
-	{"ListTurns", access{count: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) (int, error) {
+	{"ListTurns", access{count: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) (int, error) {
 		page, err := s.ListTurns(ctx, c, store.TurnQuery{SessionID: b.session, Count: true})
 		if err != nil {
 			return 0, err
@@ -113,19 +122,19 @@ var accesses = []struct {
 		}
 		return len(page.Turns) + len(named.Turns) + named.Total, nil
 	}}},
-	{"CreateSession", access{makes: func(ctx context.Context, s *runtime.Service, c runtime.Caller) error {
-		_, err := s.CreateSession(ctx, c, runtime.CreateSession{AgentID: "clerk"})
+	{"CreateSession", access{makes: func(ctx context.Context, s *service.Service, c service.Caller) error {
+		_, err := s.CreateSession(ctx, c, service.CreateSession{AgentID: "clerk"})
 		return err
 	}}},
-	{"ImportSession", access{makes: func(ctx context.Context, s *runtime.Service, c runtime.Caller) error {
-		_, err := s.ImportSession(ctx, c, runtime.CreateSession{}, &runtime.SessionExport{Version: runtime.ExportVersion, Session: runtime.ExportedSession{AgentID: "clerk"}})
+	{"ImportSession", access{makes: func(ctx context.Context, s *service.Service, c service.Caller) error {
+		_, err := s.ImportSession(ctx, c, service.CreateSession{}, &service.SessionExport{Version: service.ExportVersion, Session: service.ExportedSession{AgentID: "clerk"}})
 		return err
 	}}},
-	{"CreateTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"CreateTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.CreateTurn(ctx, c, says(b.session, "more"))
 		return err
-	}, makes: func(ctx context.Context, s *runtime.Service, c runtime.Caller) error {
-		in, err := s.CreateSession(ctx, c, runtime.CreateSession{})
+	}, makes: func(ctx context.Context, s *service.Service, c service.Caller) error {
+		in, err := s.CreateSession(ctx, c, service.CreateSession{})
 		if err != nil {
 			return err
 		}
@@ -134,49 +143,49 @@ var accesses = []struct {
 		_, err = s.CreateTurn(ctx, c, req)
 		return err
 	}}},
-	{"RunTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"RunTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		req := says(b.session, "more")
-		req.OnBusy = runtime.RejectBusy
+		req.OnBusy = service.RejectBusy
 		_, err := s.RunTurn(ctx, c, req, nil)
 		if busy := new(store.BusyError); errors.As(err, &busy) && busy.SessionID == b.session {
 			return nil
 		}
 		return err
 	}}},
-	{"DetachTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"DetachTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.DetachTurn(ctx, c, b.turn)
 		return err
 	}}},
-	{"DeleteWebhook", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"DeleteWebhook", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		return s.DeleteWebhook(ctx, c, b.turn, b.webhook)
 	}}},
-	{"ResolveInteraction", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
-		_, err := s.ResolveInteraction(ctx, c, b.turn, yes(b.interaction))
+	{"AnswerInteraction", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
+		_, err := s.AnswerInteraction(ctx, c, b.turn, turntest.Yes(b.interaction))
 		return err
 	}}},
-	{"CancelTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"CancelTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.CancelTurn(ctx, c, b.turn, "")
 		return err
 	}}},
-	{"WaitTurn", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"WaitTurn", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		_, err := s.WaitTurn(ctx, c, b.turn)
 		return err
 	}}},
-	{"DeleteSession", access{do: func(ctx context.Context, s *runtime.Service, c runtime.Caller, b belongings) error {
+	{"DeleteSession", access{do: func(ctx context.Context, s *service.Service, c service.Caller, b belongings) error {
 		return s.DeleteSession(ctx, c, b.session)
 	}}},
 }
 
 // follows are not in accesses: they go on from a turn that GetTurn returned to the
-// caller.
-var follows = []string{"Follow", "Follower"}
+// caller. Catalog is about what is declared, and has tests of its own.
+var follows = []string{"Follow", "Follower", "Catalog"}
 
 func TestEveryMethodWithACallerIsHeldToWhatThatSees(t *testing.T) {
 	known := slices.Clone(follows)
 	for _, a := range accesses {
 		known = append(known, a.method)
 	}
-	service, caller := reflect.TypeFor[*runtime.Service](), reflect.TypeFor[runtime.Caller]()
+	service, caller := reflect.TypeFor[*service.Service](), reflect.TypeFor[service.Caller]()
 	for i := range service.NumMethod() {
 		m := service.Method(i)
 		for in := range m.Type.NumIn() {
@@ -188,14 +197,14 @@ func TestEveryMethodWithACallerIsHeldToWhatThatSees(t *testing.T) {
 }
 
 // possess makes a session of alice and "clerk" that has one of everything.
-func possess(t *testing.T, s *runtime.Service) belongings {
+func possess(t *testing.T, s *service.Service) belongings {
 	t.Helper()
-	export := &runtime.SessionExport{
-		Version: runtime.ExportVersion, Session: runtime.ExportedSession{AgentID: "clerk"},
-		Snapshots: []runtime.ExportedState{{ID: "one", Artifacts: []byte(`[{"id":"a","name":"note"}]`)}},
+	export := &service.SessionExport{
+		Version: service.ExportVersion, Session: service.ExportedSession{AgentID: "clerk"},
+		Snapshots: []service.ExportedState{{ID: "one", Artifacts: []byte(`[{"id":"a","name":"note"}]`)}},
 		Artifacts: []tools.Artifact{{ID: "a", Name: "note", Data: []byte("x")}},
 	}
-	in, err := s.ImportSession(t.Context(), alice, runtime.CreateSession{}, export)
+	in, err := s.ImportSession(t.Context(), alice, service.CreateSession{}, export)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,19 +217,19 @@ func possess(t *testing.T, s *runtime.Service) belongings {
 }
 
 // mayUse returns alice with a key for some agents.
-func mayUse(globs ...string) runtime.Caller {
+func mayUse(globs ...string) service.Caller {
 	limited := alice
-	limited.Agents = runtime.NewAgentSet(globs)
+	limited.Agents = service.NewAgentSet(globs)
 	return limited
 }
 
 func TestAForeignIDLooksUnknown(t *testing.T) {
-	s := serve(t, asking(t))
+	s := serve(t, turntest.Asking(t))
 	b := possess(t, s)
-	if _, err := s.SaveWebhook(t.Context(), alice, runtime.SaveWebhook{TurnID: b.turn, ID: b.webhook, Surface: "none"}); err != nil {
+	if _, err := s.SaveWebhook(t.Context(), alice, service.SaveWebhook{TurnID: b.turn, ID: b.webhook, Surface: "none"}); err != nil {
 		t.Fatal(err)
 	}
-	for who, c := range map[string]runtime.Caller{"another subject": bob, "a key for another agent": mayUse("parrot", "cler?k"), "a key for no agent": mayUse([]string{}...)} {
+	for who, c := range map[string]service.Caller{"another subject": bob, "a key for another agent": mayUse("parrot", "cler?k"), "a key for no agent": mayUse([]string{}...)} {
 		for _, a := range accesses {
 			if a.do != nil {
 				if err := a.do(t.Context(), s, c, b); !errors.Is(err, store.ErrNotFound) {
@@ -239,15 +248,15 @@ func TestAForeignIDLooksUnknown(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.GetSession(t.Context(), runtime.Caller{}, b.session); !errors.Is(err, runtime.ErrNoCaller) {
+	if _, err := s.GetSession(t.Context(), service.Caller{}, b.session); !errors.Is(err, service.ErrNoCaller) {
 		t.Errorf("without a caller the error is %v", err)
 	}
 	until(t, s, b.turn, store.Waiting)
 }
 
 func TestACallerThatMayUseTheAgentSeesWhatItMade(t *testing.T) {
-	for who, c := range map[string]runtime.Caller{"all agents": alice, "the agent": mayUse("cl*")} {
-		s := serve(t, asking(t))
+	for who, c := range map[string]service.Caller{"all agents": alice, "the agent": mayUse("cl*")} {
+		s := serve(t, turntest.Asking(t))
 		b := possess(t, s)
 		for _, a := range accesses {
 			if a.do != nil {
@@ -274,7 +283,7 @@ func TestACallerThatMayUseTheAgentSeesWhatItMade(t *testing.T) {
 // every agent that it has or had.
 func TestPropertyASessionIsSeenWithAllItsAgents(t *testing.T) {
 	agents := []string{"one", "two", "three", spec.EphemeralAgent}
-	rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "one"}, spec.Agent{ID: "two"}, spec.Agent{ID: "three"}))
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "one"}, spec.Agent{ID: "two"}, spec.Agent{ID: "three"}))
 	rapid.Check(t, func(r *rapid.T) {
 		s := idle(t, rt)
 		named := rapid.SampledFrom([]string{"", "one", "two"}).Draw(r, "the session's agent")
@@ -288,7 +297,7 @@ func TestPropertyASessionIsSeenWithAllItsAgents(t *testing.T) {
 		for _, agent := range rapid.SliceOfN(rapid.SampledFrom(agents), 0, 5).Draw(r, "turns") {
 			req := says(in, "x")
 			if req.AgentID = agent; agent == spec.EphemeralAgent {
-				req.Ephemeral = &runtime.Ephemeral{Agent: spec.Agent{ID: agent, ModelID: "one"}}
+				req.Ephemeral = &service.Ephemeral{Agent: spec.Agent{ID: agent, ModelID: "one"}}
 			}
 			made := create(t, s, req)
 			if _, err := s.GetTurn(t.Context(), caller, made.ID); (err == nil) != seen(agent) {
@@ -308,7 +317,7 @@ func TestPropertyASessionIsSeenWithAllItsAgents(t *testing.T) {
 		if page, err := s.ListTurns(t.Context(), caller, store.TurnQuery{}); err != nil || len(page.Turns) != visible {
 			r.Fatalf("the turns: %v %v", page.Turns, err)
 		}
-		if _, err := s.CreateTurn(t.Context(), caller, runtime.CreateTurn{SessionID: in, AgentID: "one", Input: says("", "x").Input}); (err == nil) != (whole && seen("one")) {
+		if _, err := s.CreateTurn(t.Context(), caller, service.CreateTurn{SessionID: in, AgentID: "one", Input: says("", "x").Input}); (err == nil) != (whole && seen("one")) {
 			r.Fatalf("a turn more: %v", err)
 		}
 	})

@@ -1,10 +1,9 @@
-package runtime
+package service
 
 import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/internal/pattern"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // AgentSet is a set of agents, given by globs of their ids. The nil set has all
@@ -32,10 +31,4 @@ func NewAgentSet(globs []string) *AgentSet {
 // Has reports whether the agent is in the set.
 func (s *AgentSet) Has(agentID string) bool {
 	return s == nil || slices.ContainsFunc(s.globs, func(glob pattern.Pattern) bool { return glob.Match(agentID) })
-}
-
-// seesTurnsOf reports whether the caller sees what turns of an agent made. Agents
-// that turns bring along belong to the owner of the turn alone: no set names them.
-func (c Caller) seesTurnsOf(agentID string) bool {
-	return agentID == spec.EphemeralAgent || c.Agents.Has(agentID)
 }

@@ -1,9 +1,10 @@
-package runtime
+package service
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 
+	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -17,6 +18,9 @@ type Caller struct {
 	// Agents are the agents that it may use; nil is all of them. What belongs to
 	// other agents looks to it as if it did not exist.
 	Agents *AgentSet
+	// Scopes are the kinds of requests that it may make; nil is all of them, an empty
+	// list those that need no scope.
+	Scopes []string
 	// operator sees everything.
 	operator bool
 }
@@ -24,6 +28,11 @@ type Caller struct {
 // Operator is the caller that sees everything: the person at the machine, and
 // the runtime itself. What it makes belongs to nobody else.
 func Operator() Caller { return Caller{Tenant: "operator", Subject: "operator", operator: true} }
+
+// HasScope reports whether the caller has a scope. Everybody has the empty one.
+func (c Caller) HasScope(scope string) bool {
+	return scope == "" || c.Scopes == nil || slices.Contains(c.Scopes, scope)
+}
 
 // ErrNoCaller says that a request does not say who asks.
 var ErrNoCaller = errors.New("the caller has no tenant or no subject")
@@ -41,34 +50,8 @@ func (c Caller) scope() (store.Scope, error) {
 
 func (c Caller) owner() store.Owner { return store.Owner{Tenant: c.Tenant, Subject: c.Subject} }
 
-// NotFoundError says that there is no such thing, or that the caller does not
-// see it. It is store.ErrNotFound.
-type NotFoundError struct {
-	// Kind is session, turn, interaction, snapshot or artifact.
-	Kind string
-	ID   string
+// seesTurnsOf reports whether the caller sees what turns of an agent made. Agents
+// that turns bring along belong to the owner of the turn alone: no set names them.
+func (c Caller) seesTurnsOf(agentID string) bool {
+	return agentID == spec.EphemeralAgent || c.Agents.Has(agentID)
 }
-
-// Error names what was asked for.
-func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e.Kind, e.ID) }
-
-// Unwrap returns store.ErrNotFound.
-func (*NotFoundError) Unwrap() error { return store.ErrNotFound }
-
-// named gives a not found of the store the name of what was asked for.
-func named(err error, kind, id string) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return &NotFoundError{Kind: kind, ID: id}
-	}
-	return err
-}
-
-// InvalidError says that a request cannot be carried out as it is.
-type InvalidError struct {
-	// Field is the part of the request that is wrong.
-	Field   string
-	Problem string
-}
-
-// Error names the field and the problem.
-func (e *InvalidError) Error() string { return fmt.Sprintf("%s: %s", e.Field, e.Problem) }

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"bytes"
@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -30,9 +31,9 @@ type workshop struct {
 	open, made atomic.Int64
 }
 
-func (w *workshop) Check([]runtime.EphemeralTool) error { return w.check }
+func (w *workshop) Check([]service.EphemeralTool) error { return w.check }
 
-func (w *workshop) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+func (w *workshop) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
 	w.made.Add(1)
 	if w.make != nil {
 		if err := w.make(ctx); err != nil {
@@ -52,27 +53,27 @@ func (w *workshop) Make(ctx context.Context, list []runtime.EphemeralTool) ([]re
 }
 
 // with makes a service whose turns bring along what the workshop makes.
-func (w *workshop) with(v *runtime.ServiceSettings) { v.TurnTools = w }
+func (w *workshop) with(v *service.Settings) { v.TurnTools = w }
 
 // guest is an agent that a turn brings along, with a tool.
-func guest() *runtime.Ephemeral {
-	return &runtime.Ephemeral{
+func guest() *service.Ephemeral {
+	return &service.Ephemeral{
 		Agent: spec.Agent{ID: "guest", ModelID: "clerk", SystemPrompt: "You are a guest."},
-		Tools: []runtime.EphemeralTool{{Kind: "fake", Config: json.RawMessage(`"mine"`)}},
+		Tools: []service.EphemeralTool{{Kind: "fake", Config: json.RawMessage(`"mine"`)}},
 	}
 }
 
 // brings is a turn that brings its agent along.
-func brings(sessionID string, e *runtime.Ephemeral) runtime.CreateTurn {
+func brings(sessionID string, e *service.Ephemeral) service.CreateTurn {
 	req := says(sessionID, "x")
 	req.Ephemeral = e
 	return req
 }
 
 func TestATurnBringsItsAgentAlong(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "done"}}})
-	shop := &workshop{tool: toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("made"), nil })}
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), shop.with)
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "mine", "{}"), {Text: "done"}}})
+	shop := &workshop{tool: turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("made"), nil })}
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})), shop.with)
 	id := session(t, s, "")
 	turn := ended(t, s, create(t, s, brings(id, guest())).ID)
 	if turn.Status != store.Succeeded || turn.AgentID != "guest" || turn.Outcome.Agent != "guest" || turn.Outcome.Response != "done" {
@@ -81,7 +82,7 @@ func TestATurnBringsItsAgentAlong(t *testing.T) {
 	if how, text := callOutcome(t, log(t, s, turn.ID), "c"); how != event.CallSucceeded || text != "made" {
 		t.Errorf("the call %s: %s", how, text)
 	}
-	if asked := exec.requests["clerk"][0]; system(asked) != "You are a guest." || len(asked.Tools) != 1 || asked.Tools[0].Name != "mine" {
+	if asked := exec.Requests["clerk"][0]; system(asked) != "You are a guest." || len(asked.Tools) != 1 || asked.Tools[0].Name != "mine" {
 		t.Errorf("the model was asked %+v", asked)
 	}
 	if got := conversation(t, s, id); !slices.Contains(got, "done") {
@@ -96,27 +97,27 @@ func TestATurnBringsItsAgentAlong(t *testing.T) {
 }
 
 func TestWhatATurnCannotBringAlong(t *testing.T) {
-	rt := build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"}))
+	rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "clerk"}))
 	far := guest()
 	far.Agent.Endpoint = &spec.Endpoint{BaseURL: "https://x.example"}
 	lost := guest()
 	lost.Agent.ModelID = "clrek"
 	for name, c := range map[string]struct {
-		shop runtime.TurnTools
-		e    *runtime.Ephemeral
+		shop service.TurnTools
+		e    *service.Ephemeral
 		want func(error) bool
 	}{
 		"tools that nobody makes": {nil, guest(), invalidField("ephemeral.tools")},
 		"tools that are none":     {&workshop{check: errors.New("bad")}, guest(), invalidField("ephemeral.tools")},
 		"an agent elsewhere":      {&workshop{}, far, invalidField("ephemeral.agent.endpoint")},
-		"an agent without id":     {&workshop{}, &runtime.Ephemeral{Agent: spec.Agent{ModelID: "clerk"}}, invalidField("ephemeral.agent.id")},
+		"an agent without id":     {&workshop{}, &service.Ephemeral{Agent: spec.Agent{ModelID: "clerk"}}, invalidField("ephemeral.agent.id")},
 		"an unknown model": {&workshop{}, lost, func(err error) bool {
 			missing, ok := errors.AsType[*resolve.ModelNotFoundError](err)
 			return ok && missing.Nearest == "clerk"
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, rt, func(v *runtime.ServiceSettings) { v.TurnTools = c.shop })
+			s := serve(t, rt, func(v *service.Settings) { v.TurnTools = c.shop })
 			id := session(t, s, "")
 			if _, err := s.CreateTurn(t.Context(), alice, brings(id, c.e)); !c.want(err) {
 				t.Errorf("the error is %v", err)
@@ -130,7 +131,7 @@ func TestWhatATurnCannotBringAlong(t *testing.T) {
 
 func invalidField(field string) func(error) bool {
 	return func(err error) bool {
-		e, ok := errors.AsType[*runtime.InvalidError](err)
+		e, ok := errors.AsType[*service.InvalidError](err)
 		return ok && e.Field == field
 	}
 }
@@ -141,14 +142,14 @@ func TestToolsThatCannotBeMadeFailTheTurn(t *testing.T) {
 		"panic": func(context.Context) error { panic("no wood") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			exec := scripts(nil)
-			s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{make: fails}).with)
+			exec := turntest.Scripts(nil)
+			s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{make: fails}).with)
 			turn := ended(t, s, create(t, s, brings(session(t, s, ""), guest())).ID)
 			why := turn.Outcome.Termination
-			if turn.Status != store.Failed || why.Code != runtime.CodeUnresolved || !strings.Contains(why.Detail, "no wood") {
+			if turn.Status != store.Failed || why.Code != service.CodeUnresolved || !strings.Contains(why.Detail, "no wood") {
 				t.Errorf("the turn is %s: %+v", turn.Status, why)
 			}
-			if len(exec.requests) != 0 {
+			if len(exec.Requests) != 0 {
 				t.Error("a model was asked")
 			}
 			log(t, s, turn.ID)
@@ -173,10 +174,10 @@ func TestToolsOfTurnsAreEncryptedInTheStore(t *testing.T) {
 		"never a key":     {nil, nil, store.Succeeded},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rt := build(t, withAgents(scripts(map[string][]answer{"clerk": {{text: "done"}}}), spec.Agent{ID: "clerk"}))
-			shop := &workshop{tool: toolFunc(nil)}
+			rt := turntest.Build(t, turntest.WithAgents(turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "done"}}}), spec.Agent{ID: "clerk"}))
+			shop := &workshop{tool: turntest.ToolFunc(nil)}
 			with := func(key []byte) setting {
-				return func(v *runtime.ServiceSettings) { v.TurnTools, v.Store, v.EncryptionKey = shop, kept, key }
+				return func(v *service.Settings) { v.TurnTools, v.Store, v.EncryptionKey = shop, kept, key }
 			}
 			maker := idle(t, rt, with(tt.made))
 			made := create(t, maker, brings(session(t, maker, ""), guest))
@@ -193,7 +194,7 @@ func TestToolsOfTurnsAreEncryptedInTheStore(t *testing.T) {
 			}
 		})
 	}
-	bad := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"})), func(v *runtime.ServiceSettings) { v.TurnTools, v.EncryptionKey = &workshop{}, []byte("short") })
+	bad := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "clerk"})), func(v *service.Settings) { v.TurnTools, v.EncryptionKey = &workshop{}, []byte("short") })
 	if _, err := bad.CreateTurn(t.Context(), alice, brings(session(t, bad, ""), guest)); err == nil || !strings.Contains(err.Error(), "32 bytes") {
 		t.Errorf("with a key that is none the error is %v", err)
 	}
@@ -206,7 +207,7 @@ func TestACancelledTurnDoesNotWaitForItsTools(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
-	s := serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "clerk"})), shop.with)
+	s := serve(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "clerk"})), shop.with)
 	made := create(t, s, brings(session(t, s, ""), guest()))
 	<-began
 	turn, err := s.CancelTurn(t.Context(), alice, made.ID, "enough")
@@ -216,9 +217,9 @@ func TestACancelledTurnDoesNotWaitForItsTools(t *testing.T) {
 }
 
 func TestToolsThatCannotBeLetGoHoldNothingUp(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {{text: "done"}, {text: "done"}}})
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "done"}, {Text: "done"}}})
 	shop := clumsy{&workshop{}}
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), func(v *runtime.ServiceSettings) { v.TurnTools = shop })
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})), func(v *service.Settings) { v.TurnTools = shop })
 	id := session(t, s, "")
 	for range 2 {
 		if turn := ended(t, s, create(t, s, brings(id, guest())).ID); turn.Status != store.Succeeded {
@@ -230,8 +231,8 @@ func TestToolsThatCannotBeLetGoHoldNothingUp(t *testing.T) {
 // clumsy panics when its tools are let go.
 type clumsy struct{ *workshop }
 
-func (c clumsy) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
-	c.tool = toolFunc(nil)
+func (c clumsy) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+	c.tool = turntest.ToolFunc(nil)
 	made, _, err := c.workshop.Make(ctx, list)
 	return made, func() { panic("it slips") }, err
 }
@@ -249,8 +250,8 @@ func TestATurnGoesOnWithItsAgentAfterATakeOver(t *testing.T) {
 		}
 		return tools.TextResult("made"), nil
 	}}
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "finished"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "mine", "{}"), {Text: "finished"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}))
 	victim := serve(t, rt, on(grave), (&workshop{tool: tool}).with)
 	made := create(t, victim, brings(session(t, victim, ""), guest()))
 	<-called
@@ -264,21 +265,21 @@ func TestATurnGoesOnWithItsAgentAfterATakeOver(t *testing.T) {
 	if how, text := callOutcome(t, log(t, survivor, turn.ID), "c"); how != event.CallSucceeded || text != "made" || shop.made.Load() != 1 {
 		t.Errorf("the call %s: %s, its tool was made %d times", how, text, shop.made.Load())
 	}
-	if asked := exec.requests["clerk"]; system(asked[len(asked)-1]) != "You are a guest." {
+	if asked := exec.Requests["clerk"]; system(asked[len(asked)-1]) != "You are a guest." {
 		t.Errorf("the model was asked as %q", system(asked[len(asked)-1]))
 	}
 }
 
 func TestToolsAreLetGoWhileTheTurnWaits(t *testing.T) {
 	kept := newMemory(t)
-	shop := &workshop{tool: toolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
+	shop := &workshop{tool: turntest.ToolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
 		if call.Resumed == nil {
-			return tools.Result{Wait: &tools.Wait{Questions: []tools.Question{{Action: "ask"}}}}, nil
+			return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{{Action: "ask"}}}}, nil
 		}
 		return tools.TextResult(string(call.Resumed.Answers[0].Result)), nil
 	})}
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "mine", "{}"), {text: "done"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "mine", "{}"), {Text: "done"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}))
 	first := serve(t, rt, on(kept), shop.with)
 	made := create(t, first, brings(session(t, first, ""), guest()))
 	until(t, first, made.ID, store.Waiting)
@@ -290,7 +291,7 @@ func TestToolsAreLetGoWhileTheTurnWaits(t *testing.T) {
 	})
 	first.Close()
 	second := serve(t, rt, on(kept), shop.with)
-	if _, err := second.ResolveInteraction(t.Context(), alice, made.ID, plugins.Resolution{Target: "c", Result: json.RawMessage(`"42"`)}); err != nil {
+	if _, err := second.AnswerInteraction(t.Context(), alice, made.ID, interaction.Answer{Target: "c", Result: json.RawMessage(`"42"`)}); err != nil {
 		t.Fatal(err)
 	}
 	turn := ended(t, second, made.ID)
@@ -300,8 +301,8 @@ func TestToolsAreLetGoWhileTheTurnWaits(t *testing.T) {
 }
 
 func TestTheSameRequestForAnAgentComesToOneTurn(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {{text: "done"}}})
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{tool: toolFunc(nil)}).with)
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "done"}}})
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})), (&workshop{tool: turntest.ToolFunc(nil)}).with)
 	req := brings(session(t, s, ""), guest())
 	req.IdempotencyKey = "k"
 	first, again := create(t, s, req), create(t, s, req)
@@ -317,14 +318,14 @@ func TestTheSameRequestForAnAgentComesToOneTurn(t *testing.T) {
 }
 
 func TestAnAgentOfATurnMayHaveTheIDOfADeclaredOne(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {{text: "one"}, {text: "two"}}})
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk", SystemPrompt: "declared"})), (&workshop{tool: toolFunc(nil)}).with)
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "one"}, {Text: "two"}}})
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk", SystemPrompt: "declared"})), (&workshop{tool: turntest.ToolFunc(nil)}).with)
 	id := session(t, s, "clerk")
 	e := guest()
 	e.Agent.ID = "clerk"
 	ended(t, s, create(t, s, brings(id, e)).ID)
 	ended(t, s, create(t, s, says(id, "y")).ID)
-	asked := exec.requests["clerk"]
+	asked := exec.Requests["clerk"]
 	if system(asked[0]) != "You are a guest." || system(asked[1]) != "declared" {
 		t.Errorf("the model was asked as %q and %q", system(asked[0]), system(asked[1]))
 	}

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"bytes"
@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -23,24 +25,24 @@ import (
 func stepwise(t testing.TB, n int) (rt *runtime.AgentRuntime, goOn chan<- struct{}) {
 	t.Helper()
 	may := make(chan struct{})
-	step := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	step := turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		select {
 		case <-may:
 		case <-ctx.Done():
 		}
 		return tools.TextResult("step"), ctx.Err()
 	})
-	var list []answer
+	var list []turntest.Answer
 	for i := range n {
-		list = append(list, calls(fmt.Sprint("c", i), "step", "{}"))
+		list = append(list, turntest.Calls(fmt.Sprint("c", i), "step", "{}"))
 	}
 	rounds := n + 1
-	exec := scripts(map[string][]answer{"walker": append(list, answer{text: "arrived"})})
-	return build(t, withAgents(exec, spec.Agent{ID: "walker", MaxRounds: &rounds}).WithTool("step", step)), may
+	exec := turntest.Scripts(map[string][]turntest.Answer{"walker": append(list, turntest.Answer{Text: "arrived"})})
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "walker", MaxRounds: &rounds}).WithTool("step", step)), may
 }
 
 // follow reads all events of a turn behind a seq, as JSON.
-func follow(ctx context.Context, s *runtime.Service, id string, after uint64) ([][]byte, error) {
+func follow(ctx context.Context, s *service.Service, id string, after uint64) ([][]byte, error) {
 	var seen [][]byte
 	for r, err := range s.Events(ctx, alice, id, after) {
 		if err != nil {
@@ -59,7 +61,7 @@ func TestAllReadersSeeTheSameWhereverTheyAre(t *testing.T) {
 	kept := newMemory(t)
 	rt, goOn := stepwise(t, 4)
 	s := serve(t, rt, on(kept))
-	elsewhere := runtime.NewService(runtime.ServiceSettings{Store: kept})
+	elsewhere := service.New(service.Settings{Store: kept})
 	t.Cleanup(elsewhere.Close)
 	turn := create(t, s, says(session(t, s, "walker"), "x"))
 	var readers sync.WaitGroup
@@ -127,8 +129,8 @@ func TestAReaderLeavesWhenItWants(t *testing.T) {
 
 func TestAnEventStreamIsNotAnEventForEachToken(t *testing.T) {
 	text := strings.Repeat("word ", 2000)
-	exec := &answerer{answer: func(context.Context, string, int) answer { return answer{text: text} }}
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})))
+	exec := &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer { return turntest.Answer{Text: text} }}
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})))
 	turn := ended(t, s, create(t, s, says(session(t, s, "clerk"), "x")).ID)
 	var got strings.Builder
 	for _, r := range log(t, s, turn.ID) {
@@ -146,8 +148,8 @@ func TestAnEventStreamIsNotAnEventForEachToken(t *testing.T) {
 }
 
 func TestARequestIsKeptAsItWasMade(t *testing.T) {
-	exec := &answerer{answer: func(context.Context, string, int) answer { return answer{text: `{"n": 1}`} }}
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})))
+	exec := &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer { return turntest.Answer{Text: `{"n": 1}`} }}
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})))
 	warm, rounds := 0.5, 3
 	req := says(session(t, s, "clerk"), "x")
 	req.Params.Temperature, req.Overrides.MaxRounds = &warm, &rounds
@@ -156,7 +158,7 @@ func TestARequestIsKeptAsItWasMade(t *testing.T) {
 	if turn.Status != store.Succeeded {
 		t.Fatalf("the turn is %+v", turn.Outcome)
 	}
-	asked := exec.requests["clerk"][0]
+	asked := exec.Requests["clerk"][0]
 	if asked.Temperature == nil || *asked.Temperature != warm || asked.Output == nil {
 		t.Errorf("the model was asked with %+v", asked)
 	}

@@ -1,7 +1,6 @@
-package runtime
+package service
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,110 +48,6 @@ type ExportedState struct {
 	Artifacts json.RawMessage   `json:"artifacts,omitempty"`
 }
 
-// ExportSession returns a session with everything that its tip is made of.
-func (s *Service) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
-	return s.export(ctx, caller, id, "")
-}
-
-// ImportSession makes a session of the caller out of an export. Without an id in
-// the request it gets a new one, and so do its snapshots and artifacts. The
-// errors are those of CreateSession, and an *InvalidError for an export that
-// this runtime cannot read.
-func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
-	if export.Version != ExportVersion {
-		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
-	}
-	if req.AgentID == "" {
-		req.AgentID = export.Session.AgentID
-	}
-	if req.Labels == nil {
-		req.Labels = export.Session.Labels
-	}
-	if req.Metadata == nil {
-		req.Metadata = export.Session.Metadata
-	}
-	return s.found(ctx, caller, req, export, export)
-}
-
-// export returns a session up to a snapshot; empty is the tip.
-func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
-	scope, err := caller.scope()
-	if err != nil {
-		return nil, err
-	}
-	session, err := s.readSession(ctx, caller, id)
-	if err != nil {
-		return nil, err
-	}
-	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
-		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
-	}}
-	first := snapshotID
-	if first == "" {
-		first = session.Tip
-	}
-	for next := first; next != ""; {
-		kept, err := s.Store.Snapshot(ctx, scope, next)
-		if err == nil && kept.SessionID != session.ID {
-			err = store.ErrNotFound
-		}
-		if err != nil {
-			return nil, named(err, "snapshot", next)
-		}
-		state, err := s.exported(ctx, kept)
-		if err != nil {
-			return nil, err
-		}
-		out.Snapshots = append(out.Snapshots, *state)
-		next = kept.ParentID
-	}
-	slices.Reverse(out.Snapshots)
-	return out, s.exportArtifacts(ctx, scope, out)
-}
-
-func (s *Service) exported(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
-	owner := kept.TurnID
-	if owner == "" {
-		owner = kept.ID
-	}
-	own, err := s.Store.OwnMessages(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	state := &ExportedState{
-		ID: kept.ID, FinishReason: kept.FinishReason, CreatedAt: kept.CreatedAt,
-		Custom: kept.Custom, Plugins: kept.State, Artifacts: kept.Artifacts,
-	}
-	for _, m := range own {
-		state.Messages = append(state.Messages, m)
-	}
-	return state, nil
-}
-
-// exportArtifacts adds the artifacts that the snapshots refer to.
-func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
-	seen := make(map[string]bool)
-	for i := range out.Snapshots {
-		list, err := out.Snapshots[i].list()
-		if err != nil {
-			return err
-		}
-		for _, a := range list {
-			if seen[a.ID] {
-				continue
-			}
-			seen[a.ID] = true
-			kept, err := s.Store.Artifact(ctx, scope, a.ID)
-			if err != nil {
-				return named(err, "artifact", a.ID)
-			}
-			a.Data = kept.Data
-			out.Artifacts = append(out.Artifacts, a)
-		}
-	}
-	return nil
-}
-
 // list returns the artifacts that the session held then.
 func (e *ExportedState) list() ([]tools.Artifact, error) {
 	var list []tools.Artifact
@@ -179,99 +74,86 @@ func (e *SessionExport) flatten() {
 	e.Snapshots = []ExportedState{last}
 }
 
-// found makes a session that begins with an export; request is what its key
-// stands for.
-func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
-	if _, err := caller.scope(); err != nil {
-		return nil, err
-	}
-	if err := checkSession(&req); err != nil {
-		return nil, err
-	}
-	if req.AgentID != "" {
-		if err := s.knows(ctx, caller, req.AgentID); err != nil {
-			return nil, err
-		}
-	}
-	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, request)
+// ExportSession returns a session with everything that its tip is made of.
+func (s *Service) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
+	return s.export(ctx, caller, id, "")
+}
+
+// export returns a session up to a snapshot; empty is the tip.
+func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
+	scope, err := caller.scope()
 	if err != nil {
 		return nil, err
 	}
-	id, now := req.ID, s.now()
-	if id == "" {
-		id = s.NewID()
-	}
-	n := &store.NewSession{Key: key, Session: store.Session{
-		ID: id, Owner: caller.owner(), AgentID: req.AgentID, State: store.SessionActive,
-		Labels: req.Labels, Metadata: req.Metadata, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
-	}}
-	if err := s.base(n, export); err != nil {
+	session, err := s.readSession(ctx, caller, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.Store.CreateSession(ctx, n)
+	out := &SessionExport{Version: ExportVersion, ExportedAt: s.now(), Session: ExportedSession{
+		ID: session.ID, AgentID: session.AgentID, State: session.State, Labels: session.Labels, Metadata: PublicMetadata(session.Metadata), CreatedAt: session.CreatedAt,
+	}}
+	first := snapshotID
+	if first == "" {
+		first = session.Tip
+	}
+	for next := first; next != ""; {
+		kept, err := s.settings.Store.Snapshot(ctx, scope, next)
+		if err == nil && kept.SessionID != session.ID {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			return nil, named(err, "snapshot", next)
+		}
+		state, err := s.exported(ctx, kept)
+		if err != nil {
+			return nil, err
+		}
+		out.Snapshots = append(out.Snapshots, *state)
+		next = kept.ParentID
+	}
+	slices.Reverse(out.Snapshots)
+	return out, s.exportArtifacts(ctx, scope, out)
 }
 
-// base gives a new session the chain of an export, under new ids.
-func (s *Service) base(n *store.NewSession, export *SessionExport) error {
-	renamed := make(map[string]string)
-	for i := range export.Artifacts {
-		a := &export.Artifacts[i]
-		renamed[a.ID] = s.NewID()
-		n.Artifacts = append(n.Artifacts, &store.Artifact{
-			ID: renamed[a.ID], SessionID: n.Session.ID, Owner: n.Session.Owner, Name: a.Name, MediaType: a.MediaType,
-			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: n.Session.CreatedAt,
-		})
+func (s *Service) exported(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
+	owner := kept.TurnID
+	if owner == "" {
+		owner = kept.ID
 	}
-	parent := ""
-	for i := range export.Snapshots {
-		e := &export.Snapshots[i]
-		kept, err := s.imported(n, e, parent, renamed)
+	own, err := s.settings.Store.OwnMessages(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	state := &ExportedState{
+		ID: kept.ID, FinishReason: kept.FinishReason, CreatedAt: kept.CreatedAt,
+		Custom: kept.Custom, Plugins: kept.State, Artifacts: kept.Artifacts,
+	}
+	for _, m := range own {
+		state.Messages = append(state.Messages, m)
+	}
+	return state, nil
+}
+
+// exportArtifacts adds the artifacts that the snapshots refer to.
+func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
+	seen := make(map[string]bool)
+	for i := range out.Snapshots {
+		list, err := out.Snapshots[i].list()
 		if err != nil {
 			return err
 		}
-		n.Base = append(n.Base, *kept)
-		parent = kept.Snapshot.ID
-	}
-	n.Session.Tip = parent
-	return nil
-}
-
-func (s *Service) imported(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
-	list, err := e.list()
-	if err != nil {
-		return nil, err
-	}
-	for i := range list {
-		id, ok := renamed[list[i].ID]
-		if !ok {
-			return nil, &InvalidError{"artifacts", fmt.Sprintf("snapshot %s refers to artifact %s, which is not part of the export", e.ID, list[i].ID)}
+		for _, a := range list {
+			if seen[a.ID] {
+				continue
+			}
+			seen[a.ID] = true
+			kept, err := s.settings.Store.Artifact(ctx, scope, a.ID)
+			if err != nil {
+				return named(err, "artifact", a.ID)
+			}
+			a.Data = kept.Data
+			out.Artifacts = append(out.Artifacts, a)
 		}
-		list[i].ID = id
 	}
-	manifest, err := manifestOf(list)
-	if err != nil {
-		return nil, err
-	}
-	own := make([][]byte, len(e.Messages))
-	for i, m := range e.Messages {
-		own[i] = bytes.Clone(m)
-	}
-	if _, err := decodeMessages(own); err != nil {
-		return nil, &InvalidError{"snapshots", fmt.Sprintf("snapshot %s: %v", e.ID, err)}
-	}
-	return &store.NewSnapshot{Messages: own, Snapshot: store.Snapshot{
-		ID: s.NewID(), SessionID: n.Session.ID, Owner: n.Session.Owner, ParentID: parent, FinishReason: e.FinishReason,
-		Custom: e.Custom, State: e.Plugins, Artifacts: manifest, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond),
-	}}, nil
-}
-
-// manifestOf returns the list of what a session holds, as it is kept.
-func manifestOf(list []tools.Artifact) (json.RawMessage, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	for i := range list {
-		list[i].Data = nil
-	}
-	return json.Marshal(list)
+	return nil
 }

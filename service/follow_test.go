@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -37,7 +38,7 @@ func (r *readings) Events(ctx context.Context, turnID string, after uint64, limi
 // and is cancelled in the end.
 func TestWhoFollowsATurnIsToldThatNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})))
+		s := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})))
 		turn := create(t, s, says(session(t, s, "walker"), "x"))
 		begun, quiet := time.Now(), 0
 		var seen []event.Record
@@ -69,7 +70,7 @@ func TestWhoFollowsATurnIsToldThatNothingHappens(t *testing.T) {
 func TestAQuietTurnIsReadOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &readings{Store: newMemory(t)}
-		s := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept))
+		s := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})), on(kept))
 		turn := create(t, s, says(session(t, s, "walker"), "x"))
 		const readers, minutes = 50, 10
 		kept.turns.Store(0)
@@ -96,7 +97,7 @@ func TestAQuietTurnIsReadOnceForAll(t *testing.T) {
 func TestQuietTurnsAreLookedAtWithOneQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &readings{Store: newMemory(t)}
-		s := idle(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept))
+		s := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})), on(kept))
 		const turns, minutes = 200, 10
 		var over atomic.Int64
 		ids := make([]string, turns)

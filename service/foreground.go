@@ -1,33 +1,32 @@
-package runtime
+package service
 
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/store"
 )
 
 // WaitTurn returns a turn once it has ended, or when ctx ends why.
-func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*StoredTurn, error) {
-	follow := s.hub.join(id)
-	defer s.hub.leave(follow)
-	for {
-		changed := follow.changed()
-		t, err := s.GetTurn(ctx, caller, id)
-		if err != nil || !t.Status.Live() {
-			return t, err
-		}
-		if err := wait(ctx, s.ctx, changed); err != nil {
-			return nil, err
-		}
+func (s *Service) WaitTurn(ctx context.Context, caller Caller, id string) (*Turn, error) {
+	var t *Turn
+	err := s.hub.WaitFor(ctx, id, func() (_ bool, err error) {
+		t, err = s.GetTurn(ctx, caller, id)
+		return err == nil && !t.Status.Live(), err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return t, nil
 }
 
 // RunTurn makes a turn and returns it once it has ended, or waits for a person.
 // Its events go to the sink, which may be nil. When ctx ends first, the turn is
 // cancelled, unless it was made, or has become, one in the background.
-func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*StoredTurn, error) {
+func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, sink event.Sink) (*Turn, error) {
 	made, err := s.CreateTurn(ctx, caller, req)
 	if err != nil {
 		return nil, err
@@ -39,22 +38,30 @@ func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, si
 		if err != nil {
 			return nil, err
 		}
-		if sink == nil {
+		if sink != nil {
+			ev, err := record.Event()
+			if err != nil {
+				return nil, err
+			}
+			sink.Emit(ev)
+		}
+		if record.Type != event.TypeRunWaiting {
 			continue
 		}
-		ev, err := record.Event()
-		if err != nil {
-			return nil, err
+		if t, err := s.GetTurn(ctx, caller, made.ID); err == nil && t.Status == store.Waiting {
+			return t, nil
 		}
-		sink.Emit(ev)
 	}
 	return s.GetTurn(ctx, caller, made.ID)
 }
 
+// cancelTime bounds how long it may take to cancel a turn whose caller is gone.
+const cancelTime = 10 * time.Second
+
 // abandoned cancels a turn whose caller is gone.
-func (s *Service) abandoned(ctx context.Context, caller Caller, id string) (*StoredTurn, error) {
+func (s *Service) abandoned(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	why := backend.Ended(ctx)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()
 	t, err := s.GetTurn(ctx, caller, id)
 	if err == nil && !t.Background {

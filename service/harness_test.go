@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -12,26 +12,27 @@ import (
 
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
 var (
-	alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
-	bob   = runtime.Caller{Tenant: "acme", Subject: "bob"}
+	alice = service.Caller{Tenant: "acme", Subject: "alice"}
+	bob   = service.Caller{Tenant: "acme", Subject: "bob"}
 )
 
 // setting changes what a service is made of.
-type setting func(*runtime.ServiceSettings)
+type setting func(*service.Settings)
 
 // on makes a service use a store that others use, too.
-func on(s store.Store) setting { return func(v *runtime.ServiceSettings) { v.Store = s } }
+func on(s store.Store) setting { return func(v *service.Settings) { v.Store = s } }
 
 // serve returns a service that works on turns until the test ends.
-func serve(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *runtime.Service {
+func serve(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *service.Service {
 	t.Helper()
 	s := idle(t, rt, settings...)
 	if err := s.Start(t.Context()); err != nil {
@@ -41,9 +42,9 @@ func serve(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *runtime
 }
 
 // idle returns a service that does not work yet.
-func idle(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *runtime.Service {
+func idle(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *service.Service {
 	t.Helper()
-	v := runtime.ServiceSettings{Runtime: rt, Dispatcher: local.New(local.Settings{Concurrency: 16})}
+	v := service.Settings{Runtime: rt, Dispatcher: local.New(local.Settings{Concurrency: 16})}
 	for _, set := range settings {
 		set(&v)
 	}
@@ -52,15 +53,15 @@ func idle(t testing.TB, rt *runtime.AgentRuntime, settings ...setting) *runtime.
 		t.Cleanup(func() { _ = m.Close() })
 		v.Store = m
 	}
-	s := runtime.NewService(v)
+	s := service.New(v)
 	t.Cleanup(s.Close)
 	return s
 }
 
 // session makes a session of alice.
-func session(t testing.TB, s *runtime.Service, agent string) string {
+func session(t testing.TB, s *service.Service, agent string) string {
 	t.Helper()
-	made, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{AgentID: agent})
+	made, err := s.CreateSession(t.Context(), alice, service.CreateSession{AgentID: agent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +69,12 @@ func session(t testing.TB, s *runtime.Service, agent string) string {
 }
 
 // says is a turn of a session whose input is one message.
-func says(sessionID, text string) runtime.CreateTurn {
-	return runtime.CreateTurn{SessionID: sessionID, Input: []model.Message{model.User(text)}}
+func says(sessionID, text string) service.CreateTurn {
+	return service.CreateTurn{SessionID: sessionID, Input: []model.Message{model.User(text)}}
 }
 
 // create makes a turn of alice.
-func create(t testing.TB, s *runtime.Service, req runtime.CreateTurn) *runtime.StoredTurn {
+func create(t testing.TB, s *service.Service, req service.CreateTurn) *service.Turn {
 	t.Helper()
 	made, err := s.CreateTurn(t.Context(), alice, req)
 	if err != nil {
@@ -83,7 +84,7 @@ func create(t testing.TB, s *runtime.Service, req runtime.CreateTurn) *runtime.S
 }
 
 // ended waits for the end of a turn.
-func ended(t testing.TB, s *runtime.Service, id string) *runtime.StoredTurn {
+func ended(t testing.TB, s *service.Service, id string) *service.Turn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -95,9 +96,9 @@ func ended(t testing.TB, s *runtime.Service, id string) *runtime.StoredTurn {
 }
 
 // until waits for a turn to be in a state.
-func until(t testing.TB, s *runtime.Service, id string, status store.Status) *runtime.StoredTurn {
+func until(t testing.TB, s *service.Service, id string, status store.Status) *service.Turn {
 	t.Helper()
-	var turn *runtime.StoredTurn
+	var turn *service.Turn
 	eventually(t, func() string {
 		var err error
 		if turn, err = s.GetTurn(t.Context(), alice, id); err != nil {
@@ -133,7 +134,7 @@ func eventually(t testing.TB, missing func() string) {
 
 // log returns all events of a turn that has ended, and checks that they are
 // those of one whole turn.
-func log(t testing.TB, s *runtime.Service, id string) []event.Record {
+func log(t testing.TB, s *service.Service, id string) []event.Record {
 	t.Helper()
 	var records []event.Record
 	for r, err := range s.Events(t.Context(), alice, id, 0) {
@@ -162,7 +163,7 @@ func typesOf(records []event.Record) []event.Type {
 }
 
 // conversation returns the texts of a session's conversation.
-func conversation(t testing.TB, s *runtime.Service, sessionID string) []string {
+func conversation(t testing.TB, s *service.Service, sessionID string) []string {
 	t.Helper()
 	kept, err := s.GetSession(t.Context(), alice, sessionID)
 	if err != nil {
@@ -212,8 +213,8 @@ func (m *mortal) Attach(q store.Queue) {
 	}
 }
 
-func refuse(target, reason string) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionCancel, Reason: reason}
+func refuse(target, reason string) interaction.Answer {
+	return interaction.Answer{Target: target, Action: interaction.Cancel, Reason: reason}
 }
 
 // callOutcome returns how a call of a turn ended, and its text.

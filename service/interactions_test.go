@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 )
 
 func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
-	s := serve(t, asking(t))
+	s := serve(t, turntest.Asking(t))
 	id := session(t, s, "clerk")
 	turn := until(t, s, create(t, s, says(id, "x")).ID, store.Waiting)
 	if turn.Worker != "" {
@@ -28,25 +29,25 @@ func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
 	if err != nil || len(open) != 2 || open[0].Ticket.Message != "may I?" {
 		t.Fatalf("the interactions are %+v, %v", open, err)
 	}
-	wrong := yes("may_a")
+	wrong := turntest.Yes("may_a")
 	wrong.Result = json.RawMessage(`"maybe"`)
-	if _, err := s.ResolveInteraction(ctx, alice, turn.ID, wrong); !errors.As(err, new(*backend.ResolutionError)) {
+	if _, err := s.AnswerInteraction(ctx, alice, turn.ID, wrong); !errors.As(err, new(*interaction.AnswerError)) {
 		t.Errorf("the error of an answer that does not fit is %v", err)
 	}
-	if _, err := s.ResolveInteraction(ctx, alice, turn.ID, yes("nothing")); !errors.As(err, new(*runtime.NotFoundError)) {
+	if _, err := s.AnswerInteraction(ctx, alice, turn.ID, turntest.Yes("nothing")); !errors.As(err, new(*service.NotFoundError)) {
 		t.Errorf("the error of an unknown one is %v", err)
 	}
-	first, err := s.ResolveInteraction(ctx, alice, turn.ID, yes("a"))
-	if err != nil || first.ID != "may_a" || first.ResolvedBy != "alice" {
+	first, err := s.AnswerInteraction(ctx, alice, turn.ID, turntest.Yes("a"))
+	if err != nil || first.ID != "may_a" || first.AnsweredBy != "alice" {
 		t.Fatalf("the interaction is %+v, %v", first, err)
 	}
-	if again, err := s.ResolveInteraction(ctx, alice, turn.ID, yes("may_a")); err != nil || !again.ResolvedAt.Equal(first.ResolvedAt) {
+	if again, err := s.AnswerInteraction(ctx, alice, turn.ID, turntest.Yes("may_a")); err != nil || !again.AnsweredAt.Equal(first.AnsweredAt) {
 		t.Errorf("the same answer gives %+v, %v", again, err)
 	}
-	if _, err := s.ResolveInteraction(ctx, alice, turn.ID, refuse("may_a", "")); !errors.As(err, new(*store.ConflictError)) {
+	if _, err := s.AnswerInteraction(ctx, alice, turn.ID, refuse("may_a", "")); !errors.As(err, new(*store.ConflictError)) {
 		t.Errorf("the error of another answer is %v", err)
 	}
-	if _, err := s.ResolveInteraction(ctx, alice, turn.ID, refuse("may_b", "no")); err != nil {
+	if _, err := s.AnswerInteraction(ctx, alice, turn.ID, refuse("may_b", "no")); err != nil {
 		t.Fatal(err)
 	}
 	got := ended(t, s, turn.ID)
@@ -63,9 +64,9 @@ func TestAPersonIsWaitedForWithoutAWorker(t *testing.T) {
 }
 
 func TestNobodyAnswersInTime(t *testing.T) {
-	for policy, want := range map[runtime.TimeoutPolicy]store.Status{runtime.TimeoutCancels: store.Succeeded, runtime.TimeoutFails: store.Failed} {
+	for policy, want := range map[service.TimeoutPolicy]store.Status{service.TimeoutCancels: store.Succeeded, service.TimeoutFails: store.Failed} {
 		t.Run("the turn's "+string(policy), func(t *testing.T) {
-			s := serve(t, asking(t), func(v *runtime.ServiceSettings) {
+			s := serve(t, turntest.Asking(t), func(v *service.Settings) {
 				v.InteractionTimeout, v.Lease = time.Hour, 300*time.Millisecond
 			})
 			req := says(session(t, s, "clerk"), "x")
@@ -75,14 +76,14 @@ func TestNobodyAnswersInTime(t *testing.T) {
 			}
 		})
 		t.Run(string(policy), func(t *testing.T) {
-			s := serve(t, asking(t), func(v *runtime.ServiceSettings) {
+			s := serve(t, turntest.Asking(t), func(v *service.Settings) {
 				v.InteractionTimeout, v.OnTimeout, v.Lease = 30*time.Millisecond, policy, 300*time.Millisecond
 			})
 			got := ended(t, s, create(t, s, says(session(t, s, "clerk"), "x")).ID)
 			if got.Status != want {
 				t.Errorf("the turn is %s: %+v", got.Status, got.Outcome)
 			}
-			if want == store.Failed && got.Outcome.Termination.Code != runtime.CodeInteractionTimeout {
+			if want == store.Failed && got.Outcome.Termination.Code != service.CodeInteractionTimeout {
 				t.Errorf("it ended by %+v", got.Outcome.Termination)
 			}
 			open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: got.ID, State: store.InteractionPending})
@@ -95,18 +96,18 @@ func TestNobodyAnswersInTime(t *testing.T) {
 
 func TestWhatIsAskedCanBeAnsweredAtOnce(t *testing.T) {
 	release := make(chan struct{})
-	slow := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	slow := turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		select {
 		case <-release:
 		case <-ctx.Done():
 		}
 		return tools.TextResult("slow"), ctx.Err()
 	})
-	both := calls("a", "risky", "{}")
-	both.calls = append(both.calls, calls("b", "slow", "{}").calls...)
-	exec := scripts(map[string][]answer{"clerk": {both, {text: "all done"}}})
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}}).
-		WithTool("risky", risky).WithTool("slow", slow).WithPlugin("cautious", cautious)))
+	both := turntest.Calls("a", "risky", "{}")
+	both.Calls = append(both.Calls, turntest.Calls("b", "slow", "{}").Calls...)
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {both, {Text: "all done"}}})
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk", PluginIDs: []string{"cautious"}}).
+		WithTool("risky", turntest.Risky).WithTool("slow", slow).WithPlugin("cautious", turntest.Cautious)))
 	turn := create(t, s, says(session(t, s, "clerk"), "x"))
 	for r, err := range s.Events(t.Context(), alice, turn.ID, 0) {
 		if err != nil {
@@ -115,7 +116,7 @@ func TestWhatIsAskedCanBeAnsweredAtOnce(t *testing.T) {
 		if r.Type != event.TypeInteractionRequest {
 			continue
 		}
-		if _, err := s.ResolveInteraction(t.Context(), alice, turn.ID, yes("a")); err != nil {
+		if _, err := s.AnswerInteraction(t.Context(), alice, turn.ID, turntest.Yes("a")); err != nil {
 			t.Fatalf("the other call is under way, and the answer gives %v", err)
 		}
 		close(release)

@@ -1,4 +1,4 @@
-package runtime
+package service
 
 import "encoding/json"
 

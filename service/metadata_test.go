@@ -1,10 +1,11 @@
-package runtime_test
+package service_test
 
 import (
 	"encoding/json"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 func TestSecretsInMetadataAreNotShown(t *testing.T) {
@@ -18,15 +19,15 @@ func TestSecretsInMetadataAreNotShown(t *testing.T) {
 		`[1]`:                        `[1]`,
 		``:                           ``,
 	} {
-		if got := runtime.PublicMetadata(json.RawMessage(text)); string(got) != want {
+		if got := service.PublicMetadata(json.RawMessage(text)); string(got) != want {
 			t.Errorf("%s is shown as %s, want %s", text, got, want)
 		}
 	}
 }
 
 func TestAnExportHasNoSecrets(t *testing.T) {
-	s := idle(t, build(t, withAgents(scripts(nil))))
-	made, err := s.CreateSession(t.Context(), alice, runtime.CreateSession{Metadata: json.RawMessage(`{"a":1,"_secrets":{"b":2}}`)})
+	s := idle(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil))))
+	made, err := s.CreateSession(t.Context(), alice, service.CreateSession{Metadata: json.RawMessage(`{"a":1,"_secrets":{"b":2}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -11,8 +11,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/telemetry"
@@ -23,7 +25,7 @@ import (
 // peer is a backend whose turns go on when nobody here works on them: each is a
 // task, whose name is all that is kept of it.
 type peer struct {
-	remote
+	turntest.Remote
 	mu      sync.Mutex
 	aborted []string
 }
@@ -41,24 +43,11 @@ func (p *peer) abortions() []string {
 	return append([]string(nil), p.aborted...)
 }
 
-// atTask is the state of a turn at the peer.
-func atTask(task string) *backend.State {
-	return &backend.State{Version: backend.StateVersion, Agent: "far", Remote: &backend.CallState{Resume: json.RawMessage(task)}}
-}
-
-// asksAt is the state of one for which the peer asks something.
-func asksAt(task string) *backend.State {
-	s := atTask(task)
-	s.Remote.Outcome = event.CallSuspended
-	s.Remote.Tickets = []*plugins.Ticket{{ID: "q", Action: "peer:input", Message: "which one?"}}
-	return s
-}
-
 // federation is a runtime with an agent that lives at the peer and one here that
 // calls it.
 func federation(t testing.TB, p backend.Backend) *runtime.AgentRuntime {
-	exec := scripts(map[string][]answer{"boss": {asksAgent("far"), {text: "thanks"}, {text: "thanks"}}})
-	return build(t, withAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"far"}}, far).WithBackend(factory{p}))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"boss": {turntest.AsksAgent("far"), {Text: "thanks"}, {Text: "thanks"}}})
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "boss", Delegates: []string{"far"}}, turntest.Far).WithBackend(turntest.Factory{Backend: p}))
 }
 
 func TestATurnAtAPeerGoesOnWhenItsWorkerDied(t *testing.T) {
@@ -68,10 +57,10 @@ func TestATurnAtAPeerGoesOnWhenItsWorkerDied(t *testing.T) {
 			grave := &mortal{Store: kept}
 			began := make(chan struct{})
 			var sent []string
-			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
 				if job.State == nil {
 					sent = append(sent, "task")
-					if err := job.Checkpoint(ctx, atTask(`"t1"`)); err != nil {
+					if err := job.Checkpoint(ctx, turntest.AtTask(`"t1"`)); err != nil {
 						t.Errorf("what the turn goes on from is not kept: %v", err)
 					}
 					grave.dead.Store(true)
@@ -82,7 +71,7 @@ func TestATurnAtAPeerGoesOnWhenItsWorkerDied(t *testing.T) {
 					}
 					return nil, ctx.Err()
 				}
-				return &backend.Result{Response: "from " + string(job.State.Remote.Resume)}, nil
+				return &backend.Result{Outcome: event.Outcome{Response: "from " + string(job.State.Remote.Resume)}}, nil
 			}}}
 			rt := federation(t, p)
 			victim := serve(t, rt, on(grave))
@@ -110,8 +99,8 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 	for _, agent := range []string{"far", "boss"} {
 		t.Run(agent+" while it runs", func(t *testing.T) {
 			began, ended := make(chan struct{}), make(chan bool, 1)
-			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
-				if err := job.Checkpoint(ctx, atTask(`"t1"`)); err != nil {
+			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				if err := job.Checkpoint(ctx, turntest.AtTask(`"t1"`)); err != nil {
 					t.Error(err)
 				}
 				close(began)
@@ -133,11 +122,11 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 			}
 		})
 		t.Run(agent+" while it waits", func(t *testing.T) {
-			p := &peer{remote: remote{execute: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
-				state := asksAt(`"t1"`)
+			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(_ context.Context, _ *backend.Job, host backend.Host) (*backend.Result, error) {
+				state := turntest.AsksAt(`"t1"`)
 				q := state.Remote.Tickets[0]
-				host.Emit(&event.InteractionRequest{ID: q.ID, Action: q.Action, Message: q.Message})
-				return &backend.Result{Termination: event.Termination{Type: event.Suspended}, Tickets: state.Remote.Tickets, State: state}, nil
+				host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
+				return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
 			}}}
 			s := serve(t, federation(t, p))
 			made := create(t, s, says(session(t, s, agent), "x"))
@@ -151,8 +140,8 @@ func TestATurnThatIsEndedEndsAtThePeer(t *testing.T) {
 			kept := newMemory(t)
 			grave := &mortal{Store: kept}
 			began := make(chan struct{})
-			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
-				err := job.Checkpoint(ctx, atTask(`"t1"`))
+			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				err := job.Checkpoint(ctx, turntest.AtTask(`"t1"`))
 				grave.dead.Store(true)
 				close(began)
 				<-ctx.Done()
@@ -178,8 +167,8 @@ func TestATurnThatIsPoisonEndsAtThePeer(t *testing.T) {
 			kept := newMemory(t)
 			grave := &mortal{Store: kept}
 			began := make(chan struct{})
-			p := &peer{remote: remote{execute: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
-				err := job.Checkpoint(ctx, atTask(`"t1"`))
+			p := &peer{Remote: turntest.Remote{ExecuteFunc: func(ctx context.Context, job *backend.Job, _ backend.Host) (*backend.Result, error) {
+				err := job.Checkpoint(ctx, turntest.AtTask(`"t1"`))
 				grave.dead.Store(true)
 				close(began)
 				<-ctx.Done()
@@ -190,14 +179,14 @@ func TestATurnThatIsPoisonEndsAtThePeer(t *testing.T) {
 			made := create(t, victim, says(session(t, victim, agent), "x"))
 			<-began
 			victim.Close()
-			for turn, err := kept.Turn(t.Context(), store.Everything, made.ID); turn == nil || turn.Strikes < runtime.DefaultStrikes; turn, err = kept.Turn(t.Context(), store.Everything, made.ID) {
+			for turn, err := kept.Turn(t.Context(), store.Everything, made.ID); turn == nil || turn.Strikes < service.DefaultStrikes; turn, err = kept.Turn(t.Context(), store.Everything, made.ID) {
 				if _, recovering := kept.Recover(t.Context(), time.Now().Add(time.Hour)); err != nil || recovering != nil {
 					t.Fatal(err, recovering)
 				}
 				_, _ = kept.Claim(t.Context(), &store.Claim{TurnID: made.ID, Worker: "victim", Lease: time.Hour, Now: time.Now()}) // the last of them is refused
 			}
 			late := serve(t, rt, on(kept))
-			if turn := ended(t, late, made.ID); turn.Outcome.Termination.Code != runtime.CodePoison {
+			if turn := ended(t, late, made.ID); turn.Outcome.Termination.Code != service.CodePoison {
 				t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
 			}
 			eventually(t, func() string { return cmp.Diff([]string{`"t1"`}, p.abortions()) })
@@ -208,15 +197,15 @@ func TestATurnThatIsPoisonEndsAtThePeer(t *testing.T) {
 func TestAnAnswerGoesToThePeer(t *testing.T) {
 	for _, agent := range []string{"far", "boss"} {
 		t.Run(agent, func(t *testing.T) {
-			p := &remote{execute: func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
+			p := &turntest.Remote{ExecuteFunc: func(_ context.Context, job *backend.Job, host backend.Host) (*backend.Result, error) {
 				if job.State == nil {
-					state := asksAt(`"t1"`)
+					state := turntest.AsksAt(`"t1"`)
 					q := state.Remote.Tickets[0]
-					host.Emit(&event.InteractionRequest{ID: q.ID, Action: q.Action, Message: q.Message})
-					return &backend.Result{Termination: event.Termination{Type: event.Suspended}, Tickets: state.Remote.Tickets, State: state}, nil
+					host.Emit(&event.InteractionRequest{Request: interaction.Request{ID: q.ID, Action: q.Action, Message: q.Message}})
+					return &backend.Result{Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}}, Tickets: state.Tickets(), State: state}, nil
 				}
 				at := job.State.Remote
-				return &backend.Result{Response: string(at.Resume) + string(at.Resolutions[0].Result)}, nil
+				return &backend.Result{Outcome: event.Outcome{Response: string(at.Resume) + string(at.Answers[0].Result)}}, nil
 			}}
 			kept := newMemory(t)
 			rt := federation(t, p)
@@ -229,9 +218,9 @@ func TestAnAnswerGoesToThePeer(t *testing.T) {
 			if err != nil || len(open) != 1 || open[0].Ticket.Message != "which one?" {
 				t.Fatalf("the turn waits for %+v, %v", open, err)
 			}
-			answer := yes(open[0].ID)
+			answer := turntest.Yes(open[0].ID)
 			answer.Result = json.RawMessage(`"both"`)
-			if _, err := second.ResolveInteraction(t.Context(), alice, made.ID, answer); err != nil {
+			if _, err := second.AnswerInteraction(t.Context(), alice, made.ID, answer); err != nil {
 				t.Fatal(err)
 			}
 			turn := ended(t, second, made.ID)
@@ -249,9 +238,9 @@ func TestAnAnswerGoesToThePeer(t *testing.T) {
 
 func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 	var job *backend.Job
-	p := &remote{execute: func(_ context.Context, j *backend.Job, _ backend.Host) (*backend.Result, error) {
+	p := &turntest.Remote{ExecuteFunc: func(_ context.Context, j *backend.Job, _ backend.Host) (*backend.Result, error) {
 		job = j
-		return &backend.Result{Response: "ok"}, nil
+		return &backend.Result{Outcome: event.Outcome{Response: "ok"}}, nil
 	}}
 	s := serve(t, federation(t, p))
 	req := says(session(t, s, "far"), "x")
@@ -285,7 +274,7 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 		t.Errorf("a turn beyond the depth gives %v", err)
 	}
 	req.Depth, req.Deadline = 0, time.Now().Add(-time.Second)
-	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*runtime.InvalidError)) {
+	if _, err := s.CreateTurn(t.Context(), alice, req); !errors.As(err, new(*service.InvalidError)) {
 		t.Errorf("a turn behind its deadline gives %v", err)
 	}
 }
@@ -293,9 +282,9 @@ func TestWhatATurnOfAnotherRuntimeIsHeldTo(t *testing.T) {
 func TestATurnBelongsToTheTraceOfWhoAskedForIt(t *testing.T) {
 	const id = "0af7651916cd43dd8448eb211c80319c"
 	seen := make(chan string, 1)
-	p := &remote{execute: func(ctx context.Context, _ *backend.Job, _ backend.Host) (*backend.Result, error) {
+	p := &turntest.Remote{ExecuteFunc: func(ctx context.Context, _ *backend.Job, _ backend.Host) (*backend.Result, error) {
 		seen <- trace.SpanContextFromContext(ctx).TraceID().String()
-		return &backend.Result{Response: "ok"}, nil
+		return &backend.Result{Outcome: event.Outcome{Response: "ok"}}, nil
 	}}
 	s := serve(t, federation(t, p))
 	header := http.Header{"Traceparent": {"00-" + id + "-b7ad6b7169203331-01"}}

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -14,8 +14,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -96,8 +97,8 @@ func TestAFrozenStoreCostsOneFlushATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const turns, words, interval = 64, 600, 20 * time.Millisecond
 		kept := &freezing{Store: newMemory(t)}
-		s := serve(t, build(t, withAgents(speaking{words: words, interval: interval}, spec.Agent{ID: "speaker"})), on(kept),
-			func(v *runtime.ServiceSettings) { v.Dispatcher = local.New(local.Settings{Concurrency: turns}) })
+		s := serve(t, turntest.Build(t, turntest.WithAgents(speaking{words: words, interval: interval}, spec.Agent{ID: "speaker"})), on(kept),
+			func(v *service.Settings) { v.Dispatcher = local.New(local.Settings{Concurrency: turns}) })
 		ids := make([]string, turns)
 		for i := range ids {
 			ids[i] = create(t, s, says(session(t, s, "speaker"), "speak")).ID
@@ -137,7 +138,7 @@ func TestATurnWaitsForAFrozenStoreWhenItsBufferIsFull(t *testing.T) {
 		const words, padding, buffer = 200, 64 << 10, 4 << 20
 		var said atomic.Int64
 		kept := &freezing{Store: newMemory(t)}
-		s := serve(t, build(t, withAgents(speaking{words: words, interval: 10 * time.Millisecond, padding: padding, said: &said}, spec.Agent{ID: "speaker"})), on(kept))
+		s := serve(t, turntest.Build(t, turntest.WithAgents(speaking{words: words, interval: 10 * time.Millisecond, padding: padding, said: &said}, spec.Agent{ID: "speaker"})), on(kept))
 		kept.freeze()
 		turn := create(t, s, says(session(t, s, "speaker"), "speak"))
 		time.Sleep(10 * time.Second)
@@ -162,8 +163,8 @@ func TestWhatCameWhileTheStoreWasFrozenIsSeenWhenItThaws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const words = 10
 		kept := &freezing{Store: newMemory(t)}
-		silent := &answerer{answer: func(ctx context.Context, _ string, _ int) answer { <-ctx.Done(); return answer{} }}
-		s := serve(t, build(t, withAgents(chain{speaking{words: words, interval: time.Second}, silent}, spec.Agent{ID: "speaker"})), on(kept))
+		silent := &turntest.Answerer{Answer: func(ctx context.Context, _ string, _ int) turntest.Answer { <-ctx.Done(); return turntest.Answer{} }}
+		s := serve(t, turntest.Build(t, turntest.WithAgents(chain{speaking{words: words, interval: time.Second}, silent}, spec.Agent{ID: "speaker"})), on(kept))
 		turn := create(t, s, says(session(t, s, "speaker"), "speak"))
 		time.Sleep(1500 * time.Millisecond)
 		kept.freeze()
@@ -211,8 +212,8 @@ func (b *bereft) Turn(ctx context.Context, scope store.Scope, id string) (*store
 func TestALostTurnIsAskedForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kept := &bereft{Store: newMemory(t)}
-		s := serve(t, build(t, withAgents(speaking{words: 100, interval: time.Second}, spec.Agent{ID: "speaker"})), on(kept),
-			func(v *runtime.ServiceSettings) { v.Lease = 60 * time.Millisecond })
+		s := serve(t, turntest.Build(t, turntest.WithAgents(speaking{words: 100, interval: time.Second}, spec.Agent{ID: "speaker"})), on(kept),
+			func(v *service.Settings) { v.Lease = 60 * time.Millisecond })
 		create(t, s, says(session(t, s, "speaker"), "speak"))
 		time.Sleep(10 * time.Second)
 		if n := kept.most.Load(); n != 1 {

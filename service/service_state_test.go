@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -19,7 +21,7 @@ import (
 // of the session, and writes the count into a report. Every third turn fails.
 func tallying(t testing.TB) *runtime.AgentRuntime {
 	t.Helper()
-	tally := toolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
+	tally := turntest.ToolFunc(func(_ context.Context, call *tools.Call) (tools.Result, error) {
 		var state struct {
 			Turns  int    `json:"turns"`
 			Secret string `json:"secret"`
@@ -45,21 +47,21 @@ func tallying(t testing.TB) *runtime.AgentRuntime {
 		}
 		return tools.TextResult(call.Session.SnapshotID()), nil
 	})
-	exec := &answerer{answer: func(_ context.Context, _ string, n int) answer {
+	exec := &turntest.Answerer{Answer: func(_ context.Context, _ string, n int) turntest.Answer {
 		switch {
 		case n%2 == 0:
-			return calls(fmt.Sprint("c", n), "tally", "{}")
+			return turntest.Calls(fmt.Sprint("c", n), "tally", "{}")
 		case n%6 == 5:
-			return answer{err: &model.Error{Class: model.InvalidRequest, Message: "no"}}
+			return turntest.Answer{Err: &model.Error{Class: model.InvalidRequest, Message: "no"}}
 		default:
-			return answer{text: "counted"}
+			return turntest.Answer{Text: "counted"}
 		}
 	}}
-	return build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("tally", tally))
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("tally", tally))
 }
 
 // report returns the text of a session's report, and how many artifacts it has.
-func report(t *testing.T, s *runtime.Service, sessionID string) (text, custom string, artifacts int) {
+func report(t *testing.T, s *service.Service, sessionID string) (text, custom string, artifacts int) {
 	t.Helper()
 	kept, err := s.GetSession(t.Context(), alice, sessionID)
 	if err != nil {
@@ -94,7 +96,7 @@ func TestTheStateOfASessionIsThatOfItsSuccessfulTurns(t *testing.T) {
 	if text, custom, n := report(t, s, id); text != "3" || custom != `{"turns":3,"secret":"s3cret"}` || n != 4 {
 		t.Errorf("the report says %s, the state is %s, there are %d artifacts", text, custom, n)
 	}
-	fork, err := s.ForkSession(t.Context(), alice, runtime.ForkSession{SessionID: id})
+	fork, err := s.ForkSession(t.Context(), alice, service.ForkSession{SessionID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestTheStateOfASessionIsThatOfItsSuccessfulTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := s.ImportSession(t.Context(), alice, runtime.CreateSession{}, export)
+	moved, err := s.ImportSession(t.Context(), alice, service.CreateSession{}, export)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func TestTheStateOfASessionIsThatOfItsSuccessfulTurns(t *testing.T) {
 }
 
 // firstCall returns the id of the first call of a turn.
-func firstCall(t *testing.T, s *runtime.Service, turnID string) string {
+func firstCall(t *testing.T, s *service.Service, turnID string) string {
 	t.Helper()
 	for _, r := range log(t, s, turnID) {
 		var done event.ToolCallDone
@@ -131,8 +133,8 @@ func firstCall(t *testing.T, s *runtime.Service, turnID string) string {
 
 func TestAStateTransformHoldsForPatchesToo(t *testing.T) {
 	mode := "mask"
-	s := serve(t, tallying(t), func(v *runtime.ServiceSettings) {
-		v.StateTransform = func(_ context.Context, state *runtime.SessionState) (*runtime.SessionState, error) {
+	s := serve(t, tallying(t), func(v *service.Settings) {
+		v.StateTransform = func(_ context.Context, state *service.SessionState) (*service.SessionState, error) {
 			switch mode {
 			case "nil":
 				return nil, nil

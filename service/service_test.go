@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -21,15 +23,12 @@ import (
 // how many messages it was shown.
 func echo(t testing.TB) *runtime.AgentRuntime {
 	t.Helper()
-	exec := &answerer{}
-	exec.answer = func(context.Context, string, int) answer {
-		exec.mu.Lock()
-		defer exec.mu.Unlock()
-		list := exec.requests["parrot"]
-		last := list[len(list)-1].Messages
-		return answer{text: last[len(last)-1].Text() + " of " + strings.Repeat("|", len(last))}
+	exec := &turntest.Answerer{}
+	exec.Answer = func(context.Context, string, int) turntest.Answer {
+		last := exec.LastMessages("parrot")
+		return turntest.Answer{Text: last[len(last)-1].Text() + " of " + strings.Repeat("|", len(last))}
 	}
-	return build(t, withAgents(exec, spec.Agent{ID: "parrot"}))
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "parrot"}))
 }
 
 func TestATurnIsKeptAndRun(t *testing.T) {
@@ -60,29 +59,26 @@ func TestATurnIsKeptAndRun(t *testing.T) {
 // told, with the roles.
 func listener(t testing.TB) *runtime.AgentRuntime {
 	t.Helper()
-	exec := &answerer{}
-	exec.answer = func(context.Context, string, int) answer {
-		exec.mu.Lock()
-		defer exec.mu.Unlock()
-		list := exec.requests["listener"]
-		last := list[len(list)-1].Messages
+	exec := &turntest.Answerer{}
+	exec.Answer = func(context.Context, string, int) turntest.Answer {
+		last := exec.LastMessages("listener")
 		if last[len(last)-1].Role != model.RoleTool {
-			return calls("c", "look", `{}`)
+			return turntest.Calls("c", "look", `{}`)
 		}
 		var told []string
 		for i := range last {
 			told = append(told, string(last[i].Role)+" "+last[i].Text())
 		}
-		return answer{text: strings.Join(told, ", ")}
+		return turntest.Answer{Text: strings.Join(told, ", ")}
 	}
-	look := toolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
-	return build(t, withAgents(exec, spec.Agent{ID: "listener"}).WithTool("look", look))
+	look := turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) { return tools.TextResult("seen"), nil })
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "listener"}).WithTool("look", look))
 }
 
 func TestWhatTheModelIsToldOfASession(t *testing.T) {
 	s := serve(t, listener(t))
 	const called = ", assistant , tool "
-	say := func(id, text string, change func(*runtime.CreateTurn)) string {
+	say := func(id, text string, change func(*service.CreateTurn)) string {
 		req := says(id, text)
 		change(&req)
 		turn := ended(t, s, create(t, s, req).ID)
@@ -91,8 +87,8 @@ func TestWhatTheModelIsToldOfASession(t *testing.T) {
 		}
 		return turn.Outcome.Response
 	}
-	texts := func(r *runtime.CreateTurn) { r.TextHistory = true }
-	all := func(*runtime.CreateTurn) {}
+	texts := func(r *service.CreateTurn) { r.TextHistory = true }
+	all := func(*service.CreateTurn) {}
 	id := session(t, s, "listener")
 	first := say(id, "one", texts)
 	if first != "user one"+called {
@@ -106,7 +102,7 @@ func TestWhatTheModelIsToldOfASession(t *testing.T) {
 	}
 	id = session(t, s, "listener")
 	before := []model.Message{model.User("a"), model.Assistant("b"), model.System("c")}
-	first = say(id, "d", func(r *runtime.CreateTurn) { r.Before = before })
+	first = say(id, "d", func(r *service.CreateTurn) { r.Before = before })
 	if first != "user a, assistant b, system c, user d"+called {
 		t.Errorf("behind what was said before it is told %q", first)
 	}
@@ -124,7 +120,7 @@ func TestWhatASurfaceMustRefuse(t *testing.T) {
 	if _, err := s.UpdateSession(ctx, alice, archived, store.SessionPatch{State: &state}); err != nil {
 		t.Fatal(err)
 	}
-	reject := func(change func(*runtime.CreateTurn)) error {
+	reject := func(change func(*service.CreateTurn)) error {
 		req := says(id, "x")
 		change(&req)
 		_, err := s.CreateTurn(ctx, alice, req)
@@ -134,20 +130,20 @@ func TestWhatASurfaceMustRefuse(t *testing.T) {
 		err  error
 		want any
 	}{
-		"no input":    {reject(func(r *runtime.CreateTurn) { r.Input = nil }), runtime.ErrNoInput},
-		"role":        {reject(func(r *runtime.CreateTurn) { r.Input[0].Role = model.RoleTool }), new(*runtime.InvalidError)},
-		"role before": {reject(func(r *runtime.CreateTurn) { r.Before = []model.Message{{Role: model.RoleTool}} }), new(*runtime.InvalidError)},
-		"calls before": {reject(func(r *runtime.CreateTurn) {
+		"no input":    {reject(func(r *service.CreateTurn) { r.Input = nil }), runtime.ErrNoInput},
+		"role":        {reject(func(r *service.CreateTurn) { r.Input[0].Role = model.RoleTool }), new(*service.InvalidError)},
+		"role before": {reject(func(r *service.CreateTurn) { r.Before = []model.Message{{Role: model.RoleTool}} }), new(*service.InvalidError)},
+		"calls before": {reject(func(r *service.CreateTurn) {
 			r.Before = []model.Message{{Role: model.RoleAssistant, Parts: []model.Part{{Type: model.PartToolCall, ToolCall: &model.ToolCall{ID: "x"}}}}}
-		}), new(*runtime.InvalidError)},
-		"no session":     {reject(func(r *runtime.CreateTurn) { r.SessionID = "nowhere" }), new(*runtime.NotFoundError)},
-		"no agent":       {reject(func(r *runtime.CreateTurn) { r.AgentID = "nobody" }), nil},
-		"no snapshot":    {reject(func(r *runtime.CreateTurn) { r.SnapshotID = "none" }), new(*runtime.NotFoundError)},
-		"policy":         {reject(func(r *runtime.CreateTurn) { r.OnBusy = "push" }), new(*runtime.InvalidError)},
-		"id":             {reject(func(r *runtime.CreateTurn) { r.ID = "a b" }), new(*runtime.InvalidError)},
-		"metadata":       {reject(func(r *runtime.CreateTurn) { r.Metadata = json.RawMessage(`[]`) }), new(*runtime.InvalidError)},
-		"archived":       {reject(func(r *runtime.CreateTurn) { r.SessionID = archived }), new(*store.StateError)},
-		"key with a NUL": {reject(func(r *runtime.CreateTurn) { r.IdempotencyKey = "a\x00b" }), new(*runtime.InvalidError)},
+		}), new(*service.InvalidError)},
+		"no session":     {reject(func(r *service.CreateTurn) { r.SessionID = "nowhere" }), new(*service.NotFoundError)},
+		"no agent":       {reject(func(r *service.CreateTurn) { r.AgentID = "nobody" }), nil},
+		"no snapshot":    {reject(func(r *service.CreateTurn) { r.SnapshotID = "none" }), new(*service.NotFoundError)},
+		"policy":         {reject(func(r *service.CreateTurn) { r.OnBusy = "push" }), new(*service.InvalidError)},
+		"id":             {reject(func(r *service.CreateTurn) { r.ID = "a b" }), new(*service.InvalidError)},
+		"metadata":       {reject(func(r *service.CreateTurn) { r.Metadata = json.RawMessage(`[]`) }), new(*service.InvalidError)},
+		"archived":       {reject(func(r *service.CreateTurn) { r.SessionID = archived }), new(*store.StateError)},
+		"key with a NUL": {reject(func(r *service.CreateTurn) { r.IdempotencyKey = "a\x00b" }), new(*service.InvalidError)},
 	}
 	for name, c := range cases {
 		if c.err == nil {
@@ -189,13 +185,13 @@ func TestARequestWithAKeyHasOneOutcome(t *testing.T) {
 func stuck(t testing.TB) (*runtime.AgentRuntime, <-chan struct{}) {
 	t.Helper()
 	begun := make(chan struct{}, 100)
-	wait := toolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+	wait := turntest.ToolFunc(func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
 		begun <- struct{}{}
 		<-ctx.Done()
 		return tools.Result{}, ctx.Err()
 	})
-	exec := &answerer{answer: func(context.Context, string, int) answer { return calls("c", "wait", "{}") }}
-	return build(t, withAgents(exec, spec.Agent{ID: "worker"}).WithTool("wait", wait)), begun
+	exec := &turntest.Answerer{Answer: func(context.Context, string, int) turntest.Answer { return turntest.Calls("c", "wait", "{}") }}
+	return turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "worker"}).WithTool("wait", wait)), begun
 }
 
 func TestCancelEndsATurnWhoseToolIsSilent(t *testing.T) {
@@ -227,7 +223,7 @@ func TestWhatASecondTurnDoesToABusySession(t *testing.T) {
 	first := create(t, s, says(id, "1"))
 	<-begun
 	reject := says(id, "2")
-	reject.OnBusy = runtime.RejectBusy
+	reject.OnBusy = service.RejectBusy
 	var busy *store.BusyError
 	if _, err := s.CreateTurn(t.Context(), alice, reject); !errors.As(err, &busy) || busy.TurnID != first.ID {
 		t.Errorf("the error is %v", err)
@@ -237,7 +233,7 @@ func TestWhatASecondTurnDoesToABusySession(t *testing.T) {
 		t.Errorf("the turn behind is %s", queued.Status)
 	}
 	interrupt := says(id, "4")
-	interrupt.OnBusy = runtime.Interrupt
+	interrupt.OnBusy = service.Interrupt
 	last := create(t, s, interrupt)
 	<-begun
 	for _, id := range []string{first.ID, queued.ID} {
@@ -296,25 +292,26 @@ func TestWhoseCallerIsGoneIsCancelledUnlessItRunsInTheBackground(t *testing.T) {
 
 func TestAForegroundTurnShowsItsEvents(t *testing.T) {
 	s := serve(t, echo(t))
-	var seen events
+	var seen turntest.Events
 	turn, err := s.RunTurn(t.Context(), alice, says(session(t, s, "parrot"), "x"), &seen)
 	if err != nil || turn.Status != store.Succeeded {
 		t.Fatalf("the turn is %+v, %v", turn, err)
 	}
-	checkLog(t, seen.list)
+	turntest.CheckLog(t, seen.List)
 }
 
 func TestASilentWorkerReadsAsExpired(t *testing.T) {
 	rt, begun := stuck(t)
 	now := time.Now()
 	late := func() time.Time { return now.Add(2 * time.Minute) }
-	worker := serve(t, rt)
+	kept := newMemory(t)
+	worker := serve(t, rt, on(kept))
 	turn := create(t, worker, says(session(t, worker, "worker"), "x"))
 	<-begun
 	if turn := until(t, worker, turn.ID, store.Running); turn.Expired {
 		t.Error("the turn is expired")
 	}
-	reader := runtime.NewService(runtime.ServiceSettings{Store: worker.Store, Clock: late})
+	reader := service.New(service.Settings{Store: kept, Clock: late})
 	t.Cleanup(reader.Close)
 	if got, err := reader.GetTurn(t.Context(), alice, turn.ID); err != nil || !got.Expired || got.Status != store.Running {
 		t.Errorf("the turn is %+v, %v", got, err)

@@ -1,4 +1,4 @@
-package runtime
+package service
 
 import (
 	"context"
@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/agentruntime/agentruntime/backend"
-	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/tools"
 	"go.uber.org/zap"
 )
 
@@ -20,23 +19,6 @@ type Snapshot struct {
 	State *SessionState
 }
 
-// SessionState is what a session has come to.
-type SessionState struct {
-	// Messages is the conversation, the oldest first.
-	Messages []model.Message `json:"messages,omitempty"`
-	// Custom is the application's own state; nil when there is none.
-	Custom json.RawMessage `json:"custom,omitempty"`
-	// Artifacts are those that the session holds, without their data.
-	Artifacts []tools.Artifact `json:"artifacts,omitempty"`
-}
-
-// StateTransform changes a state before a caller sees it. It is handed a copy of
-// its own. Nil leaves the state out, an error refuses the caller. What is stored
-// and what agents see is not changed. It is also asked for what custom_patch
-// events show, with the application's state alone; nil or an error leaves such an
-// event out.
-type StateTransform func(ctx context.Context, state *SessionState) (*SessionState, error)
-
 // errHidden says that a StateTransform left a state out.
 var errHidden = errors.New("the state is not shown")
 
@@ -46,7 +28,7 @@ func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.Ra
 	state, err := s.transformed(ctx, "of turn "+turnID, &SessionState{Custom: custom})
 	switch {
 	case err != nil:
-		s.Logger.Warn("a change of the application's state is not shown", zap.String("turn_id", turnID), zap.Error(err))
+		s.settings.Logger.Warn("a change of the application's state is not shown", zap.String("turn_id", turnID), zap.Error(err))
 		return nil, err
 	case state == nil:
 		return nil, errHidden
@@ -87,7 +69,7 @@ func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.Snap
 	if _, err := s.readSession(ctx, caller, q.SessionID); err != nil {
 		return store.SnapshotPage{}, err
 	}
-	page, err := s.Store.Snapshots(ctx, q)
+	page, err := s.settings.Store.Snapshots(ctx, q)
 	for _, kept := range page.Snapshots {
 		withoutState(kept)
 	}
@@ -100,7 +82,7 @@ func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*s
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.Store.Artifact(ctx, scope, id)
+	a, err := s.settings.Store.Artifact(ctx, scope, id)
 	if err == nil && caller.Agents != nil {
 		if a.TurnID != "" {
 			_, err = s.readTurn(ctx, caller, a.TurnID)
@@ -114,13 +96,22 @@ func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*s
 	return a, nil
 }
 
+// ListArtifacts returns the artifacts that a turn made, in order, without their data.
+func (s *Service) ListArtifacts(ctx context.Context, caller Caller, turnID string) ([]*store.Artifact, error) {
+	t, err := s.readTurn(ctx, caller, turnID)
+	if err != nil {
+		return nil, err
+	}
+	return s.settings.Store.Artifacts(ctx, store.Of(t.Owner), turnID)
+}
+
 func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionState, error) {
-	conversation, err := s.Store.Conversation(ctx, kept.ID)
+	conversation, err := s.settings.Store.Conversation(ctx, kept.ID)
 	if err != nil {
 		return nil, err
 	}
 	state := &SessionState{Custom: kept.Custom}
-	if state.Messages, err = decodeMessages(conversation); err != nil {
+	if state.Messages, err = messages.Decode(conversation); err != nil {
 		return nil, fmt.Errorf("read snapshot %s: %w", kept.ID, err)
 	}
 	if len(kept.Artifacts) > 0 {
@@ -133,42 +124,15 @@ func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionSt
 
 // transformed returns a state as callers see it.
 func (s *Service) transformed(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
-	if s.StateTransform == nil {
+	if s.settings.StateTransform == nil {
 		return state, nil
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("show snapshot %s: %w", id, backend.Panicked(v))
-		}
-	}()
-	state, err = s.StateTransform(ctx, state)
+	defer panics.Handle(func(p *panics.Error) {
+		err = fmt.Errorf("show snapshot %s: %w", id, p)
+	})
+	state, err = s.settings.StateTransform(ctx, state)
 	if err != nil {
 		return nil, fmt.Errorf("show snapshot %s: %w", id, err)
 	}
 	return state, nil
-}
-
-// ForkSession asks for a session that begins where another one is, or was.
-type ForkSession struct {
-	// SessionID is the session to fork, and SnapshotID the one of its snapshots
-	// to begin with; empty is the latest.
-	SessionID  string
-	SnapshotID string
-	// New is the session to make. Without an agent it has that of the other.
-	New CreateSession
-}
-
-// ForkSession makes a session that belongs to the caller and begins with the
-// conversation, state and artifacts of a snapshot of another one, of which it is
-// independent from then on.
-func (s *Service) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
-	export, err := s.export(ctx, caller, req.SessionID, req.SnapshotID)
-	if err != nil {
-		return nil, err
-	}
-	if req.New.AgentID == "" {
-		req.New.AgentID = export.Session.AgentID
-	}
-	export.flatten()
-	return s.found(ctx, caller, req.New, export, req)
 }

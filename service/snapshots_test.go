@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -9,15 +9,16 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
 
 func TestAFailedTurnLeavesTheSessionAsItWas(t *testing.T) {
-	exec := scripts(map[string][]answer{"clerk": {{text: "good"}, {err: &model.Error{Class: model.InvalidRequest, Message: "no"}}, {text: "better"}}})
-	s := serve(t, build(t, withAgents(exec, spec.Agent{ID: "clerk"})))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "good"}, {Err: &model.Error{Class: model.InvalidRequest, Message: "no"}}, {Text: "better"}}})
+	s := serve(t, turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"})))
 	id := session(t, s, "clerk")
 	first := ended(t, s, create(t, s, says(id, "1")).ID)
 	bad := ended(t, s, create(t, s, says(id, "2")).ID)
@@ -58,7 +59,7 @@ func TestAForkIsIndependent(t *testing.T) {
 	id := session(t, s, "parrot")
 	first := ended(t, s, create(t, s, says(id, "1")).ID)
 	ended(t, s, create(t, s, says(id, "2")).ID)
-	fork, err := s.ForkSession(t.Context(), alice, runtime.ForkSession{SessionID: id, SnapshotID: first.SnapshotID})
+	fork, err := s.ForkSession(t.Context(), alice, service.ForkSession{SessionID: id, SnapshotID: first.SnapshotID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +85,11 @@ func TestASessionMovesElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := new(runtime.SessionExport)
+	read := new(service.SessionExport)
 	if err := json.Unmarshal(data, read); err != nil {
 		t.Fatal(err)
 	}
-	made, err := there.ImportSession(t.Context(), alice, runtime.CreateSession{}, read)
+	made, err := there.ImportSession(t.Context(), alice, service.CreateSession{}, read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestASessionMovesElsewhere(t *testing.T) {
 		t.Errorf("the conversation is %q, not %q", got, want)
 	}
 	read.Version = 99
-	if _, err := there.ImportSession(t.Context(), alice, runtime.CreateSession{}, read); !errors.As(err, new(*runtime.InvalidError)) {
+	if _, err := there.ImportSession(t.Context(), alice, service.CreateSession{}, read); !errors.As(err, new(*service.InvalidError)) {
 		t.Errorf("the error of another version is %v", err)
 	}
 }
@@ -105,7 +106,7 @@ func TestASessionMovesElsewhere(t *testing.T) {
 // Whoever reads page by page takes one without anything for the end.
 func TestAPageHasSomethingWhileThereIsMore(t *testing.T) {
 	t.Parallel()
-	s := serve(t, echo(t), func(v *runtime.ServiceSettings) {
+	s := serve(t, echo(t), func(v *service.Settings) {
 		v.EventTransform = func(_ context.Context, ev *event.Event) (*event.Event, error) {
 			if ev.Terminal() {
 				return ev, nil
@@ -126,8 +127,8 @@ func TestAPageHasSomethingWhileThereIsMore(t *testing.T) {
 func TestTransformsChangeWhatCallersSeeAndNothingElse(t *testing.T) {
 	fail := errors.New("not for you")
 	var mode string
-	s := serve(t, echo(t), func(v *runtime.ServiceSettings) {
-		v.StateTransform = func(_ context.Context, state *runtime.SessionState) (*runtime.SessionState, error) {
+	s := serve(t, echo(t), func(v *service.Settings) {
+		v.StateTransform = func(_ context.Context, state *service.SessionState) (*service.SessionState, error) {
 			switch mode {
 			case "nil":
 				return nil, nil
@@ -154,7 +155,7 @@ func TestTransformsChangeWhatCallersSeeAndNothingElse(t *testing.T) {
 	})
 	ctx := t.Context()
 	turn := ended(t, s, create(t, s, says(session(t, s, "parrot"), "x")).ID)
-	snapshot := func() (*runtime.Snapshot, error) { return s.GetSnapshot(ctx, alice, turn.SnapshotID) }
+	snapshot := func() (*service.Snapshot, error) { return s.GetSnapshot(ctx, alice, turn.SnapshotID) }
 	if got, err := snapshot(); err != nil || len(got.State.Messages) != 1 || got.Custom != nil {
 		t.Errorf("the snapshot is %+v, %v", got, err)
 	}

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"bytes"
@@ -14,11 +14,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/dispatch/river"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
@@ -71,19 +74,46 @@ func (f *full) Reap(ctx context.Context, now time.Time) (int, error) {
 // halting is a runtime of one agent with a tool that calls halt.
 func halting(t *testing.T, halt func()) *runtime.AgentRuntime {
 	t.Helper()
-	exec := scripts(map[string][]answer{"a": {calls("c", "halt", `{}`), {text: "done"}}})
-	b := withAgents(exec, spec.Agent{ID: "a"})
-	return build(t, b.WithTool("halt", toolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
+	exec := turntest.Scripts(map[string][]turntest.Answer{"a": {turntest.Calls("c", "halt", `{}`), {Text: "done"}}})
+	b := turntest.WithAgents(exec, spec.Agent{ID: "a"})
+	return turntest.Build(t, b.WithTool("halt", turntest.ToolFunc(func(context.Context, *tools.Call) (tools.Result, error) {
 		halt()
 		return tools.TextResult("halted"), nil
 	})))
+}
+
+// corrupt is a store whose states are of no turn.
+type corrupt struct {
+	store.Store
+	state string
+}
+
+func (c corrupt) Claim(ctx context.Context, claim *store.Claim) (*store.Claimed, error) {
+	claimed, err := c.Store.Claim(ctx, claim)
+	if err == nil {
+		claimed.State = []byte(c.state)
+	}
+	return claimed, err
+}
+
+func TestATurnWithAStateOfNoTurnFails(t *testing.T) {
+	t.Parallel()
+	for _, state := range []string{
+		`{`, `{"version":99,"agent":"a"}`, `{"version":1,"agent":"a","remote":{"id":"x","outcome":"suspended","tickets":[null]}}`,
+	} {
+		s := serve(t, halting(t, func() { t.Error("the turn goes on") }), on(corrupt{newMemory(t), state}))
+		end := ended(t, s, create(t, s, says(session(t, s, "a"), "go")).ID)
+		if end.Status != store.Failed || end.Outcome == nil || end.Outcome.Termination.Code != backend.CodeInternal {
+			t.Errorf("%s: the turn is %s: %+v", state, end.Status, end.Outcome)
+		}
+	}
 }
 
 func TestATurnGoesOnWhereTheStoreTakesWritesAgain(t *testing.T) {
 	t.Parallel()
 	disk := &full{Store: newMemory(t)}
 	var ran atomic.Int32
-	s := serve(t, halting(t, func() { ran.Add(1); disk.full.Store(true) }), on(disk), func(v *runtime.ServiceSettings) { v.Lease, v.Strikes = 200*time.Millisecond, 1 })
+	s := serve(t, halting(t, func() { ran.Add(1); disk.full.Store(true) }), on(disk), func(v *service.Settings) { v.Lease, v.Strikes = 200*time.Millisecond, 1 })
 	turn := create(t, s, says(session(t, s, "a"), "go"))
 	eventually(t, func() string {
 		if n := disk.refused.Load(); n < 4 { // longer than the lease
@@ -126,7 +156,7 @@ func TestATextThatCannotBeStoredEndsTheTurnAtOnce(t *testing.T) {
 	s := serve(t, halting(t, func() { disk.text.Store(true) }), on(disk))
 	turn := create(t, s, says(session(t, s, "a"), "go"))
 	end := ended(t, s, turn.ID)
-	if end.Status != store.Failed || end.Outcome.Termination.Code != runtime.CodeInvalidText || disk.claims.Load() != 1 {
+	if end.Status != store.Failed || end.Outcome.Termination.Code != service.CodeInvalidText || disk.claims.Load() != 1 {
 		t.Errorf("the turn is %s after %d claims: %+v", end.Status, disk.claims.Load(), end.Outcome)
 	}
 	log(t, s, turn.ID)
@@ -170,7 +200,7 @@ func babble(t *rapid.T) []model.Event {
 }
 
 // onEachStore returns a service on a store of each driver.
-func onEachStore(t *testing.T, rt *runtime.AgentRuntime) map[string]*runtime.Service {
+func onEachStore(t *testing.T, rt *runtime.AgentRuntime) map[string]*service.Service {
 	t.Helper()
 	file, err := sqlite.Open(t.Context(), store.Settings{DSN: filepath.Join(t.TempDir(), "runtime.db")})
 	if err != nil {
@@ -192,16 +222,16 @@ func onEachStore(t *testing.T, rt *runtime.AgentRuntime) map[string]*runtime.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]*runtime.Service{
+	return map[string]*service.Service{
 		"memory": serve(t, rt), "sqlite": serve(t, rt, on(file)),
-		"postgres": serve(t, rt, on(database), func(v *runtime.ServiceSettings) { v.Dispatcher = queue }),
+		"postgres": serve(t, rt, on(database), func(v *service.Settings) { v.Dispatcher = queue }),
 	}
 }
 
 func TestAnyBytesOfAModelGiveTheSameTurnInEachStore(t *testing.T) {
 	exec := new(babbler)
 	var kept []byte
-	rt := build(t, withAgents(exec, spec.Agent{ID: "a", ToolExecution: spec.Sequential}).WithTool("look", toolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "a", ToolExecution: spec.Sequential}).WithTool("look", turntest.ToolFunc(func(_ context.Context, c *tools.Call) (tools.Result, error) {
 		_, err := c.Session.KeepArtifact(tools.Artifact{Name: string(c.Arguments) + string(kept), MediaType: "a\x00\xff", Data: []byte{0}})
 		return tools.TextResult(string(c.Arguments) + string(kept)), err
 	})))
@@ -225,7 +255,7 @@ func TestAnyBytesOfAModelGiveTheSameTurnInEachStore(t *testing.T) {
 
 // story returns the events of a turn without what differs from turn to turn. Deltas
 // are joined, since how they are cut is a matter of time.
-func story(t testing.TB, s *runtime.Service, id string) string {
+func story(t testing.TB, s *service.Service, id string) string {
 	t.Helper()
 	var b strings.Builder
 	texts := make(map[event.Type]string)

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -35,8 +36,8 @@ func TestASearchForDeadWorkersThatHangsHoldsUpNoSignOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lease = 2 * time.Second
 		kept := &hangingReap{Store: newMemory(t)}
-		s := serve(t, build(t, withAgents(speaking{words: 100, interval: time.Second}, spec.Agent{ID: "speaker"})), on(kept),
-			func(v *runtime.ServiceSettings) { v.Lease = lease })
+		s := serve(t, turntest.Build(t, turntest.WithAgents(speaking{words: 100, interval: time.Second}, spec.Agent{ID: "speaker"})), on(kept),
+			func(v *service.Settings) { v.Lease = lease })
 		create(t, s, says(session(t, s, "speaker"), "speak"))
 		time.Sleep(30 * time.Second)
 		if n := kept.beats.Load(); n < 8 {

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 )
@@ -30,7 +31,7 @@ func TestWhatIsTooOldIsDeletedSoonAfterTheStart(t *testing.T) {
 		kept := &prunings{Store: newMemory(t)}
 		var asked []time.Duration
 		begun, days := time.Now(), 100*24*time.Hour
-		serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept), func(v *runtime.ServiceSettings) {
+		serve(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})), on(kept), func(v *service.Settings) {
 			v.Retention = store.Retention{Events: time.Hour}
 			v.Clock = func() time.Time { return time.Now().Add(days) }
 			v.Jitter = func(most time.Duration) time.Duration {
@@ -60,8 +61,8 @@ func TestTheFirstPruningIsAtATimeOfItsOwn(t *testing.T) {
 		seen := make(map[time.Duration]bool)
 		for range 8 {
 			kept, begun := &prunings{Store: newMemory(t)}, time.Now()
-			s := serve(t, build(t, withAgents(scripts(nil), spec.Agent{ID: "walker"})), on(kept),
-				func(v *runtime.ServiceSettings) { v.Retention = store.Retention{Keys: time.Hour} })
+			s := serve(t, turntest.Build(t, turntest.WithAgents(turntest.Scripts(nil), spec.Agent{ID: "walker"})), on(kept),
+				func(v *service.Settings) { v.Retention = store.Retention{Keys: time.Hour} })
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			s.Close()

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -13,8 +13,9 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/testkit/turntest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
@@ -58,7 +59,7 @@ func (e *effects) counts() (keys, calls int) {
 
 // orphaned makes a service whose machine is gone when the tool is called first, and
 // lets another one take over what it left.
-func orphaned(t *testing.T, class tools.Effect, settings ...setting) (tool *effects, turn *runtime.StoredTurn, survivor *runtime.Service) {
+func orphaned(t *testing.T, class tools.Effect, settings ...setting) (tool *effects, turn *service.Turn, survivor *service.Service) {
 	t.Helper()
 	kept := newMemory(t)
 	grave := &mortal{Store: kept}
@@ -72,8 +73,8 @@ func orphaned(t *testing.T, class tools.Effect, settings ...setting) (tool *effe
 		}
 		return tools.TextResult("done"), nil
 	}}
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}, {text: "finished"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "effect", "{}"), {Text: "finished"}, {Text: "finished"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
 	victim := serve(t, rt, on(grave))
 	made := create(t, victim, says(session(t, victim, "clerk"), "x"))
 	<-called
@@ -108,15 +109,15 @@ func TestWhatATakeOverDoesWithACallOfEachClass(t *testing.T) {
 }
 
 func TestAPersonSaysWhatBecameOfACallThatMustNotBeRepeated(t *testing.T) {
-	tool, made, s := orphaned(t, tools.Once, func(v *runtime.ServiceSettings) { v.Indeterminate = backend.IndeterminateAsk })
+	tool, made, s := orphaned(t, tools.Once, func(v *service.Settings) { v.Indeterminate = backend.IndeterminateAsk })
 	turn := until(t, s, made.ID, store.Waiting)
 	open, err := s.ListInteractions(t.Context(), alice, store.InteractionQuery{TurnID: turn.ID})
 	if err != nil || len(open) != 1 {
 		t.Fatalf("the interactions are %+v, %v", open, err)
 	}
-	answer := yes(open[0].ID)
+	answer := turntest.Yes(open[0].ID)
 	answer.Result = json.RawMessage(`"it was paid"`)
-	if _, err := s.ResolveInteraction(t.Context(), alice, turn.ID, answer); err != nil {
+	if _, err := s.AnswerInteraction(t.Context(), alice, turn.ID, answer); err != nil {
 		t.Fatal(err)
 	}
 	if turn := ended(t, s, turn.ID); turn.Status != store.Succeeded {
@@ -132,11 +133,11 @@ func TestAPersonSaysWhatBecameOfACallThatMustNotBeRepeated(t *testing.T) {
 
 func TestATurnThatKillsItsWorkersIsPoison(t *testing.T) {
 	kept := newMemory(t)
-	exec := scripts(map[string][]answer{"clerk": {{text: "never"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {{Text: "never"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}))
 	s := idle(t, rt, on(kept))
 	made := create(t, s, says(session(t, s, "clerk"), "x"))
-	for range runtime.DefaultStrikes {
+	for range service.DefaultStrikes {
 		if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: made.ID, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ func TestATurnThatKillsItsWorkersIsPoison(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn := ended(t, s, made.ID)
-	if turn.Status != store.Failed || turn.Outcome.Termination.Code != runtime.CodePoison {
+	if turn.Status != store.Failed || turn.Outcome.Termination.Code != service.CodePoison {
 		t.Errorf("the turn is %s: %+v", turn.Status, turn.Outcome)
 	}
 	log(t, s, turn.ID)
@@ -173,10 +174,10 @@ func TestAStepUnderWayEndsBeforeATurnIsHandedOn(t *testing.T) {
 		<-release
 		return tools.TextResult("done"), nil
 	}}
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "effect", "{}"), {Text: "finished"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
 	draining := make(chan struct{})
-	first := serve(t, rt, on(kept), func(v *runtime.ServiceSettings) { v.Dispatcher = tellingDrain{v.Dispatcher, draining} })
+	first := serve(t, rt, on(kept), func(v *service.Settings) { v.Dispatcher = tellingDrain{v.Dispatcher, draining} })
 	made := create(t, first, says(session(t, first, "clerk"), "x"))
 	<-begun
 	drained := make(chan error, 1)
@@ -233,11 +234,11 @@ func TestCallsThatWereNotMadeHaveOneOutcomeWhenAStepIsCutShort(t *testing.T) {
 				<-ctx.Done()
 				return tools.Result{}, ctx.Err()
 			}}
-			two := answer{calls: []model.ToolCall{
+			two := turntest.Answer{Calls: []model.ToolCall{
 				{ID: "a", Name: "effect", Arguments: json.RawMessage("{}")}, {ID: "b", Name: "effect", Arguments: json.RawMessage("{}")},
 			}}
-			exec := scripts(map[string][]answer{"clerk": {two, {text: "finished"}}})
-			rt := build(t, withAgents(exec, spec.Agent{ID: "clerk", ToolExecution: mode}).WithTool("effect", tool))
+			exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {two, {Text: "finished"}}})
+			rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk", ToolExecution: mode}).WithTool("effect", tool))
 			first := serve(t, rt, on(kept))
 			made := create(t, first, says(session(t, first, "clerk"), "x"))
 			<-begun
@@ -278,12 +279,12 @@ func TestAWorkerThatWakesUpLateChangesNothing(t *testing.T) {
 		}
 		return tools.TextResult("in time"), nil
 	}}
-	exec := scripts(map[string][]answer{"clerk": {calls("c", "effect", "{}"), {text: "finished"}, {text: "late"}}})
-	rt := build(t, withAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
+	exec := turntest.Scripts(map[string][]turntest.Answer{"clerk": {turntest.Calls("c", "effect", "{}"), {Text: "finished"}, {Text: "late"}}})
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "clerk"}).WithTool("effect", tool))
 	frozen := serve(t, rt, on(kept))
 	made := create(t, frozen, says(session(t, frozen, "clerk"), "x"))
 	<-begun
-	second := serve(t, rt, on(kept), func(v *runtime.ServiceSettings) { v.Dispatcher = local.New(local.Settings{}) })
+	second := serve(t, rt, on(kept), func(v *service.Settings) { v.Dispatcher = local.New(local.Settings{}) })
 	turn := ended(t, second, made.ID)
 	close(release)
 	if how, text := callOutcome(t, log(t, second, turn.ID), "c"); how != event.CallSucceeded || text != "in time" {
@@ -298,18 +299,18 @@ func TestAWorkerThatWakesUpLateChangesNothing(t *testing.T) {
 func TestTurnsWithOneDeathLeftAreWorkedOnOneAtATime(t *testing.T) {
 	kept := newMemory(t)
 	begun, release := make(chan string, 9), make(chan struct{})
-	exec := &answerer{answer: func(_ context.Context, upstream string, _ int) answer {
+	exec := &turntest.Answerer{Answer: func(_ context.Context, upstream string, _ int) turntest.Answer {
 		begun <- upstream
 		<-release
-		return answer{text: "not guilty"}
+		return turntest.Answer{Text: "not guilty"}
 	}}
-	rt := build(t, withAgents(exec, spec.Agent{ID: "one"}, spec.Agent{ID: "two"}))
+	rt := turntest.Build(t, turntest.WithAgents(exec, spec.Agent{ID: "one"}, spec.Agent{ID: "two"}))
 	s := idle(t, rt, on(kept))
 	var made []string
 	for _, agent := range []string{"one", "two"} {
 		made = append(made, create(t, s, says(session(t, s, agent), "x")).ID)
 	}
-	for range runtime.DefaultStrikes - 1 {
+	for range service.DefaultStrikes - 1 {
 		for _, id := range made {
 			if _, err := kept.Claim(t.Context(), &store.Claim{TurnID: id, Worker: "victim", Lease: time.Hour, Now: time.Now()}); err != nil {
 				t.Fatal(err)
@@ -325,7 +326,7 @@ func TestTurnsWithOneDeathLeftAreWorkedOnOneAtATime(t *testing.T) {
 	first := <-begun
 	eventually(t, func() string { // the other one was claimed, and handed back
 		for _, id := range made {
-			if turn, err := kept.Turn(t.Context(), store.Everything, id); err == nil && turn.Status == store.Pending && turn.Fence >= runtime.DefaultStrikes && turn.Strikes == runtime.DefaultStrikes-1 {
+			if turn, err := kept.Turn(t.Context(), store.Everything, id); err == nil && turn.Status == store.Pending && turn.Fence >= service.DefaultStrikes && turn.Strikes == service.DefaultStrikes-1 {
 				return ""
 			}
 		}

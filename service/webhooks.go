@@ -1,15 +1,14 @@
-package runtime
+package service
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -22,53 +21,11 @@ const (
 	MaxWebhookData = 64 << 10
 )
 
-// WebhookSender tells receivers of one surface what happens to turns. It is used
-// by many goroutines at once, but by one for each webhook, in the order of the
-// events.
-type WebhookSender interface {
-	// Tells reports whether receivers are told of an event. It is asked for each
-	// event of a turn that somebody is told of, and does not wait for anything.
-	Tells(record *event.Record) bool
-	// Send tells a receiver of an event that Tells is true for, and returns when
-	// that took it in. Any error makes it be sent again later, with the same ID: a
-	// *DeliveryError says more. The context ends when the process stops, or the
-	// webhook belongs to another one; how long a receiver may take is the sender's
-	// business.
-	Send(ctx context.Context, d *Delivery) error
-}
-
-// Delivery is an event for a receiver.
-type Delivery struct {
-	// ID is the same each time that the event is sent to the receiver.
-	ID     string
-	Hook   *store.Webhook
-	Record *event.Record
-	// Attempt counts how often it was tried to tell the receiver of anything since
-	// it took something in last, from 1.
-	Attempt int
-}
-
-// DeliveryError says why a receiver was not told, and what to do about it. Its
-// text is kept with the webhook, for its owner to read: it has no secrets.
-type DeliveryError struct {
-	Cause error
-	// Final gives the receiver up.
-	Final bool
-	// RetryAfter is how long the receiver asks to be left alone.
-	RetryAfter time.Duration
-}
-
-// Error returns the text of the cause.
-func (e *DeliveryError) Error() string { return e.Cause.Error() }
-
-// Unwrap returns the cause.
-func (e *DeliveryError) Unwrap() error { return e.Cause }
-
 // SaveWebhook asks for a receiver to be told what happens to a turn.
 type SaveWebhook struct {
 	// TurnID is the turn, and ID the webhook's own within it. Both are required.
 	TurnID, ID string
-	// Surface names the protocol of the receiver: the key of a WebhookSender.
+	// Surface names the protocol of the receiver: the key of a webhook.Sender.
 	Surface string
 	// Data is what the sender needs to know.
 	Data json.RawMessage
@@ -90,14 +47,14 @@ func (s *Service) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhoo
 	if err := checkWebhook(&req); err != nil {
 		return nil, err
 	}
-	saved, err := s.Store.SaveWebhook(ctx, &store.NewWebhook{
+	saved, err := s.settings.Store.SaveWebhook(ctx, &store.NewWebhook{
 		Scope: scope, FromStart: req.FromStart, Limit: MaxWebhooks,
 		Webhook: store.Webhook{ID: req.ID, TurnID: req.TurnID, Surface: req.Surface, Data: req.Data, CreatedAt: s.now()},
 	})
 	if err != nil {
 		return nil, named(err, "turn", req.TurnID)
 	}
-	s.courier.saved(saved)
+	s.courier.Saved(saved)
 	return saved, nil
 }
 
@@ -115,13 +72,16 @@ func checkWebhook(req *SaveWebhook) error {
 	return nil
 }
 
+// WebhookSender returns what tells the receivers of a surface, or nil.
+func (s *Service) WebhookSender(surface string) webhook.Sender { return s.settings.Webhooks[surface] }
+
 // GetWebhook returns a webhook of a turn.
 func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id string) (*store.Webhook, error) {
 	scope, err := s.turnScope(ctx, caller, turnID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.Store.Webhook(ctx, scope, turnID, id)
+	found, err := s.settings.Store.Webhook(ctx, scope, turnID, id)
 	if err != nil {
 		return nil, named(err, "webhook", id)
 	}
@@ -135,7 +95,7 @@ func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.Webho
 	if q.Scope, err = caller.scope(); err != nil {
 		return page, err
 	}
-	page, err = s.Store.Webhooks(ctx, q)
+	page, err = s.settings.Store.Webhooks(ctx, q)
 	if err != nil || caller.Agents == nil {
 		return page, err
 	}
@@ -161,8 +121,8 @@ func (s *Service) DeleteWebhook(ctx context.Context, caller Caller, turnID, id s
 	if err != nil {
 		return err
 	}
-	if err := s.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
+	if err := s.settings.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
 		return named(err, "webhook", id)
 	}
-	return s.courier.deleted(ctx, webhookID{turnID, id})
+	return s.courier.Deleted(ctx, turnID, id)
 }

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
@@ -25,7 +26,7 @@ type receivers struct {
 	// busy counts those that are being sent, by webhook.
 	busy map[string]int
 	// answer says what becomes of a notification; nil takes it in.
-	answer func(ctx context.Context, d *runtime.Delivery) error
+	answer func(ctx context.Context, d *webhook.Delivery) error
 	// tells is what is told of; nil is everything but text.
 	tells func(*event.Record) bool
 }
@@ -48,7 +49,7 @@ func (r *receivers) Tells(record *event.Record) bool {
 var errTwice = errors.New("two send for one webhook")
 
 // Send notes the notification, and what the receiver says.
-func (r *receivers) Send(ctx context.Context, d *runtime.Delivery) error {
+func (r *receivers) Send(ctx context.Context, d *webhook.Delivery) error {
 	name := d.Hook.TurnID + "/" + d.Hook.ID
 	r.mu.Lock()
 	if r.busy == nil {
@@ -110,15 +111,15 @@ func newTown(t *testing.T) *town {
 }
 
 // tell returns a service that tells with a sender.
-func (w *town) tell(sender runtime.WebhookSender, settings ...setting) *runtime.Service {
+func (w *town) tell(sender webhook.Sender, settings ...setting) *service.Service {
 	w.Helper()
-	v := runtime.ServiceSettings{
-		Store: w.store, Dispatcher: local.New(local.Settings{Concurrency: 1}), Webhooks: map[string]runtime.WebhookSender{"test": sender},
+	v := service.Settings{
+		Store: w.store, Dispatcher: local.New(local.Settings{Concurrency: 1}), Webhooks: map[string]webhook.Sender{"test": sender},
 	}
 	for _, set := range settings {
 		set(&v)
 	}
-	s := runtime.NewService(v)
+	s := service.New(v)
 	if err := s.Start(w.Context()); err != nil {
 		w.Fatal(err)
 	}
@@ -160,9 +161,9 @@ func (w *town) happen(id string, events ...event.Data) {
 	w.must(w.store.Commit(w.Context(), commit))
 }
 
-func (w *town) hook(s *runtime.Service, turn, id string) *store.Webhook {
+func (w *town) hook(s *service.Service, turn, id string) *store.Webhook {
 	w.Helper()
-	saved, err := s.SaveWebhook(w.Context(), runtime.Operator(), runtime.SaveWebhook{TurnID: turn, ID: id, Surface: "test", FromStart: true})
+	saved, err := s.SaveWebhook(w.Context(), service.Operator(), service.SaveWebhook{TurnID: turn, ID: id, Surface: "test", FromStart: true})
 	w.must(err)
 	return saved
 }

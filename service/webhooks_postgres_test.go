@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 )
@@ -45,24 +46,24 @@ func TestReplicasShareTheWebhooksOfADatabase(t *testing.T) {
 	if _, err := postgres.Migrate(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
-	r := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+	r := &receivers{answer: func(ctx context.Context, _ *webhook.Delivery) error {
 		select {
-		case <-time.After(5 * time.Millisecond): // a receiver that is far away
+		case <-time.After(5 * time.Millisecond): // a receiver that is turntest.Far away
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}}
-	replica := func(mortal *dying) *runtime.Service {
+	replica := func(mortal *dying) *service.Service {
 		st, err := postgres.Open(t.Context(), settings)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = st.Close() })
 		mortal.Store = st
-		s := runtime.NewService(runtime.ServiceSettings{
+		s := service.New(service.Settings{
 			Store: mortal, Bell: st.Bell(), Dispatcher: local.New(local.Settings{Concurrency: 1}), Lease: time.Second,
-			Webhooks: map[string]runtime.WebhookSender{"test": r},
+			Webhooks: map[string]webhook.Sender{"test": r},
 		})
 		t.Cleanup(s.Close)
 		if err := s.Start(t.Context()); err != nil {
@@ -76,7 +77,7 @@ func TestReplicasShareTheWebhooksOfADatabase(t *testing.T) {
 	for i := range hooks {
 		id := fmt.Sprint("t", i)
 		w.turn("acme", id)
-		w.hook([]*runtime.Service{one, two}[i%2], id, "h")
+		w.hook([]*service.Service{one, two}[i%2], id, "h")
 	}
 	for n := range steps {
 		for i := range hooks {

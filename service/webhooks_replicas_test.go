@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -9,7 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -49,7 +50,7 @@ func TestWhatWasToldAndNotNotedIsToldAgain(t *testing.T) {
 		if len(all) != 2 || all[0].seq != 1 || all[1].seq != 1 || all[0].id != all[1].id {
 			t.Fatalf("the notifications are %v, want the same twice", all)
 		}
-		if late := all[1].at.Sub(all[0].at); late > runtime.DefaultLease+2*time.Second {
+		if late := all[1].at.Sub(all[0].at); late > service.DefaultLease+2*time.Second {
 			t.Errorf("the second took %v", late)
 		}
 	})
@@ -58,7 +59,7 @@ func TestWhatWasToldAndNotNotedIsToldAgain(t *testing.T) {
 func TestTwoProcessesNeverTellAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)
-		slow := func(ctx context.Context, _ *runtime.Delivery) error {
+		slow := func(ctx context.Context, _ *webhook.Delivery) error {
 			select {
 			case <-time.After(700 * time.Millisecond):
 				return nil
@@ -113,7 +114,7 @@ func TestAProcessThatFreezesLosesItsWebhooks(t *testing.T) {
 		w.happen("t", started)
 		// It does not reach the store any more, and sends without end.
 		cut := &cutOff{Store: w.store}
-		stuck := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+		stuck := &receivers{answer: func(ctx context.Context, _ *webhook.Delivery) error {
 			cut.off.Lock()
 			cut.isOff = true
 			cut.off.Unlock()
@@ -128,7 +129,7 @@ func TestAProcessThatFreezesLosesItsWebhooks(t *testing.T) {
 		defer next.Close()
 		defer frozen.Close()
 		pass(20 * time.Second)
-		if all := r.all(); len(all) != 1 || all[0].at.Sub(began) < runtime.DefaultLease-time.Second {
+		if all := r.all(); len(all) != 1 || all[0].at.Sub(began) < service.DefaultLease-time.Second {
 			t.Errorf("the other process told of %v", all)
 		}
 		stuck.mu.Lock()
@@ -172,7 +173,7 @@ func (c *cutOff) ClaimWebhooks(ctx context.Context, q *store.ClaimWebhooks) ([]*
 func TestADrainLetsWhatIsBeingSentArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)
-		r := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+		r := &receivers{answer: func(ctx context.Context, _ *webhook.Delivery) error {
 			select {
 			case <-time.After(3 * time.Second):
 				return nil
@@ -206,7 +207,7 @@ func TestADrainLetsWhatIsBeingSentArrive(t *testing.T) {
 func TestAPauseOfTheProcessIsNotTheReceiversFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)
-		r := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+		r := &receivers{answer: func(ctx context.Context, _ *webhook.Delivery) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}

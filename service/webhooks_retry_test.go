@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 )
 
 // failing refuses the first n notifications with an error.
-func failing(n int, err error) func(context.Context, *runtime.Delivery) error {
+func failing(n int, err error) func(context.Context, *webhook.Delivery) error {
 	var mu sync.Mutex
-	return func(context.Context, *runtime.Delivery) error {
+	return func(context.Context, *webhook.Delivery) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if n--; n >= 0 {
@@ -68,7 +69,7 @@ func TestWhatDidNotArriveIsSentAgain(t *testing.T) {
 func TestAReceiverMayAskToBeLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTown(t)
-		r := &receivers{answer: failing(1, &runtime.DeliveryError{Cause: errors.New("busy"), RetryAfter: 10 * time.Minute})}
+		r := &receivers{answer: failing(1, &webhook.DeliveryError{Cause: errors.New("busy"), RetryAfter: 10 * time.Minute})}
 		s := w.tell(r)
 		defer s.Close()
 		w.turn("acme", "t")
@@ -88,13 +89,13 @@ func TestAReceiverIsGivenUp(t *testing.T) {
 		// least and most is how long that takes.
 		least, most time.Duration
 	}{
-		{"when it is gone", &runtime.DeliveryError{Cause: errors.New("gone"), Final: true}, 0, 0},
+		{"when it is gone", &webhook.DeliveryError{Cause: errors.New("gone"), Final: true}, 0, 0},
 		{"when nothing arrives for a day", errors.New("down"), 22 * time.Hour, 26 * time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, r := newTown(t), &receivers{answer: failing(1000, c.err)}
-				s := w.tell(r, func(v *runtime.ServiceSettings) { v.Lease = time.Minute })
+				s := w.tell(r, func(v *service.Settings) { v.Lease = time.Minute })
 				defer s.Close()
 				w.turn("acme", "t")
 				w.happen("t", started, finished)
@@ -108,7 +109,7 @@ func TestAReceiverIsGivenUp(t *testing.T) {
 				if took := got.UpdatedAt.Sub(began); took < c.least || took > c.most+2*time.Second {
 					t.Errorf("it took %v", took)
 				}
-				dead, err := s.ListWebhooks(t.Context(), runtime.Operator(), store.WebhookQuery{State: store.WebhookDead})
+				dead, err := s.ListWebhooks(t.Context(), service.Operator(), store.WebhookQuery{State: store.WebhookDead})
 				w.must(err)
 				if len(dead.Webhooks) != 1 {
 					t.Errorf("the operator sees %d dead webhooks", len(dead.Webhooks))
@@ -155,7 +156,7 @@ func TestAReceiverThatHangsDelaysNobody(t *testing.T) {
 }
 
 // hanging lets receivers whose name says so hang, until a sender has enough.
-func hanging(ctx context.Context, d *runtime.Delivery) error {
+func hanging(ctx context.Context, d *webhook.Delivery) error {
 	if !strings.HasPrefix(d.Hook.ID, "hangs") {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package runtime_test
+package service_test
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -90,7 +91,7 @@ func TestWhatIsDeletedIsToldNoMore(t *testing.T) {
 		w.hook(s, "t", "kept")
 		w.happen("t", started)
 		pass(3 * time.Second)
-		w.must(s.DeleteWebhook(t.Context(), runtime.Operator(), "t", "h"))
+		w.must(s.DeleteWebhook(t.Context(), service.Operator(), "t", "h"))
 		pass(3 * time.Second)
 		w.happen("t", step, finished)
 		pass(time.Minute)
@@ -111,7 +112,7 @@ func TestADeletionIsAnsweredWhenNothingIsUnderWay(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newTown(t)
 				var sending atomic.Bool
-				r := &receivers{answer: func(ctx context.Context, _ *runtime.Delivery) error {
+				r := &receivers{answer: func(ctx context.Context, _ *webhook.Delivery) error {
 					sending.Store(true)
 					defer sending.Store(false)
 					select {
@@ -136,7 +137,7 @@ func TestADeletionIsAnsweredWhenNothingIsUnderWay(t *testing.T) {
 				if !sending.Load() {
 					t.Fatal("nothing is being sent")
 				}
-				w.must(from.DeleteWebhook(t.Context(), runtime.Operator(), "t", "h"))
+				w.must(from.DeleteWebhook(t.Context(), service.Operator(), "t", "h"))
 				if !elsewhere && sending.Load() {
 					t.Error("the deletion is answered while something is being sent")
 				}
@@ -158,7 +159,7 @@ func TestAnEndThatNobodyShowsIsTheEnd(t *testing.T) {
 			}
 			return ev, nil
 		}
-		s := w.tell(r, func(v *runtime.ServiceSettings) { v.EventTransform = hide })
+		s := w.tell(r, func(v *service.Settings) { v.EventTransform = hide })
 		defer s.Close()
 		w.turn("acme", "t")
 		w.hook(s, "t", "h")
@@ -176,20 +177,20 @@ func TestAnEndThatNobodyShowsIsTheEnd(t *testing.T) {
 func TestAWebhookIsItsOwners(t *testing.T) {
 	w := newTown(t)
 	w.turn("acme", "t")
-	s := runtime.NewService(runtime.ServiceSettings{Store: w.store})
+	s := service.New(service.Settings{Store: w.store})
 	defer s.Close()
-	ann, eve := runtime.Caller{Tenant: "acme", Subject: "ann"}, runtime.Caller{Tenant: "acme", Subject: "eve"}
-	save := func(caller runtime.Caller, req runtime.SaveWebhook) error {
+	ann, eve := service.Caller{Tenant: "acme", Subject: "ann"}, service.Caller{Tenant: "acme", Subject: "eve"}
+	save := func(caller service.Caller, req service.SaveWebhook) error {
 		_, err := s.SaveWebhook(t.Context(), caller, req)
 		return err
 	}
-	good := runtime.SaveWebhook{TurnID: "t", ID: "h", Surface: "test"}
+	good := service.SaveWebhook{TurnID: "t", ID: "h", Surface: "test"}
 	w.must(save(ann, good))
 	for name, err := range map[string]error{
 		"save": save(eve, good), "delete": s.DeleteWebhook(t.Context(), eve, "t", "h"),
 		"get": func() error { _, err := s.GetWebhook(t.Context(), eve, "t", "h"); return err }(),
 	} {
-		if missing := new(runtime.NotFoundError); !errors.As(err, &missing) {
+		if missing := new(service.NotFoundError); !errors.As(err, &missing) {
 			t.Errorf("the error of %s by somebody else is %v", name, err)
 		}
 	}
@@ -199,21 +200,21 @@ func TestAWebhookIsItsOwners(t *testing.T) {
 	if _, err := s.GetWebhook(t.Context(), ann, "t", "h"); err != nil {
 		t.Error(err)
 	}
-	for field, change := range map[string]func(*runtime.SaveWebhook){
-		"id":      func(r *runtime.SaveWebhook) { r.ID = "" },
-		"surface": func(r *runtime.SaveWebhook) { r.Surface = "" },
-		"data":    func(r *runtime.SaveWebhook) { r.Data = make([]byte, runtime.MaxWebhookData+1) },
+	for field, change := range map[string]func(*service.SaveWebhook){
+		"id":      func(r *service.SaveWebhook) { r.ID = "" },
+		"surface": func(r *service.SaveWebhook) { r.Surface = "" },
+		"data":    func(r *service.SaveWebhook) { r.Data = make([]byte, service.MaxWebhookData+1) },
 	} {
 		bad := good
 		change(&bad)
-		if invalid := new(runtime.InvalidError); !errors.As(save(ann, bad), &invalid) || invalid.Field != field {
+		if invalid := new(service.InvalidError); !errors.As(save(ann, bad), &invalid) || invalid.Field != field {
 			t.Errorf("the error of a wrong %s is %v", field, save(ann, bad))
 		}
 	}
-	for _, id := range []string{"a\nb", "a\x00", "\xff", strings.Repeat("x", runtime.MaxWebhookID+1)} {
+	for _, id := range []string{"a\nb", "a\x00", "\xff", strings.Repeat("x", service.MaxWebhookID+1)} {
 		bad := good
 		bad.ID = id
-		if invalid := new(runtime.InvalidError); !errors.As(save(ann, bad), &invalid) {
+		if invalid := new(service.InvalidError); !errors.As(save(ann, bad), &invalid) {
 			t.Errorf("the error of the id %q is %v", id, save(ann, bad))
 		}
 	}
@@ -222,7 +223,7 @@ func TestAWebhookIsItsOwners(t *testing.T) {
 		next.ID = fmt.Sprint("h", i)
 		err := save(ann, next)
 		if limit := new(store.LimitError); errors.As(err, &limit) {
-			if i != runtime.MaxWebhooks {
+			if i != service.MaxWebhooks {
 				t.Errorf("the limit is reached with %d", i)
 			}
 			break

@@ -1,0 +1,76 @@
+package service
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/agentruntime/agentruntime/registry"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/tools/toolset"
+)
+
+// Catalog is what a caller may use of what is declared. The rest looks as if it did
+// not exist.
+type Catalog struct {
+	set    *registry.Set
+	caller Caller
+}
+
+// NewCatalog returns what a caller may use of a set.
+func NewCatalog(set *registry.Set, caller Caller) *Catalog {
+	return &Catalog{set: set, caller: caller}
+}
+
+// Catalog returns what a caller may use of what is declared now. The service must
+// have a runtime.
+func (s *Service) Catalog(caller Caller) *Catalog {
+	return NewCatalog(s.Revision().Set(), caller)
+}
+
+// Revision returns what is declared now; nil for a service that only looks.
+func (s *Service) Revision() *registry.Revision {
+	if s.settings.Runtime == nil {
+		return nil
+	}
+	return s.settings.Runtime.Revision()
+}
+
+// Agent returns an agent that the caller may use. The error is a
+// *resolve.AgentNotFoundError without a nearest agent.
+func (c *Catalog) Agent(id string) (*spec.Agent, error) {
+	agent, ok := c.set.Agent(id)
+	if !ok || !c.caller.Agents.Has(id) {
+		return nil, agentNotFound(id)
+	}
+	return agent, nil
+}
+
+// Agents returns the declared agents that the caller may use, in their order.
+func (c *Catalog) Agents() iter.Seq2[string, *spec.Agent] {
+	return func(yield func(string, *spec.Agent) bool) {
+		for id, agent := range c.set.Agents.All() {
+			if c.caller.Agents.Has(id) && !yield(id, agent) {
+				return
+			}
+		}
+	}
+}
+
+// Tools returns the ids of the tools that the caller may name for agents that it
+// brings along: all, or those of the local agents that it may use.
+func (c *Catalog) Tools() []string {
+	ids := c.set.Tools.IDs()
+	if c.caller.Agents == nil {
+		return ids
+	}
+	var filters []*toolset.Filter
+	for _, declared := range c.Agents() {
+		if agent, _ := c.set.Defaults.Apply(declared); agent.Local() {
+			filter, _ := toolset.CompileFilter(agent) // a pattern that is none matches nothing
+			filters = append(filters, filter)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return !slices.ContainsFunc(filters, func(filter *toolset.Filter) bool { return filter.Decide(id).Visible })
+	})
+}

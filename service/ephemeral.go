@@ -1,0 +1,102 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/internal/panics"
+	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/resolve"
+	"go.uber.org/zap"
+)
+
+// errNoTurnTools says that turns cannot bring tools along.
+var errNoTurnTools = errors.New("the service makes no tools for turns")
+
+// checkEphemeral reports why a turn cannot bring its agent along.
+func (s *Service) checkEphemeral(e *Ephemeral) error {
+	switch {
+	case e.Agent.ID == "":
+		return &InvalidError{"ephemeral.agent.id", "the agent has no id"}
+	case !e.Agent.Local():
+		return &InvalidError{"ephemeral.agent.endpoint", "an agent that a turn brings along runs here"}
+	case len(e.Tools) == 0:
+		return nil
+	case s.settings.TurnTools == nil:
+		return &InvalidError{"ephemeral.tools", errNoTurnTools.Error()}
+	}
+	if err := s.settings.TurnTools.Check(e.Tools); err != nil {
+		return &InvalidError{"ephemeral.tools", err.Error()}
+	}
+	return nil
+}
+
+// placeTools is where the tools of a turn are kept.
+func placeTools(turnID string) string { return sealed.Place("turn tools", turnID) }
+
+// sealTools returns the agent that a turn brings along as it is stored, and its
+// tools apart, which may have secrets, when they are encrypted.
+func (s *Service) sealTools(turnID string, e *Ephemeral) (*Ephemeral, json.RawMessage, error) {
+	if s.badKey != nil {
+		return nil, nil, s.badKey
+	}
+	if e == nil || len(e.Tools) == 0 || s.box == nil {
+		return e, nil, nil
+	}
+	plain, err := json.Marshal(e.Tools)
+	if err != nil {
+		return nil, nil, &InvalidError{"ephemeral.tools", err.Error()}
+	}
+	kept, err := s.box.Seal(placeTools(turnID), plain)
+	return &Ephemeral{Agent: e.Agent}, kept, err
+}
+
+// openTools returns the tools that a turn brings along.
+func (s *Service) openTools(turnID string, asked *storedRequest) ([]EphemeralTool, error) {
+	if len(asked.SealedTools) == 0 {
+		return asked.Ephemeral.Tools, nil
+	}
+	plain, err := s.box.Open(placeTools(turnID), asked.SealedTools)
+	if err != nil {
+		return nil, fmt.Errorf("read the tools of the turn: %w", err)
+	}
+	var list []EphemeralTool
+	if err := json.Unmarshal(plain, &list); err != nil {
+		return nil, fmt.Errorf("read the tools of the turn: %w", err)
+	}
+	return list, nil
+}
+
+// makeTools makes the tools that a turn brings along for its agent. release, which
+// is never nil, is called when they are not needed any more.
+func (s *Service) makeTools(ctx context.Context, turnID string, asked *storedRequest, agent *resolve.Ephemeral) (release func(), err error) {
+	release = func() {}
+	list, err := s.openTools(turnID, asked)
+	if err != nil || len(list) == 0 {
+		return release, err
+	}
+	if s.settings.TurnTools == nil {
+		return release, errNoTurnTools
+	}
+	defer panics.Recover(&err)
+	made, done, err := s.settings.TurnTools.Make(ctx, list)
+	if err != nil {
+		return release, fmt.Errorf("make the tools of the turn: %w", err)
+	}
+	if done != nil {
+		release = func() { s.releaseTools(turnID, done) }
+	}
+	agent.Tools = made
+	return release, nil
+}
+
+// releaseTools lets go of the tools that were made for a turn. What panics there
+// keeps nothing from ending.
+func (s *Service) releaseTools(turnID string, done func()) {
+	defer panics.Handle(func(p *panics.Error) {
+		s.settings.Logger.Error("releasing the tools of a turn failed", zap.String("turn_id", turnID), zap.Error(p))
+	})
+	done()
+}

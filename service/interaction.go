@@ -1,0 +1,24 @@
+package service
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// Interaction is a wait of a turn for something outside.
+type Interaction struct {
+	store.Interaction
+	// Ticket is what is asked.
+	Ticket interaction.Request
+}
+
+func asked(i *store.Interaction) (*Interaction, error) {
+	v := &Interaction{Interaction: *i}
+	if err := json.Unmarshal(i.Request, &v.Ticket); err != nil {
+		return nil, fmt.Errorf("decode interaction %s of turn %s: %w", i.ID, i.TurnID, err)
+	}
+	return v, nil
+}

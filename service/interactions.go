@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// ListInteractions returns what the caller's turns wait for, or waited for, the
+// oldest first. The scope of the query is set by the caller.
+func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.InteractionQuery) ([]*Interaction, error) {
+	scope, err := caller.scope()
+	if err != nil {
+		return nil, err
+	}
+	q.Scope = scope
+	if q.TurnID != "" {
+		if _, err := s.readTurn(ctx, caller, q.TurnID); err != nil {
+			return nil, err
+		}
+	}
+	found, err := s.settings.Store.Interactions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list, sees := make([]*Interaction, 0, len(found)), s.turnFilter(ctx, caller)
+	for _, f := range found {
+		visible, err := sees(f.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if !visible {
+			continue
+		}
+		i, err := asked(f)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+// AnswerInteraction answers what a turn waits for. The target of the answer is
+// the interaction, by its id or that of the call. The turn goes on, here or
+// elsewhere. The same answer again, with the same id if it has one, changes
+// nothing and gives the same outcome.
+//
+// The errors are a *NotFoundError, a *interaction.AnswerError for an answer that
+// does not fit what is asked, a *store.ConflictError for a different answer, and
+// a *store.StateError for an interaction that was cancelled.
+func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID string, answer interaction.Answer) (*Interaction, error) {
+	scope, err := s.turnScope(ctx, caller, turnID)
+	if err != nil {
+		return nil, err
+	}
+	i, err := s.findInteraction(ctx, scope, turnID, answer.Target)
+	if err != nil {
+		return nil, err
+	}
+	answer.Target = i.ID
+	if answer.Action == "" {
+		answer.Action = interaction.Resume
+	}
+	if i.State == store.InteractionPending {
+		if err := interaction.Check(&i.Ticket, &answer); err != nil {
+			return nil, err
+		}
+	}
+	return s.resolve(ctx, scope, turnID, &answer, caller.Subject)
+}
+
+func (s *Service) resolve(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {
+	resolution, err := json.Marshal(answer)
+	if err != nil {
+		return nil, &InvalidError{"resolution", err.Error()}
+	}
+	resolved, err := s.settings.Store.AnswerInteraction(ctx, &store.Answer{Scope: scope, TurnID: turnID, ID: answer.Target, Answer: resolution, By: by, Now: s.now()})
+	if err != nil {
+		return nil, named(err, "interaction", answer.Target)
+	}
+	s.announce(turnID)
+	return asked(resolved)
+}
+
+// findInteraction returns the interaction that a target names: by its id, or
+// else the latest of the call.
+func (s *Service) findInteraction(ctx context.Context, scope store.Scope, turnID, target string) (*Interaction, error) {
+	i, err := s.settings.Store.Interaction(ctx, scope, turnID, target)
+	if err == nil {
+		return asked(i)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	all, err := s.settings.Store.Interactions(ctx, store.InteractionQuery{Scope: scope, TurnID: turnID})
+	if err != nil {
+		return nil, err
+	}
+	for n := len(all) - 1; n >= 0; n-- {
+		if found, err := asked(all[n]); err == nil && found.Ticket.CallID == target {
+			return found, nil
+		}
+	}
+	return nil, &NotFoundError{Kind: "interaction", ID: target}
+}

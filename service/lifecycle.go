@@ -1,0 +1,174 @@
+// Package service keeps sessions and turns in a store and works on them: a turn
+// outlives its caller, the process and the machine. What a caller may see and change
+// is decided here, for all surfaces.
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/sealed"
+	"github.com/agentruntime/agentruntime/service/internal/follow"
+	"github.com/agentruntime/agentruntime/service/internal/work"
+	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+)
+
+var (
+	// errClosed ends what is under way when the service is closed.
+	errClosed = errors.New("the service is closed")
+	// ErrNoDispatcher says that a service was made to look, not to work.
+	ErrNoDispatcher = errors.New("the service has no dispatcher, so it works on no turns")
+)
+
+// New returns a service. It does nothing by itself before Start.
+func New(s Settings) *Service {
+	if s.Logger == nil {
+		s.Logger = zap.NewNop()
+	}
+	if s.Clock == nil {
+		s.Clock = time.Now
+	}
+	if s.NewID == nil {
+		s.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if s.Jitter == nil {
+		s.Jitter = rand.N[time.Duration]
+	}
+	s.Worker = cmp.Or(s.Worker, s.NewID())
+	s.Lease = cmp.Or(s.Lease, DefaultLease)
+	s.Strikes = cmp.Or(s.Strikes, DefaultStrikes)
+	s.Expiry = cmp.Or(s.Expiry, DefaultExpiry)
+	s.OnTimeout = cmp.Or(s.OnTimeout, TimeoutCancels)
+	v := &Service{settings: s}
+	v.box, v.badKey = sealed.New(s.EncryptionKey)
+	v.ctx, v.cancel = context.WithCancelCause(context.Background())
+	v.hub = follow.NewHub(v.ctx, s.Store, s.Logger)
+	v.courier = webhook.NewCourier(webhook.Settings{
+		Store: s.Store, Senders: s.Webhooks, Worker: s.Worker, Lease: s.Lease, Clock: s.Clock, Logger: s.Logger,
+		Events: func(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
+			return v.Events(ctx, Operator(), turnID, after)
+		},
+	})
+	v.pool = work.NewPool(work.Settings{
+		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{v.hub, s.Bell}, Read: v.readOrder,
+		End: func(ctx context.Context, turnID string, why event.Termination) error {
+			_, err := v.end(ctx, Operator(), turnID, why)
+			return err
+		},
+		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, Clock: s.Clock, Logger: s.Logger,
+	})
+	if s.Dispatcher != nil {
+		s.Store.Attach(s.Dispatcher)
+	}
+	return v
+}
+
+// Start takes over what dead workers left and begins to work on turns. It
+// returns once that has begun.
+func (s *Service) Start(ctx context.Context) error {
+	if s.settings.Dispatcher == nil {
+		return ErrNoDispatcher
+	}
+	recovered, err := s.settings.Store.Recover(ctx, s.now())
+	if err != nil {
+		return err
+	}
+	if recovered > 0 {
+		s.settings.Logger.Info("resuming turns of a dead worker", zap.Int("turns", recovered))
+	}
+	if err := s.settings.Dispatcher.Start(ctx, s.pool.Work); err != nil {
+		return err
+	}
+	s.started.Store(true)
+	s.tasks.Go(s.sweepPeriodically)
+	if r := s.settings.Retention; r.Sessions > 0 || r.Events > 0 || r.Keys > 0 {
+		s.tasks.Go(s.prunePeriodically)
+	}
+	s.courier.Start()
+	s.Listen()
+	return nil
+}
+
+// Listen begins to hear of turns that other processes work on. Start does it,
+// too; a service that only looks may.
+func (s *Service) Listen() {
+	if s.settings.Bell == nil {
+		return
+	}
+	s.tasks.Go(func() {
+		err := s.settings.Bell.Listen(s.ctx, s.heard)
+		if s.ctx.Err() == nil {
+			s.settings.Logger.Error("cross-process notifications lost; polling every 2s", zap.Error(err))
+		}
+	})
+}
+
+// Drain stops taking turns, lets the steps under way end, and hands the turns
+// back to whoever works on next. When ctx ends first, steps are cut short and
+// will be run again. Webhooks are handed on, too.
+func (s *Service) Drain(ctx context.Context) error {
+	s.pool.Drain()
+	if !s.started.Load() {
+		return nil
+	}
+	err := s.settings.Dispatcher.Drain(ctx)
+	if err != nil {
+		s.settings.Logger.Warn("grace time over; interrupted steps will be retried", zap.Error(err))
+	}
+	return errors.Join(err, s.courier.Drain(ctx))
+}
+
+// Close ends everything at once and leaves nothing behind; what was under way
+// goes on elsewhere, or when a service is started again. It does not close the
+// store. It may be called more than once.
+func (s *Service) Close() {
+	s.pool.Drain()
+	s.cancel(errClosed)
+	if s.settings.Dispatcher != nil {
+		s.settings.Dispatcher.Stop()
+	}
+	s.courier.Close()
+	s.pool.Close()
+	s.tasks.Wait()
+	s.hub.Close()
+}
+
+// sweepInterval is how often dead workers and overdue interactions are looked
+// for.
+const sweepInterval = time.Second
+
+// sweepPeriodically does what is due from time to time, until the service is closed.
+func (s *Service) sweepPeriodically() {
+	ticker := time.NewTicker(min(sweepInterval, s.settings.Lease/3))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.pool.Sweep(s.ctx)
+			s.expireInteractions(s.ctx)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// heard takes in that something happened to turns: whoever follows them looks,
+// and a worker whose turn was ended elsewhere stops.
+func (s *Service) heard(turnIDs []string) {
+	if turnIDs == nil {
+		s.hub.LookAll()
+		return
+	}
+	for _, id := range turnIDs {
+		if !s.pool.Heard(id) {
+			s.hub.Look(id)
+		}
+	}
+}

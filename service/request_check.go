@@ -1,0 +1,134 @@
+package service
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+func checkTurn(req *CreateTurn) error {
+	if len(req.Input) == 0 {
+		return runtime.ErrNoInput
+	}
+	switch {
+	case req.Depth < 0:
+		return &InvalidError{"depth", "it is less than 0"}
+	case req.InteractionTimeout < 0:
+		return &InvalidError{"interaction_timeout", "it is less than 0"}
+	case req.OnTimeout != "" && req.OnTimeout != TimeoutCancels && req.OnTimeout != TimeoutFails:
+		return &InvalidError{"on_timeout", fmt.Sprintf("%q is none of cancel, fail", req.OnTimeout)}
+	}
+	switch req.OnBusy {
+	case "", QueueBehind, RejectBusy, Interrupt:
+	default:
+		return &InvalidError{"on_busy", fmt.Sprintf("%q is none of queue, reject, interrupt", req.OnBusy)}
+	}
+	for i := range req.Input {
+		if role := req.Input[i].Role; role != model.RoleUser && role != model.RoleSystem {
+			return &InvalidError{fmt.Sprintf("input[%d].role", i), fmt.Sprintf("%q is none of user, system: what a model or tool said is not input", role)}
+		}
+	}
+	for i := range req.Before {
+		if err := checkBefore(&req.Before[i]); err != nil {
+			return &InvalidError{fmt.Sprintf("before[%d]", i), err.Error()}
+		}
+	}
+	if req.FromStart && req.SnapshotID != "" {
+		return &InvalidError{"snapshot_id", "a turn that goes on from nothing goes on from no snapshot"}
+	}
+	if err := checkID("id", req.ID); err != nil {
+		return err
+	}
+	return checkMetadata(req.Metadata)
+}
+
+// checkBefore judges a message that was said ahead of the input.
+func checkBefore(m *model.Message) error {
+	if m.Role != model.RoleUser && m.Role != model.RoleSystem && m.Role != model.RoleAssistant {
+		return fmt.Errorf("its role is %q, which is none of user, system, assistant", m.Role)
+	}
+	for i := range m.Parts {
+		if m.Parts[i].Type != model.PartText {
+			return errors.New("it is more than text")
+		}
+	}
+	return nil
+}
+
+func checkSession(req *CreateSession) error {
+	if err := checkID("id", req.ID); err != nil {
+		return err
+	}
+	if err := checkLabels(req.Labels); err != nil {
+		return err
+	}
+	return checkMetadata(req.Metadata)
+}
+
+// checkID judges an id that a caller chose; empty is none.
+func checkID(field, id string) error {
+	if id == "" {
+		return nil
+	}
+	if found := spec.CheckID(field, field, id); len(found) > 0 {
+		return &InvalidError{field, found[0].Message}
+	}
+	return nil
+}
+
+func checkLabels(labels map[string]string) error {
+	if len(labels) > MaxLabels {
+		return &InvalidError{"labels", fmt.Sprintf("there are %d; %d are allowed", len(labels), MaxLabels)}
+	}
+	for name, value := range labels {
+		if name == "" || len(name) > MaxLabel || len(value) > MaxLabel || !plain(name) || !plain(value) {
+			return &InvalidError{"labels", fmt.Sprintf("%q: a name and a value are text of at most %d bytes, the name not empty", name, MaxLabel)}
+		}
+	}
+	return nil
+}
+
+// plain reports whether text can be kept by every store.
+func plain(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+
+func checkMetadata(metadata json.RawMessage) error {
+	if len(metadata) == 0 {
+		return nil
+	}
+	if len(metadata) > MaxMetadata {
+		return &InvalidError{"metadata", fmt.Sprintf("it has %d bytes; %d are allowed", len(metadata), MaxMetadata)}
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {
+		return &InvalidError{"metadata", "it is no JSON object"}
+	}
+	return nil
+}
+
+// keyOf returns the key of a request. It stands for the body, or for the request
+// where there is none.
+func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
+	if value == "" {
+		return store.Key{}, nil
+	}
+	if body != nil {
+		request = body
+	}
+	if len(value) > maxID || !plain(value) {
+		return store.Key{}, &InvalidError{"idempotency_key", fmt.Sprintf("it is text of at most %d bytes", maxID)}
+	}
+	content, err := json.Marshal(request)
+	if err != nil {
+		return store.Key{}, fmt.Errorf("encode the request: %w", err)
+	}
+	sum := sha256.Sum256(content)
+	return store.Key{Value: value, Hash: sum[:]}, nil
+}

@@ -1,0 +1,120 @@
+package service
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/spec"
+)
+
+// Bounds of what callers keep with sessions and turns.
+const (
+	// maxID bounds the ids and keys that callers choose, in bytes.
+	maxID = 255
+	// MaxLabels is how many labels a session may have, and MaxLabel how long the
+	// name and the value of each, in bytes.
+	MaxLabels = 64
+	MaxLabel  = 255
+	// MaxMetadata bounds metadata, in bytes: a surface may keep there what a session, or a
+	// turn, was made with.
+	MaxMetadata = 1 << 20
+)
+
+// BusyPolicy says what becomes of a turn whose session has a live one.
+type BusyPolicy string
+
+// The policies. The empty one is QueueBehind.
+const (
+	// QueueBehind lets the turn wait until the others have ended.
+	QueueBehind BusyPolicy = "queue"
+	// RejectBusy refuses the turn with a *store.BusyError.
+	RejectBusy BusyPolicy = "reject"
+	// Interrupt cancels the others.
+	Interrupt BusyPolicy = "interrupt"
+)
+
+// CreateTurn asks for a turn.
+type CreateTurn struct {
+	// SessionID is the session that the turn belongs to. It is required.
+	SessionID string `json:"session_id,omitempty"`
+	// ID is the turn's id; empty makes a new one.
+	ID string `json:"id,omitempty"`
+	// AgentID is the agent that works on it; empty is that of the session.
+	AgentID string `json:"agent_id,omitempty"`
+	// Input is what the turn works on: at least one message.
+	Input []model.Message `json:"input,omitempty"`
+	// Before is what was said ahead of the input and is not known to the session:
+	// texts of the user, the system and the assistant. With the input it becomes
+	// part of the session.
+	Before []model.Message `json:"before,omitempty"`
+	// TextHistory shows the model only the texts of what was said in the session
+	// before, as model.Spoken returns them. The session keeps everything.
+	TextHistory bool `json:"text_history,omitempty"`
+	// Params override those of the agent, field by field, and Overrides its
+	// limits and the form of its answer.
+	Params    model.Params      `json:"params,omitzero"`
+	Overrides resolve.Overrides `json:"overrides,omitzero"`
+	// Limits are budgets that the turn is held to besides those of its agent, and
+	// Deadline is when it must have ended: what is left of both when it is made.
+	Limits   *spec.Budgets `json:"limits,omitempty"`
+	Deadline time.Time     `json:"deadline,omitzero"`
+	// Depth is how many turns, in other runtimes, led to this one. The error is a
+	// *DelegationError where that is more than delegates may be nested.
+	Depth int `json:"depth,omitempty"`
+	// Ephemeral is an agent that the turn brings along, in place of a declared one;
+	// AgentID is then not used.
+	Ephemeral *Ephemeral `json:"ephemeral,omitempty"`
+	// InteractionTimeout and OnTimeout take the place of the service's, for what
+	// the turn waits for.
+	InteractionTimeout time.Duration `json:"interaction_timeout,omitempty"`
+	OnTimeout          TimeoutPolicy `json:"on_timeout,omitempty"`
+	// Metadata is a JSON object that the caller keeps with the turn.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// SnapshotID makes the turn go on from an earlier snapshot of the session,
+	// instead of the latest.
+	SnapshotID string `json:"snapshot_id,omitempty"`
+	// FromStart makes it go on from nothing: the model sees none of what was said
+	// before.
+	FromStart bool `json:"from_start,omitempty"`
+	// OnBusy says what becomes of the turn when the session has a live one.
+	OnBusy BusyPolicy `json:"on_busy,omitempty"`
+	// NotBefore is when the turn is due; zero is at once.
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// Background tells that nobody waits for the turn.
+	Background bool `json:"background,omitempty"`
+	// IdempotencyKey makes the request repeatable: with the same key it returns
+	// the turn that was made first. Keys belong to the session.
+	IdempotencyKey string `json:"idempotency_key,omitempty"`
+	// IdempotencyBody is what the key stands for, as that of CreateSession.
+	IdempotencyBody json.RawMessage `json:"-"`
+}
+
+// CreateSession asks for a session.
+type CreateSession struct {
+	// ID is the session's id; empty makes a new one.
+	ID string
+	// AgentID is the agent of its turns, unless a turn names another; it may be
+	// empty.
+	AgentID  string
+	Labels   map[string]string
+	Metadata json.RawMessage
+	// IdempotencyKey makes the request repeatable: with the same key it returns
+	// the session that was made first.
+	IdempotencyKey string
+	// IdempotencyBody is what the key stands for: with the key and another body the
+	// error is a *store.KeyConflictError. Nil is the request itself. A surface sets it
+	// whose requests lead to different ones as the configuration changes.
+	IdempotencyBody json.RawMessage `json:"-"`
+}
+
+// ForkSession asks for a session that begins where another one is, or was.
+type ForkSession struct {
+	// SessionID is the session to fork, and SnapshotID the one of its snapshots
+	// to begin with; empty is the latest.
+	SessionID  string
+	SnapshotID string
+	// New is the session to make. Without an agent it has that of the other.
+	New CreateSession
+}

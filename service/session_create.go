@@ -1,0 +1,149 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// CreateSession makes a session that belongs to the caller. The errors are an
+// *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError and a
+// *store.KeyConflictError.
+func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
+	return s.found(ctx, caller, req, new(SessionExport), req)
+}
+
+// found makes a session that begins with an export; request is what its key
+// stands for.
+func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
+	if _, err := caller.scope(); err != nil {
+		return nil, err
+	}
+	if err := checkSession(&req); err != nil {
+		return nil, err
+	}
+	if req.AgentID != "" {
+		if err := s.knows(ctx, caller, req.AgentID); err != nil {
+			return nil, err
+		}
+	}
+	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, request)
+	if err != nil {
+		return nil, err
+	}
+	id, now := req.ID, s.now()
+	if id == "" {
+		id = s.settings.NewID()
+	}
+	n := &store.NewSession{Key: key, Session: store.Session{
+		ID: id, Owner: caller.owner(), AgentID: req.AgentID, State: store.SessionActive,
+		Labels: req.Labels, Metadata: req.Metadata, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
+	}}
+	if err := s.base(n, export); err != nil {
+		return nil, err
+	}
+	return s.settings.Store.CreateSession(ctx, n)
+}
+
+// base gives a new session the chain of an export, under new ids.
+func (s *Service) base(n *store.NewSession, export *SessionExport) error {
+	renamed := make(map[string]string)
+	for i := range export.Artifacts {
+		a := &export.Artifacts[i]
+		renamed[a.ID] = s.settings.NewID()
+		n.Artifacts = append(n.Artifacts, &store.Artifact{
+			ID: renamed[a.ID], SessionID: n.Session.ID, Owner: n.Session.Owner, Name: a.Name, MediaType: a.MediaType,
+			Size: len(a.Data), Data: a.Data, Metadata: a.Metadata, CreatedAt: n.Session.CreatedAt,
+		})
+	}
+	parent := ""
+	for i := range export.Snapshots {
+		e := &export.Snapshots[i]
+		kept, err := s.imported(n, e, parent, renamed)
+		if err != nil {
+			return err
+		}
+		n.Base = append(n.Base, *kept)
+		parent = kept.Snapshot.ID
+	}
+	n.Session.Tip = parent
+	return nil
+}
+
+func (s *Service) imported(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
+	list, err := e.list()
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		id, ok := renamed[list[i].ID]
+		if !ok {
+			return nil, &InvalidError{"artifacts", fmt.Sprintf("snapshot %s refers to artifact %s, which is not part of the export", e.ID, list[i].ID)}
+		}
+		list[i].ID = id
+	}
+	manifest, err := messages.EncodeArtifacts(list)
+	if err != nil {
+		return nil, err
+	}
+	own := make([][]byte, len(e.Messages))
+	for i, m := range e.Messages {
+		own[i] = bytes.Clone(m)
+	}
+	if _, err := messages.Decode(own); err != nil {
+		return nil, &InvalidError{"snapshots", fmt.Sprintf("snapshot %s: %v", e.ID, err)}
+	}
+	return &store.NewSnapshot{Messages: own, Snapshot: store.Snapshot{
+		ID: s.settings.NewID(), SessionID: n.Session.ID, Owner: n.Session.Owner, ParentID: parent, FinishReason: e.FinishReason,
+		Custom: e.Custom, State: e.Plugins, Artifacts: manifest, CreatedAt: e.CreatedAt.UTC().Truncate(time.Microsecond),
+	}}, nil
+}
+
+// knows reports an error unless the caller may use the agent and the agent
+// resolves.
+func (s *Service) knows(ctx context.Context, caller Caller, agentID string) error {
+	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
+		return err
+	}
+	return hideNearest(caller, s.settings.Runtime.CheckRequest(ctx, &runtime.Request{AgentID: agentID}))
+}
+
+// ImportSession makes a session of the caller out of an export. Without an id in
+// the request it gets a new one, and so do its snapshots and artifacts. The
+// errors are those of CreateSession, and an *InvalidError for an export that
+// this runtime cannot read.
+func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSession, export *SessionExport) (*store.Session, error) {
+	if export.Version != ExportVersion {
+		return nil, &InvalidError{"version", fmt.Sprintf("the export has version %d; this runtime reads version %d", export.Version, ExportVersion)}
+	}
+	if req.AgentID == "" {
+		req.AgentID = export.Session.AgentID
+	}
+	if req.Labels == nil {
+		req.Labels = export.Session.Labels
+	}
+	if req.Metadata == nil {
+		req.Metadata = export.Session.Metadata
+	}
+	return s.found(ctx, caller, req, export, export)
+}
+
+// ForkSession makes a session that belongs to the caller and begins with the
+// conversation, state and artifacts of a snapshot of another one, of which it is
+// independent from then on.
+func (s *Service) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
+	export, err := s.export(ctx, caller, req.SessionID, req.SnapshotID)
+	if err != nil {
+		return nil, err
+	}
+	if req.New.AgentID == "" {
+		req.New.AgentID = export.Session.AgentID
+	}
+	export.flatten()
+	return s.found(ctx, caller, req.New, export, req)
+}

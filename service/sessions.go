@@ -1,0 +1,96 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// GetSession returns a session.
+func (s *Service) GetSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
+	return s.readSession(ctx, caller, id)
+}
+
+// ListSessions returns a page of the caller's sessions, the one with the latest
+// activity first. The scope of the query is set by the caller. A page for a caller
+// that may not use all agents may have fewer sessions than there is room for.
+func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
+	var err error
+	if q.Scope, err = caller.scope(); err != nil {
+		return store.SessionPage{}, err
+	}
+	page, err := s.settings.Store.Sessions(ctx, q)
+	if err != nil || caller.Agents == nil {
+		return page, err
+	}
+	visible := make([]*store.Session, 0, len(page.Sessions))
+	for _, session := range page.Sessions {
+		sees, err := s.seesSession(ctx, caller, session)
+		if err != nil {
+			return store.SessionPage{}, err
+		}
+		if sees {
+			visible = append(visible, session)
+		}
+	}
+	page.Sessions = visible
+	return page, nil
+}
+
+// UpdateSession changes what the patch names, and returns the session.
+func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p store.SessionPatch) (*store.Session, error) {
+	scope, err := s.sessionScope(ctx, caller, id)
+	if err != nil {
+		return nil, err
+	}
+	if p.State != nil && *p.State != store.SessionActive && *p.State != store.SessionArchived {
+		return nil, &InvalidError{"state", fmt.Sprintf("%q is none of active, archived", *p.State)}
+	}
+	if p.Labels != nil {
+		if err := checkLabels(*p.Labels); err != nil {
+			return nil, err
+		}
+	}
+	if p.Metadata != nil {
+		if err := checkMetadata(*p.Metadata); err != nil {
+			return nil, err
+		}
+	}
+	if p.AgentID != nil && *p.AgentID != "" {
+		if err := s.knows(ctx, caller, *p.AgentID); err != nil {
+			return nil, err
+		}
+	}
+	p.Now = s.now()
+	session, err := s.settings.Store.UpdateSession(ctx, scope, id, p)
+	return session, named(err, "session", id)
+}
+
+// DeleteSession cancels the session's live turns and deletes it with all that
+// belongs to it.
+func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) error {
+	scope, err := caller.scope()
+	if err != nil {
+		return err
+	}
+	if _, err := s.readSession(ctx, caller, id); err != nil {
+		return err
+	}
+	for {
+		live, err := s.settings.Store.Turns(ctx, store.TurnQuery{Scope: scope, SessionID: id, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
+		if err != nil {
+			return err
+		}
+		for _, t := range live.Turns {
+			if _, err := s.CancelTurn(ctx, caller, t.ID, "the session is deleted"); err != nil {
+				return err
+			}
+		}
+		if len(live.Turns) == 0 {
+			return named(s.settings.Store.DeleteSession(ctx, scope, id), "session", id)
+		}
+	}
+}
+
+var liveStatuses = []store.Status{store.Pending, store.Running, store.Waiting}

@@ -1,0 +1,149 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/dispatch"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/tools"
+	"go.uber.org/zap"
+)
+
+// Settings is what a service is made of. Runtime and Store are required;
+// without a Dispatcher a service does not work on turns, it only reads and
+// writes what is in the store.
+type Settings struct {
+	Runtime *runtime.AgentRuntime
+	Store   store.Store
+	// Dispatcher brings turns to this process, and Bell tells of those that other
+	// processes work on; without a Bell the service looks at those that somebody
+	// follows every two seconds.
+	Dispatcher dispatch.Dispatcher
+	Bell       dispatch.Bell
+	// Worker names this process among those that use the store; empty makes a
+	// new name.
+	Worker string
+	// Lease, Strikes and Expiry have the defaults above.
+	Lease   time.Duration
+	Strikes int
+	Expiry  time.Duration
+	// Indeterminate says what becomes of a call of a tool whose effect must not
+	// be repeated when a worker died while it ran.
+	Indeterminate backend.Indeterminate
+	// InteractionTimeout is how long a turn waits for a person; 0 is for ever.
+	// OnTimeout says what then becomes of it.
+	InteractionTimeout time.Duration
+	OnTimeout          TimeoutPolicy
+	// TurnTools makes the tools that turns bring along; nil refuses such turns.
+	TurnTools TurnTools
+	// EncryptionKey has 32 bytes, with which the store keeps what describes these
+	// tools: there may be credentials in it. Without one it is kept as it is. All
+	// processes with the store have the same.
+	EncryptionKey []byte
+	// Retention says what is deleted: first within seconds of Start, so that
+	// processes that do not live long do it, too, and then once an hour.
+	Retention store.Retention
+	// Jitter returns a part of a time span, so that processes that were started
+	// together do not all do the same at once; nil is a random part of it.
+	Jitter func(time.Duration) time.Duration
+	// Webhooks tell receivers outside what happens to turns, by the surface of the
+	// webhook; without any, webhooks are kept but nobody is told.
+	Webhooks map[string]webhook.Sender
+	// StateTransform and EventTransform change what callers see of states and
+	// events.
+	StateTransform StateTransform
+	EventTransform EventTransform
+	// Logger takes in the service's log; nil drops it.
+	Logger *zap.Logger
+	// Clock tells the time; nil is time.Now. NewID makes ids; nil makes UUIDs of
+	// version 7.
+	Clock func() time.Time
+	NewID func() string
+
+	_ struct{} // keyed literals only
+}
+
+// TimeoutPolicy says what becomes of a turn whose interaction nobody answered in
+// time.
+type TimeoutPolicy string
+
+// The policies. The empty one is TimeoutCancels.
+const (
+	// TimeoutCancels answers for the person: the call is refused, the model is
+	// told why, and the turn goes on.
+	TimeoutCancels TimeoutPolicy = "cancel"
+	// TimeoutFails ends the turn as failed.
+	TimeoutFails TimeoutPolicy = "fail"
+)
+
+const (
+	// DefaultLease is how long a turn belongs to a worker that gives no sign of
+	// life.
+	DefaultLease = 5 * time.Second
+	// DefaultStrikes is how many workers may die over a turn without its getting
+	// ahead.
+	DefaultStrikes = 3
+	// DefaultExpiry is how old the latest sign of life of a turn's worker is when
+	// the turn reads as expired.
+	DefaultExpiry = time.Minute
+)
+
+// StateTransform changes a state before a caller sees it. It is handed a copy of
+// its own. Nil leaves the state out, an error refuses the caller. What is stored
+// and what agents see is not changed. It is also asked for what custom_patch
+// events show, with the application's state alone; nil or an error leaves such an
+// event out.
+type StateTransform func(ctx context.Context, state *SessionState) (*SessionState, error)
+
+// EventTransform changes an event before a caller sees it. It is handed a copy
+// of its own. Nil leaves the event out of what the caller sees, an error ends
+// the caller's stream with it. The log is not changed.
+type EventTransform func(ctx context.Context, ev *event.Event) (*event.Event, error)
+
+// TurnTools makes the tools that turns bring along. It is used by many goroutines
+// at once.
+type TurnTools interface {
+	// Check reports what is wrong with the descriptions of tools, without reaching
+	// out.
+	Check(list []EphemeralTool) error
+	// Make returns the tools for one turn, each time that a worker begins to work on
+	// it. release is called when the worker has; it may be nil. An error fails the
+	// turn.
+	Make(ctx context.Context, list []EphemeralTool) (made []resolve.EphemeralTool, release func(), err error)
+}
+
+// EphemeralTool describes a tool, or a server of tools, that a turn brings along.
+type EphemeralTool struct {
+	// Kind says how the tool is made of its Config, a JSON object.
+	Kind   string          `json:"kind"`
+	Config json.RawMessage `json:"config"`
+}
+
+// Ephemeral is an agent that a stored turn brings along, which no revision
+// declares: as it is kept with the turn.
+type Ephemeral struct {
+	// Agent is the agent. Its id is that of the turn's agent.
+	Agent spec.Agent `json:"agent"`
+	// Tools are those that it has besides the revision's, as ServiceSettings.TurnTools
+	// makes them.
+	Tools []EphemeralTool `json:"tools,omitempty"`
+}
+
+// SessionState is what a session has come to.
+type SessionState struct {
+	// Messages is the conversation, the oldest first.
+	Messages []model.Message `json:"messages,omitempty"`
+	// Custom is the application's own state; nil when there is none.
+	Custom json.RawMessage `json:"custom,omitempty"`
+	// Artifacts are those that the session holds, without their data.
+	Artifacts []tools.Artifact `json:"artifacts,omitempty"`
+}

@@ -1,0 +1,191 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// CreateTurn stores a turn and returns at once; a worker, here or elsewhere,
+// works on it. The errors are an *InvalidError, a *NotFoundError for the session
+// or snapshot, a *store.StateError for an archived session, a *store.BusyError,
+// a *store.ExistsError, a *store.KeyConflictError, and those of an agent that
+// does not resolve. With any of them there is no turn.
+func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
+	scope, err := caller.scope()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTurn(&req); err != nil {
+		return nil, err
+	}
+	session, err := s.readSession(ctx, caller, req.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	agent, err := s.agentOf(session, &req)
+	if err != nil {
+		return nil, err
+	}
+	if agent != spec.EphemeralAgent || req.Ephemeral == nil {
+		if err := checkAgent(caller, agent); err != nil {
+			return nil, err
+		}
+	}
+	n, err := s.newTurn(ctx, scope, session, agent, &req)
+	if err != nil {
+		return nil, hideNearest(caller, err)
+	}
+	made, err := s.settings.Store.CreateTurn(ctx, n)
+	if err != nil {
+		return nil, named(err, "session", req.SessionID)
+	}
+	if req.OnBusy == Interrupt && made.ID == n.Turn.ID {
+		if err := s.interrupt(ctx, caller, made); err != nil {
+			return nil, err
+		}
+	}
+	return s.view(made), nil
+}
+
+// newTurn returns the turn that a request asks for.
+func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store.Session, agent string, req *CreateTurn) (*store.NewTurn, error) {
+	same := *req
+	same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
+	key, err := keyOf(req.IdempotencyKey, req.IdempotencyBody, &same)
+	if err != nil {
+		return nil, err
+	}
+	overrides, err := s.startable(ctx, agent, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSnapshot(ctx, scope, session, req.SnapshotID); err != nil {
+		return nil, err
+	}
+	input, err := messages.Encode(slices.Concat(req.Before, req.Input))
+	if err != nil {
+		return nil, &InvalidError{"input", err.Error()}
+	}
+	id := req.ID
+	if id == "" {
+		id = s.NewID()
+	}
+	asked := *req
+	asked.Overrides = overrides
+	request, err := s.encodeRequest(ctx, id, asked)
+	if err != nil {
+		return nil, err
+	}
+	return &store.NewTurn{Key: key, Input: input, Reject: req.OnBusy == RejectBusy, Turn: store.Turn{
+		ID: id, SessionID: session.ID, Owner: session.Owner, AgentID: agent, Request: request, Metadata: req.Metadata,
+		Background: req.Background, SnapshotID: s.settings.NewID(), ParentSnapshotID: req.SnapshotID, FromStart: req.FromStart,
+		CreatedAt: s.now(), NotBefore: req.NotBefore.UTC().Truncate(time.Microsecond),
+	}}, nil
+}
+
+// agentOf returns the id of the agent that works on a turn.
+func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, error) {
+	if req.Ephemeral != nil {
+		return req.Ephemeral.Agent.ID, s.checkEphemeral(req.Ephemeral)
+	}
+	if agent := cmp.Or(req.AgentID, session.AgentID); agent != "" {
+		return agent, nil
+	}
+	return "", &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
+}
+
+// startable returns the overrides that a turn will have, if it can begin with
+// them in the current revision.
+func (s *Service) startable(ctx context.Context, agent string, req *CreateTurn) (resolve.Overrides, error) {
+	overrides := req.Overrides
+	if s.settings.Runtime == nil {
+		return overrides, nil
+	}
+	var err error
+	if overrides.Budgets, err = s.limits(agent, req); err != nil {
+		return overrides, err
+	}
+	asked := &runtime.Request{
+		AgentID: agent, Params: req.Params, Overrides: overrides, Depth: req.Depth, History: req.Before,
+		Persistence: runtime.Persistence{Checkpoint: keepNothing},
+	}
+	if req.Ephemeral != nil {
+		asked.Ephemeral = &resolve.Ephemeral{Agent: &req.Ephemeral.Agent}
+	}
+	err = s.settings.Runtime.CheckRequest(ctx, asked)
+	if cost, ok := errors.AsType[*resolve.UnmeasuredCostError](err); ok {
+		return overrides, &InvalidError{"budgets.max_cost", "it cannot be measured: " + strings.Join(cost.Reasons, "; ")}
+	}
+	return overrides, err
+}
+
+// keepNothing stands for the checkpoint of a turn that is stored, before a worker has it.
+func keepNothing(context.Context, *backend.State) error { return nil }
+
+// checkSnapshot reports that a session has no such snapshot to go on from.
+func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session *store.Session, id string) error {
+	if id == "" {
+		return nil
+	}
+	snapshot, err := s.settings.Store.Snapshot(ctx, scope, id)
+	if err == nil && snapshot.SessionID != session.ID {
+		err = store.ErrNotFound
+	}
+	return named(err, "snapshot", id)
+}
+
+// limits returns the budgets of a turn: those asked for, or else the agent's,
+// within the limits and the deadline of the request.
+func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error) {
+	budgets := req.Overrides.Budgets
+	if req.Limits == nil && req.Deadline.IsZero() {
+		return budgets, nil
+	}
+	if budgets == nil && req.Ephemeral != nil {
+		budgets = req.Ephemeral.Agent.Budgets
+	} else if agent, ok := s.settings.Runtime.Revision().Set().Agent(agentID); ok && budgets == nil {
+		effective, _ := s.settings.Runtime.Revision().Set().Defaults.Apply(agent)
+		budgets = effective.Budgets
+	}
+	if b, l := budgets, req.Limits; b != nil && l != nil && b.MaxCost != nil && l.MaxCost != nil && b.Currency != l.Currency && b.Currency != "" && l.Currency != "" {
+		return nil, &InvalidError{"limits.currency", fmt.Sprintf("the agent's own limit of cost is in %s, not in %s", b.Currency, l.Currency)}
+	}
+	budgets = budgets.Within(req.Limits)
+	if req.Deadline.IsZero() {
+		return budgets, nil
+	}
+	left := req.Deadline.Sub(s.now())
+	if left <= 0 {
+		return nil, &InvalidError{"deadline", "it is over"}
+	}
+	return budgets.Within(&spec.Budgets{MaxDuration: new(spec.Duration(left))}), nil
+}
+
+// interrupt cancels the live turns of a session that were made before one.
+func (s *Service) interrupt(ctx context.Context, caller Caller, by *store.Turn) error {
+	live, err := s.settings.Store.Turns(ctx, store.TurnQuery{Scope: store.Everything, SessionID: by.SessionID, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
+	if err != nil {
+		return err
+	}
+	for _, t := range live.Turns {
+		if t.ID == by.ID || t.CreatedAt.After(by.CreatedAt) {
+			continue
+		}
+		if _, err := s.CancelTurn(ctx, caller, t.ID, "turn "+by.ID+" takes its place"); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}

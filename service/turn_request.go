@@ -1,0 +1,154 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/model"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service/internal/messages"
+	"github.com/agentruntime/agentruntime/service/internal/work"
+	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/telemetry"
+)
+
+// encodeRequest returns a request as it is stored with its turn.
+func (s *Service) encodeRequest(ctx context.Context, turnID string, req CreateTurn) (json.RawMessage, error) {
+	stored := storedRequest{CreateTurn: req, InputCount: len(req.Before) + len(req.Input), BeforeCount: len(req.Before), Trace: make(http.Header)}
+	stored.SessionID, stored.ID, stored.AgentID, stored.Input, stored.Before, stored.Metadata, stored.IdempotencyKey = "", "", "", nil, nil, nil, ""
+	stored.Limits, stored.Deadline = nil, time.Time{} // they are part of the overrides now
+	telemetry.Inject(ctx, stored.Trace)
+	var err error
+	if stored.Ephemeral, stored.SealedTools, err = s.sealTools(turnID, req.Ephemeral); err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(&stored)
+	if err != nil {
+		return nil, &InvalidError{"overrides", err.Error()}
+	}
+	return data, nil
+}
+
+// readOrder returns what there is to run for a claimed turn: the turn from its
+// beginning, or from where its state says.
+func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Order, error) {
+	asked, err := decodeRequest(&c.Turn)
+	if err != nil {
+		return nil, err
+	}
+	own, err := messages.Decode(c.Messages)
+	if err != nil {
+		return nil, err
+	}
+	if asked.InputCount > len(own) || asked.BeforeCount > asked.InputCount {
+		return nil, fmt.Errorf("the turn has %d messages, but an input of %d with %d ahead of it", len(own), asked.InputCount, asked.BeforeCount)
+	}
+	req := &runtime.Request{
+		AgentID: c.Turn.AgentID, TurnID: c.Turn.ID, SessionID: c.Turn.SessionID, Input: own[asked.BeforeCount:asked.InputCount],
+		Params: asked.Params, Overrides: asked.Overrides, Depth: asked.Depth, Tenant: c.Turn.Owner.Tenant,
+		Persistence: runtime.Persistence{
+			Indeterminate: s.settings.Indeterminate, SnapshotID: c.Turn.SnapshotID, ParentSnapshotID: c.Turn.ParentSnapshotID,
+			ShowCustom: s.customOf(c.Turn.ID),
+		},
+	}
+	if err := restoreSession(req, c.Snapshot, conversation); err != nil {
+		return nil, err
+	}
+	if asked.TextHistory {
+		req.History = model.Spoken(req.History)
+	}
+	req.History = slices.Concat(req.History, own[:asked.BeforeCount])
+	order := &work.Order{
+		Request: req, Trace: asked.Trace, Added: len(own) - asked.InputCount,
+		Patience: cmp.Or(asked.InteractionTimeout, s.settings.InteractionTimeout),
+	}
+	if asked.Ephemeral != nil {
+		req.Ephemeral = &resolve.Ephemeral{Agent: &asked.Ephemeral.Agent}
+		order.MakeTools = func(ctx context.Context) (func(), error) { return s.makeTools(ctx, c.Turn.ID, asked, req.Ephemeral) }
+	}
+	if len(c.State) == 0 {
+		return order, nil
+	}
+	if req.State, err = restoreState(c, own[asked.InputCount:]); err != nil {
+		return nil, err
+	}
+	req.Answers, err = answers(req.State, c.Interactions)
+	return order, err
+}
+
+// customOf returns what shows the application's state to those who follow a turn;
+// nil shows it as it is.
+func (s *Service) customOf(turnID string) func(json.RawMessage) (json.RawMessage, error) {
+	if s.settings.StateTransform == nil {
+		return nil
+	}
+	return func(custom json.RawMessage) (json.RawMessage, error) { return s.shownCustom(s.ctx, turnID, custom) }
+}
+
+// restoreSession gives a request what the session has come to.
+func restoreSession(req *runtime.Request, kept *store.Snapshot, conversation [][]byte) (err error) {
+	if kept == nil {
+		return nil
+	}
+	if req.History, err = messages.Decode(conversation); err != nil {
+		return err
+	}
+	req.Custom = kept.Custom
+	if len(kept.State) > 0 {
+		if err := json.Unmarshal(kept.State, &req.Session); err != nil {
+			return fmt.Errorf("read the state of session %s: %w", req.SessionID, err)
+		}
+	}
+	if len(kept.Artifacts) > 0 {
+		if err := json.Unmarshal(kept.Artifacts, &req.Artifacts); err != nil {
+			return fmt.Errorf("read the artifacts of session %s: %w", req.SessionID, err)
+		}
+	}
+	return nil
+}
+
+// restoreState returns the state that was committed last, with what was recorded
+// since.
+func restoreState(c *store.Claimed, added []model.Message) (*backend.State, error) {
+	journal := make([]backend.Recorded, len(c.Journal))
+	for i := range c.Journal {
+		if err := json.Unmarshal(c.Journal[i].Entry, &journal[i].Entry); err != nil {
+			return nil, fmt.Errorf("read the journal of the turn: %w", err)
+		}
+		if len(c.Journal[i].Result) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(c.Journal[i].Result, &journal[i].Result); err != nil {
+			return nil, fmt.Errorf("read the journal of the turn: %w", err)
+		}
+	}
+	return backend.RestoreState(c.State, added, journal)
+}
+
+// answers returns the answers that the state does not have yet.
+func answers(state *backend.State, interactions []*store.Interaction) ([]interaction.Answer, error) {
+	open := make(map[string]bool)
+	for _, t := range state.Tickets() {
+		open[t.ID] = true
+	}
+	var list []interaction.Answer
+	for _, i := range interactions {
+		if !open[i.ID] || i.State != store.InteractionAnswered {
+			continue
+		}
+		var r interaction.Answer
+		if err := json.Unmarshal(i.Answer, &r); err != nil {
+			return nil, fmt.Errorf("read the answer to interaction %s: %w", i.ID, err)
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}
