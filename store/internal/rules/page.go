@@ -1,0 +1,60 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// SessionCursor returns where a session stands in lists.
+func SessionCursor(s *store.Session) store.Cursor {
+	return store.Cursor{Time: s.ActiveAt, ID: s.ID}
+}
+
+// SnapshotCursor returns where a snapshot stands in lists.
+func SnapshotCursor(s *store.Snapshot) store.Cursor {
+	return store.Cursor{Time: s.CreatedAt, ID: s.ID}
+}
+
+// TurnCursor returns what tells where a turn stands in the list of a query.
+func TurnCursor(q *store.TurnQuery) func(*store.Turn) store.Cursor {
+	if q.ByChange {
+		return func(t *store.Turn) store.Cursor { return store.Cursor{Time: t.ChangedAt, ID: t.ID} }
+	}
+	return func(t *store.Turn) store.Cursor { return store.Cursor{Time: t.CreatedAt, ID: t.ID} }
+}
+
+// WebhookCursor returns where a webhook stands in lists, which are ordered by a
+// number.
+func WebhookCursor(created time.Time, number int64) store.Cursor {
+	return store.Cursor{Time: created, ID: strconv.FormatInt(number, 10)}
+}
+
+// CutPage cuts a list in its order down to a page, and returns where the next
+// page begins; empty when the list has no more records than the page may.
+func CutPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page []T, next string) {
+	n := p.Size()
+	if len(list) <= n {
+		return list, ""
+	}
+	return list[:n], cursor(list[n-1]).String()
+}
+
+// SortPage orders a whole list, the latest first, and cuts a page out of it.
+func SortPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page []T, next string, err error) {
+	after, err := p.Cursor()
+	if err != nil {
+		return nil, "", err
+	}
+	slices.SortFunc(list, func(a, b T) int { return compare(cursor(b), cursor(a)) })
+	if after != nil {
+		list = slices.DeleteFunc(list, func(x T) bool { return compare(cursor(x), *after) >= 0 })
+	}
+	page, next = CutPage(list, p, cursor)
+	return page, next, nil
+}
+
+func compare(a, b store.Cursor) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) }

@@ -1,0 +1,82 @@
+// Package rules holds what every store decides alike: what a list is ordered by
+// and where its pages end, what a patch changes, which requests conflict, from
+// where a webhook reports, and what is too old.
+package rules
+
+import (
+	"bytes"
+
+	"github.com/agentruntime/agentruntime/store"
+)
+
+// CheckVisible returns store.ErrNotFound for a record that the scope does not
+// see.
+func CheckVisible(scope store.Scope, tenant, subject string) error {
+	if !scope.Sees(store.Owner{Tenant: tenant, Subject: subject}) {
+		return store.ErrNotFound
+	}
+	return nil
+}
+
+// CheckKey returns a *store.KeyConflictError for a key that was used before, for
+// the request with another hash that made id.
+func CheckKey(k store.Key, hash []byte, id string) error {
+	if !bytes.Equal(k.Hash, hash) {
+		return &store.KeyConflictError{Key: k.Value, ID: id}
+	}
+	return nil
+}
+
+// CheckAnswer returns why an interaction that is not pending cannot be given an
+// answer; nil if it has the same one already.
+func CheckAnswer(i *store.Interaction, r *store.Answer) error {
+	switch {
+	case i.State == store.InteractionCanceled:
+		return &store.StateError{Kind: "interaction", ID: i.ID, State: string(i.State), Want: "answered"}
+	case !bytes.Equal(i.Answer, r.Answer):
+		return &store.ConflictError{TurnID: r.TurnID, ID: r.ID}
+	default:
+		return nil
+	}
+}
+
+// CheckActive returns a *store.StateError for a session that takes no turns.
+func CheckActive(id string, state store.SessionState) error {
+	if state == store.SessionArchived {
+		return &store.StateError{Kind: "session", ID: id, State: string(state), Want: "given a turn"}
+	}
+	return nil
+}
+
+// PatchSession changes what a patch names.
+func PatchSession(s *store.Session, p *store.SessionPatch) {
+	if p.State != nil {
+		s.State = *p.State
+	}
+	if p.Labels != nil {
+		s.Labels = *p.Labels
+	}
+	if p.Metadata != nil {
+		s.Metadata = *p.Metadata
+	}
+	if p.AgentID != nil {
+		s.AgentID = *p.AgentID
+	}
+	if p.Tip != nil {
+		s.Tip = *p.Tip
+	}
+	s.UpdatedAt = p.Now
+}
+
+// FirstCursor returns the seq after which a new webhook of a turn reports: that
+// of the latest event, or of the one before the end of a turn that has ended.
+func FirstCursor(n *store.NewWebhook, live bool, seq uint64) uint64 {
+	switch {
+	case n.FromStart || seq == 0:
+		return 0
+	case live:
+		return seq
+	default:
+		return seq - 1
+	}
+}
