@@ -136,3 +136,21 @@ func (e *LockedError) Error() string {
 	}
 	return fmt.Sprintf("%s is in use by %s: a SQLite file serves one process; to run several replicas, use PostgreSQL (store: {driver: postgres, dsn: …})", e.Path, who)
 }
+
+// SchemaError says that the tables of a store are not those that this program
+// works with.
+type SchemaError struct {
+	// Kind says what holds the tables: "file" or "database".
+	Kind string
+	// Have is the version of the tables, 0 when there are none, and Want that of
+	// this program.
+	Have, Want int64
+}
+
+// Error says what to do about it.
+func (e *SchemaError) Error() string {
+	if e.Have > e.Want {
+		return fmt.Sprintf("the %s has tables of version %d, and this program knows %d: run a newer release", e.Kind, e.Have, e.Want)
+	}
+	return fmt.Sprintf("the %s has tables of version %d, and this program needs %d: migrate it first", e.Kind, e.Have, e.Want)
+}

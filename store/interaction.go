@@ -11,7 +11,7 @@ type InteractionState string
 // The states of an interaction: it is pending, and then one of the others.
 const (
 	InteractionPending  InteractionState = "pending"
-	InteractionResolved InteractionState = "resolved"
+	InteractionAnswered InteractionState = "resolved"
 	InteractionCanceled InteractionState = "canceled"
 )
 
@@ -26,12 +26,12 @@ type Interaction struct {
 	// Action says what is asked for, Request is the whole question as JSON.
 	Action  string
 	Request json.RawMessage
-	// Resolution is the answer as JSON, and ResolvedBy the subject that gave it;
+	// Answer is the answer as JSON, and AnsweredBy the subject that gave it;
 	// empty for the runtime itself.
-	Resolution json.RawMessage
-	ResolvedBy string
+	Answer     json.RawMessage
+	AnsweredBy string
 	// ExpiresAt is when the runtime gives up waiting; zero is never.
-	CreatedAt, ExpiresAt, ResolvedAt time.Time
+	CreatedAt, ExpiresAt, AnsweredAt time.Time
 }
 
 // InteractionQuery asks for interactions.
@@ -47,12 +47,12 @@ type InteractionQuery struct {
 	Limit int
 }
 
-// Resolve answers an interaction.
-type Resolve struct {
-	Scope      Scope
-	TurnID     string
-	ID         string
-	Resolution json.RawMessage
-	By         string
-	Now        time.Time
+// Answer answers an interaction.
+type Answer struct {
+	Scope  Scope
+	TurnID string
+	ID     string
+	Answer json.RawMessage
+	By     string
+	Now    time.Time
 }

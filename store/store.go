@@ -1,7 +1,7 @@
 // Package store holds the contract of the places where sessions, turns, events,
 // interactions, snapshots, artifacts and journals are kept, and the records
 // that are kept there. Its sub-packages are the places: memory, sqlite and
-// postgres. Package storetest holds what each of them has to do.
+// postgres. The kit internal/testkit/storetest holds what each of them has to do.
 package store
 
 import (
@@ -42,38 +42,21 @@ import (
 type Store interface {
 	Sessions
 	Turns
+	Interactions
+	Snapshots
+	Artifacts
+	Events
 	Work
+	Jobs
 	Webhooks
+	WebhookWork
 	Revocations
+	Pruning
+	Connection
+}
 
-	// Snapshot returns a snapshot, and Snapshots those of a session, the newest
-	// first. The error is ErrNotFound for one that the scope does not see.
-	Snapshot(ctx context.Context, scope Scope, id string) (*Snapshot, error)
-	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
-	// Conversation returns the messages of the conversation up to and with a
-	// snapshot, the oldest first: for each snapshot of its chain what its turn
-	// was given and added. The error is ErrNotFound for an unknown snapshot.
-	Conversation(ctx context.Context, snapshotID string) ([][]byte, error)
-	// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
-	OwnMessages(ctx context.Context, ownerID string) ([][]byte, error)
-	// Artifact returns an artifact with its data, and Artifacts those that a
-	// turn made, in order, without.
-	Artifact(ctx context.Context, scope Scope, id string) (*Artifact, error)
-	Artifacts(ctx context.Context, scope Scope, turnID string) ([]*Artifact, error)
-
-	// Events returns up to limit events of a turn with a seq greater than after,
-	// in order; none when the turn has no such events, or is not known.
-	Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
-	// Journal returns the tool calls of a turn, in the order in which they began.
-	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
-
-	// Prune deletes what the retention says is too old, up to its limit, and gives
-	// room that became free back as far as the store does not do so by itself.
-	// Nobody waits for long meanwhile.
-	Prune(ctx context.Context, r Retention) (Pruned, error)
-	// Attach sets who is told of jobs. It is called once, before anything that
-	// queues one.
-	Attach(q Queue)
+// Connection is the part of a Store that belongs to the process that opened it.
+type Connection interface {
 	// Ping reports whether the store can be used.
 	Ping(ctx context.Context) error
 	// Close waits for what is under way and closes the store. It may be called
@@ -101,20 +84,22 @@ type Sessions interface {
 	DeleteSession(ctx context.Context, scope Scope, id string) error
 }
 
-// Turns is the part of a Store that keeps turns and what they wait for.
+// TurnReader reads one turn.
+type TurnReader interface {
+	// Turn returns a turn. The error is ErrNotFound for one that the scope does
+	// not see.
+	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
+}
+
+// Turns is the part of a Store that keeps turns.
 type Turns interface {
+	TurnReader
+
 	// CreateTurn stores a new turn and admits it if there is room. Its session
 	// must be one that the turn's owner sees. Besides the errors of
 	// CreateSession there are ErrNotFound for the session, a *StateError for one
 	// that is archived, and a *BusyError where the turn is not to wait.
 	CreateTurn(ctx context.Context, n *NewTurn) (*Turn, error)
-	// Turn returns a turn. The error is ErrNotFound for one that the scope does
-	// not see.
-	Turn(ctx context.Context, scope Scope, id string) (*Turn, error)
-	// Positions returns how far turns have got, in any order, whoever they belong
-	// to; those that are not known are left out. It costs little: processes ask
-	// again and again for all the turns that somebody follows.
-	Positions(ctx context.Context, turnIDs []string) ([]Position, error)
 	// Turns returns a page of turns, the newest first unless the query says
 	// otherwise.
 	Turns(ctx context.Context, q TurnQuery) (TurnPage, error)
@@ -128,21 +113,71 @@ type Turns interface {
 	// interactions, and admits what the end makes room for. A turn that has ended
 	// is returned as it is.
 	EndTurn(ctx context.Context, e *EndTurn) (*Turn, error)
+}
 
+// Interactions is the part of a Store that keeps what turns wait for.
+type Interactions interface {
 	// Interaction returns an interaction. The error is ErrNotFound for one that
 	// the scope does not see.
 	Interaction(ctx context.Context, scope Scope, turnID, id string) (*Interaction, error)
 	// Interactions returns interactions, the oldest first.
 	Interactions(ctx context.Context, q InteractionQuery) ([]*Interaction, error)
-	// ResolveInteraction answers a pending interaction. A turn that waits becomes
+	// AnswerInteraction answers a pending interaction. A turn that waits becomes
 	// pending and is admitted when there is room. The same answer again returns
 	// the interaction as it is; a different one gives a *ConflictError, and an
 	// interaction that was cancelled a *StateError.
-	ResolveInteraction(ctx context.Context, r *Resolve) (*Interaction, error)
+	AnswerInteraction(ctx context.Context, r *Answer) (*Interaction, error)
+}
+
+// ConversationReader reads the conversation that a turn goes on from.
+type ConversationReader interface {
+	// Conversation returns the messages of the conversation up to and with a
+	// snapshot, the oldest first: for each snapshot of its chain what its turn
+	// was given and added. The error is ErrNotFound for an unknown snapshot.
+	Conversation(ctx context.Context, snapshotID string) ([][]byte, error)
+}
+
+// Snapshots is the part of a Store that keeps snapshots and messages.
+type Snapshots interface {
+	ConversationReader
+
+	// Snapshot returns a snapshot. The error is ErrNotFound for one that the scope
+	// does not see.
+	Snapshot(ctx context.Context, scope Scope, id string) (*Snapshot, error)
+	// Snapshots returns a page of the snapshots of a session, the newest first.
+	Snapshots(ctx context.Context, q SnapshotQuery) (SnapshotPage, error)
+	// OwnMessages returns the messages that a snapshot, or a turn, adds itself.
+	OwnMessages(ctx context.Context, ownerID string) ([][]byte, error)
+}
+
+// Artifacts is the part of a Store that keeps artifacts.
+type Artifacts interface {
+	// Artifact returns an artifact with its data. The error is ErrNotFound for one
+	// that the scope does not see.
+	Artifact(ctx context.Context, scope Scope, id string) (*Artifact, error)
+	// Artifacts returns the artifacts that a turn made, in order, without their
+	// data. The error is ErrNotFound for a turn that the scope does not see.
+	Artifacts(ctx context.Context, scope Scope, turnID string) ([]*Artifact, error)
+}
+
+// Events is the part of a Store that those who follow turns read.
+type Events interface {
+	TurnReader
+
+	// Positions returns how far turns have got, in any order, whoever they belong
+	// to; those that are not known are left out. It costs little: processes ask
+	// again and again for all the turns that somebody follows.
+	Positions(ctx context.Context, turnIDs []string) ([]Position, error)
+	// Events returns up to limit events of a turn with a seq greater than after,
+	// in order; none when the turn has no such events, or is not known.
+	Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
 }
 
 // Work is the part of a Store that workers use.
 type Work interface {
+	TurnReader
+	ConversationReader
+
 	// Claim makes the worker the owner of a pending turn and returns all that is
 	// needed to run it. The errors are ErrNotFound, a *StateError for a turn that
 	// is not pending, and ErrHeld for one that is not admitted now: its session
@@ -159,15 +194,32 @@ type Work interface {
 	// State returns the state that was committed last to a turn; nil when there is
 	// none, because nothing was committed, the turn has ended, or is not known.
 	State(ctx context.Context, turnID string) ([]byte, error)
+	// Journal returns the tool calls of a turn, in the order in which they began.
+	Journal(ctx context.Context, turnID string) ([]JournalRow, error)
 	// Reap makes the turns pending whose leases have ended, counts a strike
 	// against each, and queues what is due and has room. A store whose queue is
 	// not in its own process also queues what was admitted long ago and nobody
 	// claimed. It returns how many turns were taken from their workers.
 	Reap(ctx context.Context, now time.Time) (int, error)
+}
+
+// Jobs is the part of a Store that brings turns to workers.
+type Jobs interface {
+	// Attach sets who is told of jobs. It is called once, before anything that
+	// queues one.
+	Attach(q Queue)
 	// Recover is called once before a process begins to work. A store that
 	// belongs to one process takes every running turn from its worker, which is
 	// dead, as Reap does; every store queues jobs for what is admitted.
 	Recover(ctx context.Context, now time.Time) (int, error)
+}
+
+// Pruning is the part of a Store that deletes what is too old.
+type Pruning interface {
+	// Prune deletes what the retention says is too old, up to its limit, and gives
+	// room that became free back as far as the store does not do so by itself.
+	// Nobody waits for long meanwhile.
+	Prune(ctx context.Context, r Retention) (Pruned, error)
 }
 
 // Queue is told which turns a worker may claim. A job carries ids only; losing

@@ -45,7 +45,7 @@ func (a *Artifact) checkText() error {
 }
 
 func (i *Interaction) checkText() error {
-	return checkTexts(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.ResolvedBy)
+	return checkTexts(i.ID, i.TurnID, i.SessionID, i.Owner.Tenant, i.Owner.Subject, string(i.State), i.Action, i.AnsweredBy)
 }
 
 // CheckText returns ErrText for a session that no store keeps.
@@ -131,7 +131,7 @@ func (c *Commit) checkText() error {
 }
 
 // CheckText returns ErrText for an answer that no store keeps.
-func (r *Resolve) CheckText() error { return checkTexts(r.By) }
+func (r *Answer) CheckText() error { return checkTexts(r.By) }
 
 // CheckText returns ErrText for a webhook that no store keeps.
 func (n *NewWebhook) CheckText() error {

@@ -14,7 +14,7 @@ import (
 var sought = map[string][]string{
 	"EndTurn":        {"Scope.Owner.Tenant", "Scope.Owner.Subject", "TurnID", "Event.TurnID", "Event.SessionID"},
 	"Commit":         {"TurnID", "Events[0].TurnID", "Events[0].SessionID"},
-	"Resolve":        {"Scope.Owner.Tenant", "Scope.Owner.Subject", "TurnID", "ID"},
+	"Answer":         {"Scope.Owner.Tenant", "Scope.Owner.Subject", "TurnID", "ID"},
 	"NewWebhook":     {"Scope.Owner.Tenant", "Scope.Owner.Subject", "Webhook.TurnID", "Webhook.SessionID", "Webhook.Owner.Tenant", "Webhook.Owner.Subject"},
 	"AdvanceWebhook": {"HeldWebhook.TurnID", "HeldWebhook.ID"},
 	// Of a new turn, the store chooses these.
@@ -24,7 +24,7 @@ var sought = map[string][]string{
 func TestEveryTextThatIsStoredIsChecked(t *testing.T) {
 	t.Parallel()
 	for _, input := range []interface{ CheckText() error }{
-		new(store.NewSession), new(store.SessionPatch), new(store.NewTurn), new(store.EndTurn), new(store.Commit), new(store.Resolve),
+		new(store.NewSession), new(store.SessionPatch), new(store.NewTurn), new(store.EndTurn), new(store.Commit), new(store.Answer),
 		new(store.NewWebhook), new(store.AdvanceWebhook), new(store.Revocation),
 	} {
 		kind := reflect.TypeOf(input).Elem()

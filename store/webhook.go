@@ -132,25 +132,36 @@ type AdvanceWebhook struct {
 	Now     time.Time
 }
 
+// WebhookReader reads one webhook.
+type WebhookReader interface {
+	// Webhook returns a webhook. The error is ErrNotFound for one that the scope
+	// does not see.
+	Webhook(ctx context.Context, scope Scope, turnID, id string) (*Webhook, error)
+}
+
 // Webhooks is the part of a Store that keeps webhooks.
 //
 // A webhook is deleted with its session, and with the events of its turn when
 // these are too old. One that is active keeps Prune from both for up to
 // WebhookHold.
 type Webhooks interface {
+	WebhookReader
+
 	// SaveWebhook stores a webhook of a turn, and begins to tell its receiver. It
 	// replaces the one with the same id: whoever works on that loses it, and the
 	// new one goes on behind what was told. The errors are ErrNotFound for a turn
 	// that the scope does not see, and a *LimitError.
 	SaveWebhook(ctx context.Context, n *NewWebhook) (*Webhook, error)
-	// Webhook returns a webhook. The error is ErrNotFound for one that the scope
-	// does not see.
-	Webhook(ctx context.Context, scope Scope, turnID, id string) (*Webhook, error)
 	// Webhooks returns a page of webhooks, the newest first.
 	Webhooks(ctx context.Context, q WebhookQuery) (WebhookPage, error)
 	// DeleteWebhook deletes a webhook. The error is ErrNotFound for one that the
 	// scope does not see.
 	DeleteWebhook(ctx context.Context, scope Scope, turnID, id string) error
+}
+
+// WebhookWork is the part of a Store that those who call webhooks use.
+type WebhookWork interface {
+	WebhookReader
 
 	// ClaimWebhooks makes the worker the owner of active webhooks that are due, of
 	// which there is something to tell, and which nobody owns: those that are due

@@ -126,7 +126,7 @@ func (m *Store) end(t *turn, status store.Status, result []byte, now time.Time, 
 	t.release()
 	for _, i := range t.interactions {
 		if i.State == store.InteractionPending {
-			i.State, i.ResolvedAt = store.InteractionCanceled, now
+			i.State, i.AnsweredAt = store.InteractionCanceled, now
 		}
 	}
 	s := m.sessions[t.SessionID]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // interaction returns an interaction of a turn; nil when there is none.
@@ -68,8 +69,8 @@ func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (lis
 	return list, err
 }
 
-// ResolveInteraction answers a pending interaction.
-func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resolved *store.Interaction, err error) {
+// AnswerInteraction answers a pending interaction.
+func (m *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolved *store.Interaction, err error) {
 	if err := r.CheckText(); err != nil {
 		return nil, err
 	}
@@ -78,13 +79,12 @@ func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 		if err != nil {
 			return err
 		}
-		switch {
-		case i.State == store.InteractionCanceled:
-			return &store.StateError{Kind: "interaction", ID: i.ID, State: string(i.State), Want: "answered"}
-		case i.State == store.InteractionResolved && !bytes.Equal(i.Resolution, r.Resolution):
-			return &store.ConflictError{TurnID: r.TurnID, ID: r.ID}
-		case i.State == store.InteractionPending:
-			i.State, i.Resolution, i.ResolvedBy, i.ResolvedAt = store.InteractionResolved, bytes.Clone(r.Resolution), r.By, kept(r.Now)
+		if i.State != store.InteractionPending {
+			if err := rules.CheckAnswer(i, r); err != nil {
+				return err
+			}
+		} else {
+			i.State, i.Answer, i.AnsweredBy, i.AnsweredAt = store.InteractionAnswered, bytes.Clone(r.Answer), r.By, kept(r.Now)
 			if t.Status == store.Waiting {
 				t.become(store.Pending, kept(r.Now))
 				m.admit(t, r.Now, jobs)
@@ -98,7 +98,7 @@ func (m *Store) ResolveInteraction(ctx context.Context, r *store.Resolve) (resol
 
 func copyInteraction(i *store.Interaction) *store.Interaction {
 	c := *i
-	c.Request, c.Resolution = bytes.Clone(i.Request), bytes.Clone(i.Resolution)
-	c.CreatedAt, c.ExpiresAt, c.ResolvedAt = kept(i.CreatedAt), kept(i.ExpiresAt), kept(i.ResolvedAt)
+	c.Request, c.Answer = bytes.Clone(i.Request), bytes.Clone(i.Answer)
+	c.CreatedAt, c.ExpiresAt, c.AnsweredAt = kept(i.CreatedAt), kept(i.ExpiresAt), kept(i.AnsweredAt)
 	return &c
 }

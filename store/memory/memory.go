@@ -25,22 +25,37 @@ type Store struct {
 	queue  store.Queue
 	closed bool
 	// unsent are jobs that the queue did not take.
-	unsent    jobs
-	sessions  map[string]*session
-	turns     map[string]*turn
+	unsent   jobs
+	sessions map[string]*session
+	turnTable
 	snapshots map[string]*store.Snapshot
-	// live are the turns that have not ended.
-	live map[string]*turn
 	// messages are those of turns and of snapshots without a turn, by their id.
 	messages  map[string][][]byte
 	artifacts map[string]*store.Artifact
 	keys      map[string]*key
-	// made counts the turns, in the order in which they were made.
+	webhookTable
+	revocationTable
+}
+
+// turnTable has the turns.
+type turnTable struct {
+	turns map[string]*turn
+	// live are those that have not ended.
+	live map[string]*turn
+	// made counts them, in the order in which they were made.
 	made uint64
-	// hooked counts the webhooks, in the order in which they were made, and told
-	// has the turns that have any.
+}
+
+// webhookTable says where the webhooks are.
+type webhookTable struct {
+	// hooked counts them, in the order in which they were made, and told has the
+	// turns that have any.
 	hooked uint64
 	told   map[string]*turn
+}
+
+// revocationTable has the revocations.
+type revocationTable struct {
 	// revoked are the revocations, in their order, and revocations counts those
 	// that there were.
 	revoked     []store.Revocation
@@ -78,10 +93,11 @@ var errClosed = errors.New("the store is closed")
 // New returns an empty store.
 func New(s store.Settings) *Store {
 	m := &Store{
-		settings: s, logger: s.Logger, sessions: make(map[string]*session), turns: make(map[string]*turn),
-		snapshots: make(map[string]*store.Snapshot), live: make(map[string]*turn), messages: make(map[string][][]byte),
+		settings: s, logger: s.Logger, sessions: make(map[string]*session),
+		turnTable: turnTable{turns: make(map[string]*turn), live: make(map[string]*turn)},
+		snapshots: make(map[string]*store.Snapshot), messages: make(map[string][][]byte),
 		artifacts: make(map[string]*store.Artifact), keys: make(map[string]*key),
-		told: make(map[string]*turn),
+		webhookTable: webhookTable{told: make(map[string]*turn)},
 	}
 	if m.logger == nil {
 		m.logger = zap.NewNop()

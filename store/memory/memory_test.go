@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
-	"github.com/agentruntime/agentruntime/store/storetest"
 )
 
 func TestItIsAStore(t *testing.T) {

@@ -5,62 +5,54 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
-
-// defaultLimit is how much one call of Prune deletes.
-const defaultLimit = 1000
 
 // Prune deletes what is too old.
 func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
-	limit := cmp.Or(r.Limit, defaultLimit)
 	err = m.look(ctx, func() error {
-		if r.Sessions > 0 {
-			out.Sessions = m.pruneSessions(r.Now.Add(-r.Sessions), limit)
-		}
-		if r.Events > 0 {
-			out.Turns = m.pruneEvents(r.Now.Add(-r.Events), limit)
-		}
-		if r.Keys > 0 {
-			before := len(m.keys)
-			maps.DeleteFunc(m.keys, func(_ string, k *key) bool { return k.at.Before(r.Now.Add(-r.Keys)) })
-			out.Keys = before - len(m.keys)
-		}
-		return nil
+		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys})
+		return err
 	})
 	return out, err
 }
 
+// pruneKeys forgets the keys of requests.
+func (m *Store) pruneKeys(_ context.Context, c rules.Cutoff) (int, error) {
+	before := len(m.keys)
+	maps.DeleteFunc(m.keys, func(_ string, k *key) bool { return k.at.Before(c.Before) })
+	return before - len(m.keys), nil
+}
+
 // pruneSessions deletes old sessions without a live turn, the oldest first.
-func (m *Store) pruneSessions(before time.Time, limit int) int {
+func (m *Store) pruneSessions(_ context.Context, c rules.Cutoff) (int, error) {
 	var old []*session
 	for _, s := range m.sessions {
-		if len(s.live) == 0 && s.ActiveAt.Before(before) &&
-			(s.ActiveAt.Before(before.Add(-store.WebhookHold)) || !slices.ContainsFunc(s.turns, (*turn).tells)) {
+		if len(s.live) == 0 && s.ActiveAt.Before(c.Before) &&
+			(s.ActiveAt.Before(c.Latest) || !slices.ContainsFunc(s.turns, (*turn).tells)) {
 			old = append(old, s)
 		}
 	}
 	slices.SortFunc(old, func(a, b *session) int { return cmp.Or(a.ActiveAt.Compare(b.ActiveAt), cmp.Compare(a.ID, b.ID)) })
-	old = old[:min(limit, len(old))]
+	old = old[:min(c.Limit, len(old))]
 	for _, s := range old {
 		m.drop(s)
 	}
-	return len(old)
+	return len(old), nil
 }
 
 // pruneEvents deletes the events, journals and webhooks of turns that ended long
 // ago.
-func (m *Store) pruneEvents(before time.Time, limit int) (n int) {
-	latest := before.Add(-store.WebhookHold)
+func (m *Store) pruneEvents(_ context.Context, c rules.Cutoff) (n int, err error) {
 	for _, t := range m.turns {
-		if n < limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(before) &&
-			(t.FinishedAt.Before(latest) || !t.tells()) {
+		if n < c.Limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(c.Before) &&
+			(t.FinishedAt.Before(c.Latest) || !t.tells()) {
 			t.events, t.journal, t.webhooks = nil, nil, nil
 			delete(m.told, t.ID)
 			n++
 		}
 	}
-	return n
+	return n, nil
 }

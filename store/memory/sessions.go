@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // key is what a request with a key made.
@@ -24,10 +25,8 @@ func (m *Store) replay(scope string, k store.Key) (string, error) {
 	switch {
 	case k.Value == "" || !ok:
 		return "", nil
-	case !bytes.Equal(known.hash, k.Hash):
-		return "", &store.KeyConflictError{Key: k.Value, ID: known.id}
 	default:
-		return known.id, nil
+		return known.id, rules.CheckKey(k, known.hash, known.id)
 	}
 }
 
@@ -112,7 +111,7 @@ func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 				list = append(list, copySession(&s.Session))
 			}
 		}
-		out.Sessions, out.Next, err = page(list, q.Page, func(s *store.Session) store.Cursor { return store.Cursor{Time: s.ActiveAt, ID: s.ID} })
+		out.Sessions, out.Next, err = rules.SortPage(list, q.Page, rules.SessionCursor)
 		return err
 	})
 	return out, err
@@ -145,19 +144,8 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 				return err
 			}
 		}
-		if p.State != nil {
-			s.State = *p.State
-		}
-		if p.Labels != nil {
-			s.Labels = maps.Clone(*p.Labels)
-		}
-		if p.Metadata != nil {
-			s.Metadata = bytes.Clone(*p.Metadata)
-		}
-		if p.AgentID != nil {
-			s.AgentID = *p.AgentID
-		}
-		s.UpdatedAt = kept(p.Now)
+		rules.PatchSession(&s.Session, &p)
+		s.Session = *copySession(&s.Session) // the patch is the caller's
 		changed = copySession(&s.Session)
 		return nil
 	})

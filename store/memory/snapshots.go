@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // Snapshot returns a snapshot.
@@ -31,7 +32,7 @@ func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store
 				list = append(list, copySnapshot(s))
 			}
 		}
-		out.Snapshots, out.Next, err = page(list, q.Page, func(k *store.Snapshot) store.Cursor { return store.Cursor{Time: k.CreatedAt, ID: k.ID} })
+		out.Snapshots, out.Next, err = rules.SortPage(list, q.Page, rules.SnapshotCursor)
 		return err
 	})
 	return out, err

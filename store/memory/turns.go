@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // CreateTurn stores a new turn and admits it if there is room.
@@ -40,8 +41,8 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	if _, ok := m.turns[n.Turn.ID]; ok {
 		return nil, &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
 	}
-	if s.State == store.SessionArchived {
-		return nil, &store.StateError{Kind: "session", ID: s.ID, State: string(s.State), Want: "given a turn"}
+	if err := rules.CheckActive(s.ID, s.State); err != nil {
+		return nil, err
 	}
 	if n.Reject && len(s.live) > 0 {
 		return nil, &store.BusyError{SessionID: s.ID, TurnID: s.live[0].ID}
@@ -138,12 +139,7 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 		if q.Count {
 			out.Total = len(list)
 		}
-		out.Turns, out.Next, err = page(list, q.Page, func(t *store.Turn) store.Cursor {
-			if q.ByChange {
-				return store.Cursor{Time: t.ChangedAt, ID: t.ID}
-			}
-			return store.Cursor{Time: t.CreatedAt, ID: t.ID}
-		})
+		out.Turns, out.Next, err = rules.SortPage(list, q.Page, rules.TurnCursor(&q))
 		return err
 	})
 	return out, err

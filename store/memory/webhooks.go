@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
 // webhook is a webhook with its place in the order in which they were made.
@@ -62,7 +62,7 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 			}
 			m.hooked++
 			h = &webhook{order: m.hooked, Webhook: store.Webhook{
-				ID: n.Webhook.ID, TurnID: t.ID, SessionID: t.SessionID, Owner: t.Owner, CreatedAt: now, Cursor: firstCursor(&t.Turn, n),
+				ID: n.Webhook.ID, TurnID: t.ID, SessionID: t.SessionID, Owner: t.Owner, CreatedAt: now, Cursor: rules.FirstCursor(n, t.Status.Live(), t.Seq),
 				Fence: now.UnixMicro() - 1,
 			}}
 			t.webhooks, m.told[t.ID] = append(t.webhooks, h), t
@@ -74,18 +74,6 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 		return nil
 	})
 	return saved, err
-}
-
-// firstCursor returns behind which event a new webhook begins to tell.
-func firstCursor(t *store.Turn, n *store.NewWebhook) uint64 {
-	switch {
-	case n.FromStart || t.Seq == 0:
-		return 0
-	case t.Status.Live():
-		return t.Seq
-	default:
-		return t.Seq - 1
-	}
 }
 
 // Webhook returns a webhook.
@@ -117,10 +105,7 @@ func (m *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 			}
 		}
 		slices.SortFunc(list, func(a, b *webhook) int { return cmp.Compare(b.order, a.order) })
-		if n := q.Page.Size(); len(list) > n {
-			list = list[:n]
-			out.Next = store.Cursor{Time: list[n-1].CreatedAt, ID: strconv.FormatUint(list[n-1].order, 10)}.String()
-		}
+		list, out.Next = rules.CutPage(list, q.Page, func(h *webhook) store.Cursor { return rules.WebhookCursor(h.CreatedAt, int64(h.order)) })
 		for _, h := range list {
 			out.Webhooks = append(out.Webhooks, copyWebhook(&h.Webhook))
 		}
