@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/dispatch"
-	"github.com/agentruntime/agentruntime/dispatch/dispatchtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/dispatchtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/storetest"
 )
 
 func TestItIsAStore(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -58,7 +60,7 @@ func (s *Store) State(ctx context.Context, turnID string) ([]byte, error) {
 func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
 	row, err := s.queries.GetSnapshot(ctx, id)
 	if err == nil {
-		err = visible(scope, row.Tenant, row.Subject)
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read snapshot", id, err)
@@ -68,18 +70,10 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 
 // Snapshots returns a page of the snapshots of a session, the newest first.
 func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page store.SnapshotPage, err error) {
-	f := filter{query: db.SelectSnapshots}
-	f.scope(q.Scope)
-	f.where("session_id = " + f.arg(q.SessionID))
-	rows, next, err := latest(ctx, s.pool, &f, "created_at", q.Page, func(r *db.Snapshot) (instant.Time, string) { return r.CreatedAt, r.ID })
-	if err != nil {
-		return page, wrap("list the snapshots of session", q.SessionID, err)
-	}
-	page.Next = next
-	for i := range rows {
-		page.Snapshots = append(page.Snapshots, snapshotOf(&rows[i]))
-	}
-	return page, nil
+	f := dialect.Select(db.SelectSnapshots)
+	f.Snapshots(&q)
+	page.Snapshots, page.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.pool, snapshotOf))
+	return page, wrap("list the snapshots of session", q.SessionID, err)
 }
 
 // Conversation returns the messages up to and with a snapshot, the oldest first.
@@ -102,16 +96,12 @@ func (s *Store) OwnMessages(ctx context.Context, ownerID string) ([][]byte, erro
 func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
 	row, err := s.queries.GetArtifact(ctx, id)
 	if err == nil {
-		err = visible(scope, row.Tenant, row.Subject)
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read artifact", id, err)
 	}
-	return &store.Artifact{
-		ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject},
-		Name: row.Name, MediaType: row.MediaType, Size: row.Size, Data: row.Data, Metadata: row.Metadata,
-		CreatedAt: time.Time(row.CreatedAt),
-	}, nil
+	return artifactOf(&row), nil
 }
 
 // Artifacts returns the artifacts of a turn, in order, without their data. The
@@ -124,12 +114,10 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	if err != nil {
 		return nil, wrap("list the artifacts of turn", turnID, err)
 	}
-	list := make([]*store.Artifact, len(rows))
-	for i, row := range rows {
-		list[i] = &store.Artifact{
-			ID: row.ID, SessionID: row.SessionID, TurnID: row.TurnID, Owner: store.Owner{Tenant: row.Tenant, Subject: row.Subject},
-			Name: row.Name, MediaType: row.MediaType, Size: row.Size, Metadata: row.Metadata, CreatedAt: time.Time(row.CreatedAt),
-		}
-	}
-	return list, nil
+	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
+		return artifactOf(&db.Artifact{
+			ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Tenant: r.Tenant, Subject: r.Subject,
+			Name: r.Name, MediaType: r.MediaType, Size: r.Size, Metadata: r.Metadata, CreatedAt: r.CreatedAt,
+		})
+	}), nil
 }

@@ -53,7 +53,7 @@ var _ store.Store = (*Store)(nil)
 // session on its connection, or LISTEN is not heard. The server is PostgreSQL 13
 // or newer.
 //
-// The error is a *SchemaError for a database that was made by another version
+// The error is a *store.SchemaError for a database that was made by another version
 // of the program. No error has the password.
 func Open(ctx context.Context, s store.Settings) (*Store, error) {
 	config, err := poolConfig(s.DSN)

@@ -1,50 +1,33 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
 )
 
-// defaultPrune is from how many sessions, turns and keys one call deletes.
-const defaultPrune = 1000
-
 // Prune deletes what is too old. Several replicas may do so at once: each takes
 // what no other one deletes.
-func (s *Store) Prune(ctx context.Context, r store.Retention) (p store.Pruned, err error) {
-	limit := int32(cmp.Or(r.Limit, defaultPrune))
-	if r.Sessions > 0 {
-		if p.Sessions, err = s.pruneSessions(ctx, r.Now.Add(-r.Sessions), limit); err != nil {
-			return p, wrap("delete old", "sessions", err)
-		}
-	}
-	if r.Events > 0 {
-		if p.Turns, err = s.pruneEvents(ctx, r.Now.Add(-r.Events), limit); err != nil {
-			return p, wrap("delete old", "events", err)
-		}
-	}
-	if r.Keys > 0 {
-		n, err := s.queries.DeleteOldKeys(ctx, db.DeleteOldKeysParams{Before: instant.Time(r.Now.Add(-r.Keys)), Most: limit})
-		if err != nil {
-			return p, wrap("delete old", "keys", err)
-		}
-		p.Keys = int(n)
-	}
-	return p, nil
+func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
+	return rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneEvents, Keys: s.pruneKeys})
 }
 
-func (s *Store) pruneSessions(ctx context.Context, before time.Time, limit int32) (n int, err error) {
+func (s *Store) pruneKeys(ctx context.Context, c rules.Cutoff) (int, error) {
+	n, err := s.queries.DeleteOldKeys(ctx, db.DeleteOldKeysParams{Before: instant.Time(c.Before), Most: int32(c.Limit)})
+	return int(n), wrap("delete old", "keys", err)
+}
+
+func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		ids, err := q.LockOldSessions(ctx, db.LockOldSessionsParams{
-			Before: instant.Time(before), Latest: instant.Time(before.Add(-store.WebhookHold)), Most: limit,
+			Before: instant.Time(c.Before), Latest: instant.Time(c.Latest), Most: int32(c.Limit),
 		})
 		if err != nil || len(ids) == 0 {
 			return err
@@ -58,13 +41,13 @@ func (s *Store) pruneSessions(ctx context.Context, before time.Time, limit int32
 		n = len(ids)
 		return deleteSessions(ctx, tx, ids)
 	})
-	return n, err
+	return n, wrap("delete old", "sessions", err)
 }
 
-func (s *Store) pruneEvents(ctx context.Context, before time.Time, limit int32) (n int, err error) {
+func (s *Store) pruneEvents(ctx context.Context, c rules.Cutoff) (n int, err error) {
 	err = s.transact(ctx, func(tx pgx.Tx) error {
 		marked, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{
-			Before: instant.Time(before), Latest: instant.Time(before.Add(-store.WebhookHold)), Most: limit,
+			Before: instant.Time(c.Before), Latest: instant.Time(c.Latest), Most: int32(c.Limit),
 		})
 		if err != nil {
 			return err
@@ -83,5 +66,5 @@ func (s *Store) pruneEvents(ctx context.Context, before time.Time, limit int32) 
 		}
 		return p.send(ctx, tx)
 	})
-	return n, err
+	return n, wrap("delete old", "events", err)
 }

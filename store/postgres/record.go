@@ -1,41 +1,26 @@
 package postgres
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 )
 
 // sessionOf returns the record of a row.
 func sessionOf(r *db.Session) (*store.Session, error) {
-	s := &store.Session{
-		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
-		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
-		CreatedAt: time.Time(r.CreatedAt), UpdatedAt: time.Time(r.UpdatedAt),
-		ActiveAt: time.Time(r.ActiveAt), LastTurnAt: time.Time(r.LastTurnAt),
-	}
-	if r.Labels != nil {
-		if err := json.Unmarshal(r.Labels, &s.Labels); err != nil {
-			return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
-		}
-	}
-	return s, nil
+	return (*sqlquery.SessionRow[instant.Time])(r).Record(func(t instant.Time) time.Time { return time.Time(t) })
 }
 
 // labelsOf returns labels as a session keeps them, and as they are searched.
 func labelsOf(labels map[string]string) (text []byte, keys, values []string, err error) {
-	if len(labels) == 0 {
-		return nil, nil, nil, nil
-	}
 	for k, v := range labels {
 		keys, values = append(keys, k), append(values, v)
 	}
-	text, err = json.Marshal(labels)
+	text, err = sqlquery.EncodeLabels(labels)
 	return text, keys, values, err
 }
 
@@ -57,17 +42,9 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 	return &store.Interaction{
 		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
 		State: store.InteractionState(r.State), Action: r.Action, Request: r.Request,
-		Resolution: r.Resolution, ResolvedBy: r.ResolvedBy,
-		CreatedAt: time.Time(r.CreatedAt), ExpiresAt: time.Time(r.ExpiresAt), ResolvedAt: time.Time(r.ResolvedAt),
+		Answer: r.Resolution, AnsweredBy: r.ResolvedBy,
+		CreatedAt: time.Time(r.CreatedAt), ExpiresAt: time.Time(r.ExpiresAt), AnsweredAt: time.Time(r.ResolvedAt),
 	}
-}
-
-func interactionsOf(rows []db.Interaction) []*store.Interaction {
-	list := make([]*store.Interaction, len(rows))
-	for i := range rows {
-		list[i] = interactionOf(&rows[i])
-	}
-	return list
 }
 
 // snapshotOf returns the record of a row.
@@ -85,6 +62,14 @@ func rowOfSnapshot(s *store.Snapshot, sessionID, turnID string, owner store.Owne
 		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject,
 		ParentID: s.ParentID, TurnID: turnID, FinishReason: s.FinishReason,
 		Custom: s.Custom, State: s.State, Artifacts: s.Artifacts, CreatedAt: instant.Time(s.CreatedAt),
+	}
+}
+
+// artifactOf returns the record of a row.
+func artifactOf(r *db.Artifact) *store.Artifact {
+	return &store.Artifact{
+		ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
+		Name: r.Name, MediaType: r.MediaType, Size: r.Size, Data: r.Data, Metadata: r.Metadata, CreatedAt: time.Time(r.CreatedAt),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 )
@@ -59,7 +59,7 @@ func TestADatabaseOfANewerProgramIsRefused(t *testing.T) {
 }
 
 func isSchema(err error, have int64) bool {
-	schema, ok := errors.AsType[*postgres.SchemaError](err)
+	schema, ok := errors.AsType[*store.SchemaError](err)
 	return ok && schema.Have == have && schema.Want > 0
 }
 

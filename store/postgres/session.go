@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -14,7 +16,7 @@ import (
 func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
 	row, err := s.queries.GetSession(ctx, id)
 	if err == nil {
-		err = visible(scope, row.Tenant, row.Subject)
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read session", id, err)
@@ -22,36 +24,15 @@ func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*sto
 	return sessionOf(&row)
 }
 
-// visible returns ErrNotFound for what the scope does not see.
-func visible(scope store.Scope, tenant, subject string) error {
-	if !scope.Sees(store.Owner{Tenant: tenant, Subject: subject}) {
-		return store.ErrNotFound
-	}
-	return nil
-}
-
 // Sessions returns a page of sessions.
 func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (page store.SessionPage, err error) {
-	f := filter{query: db.SelectSessions}
-	f.scope(q.Scope)
-	f.equals("state", string(q.State))
-	f.equals("agent_id", q.AgentID)
+	f := dialect.Select(db.SelectSessions)
+	f.Sessions(&q)
 	for key, value := range q.Labels {
-		f.where("EXISTS (SELECT 1 FROM session_labels l WHERE l.session_id = sessions.id AND l.key = " + f.arg(key) + " AND l.value = " + f.arg(value) + ")")
+		f.Label(key, value)
 	}
-	rows, next, err := latest(ctx, s.pool, &f, "active_at", q.Page, func(r *db.Session) (instant.Time, string) { return r.ActiveAt, r.ID })
-	if err != nil {
-		return page, wrap("list", "sessions", err)
-	}
-	page.Next = next
-	for i := range rows {
-		v, err := sessionOf(&rows[i])
-		if err != nil {
-			return store.SessionPage{}, err
-		}
-		page.Sessions = append(page.Sessions, v)
-	}
-	return page, nil
+	page.Sessions, page.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, readSessions(ctx, s.pool))
+	return page, wrap("list", "sessions", err)
 }
 
 // UpdateSession changes what the patch names.
@@ -63,18 +44,11 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		q := s.queries.WithTx(tx)
 		row, err := q.LockSession(ctx, id)
 		if err == nil {
-			err = visible(scope, row.Tenant, row.Subject)
+			err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 		}
 		if err == nil {
-			err = patchSession(ctx, q, &row, p)
+			err = patchSession(ctx, q, &row, &p)
 		}
-		if err != nil {
-			return err
-		}
-		err = q.UpdateSession(ctx, db.UpdateSessionParams{
-			ID: id, AgentID: row.AgentID, State: row.State, Labels: row.Labels, Metadata: row.Metadata, Tip: row.Tip,
-			UpdatedAt: instant.Time(p.Now),
-		})
 		if err != nil {
 			return err
 		}
@@ -87,31 +61,29 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	return changed, wrap("change session", id, err)
 }
 
-// patchSession changes the row of a session that is locked.
-func patchSession(ctx context.Context, q *db.Queries, row *db.Session, p store.SessionPatch) error {
+// patchSession changes a session whose row is locked.
+func patchSession(ctx context.Context, q *db.Queries, row *db.Session, p *store.SessionPatch) error {
 	if p.Tip != nil {
 		if err := mayMove(ctx, q, row.ID, *p.Tip); err != nil {
 			return err
 		}
-		row.Tip = *p.Tip
 	}
-	if p.State != nil {
-		row.State = string(*p.State)
-	}
-	if p.Metadata != nil {
-		row.Metadata = *p.Metadata
-	}
-	if p.AgentID != nil {
-		row.AgentID = *p.AgentID
-	}
-	if p.Labels == nil {
-		return nil
-	}
-	text, keys, values, err := labelsOf(*p.Labels)
+	session, err := sessionOf(row)
 	if err != nil {
 		return err
 	}
-	row.Labels = text
+	rules.PatchSession(session, p)
+	text, keys, values, err := labelsOf(session.Labels)
+	if err != nil {
+		return err
+	}
+	err = q.UpdateSession(ctx, db.UpdateSessionParams{
+		ID: session.ID, AgentID: session.AgentID, State: string(session.State), Labels: text, Metadata: session.Metadata, Tip: session.Tip,
+		UpdatedAt: instant.Time(session.UpdatedAt),
+	})
+	if err != nil || p.Labels == nil {
+		return err
+	}
 	return errors.Join(q.DeleteLabels(ctx, row.ID), insertLabels(ctx, q, row.ID, keys, values))
 }
 
@@ -143,7 +115,7 @@ func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 		q := s.queries.WithTx(tx)
 		row, err := q.LockSession(ctx, id)
 		if err == nil {
-			err = visible(scope, row.Tenant, row.Subject)
+			err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 		}
 		if err != nil {
 			return err

@@ -1,12 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -62,16 +62,7 @@ func claimKey(ctx context.Context, q *db.Queries, n *store.NewSession) (known st
 	if err != nil {
 		return "", err
 	}
-	return before.ID, sameRequest(n.Key, &before)
-}
-
-// sameRequest returns a *KeyConflictError when a key was used for another
-// request.
-func sameRequest(k store.Key, before *db.GetKeyRow) error {
-	if !bytes.Equal(k.Hash, before.Hash) {
-		return &store.KeyConflictError{Key: k.Value, ID: before.ID}
-	}
-	return nil
+	return before.ID, rules.CheckKey(n.Key, before.Hash, before.ID)
 }
 
 // insertSession stores a session with the chain that it begins with.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -15,7 +17,7 @@ import (
 func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
 	row, err := s.queries.GetTurn(ctx, id)
 	if err == nil {
-		err = visible(scope, row.Tenant, row.Subject)
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read turn", id, err)
@@ -25,7 +27,7 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 
 // Positions returns how far turns have got.
 func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
-	list, err := rowsOf[store.Position](ctx, s.pool, "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])", []any{turnIDs})
+	list, err := readRows[store.Position](ctx, s.pool, "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])", []any{turnIDs})
 	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
@@ -37,36 +39,17 @@ func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, 
 
 // Turns returns a page of turns.
 func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPage, err error) {
-	f := filter{query: db.SelectTurns}
-	f.scope(q.Scope)
-	f.equals("session_id", q.SessionID)
-	f.equals("agent_id", q.AgentID)
-	if len(q.Statuses) > 0 {
-		statuses := make([]string, len(q.Statuses))
-		for i, status := range q.Statuses {
-			statuses[i] = string(status)
-		}
-		f.where("status = ANY(" + f.arg(statuses) + ")")
-	}
-	if !q.ChangedAfter.IsZero() {
-		f.where("changed_at >= " + f.arg(instant.Time(q.ChangedAfter)))
-	}
+	f := dialect.Select(db.SelectTurns)
+	f.Turns(&q)
 	if q.Count {
-		if page.Total, err = f.count(ctx, s.pool, "turns"); err != nil {
+		query, args := f.Count("turns")
+		if page.Total, err = readCount(ctx, s.pool, query, args); err != nil {
 			return page, wrap("count", "turns", err)
 		}
 	}
-	column, place := "created_at", func(r *db.Turn) (instant.Time, string) { return r.CreatedAt, r.ID }
-	if q.ByChange {
-		column, place = "changed_at", func(r *db.Turn) (instant.Time, string) { return r.ChangedAt, r.ID }
-	}
-	rows, next, err := latest(ctx, s.pool, &f, column, q.Page, place)
+	page.Turns, page.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.pool, turnOf))
 	if err != nil {
 		return store.TurnPage{}, wrap("list", "turns", err)
-	}
-	page.Next = next
-	for i := range rows {
-		page.Turns = append(page.Turns, turnOf(&rows[i]))
 	}
 	return page, nil
 }
@@ -77,7 +60,7 @@ func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 		q := s.queries.WithTx(tx)
 		row, err := q.LockTurn(ctx, id)
 		if err == nil {
-			err = visible(scope, row.Tenant, row.Subject)
+			err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 		}
 		if err == nil && p.Background != nil {
 			row, err = q.SetBackground(ctx, db.SetBackgroundParams{Background: *p.Background, At: instant.Time(p.Now), ID: id})
@@ -135,7 +118,7 @@ func (s *Store) lockTurn(ctx context.Context, tx pgx.Tx, scope store.Scope, id s
 	if row == nil {
 		return nil, store.ErrNotFound
 	}
-	return row, visible(scope, row.Tenant, row.Subject)
+	return row, rules.CheckVisible(scope, row.Tenant, row.Subject)
 }
 
 // endTurn ends a turn that is locked, and admits what that makes room for.

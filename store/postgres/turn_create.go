@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -87,17 +88,17 @@ func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) 
 		return at, err
 	}
 	session := one(sessions)
-	if session == nil || visible(store.Of(t.Owner), session.Tenant, session.Subject) != nil {
+	if session == nil || rules.CheckVisible(store.Of(t.Owner), session.Tenant, session.Subject) != nil {
 		return at, store.ErrNotFound
 	}
 	if len(keys) > 0 && len(known) > 0 {
-		return place{known: &known[0]}, sameRequest(n.Key, &keys[0])
+		return place{known: &known[0]}, rules.CheckKey(n.Key, keys[0].Hash, keys[0].ID)
 	}
 	switch {
 	case taken[0]:
 		return at, &store.ExistsError{Kind: "turn", ID: t.ID}
 	case session.State == string(store.SessionArchived):
-		return at, &store.StateError{Kind: "session", ID: session.ID, State: session.State, Want: "given a turn"}
+		return at, rules.CheckActive(session.ID, store.SessionState(session.State))
 	case n.Reject && len(live) > 0:
 		return at, &store.BusyError{SessionID: session.ID, TurnID: live[0].ID}
 	}

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/db"
 	"github.com/agentruntime/agentruntime/store/postgres/internal/instant"
 	"github.com/jackc/pgx/v5"
@@ -36,7 +37,7 @@ func saveWebhook(ctx context.Context, q *db.Queries, n *store.NewWebhook) (*stor
 		err = store.ErrNotFound
 	}
 	if err == nil {
-		err = visible(n.Scope, turn.Tenant, turn.Subject)
+		err = rules.CheckVisible(n.Scope, turn.Tenant, turn.Subject)
 	}
 	if err != nil {
 		return nil, err
@@ -52,29 +53,17 @@ func saveWebhook(ctx context.Context, q *db.Queries, n *store.NewWebhook) (*stor
 	}
 	row, err := q.SaveWebhook(ctx, db.SaveWebhookParams{
 		TurnID: h.TurnID, ID: h.ID, SessionID: turn.SessionID, Tenant: turn.Tenant, Subject: turn.Subject,
-		Surface: h.Surface, Data: h.Data, Cursor: firstCursor(&turn, n.FromStart), At: instant.Time(h.CreatedAt),
+		Surface: h.Surface, Data: h.Data, Cursor: int64(rules.FirstCursor(n, store.Status(turn.Status).Live(), uint64(turn.Seq))), At: instant.Time(h.CreatedAt),
 		Fence: h.CreatedAt.UnixMicro(),
 	})
 	return webhookOf(&row), err
-}
-
-// firstCursor returns behind which event a new webhook begins to tell.
-func firstCursor(t *db.Turn, fromStart bool) int64 {
-	switch {
-	case fromStart:
-		return 0
-	case store.Status(t.Status).Live():
-		return t.Seq
-	default:
-		return max(0, t.Seq-1)
-	}
 }
 
 // Webhook returns a webhook.
 func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
 	row, err := s.queries.GetWebhook(ctx, db.GetWebhookParams{TurnID: turnID, ID: id})
 	if err == nil {
-		err = visible(scope, row.Tenant, row.Subject)
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read webhook", id+" of turn "+turnID, err)
@@ -88,29 +77,17 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.
 	if err != nil {
 		return page, err
 	}
-	f := filter{query: db.SelectWebhooks}
-	f.scope(q.Scope)
-	f.equals("turn_id", q.TurnID)
-	f.equals("surface", q.Surface)
-	if q.State == store.WebhookDead {
-		f.where("state = 'dead'") // as the index has it
-	} else {
-		f.equals("state", string(q.State))
-	}
-	f.where("n < " + f.arg(before))
-	size := q.Page.Size()
-	rows, err := rowsOf[db.Webhook](ctx, s.pool, f.text("ORDER BY n DESC LIMIT "+f.arg(size+1)), f.args)
+	f := dialect.Select(db.SelectWebhooks)
+	f.Scope(q.Scope)
+	f.Equals("turn_id", q.TurnID)
+	f.Webhooks(&q, before)
+	query, args := f.Statement("ORDER BY n DESC LIMIT " + f.Arg(q.Page.Size()+1))
+	rows, err := readRows[db.Webhook](ctx, s.pool, query, args)
 	if err != nil {
 		return page, wrap("list", "webhooks", err)
 	}
-	if len(rows) > size {
-		rows = rows[:size]
-		last := &rows[size-1]
-		page.Next = store.Cursor{Time: time.Time(last.CreatedAt), ID: strconv.FormatInt(last.N, 10)}.String()
-	}
-	for i := range rows {
-		page.Webhooks = append(page.Webhooks, webhookOf(&rows[i]))
-	}
+	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(time.Time(r.CreatedAt), r.N) })
+	page.Webhooks = sqlquery.Records(rows, webhookOf)
 	return page, nil
 }
 
@@ -150,11 +127,7 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) ([]*s
 	slices.SortFunc(rows, func(a, b db.Webhook) int {
 		return cmp.Or(time.Time(a.DueAt).Compare(time.Time(b.DueAt)), cmp.Compare(a.N, b.N))
 	})
-	claimed := make([]*store.Webhook, len(rows))
-	for i := range rows {
-		claimed[i] = webhookOf(&rows[i])
-	}
-	return claimed, nil
+	return sqlquery.Records(rows, webhookOf), nil
 }
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks, by the clock of

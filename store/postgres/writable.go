@@ -60,15 +60,15 @@ func (s *Store) Ping(ctx context.Context) error {
 	case !s.failing.Load():
 		return nil
 	}
-	if err := s.probe(ctx); notWritten(err) {
+	if err := s.probeWrites(ctx); notWritten(err) {
 		return wrap("ping", "PostgreSQL", err)
 	}
 	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
 	return nil
 }
 
-// probe writes a few pages.
-func (s *Store) probe(ctx context.Context) error {
+// probeWrites writes a few pages.
+func (s *Store) probeWrites(ctx context.Context) error {
 	const pages = "CREATE TEMPORARY TABLE runtime_probe ON COMMIT DROP AS SELECT n, repeat('x', 1000) FROM generate_series(1, 64) n"
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, pages)

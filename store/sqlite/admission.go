@@ -20,21 +20,21 @@ func (s *Store) room(ctx context.Context, tx *tx, tenant string) (int64, error) 
 	return max(0, int64(s.tenantTurns)-n), err
 }
 
-// next returns the live turn of a session whose time it is, nil when there is
+// next returns the live turn of a session whose time it is, false when there is
 // none: the one that has begun, and else the first that is due.
-func next(ctx context.Context, tx *tx, sessionID string, now time.Time) (*db.NextOfSessionRow, error) {
-	row, err := tx.NextOfSession(ctx, db.NextOfSessionParams{SessionID: sessionID, Now: micros(now)})
+func next(ctx context.Context, tx *tx, sessionID string, now time.Time) (row db.NextOfSessionRow, found bool, err error) {
+	row, err = tx.NextOfSession(ctx, db.NextOfSessionParams{SessionID: sessionID, Now: micros(now)})
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is none
+		return row, false, nil
 	}
-	return &row, err
+	return row, err == nil, err
 }
 
 // mayStart reports whether a pending turn is the next of its session, and its
 // tenant has room for it.
 func (s *Store) mayStart(ctx context.Context, tx *tx, turnID, tenant, sessionID string, now time.Time) (bool, error) {
-	first, err := next(ctx, tx, sessionID, now)
-	if err != nil || first == nil || first.ID != turnID {
+	first, found, err := next(ctx, tx, sessionID, now)
+	if err != nil || !found || first.ID != turnID {
 		return false, err
 	}
 	room, err := s.room(ctx, tx, tenant)
@@ -45,8 +45,8 @@ func (s *Store) mayStart(ctx context.Context, tx *tx, turnID, tenant, sessionID 
 // and with a limit the next of its tenant, which that is one of.
 func (s *Store) makeRoom(ctx context.Context, tx *tx, tenant, sessionID string, now time.Time) error {
 	if s.tenantTurns <= 0 {
-		first, err := next(ctx, tx, sessionID, now)
-		if err != nil || first == nil || first.Status != string(store.Pending) || first.Admitted {
+		first, found, err := next(ctx, tx, sessionID, now)
+		if err != nil || !found || first.Status != string(store.Pending) || first.Admitted {
 			return err
 		}
 		return admit(ctx, tx, first.Made, first.ID)

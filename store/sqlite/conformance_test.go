@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/internal/testkit/storetest"
 	"github.com/agentruntime/agentruntime/store"
-	"github.com/agentruntime/agentruntime/store/storetest"
 )
 
 func TestItIsAStore(t *testing.T) {

@@ -5,35 +5,14 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/migration"
 	"github.com/pressly/goose/v3"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
-
-// versionTable is where the migrations that were made are listed.
-const versionTable = "agentruntime_migrations"
-
-// SchemaError says that the tables of a file are not those that this program
-// works with.
-type SchemaError struct {
-	// Have is the version of the tables, 0 when there are none, and Want that of
-	// this program.
-	Have, Want int64
-}
-
-// Error says what to do about it.
-func (e *SchemaError) Error() string {
-	if e.Have > e.Want {
-		return fmt.Sprintf("the file has tables of version %d, and this program knows %d: run a newer release", e.Have, e.Want)
-	}
-	return fmt.Sprintf("the file has tables of version %d, and this program needs %d: migrate it first", e.Have, e.Want)
-}
 
 // errForeign says that a database belongs to something else.
 var errForeign = errors.New("the file is a SQLite database of another program")
@@ -72,27 +51,7 @@ func migrate(ctx context.Context, file string) (applied []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, conn, files,
-		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return nil, err
-	}
-	have, want, err := provider.GetVersions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if have > want {
-		return nil, &SchemaError{have, want}
-	}
-	results, err := provider.Up(ctx)
-	for _, r := range results {
-		applied = append(applied, path.Base(r.Source.Path))
-	}
-	return applied, err
+	return migration.Apply(ctx, "file", goose.DialectSQLite3, conn, migrations)
 }
 
 // rewrite makes sure that a file whose lock is held can shrink, and adds what it
@@ -113,7 +72,7 @@ func rewrite(ctx context.Context, file string, applied []string) (_ []string, er
 // checkOwner refuses a database that has tables, but none of this program.
 func checkOwner(ctx context.Context, conn *sql.DB) error {
 	var all, ours int
-	err := conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = ?) FROM sqlite_master", versionTable).Scan(&all, &ours)
+	err := conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = ?) FROM sqlite_master", migration.Table).Scan(&all, &ours)
 	if err == nil && all > 0 && ours == 0 {
 		err = errForeign
 	}
@@ -125,18 +84,9 @@ func checkSchema(ctx context.Context, conn *sql.DB) error {
 	if err := checkOwner(ctx, conn); err != nil {
 		return err
 	}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
-	want, err := goose.NumericComponent(names[len(names)-1])
-	if err != nil {
-		return err
-	}
 	var have int64
-	err = conn.QueryRowContext(ctx, "SELECT COALESCE(max(version_id), 0) FROM "+versionTable+" WHERE is_applied").Scan(&have)
-	if err == nil && have != want {
-		err = &SchemaError{have, want}
+	if err := conn.QueryRowContext(ctx, migration.SelectVersion).Scan(&have); err != nil {
+		return err
 	}
-	return err
+	return migration.Check("file", have, migrations)
 }

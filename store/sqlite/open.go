@@ -35,7 +35,7 @@ var (
 // with -wal, -shm and .lock.
 //
 // The error is a *store.LockedError when another process has the file open, and
-// a *SchemaError for a file that a newer program made.
+// a *store.SchemaError for a file that a newer program made.
 func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	st, err := newStore(s)
 	if err != nil {
@@ -71,7 +71,7 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 
 // OpenReadOnly opens a store to be read, also while another process has it open:
 // it takes no lock, and its methods that write return ErrReadOnly. The error is
-// a *SchemaError for a file whose tables are not those of this program.
+// a *store.SchemaError for a file whose tables are not those of this program.
 func OpenReadOnly(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	st, err := newStore(s)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestAStoreThatOnlyReadsWantsTheTablesItKnows(t *testing.T) {
 		t.Errorf("without a file: %v", err)
 	}
 	newer(t, path)
-	var schema *sqlite.SchemaError
+	var schema *store.SchemaError
 	if _, err := sqlite.OpenReadOnly(t.Context(), store.Settings{DSN: path}); !errors.As(err, &schema) || schema.Have != 99 || schema.Want != 4 {
 		t.Errorf("a newer file: %v", err)
 	}

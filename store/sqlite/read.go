@@ -8,6 +8,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -41,8 +43,8 @@ func (s *Store) State(ctx context.Context, turnID string) ([]byte, error) {
 // Artifact returns an artifact with its data.
 func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*store.Artifact, error) {
 	row, err := s.queries.GetArtifact(ctx, id)
-	if err == nil && !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
-		err = store.ErrNotFound
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read artifact", id, err)
@@ -59,12 +61,10 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	if err != nil {
 		return nil, wrap("read the artifacts of turn", turnID, err)
 	}
-	list := make([]*store.Artifact, len(rows))
-	for i, r := range rows {
-		list[i] = artifactOf(&db.Artifact{
+	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
+		return artifactOf(&db.Artifact{
 			ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Tenant: r.Tenant, Subject: r.Subject,
 			Name: r.Name, MediaType: r.MediaType, Size: r.Size, CreatedAt: r.CreatedAt, Metadata: r.Metadata,
 		})
-	}
-	return list, nil
+	}), nil
 }

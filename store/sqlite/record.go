@@ -1,12 +1,11 @@
 package sqlite
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -28,25 +27,7 @@ func instant(micros int64) time.Time {
 
 // sessionOf returns the record of a row.
 func sessionOf(r *db.Session) (*store.Session, error) {
-	s := &store.Session{
-		ID: r.ID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
-		State: store.SessionState(r.State), Metadata: r.Metadata, Tip: r.Tip,
-		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), ActiveAt: instant(r.ActiveAt), LastTurnAt: instant(r.LastTurnAt),
-	}
-	if r.Labels != nil {
-		if err := json.Unmarshal(r.Labels, &s.Labels); err != nil {
-			return nil, fmt.Errorf("read the labels of session %s: %w", r.ID, err)
-		}
-	}
-	return s, nil
-}
-
-// labelsOf returns labels as a session keeps them.
-func labelsOf(labels map[string]string) ([]byte, error) {
-	if len(labels) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(labels)
+	return (*sqlquery.SessionRow[int64])(r).Record(instant)
 }
 
 // turnOf returns the record of a row.
@@ -67,8 +48,8 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 	return &store.Interaction{
 		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
 		State: store.InteractionState(r.State), Action: r.Action, Request: r.Request,
-		Resolution: r.Resolution, ResolvedBy: r.ResolvedBy,
-		CreatedAt: instant(r.CreatedAt), ExpiresAt: instant(r.ExpiresAt), ResolvedAt: instant(r.ResolvedAt),
+		Answer: r.Resolution, AnsweredBy: r.ResolvedBy,
+		CreatedAt: instant(r.CreatedAt), ExpiresAt: instant(r.ExpiresAt), AnsweredAt: instant(r.ResolvedAt),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -18,11 +20,11 @@ func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*sto
 // getSession returns a session that the scope sees.
 func getSession(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*store.Session, error) {
 	row, err := q.GetSession(ctx, id)
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
-		return nil, store.ErrNotFound
 	}
 	return sessionOf(&row)
 }
@@ -42,7 +44,7 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 				return err
 			}
 		}
-		change(kept, &p)
+		rules.PatchSession(kept, &p)
 		if err := putSession(ctx, tx, kept, p.Labels != nil); err != nil {
 			return err
 		}
@@ -79,29 +81,9 @@ func mayMoveTip(ctx context.Context, tx *tx, id, tip string) error {
 	return err
 }
 
-// change changes what a patch names.
-func change(s *store.Session, p *store.SessionPatch) {
-	if p.State != nil {
-		s.State = *p.State
-	}
-	if p.Labels != nil {
-		s.Labels = *p.Labels
-	}
-	if p.Metadata != nil {
-		s.Metadata = *p.Metadata
-	}
-	if p.AgentID != nil {
-		s.AgentID = *p.AgentID
-	}
-	if p.Tip != nil {
-		s.Tip = *p.Tip
-	}
-	s.UpdatedAt = p.Now
-}
-
 // putSession writes a session that was changed.
 func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) error {
-	text, err := labelsOf(s.Labels)
+	text, err := sqlquery.EncodeLabels(s.Labels)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,14 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -56,7 +57,7 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 
 func insertSession(ctx context.Context, tx *tx, n *store.NewSession) error {
 	s := n.Session
-	labels, err := labelsOf(s.Labels)
+	labels, err := sqlquery.EncodeLabels(s.Labels)
 	if err != nil {
 		return err
 	}
@@ -101,10 +102,8 @@ func replay(ctx context.Context, tx *tx, place string, k store.Key) (string, err
 		return "", nil
 	case err != nil:
 		return "", err
-	case !bytes.Equal(row.Hash, k.Hash):
-		return "", &store.KeyConflictError{Key: k.Value, ID: row.ID}
 	default:
-		return row.ID, nil
+		return row.ID, rules.CheckKey(k, row.Hash, row.ID)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -15,19 +17,14 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	if err != nil {
 		return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
 	}
-	rows, next, err := latest(ctx, s.read, f, "active_at", q.Page, sessionFields, func(r *db.Session) (int64, string) { return r.ActiveAt, r.ID })
-	if err != nil {
-		return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
-	}
-	out.Next = next
-	for i := range rows {
-		session, err := sessionOf(&rows[i])
+	out.Sessions, out.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, func(query string, args []any) ([]*store.Session, error) {
+		rows, err := readRows(ctx, s.read, query, args, sessionFields)
 		if err != nil {
-			return store.SessionPage{}, err
+			return nil, err
 		}
-		out.Sessions = append(out.Sessions, session)
-	}
-	return out, nil
+		return sqlquery.Sessions(rows, sessionOf)
+	})
+	return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
 }
 
 const sessionColumns = "SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM "
@@ -41,8 +38,8 @@ func sessionFields(r *db.Session) []any {
 const rare = 1000
 
 // sessionFilter returns the filter of a query.
-func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*filter, error) {
-	f := &filter{query: sessionColumns + "sessions"}
+func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*sqlquery.Filter, error) {
+	f := dialect.Select(sessionColumns + "sessions")
 	labels := slices.Sorted(maps.Keys(q.Labels))
 	for i, key := range labels {
 		n, err := s.queries.CountLabel(ctx, db.CountLabelParams{Key: key, Value: q.Labels[key], Most: rare + 1})
@@ -51,17 +48,16 @@ func (s *Store) sessionFilter(ctx context.Context, q *store.SessionQuery) (*filt
 		}
 		if n <= rare {
 			// A cross join is made in the order in which it is written.
-			f.query = sessionColumns + "session_labels l CROSS JOIN sessions ON id = l.session_id"
-			f.where("l.key = ? AND l.value = ?", key, q.Labels[key])
+			f = dialect.Select(sessionColumns + "session_labels l CROSS JOIN sessions ON id = l.session_id")
+			f.Where("l.key = " + f.Arg(key))
+			f.Where("l.value = " + f.Arg(q.Labels[key]))
 			labels = slices.Delete(labels, i, i+1)
 			break
 		}
 	}
 	for _, key := range labels {
-		f.where("EXISTS (SELECT 1 FROM session_labels o WHERE o.session_id = sessions.id AND o.key = ? AND o.value = ?)", key, q.Labels[key])
+		f.Label(key, q.Labels[key])
 	}
-	f.scope(q.Scope)
-	f.equals("state", string(q.State))
-	f.equals("agent_id", q.AgentID)
+	f.Sessions(q)
 	return f, nil
 }

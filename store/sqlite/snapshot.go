@@ -4,14 +4,16 @@ import (
 	"context"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // Snapshot returns a snapshot.
 func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*store.Snapshot, error) {
 	row, err := s.queries.GetSnapshot(ctx, id)
-	if err == nil && !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
-		err = store.ErrNotFound
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
 		return nil, wrap("read snapshot", id, err)
@@ -21,20 +23,12 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 
 // Snapshots returns a page of a session's snapshots.
 func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store.SnapshotPage, err error) {
-	f := &filter{query: "SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts FROM snapshots"}
-	f.where("session_id = ?", q.SessionID)
-	f.scope(q.Scope)
-	rows, next, err := latest(ctx, s.read, f, "created_at", q.Page, func(r *db.Snapshot) []any {
+	f := dialect.Select("SELECT id, session_id, tenant, subject, parent_id, turn_id, finish_reason, created_at, custom, state, artifacts FROM snapshots")
+	f.Snapshots(&q)
+	out.Snapshots, out.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.read, func(r *db.Snapshot) []any {
 		return []any{&r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.ParentID, &r.TurnID, &r.FinishReason, &r.CreatedAt, &r.Custom, &r.State, &r.Artifacts}
-	}, func(r *db.Snapshot) (int64, string) { return r.CreatedAt, r.ID })
-	if err != nil {
-		return out, wrap("list the snapshots of session", q.SessionID, err)
-	}
-	out.Next = next
-	for i := range rows {
-		out.Snapshots = append(out.Snapshots, snapshotOf(&rows[i]))
-	}
-	return out, nil
+	}, snapshotOf))
+	return out, wrap("list the snapshots of session", q.SessionID, err)
 }
 
 // Conversation returns the messages up to and with a snapshot.

@@ -67,14 +67,14 @@ func (s *Store) Attach(q store.Queue) {
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.pool.PingContext(ctx)
 	if err == nil && s.writer != nil {
-		err = s.probe(ctx)
+		err = s.probeWrites(ctx)
 	}
 	return wrap("ping", s.path, err)
 }
 
-// probe writes a page if the last write that needed room failed, and nothing
+// probeWrites writes a page if the last write that needed room failed, and nothing
 // otherwise: a disk that works is not to be kept busy.
-func (s *Store) probe(ctx context.Context) error {
+func (s *Store) probeWrites(ctx context.Context) error {
 	failing := s.failing.Load()
 	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
 		if !failing {

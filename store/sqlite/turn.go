@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -24,8 +25,8 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 // getTurn returns a turn that the scope sees.
 func getTurn(ctx context.Context, q *db.Queries, scope store.Scope, id string) (*db.Turn, error) {
 	row, err := q.GetTurn(ctx, id)
-	if err == nil && !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
-		err = store.ErrNotFound
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	return &row, err
 }
@@ -36,7 +37,7 @@ func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Positi
 	if err != nil {
 		return nil, err
 	}
-	list, err := collect(ctx, s.read, "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each(?))", []any{string(ids)},
+	list, err := readRows(ctx, s.read, "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each(?))", []any{string(ids)},
 		func(p *store.Position) []any { return []any{&p.TurnID, &p.Status, &p.Seq} })
 	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
@@ -97,7 +98,7 @@ func acceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Se
 	case taken:
 		return &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
 	case session.State == store.SessionArchived:
-		return &store.StateError{Kind: "session", ID: session.ID, State: string(session.State), Want: "given a turn"}
+		return rules.CheckActive(session.ID, session.State)
 	case !n.Reject:
 		return nil
 	}
@@ -143,8 +144,8 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 // free reports whether a turn that is about to be made is the next of its
 // session, and its tenant has room for it.
 func (s *Store) free(ctx context.Context, tx *tx, t *store.Turn) (bool, error) {
-	first, err := next(ctx, tx, t.SessionID, t.CreatedAt)
-	if err != nil || first != nil {
+	_, found, err := next(ctx, tx, t.SessionID, t.CreatedAt)
+	if err != nil || found {
 		return false, err
 	}
 	room, err := s.room(ctx, tx, t.Owner.Tenant)

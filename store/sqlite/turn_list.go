@@ -2,55 +2,32 @@ package sqlite
 
 import (
 	"context"
-	"strings"
+	"slices"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
 // Turns returns a page of turns.
 func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPage, err error) {
-	f := &filter{query: turnColumns}
-	f.scope(q.Scope)
-	f.equals("session_id", q.SessionID)
-	f.equals("agent_id", q.AgentID)
-	f.statuses(q.Statuses)
-	if !q.ChangedAfter.IsZero() {
-		f.where("changed_at >= ?", micros(q.ChangedAfter))
+	f := dialect.Select(turnColumns)
+	f.Turns(&q)
+	if len(q.Statuses) > 0 && !slices.ContainsFunc(q.Statuses, func(s store.Status) bool { return !s.Live() }) {
+		f.Where("finished_at = 0") // as the indexes have it
 	}
 	if q.Count {
-		if out.Total, err = f.count(ctx, s.read, "turns"); err != nil {
+		query, args := f.Count("turns")
+		if err = s.read.QueryRowContext(ctx, query, args...).Scan(&out.Total); err != nil {
 			return out, wrap("count turns of session", q.SessionID, err)
 		}
 	}
-	column, place := "created_at", func(r *db.Turn) (int64, string) { return r.CreatedAt, r.ID }
-	if q.ByChange {
-		column, place = "changed_at", func(r *db.Turn) (int64, string) { return r.ChangedAt, r.ID }
-	}
-	rows, next, err := latest(ctx, s.read, f, column, q.Page, turnFields, place)
+	out.Turns, out.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.read, turnFields, turnOf))
 	if err != nil {
 		return store.TurnPage{}, wrap("list turns of session", q.SessionID, err)
 	}
-	out.Next = next
-	for i := range rows {
-		out.Turns = append(out.Turns, turnOf(&rows[i]))
-	}
 	return out, nil
-}
-
-// statuses restricts turns to some statuses.
-func (f *filter) statuses(list []store.Status) {
-	if len(list) == 0 {
-		return
-	}
-	args, live := make([]any, len(list)), true
-	for i, status := range list {
-		args[i], live = string(status), live && status.Live()
-	}
-	f.where("status IN (?"+strings.Repeat(", ?", len(list)-1)+")", args...)
-	if live {
-		f.where("finished_at = 0") // as the indexes have it
-	}
 }
 
 const turnColumns = `SELECT made, id, session_id, tenant, subject, agent_id, status, background, snapshot_id, parent_snapshot_id, from_start,

@@ -4,11 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/store/internal/rules"
+	"github.com/agentruntime/agentruntime/store/internal/sqlquery"
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
@@ -44,7 +44,7 @@ func saveWebhook(ctx context.Context, tx *tx, n *store.NewWebhook) (*store.Webho
 		}
 		err = tx.InsertWebhook(ctx, db.InsertWebhookParams{
 			TurnID: h.TurnID, ID: h.ID, SessionID: turn.SessionID, Tenant: turn.Tenant, Subject: turn.Subject,
-			Surface: h.Surface, Cursor: firstCursor(turn, n.FromStart), At: at, Data: h.Data,
+			Surface: h.Surface, Cursor: int64(rules.FirstCursor(n, turn.FinishedAt == 0, uint64(turn.Seq))), At: at, Data: h.Data,
 		})
 	}
 	if err != nil {
@@ -67,18 +67,6 @@ func hasRoom(ctx context.Context, tx *tx, n *store.NewWebhook) error {
 	return err
 }
 
-// firstCursor returns behind which event a new webhook begins to tell.
-func firstCursor(t *db.Turn, fromStart bool) int64 {
-	switch {
-	case fromStart:
-		return 0
-	case t.FinishedAt == 0:
-		return t.Seq
-	default:
-		return max(0, t.Seq-1)
-	}
-}
-
 // Webhook returns a webhook.
 func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
 	row, err := getWebhook(ctx, s.queries, scope, turnID, id)
@@ -91,8 +79,8 @@ func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id strin
 // getWebhook returns a webhook that the scope sees.
 func getWebhook(ctx context.Context, q *db.Queries, scope store.Scope, turnID, id string) (*db.Webhook, error) {
 	row, err := q.GetWebhook(ctx, db.GetWebhookParams{TurnID: turnID, ID: id})
-	if err == nil && !scope.Sees(store.Owner{Tenant: row.Tenant, Subject: row.Subject}) {
-		err = store.ErrNotFound
+	if err == nil {
+		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	return &row, err
 }
@@ -103,36 +91,23 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 	if err != nil {
 		return out, err
 	}
-	f := &filter{query: webhookColumns + "webhooks w"}
-	switch {
-	case q.TurnID == "":
-		f.scope(q.Scope)
-	case q.Scope.All:
-		f.where("turn_id = ?", q.TurnID)
-	default: // the few of a turn are not looked for among all of its owner
-		f.where("turn_id = ? AND +tenant = ? AND +subject = ?", q.TurnID, q.Scope.Owner.Tenant, q.Scope.Owner.Subject)
+	f := dialect.Select(webhookColumns + "webhooks w")
+	if q.TurnID == "" {
+		f.Scope(q.Scope)
+	} else {
+		f.Equals("turn_id", q.TurnID)
+		if !q.Scope.All { // the few of a turn are not looked for among all of its owner
+			f.Where("+tenant = " + f.Arg(q.Scope.Owner.Tenant) + " AND +subject = " + f.Arg(q.Scope.Owner.Subject))
+		}
 	}
-	f.equals("surface", q.Surface)
-	switch q.State {
-	case store.WebhookDead:
-		f.where("state = 'dead'") // as the index has it
-	default:
-		f.equals("state", string(q.State))
-	}
-	f.where("n < ?", before)
-	size := q.Page.Size()
-	rows, err := collect(ctx, s.read, f.text("ORDER BY n DESC LIMIT ?"), append(f.args, size+1), webhookFields)
+	f.Webhooks(&q, before)
+	query, args := f.Statement("ORDER BY n DESC LIMIT " + f.Arg(q.Page.Size()+1))
+	rows, err := readRows(ctx, s.read, query, args, webhookFields)
 	if err != nil {
 		return out, wrap("list webhooks of turn", q.TurnID, err)
 	}
-	if len(rows) > size {
-		rows = rows[:size]
-		last := &rows[size-1]
-		out.Next = store.Cursor{Time: instant(last.CreatedAt), ID: strconv.FormatInt(last.N, 10)}.String()
-	}
-	for i := range rows {
-		out.Webhooks = append(out.Webhooks, webhookOf(&rows[i]))
-	}
+	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(instant(r.CreatedAt), r.N) })
+	out.Webhooks = sqlquery.Records(rows, webhookOf)
 	return out, nil
 }
 
@@ -193,28 +168,20 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 
 // claimable returns the webhooks that a worker can claim.
 func claimable(ctx context.Context, on db.DBTX, c *store.ClaimWebhooks) ([]db.Webhook, error) {
-	f := &filter{query: webhookColumns + "webhooks w JOIN turns t ON t.id = w.turn_id"}
-	f.where("w.state = 'active'")
-	f.where("w.due_at <= ? AND w.lease_until <= ?", micros(c.Now), micros(time.Now()))
-	f.oneOf("w.surface IN", c.Surfaces)
+	f := dialect.Select(webhookColumns + "webhooks w JOIN turns t ON t.id = w.turn_id")
+	f.Where("w.state = 'active'")
+	f.Where("w.due_at <= " + f.Time(c.Now) + " AND w.lease_until <= " + f.Time(time.Now()))
+	f.Where("w.surface IN " + list(f, c.Surfaces))
 	if len(c.NotTenants) > 0 {
-		f.oneOf("w.tenant NOT IN", c.NotTenants)
+		f.Where("w.tenant NOT IN " + list(f, c.NotTenants))
 	}
 	if c.TurnID != "" {
-		f.where("w.turn_id = ?", c.TurnID)
+		f.Equals("w.turn_id", c.TurnID)
 	} else {
-		f.where("(t.seq > w.cursor OR t.finished_at <> 0)")
+		f.Where("(t.seq > w.cursor OR t.finished_at <> 0)")
 	}
-	return collect(ctx, on, f.text("ORDER BY w.due_at, w.n LIMIT ?"), append(f.args, c.Limit), webhookFields)
-}
-
-// oneOf adds a condition with a list of values, which is not empty.
-func (f *filter) oneOf(cond string, values []string) {
-	args := make([]any, len(values))
-	for i, v := range values {
-		args[i] = v
-	}
-	f.where(cond+" (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
+	query, args := f.Statement("ORDER BY w.due_at, w.n LIMIT " + f.Arg(c.Limit))
+	return readRows(ctx, on, query, args, webhookFields)
 }
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks.
