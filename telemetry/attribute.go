@@ -29,6 +29,7 @@ const (
 	keyToolEffect   = attribute.Key("agentruntime.tool.effect")
 	keyToolSource   = attribute.Key("agentruntime.tool.source")
 	keyToolOutcome  = attribute.Key("agentruntime.tool.outcome")
+	keyTenant       = attribute.Key("tenant")
 	keyContentCut   = attribute.Key("agentruntime.content.truncated")
 	eventRetry      = "agentruntime.retry"
 	eventReset      = "agentruntime.stream_reset"

@@ -29,7 +29,7 @@ func bareTurn(ctx context.Context, t *Telemetry) {
 		step.End(nil)
 	}
 	turn.End(TurnOutcome{
-		Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}, Steps: 2, Usage: someUsage,
+		Outcome: event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}, Steps: 2, Usage: someUsage}, Status: event.StatusSucceeded,
 	})
 }
 

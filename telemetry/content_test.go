@@ -28,8 +28,7 @@ func talk(t *testing.T, w *watch) {
 	used.End(ToolOutcome{Outcome: event.CallFailed, Result: []model.Part{model.Text(resultText)}})
 	step.End(errors.New(errorText))
 	turn.End(TurnOutcome{
-		Status: event.StatusFailed, Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: errorText},
-		Err: errors.New(errorText),
+		Outcome: event.Outcome{Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: errorText}}, Status: event.StatusFailed, Err: errors.New(errorText),
 	})
 }
 

@@ -167,13 +167,12 @@ func goThroughATurn(ctx context.Context, t *Telemetry) {
 	goThroughAStep(ctx, 1, func(ctx context.Context) {
 		callCtx, call := TurnFromContext(ctx).StartTool(ctx, aToolCall)
 		_, child := t.StartTurn(callCtx, Turn{AgentID: "expert", TurnID: "t-2", ParentTurnID: "t-1"})
-		child.End(TurnOutcome{Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}})
+		child.End(TurnOutcome{Outcome: event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}}, Status: event.StatusSucceeded})
 		call.End(ToolOutcome{Outcome: event.CallSucceeded, Result: []model.Part{model.Text(resultText)}})
 	})
 	goThroughAStep(ctx, 2, func(context.Context) {})
 	turn.End(TurnOutcome{
-		Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}, Steps: 2,
-		Usage: model.Usage{Input: 200, Output: 40}, Cost: &event.Cost{Amount: 0.5, Currency: "EUR"}, FinishReason: model.FinishStop,
+		Outcome: event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}, Steps: 2, Usage: model.Usage{Input: 200, Output: 40}, Cost: &event.Cost{Amount: 0.5, Currency: "EUR"}, FinishReason: model.FinishStop}, Status: event.StatusSucceeded,
 	})
 }
 

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
@@ -41,17 +42,20 @@ func Fields(ctx context.Context) []zap.Field {
 			fields = append(fields, zap.Int64("step", step))
 		}
 	}
-	return append(fields, TraceFields(ctx)...)
+	if span.IsValid() {
+		fields = append(fields, zap.Stringer("trace_id", span.TraceID()), zap.Stringer("span_id", span.SpanID()))
+	}
+	return fields
 }
 
-// TraceFields returns trace_id and span_id, for log lines that tell the turn
+// TraceAttrs returns trace_id and span_id, for log lines that tell the turn
 // themselves. It is nil when ctx belongs to no trace.
-func TraceFields(ctx context.Context) []zap.Field {
+func TraceAttrs(ctx context.Context) []slog.Attr {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsValid() {
 		return nil
 	}
-	return []zap.Field{zap.Stringer("trace_id", span.TraceID()), zap.Stringer("span_id", span.SpanID())}
+	return []slog.Attr{slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String())}
 }
 
 // Logger returns a logger that adds the Fields of ctx to all it logs: base

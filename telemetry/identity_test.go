@@ -49,7 +49,7 @@ func TestALogLineOfATurnThatIsNotObservedHasItsTurn(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"turn_id": "t-9"}, fieldsOf(ctx)); diff != "" {
 		t.Error(diff)
 	}
-	if TraceFields(ctx) != nil {
+	if TraceAttrs(ctx) != nil {
 		t.Error("the turn belongs to a trace")
 	}
 	if TurnFromContext(ctx) != nil {

@@ -58,7 +58,7 @@ type metrics struct {
 	cost          metric.Float64Counter
 	resolve       metric.Float64Histogram
 
-	agents cache[string, measured]
+	agents cache[agentKey, measured]
 	turns  cache[turnKey, measured]
 	models cache[modelKey, modelMeasured]
 	tools  cache[toolKey, measured]
@@ -105,27 +105,30 @@ func newMeasured(attributes ...attribute.KeyValue) *measured {
 	return &measured{add: []metric.AddOption{option}, record: []metric.RecordOption{option}}
 }
 
-func newAgentMeasured(agent string) *measured {
-	return newMeasured(semconv.GenAIAgentName(agent))
+type agentKey struct{ agent, tenant string }
+
+func newAgentMeasured(k agentKey) *measured {
+	return newMeasured(semconv.GenAIAgentName(k.agent), keyTenant.String(k.tenant))
 }
 
-type turnKey struct{ agent, status, failure string }
+type turnKey struct{ agent, status, failure, tenant string }
 
 func newTurnMeasured(k turnKey) *measured {
 	return newMeasured(semconv.GenAIAgentName(k.agent), keyTurnStatus.String(k.status),
-		semconv.ErrorTypeKey.String(k.failure))
+		semconv.ErrorTypeKey.String(k.failure), keyTenant.String(k.tenant))
 }
 
-type toolKey struct{ agent, name, kind, outcome, failure string }
+type toolKey struct{ agent, name, kind, outcome, failure, tenant string }
 
 func newToolMeasured(k toolKey) *measured {
 	return newMeasured(semconv.GenAIAgentName(k.agent), semconv.GenAIToolName(k.name), semconv.GenAIToolType(k.kind),
-		keyToolOutcome.String(k.outcome), semconv.ErrorTypeKey.String(k.failure))
+		keyToolOutcome.String(k.outcome), semconv.ErrorTypeKey.String(k.failure), keyTenant.String(k.tenant))
 }
 
-type modelKey struct{ provider, model, served, failure string }
+type modelKey struct{ provider, model, served, failure, tenant string }
 
-// modelMeasured are the attributes of what is measured of a model call.
+// modelMeasured are the attributes of what is measured of a model call: how long it
+// took says something about the provider, and the tokens something about the tenant.
 type modelMeasured struct {
 	call, input, output measured
 }
@@ -136,8 +139,8 @@ func newModelMeasured(k modelKey) *modelMeasured {
 			semconv.GenAIRequestModel(k.model), semconv.GenAIResponseModel(k.served))...)
 	}
 	return &modelMeasured{
-		call: with(semconv.ErrorTypeKey.String(k.failure)), input: with(semconv.GenAITokenTypeInput),
-		output: with(semconv.GenAITokenTypeOutput),
+		call:  with(semconv.ErrorTypeKey.String(k.failure)),
+		input: with(semconv.GenAITokenTypeInput, keyTenant.String(k.tenant)), output: with(semconv.GenAITokenTypeOutput, keyTenant.String(k.tenant)),
 	}
 }
 
@@ -148,10 +151,11 @@ func newRetryMeasured(k retryKey) *measured {
 		keyRetryPlan.String(k.plan))
 }
 
-type costKey struct{ agent, model, currency string }
+type costKey struct{ agent, model, currency, tenant string }
 
 func newCostMeasured(k costKey) *measured {
-	return newMeasured(semconv.GenAIAgentName(k.agent), keyModelID.String(k.model), keyCurrency.String(k.currency))
+	return newMeasured(semconv.GenAIAgentName(k.agent), keyModelID.String(k.model), keyCurrency.String(k.currency),
+		keyTenant.String(k.tenant))
 }
 
 type resolveKey struct{ agent, failure string }

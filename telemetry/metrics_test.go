@@ -2,11 +2,13 @@ package telemetry
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +24,7 @@ func TestModelCallsAreMeasured(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		call.Observe(&model.Event{Type: model.EventText})
 		call.End(ModelOutcome{Usage: someUsage, Cost: 0.25, Currency: "EUR"})
-		turn.End(TurnOutcome{Steps: 3})
+		turn.End(TurnOutcome{Outcome: event.Outcome{Steps: 3}})
 
 		by := map[string]string{
 			"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai",
@@ -124,4 +126,85 @@ func TestACacheKeepsNoMoreThanItsLimit(t *testing.T) {
 	if first, second := c.get("0", made), c.get("0", made); first != second {
 		t.Error("what is kept is made again")
 	}
+}
+
+// tenantsOf returns what the points of a metric have as their tenant, "" for none.
+func (w *watch) tenantsOf(name string) []string {
+	w.t.Helper()
+	points, _ := w.metric(name)
+	var tenants []string
+	for _, p := range points {
+		tenant, ok := p.attributes["tenant"]
+		if ok && tenant == "" {
+			w.t.Errorf("%s has an empty tenant", name)
+		}
+		tenants = append(tenants, tenant)
+	}
+	slices.Sort(tenants)
+	return slices.Compact(tenants)
+}
+
+func TestMetricsOfTurnsHaveTheTenantsThatAreConfigured(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		configured [][]string
+		owner      string
+		want       string
+	}{
+		{"nothing is said", nil, "acme", ""},
+		{"none", [][]string{nil}, "acme", ""},
+		{"the default one alone", [][]string{{"default"}}, "default", ""},
+		{"a known one", [][]string{{"acme"}}, "acme", "acme"},
+		{"the default one beside others", [][]string{{"acme"}}, "default", "default"},
+		{"an unknown one", [][]string{{"acme"}}, "globex", "_OTHER"},
+		{"a turn that nobody owns", [][]string{{"acme"}}, "", ""},
+		{"one that was added", [][]string{{"acme"}, {"acme", "globex"}}, "globex", "globex"},
+		{"one that was taken away", [][]string{{"acme", "globex"}, {"acme"}}, "globex", "_OTHER"},
+		{"all were taken away", [][]string{{"acme"}, {}}, "acme", ""},
+	} {
+		w := newWatch(t, Settings{})
+		for _, names := range tt.configured {
+			w.SetTenants(names)
+		}
+		owned := aTurn
+		owned.Tenant = tt.owner
+		ctx, turn := w.StartTurn(t.Context(), owned)
+		_, call := turn.StartModel(ctx, anInference)
+		call.Observe(&model.Event{Type: model.EventRetry, Retry: aRetry})
+		call.Observe(&model.Event{Type: model.EventText})
+		call.End(ModelOutcome{Usage: someUsage, Cost: 0.25, Currency: "EUR"})
+		callCtx, used := turn.StartTool(ctx, aToolCall)
+		_, delegate := w.StartTurn(callCtx, Turn{AgentID: "expert", TurnID: "t-2", ParentTurnID: "t-1"})
+		delegate.End(TurnOutcome{Status: event.StatusSucceeded})
+		used.End(ToolOutcome{Outcome: event.CallSucceeded})
+		turn.End(TurnOutcome{Status: event.StatusSucceeded})
+		w.Resolved(t.Context(), "helper", time.Second, "")
+		for _, name := range []string{metricActive, metricSteps, metricTurnDuration, metricToolDuration, metricTokens, metricCost} {
+			if got := w.tenantsOf(name); !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("%s: %s has the tenants %q, want %q", tt.name, name, got, tt.want)
+			}
+		}
+		for _, name := range []string{metricModelDuration, metricFirstChunk, metricRetries, metricResolve} {
+			if got := w.tenantsOf(name); !slices.Equal(got, []string{""}) {
+				t.Errorf("%s: %s has the tenants %q", tt.name, name, got)
+			}
+		}
+	}
+}
+
+// A turn is counted as active until it is not, whatever becomes of its tenant.
+func TestATurnEndsWithTheTenantItBeganWith(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, Settings{})
+	w.SetTenants([]string{"acme"})
+	owned := aTurn
+	owned.Tenant = "acme"
+	ctx, turn := w.StartTurn(t.Context(), owned)
+	w.SetTenants(nil)
+	_, delegate := w.StartTurn(ctx, aTurn)
+	delegate.End(TurnOutcome{})
+	turn.End(TurnOutcome{Outcome: event.Outcome{Steps: 3}})
+	w.wantPoint(metricActive, "{turn}", 0, map[string]string{"gen_ai.agent.name": "helper", "tenant": "acme"})
+	(*Telemetry)(nil).SetTenants([]string{"acme"})
 }

@@ -68,7 +68,7 @@ func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Cont
 		call.AgentID = s.agent
 	}
 	m := ModelSpan{
-		turn: s, request: call.Request, key: modelKey{provider: call.Provider, model: call.Request.Model},
+		turn: s, request: call.Request, key: modelKey{provider: call.Provider, model: call.Request.Model, tenant: s.tenant},
 		agent: call.AgentID, modelID: call.ModelID, begun: time.Now(),
 	}
 	if s.span != nil {
@@ -207,7 +207,7 @@ func (m *ModelSpan) measure(o *ModelOutcome) {
 		metrics.tokens.Record(ctx, int64(o.Usage.Output), by.output.record...)
 	}
 	if o.Currency != "" && o.Cost > 0 {
-		key := costKey{m.agent, m.modelID, o.Currency}
+		key := costKey{m.agent, m.modelID, o.Currency, m.key.tenant}
 		metrics.cost.Add(ctx, o.Cost, metrics.costs.get(key, newCostMeasured).add...)
 	}
 }
@@ -226,6 +226,6 @@ func errorType(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return string(model.Timeout)
 	default:
-		return "_OTHER" // the conventions' word for what has no class
+		return otherValue
 	}
 }

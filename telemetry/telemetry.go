@@ -9,6 +9,7 @@ package telemetry
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/metric"
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
@@ -53,6 +54,8 @@ type Telemetry struct {
 	metrics *metrics
 	content *content
 	starts  starts
+	// tenants are those that metrics tell apart; a nil map tells none apart.
+	tenants atomic.Pointer[map[string]bool]
 }
 
 // New returns what makes the spans and metrics. It is nil, which is valid and

@@ -64,8 +64,7 @@ func TestSpansSayWhatTheConventionsAskFor(t *testing.T) {
 	used.End(ToolOutcome{Outcome: event.CallSuspended})
 	step.End(nil)
 	turn.End(TurnOutcome{
-		Status: event.StatusWaiting, Termination: event.Termination{Type: event.Suspended}, Steps: 1,
-		Usage: model.Usage{Input: 100, Output: 20}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"}, FinishReason: model.FinishToolCalls,
+		Outcome: event.Outcome{Termination: event.Termination{Type: event.Suspended}, Steps: 1, Usage: model.Usage{Input: 100, Output: 20}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"}, FinishReason: model.FinishToolCalls}, Status: event.StatusWaiting,
 	})
 	for name, want := range map[string]map[string]string{
 		"invoke_agent helper": {
@@ -137,7 +136,7 @@ func TestAFailedTurnSaysByWhatItFailed(t *testing.T) {
 			t.Parallel()
 			w := newWatch(t, Settings{})
 			_, turn := w.StartTurn(t.Context(), aTurn)
-			turn.End(TurnOutcome{Status: tt.end.Status(), Termination: tt.end, Err: errors.New(errorText)})
+			turn.End(TurnOutcome{Outcome: event.Outcome{Termination: tt.end}, Status: tt.end.Status(), Err: errors.New(errorText)})
 			s := w.span("invoke_agent helper")
 			if got := attributesOf(s)["error.type"]; got != tt.errorType || s.Status.Code != tt.status {
 				t.Errorf("error.type is %q, status %v", got, s.Status)

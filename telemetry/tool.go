@@ -66,7 +66,7 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 	}
 	c := ToolSpan{
 		turn: s, id: call.ID, arguments: call.Arguments,
-		key: toolKey{agent: call.AgentID, name: call.Name, kind: call.Type}, begun: time.Now(),
+		key: toolKey{agent: call.AgentID, name: call.Name, kind: call.Type, tenant: s.tenant}, begun: time.Now(),
 	}
 	if s.span != nil {
 		begin := s.telemetry.starts.tools.get(toolStart{call.AgentID, call.Name, call.Type, call.Effect, call.Source}, newToolStart)

@@ -31,19 +31,16 @@ type Turn struct {
 	Revision uint64
 	// ParentTurnID is the turn that delegated this one.
 	ParentTurnID string
+	// Tenant owns the turn; empty is that of the turn in the context, if any.
+	Tenant string
 	// Resumed tells that the turn goes on where it was stopped or suspended.
 	Resumed bool
 }
 
 // TurnOutcome is what a turn came to.
 type TurnOutcome struct {
-	Status      event.Status
-	Termination event.Termination
-	Steps       int
-	Usage       model.Usage
-	// Cost is nil when no model has a price.
-	Cost         *event.Cost
-	FinishReason model.FinishReason
+	event.Outcome
+	Status event.Status
 	// Err is why the turn failed; its text is content.
 	Err error
 }
@@ -56,8 +53,11 @@ type TurnSpan struct {
 	// span is nil when nobody takes the spans, or the turn is not sampled.
 	span  trace.Span
 	agent string
-	begun time.Time
-	ended atomic.Bool
+	// tenant is the one that the metrics of the turn have, from its beginning to its
+	// end; empty for none.
+	tenant string
+	begun  time.Time
+	ended  atomic.Bool
 }
 
 // StartTurn begins the span of a turn, as a child of the span in ctx: that of a
@@ -68,14 +68,17 @@ func (t *Telemetry) StartTurn(ctx context.Context, turn Turn) (context.Context, 
 	if t == nil {
 		return ctx, nil
 	}
-	s := &TurnSpan{telemetry: t, agent: turn.AgentID, begun: time.Now()}
+	s := &TurnSpan{telemetry: t, agent: turn.AgentID, tenant: t.measuredTenant(turn.Tenant), begun: time.Now()}
+	if parent := TurnFromContext(ctx); parent != nil && turn.Tenant == "" {
+		s.tenant = parent.tenant
+	}
 	s.turn, s.of = turn.TurnID, s
 	if t.tracer != nil {
 		begin := t.starts.turns.get(turnStart{turn.AgentID, turn.Description, turn.Provider, turn.Model}, newTurnStart)
 		ctx, s.span = t.begin(ctx, begin)
 		s.describe(&turn)
 	}
-	t.metrics.active.Add(ctx, 1, t.metrics.agents.get(s.agent, newAgentMeasured).add...)
+	t.metrics.active.Add(ctx, 1, t.metrics.agents.get(agentKey{s.agent, s.tenant}, newAgentMeasured).add...)
 	return context.WithValue(ctx, identityKey{}, &s.identity), s
 }
 
@@ -140,11 +143,11 @@ func (s *TurnSpan) End(o TurnOutcome) {
 		s.span.End()
 	}
 	m, ctx := s.telemetry.metrics, context.Background()
-	agent := m.agents.get(s.agent, newAgentMeasured)
+	agent := m.agents.get(agentKey{s.agent, s.tenant}, newAgentMeasured)
 	m.active.Add(ctx, -1, agent.add...)
 	m.steps.Record(ctx, int64(o.Steps), agent.record...)
 	m.turnDuration.Record(ctx, time.Since(s.begun).Seconds(),
-		m.turns.get(turnKey{s.agent, string(o.Status), failure}, newTurnMeasured).record...)
+		m.turns.get(turnKey{s.agent, string(o.Status), failure, s.tenant}, newTurnMeasured).record...)
 }
 
 func (s *TurnSpan) conclude(o *TurnOutcome, failure string) {
