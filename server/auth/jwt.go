@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"unicode"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 )
@@ -34,7 +35,7 @@ type JWTSettings struct {
 	// Keys are the issuer's.
 	Keys KeySource
 	// Algorithms are those that a token may be signed with. They must be of
-	// public keys: spec.JWTAlgorithms.
+	// public keys: settings.JWTAlgorithms.
 	Algorithms []string
 	// TenantClaim is the claim that names the tenant; when it is empty the tenant
 	// is Tenant.
@@ -59,11 +60,11 @@ type KeySource interface {
 // JWT is the Authenticator of the access tokens of an external issuer: signed
 // JSON Web Tokens. What is no such token it does not know.
 type JWT struct {
-	JWTSettings
+	settings   JWTSettings
 	algorithms []jose.SignatureAlgorithm
 }
 
-var _ Authenticator = (*JWT)(nil)
+var _ server.Authenticator = (*JWT)(nil)
 
 // symmetric are the algorithms by which whoever can check a token can also make
 // one. With a public key as their secret everybody could.
@@ -78,7 +79,7 @@ func NewJWT(s JWTSettings) (*JWT, error) {
 	if s.Clock == nil {
 		s.Clock = time.Now
 	}
-	j := &JWT{JWTSettings: s}
+	j := &JWT{settings: s}
 	for _, name := range s.Algorithms {
 		if slices.ContainsFunc(symmetric, func(bad string) bool { return strings.EqualFold(bad, name) }) {
 			return nil, fmt.Errorf("the algorithm %s is not one of public keys", name)
@@ -89,13 +90,13 @@ func NewJWT(s JWTSettings) (*JWT, error) {
 }
 
 // Authenticate returns who a token says that shows it.
-func (j *JWT) Authenticate(r *http.Request) (*Principal, error) {
+func (j *JWT) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credential(r.Header)
 	if err != nil {
 		return nil, err
 	}
 	if !compact(shown) {
-		return nil, &CredentialError{Unknown: true, Problem: "the credential is no signed token"}
+		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no signed token"}
 	}
 	if len(shown) > maxToken {
 		return nil, badToken("it is too long")
@@ -108,7 +109,7 @@ func (j *JWT) Authenticate(r *http.Request) (*Principal, error) {
 	if typ, ok := header.ExtraHeaders[jose.HeaderType]; ok && !accessType(typ) {
 		return nil, badToken("it is a token for something else")
 	}
-	keys, err := j.Keys.Find(r.Context(), header.KeyID)
+	keys, err := j.settings.Keys.Find(r.Context(), header.KeyID)
 	if err != nil {
 		return nil, fmt.Errorf("the keys of the issuer are not known: %w", err)
 	}
@@ -139,22 +140,22 @@ func accessType(typ any) bool {
 }
 
 func badToken(problem string) error {
-	return &CredentialError{Problem: "the token is not good: " + problem}
+	return &server.CredentialError{Problem: "the token is not good: " + problem}
 }
 
 // principal checks what a token says whose signature is good, and returns whom it
 // means.
-func (j *JWT) principal(claims *jwt.Claims, all map[string]json.RawMessage) (*Principal, error) {
+func (j *JWT) principal(claims *jwt.Claims, all map[string]json.RawMessage) (*server.Principal, error) {
 	if claims.Expiry == nil {
 		return nil, badToken("it never expires")
 	}
-	want := jwt.Expected{Issuer: j.Issuer, AnyAudience: jwt.Audience{j.Audience}, Time: j.Clock()}
+	want := jwt.Expected{Issuer: j.settings.Issuer, AnyAudience: jwt.Audience{j.settings.Audience}, Time: j.settings.Clock()}
 	if err := claims.ValidateWithLeeway(want, clockSkew); err != nil {
 		return nil, badToken(strings.TrimPrefix(err.Error(), "go-jose/go-jose/jwt: "))
 	}
-	tenant, subject := j.Tenant, claimText(all[j.SubjectClaim])
-	if j.TenantClaim != "" {
-		tenant = claimText(all[j.TenantClaim])
+	tenant, subject := j.settings.Tenant, claimText(all[j.settings.SubjectClaim])
+	if j.settings.TenantClaim != "" {
+		tenant = claimText(all[j.settings.TenantClaim])
 	}
 	if subject == "" {
 		return nil, badToken("it names no subject")
@@ -162,14 +163,14 @@ func (j *JWT) principal(claims *jwt.Claims, all map[string]json.RawMessage) (*Pr
 	if tenant == "" {
 		return nil, badToken("it names no tenant")
 	}
-	scopes, err := claimScopes(all[j.ScopesClaim])
+	scopes, err := claimScopes(all[j.settings.ScopesClaim])
 	if err != nil {
 		return nil, err
 	}
 	// No key of a configuration has a slash in its id.
-	return &Principal{
-		Caller: runtime.Caller{Tenant: tenant, Subject: subject}, Scopes: scopes,
-		KeyID: "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject),
+	return &server.Principal{
+		Caller: service.Caller{Tenant: tenant, Subject: subject, Scopes: scopes},
+		KeyID:  "jwt/" + clip.Text(tenant) + "/" + clip.Text(subject),
 	}, nil
 }
 

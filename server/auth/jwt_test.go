@@ -1,4 +1,4 @@
-package server_test
+package auth_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/go-jose/go-jose/v4"
 	"github.com/google/go-cmp/cmp"
 )
@@ -97,9 +98,9 @@ func claims(changes map[string]any) map[string]any {
 }
 
 // accepting returns the authenticator of the issuer's tokens.
-func accepting(t testing.TB, keys server.KeySource) *server.JWT {
+func accepting(t testing.TB, keys auth.KeySource) *auth.JWT {
 	t.Helper()
-	j, err := server.NewJWT(server.JWTSettings{
+	j, err := auth.NewJWT(auth.JWTSettings{
 		Issuer: "https://id.example", Audience: "agents", Keys: keys, Algorithms: []string{"RS256", "ES256"},
 		TenantClaim: "org", SubjectClaim: "sub", ScopesClaim: "scope", Clock: func() time.Time { return tokenTime },
 	})
@@ -119,7 +120,7 @@ func showing(token string) *http.Request {
 func TestATokenSaysWhoShowsIt(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
-	keys, err := server.ParseKeys(i.set())
+	keys, err := auth.ParseKeys(i.set())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +139,12 @@ func TestATokenSaysWhoShowsIt(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if p.Caller.Tenant != "acme" || p.Caller.Subject != "ann" || p.KeyID != "jwt/acme/ann" || !cmp.Equal(p.Scopes, []string{"runs:read", "runs:write"}) {
+		if p.Caller.Tenant != "acme" || p.Caller.Subject != "ann" || p.KeyID != "jwt/acme/ann" || !cmp.Equal(p.Caller.Scopes, []string{"runs:read", "runs:write"}) {
 			t.Errorf("%s: %+v", name, p.Caller)
 		}
 	}
 	p, err := j.Authenticate(showing(i.sign(jose.ES256, i.ec, nil, claims(map[string]any{"scope": nil}))))
-	if err != nil || p.Scopes == nil || p.Has("runs:read") {
+	if err != nil || p.Caller.Scopes == nil || p.Caller.HasScope("runs:read") {
 		t.Errorf("a token without scopes has some: %v", err)
 	}
 }
@@ -152,7 +153,7 @@ func TestATokenSaysWhoShowsIt(t *testing.T) {
 func TestTokensThatAreNotGood(t *testing.T) {
 	t.Parallel()
 	i, other := newIssuer(t), newIssuer(t)
-	keys, err := server.ParseKeys(i.set())
+	keys, err := auth.ParseKeys(i.set())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,8 +208,8 @@ func TestTokensThatAreNotGood(t *testing.T) {
 func TestAlgorithmsOfSecretsAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"none", "None", "HS256", "hs512"} {
-		_, err := server.NewJWT(server.JWTSettings{
-			Issuer: "i", Audience: "a", Keys: server.FixedKeys{}, Algorithms: []string{"RS256", name}, Tenant: "t", SubjectClaim: "sub",
+		_, err := auth.NewJWT(auth.JWTSettings{
+			Issuer: "i", Audience: "a", Keys: auth.FixedKeys{}, Algorithms: []string{"RS256", name}, Tenant: "t", SubjectClaim: "sub",
 		})
 		if err == nil {
 			t.Errorf("%s is allowed", name)
@@ -228,12 +229,12 @@ func TestKeySetsHoldPublicKeysThatSign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if keys, err := server.ParseKeys(data); err == nil {
+		if keys, err := auth.ParseKeys(data); err == nil {
 			t.Errorf("%s: %d keys", name, len(keys))
 		}
 	}
 	mixed := strings.Replace(string(i.set()), `"keys":[`, `"keys":[{"kty":"XYZ"},7,`, 1)
-	if keys, err := server.ParseKeys([]byte(mixed)); err != nil || len(keys) != 2 {
+	if keys, err := auth.ParseKeys([]byte(mixed)); err != nil || len(keys) != 2 {
 		t.Errorf("%d keys, error %v", len(keys), err)
 	}
 }
@@ -253,7 +254,7 @@ func TestRemoteKeysAreAskedForSparingly(t *testing.T) {
 	}))
 	defer s.Close()
 	now := tokenTime
-	keys := server.NewRemoteKeys(s.URL, s.Client(), func() time.Time { return now })
+	keys := auth.NewRemoteKeys(s.URL, s.Client(), func() time.Time { return now })
 	find := func(id string, want int) {
 		t.Helper()
 		found, err := keys.Find(context.Background(), id)
@@ -284,7 +285,7 @@ func TestRemoteKeysAreAskedForSparingly(t *testing.T) {
 	find("r1", 1) // what was known counts on
 	find("r1", 1)
 	count(3)
-	none := server.NewRemoteKeys(s.URL, s.Client(), func() time.Time { return now })
+	none := auth.NewRemoteKeys(s.URL, s.Client(), func() time.Time { return now })
 	for range 3 {
 		if _, err := none.Find(context.Background(), "r1"); err == nil {
 			t.Error("nobody knows the keys, and there is no error")
@@ -299,7 +300,7 @@ func TestRemoteKeysAreAskedForSparingly(t *testing.T) {
 // FuzzToken shows anything as a token.
 func FuzzToken(f *testing.F) {
 	i := newIssuer(f)
-	keys, err := server.ParseKeys(i.set())
+	keys, err := auth.ParseKeys(i.set())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,4 +1,7 @@
-package server
+// Package auth has the ways in which a server finds out who asks: API keys, JSON Web
+// Tokens of an external issuer, and access tokens that the server issues itself.
+// Each is a server.Authenticator; a Chain asks several.
+package auth
 
 import (
 	"crypto/rand"
@@ -10,6 +13,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // keyPrefix begins the keys that NewKey makes, so that scanners for leaked
@@ -56,7 +61,7 @@ func NewKey() string {
 type Key struct {
 	Hash KeyHash
 	// Principal is who shows the key; its KeyID is required.
-	Principal *Principal
+	Principal *server.Principal
 	// Expires is when the key stops being good; the zero time is never.
 	Expires time.Time
 }
@@ -68,7 +73,7 @@ type Keys struct {
 	clock  func() time.Time
 }
 
-var _ Authenticator = (*Keys)(nil)
+var _ server.Authenticator = (*Keys)(nil)
 
 // NewKeys returns an authenticator of keys. Of keys with the same hash the
 // first counts. A nil clock is time.Now.
@@ -87,7 +92,7 @@ func NewKeys(keys []Key, clock func() time.Time) *Keys {
 
 // Authenticate returns who shows a key. Keys are looked up by their hash, which
 // whoever guesses cannot choose, so that the time it takes tells nothing.
-func (k *Keys) Authenticate(r *http.Request) (*Principal, error) {
+func (k *Keys) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credential(r.Header)
 	if err != nil {
 		return nil, err
@@ -95,10 +100,10 @@ func (k *Keys) Authenticate(r *http.Request) (*Principal, error) {
 	hash := HashKey(shown)
 	key, ok := k.byHash[hash]
 	if !ok || subtle.ConstantTimeCompare(key.Hash[:], hash[:]) == 0 {
-		return nil, &CredentialError{Unknown: true, Problem: "the key is not known"}
+		return nil, &server.CredentialError{Unknown: true, Problem: "the key is not known"}
 	}
 	if !key.Expires.IsZero() && !k.clock().Before(key.Expires) {
-		return nil, &CredentialError{KeyID: key.Principal.KeyID, Problem: "the key has expired"}
+		return nil, &server.CredentialError{KeyID: key.Principal.KeyID, Problem: "the key has expired"}
 	}
 	return key.Principal, nil
 }
@@ -109,15 +114,15 @@ func credential(h http.Header) (string, error) {
 	bearer, keys := h.Values("Authorization"), h.Values("X-Api-Key")
 	switch {
 	case len(bearer)+len(keys) == 0:
-		return "", &CredentialError{Missing: true, Problem: "the request shows no credential"}
+		return "", &server.CredentialError{Missing: true, Problem: "the request shows no credential"}
 	case len(bearer)+len(keys) > 1:
-		return "", &CredentialError{Problem: "the request shows more than one credential"}
+		return "", &server.CredentialError{Problem: "the request shows more than one credential"}
 	case len(keys) == 1:
 		return keys[0], nil
 	}
 	scheme, token, _ := strings.Cut(bearer[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", &CredentialError{Problem: "the credential is no bearer token"}
+		return "", &server.CredentialError{Problem: "the credential is no bearer token"}
 	}
 	return strings.TrimSpace(token), nil
 }

@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"crypto/hkdf"
@@ -14,15 +14,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/server"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 )
 
-// The prefixes of tokens that a server issues itself.
+// The prefixes of tokens that a server issues itself, after OAuthSettings.TokenPrefix.
 const (
-	accessPrefix  = "mantyx_at_"
-	refreshPrefix = "mantyx_rt_"
+	accessPrefix  = "at_"
+	refreshPrefix = "rt_"
 )
 
 // Client is a program that exchanges its secret for access tokens.
@@ -31,7 +31,7 @@ type Client struct {
 	Secret KeyHash
 	// Principal is who shows a token of the client; its KeyID is the client's id,
 	// and its Scopes, which are not nil, are what tokens may have at most.
-	Principal *Principal
+	Principal *server.Principal
 	// Expires is when the client and all its tokens stop being good; the zero time
 	// is never.
 	Expires time.Time
@@ -45,11 +45,14 @@ type OAuthSettings struct {
 	// TokenTTL is how long an access token is good. It is required.
 	TokenTTL time.Duration
 	Clients  []Client
+	// TokenPrefix is what all tokens begin with, so that those of different issuers
+	// are told apart; it may be empty.
+	TokenPrefix string
 	// Enter counts a request of a client against its rate, as Server.Enter does;
 	// nil does not count.
-	Enter func(*Principal) (leave func(), err error)
+	Enter func(*server.Principal) (leave func(), err error)
 	// Revocations keeps which tokens were revoked; nil forgets them with the process.
-	Revocations store.Revocations
+	Revocations Revocations
 	// Logger takes in what goes wrong with that; nil drops it.
 	Logger *zap.Logger
 	// Clock tells the time; nil is time.Now.
@@ -66,8 +69,10 @@ type OAuthSettings struct {
 // that use the store.
 type OAuth struct {
 	key     []byte
+	access  string // the prefix of access tokens
+	refresh string // the prefix of refresh tokens
 	clock   func() time.Time
-	enter   func(*Principal) (leave func(), err error)
+	enter   func(*server.Principal) (leave func(), err error)
 	revoked *revocations
 	logger  *zap.Logger
 
@@ -77,9 +82,9 @@ type OAuth struct {
 }
 
 var (
-	_ Authenticator = (*OAuth)(nil)
-	_ Surface       = (*OAuth)(nil)
-	_ ErrorWriter   = (*OAuth)(nil)
+	_ server.Authenticator = (*OAuth)(nil)
+	_ server.Surface       = (*OAuth)(nil)
+	_ server.ErrorWriter   = (*OAuth)(nil)
 )
 
 // NewOAuth returns what issues and takes tokens. The error says that there is no
@@ -96,12 +101,12 @@ func NewOAuth(s OAuthSettings) (*OAuth, error) {
 		s.Clock = time.Now
 	}
 	if s.Enter == nil {
-		s.Enter = func(*Principal) (func(), error) { return func() {}, nil }
+		s.Enter = func(*server.Principal) (func(), error) { return func() {}, nil }
 	}
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	o := &OAuth{key: key, clock: s.Clock, enter: s.Enter, revoked: newRevocations(s.Revocations, s.Clock), logger: s.Logger}
+	o := &OAuth{key: key, access: s.TokenPrefix + accessPrefix, refresh: s.TokenPrefix + refreshPrefix, clock: s.Clock, enter: s.Enter, revoked: newRevocations(s.Revocations, s.Clock), logger: s.Logger}
 	o.Configure(s.TokenTTL, s.Clients)
 	return o, nil
 }
@@ -129,20 +134,21 @@ type grant struct {
 
 // Authenticate returns the principal of the client that an access token was issued
 // to, with the scopes of the token.
-func (o *OAuth) Authenticate(r *http.Request) (*Principal, error) {
+func (o *OAuth) Authenticate(r *http.Request) (*server.Principal, error) {
 	shown, err := credential(r.Header)
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(shown, accessPrefix) {
-		return nil, &CredentialError{Unknown: true, Problem: "the credential is no access token"}
+	if !strings.HasPrefix(shown, o.access) {
+		return nil, &server.CredentialError{Unknown: true, Problem: "the credential is no access token"}
 	}
-	g, client, err := o.open(accessPrefix, shown)
+	g, client, err := o.open(o.access, shown)
 	if err != nil {
 		return nil, err
 	}
-	p := client.Principal
-	return &Principal{Caller: p.Caller, KeyID: p.KeyID, Scopes: both(g.Scopes, p.Scopes)}, nil
+	p := *client.Principal
+	p.Caller.Scopes = both(g.Scopes, p.Caller.Scopes)
+	return &p, nil
 }
 
 // IssueRefreshToken returns a refresh token of a client, with which it gets access
@@ -153,12 +159,12 @@ func (o *OAuth) IssueRefreshToken(clientID string, scopes []string, expires time
 		return "", fmt.Errorf("there is no client %q", clientID)
 	}
 	if scopes == nil {
-		scopes = client.Principal.Scopes
+		scopes = client.Principal.Caller.Scopes
 	}
-	if beyond := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(client.Principal.Scopes, s) }); len(beyond) > 0 {
+	if beyond := slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return slices.Contains(client.Principal.Caller.Scopes, s) }); len(beyond) > 0 {
 		return "", fmt.Errorf("the client %s has no scope %s", clientID, beyond[0])
 	}
-	return o.seal(refreshPrefix, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
+	return o.seal(o.refresh, client, &grant{Client: clientID, Scopes: scopes, Expires: expires.Unix()})
 }
 
 // lifetime returns how long a new access token is good.
@@ -202,7 +208,7 @@ func (o *OAuth) seal(prefix string, client *Client, g *grant) (string, error) {
 }
 
 // errBadToken is the problem of tokens that this server did not issue.
-var errBadToken = &CredentialError{Problem: "the access token is not one of this server"}
+var errBadToken = &server.CredentialError{Problem: "the access token is not one of this server"}
 
 // open reads a token that is good now, or says why it is not.
 func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
@@ -229,9 +235,9 @@ func (o *OAuth) open(prefix, token string) (*grant, *Client, error) {
 	now := o.clock()
 	switch {
 	case now.Unix() >= g.Expires || client.expired(now):
-		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token has expired"}
+		return nil, nil, &server.CredentialError{KeyID: g.Client, Problem: "the access token has expired"}
 	case o.revoked.has(&g):
-		return nil, nil, &CredentialError{KeyID: g.Client, Problem: "the access token was revoked"}
+		return nil, nil, &server.CredentialError{KeyID: g.Client, Problem: "the access token was revoked"}
 	}
 	return &g, client, nil
 }

@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	_ "embed"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
 	"go.uber.org/zap"
 )
 
@@ -19,21 +20,23 @@ const retryRevocation = "5"
 
 // Routes returns the endpoints for tokens and for their revocation. They are
 // public: a client shows its secret in its own way.
-func (o *OAuth) Routes() []Route {
-	return []Route{
+func (o *OAuth) Routes() []server.Route {
+	return []server.Route{
 		{Pattern: "POST /api/oauth/token", Handler: http.HandlerFunc(o.serveToken), Public: true},
 		{Pattern: "POST /api/oauth/revoke", Handler: http.HandlerFunc(o.serveRevoke), Public: true},
 	}
 }
 
-//go:embed openapi_oauth.yaml
-var oauthDescription []byte
+//go:embed openapi.yaml
+var oauthDescription string
 
 // OpenAPI describes the endpoints.
-func (*OAuth) OpenAPI() []byte { return oauthDescription }
+func (o *OAuth) OpenAPI() []byte {
+	return []byte(strings.NewReplacer("ACCESS_PREFIX", o.access, "REFRESH_PREFIX", o.refresh).Replace(oauthDescription))
+}
 
 // WriteError writes what the router refuses in the shape of OAuth.
-func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *Error) {
+func (*OAuth) WriteError(w http.ResponseWriter, _ *http.Request, e *server.Error) {
 	writeOAuth(w, e.Status, oauthError{e.Code, e.Message})
 }
 
@@ -60,7 +63,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	scopes, refresh := client.Principal.Scopes, ""
+	scopes, refresh := client.Principal.Caller.Scopes, ""
 	g := &grant{Client: client.Principal.KeyID}
 	now := o.clock().Unix()
 	end := now + int64(o.lifetime()/time.Second)
@@ -68,8 +71,8 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 	case "client_credentials":
 	case "refresh_token":
 		refresh = form.Get("refresh_token")
-		kept, _, err := o.open(refreshPrefix, refresh)
-		if err != nil || !strings.HasPrefix(refresh, refreshPrefix) || kept.Client != g.Client {
+		kept, _, err := o.open(o.refresh, refresh)
+		if err != nil || !strings.HasPrefix(refresh, o.refresh) || kept.Client != g.Client {
 			writeOAuth(w, http.StatusBadRequest, oauthError{"invalid_grant", "the refresh token is not good"})
 			return
 		}
@@ -89,7 +92,7 @@ func (o *OAuth) serveToken(w http.ResponseWriter, r *http.Request) {
 		scopes = asked
 	}
 	g.Scopes, g.Expires = scopes, end
-	token, err := o.seal(accessPrefix, client, g)
+	token, err := o.seal(o.access, client, g)
 	if err != nil {
 		writeOAuth(w, http.StatusInternalServerError, oauthError{"server_error", ""})
 		return
@@ -105,15 +108,15 @@ func (o *OAuth) serveRevoke(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	token, prefix := form.Get("token"), accessPrefix
-	if strings.HasPrefix(token, refreshPrefix) {
-		prefix = refreshPrefix
+	token, prefix := form.Get("token"), o.access
+	if strings.HasPrefix(token, o.refresh) {
+		prefix = o.refresh
 	}
 	if g, _, err := o.open(prefix, token); err == nil && strings.HasPrefix(token, prefix) && g.Client == client.Principal.KeyID {
 		if err := o.revoked.add(r.Context(), g); err != nil {
-			x := exchangeFrom(r.Context())
-			x.problem = "the token is not revoked"
-			o.logger.Warn(x.problem, zap.String("request_id", x.id), zap.String("key_id", g.Client), zap.Error(err))
+			const problem = "the token is not revoked"
+			server.NoteRefusal(r.Context(), "", problem)
+			o.logger.Warn(problem, zap.String("request_id", server.RequestID(r.Context())), zap.String("key_id", g.Client), zap.Error(err))
 			w.Header().Set("Retry-After", retryRevocation)
 			writeOAuth(w, http.StatusServiceUnavailable, oauthError{"temporarily_unavailable", "the token is not revoked; try again"})
 			return
@@ -147,18 +150,18 @@ func (o *OAuth) begin(w http.ResponseWriter, r *http.Request) (client *Client, f
 	}
 	client = o.client(id)
 	if !client.matches(secret) || client.expired(o.clock()) {
-		exchangeFrom(r.Context()).problem = "the client or its secret is not good"
+		server.NoteRefusal(r.Context(), "", "the client or its secret is not good")
 		w.Header().Set("WWW-Authenticate", `Basic realm="agentruntime"`)
 		writeOAuth(w, http.StatusUnauthorized, oauthError{"invalid_client", "the client or its secret is not good"})
 		return nil, nil, nil
 	}
 	leave, err := o.enter(client.Principal)
 	if err != nil {
-		retryAfter(w, err)
+		server.SetRetryAfter(w, err)
 		writeOAuth(w, http.StatusTooManyRequests, oauthError{"rate_limited", err.Error()})
 		return nil, nil, nil
 	}
-	exchangeFrom(r.Context()).keyID = id
+	server.NoteRefusal(r.Context(), id, "")
 	return client, form, leave
 }
 
@@ -173,7 +176,7 @@ func unescaped(text string) string {
 
 // writeOAuth writes an answer.
 func writeOAuth(w http.ResponseWriter, status int, body any) {
-	if err := WriteJSON(w, status, body); err != nil {
+	if err := server.WriteJSON(w, status, body); err != nil {
 		w.WriteHeader(status) // not reached: these are texts and numbers
 	}
 }

@@ -1,4 +1,4 @@
-package server_test
+package auth_test
 
 import (
 	"encoding/json"
@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/google/go-cmp/cmp"
 )
@@ -19,15 +20,15 @@ import (
 // authority issues tokens to the clients desk and bot, whose secrets are their
 // ids and "-secret".
 type authority struct {
-	*server.OAuth
+	*auth.OAuth
 	t   *testing.T
 	mux *http.ServeMux
 	now time.Time
 }
 
-func newClient(id, secret string) server.Client {
-	return server.Client{Secret: server.HashKey(secret), Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: "acme", Subject: id, Agents: runtime.NewAgentSet([]string{"a*"})}, KeyID: id, Scopes: []string{"runs:read", "runs:write"},
+func newClient(id, secret string) auth.Client {
+	return auth.Client{Secret: auth.HashKey(secret), Principal: &server.Principal{
+		Caller: service.Caller{Tenant: "acme", Subject: id, Agents: service.NewAgentSet([]string{"a*"}), Scopes: []string{"runs:read", "runs:write"}}, KeyID: id,
 	}}
 }
 
@@ -41,9 +42,9 @@ func newAuthorityOn(t *testing.T, key string, revocations store.Revocations) *au
 	t.Helper()
 	a := &authority{t: t, mux: http.NewServeMux(), now: tokenTime}
 	var err error
-	a.OAuth, err = server.NewOAuth(server.OAuthSettings{
-		Key: []byte(key), TokenTTL: time.Hour, Clock: func() time.Time { return a.now }, Revocations: revocations,
-		Clients: []server.Client{newClient("desk", "desk-secret"), newClient("bot", "bot-secret")},
+	a.OAuth, err = auth.NewOAuth(auth.OAuthSettings{
+		Key: []byte(key), TokenTTL: time.Hour, TokenPrefix: "test_", Clock: func() time.Time { return a.now }, Revocations: revocations,
+		Clients: []auth.Client{newClient("desk", "desk-secret"), newClient("bot", "bot-secret")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,14 +116,14 @@ func TestAClientExchangesItsSecretForAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Caller.Tenant != "acme" || p.Caller.Subject != "desk" || p.KeyID != "desk" || !p.MayUse("abc") || p.MayUse("b") || !cmp.Equal(p.Scopes, []string{"runs:read", "runs:write"}) {
+	if p.Caller.Tenant != "acme" || p.Caller.Subject != "desk" || p.KeyID != "desk" || !p.Caller.Agents.Has("abc") || p.Caller.Agents.Has("b") || !cmp.Equal(p.Caller.Scopes, []string{"runs:read", "runs:write"}) {
 		t.Errorf("%+v", p.Caller)
 	}
 	if _, err := newAuthority(t, oneKey).Authenticate(showing(token)); err != nil {
 		t.Errorf("another process does not take it: %v", err)
 	}
 	narrow, err := a.Authenticate(showing(a.token("&scope=runs:read")))
-	if err != nil || narrow.Has("runs:write") || !narrow.Has("runs:read") {
+	if err != nil || narrow.Caller.HasScope("runs:write") || !narrow.Caller.HasScope("runs:read") {
 		t.Errorf("a narrow token has %v, error %v", narrow, err)
 	}
 	status, _ := a.post("/api/oauth/token", "grant_type=client_credentials", func(r *http.Request) { r.SetBasicAuth("desk", url.QueryEscape("desk-secret")) })
@@ -207,11 +208,11 @@ func TestTokensOfTheServerThatAreNotGood(t *testing.T) {
 	token := a.token("")
 	a.refused("of another key", newAuthority(t, strings.ToUpper(oneKey)).token(""))
 	a.refused("cut", token[:len(token)-1])
-	a.refused("nothing", "mantyx_at_")
+	a.refused("nothing", "test_at_")
 	body, signature, _ := strings.Cut(token, ".")
 	a.refused("changed", body[:len(body)-2]+"AA."+signature)
 	a.refused("no signature", body+".")
-	a.refused("too long", "mantyx_at_"+strings.Repeat("A", 20_000)+".A")
+	a.refused("too long", "test_at_"+strings.Repeat("A", 20_000)+".A")
 	if status, _ := a.post("/api/oauth/revoke", "client_id=bot&client_secret=bot-secret&token="+token); status != http.StatusOK {
 		t.Errorf("revoking the token of another gives %d", status)
 	}
@@ -237,16 +238,16 @@ func TestTokensEndWithTheirClient(t *testing.T) {
 	a := newAuthority(t, oneKey)
 	token := a.token("")
 	fewer := newClient("desk", "desk-secret")
-	fewer.Principal.Scopes = []string{"runs:read", "metrics:read"}
-	a.Configure(time.Hour, []server.Client{fewer})
-	if p, err := a.Authenticate(showing(token)); err != nil || !cmp.Equal(p.Scopes, []string{"runs:read"}) {
+	fewer.Principal.Caller.Scopes = []string{"runs:read", "metrics:read"}
+	a.Configure(time.Hour, []auth.Client{fewer})
+	if p, err := a.Authenticate(showing(token)); err != nil || !cmp.Equal(p.Caller.Scopes, []string{"runs:read"}) {
 		t.Errorf("it has %v, error %v", p, err)
 	}
-	a.Configure(time.Hour, []server.Client{newClient("desk", "desk-new-secret")})
+	a.Configure(time.Hour, []auth.Client{newClient("desk", "desk-new-secret")})
 	a.refused("another secret", token)
 	over := newClient("desk", "desk-secret")
 	over.Expires = a.now
-	a.Configure(time.Hour, []server.Client{over})
+	a.Configure(time.Hour, []auth.Client{over})
 	a.refused("an expired client", token)
 	a.Configure(time.Hour, nil)
 	a.refused("no client", token)
@@ -256,19 +257,19 @@ func TestTokensEndWithTheirClient(t *testing.T) {
 func TestCredentialsAreNotTakenForOthers(t *testing.T) {
 	t.Parallel()
 	a, i := newAuthority(t, oneKey), newIssuer(t)
-	set, err := server.ParseKeys(i.set())
+	set, err := auth.ParseKeys(i.set())
 	if err != nil {
 		t.Fatal(err)
 	}
 	signed := i.sign("ES256", i.ec, nil, claims(nil))
 	parts := strings.SplitN(signed, ".", 2)
 	keyed := "eyJ.a.key-of-that-form"
-	prefixed := "mantyx_at_a-key-with-the-prefix"
-	key := func(id, text string) server.Key {
-		return server.Key{Hash: server.HashKey(text), Principal: &server.Principal{KeyID: id}}
+	prefixed := "test_at_a-key-with-the-prefix"
+	key := func(id, text string) auth.Key {
+		return auth.Key{Hash: auth.HashKey(text), Principal: &server.Principal{KeyID: id}}
 	}
-	all := server.NewReplaceable(server.Authenticators{
-		a, server.NewKeys([]server.Key{key("plain", "test-key"), key("dots", keyed), key("prefixed", prefixed)}, nil), accepting(t, set),
+	all := auth.NewReplaceable(auth.Chain{
+		a, auth.NewKeys([]auth.Key{key("plain", "test-key"), key("dots", keyed), key("prefixed", prefixed)}, nil), accepting(t, set),
 	})
 	for name, tt := range map[string]struct{ shown, want string }{
 		"a key":                               {"test-key", "plain"},
@@ -276,11 +277,11 @@ func TestCredentialsAreNotTakenForOthers(t *testing.T) {
 		"a token of the server":               {a.token(""), "desk"},
 		"a signed token":                      {signed, "jwt/acme/ann"},
 		"a key with the prefix of tokens":     {prefixed, ""},
-		"a signed token with the prefix":      {"mantyx_at_" + signed, ""},
-		"a token of the server without it":    {strings.TrimPrefix(a.token(""), "mantyx_at_"), ""},
+		"a signed token with the prefix":      {"test_at_" + signed, ""},
+		"a token of the server without it":    {strings.TrimPrefix(a.token(""), "test_at_"), ""},
 		"a changed signed token":              {parts[0] + "." + "eyK" + parts[1][3:], ""},
 		"an unknown key":                      {"test-keys", ""},
-		"the hash of a key":                   {server.HashKey("test-key").String(), ""},
+		"the hash of a key":                   {auth.HashKey("test-key").String(), ""},
 		"nothing":                             {"", ""},
 	} {
 		for _, header := range []string{"Authorization", "X-Api-Key"} {

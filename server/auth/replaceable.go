@@ -1,20 +1,22 @@
-package server
+package auth
 
 import (
 	"net/http"
 	"sync/atomic"
+
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // Replaceable is an Authenticator that can be replaced while requests come in. It
 // is made by NewReplaceable.
 type Replaceable struct {
-	current atomic.Pointer[Authenticator]
+	current atomic.Pointer[server.Authenticator]
 }
 
-var _ Authenticator = (*Replaceable)(nil)
+var _ server.Authenticator = (*Replaceable)(nil)
 
 // NewReplaceable returns an authenticator that does what the first one does.
-func NewReplaceable(first Authenticator) *Replaceable {
+func NewReplaceable(first server.Authenticator) *Replaceable {
 	r := new(Replaceable)
 	r.Replace(first)
 	return r
@@ -22,9 +24,9 @@ func NewReplaceable(first Authenticator) *Replaceable {
 
 // Replace puts another authenticator in the place of the one before. Requests
 // that are under way keep what they were told.
-func (r *Replaceable) Replace(next Authenticator) { r.current.Store(&next) }
+func (r *Replaceable) Replace(next server.Authenticator) { r.current.Store(&next) }
 
 // Authenticate asks the current authenticator.
-func (r *Replaceable) Authenticate(req *http.Request) (*Principal, error) {
+func (r *Replaceable) Authenticate(req *http.Request) (*server.Principal, error) {
 	return (*r.current.Load()).Authenticate(req)
 }

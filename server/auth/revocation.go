@@ -1,4 +1,4 @@
-package server
+package auth
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 	"go.uber.org/zap"
 )
 
@@ -23,6 +23,18 @@ const (
 	revocationInterval = time.Second
 	revocationTimeout  = 5 * time.Second
 )
+
+// Revocations remembers the tokens which were ended before their time. A store
+// does.
+type Revocations interface {
+	// RevokeToken stores a revocation, whose Seq is chosen for it. For a token that
+	// was revoked before it changes nothing.
+	RevokeToken(ctx context.Context, r service.Revocation) error
+	// RevokedTokens returns up to limit revocations with a Seq greater than after,
+	// in order. Whatever is stored later has a greater Seq than all that was
+	// returned, also where several processes store at the same time.
+	RevokedTokens(ctx context.Context, after uint64, limit int) ([]service.Revocation, error)
+}
 
 // LoadRevocations reads which tokens are revoked. It is called before the first
 // request, and not together with FollowRevocations. The error says that the store
@@ -60,7 +72,7 @@ var errManyRevoked = errors.New("too many tokens are revoked")
 // revocations are the tokens that are not good any more before their time. All of
 // them are in memory, so that nobody has to wait for the store to show a token.
 type revocations struct {
-	store store.Revocations
+	store Revocations
 	clock func() time.Time
 
 	mu sync.RWMutex
@@ -71,7 +83,7 @@ type revocations struct {
 	seen uint64
 }
 
-func newRevocations(s store.Revocations, clock func() time.Time) *revocations {
+func newRevocations(s Revocations, clock func() time.Time) *revocations {
 	return &revocations{store: s, clock: clock, ends: map[string]map[string]time.Time{}}
 }
 
@@ -91,7 +103,7 @@ func (v *revocations) add(ctx context.Context, g *grant) error {
 	if !v.room(g.Client) {
 		return errManyRevoked
 	}
-	r := store.Revocation{TokenID: g.ID, ClientID: g.Client, Until: time.Unix(g.Expires, 0), RevokedAt: v.clock()}
+	r := service.Revocation{TokenID: g.ID, ClientID: g.Client, Until: time.Unix(g.Expires, 0), RevokedAt: v.clock()}
 	if v.store != nil {
 		// Who asked may be gone before it is known what became of it.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), revocationTimeout)
@@ -100,7 +112,7 @@ func (v *revocations) add(ctx context.Context, g *grant) error {
 			return err
 		}
 	}
-	v.put([]store.Revocation{r})
+	v.put([]service.Revocation{r})
 	return nil
 }
 
@@ -125,7 +137,7 @@ func (v *revocations) forget(client string, now time.Time) {
 
 // put takes in revocations of tokens that have not ended by themselves. It forgets
 // those that have: where others revoke, nobody asks here for room.
-func (v *revocations) put(list []store.Revocation) {
+func (v *revocations) put(list []service.Revocation) {
 	now := v.clock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,7 +177,7 @@ func (v *revocations) read(ctx context.Context) error {
 	}
 }
 
-func (v *revocations) page(ctx context.Context) ([]store.Revocation, error) {
+func (v *revocations) page(ctx context.Context) ([]service.Revocation, error) {
 	ctx, cancel := context.WithTimeout(ctx, revocationTimeout)
 	defer cancel()
 	return v.store.RevokedTokens(ctx, v.seen, revocationPage)

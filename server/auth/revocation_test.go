@@ -1,4 +1,4 @@
-package server_test
+package auth_test
 
 import (
 	"context"
@@ -212,7 +212,7 @@ func TestWhatIsNoTokenIsAsGoodAsRevoked(t *testing.T) {
 	a := newAuthorityOn(t, oneKey, kept)
 	over := a.token("")
 	a.now = a.now.Add(time.Hour)
-	for name, token := range map[string]string{"nothing": "", "nonsense": "mantyx_at_x.y", "over": over, "of another key": newAuthority(t, "another-key-another-key-another-key").token("")} {
+	for name, token := range map[string]string{"nothing": "", "nonsense": "test_at_x.y", "over": over, "of another key": newAuthority(t, "another-key-another-key-another-key").token("")} {
 		if status := a.revoke(token); status != http.StatusOK {
 			t.Errorf("%s: %d", name, status)
 		}

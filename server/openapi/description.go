@@ -1,4 +1,6 @@
-package server
+// Package openapi makes one OpenAPI document of the descriptions of the surfaces of a
+// server, and holds each against the routes that it describes.
+package openapi
 
 import (
 	"bytes"
@@ -14,25 +16,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Describer is implemented by all surfaces that have routes: they describe what
-// they answer. The server makes one document of all descriptions, which is found
-// at /openapi.json.
-type Describer interface {
-	// OpenAPI returns a document of OpenAPI 3.1, in YAML or JSON. It is called once,
-	// when the surface is mounted.
-	//
-	// Its operations are the routes of the surface, no more and no fewer, with the
-	// same names for what the path holds. A pattern without a method stands for
-	// operations of any method, and one that ends in {name...} for all operations
-	// below it; both need at least one, or another route with the same path.
-	//
-	// The title of the document is the tag of its operations, and what the names of
-	// its components begin with among those of others. Who may ask is not said
-	// there: the server adds the credentials and the scope of each route, and what
-	// it answers in place of a handler, with the content of the component
-	// responses/Error, which is as the ErrorWriter of the surface writes it. What an
-	// operation describes itself stays.
-	OpenAPI() []byte
+// Route is a route as far as it is described.
+type Route struct {
+	// Pattern is that of an http.ServeMux.
+	Pattern string
+	// Public routes need no credential, and others one with the Scope, if there is
+	// one.
+	Public bool
+	Scope  string
 }
 
 // ErrDescription says that the description of a surface is none, or not that of
@@ -45,8 +36,8 @@ type operation struct{ method, path string }
 // String returns the operation as patterns are written.
 func (o operation) String() string { return o.method + " " + o.path }
 
-// description is what a surface says of itself.
-type description struct {
+// Description is what a surface says of itself. It does not change.
+type Description struct {
 	doc *openapi3.T
 	// prefix is what the names of components begin with among those of others.
 	prefix string
@@ -54,27 +45,20 @@ type description struct {
 	routes map[operation]*Route
 }
 
-// describe reads the description of a surface with some routes; nil when there is
-// nothing to describe.
-func describe(surface Surface, routes []Route) (*description, error) {
-	if len(routes) == 0 {
-		return nil, nil //nolint:nilnil // there is no description
-	}
-	describer, ok := surface.(Describer)
-	if !ok {
-		return nil, fmt.Errorf("describe %T: %w: nothing describes the route %s", surface, ErrDescription, routes[0].Pattern)
-	}
-	doc, err := parseDescription(describer.OpenAPI())
+// Describe reads the description of some routes, of OpenAPI 3.1 in YAML or JSON. The
+// error, which is ErrDescription, says what of it is not that of the routes, or that
+// the component responses/Error is missing where the surface has errors of its own.
+func Describe(text []byte, routes []Route, ownErrors bool) (*Description, error) {
+	doc, err := parseDescription(text)
 	if err != nil {
-		return nil, fmt.Errorf("describe %T: %w: %w", surface, ErrDescription, err)
+		return nil, fmt.Errorf("%w: %w", ErrDescription, err)
 	}
-	d := &description{doc: doc, prefix: camel(doc.Info.Title), routes: map[operation]*Route{}}
-	_, writes := surface.(ErrorWriter)
-	if writes && !d.hasError() {
-		return nil, fmt.Errorf("describe %T: %w: responses/Error is missing", surface, ErrDescription)
+	d := &Description{doc: doc, prefix: camel(doc.Info.Title), routes: map[operation]*Route{}}
+	if ownErrors && !d.hasError() {
+		return nil, fmt.Errorf("%w: responses/Error is missing", ErrDescription)
 	}
 	if err := d.assign(routes); err != nil {
-		return nil, fmt.Errorf("describe %T: %w", surface, err)
+		return nil, err
 	}
 	return d, nil
 }
@@ -118,7 +102,7 @@ func readDescription(text []byte) (*openapi3.T, error) {
 }
 
 // hasError reports whether the description has the errors of its surface.
-func (d *description) hasError() bool {
+func (d *Description) hasError() bool {
 	return d.doc.Components != nil && d.doc.Components.Responses[errorResponse] != nil
 }
 
@@ -127,7 +111,7 @@ const errorResponse = "Error"
 
 // assign finds the route of each operation, and complains of what is left on
 // either side.
-func (d *description) assign(routes []Route) error {
+func (d *Description) assign(routes []Route) error {
 	var errs []error
 	busy := make(map[*Route]bool, len(routes))
 	for path, item := range d.doc.Paths.Map() {

@@ -1,4 +1,4 @@
-package server
+package openapi
 
 import (
 	"bytes"
@@ -11,31 +11,37 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"go.uber.org/zap"
 )
 
-// OpenAPI returns the description of the server, which is found at /openapi.json:
-// a document of OpenAPI 3.1 that describes what is mounted.
-func (s *Server) OpenAPI() ([]byte, error) {
-	text, _, err := s.document.written()
-	return text, err
+// Server is what a document says of the server itself.
+type Server struct {
+	Version string
+	// PublicURL is where clients find the server; empty is where they found the
+	// document.
+	PublicURL string
+	// Open tells that nobody needs a credential.
+	Open bool
 }
 
-// document is the description of a server, made of those of its surfaces. It is
-// written when it is asked for first, and kept.
-type document struct {
-	server *Server
+// Document is the description of a server, made of those of its surfaces. It is
+// written when it is asked for first, and kept. It is safe for concurrent use.
+type Document struct {
+	server Server
 
 	mu       sync.Mutex
-	surfaces []*description
+	surfaces []*Description
 	// text and etag are empty until the document is written.
 	text []byte
 	etag string
 }
 
-// add takes in the description of a surface.
-func (d *document) add(s *description) error {
+// NewDocument returns the document of a server without surfaces.
+func NewDocument(s Server) *Document { return &Document{server: s} }
+
+// Add adds the description of a surface. The error says that another surface has its
+// title, too. The first one is that of the server's own routes: where a surface has
+// no errors of its own, it has those.
+func (d *Document) Add(s *Description) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, other := range d.surfaces {
@@ -48,35 +54,14 @@ func (d *document) add(s *description) error {
 	return nil
 }
 
-// ServeHTTP answers with the document.
-func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	text, etag, err := d.written()
-	if err != nil { // not reached: the surfaces were checked when they were mounted
-		d.server.Logger.Error("the description of the server cannot be written", zap.Error(err))
-		refuse(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
-		return
-	}
-	h := w.Header()
-	h.Set("ETag", etag)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Content-Type-Options", "nosniff")
-	if known := r.Header.Get("If-None-Match"); known == "*" || strings.Contains(known, etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // a client that is gone misses nothing
-}
-
-// written returns the document and its ETag.
-func (d *document) written() (text []byte, etag string, err error) {
+// Text returns the document, in JSON, and its ETag.
+func (d *Document) Text() (text []byte, etag string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.text != nil {
 		return d.text, d.etag, nil
 	}
-	all := newMerged(d.server)
+	all := newMerged(&d.server)
 	for _, s := range d.surfaces {
 		err = errors.Join(err, all.add(s))
 	}
@@ -122,12 +107,12 @@ const about = "Every response has the header X-Request-Id, which is what the log
 func newMerged(s *Server) *merged {
 	m := &merged{
 		OpenAPI: "3.1.0", Info: info{"Agent runtime", s.Version, about},
-		Paths: map[string]object{}, Components: map[string]object{}, open: s.open,
+		Paths: map[string]object{}, Components: map[string]object{}, open: s.Open,
 	}
 	if s.PublicURL != "" { // without one the document is of where it was found
 		m.Servers = []object{{"url": strings.TrimRight(s.PublicURL, "/")}}
 	}
-	if !s.open {
+	if !s.Open {
 		m.Components["securitySchemes"] = object{
 			"bearer": object{"type": "http", "scheme": "bearer", "description": "An API key or an access token."},
 			"apiKey": object{"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key."},
@@ -137,7 +122,7 @@ func newMerged(s *Server) *merged {
 }
 
 // add adds a surface.
-func (m *merged) add(d *description) error {
+func (m *merged) add(d *Description) error {
 	text, err := json.Marshal(d.doc)
 	if err != nil {
 		return err
@@ -177,7 +162,7 @@ func (m *merged) component(kind, name string, value any) {
 }
 
 // complete adds to an operation what the router does.
-func (m *merged) complete(op object, d *description, route *Route) {
+func (m *merged) complete(op object, d *Description, route *Route) {
 	op["tags"] = []string{d.doc.Info.Title}
 	if id, ok := op["operationId"].(string); ok && id != "" {
 		op["operationId"] = d.prefix + "_" + id
@@ -238,7 +223,7 @@ var refusals = []refusalKind{
 
 // refusal returns the name of the response with a refusal, which looks as the
 // errors of its surface do, or else as those of the server.
-func (m *merged) refusal(r *refusalKind, d *description) string {
+func (m *merged) refusal(r *refusalKind, d *Description) string {
 	prefix := d.prefix
 	if !d.hasError() {
 		prefix = camel(ownTitle)

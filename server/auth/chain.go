@@ -1,0 +1,28 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/server"
+)
+
+// Chain asks several authenticators in their order. The first one that
+// knows the credential decides: one that it finds bad is not shown to the next.
+type Chain []server.Authenticator
+
+var _ server.Authenticator = (Chain)(nil)
+
+// Authenticate returns who the first authenticator that knows the credential says
+// it is.
+func (a Chain) Authenticate(r *http.Request) (*server.Principal, error) {
+	var last error = &server.CredentialError{Unknown: true, Problem: "no credential is accepted"}
+	for _, one := range a {
+		principal, err := one.Authenticate(r)
+		if bad, ok := errors.AsType[*server.CredentialError](err); !ok || !bad.Unknown {
+			return principal, err
+		}
+		last = err
+	}
+	return nil, last
+}

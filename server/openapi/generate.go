@@ -1,0 +1,84 @@
+package openapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Operation is what a generated description says of a route.
+type Operation struct {
+	// Pattern is that of an http.ServeMux, with a method.
+	Pattern string
+	// In and Out are the types of the bodies, as JSON; an operation without an Out is a
+	// stream of events.
+	In, Out reflect.Type
+}
+
+// Generate returns a description of operations, for surfaces without one of their own.
+// A type that has no schema is described as any value.
+func Generate(title string, operations []Operation) []byte {
+	paths := map[string]object{}
+	for _, op := range operations {
+		method, path, _ := parsePattern(op.Pattern)
+		responses := object{"200": op.response()}
+		for status, description := range failed {
+			responses[status] = object{"description": description, "content": object{"application/json": object{"schema": object{}}}}
+		}
+		described := object{"responses": responses}
+		if parameters := pathParameters(path); len(parameters) > 0 {
+			described["parameters"] = parameters
+		}
+		if op.In != nil && op.In.NumField() > 0 && method != http.MethodGet && method != http.MethodDelete {
+			described["requestBody"] = object{"content": object{"application/json": object{"schema": schemaOf(op.In)}}}
+		}
+		if paths[path] == nil {
+			paths[path] = object{}
+		}
+		paths[path][strings.ToLower(method)] = described
+	}
+	text, err := json.Marshal(object{"openapi": "3.1.0", "info": object{"title": title, "version": "1"}, "paths": paths})
+	if err != nil {
+		return nil // not reached: these are texts and schemas
+	}
+	return text
+}
+
+// failed are the statuses of requests that the service refuses. What the router refuses
+// is described for all surfaces.
+var failed = map[string]string{
+	"400": "The request cannot be carried out as it is.",
+	"404": "There is no such thing, or it is not for the caller to see.",
+	"409": "The request does not go together with what there is.",
+}
+
+// response describes what an operation answers.
+func (op *Operation) response() object {
+	if op.Out == nil {
+		return object{"description": "Server-sent events.", "content": object{"text/event-stream": object{"schema": object{}}}}
+	}
+	return object{"description": "What was asked for.", "content": object{"application/json": object{"schema": schemaOf(op.Out)}}}
+}
+
+// pathParameters describes the wildcards of a path.
+func pathParameters(path string) (list []object) {
+	for _, part := range strings.Split(path, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			list = append(list, object{
+				"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"},
+			})
+		}
+	}
+	return list
+}
+
+func schemaOf(t reflect.Type) any {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{IgnoreInvalidTypes: true})
+	if err != nil {
+		return object{}
+	}
+	return s
+}
