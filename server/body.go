@@ -12,6 +12,8 @@ import (
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
+	// ended tells that it was read to its end.
+	ended bool
 }
 
 // maxUnread is how much of a body that nobody reads is read before the answer, in
@@ -48,11 +50,22 @@ func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadClo
 	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
 }
 
+// bodyEnded reports whether a request has no body, or one that was read to its end, so
+// that net/http has nothing of it any more.
+func bodyEnded(r *http.Request) bool {
+	if r.ContentLength == 0 {
+		return true
+	}
+	b, ok := r.Body.(*body)
+	return ok && b.ended
+}
+
 // Read reads on. After another error than the end the time goes on, because
 // net/http may try to read the rest.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
+		b.ended = true
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -32,7 +32,7 @@ func (c *cors) answer(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, WWW-Authenticate, X-Request-Id, A2A-Extensions")
+	h.Set("Access-Control-Expose-Headers", "ETag, Retry-After, Warning, WWW-Authenticate, X-Request-Id, A2A-Extensions")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}

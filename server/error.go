@@ -1,29 +1,9 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"net/http"
-
-	"github.com/agentruntime/agentruntime/store"
+	"time"
 )
-
-// Unavailable returns why a request failed that may do better later: the server
-// ends, or the store cannot be reached or takes no writes. It is nil for what failed
-// otherwise. ctx is that of the request, and err what it came to. The answer has the
-// status 503 and a Retry-After.
-func Unavailable(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(context.Cause(ctx), ErrDraining):
-		return ErrDraining
-	case errors.Is(err, store.ErrNotWritable):
-		return store.ErrNotWritable
-	case errors.Is(err, store.ErrUnavailable):
-		return store.ErrUnavailable
-	default:
-		return nil
-	}
-}
 
 // refuse answers a request in place of its handler.
 func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
@@ -34,6 +14,19 @@ func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error
 		return
 	}
 	WriteError(w, e)
+}
+
+// write answers with the failure in the shape of errors of a surface, or of the
+// server's own, and says when to ask again, if so.
+func (f *Failure) write(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
+	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
+	if f.Details != (Details{}) {
+		e.Details = f.Details
+	}
+	if f.Retry {
+		w.Header().Set("Retry-After", seconds(time.Second))
+	}
+	refuse(w, r, writer, e)
 }
 
 // WriteError writes an error in the shape that a server's own errors have:

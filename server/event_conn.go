@@ -30,10 +30,25 @@ type eventConn struct {
 	// gone tells that Wait found the client gone.
 	gone bool
 
-	mu sync.Mutex
-	// waiting tells that Wait reads, and woken that it is to return.
-	waiting, woken bool
+	mu   sync.Mutex
+	wait waitPhase
 }
+
+// waitPhase is what Wait does.
+//
+//	          Wait               Wake
+//	idle ◀──────────▶ waiting ──────────▶ woken ──▶ idle, when Wait returns
+//	  └─────────────────── Wake ───────────▲
+type waitPhase uint8
+
+const (
+	// waitIdle: nobody waits, and nothing woke.
+	waitIdle waitPhase = iota
+	// waitReading: Wait reads.
+	waitReading
+	// waitWoken: this Wait, or the next one, is to return.
+	waitWoken
+)
 
 // maxIgnored is how much a client may send while it is streamed to, in bytes. The
 // requests after its own are not answered: the connection is closed at the end.
@@ -128,11 +143,11 @@ func (c *eventConn) Wait(idle time.Duration) (quiet bool, err error) {
 func (c *eventConn) beginWait(deadline time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.woken {
-		c.woken = false
+	if c.wait == waitWoken {
+		c.wait = waitIdle
 		return false
 	}
-	c.waiting = true
+	c.wait = waitReading
 	_ = c.SetReadDeadline(deadline) // a connection that is closed fails to be read
 	return true
 }
@@ -141,7 +156,7 @@ func (c *eventConn) beginWait(deadline time.Time) bool {
 func (c *eventConn) endWait() (woken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	woken, c.waiting, c.woken = c.woken, false, false
+	woken, c.wait = c.wait == waitWoken, waitIdle
 	return woken
 }
 
@@ -149,9 +164,9 @@ func (c *eventConn) endWait() (woken bool) {
 func (c *eventConn) Wake() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.woken = true
-	if c.waiting {
-		c.waiting = false
+	reads := c.wait == waitReading
+	c.wait = waitWoken
+	if reads {
 		_ = c.SetReadDeadline(longAgo) // a connection that is closed fails to be read
 	}
 }

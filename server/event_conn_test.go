@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,16 +19,16 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // feed is a log that a test writes while one client follows it.
 type feed struct {
 	mu     sync.Mutex
 	news   []event.Record
-	waiter runtime.Waiter
+	waiter service.Waiter
 	// ended is how the stream ended.
 	ended chan error
 }
@@ -52,8 +53,8 @@ func (f *feed) take() []event.Record {
 	return news
 }
 
-// batches waits as runtime.Follower does.
-func (f *feed) batches(ctx context.Context, w runtime.Waiter, idle time.Duration) iter.Seq2[[]event.Record, error] {
+// batches waits as service.Follower does.
+func (f *feed) batches(ctx context.Context, w service.Waiter, idle time.Duration) iter.Seq2[[]event.Record, error] {
 	return func(yield func([]event.Record, error) bool) {
 		f.mu.Lock()
 		f.waiter = w
@@ -82,20 +83,25 @@ func (f *feed) batches(ctx context.Context, w runtime.Waiter, idle time.Duration
 }
 
 // route follows the feed as a surface does.
-func (f *feed) route() server.Route {
-	return server.Route{Pattern: "GET /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		server.ServeEvents(w, r, func(ctx context.Context, out *server.EventStream) {
-			if out.Waiter() == nil {
-				f.ended <- errors.New("net/http keeps the connection")
-				return
-			}
-			err := out.Follow(f.batches(ctx, out.Waiter(), time.Minute), writeSeq)
-			f.ended <- err
-			if err != nil && !errors.Is(err, server.ErrClientGone) {
-				panic(http.ErrAbortHandler)
-			}
-		})
+func (f *feed) route() server.Route { return f.routeFor(http.MethodGet) }
+
+func (f *feed) routeFor(method string) server.Route {
+	return server.Route{Pattern: method + " /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.ServeEvents(w, r, f.serve)
 	})}
+}
+
+// serve sends the feed.
+func (f *feed) serve(ctx context.Context, out *server.EventStream) {
+	if out.Waiter() == nil {
+		f.ended <- errors.New("net/http keeps the connection")
+		return
+	}
+	err := out.Follow(f.batches(ctx, out.Waiter(), time.Minute), writeSeq)
+	f.ended <- err
+	if err != nil && !errors.Is(err, server.ErrClientGone) {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 const askEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -254,7 +260,7 @@ func TestAClientThatTakesNothingOfAStreamIsHungUpOn(t *testing.T) {
 				s := start(t, server.Settings{}, f.route())
 				open(t, s.dial(t), askEvents)
 				synctest.Wait()
-				began, most := time.Now(), spec.DefaultWriteTimeout
+				began, most := time.Now(), settings.DefaultWriteTimeout
 				f.say(1, event.TypeTextDelta)
 				synctest.Wait()
 				if shutdown {
@@ -329,15 +335,67 @@ func TestNoNewsAreMissedWhileAStreamBeginsToWait(t *testing.T) {
 	}
 }
 
+// A stream that a handler began goes on, too, once it has read the body of its request.
+func TestAStreamThatHasBegunGoesOnWithoutItsHandler(t *testing.T) {
+	t.Parallel()
+	for name, request := range map[string]string{
+		"sized":   "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
+		"chunked": "POST /events HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"empty":   "POST /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log, lines := logger()
+				f := newFeed()
+				s := start(t, server.Settings{Logger: log}, server.Route{Pattern: "POST /events", Stream: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, err := io.Copy(io.Discard, r.Body)
+					out, openErr := server.OpenEventStream(w)
+					if err == nil && openErr == nil {
+						err = out.Write(func(b *bytes.Buffer) error { b.WriteString("0;"); return nil })
+					}
+					if err != nil || openErr != nil {
+						t.Error(err, openErr)
+					}
+					server.ContinueEvents(w, r, f.serve)
+				})})
+				c := s.dial(t)
+				for range 3 {
+					body := open(t, c, request)
+					if got := heard(t, body); got != "0;" {
+						t.Errorf("it begins with %q", got)
+					}
+					if got := heard(t, body); got != ": keep-alive\n\n" {
+						t.Errorf("when nothing happens it sends %q", got)
+					}
+					f.say(1, event.TypeRunFinish)
+					if rest, err := io.ReadAll(body); err != nil || string(rest) != "1;" {
+						t.Errorf("it ends with %q, %v", rest, err)
+					}
+					if err := <-f.ended; err != nil {
+						t.Error(err)
+					}
+				}
+				synctest.Wait()
+				if all := lines.all(); len(all) != 3 || all[2]["status"] != 200.0 || all[2]["bytes"] != 18.0 || all[2]["cut_short"] != nil {
+					t.Errorf("the log is %v", all)
+				}
+			})
+		})
+	}
+}
+
 func TestOtherStreamsKeepTheirConnection(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string]string{
 		"HTTP/1.0":  "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n",
 		"no body":   "HEAD /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
 		"with body": "GET /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+		"unread":    "POST /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+		"to change": "PUT /events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
 	} {
 		f := newFeed()
-		s := start(t, server.Settings{}, f.route())
+		s := start(t, server.Settings{}, f.route(), f.routeFor(http.MethodPost), f.routeFor(http.MethodPut))
 		if got, err := raw(t, s.dial(t), request); got.status != http.StatusOK || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v %v", name, got, err)
 		}

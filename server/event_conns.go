@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"sync"
@@ -18,8 +17,8 @@ type eventConns struct {
 	conns map[*eventConn]struct{}
 	// cut tells that streams that are left are cut short.
 	cut bool
-	// ended is closed when there are none; nil while nobody waits for that.
-	ended chan struct{}
+	// streams counts them.
+	streams requestCount
 
 	// back are connections for net/http, until closed is.
 	back      chan net.Conn
@@ -35,19 +34,21 @@ func newEventConns(s *http.Server) *eventConns {
 
 // take takes the connection of a response, whose header was sent, from net/http. It
 // returns nil when there is none: in HTTP/2 requests share it, and before HTTP/1.1
-// there are no chunks. A request with a body, of which net/http may have read a part,
-// keeps it, too, and so does one that came to a server of the program's own.
+// there are no chunks. A request with a body that was not read to its end, of which
+// net/http may have read a part, keeps it, too, and so does one that came to a server of
+// the program's own.
 func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
 	if r.Context().Value(http.ServerContextKey) != e.http {
 		return nil
 	}
-	if r.Method != http.MethodGet || r.ContentLength != 0 || r.ProtoMajor != 1 || r.ProtoMinor < 1 {
+	if r.Method != http.MethodGet && r.Method != http.MethodPost || !bodyEnded(r) || r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}
 	// It is known before it is taken, because from then on net/http does not wait.
 	c := &eventConn{owner: e}
 	e.mu.Lock()
 	e.conns[c] = struct{}{}
+	e.streams.begin()
 	e.mu.Unlock()
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	e.mu.Lock()
@@ -71,10 +72,9 @@ func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
 
 // forget drops a connection. The caller holds the lock.
 func (e *eventConns) forget(c *eventConn) {
-	delete(e.conns, c)
-	if e.ended != nil && len(e.conns) == 0 {
-		close(e.ended)
-		e.ended = nil
+	if _, known := e.conns[c]; known {
+		delete(e.conns, c)
+		e.streams.end()
 	}
 }
 
@@ -103,26 +103,6 @@ func (e *eventConns) giveBack(c net.Conn) bool {
 		return true
 	case <-e.closed:
 		return false
-	}
-}
-
-// wait waits until no streams are left, or ctx ends.
-func (e *eventConns) wait(ctx context.Context) error {
-	e.mu.Lock()
-	if len(e.conns) == 0 {
-		e.mu.Unlock()
-		return nil
-	}
-	if e.ended == nil {
-		e.ended = make(chan struct{})
-	}
-	ended := e.ended
-	e.mu.Unlock()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // maxBatch is how much of a stream is gathered before it is sent, in bytes, while
@@ -58,17 +58,29 @@ type EventStream struct {
 // last thing that a handler does, and serve uses its own context in place of that of
 // the request. A serve that panics ends the response as a handler does that panics.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
-	out, err := OpenEventStream(w)
-	if err != nil {
-		return
+	if out, err := OpenEventStream(w); err == nil {
+		out.serve(w, r, serve)
 	}
+}
+
+// ContinueEvents is ServeEvents for a response of server-sent events of which all that
+// was written was sent, at least the header. A request with a body is that which the
+// handler was given, whose body it has read to the end.
+func ContinueEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
+	newEventStream(w).serve(w, r, serve)
+}
+
+// serve has the stream served once the handler has returned, or at once.
+func (s *EventStream) serve(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	x := exchangeFrom(r.Context())
 	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detach(x.mounted.router.server.events, r) {
-		out.conn = w.conn
-		x.rest = &rest{r, out, serve}
+		s.conn = w.conn
+		r = r.WithContext(r.Context())
+		r.Body = http.NoBody // the body holds on to what net/http had for the request
+		x.rest = &rest{r, s, serve}
 		return
 	}
-	serve(r.Context(), out)
+	serve(r.Context(), s)
 }
 
 // rest is an event stream that goes on after its handler.
@@ -79,9 +91,9 @@ type rest struct {
 }
 
 // Waiter waits for news of a turn in the way that suits the stream, for
-// runtime.Follower.Batches; nil is the usual way. A client that goes away ends it
+// service.Follower.Batches; nil is the usual way. A client that goes away ends it
 // with ErrClientGone.
-func (s *EventStream) Waiter() runtime.Waiter {
+func (s *EventStream) Waiter() service.Waiter {
 	if s.conn == nil {
 		return nil
 	}
@@ -97,18 +109,22 @@ func OpenEventStream(w http.ResponseWriter) (*EventStream, error) {
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusOK)
-	s := &EventStream{w: w, control: http.NewResponseController(w)}
+	s := newEventStream(w)
 	return s, s.send(nil)
 }
 
+func newEventStream(w http.ResponseWriter) *EventStream {
+	return &EventStream{w: w, control: http.NewResponseController(w)}
+}
+
 // Follow sends what write makes of each event, until there are no more. It shows
-// that it is there where a batch is empty, as those of runtime.Service.Follow are
+// that it is there where a batch is empty, as those of service.Service.Follow are
 // when nothing happens. The error is that of the batches or of write, or
 // ErrClientGone.
 func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*bytes.Buffer, *event.Record) error) error {
 	for records, err := range log {
 		if err == nil && len(records) == 0 {
-			err = s.send(keepAlive)
+			err = s.KeepAlive()
 		} else if err == nil {
 			err = s.gather(records, write)
 		}
@@ -118,6 +134,9 @@ func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*b
 	}
 	return nil
 }
+
+// KeepAlive shows that the stream is there. The error is ErrClientGone.
+func (s *EventStream) KeepAlive() error { return s.send(keepAlive) }
 
 // gather sends what write makes of events, much of it at once. The end of the
 // response sends what the terminal event becomes.

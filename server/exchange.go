@@ -63,6 +63,13 @@ func exchangeFrom(ctx context.Context) *exchange {
 // RequestID returns what a request is called in the log and in its response.
 func RequestID(ctx context.Context) string { return exchangeFrom(ctx).id }
 
+// NoteRefusal notes for the log which credential a request shows, where the router
+// does not know it, and why the request is refused. What is empty is left as it is.
+func NoteRefusal(ctx context.Context, keyID, problem string) {
+	x := exchangeFrom(ctx)
+	x.keyID, x.problem = cmp.Or(keyID, x.keyID), cmp.Or(problem, x.problem)
+}
+
 const (
 	requestIDHeader = "X-Request-Id"
 	// maxRequestID bounds an id that a client chose, in bytes.
@@ -102,7 +109,7 @@ func (rt *router) log(r *http.Request, x *exchange, w *response) {
 	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {
 		level = zapcore.DebugLevel
 	}
-	entry := rt.server.Logger.Check(level, "request")
+	entry := rt.server.settings.Logger.Check(level, "request")
 	if entry == nil {
 		return
 	}
@@ -113,7 +120,7 @@ func (rt *router) log(r *http.Request, x *exchange, w *response) {
 	fields := []zap.Field{
 		zap.String("request_id", x.id), zap.String("method", knownMethod(r.Method)), zap.String("path", clip.At(maxLoggedPath, r.URL.Path)),
 		zap.Int("status", cmp.Or(w.status, http.StatusOK)), zap.Int64("bytes", w.bytes),
-		zap.Duration("duration", rt.server.Clock().Sub(x.began)), zap.String("client", ClientOf(r)),
+		zap.Duration("duration", rt.server.settings.Clock().Sub(x.began)), zap.String("client", ClientOf(r)),
 	}
 	if keyID != "" {
 		fields = append(fields, zap.String("key_id", keyID))

@@ -11,17 +11,6 @@ func (s *Server) ListenOn(l net.Listener) { s.listener = l }
 // ServeHTTP answers a request without a connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.router.ServeHTTP(w, r) }
 
-// Revoked returns how many tokens are remembered as revoked.
-func (o *OAuth) Revoked() int {
-	o.revoked.mu.RLock()
-	defer o.revoked.mu.RUnlock()
-	n := 0
-	for _, ends := range o.revoked.ends {
-		n += len(ends)
-	}
-	return n
-}
-
 // Allowances returns of how many credentials the requests are counted.
 func (s *Server) Allowances() int {
 	l := s.router.limiter

@@ -36,17 +36,18 @@ func (e *UnknownFieldError) Problem() string {
 // MaxUnknownFields is how many unknown fields of a body are looked for.
 const MaxUnknownFields = 32
 
-// UnknownFields returns the fields of valid JSON that a value of the type of into, a
-// pointer to a struct, does not have, in the order of their names. Unlike
-// encoding/json it tells upper from lower case. Values that decode themselves are
-// left to do so.
+// UnknownFields returns the fields of valid JSON that encoding/json ignores when it
+// decodes into a value of the type of into, a pointer to a struct, in the order of
+// their names. Values that decode themselves are left to do so.
 func UnknownFields(body []byte, into any) []*UnknownFieldError {
-	s := &fieldSearch{most: MaxUnknownFields}
+	s := &fieldSearch{most: MaxUnknownFields, fold: true}
 	s.value("", body, reflect.TypeOf(into))
 	return s.found
 }
 
-// CheckFields returns the first of UnknownFields as an *UnknownFieldError.
+// CheckFields returns the first field of valid JSON that a value of the type of into
+// does not have, as an *UnknownFieldError. Unlike UnknownFields it tells upper from
+// lower case.
 func CheckFields(body []byte, into any) error {
 	s := &fieldSearch{most: 1}
 	if s.value("", body, reflect.TypeOf(into)); len(s.found) > 0 {
@@ -69,7 +70,9 @@ func fieldPath(path, name string) string { return strings.TrimPrefix(path+"."+cl
 
 // fieldSearch collects fields that are not known, up to most of them.
 type fieldSearch struct {
-	most  int
+	most int
+	// fold takes upper and lower case for the same.
+	fold  bool
 	found []*UnknownFieldError
 }
 
@@ -102,10 +105,14 @@ func (s *fieldSearch) object(path string, raw []byte, t reflect.Type) {
 	types := fieldTypes(t)
 	known := slices.Sorted(maps.Keys(types))
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if unknown := UnknownName(path, name, known); unknown != nil {
+		field := name
+		if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) }); s.fold && types[name] == nil && i >= 0 {
+			field = known[i]
+		}
+		if unknown := UnknownName(path, field, known); unknown != nil {
 			s.found = append(s.found, unknown)
 		} else {
-			s.value(fieldPath(path, name), object[name], types[name])
+			s.value(fieldPath(path, name), object[name], types[field])
 		}
 		if len(s.found) >= s.most {
 			return

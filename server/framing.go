@@ -43,9 +43,14 @@ type framedConn struct {
 
 	// body is what is left of the body that is being read; 0 in a header.
 	body uint64
-	// line is the beginning of the line that is being read, and begun tells that the
-	// request line was read.
-	line  []byte
+	// line is the beginning of the line that is being read.
+	line   []byte
+	header framingHeader
+}
+
+// framingHeader is what was read of a header.
+type framingHeader struct {
+	// begun tells that the request line was read.
 	begun bool
 	// coded tells that the header has a coding, and length is its Content-Length,
 	// which sized tells to be there.
@@ -83,30 +88,30 @@ func (c *framedConn) endLine() {
 	line := bytes.TrimSuffix(c.line, []byte{'\r'})
 	c.line = c.line[:0]
 	switch name, value, _ := bytes.Cut(line, []byte{':'}); {
-	case len(line) == 0 && c.begun:
+	case len(line) == 0 && c.header.begun:
 		c.endHeader()
 	case len(line) == 0: // net/http passes over empty lines between requests
-	case !c.begun:
-		c.begun = true
+	case !c.header.begun:
+		c.header.begun = true
 	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
-		c.coded = true
+		c.header.coded = true
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		length, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
-		if err != nil || c.sized && length != c.length {
+		if err != nil || c.header.sized && length != c.header.length {
 			c.refuse() // net/http refuses it, too, but for one that is too long to look at
 		}
-		c.sized, c.length = true, length
+		c.header.sized, c.header.length = true, length
 	}
 }
 
 func (c *framedConn) endHeader() {
 	switch {
-	case c.coded && c.sized:
+	case c.header.coded && c.header.sized:
 		c.refuse()
-	case c.coded:
+	case c.header.coded:
 		c.last.Store(true)
 	}
-	c.body, c.begun, c.coded, c.sized, c.length = c.length, false, false, false, 0
+	c.body, c.header = c.header.length, framingHeader{}
 }
 
 func (c *framedConn) refuse() {

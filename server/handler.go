@@ -35,7 +35,7 @@ func (s *Server) serveMounted(w http.ResponseWriter, r *http.Request) {
 	unlink := context.AfterFunc(s.requests, func() { cancel(context.Cause(s.requests)) })
 	defer unlink()
 	r = r.WithContext(ctx)
-	if s.open && !s.AllowUnauthenticated && !arrivedOnLoopback(r) {
+	if s.open && !s.settings.AllowUnauthenticated && !arrivedOnLoopback(r) {
 		refuse(w, r, s.router.nearest(r.URL.Path), &Error{Status: http.StatusForbidden, Code: "forbidden", Message: ErrUnauthenticated.Error()})
 		return
 	}
@@ -82,6 +82,13 @@ func (c *requestCount) end() {
 func (c *requestCount) drain(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
+	c.mu.Unlock()
+	return c.wait(ctx)
+}
+
+// wait waits until no requests are left, or ctx ends.
+func (c *requestCount) wait(ctx context.Context) error {
+	c.mu.Lock()
 	if c.count == 0 {
 		c.mu.Unlock()
 		return nil

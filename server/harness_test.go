@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/openapitest"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // routes is a surface of a test.
@@ -77,14 +78,14 @@ const (
 var newYear = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // keys accepts goodKey, scopedKey without any scope, and no longer expiredKey.
-func keys() *server.Keys {
+func keys() *auth.Keys {
 	of := func(id string, scopes []string) *server.Principal {
-		return &server.Principal{Caller: runtime.Caller{Tenant: "acme", Subject: id}, KeyID: id, Scopes: scopes}
+		return &server.Principal{Caller: service.Caller{Tenant: "acme", Subject: id, Scopes: scopes}, KeyID: id}
 	}
-	return server.NewKeys([]server.Key{
-		{Hash: server.HashKey(goodKey), Principal: of("good", nil)},
-		{Hash: server.HashKey(scopedKey), Principal: of("scoped", []string{})},
-		{Hash: server.HashKey(expiredKey), Principal: of("expired", nil), Expires: newYear.AddDate(-1, 0, 0)},
+	return auth.NewKeys([]auth.Key{
+		{Hash: auth.HashKey(goodKey), Principal: of("good", nil)},
+		{Hash: auth.HashKey(scopedKey), Principal: of("scoped", []string{})},
+		{Hash: auth.HashKey(expiredKey), Principal: of("expired", nil), Expires: newYear.AddDate(-1, 0, 0)},
 	}, func() time.Time { return newYear })
 }
 

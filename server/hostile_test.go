@@ -14,11 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/settings"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
-
-	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 func TestAHandshakeThatComesTooSlowlyIsCutOff(t *testing.T) {
@@ -32,7 +31,7 @@ func TestAHandshakeThatComesTooSlowlyIsCutOff(t *testing.T) {
 		// The header of a record of 512 bytes, and then one byte each second.
 		sending.Go(func() { drip(c, "\x16\x03\x01\x02\x00\x01", "\x00") })
 		_, _ = io.Copy(io.Discard, c)
-		if took := time.Since(began); took > spec.DefaultReadHeaderTimeout {
+		if took := time.Since(began); took > settings.DefaultReadHeaderTimeout {
 			t.Errorf("it took %s", took)
 		}
 		sending.Wait()

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 func TestAClientThatSendsItsHeaderTooSlowlyIsHungUpOn(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAClientThatSendsItsHeaderTooSlowlyIsHungUpOn(t *testing.T) {
 		if _, err := io.ReadAll(c); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took != spec.DefaultReadHeaderTimeout {
+		if took := time.Since(began); took != settings.DefaultReadHeaderTimeout {
 			t.Errorf("it took %s", took)
 		}
 		sending.Wait()
@@ -81,7 +81,7 @@ func TestABodyThatComesTooSlowlyIsCutOff(t *testing.T) {
 		if err := <-read; !errors.As(err, &slow) || !slow.Timeout() {
 			t.Errorf("reading ended with %v", err)
 		}
-		if took := time.Since(began); took != spec.DefaultReadTimeout {
+		if took := time.Since(began); took != settings.DefaultReadTimeout {
 			t.Errorf("it took %s", took)
 		}
 		sending.Wait()
@@ -174,7 +174,7 @@ func TestAClientThatStopsReadingEndsItsStream(t *testing.T) {
 		if err := <-ended; !errors.As(err, &slow) || !slow.Timeout() {
 			t.Errorf("writing ended with %v", err)
 		}
-		if took := time.Since(began); took != spec.DefaultWriteTimeout {
+		if took := time.Since(began); took != settings.DefaultWriteTimeout {
 			t.Errorf("it took %s", took)
 		}
 	})

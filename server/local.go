@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // everybody is the Authenticator of a server without credentials: whoever
@@ -23,7 +23,7 @@ type everybody struct {
 // newEverybody returns the authenticator of a server without credentials.
 func newEverybody(s *Settings) (*everybody, error) {
 	e := &everybody{
-		principal: &Principal{Caller: runtime.Caller{Tenant: "local", Subject: "local"}},
+		principal: &Principal{Caller: service.Caller{Tenant: "local", Subject: "local"}},
 		foreign:   http.NewCrossOriginProtection(),
 	}
 	for _, origin := range s.CORSOrigins {

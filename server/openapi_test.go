@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openapi"
 )
 
 // described is a surface with a description of its own.
@@ -65,7 +66,7 @@ func TestDescriptionsAreThoseOfTheRoutes(t *testing.T) {
 				list = append(list, server.Route{Pattern: pattern, Handler: echo})
 			}
 			err = s.Mount(t.Context(), described{list, c.text})
-			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, server.ErrDescription) || !strings.Contains(err.Error(), c.want)) {
+			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("mounted: %v", err)
 			}
 		})
@@ -92,17 +93,17 @@ func TestASurfaceThatIsNotDescribedIsNotMounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Mount(t.Context(), silent{}); !errors.Is(err, server.ErrDescription) || !strings.Contains(err.Error(), "GET /silent") {
+	if err := s.Mount(t.Context(), silent{}); !errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), "GET /silent") {
 		t.Errorf("without a description: %v", err)
 	}
 	text := things("\n  /a: {get: " + answersOK + "}")
-	if err := s.Mount(t.Context(), terse{described{routes{{Pattern: "GET /a", Handler: echo}}, text}}); !errors.Is(err, server.ErrDescription) || !strings.Contains(err.Error(), "responses/Error is missing") {
+	if err := s.Mount(t.Context(), terse{described{routes{{Pattern: "GET /a", Handler: echo}}, text}}); !errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), "responses/Error is missing") {
 		t.Errorf("without its errors: %v", err)
 	}
 	if err := s.Mount(t.Context(), described{routes{{Pattern: "GET /b", Handler: echo}}, strings.Replace(text, "/a", "/b", 1)}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Mount(t.Context(), described{routes{{Pattern: "GET /c", Handler: echo}}, strings.Replace(text, "/a", "/c", 1)}); !errors.Is(err, server.ErrDescription) || !strings.Contains(err.Error(), "All things") {
+	if err := s.Mount(t.Context(), described{routes{{Pattern: "GET /c", Handler: echo}}, strings.Replace(text, "/a", "/c", 1)}); !errors.Is(err, openapi.ErrDescription) || !strings.Contains(err.Error(), "All things") {
 		t.Errorf("with the title of another one: %v", err)
 	}
 }

@@ -8,32 +8,20 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Principal is who a request comes from, and what it may use. It is not changed
 // once it is made, and is safe for concurrent use.
 type Principal struct {
 	// Caller owns what the request makes, and sees what it made before, as far as it
-	// may use the agents that made it.
-	Caller runtime.Caller
+	// may use the agents that made it. The router holds routes to its scopes, and the
+	// service all else.
+	Caller service.Caller
 	// KeyID names the credential in logs, and is what rates are counted by; empty
 	// where no credential is needed.
 	KeyID string
-	// Scopes are what it may do; nil is everything, an empty list nothing that
-	// needs a scope.
-	Scopes []string
-}
-
-// MayUse reports whether the principal may use the agent with an id. An agent
-// that it may not use is to look to it as if there were none.
-func (p *Principal) MayUse(agent string) bool { return p.Caller.Agents.Has(agent) }
-
-// Has reports whether the principal has a scope. Everybody has the empty one.
-func (p *Principal) Has(scope string) bool {
-	return scope == "" || p.Scopes == nil || slices.Contains(p.Scopes, scope)
 }
 
 // Authenticator finds out who a request comes from.

@@ -6,9 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // probes is the surface of those who look after a server, or look at what it is.
@@ -17,7 +17,9 @@ type probes struct {
 	readiness readiness
 }
 
-func newProbes(s *Server) *probes { return &probes{server: s, readiness: readiness{look: s.Ready}} }
+func newProbes(s *Server) *probes {
+	return &probes{server: s, readiness: readiness{look: s.settings.Ready}}
+}
 
 // Routes returns the probes and the description of the server, which are public,
 // and the metrics, which are not.
@@ -25,10 +27,10 @@ func (p *probes) Routes() []Route {
 	routes := []Route{
 		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.healthy), Public: true, Quiet: true},
 		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.ready), Public: true, Quiet: true},
-		{Pattern: "GET /openapi.json", Handler: p.server.document, Public: true},
+		{Pattern: "GET /openapi.json", Handler: http.HandlerFunc(p.server.serveDocument), Public: true},
 	}
-	if p.server.Metrics != nil {
-		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.Metrics, Scope: spec.ScopeMetricsRead, Quiet: true})
+	if p.server.settings.Metrics != nil {
+		routes = append(routes, Route{Pattern: "GET /metrics", Handler: p.server.settings.Metrics, Scope: settings.ScopeMetricsRead, Quiet: true})
 	}
 	return routes
 }
@@ -38,7 +40,7 @@ var probesDescription []byte
 
 // OpenAPI describes the routes.
 func (p *probes) OpenAPI() []byte {
-	return OmitPaths(probesDescription, func(path string) bool { return path == "/metrics" && p.server.Metrics == nil })
+	return openapi.OmitPaths(probesDescription, func(path string) bool { return path == "/metrics" && p.server.settings.Metrics == nil })
 }
 
 // isProbe reports whether a path is one that a server answers while it starts.
@@ -59,7 +61,7 @@ func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := p.readiness.check(r.Context()); err != nil {
-		p.server.Logger.Warn("not ready", zap.Error(err))
+		p.server.settings.Logger.Warn("not ready", zap.Error(err))
 		say(w, http.StatusServiceUnavailable, "not ready\n")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
 )
@@ -28,24 +29,25 @@ type mounted struct {
 	router *router
 	// writer is the surface's own shape of errors, or nil.
 	writer ErrorWriter
+	// failures is its own form of what handlers return, or nil.
+	failures FailureWriter
 }
 
 func newRouter(s *Server, m *metrics) *router {
 	return &router{
-		server: s, mux: http.NewServeMux(), cors: newCORS(s.CORSOrigins),
-		limiter: newLimiter(s.Rate, s.Clock), metrics: m,
+		server: s, mux: http.NewServeMux(), cors: newCORS(s.settings.CORSOrigins),
+		limiter: newLimiter(s.settings.Rate, s.settings.Clock), metrics: m,
 	}
 }
 
 // add adds a route of a surface.
 func (rt *router) add(surface Surface, route Route) (err error) {
-	defer func() {
-		if r := recover(); r != nil { // a ServeMux says in no other way that a pattern is wrong
-			err = fmt.Errorf("mount %q: %v", route.Pattern, r)
-		}
-	}()
+	defer panics.Handle(func(p *panics.Error) { // a ServeMux says in no other way that a pattern is wrong
+		err = fmt.Errorf("mount %q: %v", route.Pattern, p.Value)
+	})
 	m := &mounted{Route: route, router: rt}
 	m.writer, _ = surface.(ErrorWriter)
+	m.failures, _ = surface.(FailureWriter)
 	rt.mux.Handle(route.Pattern, m)
 	rt.routes = append(rt.routes, m)
 	return nil
@@ -54,11 +56,11 @@ func (rt *router) add(surface Surface, route Route) (err error) {
 // ServeHTTP answers a request, whatever becomes of it, and logs it.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
-	x := &exchange{id: requestID(r.Header, s.NewID), began: s.Clock()}
+	x := &exchange{id: requestID(r.Header, s.settings.NewID), began: s.settings.Clock()}
 	ctx := withExchange(r.Context(), x)
 	r = r.WithContext(ctx)
-	out := newResponse(w, s.Limits.WriteTimeout)
-	out.hurry(r.Body, s.Limits.ReadTimeout)
+	out := newResponse(w, s.settings.Limits.WriteTimeout)
+	out.hurry(r.Body, s.settings.Limits.ReadTimeout)
 	out.Header().Set(requestIDHeader, x.id)
 	rt.metrics.begin(ctx, r)
 	defer func() {
@@ -125,7 +127,7 @@ func (rt *router) end(w *response, r *http.Request, x *exchange, cause any) {
 		x.leave()
 	}
 	rt.recovered(w, r, x, cause)
-	rt.metrics.end(r.Context(), r, x, w, rt.server.Clock().Sub(x.began))
+	rt.metrics.end(r.Context(), r, x, w, rt.server.settings.Clock().Sub(x.began))
 	rt.log(r, x, w)
 }
 
@@ -198,7 +200,7 @@ func (rt *router) recovered(w *response, r *http.Request, x *exchange, cause any
 		return
 	}
 	if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-		rt.server.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.route()),
+		rt.server.settings.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.route()),
 			zap.Any("panic", cause), zap.Stack("stack"))
 		if w.status == 0 {
 			var writer ErrorWriter
@@ -240,7 +242,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !m.fits(w, r) {
 		return
 	}
-	r.Body = limitBody(w, r.Body, s.Limits)
+	r.Body = limitBody(w, r.Body, s.settings.Limits)
 	if m.Stream {
 		ctx, end := s.stream(r.Context())
 		defer end()
@@ -254,7 +256,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (m *mounted) enter(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
 	leave, err := m.router.server.Enter(p)
 	if err != nil {
-		retryAfter(w, err)
+		SetRetryAfter(w, err)
 		refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: err.Error()})
 	}
 	return leave
@@ -263,7 +265,7 @@ func (m *mounted) enter(w http.ResponseWriter, r *http.Request, p *Principal) (l
 // fits reports whether a body is said to be no larger than it may be. A request
 // with one that is gets its answer here.
 func (m *mounted) fits(w http.ResponseWriter, r *http.Request) bool {
-	most := m.router.server.Limits.MaxBodyBytes
+	most := m.router.server.settings.Limits.MaxBodyBytes
 	if r.ContentLength <= most {
 		return true
 	}
@@ -278,7 +280,7 @@ func (m *mounted) fits(w http.ResponseWriter, r *http.Request) bool {
 // admit returns who asks, which is nobody where a credential is not needed, or
 // why the request is refused.
 func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
-	principal, err := m.router.server.Authenticator.Authenticate(r)
+	principal, err := m.router.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
 		if m.Public && !errors.Is(err, ErrForeignSite) {
 			return nil, nil
@@ -300,7 +302,7 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 	case err != nil || principal == nil:
 		w.Header().Set("Retry-After", seconds(time.Second))
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
-	case !principal.Has(m.Scope) && !m.Public:
+	case !principal.Caller.HasScope(m.Scope) && !m.Public:
 		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope=%q`, m.Scope))
 		return nil, &Error{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the credential lacks the scope " + m.Scope, Scope: m.Scope}
@@ -309,8 +311,9 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 	}
 }
 
-// retryAfter says when to ask again, in the answer to whoever asks for too much.
-func retryAfter(w http.ResponseWriter, err error) {
+// SetRetryAfter says when to ask again, in the answer to whoever asks for too much,
+// which is an error of Enter.
+func SetRetryAfter(w http.ResponseWriter, err error) {
 	if limited, ok := errors.AsType[*RateError](err); ok {
 		w.Header().Set("Retry-After", seconds(limited.RetryAfter))
 	}

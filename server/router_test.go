@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -189,24 +188,5 @@ func TestAPanicInTheMiddleOfAResponseClosesTheConnection(t *testing.T) {
 	})})
 	if got, err := raw(t, s.dial(t), "GET /half HTTP/1.1\r\nHost: localhost\r\n\r\n"); err == nil || got.body != "half" {
 		t.Errorf("the response %q looks whole: %v", got.body, err)
-	}
-}
-
-func TestAPrincipalMayUseTheAgentsOfItsGlobs(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		globs  []string
-		agents map[string]bool
-	}{
-		{nil, map[string]bool{"a": true, "": true}},
-		{[]string{}, map[string]bool{"a": false}},
-		{[]string{"a", "team-*", "["}, map[string]bool{"a": true, "b": false, "team-x": true, "[": false}},
-	} {
-		p := &server.Principal{Caller: runtime.Caller{Agents: runtime.NewAgentSet(tt.globs)}}
-		for agent, want := range tt.agents {
-			if p.MayUse(agent) != want {
-				t.Errorf("with %q %q may be used: %v", tt.globs, agent, !want)
-			}
-		}
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentruntime/agentruntime/server/openapi"
 	"go.uber.org/zap"
 )
 
@@ -28,27 +30,39 @@ var (
 // takes long between Listen and Serve goes between BeginStartup and EndStartup. In a program with an HTTP server of its
 // own, Handler takes the place of Listen.
 type Server struct {
-	Settings
+	settings Settings
 
 	http     *http.Server
 	router   *router
-	document *document
+	document *openapi.Document
 	listener net.Listener
 	// beside are the surfaces that listen elsewhere, too.
 	beside []Listener
-	unused unused
-	events *eventConns
+	// drainers are the surfaces that the end waits for.
+	drainers []Drainer
+	unused   unused
+	events   *eventConns
 	// mounted counts the requests that came by Handler.
 	mounted requestCount
-	// acceptEnded is closed when no more connections are accepted, and acceptErr
-	// says why then. acceptEnded is nil until they are.
-	acceptEnded chan struct{}
-	acceptErr   error
+	accepting
 	// starting tells that only probes are answered, and draining that the server
 	// ends.
 	starting, draining atomic.Bool
 	// open tells that nobody needs a credential.
 	open bool
+	ends
+}
+
+// accepting is how connections are accepted.
+type accepting struct {
+	// acceptEnded is closed when no more connections are accepted, and acceptErr
+	// says why then. acceptEnded is nil until they are.
+	acceptEnded chan struct{}
+	acceptErr   error
+}
+
+// ends are the contexts that end requests with the server.
+type ends struct {
 	// streams ends when streams are to end, and requests when all are cut short.
 	streams, requests    context.Context
 	endStreams, cutShort context.CancelCauseFunc
@@ -58,32 +72,33 @@ type Server struct {
 // that an origin is none, or that the meter provider refused an instrument.
 func New(settings Settings) (*Server, error) {
 	settings.complete()
-	s := &Server{Settings: settings}
+	s := &Server{settings: settings}
 	s.streams, s.endStreams = context.WithCancelCause(context.Background())
 	s.requests, s.cutShort = context.WithCancelCause(context.Background())
-	if s.Authenticator == nil {
-		e, err := newEverybody(&s.Settings)
+	if s.settings.Authenticator == nil {
+		e, err := newEverybody(&s.settings)
 		if err != nil {
 			return nil, err
 		}
-		s.Authenticator, s.open = e, true
+		s.settings.Authenticator, s.open = e, true
 	}
-	m, err := newMetrics(s.MeterProvider)
+	m, err := newMetrics(s.settings.MeterProvider)
 	if err != nil {
 		return nil, fmt.Errorf("make the instruments of the server: %w", err)
 	}
-	s.router, s.document = newRouter(s, m), &document{server: s}
+	s.router = newRouter(s, m)
+	s.document = openapi.NewDocument(openapi.Server{Version: settings.Version, PublicURL: settings.PublicURL, Open: s.open})
 	// What goes wrong with a connection is the client's doing, mostly.
-	complaints, err := zap.NewStdLogAt(s.Logger, zap.DebugLevel)
+	complaints, err := zap.NewStdLogAt(s.settings.Logger, zap.DebugLevel)
 	if err != nil {
 		return nil, fmt.Errorf("make the log of the server: %w", err)
 	}
 	s.http = &http.Server{
 		Handler:           s.router,
-		ReadHeaderTimeout: s.Limits.ReadHeaderTimeout,
-		IdleTimeout:       s.Limits.IdleTimeout,
-		MaxHeaderBytes:    s.Limits.MaxHeaderBytes,
-		TLSConfig:         withHTTP(s.TLS),
+		ReadHeaderTimeout: s.settings.Limits.ReadHeaderTimeout,
+		IdleTimeout:       s.settings.Limits.IdleTimeout,
+		MaxHeaderBytes:    s.settings.Limits.MaxHeaderBytes,
+		TLSConfig:         withHTTP(s.settings.TLS),
 		ConnState:         s.unused.note,
 		ConnContext:       withFraming,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
@@ -104,14 +119,11 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 			return err
 		}
 	}
-	described, err := describe(surface, routes)
-	if err != nil {
+	if err := s.describe(surface, routes); err != nil {
 		return err
 	}
-	if described != nil {
-		if err := s.document.add(described); err != nil {
-			return err
-		}
+	if drainer, ok := surface.(Drainer); ok {
+		s.drainers = append(s.drainers, drainer)
 	}
 	beside, ok := surface.(Listener)
 	if !ok {
@@ -127,12 +139,12 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 // Listen opens the address, so that nothing else can take it and URL is known.
 // Requests are answered from Serve on.
 func (s *Server) Listen(ctx context.Context) error {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.settings.Address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if s.open && !s.AllowUnauthenticated && !loopback(l.Addr()) {
-		return errors.Join(fmt.Errorf("listen on %s: %w", s.Address, ErrUnauthenticated), l.Close())
+	if s.open && !s.settings.AllowUnauthenticated && !loopback(l.Addr()) {
+		return errors.Join(fmt.Errorf("listen on %s: %w", s.settings.Address, ErrUnauthenticated), l.Close())
 	}
 	s.listener = l
 	return nil
@@ -147,8 +159,8 @@ func loopback(a net.Addr) bool {
 // URL is where the server is found: PublicURL, or else the address that it
 // listens at.
 func (s *Server) URL() string {
-	if s.PublicURL != "" || s.listener == nil {
-		return s.PublicURL
+	if s.settings.PublicURL != "" || s.listener == nil {
+		return s.settings.PublicURL
 	}
 	return s.LocalURL()
 }
@@ -158,7 +170,7 @@ func (s *Server) LocalURL() string {
 	switch {
 	case s.listener == nil:
 		return ""
-	case s.TLS != nil:
+	case s.settings.TLS != nil:
 		return "https://" + s.listener.Addr().String()
 	default:
 		return "http://" + s.listener.Addr().String()
@@ -221,6 +233,19 @@ func (s *Server) BeginDrain() {
 	s.http.SetKeepAlivesEnabled(false)
 }
 
+// Draining reports whether what begins new work is refused.
+func (s *Server) Draining() bool { return s.draining.Load() }
+
+// DrainClients waits until no client owes an answer to what it follows, or ctx ends.
+// It comes behind BeginDrain, while requests are still answered.
+func (s *Server) DrainClients(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, drainer := range s.drainers {
+		all.Go(func() { drainer.DrainClients(ctx) })
+	}
+	all.Wait()
+}
+
 // startAccepting takes connections until the listener is closed.
 func (s *Server) startAccepting() {
 	s.acceptEnded = make(chan struct{})
@@ -245,7 +270,7 @@ func (s *Server) waitAccepting(ctx context.Context) error {
 func (s *Server) accept() error {
 	var l net.Listener = framingListener{s.listener}
 	if s.http.TLSConfig != nil {
-		l = newHandshaker(s.listener, s.http.TLSConfig.Clone(), s.Limits.ReadHeaderTimeout)
+		l = newHandshaker(s.listener, s.http.TLSConfig.Clone(), s.settings.Limits.ReadHeaderTimeout)
 	}
 	err := s.http.Serve(l)
 	if s.draining.Load() || errors.Is(err, http.ErrServerClosed) {
@@ -274,7 +299,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.unused.close()
 	_ = s.events.Close()
 	var cut error
-	if err := errors.Join(s.http.Shutdown(ctx), s.events.wait(ctx), s.mounted.drain(ctx)); err != nil {
+	if err := errors.Join(s.http.Shutdown(ctx), s.events.streams.wait(ctx), s.mounted.drain(ctx)); err != nil {
 		s.cutShort(ErrCutShort)
 		s.events.cutShort()
 		cut = errors.Join(ErrCutShort, s.http.Close())
@@ -289,6 +314,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) Enter(p *Principal) (leave func(), err error) {
 	return s.router.limiter.enter(p.KeyID)
 }
+
+// Authenticate finds out who a request comes from, as the router does. It is for
+// surfaces that listen by themselves, as are TLS and Limits.
+func (s *Server) Authenticate(r *http.Request) (*Principal, error) {
+	return s.settings.Authenticator.Authenticate(r)
+}
+
+// TLS returns the server's certificate; nil is HTTP without TLS.
+func (s *Server) TLS() *tls.Config { return s.settings.TLS }
+
+// Limits returns what bounds each request.
+func (s *Server) Limits() Limits { return s.settings.Limits }
 
 // Routes returns all routes that are mounted, in their order.
 func (s *Server) Routes() []Route {

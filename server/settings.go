@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -56,7 +56,7 @@ type Settings struct {
 }
 
 // Limits bound what one request may cost. A field that is 0 has the default of
-// spec.ServerLimits.
+// settings.ServerLimits.
 type Limits struct {
 	// MaxBodyBytes and MaxHeaderBytes bound the size of a request.
 	MaxBodyBytes   int64
@@ -86,12 +86,12 @@ type Rate struct {
 // complete fills in the defaults.
 func (s *Settings) complete() {
 	l := &s.Limits
-	l.MaxBodyBytes = cmp.Or(l.MaxBodyBytes, spec.DefaultMaxBodyBytes)
-	l.MaxHeaderBytes = cmp.Or(l.MaxHeaderBytes, spec.DefaultMaxHeaderBytes)
-	l.ReadHeaderTimeout = cmp.Or(l.ReadHeaderTimeout, spec.DefaultReadHeaderTimeout)
-	l.ReadTimeout = cmp.Or(l.ReadTimeout, spec.DefaultReadTimeout)
-	l.WriteTimeout = cmp.Or(l.WriteTimeout, spec.DefaultWriteTimeout)
-	l.IdleTimeout = cmp.Or(l.IdleTimeout, spec.DefaultIdleTimeout)
+	l.MaxBodyBytes = cmp.Or(l.MaxBodyBytes, settings.DefaultMaxBodyBytes)
+	l.MaxHeaderBytes = cmp.Or(l.MaxHeaderBytes, settings.DefaultMaxHeaderBytes)
+	l.ReadHeaderTimeout = cmp.Or(l.ReadHeaderTimeout, settings.DefaultReadHeaderTimeout)
+	l.ReadTimeout = cmp.Or(l.ReadTimeout, settings.DefaultReadTimeout)
+	l.WriteTimeout = cmp.Or(l.WriteTimeout, settings.DefaultWriteTimeout)
+	l.IdleTimeout = cmp.Or(l.IdleTimeout, settings.DefaultIdleTimeout)
 	s.Version = cmp.Or(s.Version, "devel")
 	s.Rate.Burst = cmp.Or(s.Rate.Burst, max(1, int(s.Rate.PerSecond)))
 	if s.Ready == nil {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"reflect"
 )
 
 // Surface is a protocol that a server speaks, as the routes that it answers.
@@ -39,6 +40,9 @@ type Route struct {
 	Begins bool
 	// Quiet requests are logged with level debug only, if they succeed: probes.
 	Quiet bool
+
+	// in and out are the types of the bodies, where Handle made the route.
+	in, out reflect.Type
 }
 
 // Error is the answer of the router in place of a handler.
@@ -78,4 +82,12 @@ type Listener interface {
 	// Shutdown ends the streams and waits for what is under way until ctx ends,
 	// then cuts it short. It is called after Serve, and also when only Listen was.
 	Shutdown(ctx context.Context) error
+}
+
+// Drainer is implemented by surfaces whose clients may owe an answer to what they
+// follow when the server begins to drain.
+type Drainer interface {
+	// DrainClients waits until no client does, or ctx ends. Requests are answered
+	// meanwhile.
+	DrainClients(ctx context.Context)
 }

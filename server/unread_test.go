@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // A body that nobody reads, or not to its end, is still waited for by net/http before it answers, so
@@ -40,7 +40,7 @@ func TestABodyThatNobodyReadsHoldsUpNoConnection(t *testing.T) {
 				var sending sync.WaitGroup
 				sending.Go(func() { drip(c, request+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n", "x") })
 				_, _ = io.Copy(io.Discard, c)
-				if took := time.Since(began); took > spec.DefaultReadTimeout+spec.DefaultWriteTimeout {
+				if took := time.Since(began); took > settings.DefaultReadTimeout+settings.DefaultWriteTimeout {
 					t.Errorf("it took %s", took)
 				}
 				sending.Wait()

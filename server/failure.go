@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/resolve"
+	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
+)
+
+// Class is a kind of failure, for which each surface has a form.
+type Class int
+
+// The classes.
+const (
+	// ClassInternal is all that callers are not told: it is logged.
+	ClassInternal Class = iota
+	// ClassGone is a request whose client does not wait for the answer.
+	ClassGone
+	// ClassUnresolvable is an agent that cannot be run now.
+	ClassUnresolvable
+	// ClassDraining, ClassReadOnly and ClassStoreDown are what may do better later.
+	ClassDraining
+	ClassReadOnly
+	ClassStoreDown
+	// ClassNotFound is a record, and ClassNoAgent an agent, that does not exist or is
+	// not the caller's to use.
+	ClassNotFound
+	ClassNoAgent
+	// ClassInvalid, ClassMismatch, ClassCursor, ClassText and ClassUnfitAnswer are
+	// requests that cannot be carried out as they are: a field, what an agent is asked
+	// for that its backend does not do, the place of a page, a text that cannot be
+	// kept, and the answer to an interaction.
+	ClassInvalid
+	ClassMismatch
+	ClassCursor
+	ClassText
+	ClassUnfitAnswer
+	// ClassTooLarge is a body that is.
+	ClassTooLarge
+	// ClassTooDeep is a delegation that is nested too deep.
+	ClassTooDeep
+	// The others do not go together with what there is.
+	ClassExists
+	ClassKeyConflict
+	ClassBusy
+	ClassWrongState
+	ClassAnswered
+	ClassLimit
+)
+
+// outcomes are how each class is answered where a protocol has no form of its own.
+var outcomes = [...]struct {
+	status int
+	code   string
+	retry  bool
+}{
+	ClassInternal:     {http.StatusInternalServerError, "internal", false},
+	ClassGone:         {http.StatusInternalServerError, "internal", false},
+	ClassUnresolvable: {http.StatusInternalServerError, "internal", false},
+	ClassDraining:     {http.StatusServiceUnavailable, "unavailable", true},
+	ClassReadOnly:     {http.StatusServiceUnavailable, "unavailable", true},
+	ClassStoreDown:    {http.StatusServiceUnavailable, "unavailable", true},
+	ClassNotFound:     {http.StatusNotFound, "not_found", false},
+	ClassNoAgent:      {http.StatusBadRequest, "agent_not_found", false},
+	ClassInvalid:      {http.StatusBadRequest, "invalid_request", false},
+	ClassMismatch:     {http.StatusBadRequest, "invalid_request", false},
+	ClassText:         {http.StatusBadRequest, "invalid_request", false},
+	ClassTooDeep:      {http.StatusBadRequest, "invalid_request", false},
+	ClassCursor:       {http.StatusBadRequest, "invalid_cursor", false},
+	ClassUnfitAnswer:  {http.StatusBadRequest, "unfit_answer", false},
+	ClassTooLarge:     {http.StatusRequestEntityTooLarge, "too_large", false},
+	ClassExists:       {http.StatusConflict, "exists", false},
+	ClassKeyConflict:  {http.StatusConflict, "key_conflict", false},
+	ClassBusy:         {http.StatusConflict, "busy", false},
+	ClassWrongState:   {http.StatusConflict, "wrong_state", false},
+	ClassAnswered:     {http.StatusConflict, "answered", false},
+	ClassLimit:        {http.StatusConflict, "limit", false},
+}
+
+// Details are the fields of the error that a failure stands for.
+type Details struct {
+	Kind      string `json:"kind,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Nearest   string `json:"nearest,omitempty"`
+	Field     string `json:"field,omitempty"`
+	Problem   string `json:"problem,omitempty"`
+	SessionID string `json:"session_id,omitempty"`
+	TurnID    string `json:"turn_id,omitempty"`
+	State     string `json:"state,omitempty"`
+	Want      string `json:"want,omitempty"`
+	Key       string `json:"key,omitempty"`
+	Conflict  bool   `json:"conflict,omitempty"`
+}
+
+// Failure is what a request came to that cannot be answered.
+type Failure struct {
+	Class Class
+	// Status is the HTTP status, and Code a word for programs.
+	Status int
+	Code   string
+	// Retry tells that the same request may do better later.
+	Retry bool
+	// Message is a sentence for callers, which does not say how things are inside.
+	Message string
+	// Details say the same to programs.
+	Details Details
+}
+
+// Classify returns an error of the service as callers are told of it. ctx is that of
+// the request.
+func Classify(ctx context.Context, err error) *Failure {
+	for _, read := range failures {
+		if f := read(err); f != nil {
+			return f
+		}
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), ErrDraining):
+		return failureOf(ClassDraining, ErrDraining, Details{})
+	case errors.Is(err, service.ErrNotWritable):
+		return failureOf(ClassReadOnly, service.ErrNotWritable, Details{})
+	case errors.Is(err, service.ErrUnavailable):
+		return failureOf(ClassStoreDown, service.ErrUnavailable, Details{})
+	case ctx.Err() != nil:
+		return failureOf(ClassGone, context.Cause(ctx), Details{})
+	case errors.As(err, new(*resolve.Error)):
+		return failureOf(ClassUnresolvable, errHidden, Details{})
+	default:
+		return failureOf(ClassInternal, errHidden, Details{})
+	}
+}
+
+// errHidden is told in place of what happened inside.
+var errHidden = errors.New("the server failed; its log says why")
+
+// failures read the errors that callers are told of.
+var failures = []func(error) *Failure{
+	reading(ClassTooLarge, func(e *http.MaxBytesError) Details {
+		return Details{Problem: fmt.Sprintf("the body has more than %d bytes", e.Limit)}
+	}),
+	reading(ClassNotFound, func(e *service.NotFoundError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
+	reading(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
+	reading(ClassInvalid, func(e *service.InvalidError) Details { return Details{Field: e.Field, Problem: e.Problem} }),
+	reading(ClassMismatch, func(e *backend.MismatchError) Details { return Details{Field: "agent_id", Problem: e.Error()} }),
+	being(ClassInvalid, runtime.ErrNoInput, Details{Field: "input"}),
+	being(ClassCursor, service.ErrCursor, Details{}),
+	being(ClassText, service.ErrText, Details{Problem: service.ErrText.Error()}),
+	reading(ClassUnfitAnswer, func(e *interaction.AnswerError) Details {
+		return Details{ID: e.Target, Problem: e.Problem, Conflict: e.Conflict}
+	}),
+	reading(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
+	reading(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
+	reading(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),
+	reading(ClassBusy, func(e *service.BusyError) Details { return Details{SessionID: e.SessionID, TurnID: e.TurnID} }),
+	reading(ClassWrongState, func(e *service.StateError) Details {
+		return Details{Kind: e.Kind, ID: e.ID, State: e.State, Want: e.Want}
+	}),
+	reading(ClassAnswered, func(e *service.ConflictError) Details { return Details{TurnID: e.TurnID, ID: e.ID} }),
+	reading(ClassLimit, func(*service.LimitError) Details { return Details{} }),
+}
+
+// reading returns what makes a failure of an error of one type.
+func reading[E error](class Class, details func(E) Details) func(error) *Failure {
+	return func(err error) *Failure {
+		e, ok := errors.AsType[E](err)
+		if !ok {
+			return nil
+		}
+		return failureOf(class, e, details(e))
+	}
+}
+
+// being returns what makes a failure of one error.
+func being(class Class, is error, details Details) func(error) *Failure {
+	return func(err error) *Failure {
+		if !errors.Is(err, is) {
+			return nil
+		}
+		return failureOf(class, is, details)
+	}
+}
+
+func failureOf(class Class, told error, details Details) *Failure {
+	o := outcomes[class]
+	f := &Failure{Class: class, Status: o.status, Code: o.code, Retry: o.retry, Message: told.Error(), Details: details}
+	if class == ClassTooLarge {
+		f.Message, f.Details = details.Problem, Details{}
+	}
+	return f
+}
+
+// Log logs why a request failed that should not have. What its caller did, and one
+// that does not wait, are not logged.
+func (f *Failure) Log(ctx context.Context, logger *zap.Logger, err error) {
+	if f.Status >= http.StatusInternalServerError && ctx.Err() == nil {
+		logger.Error("request failed", zap.String("request_id", RequestID(ctx)), zap.Error(err))
+	}
+}

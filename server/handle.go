@@ -1,0 +1,135 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server/openapi"
+	"github.com/agentruntime/agentruntime/service"
+	"go.uber.org/zap"
+)
+
+// FailureWriter is implemented by surfaces that write what a request came to in a form
+// of their own. Without it a failure has the shape that other errors of the surface
+// have.
+type FailureWriter interface {
+	// WriteFailure answers with an error of a handler, which Classify reads.
+	WriteFailure(w http.ResponseWriter, r *http.Request, err error)
+}
+
+// Answer returns a route with a handler that knows who asks, and answers by itself or
+// returns why not. The router writes the error as the surface has errors.
+func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Request, caller service.Caller) error) Route {
+	return Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		principal, ok := PrincipalFrom(r.Context())
+		if !ok {
+			writeFailure(w, r, errNobody)
+			return
+		}
+		if err := answer(w, r, principal.Caller); err != nil {
+			writeFailure(w, r, err)
+		}
+	})}
+}
+
+// errNobody is not reached: routes with an answer are not public.
+var errNobody = errors.New("nobody is known to ask")
+
+// Handle returns a route that reads a body, hands it to a function and writes what that
+// returns, both as JSON. What cannot be read is refused. The handler of a GET or DELETE
+// gets an In that is empty.
+func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
+	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		var in In
+		if r.Method != http.MethodGet && r.Method != http.MethodDelete {
+			if err := ReadJSON(r, &in, true); err != nil {
+				return err
+			}
+		}
+		out, err := answer(r.Context(), caller, r, in)
+		if err != nil {
+			return err
+		}
+		return WriteJSON(w, http.StatusOK, out)
+	})
+	route.in, route.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	return route
+}
+
+// Describe returns a description of routes, for surfaces whose routes are made by
+// Handle or are streams of events: its OpenAPI method returns it.
+func Describe(title string, routes []Route) []byte {
+	operations := make([]openapi.Operation, len(routes))
+	for i := range routes {
+		operations[i] = openapi.Operation{Pattern: routes[i].Pattern, In: routes[i].in, Out: routes[i].out}
+	}
+	return openapi.Generate(title, operations)
+}
+
+// writeFailure answers with an error of a handler.
+func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
+	m := exchangeFrom(r.Context()).mounted
+	if m != nil && m.failures != nil {
+		m.failures.WriteFailure(w, r, err)
+		return
+	}
+	f := Classify(r.Context(), err)
+	logger, writer := zap.NewNop(), ErrorWriter(nil)
+	if m != nil {
+		logger, writer = m.router.server.settings.Logger, m.writer
+	}
+	f.Log(r.Context(), logger, err)
+	f.write(w, r, writer)
+}
+
+// ReadJSON reads the body of a request, which is a JSON object, into a struct. A body
+// that is empty is an empty object. A strict one has no fields but those of the struct.
+// The error is a *service.InvalidError, or that of reading.
+func ReadJSON(r *http.Request, into any, strict bool) error {
+	data, err := io.ReadAll(r.Body)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return DecodeJSON(data, into, strict)
+}
+
+// DecodeJSON reads a JSON object as ReadJSON does.
+func DecodeJSON(data []byte, into any, strict bool) error {
+	if err := CheckJSON(data, MaxJSONDepth); err != nil {
+		return badBody(clip.Text(err.Error()))
+	}
+	if bytes.TrimSpace(data)[0] != '{' {
+		return badBody("it is no JSON object")
+	}
+	if strict {
+		if unknown, ok := errors.AsType[*UnknownFieldError](CheckFields(data, into)); ok {
+			return &service.InvalidError{Field: unknown.Path, Problem: unknown.Problem()}
+		}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if strict { // for what decodes itself
+		decoder.DisallowUnknownFields()
+	}
+	err := decoder.Decode(into)
+	if err == nil {
+		return nil
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &service.InvalidError{Field: cmp.Or(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
+	}
+	return badBody(clip.Text(strings.TrimPrefix(err.Error(), "json: ")))
+}
+
+func badBody(problem string) error { return &service.InvalidError{Field: "body", Problem: problem} }
