@@ -3,9 +3,9 @@ package native
 import (
 	"net/http"
 
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The answers to requests, but for events: what is asked for is read, handed to
@@ -60,7 +60,7 @@ func (c *call) importSession() error {
 	if q.err != nil {
 		return q.err
 	}
-	export := new(runtime.SessionExport)
+	export := new(service.SessionExport)
 	if err := c.tolerant(export); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *call) resolveInteraction() error {
 	if err := c.body(&a); err != nil {
 		return err
 	}
-	i, err := c.ResolveInteraction(c.r.Context(), c.r.PathValue("turn"), plugins.Resolution{
+	i, err := c.AnswerInteraction(c.r.Context(), c.r.PathValue("turn"), interaction.Answer{
 		Target: c.r.PathValue("interaction"), ID: a.ID, Action: a.Action, Result: a.Result, Arguments: a.Arguments, Reason: a.Reason,
 	})
 	return c.reply(http.StatusOK, i, err)

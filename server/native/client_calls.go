@@ -6,16 +6,15 @@ import (
 	"strconv"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // missing returns an error for an id that cannot stand in a path, so that nothing
 // can have it.
 func missing(kind, id string) error {
 	if id == "" || id == "." || id == ".." {
-		return &runtime.NotFoundError{Kind: kind, ID: id}
+		return &service.NotFoundError{Kind: kind, ID: id}
 	}
 	return nil
 }
@@ -50,15 +49,15 @@ func (c *Client) CreateSession(ctx context.Context, req CreateSession) (*Session
 
 // ExportSession returns a session with everything that its tip is made of, but for
 // the values of headers in its metadata.
-func (c *Client) ExportSession(ctx context.Context, id string) (*runtime.SessionExport, error) {
+func (c *Client) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
 	r := get(nil, "sessions", id, "export")
 	r.most = maxExport
-	return ask[runtime.SessionExport](ctx, c, r, missing("session", id))
+	return ask[service.SessionExport](ctx, c, r, missing("session", id))
 }
 
 // ImportSession makes a session of an export. Labels and metadata are those of the
 // export.
-func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *runtime.SessionExport) (*Session, error) {
+func (c *Client) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	r, err := post(req.IdempotencyKey, export, "sessions", "import")
 	if err == nil {
 		r.query = url.Values{}
@@ -102,8 +101,8 @@ func (c *Client) ListInteractions(ctx context.Context, turnID string) ([]Interac
 	return list.Interactions, nil
 }
 
-// ResolveInteraction answers what a turn waits for.
-func (c *Client) ResolveInteraction(ctx context.Context, turnID string, a plugins.Resolution) (*Interaction, error) {
+// AnswerInteraction answers what a turn waits for.
+func (c *Client) AnswerInteraction(ctx context.Context, turnID string, a interaction.Answer) (*Interaction, error) {
 	if err := missing("turn", turnID); err != nil {
 		return nil, err
 	}
@@ -118,7 +117,7 @@ func (c *Client) ResolveInteraction(ctx context.Context, turnID string, a plugin
 // ReadEvents returns up to limit events of a turn with a seq greater than after,
 // without waiting for more. None are left when it returns none.
 func (c *Client) ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
-	query := pageValues(store.Page{Limit: limit})
+	query := pageValues(service.Page{Limit: limit})
 	query.Set(queryAfter, strconv.FormatUint(after, 10))
 	list, err := ask[eventList](ctx, c, get(query, "turns", turnID, "events"), missing("turn", turnID))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
+	"github.com/agentruntime/agentruntime/server"
 )
 
 // Error is what a server answered in place of what it was asked for. It wraps the
@@ -120,20 +121,17 @@ const maxMessage = 4 << 10
 func decodeError(data []byte, e *Error) {
 	var body struct {
 		Error struct {
-			Code      string  `json:"code"`
-			Message   string  `json:"message"`
-			RequestID string  `json:"request_id"`
-			Details   details `json:"details"`
+			Code      string         `json:"code"`
+			Message   string         `json:"message"`
+			RequestID string         `json:"request_id"`
+			Details   server.Details `json:"details"`
 		} `json:"error"`
 	}
 	if json.Unmarshal(data, &body) != nil || body.Error.Code == "" {
 		return
 	}
 	e.Code, e.RequestID = clip.Text(body.Error.Code), clip.Text(body.Error.RequestID)
-	e.Message = body.Error.Message
-	if len(e.Message) > maxMessage {
-		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
-	}
+	e.Message = clip.At(maxMessage, body.Error.Message)
 	if e.Message != "" {
 		e.cause = causeOf(body.Error.Code, &body.Error.Details)
 	}

@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/jsonfit"
 )
 
 // Events returns the events of a turn with a seq greater than after: those there
 // are, and then those that come, up to the terminal one. A stream that breaks is
-// taken up again where it was, and no event comes twice. An error ends the
-// sequence.
+// taken up again where it was, and no event comes twice. What a stream has no room
+// for is read by itself. An error ends the sequence.
 func (c *Client) Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		if err := missing("turn", turnID); err != nil {
@@ -97,14 +98,36 @@ func (f *follower) once(ctx context.Context, yield func(event.Record, error) boo
 		case record.Seq <= f.seq:
 			continue // it was handed on already
 		}
+		silence.Stop() // the one who reads takes the time that it needs
+		if record, err = f.complete(ctx, record); err != nil {
+			return false, err
+		}
 		f.seq = record.Seq
 		f.again.begin()
-		silence.Stop() // the one who reads takes the time that it needs
 		if !yield(*record, nil) || record.Terminal() {
 			return true, nil
 		}
 		silence.Reset(f.client.silence)
 	}
+}
+
+// complete returns an event as it is: one that was cut off to be sent in a stream is
+// read by itself.
+func (f *follower) complete(ctx context.Context, record *event.Record) (*event.Record, error) {
+	var said struct {
+		Truncated bool `json:"truncated"` // jsonfit.Marker
+	}
+	if !bytes.Contains(record.Data, []byte(`"`+jsonfit.Marker+`"`)) || json.Unmarshal(record.Data, &said) != nil || !said.Truncated {
+		return record, nil
+	}
+	list, err := f.client.ReadEvents(ctx, f.turnID, record.Seq-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 || list[0].Seq != record.Seq {
+		return record, nil // the log does not have it any more
+	}
+	return &list[0], nil
 }
 
 // ended reports whether there is nothing more to come after a stream that ended in

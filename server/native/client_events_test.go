@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -293,3 +294,34 @@ func (s silent) Read([]byte) (int, error) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// An event that is too large for a stream is cut off in it. Whoever follows the turn
+// with the client has all of it.
+func TestAnEventThatAStreamCutsOffIsReadAsAWhole(t *testing.T) {
+	w := serving(t)
+	c := w.client("alice")
+	turn := begin(t, c, "boss", "pay much")
+	var followed []event.Record
+	for record, err := range c.Events(t.Context(), turn.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		followed = append(followed, record)
+	}
+	var kept []event.Record
+	for len(kept) < len(followed) { // a page is as large as it may be
+		page, err := c.ReadEvents(t.Context(), turn.ID, uint64(len(kept)), 100)
+		if err != nil || len(page) == 0 {
+			t.Fatalf("%d of %d events are kept, %v", len(kept), len(followed), err)
+		}
+		kept = append(kept, page...)
+	}
+	for i := range kept {
+		if !bytes.Equal(kept[i].Data, followed[i].Data) {
+			t.Errorf("event %d, %s, has %d bytes of %d: %.200s", i+1, kept[i].Type, len(followed[i].Data), len(kept[i].Data), followed[i].Data)
+		}
+	}
+	if size := len(kept[slices.IndexFunc(kept, func(r event.Record) bool { return r.Type == event.TypeToolCallReady })].Data); size < len(much) {
+		t.Errorf("the call has %d bytes", size)
+	}
+}

@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -58,7 +58,7 @@ func TestATurnIsMadeFollowedAndReadBack(t *testing.T) {
 // What a Local gives in the process a Client gives over HTTP.
 func TestAClientGivesWhatALocalGives(t *testing.T) {
 	w := serving(t)
-	c, here := w.client("alice"), &Local{Service: w.service, Caller: runtime.Caller{Tenant: "acme", Subject: "alice"}}
+	c, here := w.client("alice"), &Local{Service: w.service, Caller: service.Caller{Tenant: "acme", Subject: "alice"}}
 	turn := begin(t, c, "clerk", "one two three")
 	asks := begin(t, c, "clerk", "pay")
 	followed(t, c, turn.ID, 0)
@@ -133,26 +133,26 @@ func TestWhatATurnWaitsForIsAnswered(t *testing.T) {
 	if err != nil || len(list) != 1 || len(waiting.WaitsFor) != 1 || waiting.WaitsFor[0].ID != list[0].ID || list[0].Ticket.Tool != "pay" || list[0].State != store.InteractionPending {
 		t.Fatalf("%+v, %v, %+v", list, err, waiting)
 	}
-	answer := plugins.Resolution{Target: list[0].Ticket.CallID, ID: "a1", Action: plugins.ActionResume, Result: json.RawMessage(`{"approved":"perhaps"}`)}
-	_, err = c.ResolveInteraction(t.Context(), turn.ID, answer)
+	answer := interaction.Answer{Target: list[0].Ticket.CallID, ID: "a1", Action: interaction.Resume, Result: json.RawMessage(`{"approved":"perhaps"}`)}
+	_, err = c.AnswerInteraction(t.Context(), turn.ID, answer)
 	if err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("an answer that does not fit gives %v", err)
 	}
 	answer.Result = json.RawMessage(`{"approved":true}`)
 	for range 2 { // the same again changes nothing
-		got, err := c.ResolveInteraction(t.Context(), turn.ID, answer)
-		if err != nil || got.State != store.InteractionResolved || got.ResolvedBy != "alice" {
+		got, err := c.AnswerInteraction(t.Context(), turn.ID, answer)
+		if err != nil || got.State != store.InteractionAnswered || got.AnsweredBy != "alice" {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
 	answer.ID, answer.Result = "a2", json.RawMessage(`{"approved":false}`)
-	if _, err := c.ResolveInteraction(t.Context(), turn.ID, answer); !errors.As(err, new(*store.ConflictError)) {
+	if _, err := c.AnswerInteraction(t.Context(), turn.ID, answer); !errors.As(err, new(*store.ConflictError)) {
 		t.Errorf("another answer gives %v", err)
 	}
 	if end := until(t, c, turn.ID, store.Succeeded); end.Outcome.Response != "It is done." {
 		t.Errorf("%+v", end.Outcome)
 	}
-	if _, err := c.ResolveInteraction(t.Context(), turn.ID, plugins.Resolution{Target: "none"}); err == nil || err.Error() != `interaction "none" not found` {
+	if _, err := c.AnswerInteraction(t.Context(), turn.ID, interaction.Answer{Target: "none"}); err == nil || err.Error() != `interaction "none" not found` {
 		t.Errorf("one that there is not gives %v", err)
 	}
 }
@@ -180,10 +180,10 @@ func TestASessionGoesFromOneServerToAnother(t *testing.T) {
 	broken := *export
 	broken.Snapshots = slices.Clone(broken.Snapshots)
 	broken.Snapshots[0].Messages = []json.RawMessage{json.RawMessage(`{"role":"tool","parts":[{"type":"tool_result"}]}`)}
-	if _, err := to.ImportSession(t.Context(), ImportSession{}, &broken); !errors.As(err, new(*runtime.InvalidError)) {
+	if _, err := to.ImportSession(t.Context(), ImportSession{}, &broken); !errors.As(err, new(*service.InvalidError)) {
 		t.Errorf("a message without its content gives %v", err)
 	}
-	if _, err := to.ImportSession(t.Context(), ImportSession{}, &runtime.SessionExport{}); err == nil || !strings.Contains(err.Error(), "version") {
+	if _, err := to.ImportSession(t.Context(), ImportSession{}, &service.SessionExport{}); err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("an export of no version gives %v", err)
 	}
 }

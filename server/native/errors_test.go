@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
-	"go.uber.org/zap"
 )
 
 func TestErrorsCrossTheWire(t *testing.T) {
@@ -28,7 +29,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 		t.Errorf("an id that is taken gives %v", err)
 	}
 	busy := says(live.SessionID, "x")
-	busy.OnBusy = runtime.RejectBusy
+	busy.OnBusy = service.RejectBusy
 	if _, err := c.CreateTurn(ctx, busy); !errors.As(err, new(*store.BusyError)) {
 		t.Errorf("a session that is busy gives %v", err)
 	}
@@ -52,7 +53,7 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	if _, err := c.CreateTurn(ctx, CreateTurn{SessionID: live.SessionID, Input: input}); err == nil || err.Error() != `input[0].parts[0].type: "tool_result" is none of text, image, file` {
 		t.Errorf("input of a tool gives %v", err)
 	}
-	if _, err := c.CancelTurn(ctx, live.ID, strings.Repeat("x", maxReason+1)); !errors.As(err, new(*runtime.InvalidError)) {
+	if _, err := c.CancelTurn(ctx, live.ID, strings.Repeat("x", maxReason+1)); !errors.As(err, new(*service.InvalidError)) {
 		t.Errorf("a reason that is too long gives %v", err)
 	}
 	_, err = w.client("joe").ListTurns(ctx, TurnQuery{})
@@ -65,11 +66,18 @@ func TestErrorsCrossTheWire(t *testing.T) {
 	}
 }
 
+// refused returns how a request is answered that comes to an error.
+func refused(t *testing.T, err error) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(server.WithPrincipal(t.Context(), &server.Principal{}), http.MethodGet, "/", http.NoBody)
+	new(Surface).route("GET /", "", func(*call) error { return err }).Handler.ServeHTTP(w, r)
+	return w
+}
+
 // Programs ask again for what failed because the store was away for a moment.
 func TestAStoreThatIsAwayIsNoFailure(t *testing.T) {
-	w := httptest.NewRecorder()
-	c := &call{Surface: &Surface{Settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequest(http.MethodGet, "/", http.NoBody)}
-	c.refuse(fmt.Errorf("list turns: %w: dial tcp 10.0.0.1:5432", store.ErrUnavailable))
+	w := refused(t, fmt.Errorf("list turns: %w: dial tcp 10.0.0.1:5432", store.ErrUnavailable))
 	const want = `{"error":{"code":"unavailable","message":"the store cannot be reached","request_id":""}}` + "\n"
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
@@ -80,33 +88,25 @@ func TestAStoreThatIsAwayIsNoFailure(t *testing.T) {
 func TestEveryCodeStandsForItsError(t *testing.T) {
 	t.Parallel()
 	for _, want := range []error{
-		&runtime.NotFoundError{Kind: "turn", ID: "t"},
+		&service.NotFoundError{Kind: "turn", ID: "t"},
 		&resolve.AgentNotFoundError{Reference: resolve.Reference{ID: "a", Nearest: "b"}},
-		&runtime.InvalidError{Field: "f", Problem: "p"},
+		&service.InvalidError{Field: "f", Problem: "p"},
 		runtime.ErrNoInput,
 		store.ErrCursor,
-		&backend.ResolutionError{Target: "i", Problem: "p", Conflict: true},
+		&interaction.AnswerError{Target: "i", Problem: "p", Conflict: true},
 		&store.ExistsError{Kind: "session", ID: "s"},
 		&store.KeyConflictError{Key: "k", ID: "t"},
 		&store.BusyError{SessionID: "s", TurnID: "t"},
 		&store.StateError{Kind: "session", ID: "s", State: "archived", Want: "used"},
 		&store.ConflictError{TurnID: "t", ID: "i"},
 	} {
-		refusal := refusalOf(fmt.Errorf("because: %w", want))
-		if refusal == nil {
-			t.Errorf("%T has no code", want)
-			continue
-		}
-		d, ok := refusal.Details.(*details)
-		if !ok {
-			t.Fatalf("the details of %T are %T", want, refusal.Details)
-		}
-		got := causeOf(refusal.Code, d)
+		refusal := server.Classify(t.Context(), fmt.Errorf("because: %w", want))
+		got := causeOf(refusal.Code, &refusal.Details)
 		if fmt.Sprintf("%T %v", got, got) != fmt.Sprintf("%T %v", want, want) {
 			t.Errorf("%T %v comes out as %T %v", want, want, got, got)
 		}
 	}
-	if got := refusalOf(errors.New("the disk is full")); got != nil {
+	if got := server.Classify(t.Context(), errors.New("the disk is full")); strings.Contains(got.Message, "disk") || causeOf(got.Code, &got.Details) != nil {
 		t.Errorf("what is the server's own business is told: %+v", got)
 	}
 }

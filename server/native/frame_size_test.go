@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -19,9 +20,9 @@ func TestNoEventIsLargerThanAFrame(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, data := range []event.Data{
-			&event.ToolCallReady{ID: "c", Name: "n", Arguments: raw}, &event.InteractionRequest{ID: "p", Message: text, Arguments: raw, Parameters: raw, ResponseSchema: raw},
+			&event.ToolCallReady{ID: "c", Name: "n", Arguments: raw}, &event.InteractionRequest{Request: interaction.Request{ID: "p", Message: text, Arguments: raw, Parameters: raw, ResponseSchema: raw}},
 			&event.ToolCallResumed{TargetID: "p", Result: raw}, &event.ToolCallDone{ID: "c", Result: event.ToolResult{Content: []event.Content{{Type: "text", Text: text}}}},
-			&event.RunFinish{Result: &event.Outcome{Response: text}},
+			&event.RunFinish{Result: &event.Output{Response: text}},
 		} {
 			r, err := event.NewRecord(event.Event{Seq: 7, Time: time.Now(), TurnID: "t", SessionID: "s", Data: data})
 			if err != nil {

@@ -15,7 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -28,10 +29,10 @@ func FuzzBodies(f *testing.F) {
 	f.Add(`{"action":"resume","result":{"approved":true}}`)
 	f.Add(`{"reason":7}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, into := range []any{new(CreateTurn), new(CreateSession), new(answer), new(cancellation), new(runtime.SessionExport)} {
-			_, export := into.(*runtime.SessionExport)
-			if err := decode([]byte(body), into, !export); err != nil {
-				if !errors.As(err, new(*runtime.InvalidError)) {
+		for _, into := range []any{new(CreateTurn), new(CreateSession), new(answer), new(cancellation), new(service.SessionExport)} {
+			_, export := into.(*service.SessionExport)
+			if err := server.DecodeJSON([]byte(body), into, !export); err != nil {
+				if !errors.As(err, new(*service.InvalidError)) {
 					t.Fatalf("%T: %v", into, err)
 				}
 				continue
@@ -39,14 +40,14 @@ func FuzzBodies(f *testing.F) {
 			switch v := into.(type) {
 			case *CreateTurn:
 				_ = checkInput(v.Input)
-			case *runtime.SessionExport:
+			case *service.SessionExport:
 				_ = checkExport(v)
 			}
 			text, err := json.Marshal(into)
 			if err != nil {
 				t.Fatalf("%T: %v", into, err)
 			}
-			if err := decode(text, into, !export); err != nil {
+			if err := server.DecodeJSON(text, into, !export); err != nil {
 				t.Fatalf("%T is written as %s: %v", into, text, err)
 			}
 		}

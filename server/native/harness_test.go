@@ -15,11 +15,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins/permission"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -27,7 +27,8 @@ import (
 )
 
 // mouth is a model that says what it is told, word by word; told "pay" it calls
-// the first tool, and told "hang" it says something and waits.
+// the first tool, told "hang" it says something and waits, and told "pay much" it
+// calls the first tool with more than an event of a stream has room for.
 type mouth struct{}
 
 func (mouth) Vendor() string { return "openai" }
@@ -46,6 +47,12 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 				{Type: model.EventToolCallStart, ID: "call 1/2", Name: "pay"},
 				{Type: model.EventToolCallEnd, Delta: `{"amount":12}`},
 			}
+		case text == "pay much":
+			reason = model.FinishToolCalls
+			events = []model.Event{
+				{Type: model.EventToolCallStart, ID: "call", Name: "pay"},
+				{Type: model.EventToolCallEnd, Delta: `{"amount":"` + much + `"}`},
+			}
 		case text == "hang":
 			if yield(model.Event{Type: model.EventText, Delta: "well"}, nil) {
 				<-ctx.Done()
@@ -62,6 +69,9 @@ func (mouth) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Eve
 		}
 	}
 }
+
+// much is an amount of 2 MiB.
+var much = strings.Repeat("1000", 1<<19)
 
 func words(text string) []model.Event {
 	var events []model.Event
@@ -86,15 +96,15 @@ type who struct{}
 
 func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	p := &server.Principal{Caller: runtime.Caller{Tenant: "acme", Subject: name}, KeyID: name}
+	p := &server.Principal{Caller: service.Caller{Tenant: "acme", Subject: name}, KeyID: name}
 	switch name {
 	case "alice", "bob":
 	case "ann":
-		p.Caller.Subject, p.Caller.Agents = "alice", runtime.NewAgentSet([]string{"boss"})
+		p.Caller.Subject, p.Caller.Agents = "alice", service.NewAgentSet([]string{"boss"})
 	case "eve":
 		p.Caller.Tenant = "other"
 	case "joe":
-		p.Scopes = []string{}
+		p.Caller.Scopes = []string{}
 	default:
 		return nil, &server.CredentialError{Missing: name == "", Problem: "who is that?"}
 	}
@@ -104,7 +114,7 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 // world is a server of sessions and turns.
 type world struct {
 	t       testing.TB
-	service *runtime.Service
+	service *service.Service
 	url     string
 	// describe returns the description of the server.
 	describe func() ([]byte, error)
@@ -113,7 +123,7 @@ type world struct {
 }
 
 // setting changes what a world is made of.
-type setting func(*runtime.ServiceSettings, *Settings)
+type setting func(*service.Settings, *Settings)
 
 // serving returns a world that lives as long as the test.
 func serving(t testing.TB, set ...setting) *world {
@@ -129,12 +139,12 @@ func serving(t testing.TB, set ...setting) *world {
 		t.Fatal(err)
 	}
 	kept := memory.New(store.Settings{})
-	service := runtime.ServiceSettings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})}
+	settings := service.Settings{Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 8})}
 	var surface Settings
 	for _, s := range set {
-		s(&service, &surface)
+		s(&settings, &surface)
 	}
-	w := &world{t: t, service: runtime.NewService(service)}
+	w := &world{t: t, service: service.New(settings)}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

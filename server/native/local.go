@@ -6,23 +6,22 @@ import (
 	"iter"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Local answers what one caller asks for from a service in this process. It does
 // what a Client does that has the caller's credential, and gives the same errors.
 // It is safe for concurrent use.
 type Local struct {
-	Service *runtime.Service
-	Caller  runtime.Caller
+	Service *service.Service
+	Caller  service.Caller
 }
 
 // ListSessions returns a page of sessions. It has fewer than there is room for where
 // some of them belong to agents that the caller may not use.
 func (l *Local) ListSessions(ctx context.Context, q SessionQuery) (*SessionList, error) {
-	page, err := l.Service.ListSessions(ctx, l.Caller, store.SessionQuery{State: q.State, AgentID: q.AgentID, Labels: q.Labels, Page: q.Page})
+	page, err := l.Service.ListSessions(ctx, l.Caller, service.SessionQuery{State: q.State, AgentID: q.AgentID, Labels: q.Labels, Page: q.Page})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (l *Local) GetSession(ctx context.Context, id string) (*Session, error) {
 	return shownSession(l.Service.GetSession(ctx, l.Caller, id))
 }
 
-func shownSession(s *store.Session, err error) (*Session, error) {
+func shownSession(s *service.Session, err error) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +51,13 @@ func (l *Local) CreateSession(ctx context.Context, req CreateSession) (*Session,
 }
 
 // ExportSession returns a session with everything that its tip is made of.
-func (l *Local) ExportSession(ctx context.Context, id string) (*runtime.SessionExport, error) {
+func (l *Local) ExportSession(ctx context.Context, id string) (*service.SessionExport, error) {
 	return l.Service.ExportSession(ctx, l.Caller, id)
 }
 
 // ImportSession makes a session of an export. The errors are those of the service,
-// and a *runtime.InvalidError for messages that are none.
-func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *runtime.SessionExport) (*Session, error) {
+// and a *service.InvalidError for messages that are none.
+func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *service.SessionExport) (*Session, error) {
 	if err := checkExport(export); err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func (l *Local) ImportSession(ctx context.Context, req ImportSession, export *ru
 // ListTurns returns a page of turns, with what they wait for. It has fewer than
 // there is room for where some of them belong to agents that the caller may not use.
 func (l *Local) ListTurns(ctx context.Context, q TurnQuery) (*TurnList, error) {
-	page, err := l.Service.ListTurns(ctx, l.Caller, store.TurnQuery{SessionID: q.SessionID, AgentID: q.AgentID, Statuses: q.Statuses, Page: q.Page})
+	page, err := l.Service.ListTurns(ctx, l.Caller, service.TurnQuery{SessionID: q.SessionID, AgentID: q.AgentID, Statuses: q.Statuses, Page: q.Page})
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +89,13 @@ func (l *Local) GetTurn(ctx context.Context, id string) (*Turn, error) {
 }
 
 // shownTurn returns a turn with what it waits for.
-func (l *Local) shownTurn(ctx context.Context, t *runtime.StoredTurn, err error) (*Turn, error) {
+func (l *Local) shownTurn(ctx context.Context, t *service.Turn, err error) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
 	var open []Question
-	if t.Status == store.Waiting {
-		list, err := l.Service.ListInteractions(ctx, l.Caller, store.InteractionQuery{TurnID: t.ID, State: store.InteractionPending})
+	if t.Status == service.Waiting {
+		list, err := l.Service.ListInteractions(ctx, l.Caller, service.InteractionQuery{TurnID: t.ID, State: service.InteractionPending})
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +108,7 @@ func (l *Local) shownTurn(ctx context.Context, t *runtime.StoredTurn, err error)
 }
 
 // CreateTurn stores a turn and returns at once. The errors are those of the
-// service, and a *runtime.InvalidError for input that is not text, images and
+// service, and a *service.InvalidError for input that is not text, images and
 // files.
 func (l *Local) CreateTurn(ctx context.Context, req CreateTurn) (*Turn, error) {
 	if err := checkInput(req.Input); err != nil {
@@ -125,7 +124,7 @@ const maxReason = 4 << 10
 // CancelTurn ends a turn, wherever it runs. One that has ended stays as it is.
 func (l *Local) CancelTurn(ctx context.Context, id, reason string) (*Turn, error) {
 	if len(reason) > maxReason {
-		return nil, &runtime.InvalidError{Field: "reason", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(reason), maxReason)}
+		return nil, &service.InvalidError{Field: "reason", Problem: fmt.Sprintf("it has %d bytes; %d are allowed", len(reason), maxReason)}
 	}
 	t, err := l.Service.CancelTurn(ctx, l.Caller, id, reason)
 	return l.shownTurn(ctx, t, err)
@@ -133,7 +132,7 @@ func (l *Local) CancelTurn(ctx context.Context, id, reason string) (*Turn, error
 
 // ListInteractions returns what a turn asked for, the oldest first.
 func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interaction, error) {
-	found, err := l.Service.ListInteractions(ctx, l.Caller, store.InteractionQuery{TurnID: turnID})
+	found, err := l.Service.ListInteractions(ctx, l.Caller, service.InteractionQuery{TurnID: turnID})
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +143,10 @@ func (l *Local) ListInteractions(ctx context.Context, turnID string) ([]Interact
 	return list, nil
 }
 
-// ResolveInteraction answers what a turn waits for. The errors are those of the
+// AnswerInteraction answers what a turn waits for. The errors are those of the
 // service.
-func (l *Local) ResolveInteraction(ctx context.Context, turnID string, r plugins.Resolution) (*Interaction, error) {
-	i, err := l.Service.ResolveInteraction(ctx, l.Caller, turnID, r)
+func (l *Local) AnswerInteraction(ctx context.Context, turnID string, r interaction.Answer) (*Interaction, error) {
+	i, err := l.Service.AnswerInteraction(ctx, l.Caller, turnID, r)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // checkInput reports an input that has parts which whoever asks cannot give: those
@@ -17,10 +17,10 @@ func checkInput(input []model.Message) error {
 			switch part.Type {
 			case model.PartText, model.PartImage, model.PartFile:
 			default:
-				return &runtime.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q is none of text, image, file", part.Type)}
+				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d].type", i, n), Problem: fmt.Sprintf("%q is none of text, image, file", part.Type)}
 			}
 			if !complete(part) {
-				return &runtime.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
+				return &service.InvalidError{Field: fmt.Sprintf("input[%d].parts[%d]", i, n), Problem: fmt.Sprintf("a part of type %s needs its content", part.Type)}
 			}
 		}
 	}
@@ -29,16 +29,16 @@ func checkInput(input []model.Message) error {
 
 // checkExport reports an export with messages that no model can be sent: a part
 // without what its type says that it has.
-func checkExport(export *runtime.SessionExport) error {
+func checkExport(export *service.SessionExport) error {
 	for i := range export.Snapshots {
 		for n, raw := range export.Snapshots[i].Messages {
 			var m model.Message
 			if err := json.Unmarshal(raw, &m); err != nil {
-				return &runtime.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "it is no message"}
+				return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d]", i, n), Problem: "it is no message"}
 			}
 			for k := range m.Parts {
 				if !complete(&m.Parts[k]) {
-					return &runtime.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d].parts[%d]", i, n, k), Problem: fmt.Sprintf("a part of type %q needs its content", m.Parts[k].Type)}
+					return &service.InvalidError{Field: fmt.Sprintf("snapshots[%d].messages[%d].parts[%d]", i, n, k), Problem: fmt.Sprintf("a part of type %q needs its content", m.Parts[k].Type)}
 				}
 			}
 		}

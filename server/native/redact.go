@@ -4,18 +4,16 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/redact"
+	"github.com/agentruntime/agentruntime/service"
 )
-
-// redacted stands for the value of a header.
-const redacted = "***"
 
 // withoutHeaders returns metadata with the values of headers hidden, wherever in
 // it they are: protocols keep there what a client asked for, and the headers with
 // which its tools are called are secrets. Metadata without any is returned as it
 // is.
 func withoutHeaders(metadata json.RawMessage) json.RawMessage {
-	metadata = runtime.PublicMetadata(metadata)
+	metadata = service.PublicMetadata(metadata)
 	text := strings.ToLower(string(metadata))
 	if !strings.Contains(text, "headers") && !strings.Contains(text, `\u`) { // in which a letter may be written
 		return metadata
@@ -48,10 +46,10 @@ func hideHeaders(value any) {
 				hideHeaders(v[name])
 			case several:
 				for header := range headers {
-					headers[header] = redacted
+					headers[header] = redact.Placeholder
 				}
 			default:
-				v[name] = redacted
+				v[name] = redact.Placeholder
 			}
 		}
 	}

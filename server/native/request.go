@@ -1,12 +1,7 @@
 package native
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,9 +9,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // idempotencyHeader names the request, so that it can be repeated.
@@ -36,50 +30,9 @@ const (
 
 // body reads the body of a request, which has no fields but those that are known,
 // and tolerant reads one that may. A body that is empty is an empty object.
-func (c *call) body(into any) error { return c.read(into, true) }
+func (c *call) body(into any) error { return server.ReadJSON(c.r, into, true) }
 
-func (c *call) tolerant(into any) error { return c.read(into, false) }
-
-func (c *call) read(into any, strict bool) error {
-	data, err := io.ReadAll(c.r.Body)
-	if err != nil {
-		return fmt.Errorf("read the body: %w", err)
-	}
-	if len(data) == 0 {
-		return nil
-	}
-	return decode(data, into, strict)
-}
-
-// decode reads a JSON object. A strict one has no fields that are not known.
-func decode(data []byte, into any, strict bool) error {
-	if err := server.CheckJSON(data, server.MaxJSONDepth); err != nil {
-		return badBody(clip.Text(err.Error()))
-	}
-	if bytes.TrimSpace(data)[0] != '{' {
-		return badBody("it is no JSON object")
-	}
-	if strict {
-		if unknown, ok := errors.AsType[*server.UnknownFieldError](server.CheckFields(data, into)); ok {
-			return &runtime.InvalidError{Field: unknown.Path, Problem: unknown.Problem()}
-		}
-	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if strict { // for what decodes itself
-
-		decoder.DisallowUnknownFields()
-	}
-	err := decoder.Decode(into)
-	if err == nil {
-		return nil
-	}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &runtime.InvalidError{Field: cmp.Or(wrong.Field, "body"), Problem: fmt.Sprintf("it cannot be a JSON %s", wrong.Value)}
-	}
-	return badBody(clip.Text(strings.TrimPrefix(err.Error(), "json: ")))
-}
-
-func badBody(problem string) error { return &runtime.InvalidError{Field: "body", Problem: problem} }
+func (c *call) tolerant(into any) error { return server.ReadJSON(c.r, into, false) }
 
 // query is what a request says behind the question mark.
 type query struct {
@@ -91,7 +44,7 @@ type query struct {
 func queryOf(r *http.Request, known ...string) *query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &query{err: &runtime.InvalidError{Field: "query", Problem: "it cannot be read"}}
+		return &query{err: &service.InvalidError{Field: "query", Problem: "it cannot be read"}}
 	}
 	q := &query{values: values}
 	names := make([]string, 0, len(values))
@@ -113,7 +66,7 @@ func queryOf(r *http.Request, known ...string) *query {
 // wrong notes the first thing that is wrong.
 func (q *query) wrong(field, problem string) {
 	if q.err == nil {
-		q.err = &runtime.InvalidError{Field: field, Problem: problem}
+		q.err = &service.InvalidError{Field: field, Problem: problem}
 	}
 }
 
@@ -135,14 +88,14 @@ func (q *query) number(name string) uint64 {
 // limit reads how many records a page may have; 0 when it is absent.
 func (q *query) limit() int {
 	n := q.number(queryLimit)
-	if n > store.MaxPage || n == 0 && q.values.Has(queryLimit) {
-		q.wrong(queryLimit, fmt.Sprintf("it must be from 1 to %d", store.MaxPage))
+	if n > service.MaxPage || n == 0 && q.values.Has(queryLimit) {
+		q.wrong(queryLimit, fmt.Sprintf("it must be from 1 to %d", service.MaxPage))
 		return 0
 	}
 	return int(n) //nolint:gosec // it was checked
 }
 
-func (q *query) page() store.Page { return store.Page{After: q.text(queryAfter), Limit: q.limit()} }
+func (q *query) page() service.Page { return service.Page{After: q.text(queryAfter), Limit: q.limit()} }
 
 // oneOf reads a word of a list; empty when it is absent.
 func oneOf[T ~string](q *query, name, text string, words ...T) T {
@@ -156,7 +109,7 @@ func oneOf[T ~string](q *query, name, text string, words ...T) T {
 func sessionQuery(r *http.Request) (SessionQuery, error) {
 	q := queryOf(r, queryState, queryAgent, queryLabel, queryAfter, queryLimit)
 	list := SessionQuery{
-		State:   oneOf(q, queryState, q.text(queryState), store.SessionActive, store.SessionArchived),
+		State:   oneOf(q, queryState, q.text(queryState), service.SessionActive, service.SessionArchived),
 		AgentID: q.text(queryAgent), Page: q.page(),
 	}
 	for _, label := range q.values[queryLabel] {
@@ -190,7 +143,7 @@ func turnQuery(r *http.Request) (TurnQuery, error) {
 	list := TurnQuery{SessionID: q.text(querySession), AgentID: q.text(queryAgent), Page: q.page()}
 	for _, status := range q.values[queryStatus] {
 		list.Statuses = append(list.Statuses, oneOf(q, queryStatus, status,
-			store.Pending, store.Running, store.Waiting, store.Succeeded, store.Failed, store.Canceled))
+			service.Pending, service.Running, service.Waiting, service.Succeeded, service.Failed, service.Canceled))
 	}
 	return list, q.err
 }
@@ -206,7 +159,7 @@ func (t *TurnQuery) values() url.Values {
 	return v
 }
 
-func pageValues(p store.Page) url.Values {
+func pageValues(p service.Page) url.Values {
 	v := url.Values{}
 	setText(v, queryAfter, p.After)
 	if p.Limit > 0 {

@@ -4,18 +4,17 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Session is a session as it is shown.
 type Session struct {
-	ID    string      `json:"id"`
-	Owner store.Owner `json:"owner"`
+	ID    string        `json:"id"`
+	Owner service.Owner `json:"owner"`
 	// AgentID is the agent of its turns, unless a turn names another.
-	AgentID string             `json:"agent_id,omitempty"`
-	State   store.SessionState `json:"state"`
-	Labels  map[string]string  `json:"labels,omitempty"`
+	AgentID string                `json:"agent_id,omitempty"`
+	State   service.SessionStatus `json:"state"`
+	Labels  map[string]string     `json:"labels,omitempty"`
 	// Metadata is what its owner keeps with it, without the values of headers.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// SnapshotID is what its next turn goes on from; empty before there is one.
@@ -43,10 +42,10 @@ type SessionList struct {
 // SessionQuery asks for a page of sessions, those with the latest activity first.
 // State, AgentID and Labels restrict them where they are set.
 type SessionQuery struct {
-	State   store.SessionState
+	State   service.SessionStatus
 	AgentID string
 	Labels  map[string]string
-	Page    store.Page
+	Page    service.Page
 }
 
 // CreateSession asks for a session.
@@ -61,8 +60,8 @@ type CreateSession struct {
 	IdempotencyKey string `json:"-"`
 }
 
-func (c *CreateSession) request() runtime.CreateSession {
-	return runtime.CreateSession{ID: c.ID, AgentID: c.AgentID, Labels: c.Labels, Metadata: c.Metadata, IdempotencyKey: c.IdempotencyKey}
+func (c *CreateSession) request() service.CreateSession {
+	return service.CreateSession{ID: c.ID, AgentID: c.AgentID, Labels: c.Labels, Metadata: c.Metadata, IdempotencyKey: c.IdempotencyKey}
 }
 
 // ImportSession asks for a session that is made of an export.
@@ -74,14 +73,14 @@ type ImportSession struct {
 	IdempotencyKey string
 }
 
-func (i *ImportSession) request() runtime.CreateSession {
-	return runtime.CreateSession{ID: i.ID, AgentID: i.AgentID, IdempotencyKey: i.IdempotencyKey}
+func (i *ImportSession) request() service.CreateSession {
+	return service.CreateSession{ID: i.ID, AgentID: i.AgentID, IdempotencyKey: i.IdempotencyKey}
 }
 
 // whole reports whether an answer is a session.
 func (s *Session) whole() bool { return s.ID != "" }
 
-func sessionOf(s *store.Session) Session {
+func sessionOf(s *service.Session) Session {
 	return Session{
 		ID: s.ID, Owner: s.Owner, AgentID: s.AgentID, State: s.State, Labels: s.Labels, Metadata: withoutHeaders(s.Metadata), SnapshotID: s.Tip,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, LastTurnAt: s.LastTurnAt,

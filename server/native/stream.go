@@ -14,8 +14,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/jsonfit"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 const (
@@ -78,9 +78,9 @@ func (c *call) eventPage(id string, after uint64, limit int) error {
 // stream answers with the events of a turn as server-sent events, up to the
 // terminal one. A stream that ends before is cut off: clients take an orderly end
 // for that of the turn.
-func (c *call) stream(turn *runtime.StoredTurn, after uint64) {
-	logger, id := c.Logger, turn.ID // the turn itself and the call may be large, and are not kept
-	log := c.Service.Follower(c.Caller, turn, after, c.KeepAlive)
+func (c *call) stream(turn *service.Turn, after uint64) {
+	logger, id := c.settings.Logger, turn.ID // the turn itself and the call may be large, and are not kept
+	log := c.Service.Follower(c.Caller, turn, after, c.settings.KeepAlive)
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
 		err := out.Follow(log.Batches(ctx, out.Waiter()), writeEvent)
 		if err == nil || errors.Is(err, server.ErrClientGone) {

@@ -8,15 +8,13 @@ import (
 	"cmp"
 	_ "embed"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"go.uber.org/zap"
 )
 
 // Prefix is what the paths of the protocol begin with.
@@ -24,7 +22,7 @@ const Prefix = "/runtime/v1"
 
 // Settings is what the surface is made of. The Service is required.
 type Settings struct {
-	Service *runtime.Service
+	Service *service.Service
 	// KeepAlive is how often a stream with nothing to say sends a comment; 0 is
 	// server.DefaultKeepAlive.
 	KeepAlive time.Duration
@@ -36,7 +34,7 @@ type Settings struct {
 
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
-	Settings
+	settings Settings
 }
 
 var (
@@ -53,7 +51,7 @@ func New(s Settings) (*Surface, error) {
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
-	return &Surface{Settings: s}, nil
+	return &Surface{settings: s}, nil
 }
 
 //go:embed openapi.yaml
@@ -64,22 +62,22 @@ func (*Surface) OpenAPI() []byte { return description }
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	events := s.route("GET "+Prefix+"/turns/{turn}/events", spec.ScopeRunsRead, (*call).events)
+	events := s.route("GET "+Prefix+"/turns/{turn}/events", settings.ScopeRunsRead, (*call).events)
 	events.Stream = true
-	create := s.route("POST "+Prefix+"/turns", spec.ScopeRunsWrite, (*call).createTurn)
+	create := s.route("POST "+Prefix+"/turns", settings.ScopeRunsWrite, (*call).createTurn)
 	create.Begins = true
 	return []server.Route{
-		s.route("GET "+Prefix+"/sessions", spec.ScopeSessionsRead, (*call).listSessions),
-		s.route("POST "+Prefix+"/sessions", spec.ScopeSessionsWrite, (*call).createSession),
-		s.route("POST "+Prefix+"/sessions/import", spec.ScopeSessionsWrite, (*call).importSession),
-		s.route("GET "+Prefix+"/sessions/{session}", spec.ScopeSessionsRead, (*call).readSession),
-		s.route("GET "+Prefix+"/sessions/{session}/export", spec.ScopeSessionsRead, (*call).exportSession),
-		s.route("GET "+Prefix+"/turns", spec.ScopeRunsRead, (*call).listTurns),
+		s.route("GET "+Prefix+"/sessions", settings.ScopeSessionsRead, (*call).listSessions),
+		s.route("POST "+Prefix+"/sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.route("POST "+Prefix+"/sessions/import", settings.ScopeSessionsWrite, (*call).importSession),
+		s.route("GET "+Prefix+"/sessions/{session}", settings.ScopeSessionsRead, (*call).readSession),
+		s.route("GET "+Prefix+"/sessions/{session}/export", settings.ScopeSessionsRead, (*call).exportSession),
+		s.route("GET "+Prefix+"/turns", settings.ScopeRunsRead, (*call).listTurns),
 		create,
-		s.route("GET "+Prefix+"/turns/{turn}", spec.ScopeRunsRead, (*call).readTurn),
-		s.route("POST "+Prefix+"/turns/{turn}/cancel", spec.ScopeRunsWrite, (*call).cancelTurn),
-		s.route("GET "+Prefix+"/turns/{turn}/interactions", spec.ScopeRunsRead, (*call).listInteractions),
-		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", spec.ScopeRunsWrite, (*call).resolveInteraction),
+		s.route("GET "+Prefix+"/turns/{turn}", settings.ScopeRunsRead, (*call).readTurn),
+		s.route("POST "+Prefix+"/turns/{turn}/cancel", settings.ScopeRunsWrite, (*call).cancelTurn),
+		s.route("GET "+Prefix+"/turns/{turn}/interactions", settings.ScopeRunsRead, (*call).listInteractions),
+		s.route("POST "+Prefix+"/turns/{turn}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
 		events,
 	}
 }
@@ -87,58 +85,14 @@ func (s *Surface) Routes() []server.Route {
 // call is a request that is answered, and for whom.
 type call struct {
 	*Surface
-	Local // whose Service counts
-	w     http.ResponseWriter
-	r     *http.Request
+	Local
+	w http.ResponseWriter
+	r *http.Request
 }
 
 // route returns a route whose handler answers by itself, or returns why not.
 func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
-	return server.Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Surface: s, w: w, r: r}
-		err := c.enter()
-		if err == nil {
-			err = answer(c)
-		}
-		if err != nil {
-			c.refuse(err)
-		}
-	})}
-}
-
-// enter finds out who asks.
-func (c *call) enter() error {
-	principal, ok := server.PrincipalFrom(c.r.Context())
-	if !ok {
-		return errors.New("nobody is known to ask") // not reached: no route is public
-	}
-	c.Local = Local{Service: c.Surface.Service, Caller: principal.Caller}
-	return nil
-}
-
-// refuse answers with an error. What happened inside is only logged.
-func (c *call) refuse(err error) {
-	refusal := refusalOf(err)
-	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		refusal = &server.Error{Status: http.StatusRequestEntityTooLarge, Code: codeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
-	}
-	if refusal == nil {
-		refusal = c.failed(err)
-	}
-	refusal.RequestID = server.RequestID(c.r.Context())
-	server.WriteError(c.w, refusal)
-}
-
-// failed returns the answer to a request that failed although nothing is wrong with
-// it, and logs why.
-func (c *call) failed(err error) *server.Error {
-	ctx := c.r.Context()
-	if ctx.Err() == nil {
-		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
-	}
-	if later := server.Unavailable(ctx, err); later != nil {
-		c.w.Header().Set("Retry-After", "1")
-		return &server.Error{Status: http.StatusServiceUnavailable, Code: codeUnavailable, Message: later.Error()}
-	}
-	return &server.Error{Status: http.StatusInternalServerError, Code: codeInternal, Message: "the server failed; its log says why"}
+	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		return answer(&call{Surface: s, Local: Local{Service: s.settings.Service, Caller: caller}, w: w, r: r})
+	})
 }

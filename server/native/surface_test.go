@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/internal/openapitest"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -50,7 +50,7 @@ func TestNobodySeesWhatIsNotTheirs(t *testing.T) {
 			"read its log":   func(_, id string) error { _, err := c.ReadEvents(ctx, id, 0, 0); return err },
 			"list its waits": func(_, id string) error { _, err := c.ListInteractions(ctx, id); return err },
 			"answer for alice": func(_, id string) error {
-				_, err := c.ResolveInteraction(ctx, id, plugins.Resolution{Target: "perm_call 1/2"})
+				_, err := c.AnswerInteraction(ctx, id, interaction.Answer{Target: "perm_call 1/2"})
 				return err
 			},
 			"follow it": func(_, id string) error {
@@ -162,7 +162,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 }
 
 func TestASilentStreamShowsThatItIsThere(t *testing.T) {
-	w := serving(t, func(_ *runtime.ServiceSettings, s *Settings) { s.KeepAlive = 5 * time.Millisecond })
+	w := serving(t, func(_ *service.Settings, s *Settings) { s.KeepAlive = 5 * time.Millisecond })
 	turn := begin(t, w.client("alice"), "clerk", "hang")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+Prefix+"/turns/"+turn.ID+"/events", http.NoBody)
 	if err != nil {
@@ -212,7 +212,7 @@ func TestValuesOfHeadersAreNotReadBack(t *testing.T) {
 			t.Errorf("%s gives %d %s", request, status, text)
 		}
 	}
-	kept, err := w.service.GetSession(t.Context(), runtime.Caller{Tenant: "acme", Subject: "alice"}, s.ID)
+	kept, err := w.service.GetSession(t.Context(), service.Caller{Tenant: "acme", Subject: "alice"}, s.ID)
 	if err != nil || string(kept.Metadata) != metadata {
 		t.Errorf("what is kept is %s, %v", kept.Metadata, err)
 	}
@@ -230,7 +230,7 @@ func TestAPageOfLargeEventsEndsEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := w.service.CreateTurn(t.Context(), runtime.Caller{Tenant: "acme", Subject: "alice"}, runtime.CreateTurn{
+	made, err := w.service.CreateTurn(t.Context(), service.Caller{Tenant: "acme", Subject: "alice"}, service.CreateTurn{
 		SessionID: s.ID, Input: says("", strings.Repeat("x", maxRead)).Input,
 	})
 	if err != nil {

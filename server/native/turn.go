@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // Turn is a turn as it is shown.
 type Turn struct {
-	ID        string       `json:"id"`
-	SessionID string       `json:"session_id"`
-	Owner     store.Owner  `json:"owner"`
-	AgentID   string       `json:"agent_id"`
-	Status    store.Status `json:"status"`
+	ID        string         `json:"id"`
+	SessionID string         `json:"session_id"`
+	Owner     service.Owner  `json:"owner"`
+	AgentID   string         `json:"agent_id"`
+	Status    service.Status `json:"status"`
 	// Expired tells that the turn runs and its worker is taken for dead.
 	Expired bool   `json:"expired,omitempty"`
 	Worker  string `json:"worker,omitempty"`
@@ -38,7 +37,7 @@ type Turn struct {
 	// WaitsFor is what a turn that waits is asking for.
 	WaitsFor []Question `json:"waits_for,omitempty"`
 	// Outcome is what the turn came to; nil while it is live.
-	Outcome *runtime.TurnOutcome `json:"outcome,omitempty"`
+	Outcome *event.Outcome `json:"outcome,omitempty"`
 }
 
 // Question is what a turn waits for, in short.
@@ -60,8 +59,8 @@ type TurnList struct {
 type TurnQuery struct {
 	SessionID string
 	AgentID   string
-	Statuses  []store.Status
-	Page      store.Page
+	Statuses  []service.Status
+	Page      service.Page
 }
 
 // CreateTurn asks for a turn.
@@ -81,7 +80,7 @@ type CreateTurn struct {
 	SnapshotID string `json:"snapshot_id,omitempty"`
 	FromStart  bool   `json:"from_start,omitempty"`
 	// OnBusy says what becomes of the turn when the session has a live one.
-	OnBusy runtime.BusyPolicy `json:"on_busy,omitempty"`
+	OnBusy service.BusyPolicy `json:"on_busy,omitempty"`
 	// NotBefore is when the turn is due; zero is at once.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Background tells that nobody waits for the turn.
@@ -91,8 +90,8 @@ type CreateTurn struct {
 	IdempotencyKey string `json:"-"`
 }
 
-func (c *CreateTurn) request() runtime.CreateTurn {
-	return runtime.CreateTurn{
+func (c *CreateTurn) request() service.CreateTurn {
+	return service.CreateTurn{
 		SessionID: c.SessionID, ID: c.ID, AgentID: c.AgentID, Input: c.Input, Metadata: c.Metadata, SnapshotID: c.SnapshotID, FromStart: c.FromStart,
 		OnBusy: c.OnBusy, NotBefore: c.NotBefore, Background: c.Background, IdempotencyKey: c.IdempotencyKey,
 	}
@@ -100,20 +99,20 @@ func (c *CreateTurn) request() runtime.CreateTurn {
 
 // Interaction is a wait of a turn for something outside.
 type Interaction struct {
-	ID        string                 `json:"id"`
-	TurnID    string                 `json:"turn_id"`
-	SessionID string                 `json:"session_id"`
-	State     store.InteractionState `json:"state"`
+	ID        string                   `json:"id"`
+	TurnID    string                   `json:"turn_id"`
+	SessionID string                   `json:"session_id"`
+	State     service.InteractionState `json:"state"`
 	// Ticket is what is asked.
-	Ticket plugins.Ticket `json:"ticket"`
-	// Resolution is the answer, and ResolvedBy the subject that gave it; empty for
+	Ticket interaction.Request `json:"ticket"`
+	// Answer is the answer, and AnsweredBy the subject that gave it; empty for
 	// the runtime itself.
-	Resolution json.RawMessage `json:"resolution,omitempty"`
-	ResolvedBy string          `json:"resolved_by,omitempty"`
+	Answer     json.RawMessage `json:"resolution,omitempty"`
+	AnsweredBy string          `json:"resolved_by,omitempty"`
 	CreatedAt  time.Time       `json:"created_at"`
 	// ExpiresAt is when the runtime gives up waiting; zero is never.
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
-	ResolvedAt time.Time `json:"resolved_at,omitzero"`
+	AnsweredAt time.Time `json:"resolved_at,omitzero"`
 }
 
 // interactionList is what a turn asked for.
@@ -124,7 +123,7 @@ type interactionList struct {
 // answer is the answer to an interaction, which the path names.
 type answer struct {
 	ID        string                   `json:"id,omitempty"`
-	Action    plugins.ResolutionAction `json:"action,omitempty"`
+	Action    interaction.AnswerAction `json:"action,omitempty"`
 	Result    json.RawMessage          `json:"result,omitempty"`
 	Arguments json.RawMessage          `json:"arguments,omitempty"`
 	Reason    string                   `json:"reason,omitempty"`
@@ -146,7 +145,7 @@ func (t *Turn) whole() bool { return t.ID != "" && t.Status != "" }
 // whole reports whether an answer is an interaction.
 func (i *Interaction) whole() bool { return i.ID != "" && i.State != "" }
 
-func turnOf(t *runtime.StoredTurn, waitsFor []Question) Turn {
+func turnOf(t *service.Turn, waitsFor []Question) Turn {
 	return Turn{
 		ID: t.ID, SessionID: t.SessionID, Owner: t.Owner, AgentID: t.AgentID, Status: t.Status, Expired: t.Expired, Worker: t.Worker, Strikes: t.Strikes,
 		Steps: t.Steps, Events: t.Seq, Background: t.Background, Metadata: withoutHeaders(t.Metadata),
@@ -154,14 +153,14 @@ func turnOf(t *runtime.StoredTurn, waitsFor []Question) Turn {
 	}
 }
 
-func interactionOf(i *runtime.Interaction) Interaction {
+func interactionOf(i *service.Interaction) Interaction {
 	return Interaction{
-		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Ticket: i.Ticket, Resolution: i.Resolution, ResolvedBy: i.ResolvedBy,
-		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, ResolvedAt: i.ResolvedAt,
+		ID: i.ID, TurnID: i.TurnID, SessionID: i.SessionID, State: i.State, Ticket: i.Ticket, Answer: i.Answer, AnsweredBy: i.AnsweredBy,
+		CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, AnsweredAt: i.AnsweredAt,
 	}
 }
 
-func questionOf(i *runtime.Interaction) Question {
+func questionOf(i *service.Interaction) Question {
 	t := &i.Ticket
 	return Question{ID: i.ID, Action: i.Action, Message: fmt.Sprintf("%s (%s %s)", cmp.Or(t.Message, t.Action), t.Tool, t.Arguments)}
 }
