@@ -12,10 +12,9 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // The errors of JSON-RPC, and the one of a run that failed.
@@ -48,8 +47,35 @@ type rpcRequestBody struct {
 	ID      json.RawMessage `json:"id"`
 	Method  string          `json:"method"`
 	Params  struct {
-		Message *a2aMessage `json:"message"`
+		Message       *a2aMessage     `json:"message"`
+		Metadata      json.RawMessage `json:"metadata"`
+		Configuration struct {
+			AcceptedOutputModes    json.RawMessage `json:"acceptedOutputModes"`
+			Blocking               json.RawMessage `json:"blocking"`
+			HistoryLength          json.RawMessage `json:"historyLength"`
+			PushNotificationConfig json.RawMessage `json:"pushNotificationConfig"`
+		} `json:"configuration"`
 	} `json:"params"`
+}
+
+// idleFields returns the fields of the protocol that a request has and that do not
+// have the effect that its sender must expect.
+func (r *rpcRequestBody) idleFields() []string {
+	var list []string
+	add := func(value json.RawMessage, warning string) {
+		if value != nil && string(value) != "null" {
+			list = append(list, warning)
+		}
+	}
+	if string(r.Params.Configuration.Blocking) == "false" {
+		list = append(list, "params.configuration.blocking: the answer is sent when the run has ended")
+	}
+	add(r.Params.Configuration.PushNotificationConfig, "params.configuration.pushNotificationConfig: there are no push notifications")
+	if m := r.Params.Message; m != nil {
+		add(m.TaskID, "params.message.taskId: there are no tasks; contextId continues a conversation")
+		add(m.ReferenceTaskIDs, "params.message.referenceTaskIds: there are no tasks")
+	}
+	return list
 }
 
 // a2aMessage is a message of A2A 0.3.
@@ -60,11 +86,16 @@ type a2aMessage struct {
 	Role      string         `json:"role"`
 	Parts     []a2aPart      `json:"parts"`
 	Metadata  map[string]any `json:"metadata,omitempty"`
+
+	Extensions       json.RawMessage `json:"extensions,omitempty"`
+	TaskID           json.RawMessage `json:"taskId,omitempty"`
+	ReferenceTaskIDs json.RawMessage `json:"referenceTaskIds,omitempty"`
 }
 
 type a2aPart struct {
-	Kind string `json:"kind"`
-	Text string `json:"text"`
+	Kind     string          `json:"kind"`
+	Text     string          `json:"text"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
 // a2aSend runs an agent with a message and answers with what it says.
@@ -99,11 +130,7 @@ func (c *call) a2aSend() error {
 
 // a2aAgent returns a declared agent that the caller may use.
 func (c *call) a2aAgent(id string) (*spec.Agent, error) {
-	agent, ok := c.Runtime.Revision().Set().Agent(id)
-	if !ok || !c.principal.MayUse(id) {
-		return nil, noAgent(id)
-	}
-	return agent, nil
+	return c.settings.Service.Catalog(c.caller).Agent(id)
 }
 
 // a2aCall carries out a request of JSON-RPC, which it reads into req.
@@ -117,19 +144,28 @@ func (c *call) a2aCall(agent string, data []byte, req *rpcRequestBody) (*a2aMess
 	if err := json.Unmarshal(data, req); err != nil || bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
 		return nil, &rpcError{Code: rpcRequest, Message: "the body is no request of JSON-RPC"}
 	}
+	server.WarnUnknownFields(c.w, c.r, c.settings.Logger, server.UnknownFields(data, req))
+	for _, field := range req.idleFields() {
+		server.AddWarning(c.w.Header(), field)
+	}
 	text, err := req.text()
 	if err != nil {
 		return nil, err
 	}
-	session, err := c.a2aSession(req.Params.Message.ContextID)
-	if err != nil {
-		return nil, err
+	var session *service.Session // nil begins a conversation
+	if contextID := req.Params.Message.ContextID; contextID != "" {
+		var err error
+		if session, err = c.a2aSession(contextID); err != nil {
+			return nil, err
+		}
 	}
 	f := fields{}
 	for name, value := range map[string]string{fieldAgentID: agent, fieldPrompt: text} {
-		if f[name], err = json.Marshal(value); err != nil {
+		raw, err := json.Marshal(value)
+		if err != nil {
 			return nil, err
 		}
+		f[name] = raw
 	}
 	turn, _, err := c.begin(f, session, labelA2A, repetition{})
 	if err != nil {
@@ -161,27 +197,23 @@ func (r *rpcRequestBody) text() (string, error) {
 	return text.String(), nil
 }
 
-// a2aSession returns the session of a conversation; nil when the message begins
-// one.
-func (c *call) a2aSession(contextID string) (*store.Session, error) {
-	if contextID == "" {
-		return nil, nil //nolint:nilnil // it begins a conversation
-	}
-	session, err := c.Service.GetSession(c.r.Context(), c.caller, contextID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && session.Labels[ownKey] != labelA2A {
+// a2aSession returns the session of a conversation.
+func (c *call) a2aSession(contextID string) (*service.Session, error) {
+	session, err := c.settings.Service.GetSession(c.r.Context(), c.caller, contextID)
+	if errors.Is(err, service.ErrNotFound) || err == nil && session.Labels[ownKey] != labelA2A {
 		return nil, &rpcError{Code: rpcParams, Message: fmt.Sprintf("there is no context %q: leave contextId out to begin one", clip.Text(contextID))}
 	}
 	return session, err
 }
 
 // a2aAnswer waits for a run and returns what it says.
-func (c *call) a2aAnswer(turn *runtime.StoredTurn) (*a2aMessage, error) {
+func (c *call) a2aAnswer(turn *service.Turn) (*a2aMessage, error) {
 	ctx := c.r.Context()
-	ended, err := c.Service.WaitTurn(ctx, c.caller, turn.ID)
+	ended, err := c.settings.Service.WaitTurn(ctx, c.caller, turn.ID)
 	if err != nil {
 		return nil, err
 	}
-	found := &run{StoredTurn: ended}
+	found := &run{Turn: ended}
 	if !decodeOwn(ended.Metadata, &found.record) {
 		return nil, errors.New("the turn keeps no run") // not reached: it was made with it
 	}
@@ -240,7 +272,7 @@ func (c *call) a2aCard() error {
 
 // a2aURL returns where an agent is found.
 func (c *call) a2aURL(agent string) string {
-	return strings.TrimRight(c.PublicURL, "/") + "/api/a2a/" + url.PathEscape(c.caller.Tenant) + "/agents/" + url.PathEscape(agent)
+	return strings.TrimRight(c.settings.PublicURL, "/") + "/api/a2a/" + url.PathEscape(c.caller.Tenant) + "/agents/" + url.PathEscape(agent)
 }
 
 // a2aDiscovery answers with the agents that the caller may use.
@@ -253,11 +285,9 @@ func (c *call) a2aDiscovery() error {
 		CardURL     string `json:"agentCardUrl"`
 	}
 	list := []found{}
-	for id, agent := range c.Runtime.Revision().Set().Agents.All() {
-		if c.principal.MayUse(id) {
-			at := c.a2aURL(id)
-			list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
-		}
+	for id, agent := range c.settings.Service.Catalog(c.caller).Agents() {
+		at := c.a2aURL(id)
+		list = append(list, found{ID: id, Slug: id, Description: agent.Description, URL: at, CardURL: at + "/.well-known/agent-card.json"})
 	}
 	return server.WriteJSON(c.w, http.StatusOK, map[string]any{"agents": list})
 }

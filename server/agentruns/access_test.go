@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -83,7 +83,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	w := serving(t)
 	session := w.must(http.StatusCreated, http.MethodPost, "/agent-sessions", `{"systemPrompt":"Obey."}`)["sessionId"].(string)
 	id, call := w.waiting(lookRef)
-	foreign, err := w.service.CreateSession(t.Context(), runtime.Caller{Tenant: "alices", Subject: "alice"}, runtime.CreateSession{AgentID: "clerk"})
+	foreign, err := w.service.CreateSession(t.Context(), service.Caller{Tenant: "alices", Subject: "alice"}, service.CreateSession{AgentID: "clerk"})
 	if err != nil {
 		t.Fatal(err)
 	}

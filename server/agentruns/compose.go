@@ -15,10 +15,8 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
 )
 
 // ephemeralAgent is the id of the agents that specs bring along.
@@ -37,15 +35,16 @@ type composer struct {
 // compose returns the turn that a request asks for, without its session and its
 // id. For a session, which has no input, it finds out whether there can be runs.
 // The error is a *requestError.
-func (c *composer) compose(p *server.Principal, r *request) (*runtime.CreateTurn, error) {
-	turn := &runtime.CreateTurn{
-		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: runtime.TimeoutFails,
+func (c *composer) compose(caller service.Caller, r *request) (*service.CreateTurn, error) {
+	turn := &service.CreateTurn{
+		Background: true, TextHistory: true, InteractionTimeout: c.localToolTimeout, OnTimeout: service.TimeoutFails,
 	}
-	agent, err := c.agent(p, r)
+	usable := service.NewCatalog(c.set, caller)
+	agent, err := c.agent(usable, r)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := c.choose(p, r)
+	chosen, err := c.choose(usable, r)
 	if err != nil {
 		return nil, err
 	}
@@ -65,13 +64,12 @@ func (c *composer) compose(p *server.Principal, r *request) (*runtime.CreateTurn
 
 // agent returns the declared agent that the request names, with the defaults merged
 // under it; nil when it names none.
-// One that the principal may not use is not told from one that does not exist.
-func (c *composer) agent(p *server.Principal, r *request) (*spec.Agent, error) {
+func (c *composer) agent(usable *service.Catalog, r *request) (*spec.Agent, error) {
 	if r.agentID == "" {
 		return nil, nil //nolint:nilnil // the request brings its agent along
 	}
-	declared, ok := c.set.Agent(r.agentID)
-	if !ok || !p.MayUse(r.agentID) {
+	declared, err := usable.Agent(r.agentID)
+	if err != nil {
 		return nil, noAgent(r.agentID)
 	}
 	if !declared.Local() && r.brings() {
@@ -114,7 +112,7 @@ func (r *request) brings() bool { return len(r.tools) > 0 || r.modelID != "" || 
 
 // bring returns the agent that the turn brings along: that of the request, or a
 // declared one with what the request adds to it.
-func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) (*runtime.Ephemeral, error) {
+func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) (*service.Ephemeral, error) {
 	agent := c.base(declared, r)
 	if declared == nil || r.modelID != "" {
 		var err error
@@ -123,7 +121,7 @@ func (c *composer) bring(declared *spec.Agent, r *request, chosen *chosenTools) 
 		}
 	}
 	chosen.allow(agent)
-	return &runtime.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
+	return &service.Ephemeral{Agent: *agent, Tools: chosen.brought}, nil
 }
 
 // base returns a copy of the agent that the request adds to. Without a declared one
@@ -250,13 +248,13 @@ type chosenTools struct {
 	ids, prefixes []string
 	// reserved are tools of the registry which only look like one of the others.
 	reserved []string
-	brought  []runtime.EphemeralTool
+	brought  []service.EphemeralTool
 }
 
 // choose finds the tools of a request.
-func (c *composer) choose(p *server.Principal, r *request) (*chosenTools, error) {
+func (c *composer) choose(usable *service.Catalog, r *request) (*chosenTools, error) {
 	chosen := new(chosenTools)
-	offered := sync.OnceValue(func() []string { return c.offered(p) })
+	offered := sync.OnceValue(usable.Tools)
 	for i := range r.tools {
 		ref := &r.tools[i]
 		switch ref.Kind {
@@ -272,7 +270,7 @@ func (c *composer) choose(p *server.Principal, r *request) (*chosenTools, error)
 		default:
 			chosen.ids = append(chosen.ids, ref.claims()...)
 		}
-		chosen.brought = append(chosen.brought, runtime.EphemeralTool{Kind: ref.Kind, Config: ref.raw})
+		chosen.brought = append(chosen.brought, service.EphemeralTool{Kind: ref.Kind, Config: ref.raw})
 	}
 	for _, id := range c.set.Tools.IDs() {
 		if slices.ContainsFunc(chosen.prefixes, func(prefix string) bool { return strings.HasPrefix(id, prefix) }) && !slices.Contains(chosen.ids, id) {
@@ -302,25 +300,6 @@ func (c *composer) declaredTool(ref *toolRef, offered []string) (string, error) 
 		}
 	}
 	return "", unknownTool(codeInvalidPlugin, "the tool %q of a plugin is not installed", ref.Name, offered)
-}
-
-// offered returns the tools of the registry that a principal may name: all, or
-// those of the agents that it may use. The others look as if there were none.
-func (c *composer) offered(p *server.Principal) []string {
-	ids := c.set.Tools.IDs()
-	if p.Caller.Agents == nil {
-		return ids
-	}
-	var catalogs []*tools.Catalog
-	for id, declared := range c.set.Agents.All() {
-		if agent, _ := c.set.Defaults.Apply(declared); p.MayUse(id) && agent.Local() {
-			catalog, _ := tools.CompileCatalog(agent) // a pattern that is none matches nothing
-			catalogs = append(catalogs, catalog)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
-		return !slices.ContainsFunc(catalogs, func(catalog *tools.Catalog) bool { return catalog.Decide(id).Visible })
-	})
 }
 
 func unknownTool(code, format, name string, offered []string) error {

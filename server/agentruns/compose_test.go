@@ -16,8 +16,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -45,7 +44,7 @@ func (b bundle) Members() ([]tools.Member, diag.List) {
 
 func (bundle) Prefix() string { return "" }
 
-var anybody = &server.Principal{}
+var anybody service.Caller
 
 // composing composes over what catalogue declares, and more.
 func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
@@ -71,7 +70,7 @@ func composing(t testing.TB, edits ...func(*registry.Draft)) *composer {
 	})}
 }
 
-func (c *composer) must(t *testing.T, text string) *runtime.CreateTurn {
+func (c *composer) must(t *testing.T, text string) *service.CreateTurn {
 	t.Helper()
 	out, err := c.compose(anybody, read(t, text))
 	if err != nil {
@@ -86,7 +85,7 @@ func TestASpecBringsItsAgentAlong(t *testing.T) {
 		{"kind":"mantyx","id":"weather"},{"kind":"mantyx_plugin","name":"@jira/search"},{"kind":"local","name":"look"},
 		{"kind":"mcp","name":"fs","url":"https://x.example"}]}`)
 	turn := out
-	if turn.AgentID != "" || !turn.Background || turn.InteractionTimeout != time.Minute || turn.OnTimeout != runtime.TimeoutFails || len(out.Before) != 0 {
+	if turn.AgentID != "" || !turn.Background || turn.InteractionTimeout != time.Minute || turn.OnTimeout != service.TimeoutFails || len(out.Before) != 0 {
 		t.Errorf("the turn is %+v", turn)
 	}
 	agent := turn.Ephemeral.Agent
@@ -165,7 +164,7 @@ func TestAllToolBudgetsTogetherAreNotTooMany(t *testing.T) {
 func TestADeclaredAgentRunsAsItIs(t *testing.T) {
 	t.Parallel()
 	c := composing(t)
-	for id, want := range map[string]runtime.CreateTurn{"clerk": {AgentID: "clerk"}, "far": {AgentID: "far"}} {
+	for id, want := range map[string]service.CreateTurn{"clerk": {AgentID: "clerk"}, "far": {AgentID: "far"}} {
 		turn := c.must(t, `{"agentId":"`+id+`","prompt":"p","tools":[]}`)
 		if turn.AgentID != want.AgentID || turn.Ephemeral != nil || turn.Params.ReasoningEffort != nil || turn.Overrides.MaxRounds != nil {
 			t.Errorf("the turn is %+v", turn)
@@ -228,7 +227,7 @@ func TestWhatATurnBringsAlongIsKeptAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back := new(runtime.Ephemeral)
+	back := new(service.Ephemeral)
 	if err := json.Unmarshal(kept, back); err != nil {
 		t.Fatal(err)
 	}
@@ -252,9 +251,9 @@ func TestTheDefaultsHoldForWhatARequestBrings(t *testing.T) {
 	}
 }
 
-// limitedTo is a principal that may use some agents only.
-func limitedTo(agents ...string) *server.Principal {
-	return &server.Principal{Caller: runtime.Caller{Agents: runtime.NewAgentSet(agents)}}
+// limitedTo is a caller that may use some agents only.
+func limitedTo(agents ...string) service.Caller {
+	return service.Caller{Agents: service.NewAgentSet(agents)}
 }
 
 func TestWhatCannotBeComposed(t *testing.T) {
@@ -308,7 +307,7 @@ func TestToolsThatSpecsMayNotNameLookAsIfThereWereNone(t *testing.T) {
 	})
 	refs := []string{`{"kind":"mantyx","id":"recall"}`, `{"kind":"mantyx","id":"weather"}`, `{"kind":"mantyx_plugin","name":"weather"}`, `{"kind":"mantyx_plugin","name":"@jira/search"}`, `{"kind":"mantyx","id":"wether"}`}
 	for name, tt := range map[string]struct {
-		who *server.Principal
+		who service.Caller
 		may int // of the first refs
 	}{
 		"anybody":                    {anybody, 4},

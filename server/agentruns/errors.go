@@ -5,14 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // The codes of requests that are refused, besides those of specs.
@@ -83,43 +77,32 @@ func withReason(reason, hint string) string {
 	return reason + "; " + hint
 }
 
-// requestErrorOf returns an error as whoever asks reads it.
+// requestErrorOf returns an error as whoever asks reads it. What happened inside is
+// only logged.
 func (c *call) requestErrorOf(err error) *requestError {
 	if known, ok := errors.AsType[*requestError](err); ok {
 		return known
 	}
-	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &requestError{Code: codeTooLarge, Message: fmt.Sprintf("the body has more than %d bytes", large.Limit)}
-	}
-	if missing, ok := errors.AsType[*runtime.NotFoundError](err); ok {
-		return &requestError{Code: codeNotFound, Message: missing.Error()}
-	}
-	if wrong, ok := errors.AsType[*runtime.InvalidError](err); ok {
-		return &requestError{Code: codeInvalidRequest, Message: wrong.Error()}
-	}
-	if errors.Is(err, store.ErrText) {
-		return &requestError{Code: codeInvalidRequest, Message: store.ErrText.Error()}
-	}
-	if mismatch, ok := errors.AsType[*backend.MismatchError](err); ok {
-		return &requestError{Code: codeInvalidRequest, Message: mismatch.Error()}
-	}
-	if agent, ok := errors.AsType[*resolve.AgentNotFoundError](err); ok {
-		return noAgent(agent.ID) // and what is near to it may be none of the credential's
-	}
-	if state, ok := errors.AsType[*store.StateError](err); ok && state.Kind == "session" {
-		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
-	}
-	if errors.As(err, new(*store.KeyConflictError)) {
-		return usedKey(c.r.Header.Get(idempotencyHeader))
-	}
 	ctx := c.r.Context()
-	if ctx.Err() == nil {
-		c.Logger.Error("a request cannot be answered", zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
+	f := server.Classify(ctx, err)
+	f.Log(ctx, c.settings.Logger, err)
+	switch f.Class {
+	case server.ClassNoAgent: // and what is near to it may be none of the credential's
+		return noAgent(f.Details.ID)
+	case server.ClassKeyConflict:
+		return usedKey(c.r.Header.Get(idempotencyHeader))
+	case server.ClassWrongState:
+		if f.Details.Kind == "session" {
+			return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
+		}
+		return &requestError{Code: codeRunTerminal, Message: "the run has ended"}
+	case server.ClassAnswered:
+		return &requestError{Code: codeAnswered, Message: "the question has another answer already"}
 	}
-	if later := server.Unavailable(ctx, err); later != nil {
-		return &requestError{Code: codeUnavailable, Message: later.Error()}
+	if _, ok := statuses[f.Code]; ok {
+		return &requestError{Code: f.Code, Message: f.Message}
 	}
-	return &requestError{Code: codeInternal, Message: "the server failed; its log says why"}
+	return &requestError{Code: codeInvalidRequest, Message: f.Message}
 }
 
 // noAgent is the error for an agent that the credential may not use, and for one

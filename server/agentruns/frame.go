@@ -257,14 +257,3 @@ func encodedSize(r rune) int {
 		return utf8.RuneLen(r)
 	}
 }
-
-// shortened returns the beginning of a text that is too long.
-func shortened(text string, size int) string {
-	if len(text) <= size {
-		return text
-	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size] + "…"
-}

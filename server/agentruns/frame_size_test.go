@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/server"
 )
 
@@ -20,10 +21,10 @@ func hugeLog(text string) []event.Data {
 		&event.RunStart{AgentID: "a"}, &event.StepStart{Step: 1},
 		&event.ToolCallReady{ID: "c", Name: "weather", Arguments: raw}, &event.ToolCallReady{ID: "d", Name: "look", Arguments: raw},
 		&event.TextDelta{Delta: text}, &event.ReasoningDelta{Delta: text}, &event.InferenceComplete{FinishReason: "tool_calls"},
-		&event.InteractionRequest{ID: "p", CallID: "c", Tool: "weather", Arguments: raw, Action: "tool:PermissionConfirm", Message: text, Parameters: raw, ResponseSchema: raw},
+		&event.InteractionRequest{Request: interaction.Request{ID: "p", CallID: "c", Tool: "weather", Arguments: raw, Action: "tool:PermissionConfirm", Message: text, Parameters: raw, ResponseSchema: raw}},
 		&event.ToolCallResumed{TargetID: "p", Action: "resume", Result: raw},
-		&event.InteractionRequest{ID: "q", CallID: "q", Tool: "choose", Action: "ask:question", Message: text, Parameters: raw, ResponseSchema: raw},
-		&event.InteractionRequest{ID: "e", CallID: "d", Tool: "look", Action: actionClientCall, Arguments: json.RawMessage(`{}`), Parameters: json.RawMessage(`{"kind":"a2a_local","agentCard":` + string(raw) + `}`)},
+		&event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "q", Tool: "choose", Action: "ask:question", Message: text, Parameters: raw, ResponseSchema: raw}},
+		&event.InteractionRequest{Request: interaction.Request{ID: "e", CallID: "d", Tool: "look", Action: actionClientCall, Arguments: json.RawMessage(`{}`), Parameters: json.RawMessage(`{"kind":"a2a_local","agentCard":` + string(raw) + `}`)}},
 		&event.ToolCallResumed{TargetID: "e", Action: "resume", Result: raw},
 		&event.ToolCallDone{ID: "c", Name: "weather", Outcome: event.CallSucceeded, Result: toolResult1(text)},
 		&event.LoopDetected{Count: 3, Tools: names}, &event.ToolBudgetExceeded{Tool: text},
@@ -36,8 +37,8 @@ func TestNoEventIsLargerThanAFrame(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"control": strings.Repeat("\x01", 1<<20), "wide": strings.Repeat("界", 1<<20), "markup": strings.Repeat("<", 200<<10)} {
 		ends := []event.Data{
-			&event.RunFinish{Result: &event.Outcome{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
-			&event.RunFinish{Result: &event.Outcome{Response: text}, FinishReason: maxTokens, Termination: event.Termination{Type: event.NaturalEnd}},
+			&event.RunFinish{Result: &event.Output{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
+			&event.RunFinish{Result: &event.Output{Response: text}, FinishReason: maxTokens, Termination: event.Termination{Type: event.NaturalEnd}},
 			&event.RunFinish{Termination: event.Termination{Type: event.Failed, Code: "provider", Detail: text}},
 			&event.RunFinish{Termination: event.Termination{Type: event.Cancelled}},
 		}

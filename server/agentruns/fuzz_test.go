@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The bodies that the fuzzing begins with.
@@ -46,7 +46,7 @@ func answerable(t *testing.T, err error) {
 }
 
 // composed returns what a body asks for, and the turn that it becomes.
-func composed(k *composer, body fields, why purpose) (*request, *runtime.CreateTurn, error) {
+func composed(k *composer, body fields, why purpose) (*request, *service.CreateTurn, error) {
 	asked, err := readRequest(body, why)
 	if err != nil {
 		return nil, nil, err

@@ -16,10 +16,10 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -33,19 +33,19 @@ type who struct{}
 
 func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 	name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	p := &server.Principal{Caller: runtime.Caller{Tenant: name + "s", Subject: name}, KeyID: name}
+	p := &server.Principal{Caller: service.Caller{Tenant: name + "s", Subject: name}, KeyID: name}
 	switch name {
 	case "alice", "bob":
 	case "ann":
 		p.Caller.Tenant = "alices"
 	case "eve":
-		p.Caller.Agents = runtime.NewAgentSet([]string{})
+		p.Caller.Agents = service.NewAgentSet([]string{})
 	case "rob":
-		p.Caller.Agents = runtime.NewAgentSet([]string{"narrow"})
+		p.Caller.Agents = service.NewAgentSet([]string{"narrow"})
 	case "al":
-		p.Caller = runtime.Caller{Tenant: "alices", Subject: "alice", Agents: runtime.NewAgentSet([]string{"narrow"})}
+		p.Caller = service.Caller{Tenant: "alices", Subject: "alice", Agents: service.NewAgentSet([]string{"narrow"})}
 	case "joe":
-		p.Scopes = []string{}
+		p.Caller.Scopes = []string{}
 	default:
 		return nil, &server.CredentialError{Missing: name == "", Problem: "who is that?"}
 	}
@@ -55,7 +55,8 @@ func (who) Authenticate(r *http.Request) (*server.Principal, error) {
 // world is a server of runs.
 type world struct {
 	t       testing.TB
-	service *runtime.Service
+	service *service.Service
+	store   store.Store
 	url     string
 	// client holds what it sends and gets against the description of the server.
 	client *http.Client
@@ -69,7 +70,7 @@ type world struct {
 
 type setup struct {
 	settings Settings
-	service  runtime.ServiceSettings
+	service  service.Settings
 	server   server.Settings
 	// more declares what else there is.
 	more func(*builder.AgentRuntimeBuilder)
@@ -104,7 +105,7 @@ func serving(t testing.TB, options ...func(*setup)) *world {
 	if s.service.Dispatcher == nil {
 		s.service.Dispatcher = local.New(local.Settings{Concurrency: 8})
 	}
-	w := &world{t: t, as: "alice", service: runtime.NewService(s.service)}
+	w := &world{t: t, as: "alice", service: service.New(s.service), store: s.service.Store}
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

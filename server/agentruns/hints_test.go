@@ -11,8 +11,8 @@ import (
 
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -36,11 +36,11 @@ func refusedWith(t *testing.T, what string, body []byte) map[string]any {
 func TestEveryKindOfRefusalHasItsReasonInTheHint(t *testing.T) {
 	t.Parallel()
 	failures := []error{
-		invalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), ended(&run{StoredTurn: &runtime.StoredTurn{}}),
-		resolutionError(&runtime.NotFoundError{}, &run{StoredTurn: &runtime.StoredTurn{}}, "i"), resolutionError(&store.ConflictError{}, nil, "i"),
+		invalid("no"), noAgent("a"), usedKey("k"), unknownToolUse("c"), ended(&run{Turn: &service.Turn{}}),
+		resolutionError(&service.NotFoundError{}, &run{Turn: &service.Turn{}}, "i"), resolutionError(&store.ConflictError{}, nil, "i"),
 		&requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: "acme"},
 		unknownTool(codeInvalidPlugin, "no %q", "weathr", []string{"weather"}),
-		&http.MaxBytesError{Limit: 1}, &runtime.NotFoundError{}, &runtime.InvalidError{}, store.ErrText, &backend.MismatchError{},
+		&http.MaxBytesError{Limit: 1}, &service.NotFoundError{}, &service.InvalidError{}, store.ErrText, &backend.MismatchError{},
 		&resolve.AgentNotFoundError{}, &store.StateError{Kind: "session"}, &store.KeyConflictError{}, store.ErrUnavailable, io.ErrUnexpectedEOF,
 	}
 	s := serving(t)

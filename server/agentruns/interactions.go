@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // interactionView is what a run waits for, in its snapshot and in the event that
@@ -38,17 +37,13 @@ type pendingInteraction struct {
 	ExpiresAt *moment `json:"expiresAt"`
 }
 
-// interactionFacts is what is known of an interaction, from a log or from the
-// store.
-type interactionFacts struct {
-	ID, CallID, Tool, Action, Message     string
-	Arguments, Parameters, ResponseSchema json.RawMessage
-}
-
-func interactionOf(f *interactionFacts) interactionView {
-	v := interactionView{InteractionID: f.ID, Action: f.Action, Message: f.Message, Parameters: f.Parameters, ResponseSchema: f.ResponseSchema}
-	if v.ToolUseID = callOf(f.Tool, f.CallID); v.ToolUseID != "" {
-		v.Name, v.Args = f.Tool, f.Arguments
+// interactionOf shows a request whose tool has the name that the client knows.
+func interactionOf(request *interaction.Request, tool string) interactionView {
+	v := interactionView{
+		InteractionID: request.ID, Action: request.Action, Message: request.Message, Parameters: request.Parameters, ResponseSchema: request.ResponseSchema,
+	}
+	if v.ToolUseID = callOf(tool, request.CallID); v.ToolUseID != "" {
+		v.Name, v.Args = tool, request.Arguments
 	}
 	return v
 }
@@ -60,7 +55,7 @@ func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, e
 	if !found.Status.Live() {
 		return list, nil
 	}
-	asked, err := c.Service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: found.ID, State: store.InteractionPending})
+	asked, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: found.ID, State: service.InteractionPending})
 	if err != nil {
 		return nil, err
 	}
@@ -71,19 +66,16 @@ func (c *call) pending(ctx context.Context, found *run) ([]pendingInteraction, e
 			tool = t.name(tool)
 		}
 		list = append(list, pendingInteraction{
-			interactionView: interactionOf(&interactionFacts{
-				ID: i.ID, CallID: i.Ticket.CallID, Tool: tool, Arguments: i.Ticket.Arguments, Action: i.Ticket.Action, Message: i.Ticket.Message,
-				Parameters: i.Ticket.Parameters, ResponseSchema: i.Ticket.ResponseSchema,
-			}),
-			CreatedAt: moment(i.CreatedAt), ExpiresAt: known(i.ExpiresAt),
+			interactionView: interactionOf(&i.Ticket, tool),
+			CreatedAt:       moment(i.CreatedAt), ExpiresAt: known(i.ExpiresAt),
 		})
 	}
 	return list, nil
 }
 
 // readResolution reads the body of the answer to an interaction.
-func readResolution(f fields, target string) (plugins.Resolution, error) {
-	r := plugins.Resolution{Target: target, Result: f["result"], Arguments: f["arguments"]}
+func readResolution(f fields, target string) (interaction.Answer, error) {
+	r := interaction.Answer{Target: target, Result: f["result"], Arguments: f["arguments"]}
 	for _, err := range []error{
 		f.read("id", &r.ID, "a string"), f.read("action", &r.Action, "a string"), f.read("reason", &r.Reason, "a string"),
 	} {
@@ -93,10 +85,10 @@ func readResolution(f fields, target string) (plugins.Resolution, error) {
 	}
 	switch r.Action {
 	case "":
-		r.Action = plugins.ActionResume
-	case plugins.ActionResume, plugins.ActionCancel:
+		r.Action = interaction.Resume
+	case interaction.Resume, interaction.Cancel:
 	default:
-		return r, invalid("action must be %s or %s", plugins.ActionResume, plugins.ActionCancel)
+		return r, invalid("action must be %s or %s", interaction.Resume, interaction.Cancel)
 	}
 	return r, nil
 }
@@ -114,7 +106,7 @@ func (c *call) resolveInteraction() error {
 	if err != nil {
 		return err
 	}
-	if _, err = c.Service.ResolveInteraction(ctx, c.caller, found.ID, answer); err != nil {
+	if _, err = c.settings.Service.AnswerInteraction(ctx, c.caller, found.ID, answer); err != nil {
 		return resolutionError(err, found, target)
 	}
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
@@ -122,15 +114,15 @@ func (c *call) resolveInteraction() error {
 
 // resolutionError returns why an answer is not taken as whoever asks reads it.
 func resolutionError(err error, found *run, target string) error {
-	if wrong, ok := errors.AsType[*backend.ResolutionError](err); ok {
+	if wrong, ok := errors.AsType[*interaction.AnswerError](err); ok {
 		return invalid("the answer to interaction %q cannot be used: %s", clip.Text(target), wrong.Problem)
 	}
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, service.ErrNotFound):
 		return &requestError{Code: codeUnknownInteraction, Message: fmt.Sprintf("run %s has no interaction %q", found.ID, clip.Text(target))}
-	case errors.As(err, new(*store.ConflictError)):
+	case errors.As(err, new(*service.ConflictError)):
 		return &requestError{Code: codeAnswered, Message: fmt.Sprintf("interaction %q has another answer already", clip.Text(target))}
-	case errors.As(err, new(*store.StateError)):
+	case errors.As(err, new(*service.StateError)):
 		return ended(found)
 	default:
 		return err

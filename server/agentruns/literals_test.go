@@ -15,7 +15,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -33,7 +33,7 @@ func TestTheWordsOfTheProtocol(t *testing.T) {
 		`{"kind":"a2a_local","name":"hr","agentCard":{"name":"HR","description":"Knows PTO."}}`:   "Delegate a task to HR: Knows PTO.",
 		`{"kind":"a2a_local","name":"hr","agentCard":{"name":"HR"}}`:                              "Delegate a task to HR.",
 	} {
-		made, release, err := NewTurnTools(TurnToolsSettings{}).Make(t.Context(), []runtime.EphemeralTool{{Kind: kindOf(t, raw), Config: json.RawMessage(raw)}})
+		made, release, err := NewTurnTools(TurnToolsSettings{}).Make(t.Context(), []service.EphemeralTool{{Kind: kindOf(t, raw), Config: json.RawMessage(raw)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestIdsOfRuns(t *testing.T) {
 		t.Errorf("the run is %s", id)
 	}
 	// A run of a server that gave none.
-	k := &composer{set: w.service.Runtime.Revision().Set(), defaultModel: "fast"}
+	k := &composer{set: w.service.Runtime().Revision().Set(), defaultModel: "fast"}
 	asked, err := readRequest(fields{fieldSystemPrompt: []byte(`"Obey."`), fieldPrompt: []byte(`"say old"`)}, forRun)
 	if err != nil {
 		t.Fatal(err)
@@ -93,8 +93,8 @@ func TestIdsOfRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alice := runtime.Caller{Tenant: "alices", Subject: "alice"}
-	session, err := w.service.CreateSession(t.Context(), alice, runtime.CreateSession{})
+	alice := service.Caller{Tenant: "alices", Subject: "alice"}
+	session, err := w.service.CreateSession(t.Context(), alice, service.CreateSession{})
 	if err == nil {
 		turn.SessionID = session.ID
 		turn.Metadata, err = encodeOwn(runRecord{Spec: fields{}})

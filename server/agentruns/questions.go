@@ -3,9 +3,8 @@ package agentruns
 import (
 	"encoding/json"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
@@ -44,16 +43,16 @@ func answerText(result json.RawMessage) string {
 
 // resolutionOf returns the answer of a client as that to an interaction. An
 // error refuses a question.
-func resolutionOf(ticket *plugins.Ticket, answer *toolAnswer) (plugins.Resolution, error) {
-	r := plugins.Resolution{Target: ticket.ID, Action: plugins.ActionResume}
+func resolutionOf(ticket *interaction.Request, answer *toolAnswer) (interaction.Answer, error) {
+	r := interaction.Answer{Target: ticket.ID, Action: interaction.Resume}
 	var err error
 	switch {
 	case ticket.Action == clienttool.Action:
 		r.Result, err = json.Marshal(answer.Answer)
 	case answer.Error != nil:
-		r.Action, r.Reason = plugins.ActionCancel, *answer.Error
+		r.Action, r.Reason = interaction.Cancel, *answer.Error
 	default:
-		if r.Result, err = backend.ReadAnswer(ticket, *answer.Result); err != nil {
+		if r.Result, err = interaction.ReadAnswer(ticket, *answer.Result); err != nil {
 			err = invalid("the result is no answer to the question: %s", err)
 		}
 	}

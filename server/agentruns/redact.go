@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
-)
 
-// redacted stands for the value of a header wherever a spec is read back.
-const redacted = "***"
+	"github.com/agentruntime/agentruntime/internal/redact"
+)
 
 // shown returns a spec as it is read back: as it was given, but for the values of
 // headers.
@@ -48,7 +47,7 @@ func hidden(headers json.RawMessage) bool {
 		return false
 	}
 	for _, value := range values {
-		if value == redacted {
+		if value == redact.Placeholder {
 			return true
 		}
 	}
@@ -67,11 +66,11 @@ func withoutHeaders(raw json.RawMessage) json.RawMessage {
 		}
 		var headers map[string]json.RawMessage
 		if json.Unmarshal(tool[name], &headers) != nil || headers == nil {
-			tool[name] = json.RawMessage(`"` + redacted + `"`)
+			tool[name] = json.RawMessage(`"` + redact.Placeholder + `"`)
 			continue
 		}
 		for header := range headers {
-			headers[header] = json.RawMessage(`"` + redacted + `"`)
+			headers[header] = json.RawMessage(`"` + redact.Placeholder + `"`)
 		}
 		hidden, err := json.Marshal(headers)
 		if err != nil {

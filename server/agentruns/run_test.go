@@ -13,9 +13,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -62,10 +62,10 @@ func (c *caller) Stream(_ context.Context, req *model.Request) iter.Seq2[model.E
 	}
 }
 
-var owner = runtime.Caller{Tenant: "acme", Subject: "alice"}
+var owner = service.Caller{Tenant: "acme", Subject: "alice"}
 
 // running returns a service that works on runs, and what composes them.
-func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*runtime.Service, *composer) {
+func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*service.Service, *composer) {
 	t.Helper()
 	rt, err := builder.New().WithProvider("main", exec).WithModel(spec.Model{ID: "fast", ProviderID: "main", UpstreamModel: "gpt-5.5"}).
 		WithTool("weather", noop{}).WithTool("secret_door", noop{}).Build()
@@ -74,7 +74,7 @@ func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*runtime.Serv
 	}
 	kept := memory.New(store.Settings{})
 	t.Cleanup(func() { _ = kept.Close() })
-	s := runtime.NewService(runtime.ServiceSettings{
+	s := service.New(service.Settings{
 		Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 2}), TurnTools: NewTurnTools(tools),
 	})
 	t.Cleanup(s.Close)
@@ -85,9 +85,9 @@ func running(t *testing.T, exec *caller, tools TurnToolsSettings) (*runtime.Serv
 }
 
 // begin begins a run in a session of its own.
-func begin(t *testing.T, s *runtime.Service, c *composer, text string) *runtime.StoredTurn {
+func begin(t *testing.T, s *service.Service, c *composer, text string) *service.Turn {
 	t.Helper()
-	session, err := s.CreateSession(t.Context(), owner, runtime.CreateSession{})
+	session, err := s.CreateSession(t.Context(), owner, service.CreateSession{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func begin(t *testing.T, s *runtime.Service, c *composer, text string) *runtime.
 }
 
 // asked waits until a run waits for its client, and returns for what.
-func asked(t *testing.T, s *runtime.Service, id string, n int) []*runtime.Interaction {
+func asked(t *testing.T, s *service.Service, id string, n int) []*service.Interaction {
 	t.Helper()
 	for record, err := range s.Events(t.Context(), owner, id, 0) {
 		if err != nil {
@@ -136,7 +136,7 @@ func TestARunAsksItsClient(t *testing.T) {
 		if !known || i.Ticket.Action != actionClientCall || string(i.Ticket.Arguments) != `{"message":"hi"}` {
 			t.Errorf("it asks %+v", i.Ticket)
 		}
-		if _, err := s.ResolveInteraction(t.Context(), owner, run.ID, plugins.Resolution{Target: i.Ticket.CallID, Result: json.RawMessage(answer)}); err != nil {
+		if _, err := s.AnswerInteraction(t.Context(), owner, run.ID, interaction.Answer{Target: i.Ticket.CallID, Result: json.RawMessage(answer)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestAnAnswerThatIsNoneIsRefused(t *testing.T) {
 	run := begin(t, s, c, tool(`{"kind":"local","name":"look"}`))
 	asked(t, s, run.ID, 1)
 	for _, answer := range []string{`{}`, `{"result":"a","error":"b"}`, `"text"`, `{"result":1}`} {
-		if _, err := s.ResolveInteraction(t.Context(), owner, run.ID, plugins.Resolution{Target: "call0", Result: json.RawMessage(answer)}); err == nil {
+		if _, err := s.AnswerInteraction(t.Context(), owner, run.ID, interaction.Answer{Target: "call0", Result: json.RawMessage(answer)}); err == nil {
 			t.Errorf("%s is taken", answer)
 		}
 	}

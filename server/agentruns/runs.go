@@ -8,10 +8,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // ownKey is the field of the metadata of turns and sessions that belongs to
@@ -57,8 +56,8 @@ func encodeOwn(value any) (json.RawMessage, error) {
 // encodeMetadata writes metadata, whose size has a limit.
 func encodeMetadata(metadata map[string]any) (json.RawMessage, error) {
 	own, err := json.Marshal(metadata)
-	if err == nil && len(own) > runtime.MaxMetadata {
-		return nil, invalid("the spec has %d bytes; %d are allowed", len(own), runtime.MaxMetadata)
+	if err == nil && len(own) > service.MaxMetadata {
+		return nil, invalid("the spec has %d bytes; %d are allowed", len(own), service.MaxMetadata)
 	}
 	return own, err
 }
@@ -74,7 +73,7 @@ func decodeOwn(metadata json.RawMessage, value any) bool {
 
 // run is a turn as a run.
 type run struct {
-	*runtime.StoredTurn
+	*service.Turn
 	record runRecord
 }
 
@@ -82,9 +81,9 @@ type run struct {
 // somebody else, are not known.
 func (c *call) run(ctx context.Context) (*run, error) {
 	id := c.r.PathValue("id")
-	turn, err := c.Service.GetTurn(ctx, c.caller, id)
-	found := &run{StoredTurn: turn}
-	if errors.Is(err, store.ErrNotFound) || err == nil && !decodeOwn(turn.Metadata, &found.record) {
+	turn, err := c.settings.Service.GetTurn(ctx, c.caller, id)
+	found := &run{Turn: turn}
+	if errors.Is(err, service.ErrNotFound) || err == nil && !decodeOwn(turn.Metadata, &found.record) {
 		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("run %q not found", id)}
 	}
 	return found, err
@@ -119,19 +118,19 @@ func (c *call) createRun() error {
 	return server.WriteJSON(c.w, http.StatusAccepted, c.refTo(made, append(warnings, more...)))
 }
 
-func (c *call) refTo(turn *runtime.StoredTurn, warnings []warning) runRef {
+func (c *call) refTo(turn *service.Turn, warnings []warning) runRef {
 	return runRef{Warnings: warnings, RunID: turn.ID, StreamURL: "/api/v1/workspaces/" + url.PathEscape(c.caller.Tenant) + "/agent-runs/" + url.PathEscape(turn.ID) + "/stream"}
 }
 
 // begin makes the turn that a body asks for, in a session or in one of its own
 // with a label. The warnings are for what of the body has no effect.
-func (c *call) begin(f fields, session *store.Session, label string, again repetition) (*runtime.StoredTurn, []warning, error) {
+func (c *call) begin(f fields, session *service.Session, label string, again repetition) (*service.Turn, []warning, error) {
 	asked, err := readRequest(f, forRun)
 	if err != nil {
 		return nil, nil, err
 	}
 	k := c.composer()
-	made, err := k.compose(c.principal, asked)
+	made, err := k.compose(c.caller, asked)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,17 +141,17 @@ func (c *call) begin(f fields, session *store.Session, label string, again repet
 	if made.Metadata, err = encodeOwn(record); err != nil {
 		return nil, nil, err
 	}
-	made.ID = runPrefix + c.Service.NewID()
+	made.ID = runPrefix + c.settings.Service.NewID()
 	made.IdempotencyKey, made.IdempotencyBody = again.key, again.body
 	ctx := c.r.Context()
-	var turn *runtime.StoredTurn
+	var turn *service.Turn
 	if session == nil {
-		turn, err = c.beginAlone(ctx, made, runtime.CreateSession{
+		turn, err = c.beginAlone(ctx, made, service.CreateSession{
 			AgentID: asked.agentID, Labels: map[string]string{ownKey: label}, IdempotencyKey: again.key, IdempotencyBody: again.body,
 		})
 	} else {
 		made.SessionID = session.ID
-		turn, err = c.Service.CreateTurn(ctx, c.caller, *made)
+		turn, err = c.settings.Service.CreateTurn(ctx, c.caller, *made)
 	}
 	return turn, asked.warnings, err
 }
@@ -160,15 +159,15 @@ func (c *call) begin(f fields, session *store.Session, label string, again repet
 // beginAlone makes a turn in a session of its own, which is not left behind
 // without it, unless the request can be repeated: then the session may be that of
 // an earlier attempt.
-func (c *call) beginAlone(ctx context.Context, made *runtime.CreateTurn, in runtime.CreateSession) (*runtime.StoredTurn, error) {
-	session, err := c.Service.CreateSession(ctx, c.caller, in)
+func (c *call) beginAlone(ctx context.Context, made *service.CreateTurn, in service.CreateSession) (*service.Turn, error) {
+	session, err := c.settings.Service.CreateSession(ctx, c.caller, in)
 	if err != nil {
 		return nil, err
 	}
 	made.SessionID = session.ID
-	turn, err := c.Service.CreateTurn(ctx, c.caller, *made)
+	turn, err := c.settings.Service.CreateTurn(ctx, c.caller, *made)
 	if err != nil && in.IdempotencyKey == "" {
-		err = errors.Join(err, c.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
+		err = errors.Join(err, c.settings.Service.DeleteSession(context.WithoutCancel(ctx), c.caller, session.ID))
 	}
 	return turn, err
 }
@@ -189,7 +188,7 @@ func localNames(refs []toolRef) map[string]string {
 }
 
 // modelOf names the model of a turn.
-func (c *composer) modelOf(turn *runtime.CreateTurn) modelUsed {
+func (c *composer) modelOf(turn *service.CreateTurn) modelUsed {
 	var agent *spec.Agent
 	if turn.Ephemeral != nil {
 		agent = &turn.Ephemeral.Agent
@@ -236,7 +235,7 @@ func (c *call) cancelRun() error {
 	if err != nil {
 		return err
 	}
-	found.StoredTurn, err = c.Service.CancelTurn(ctx, c.caller, found.ID, "the client cancelled the run")
+	found.Turn, err = c.settings.Service.CancelTurn(ctx, c.caller, found.ID, "the client cancelled the run")
 	if err != nil {
 		return err
 	}

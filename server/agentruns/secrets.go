@@ -6,7 +6,7 @@ import (
 	"maps"
 
 	"github.com/agentruntime/agentruntime/internal/sealed"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // secrets are the headers of the tools of a spec: by the number of the tool, and
@@ -41,7 +41,7 @@ func (s *Surface) hide(sessionID string, spec fields) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if own[runtime.SecretMetadata], err = s.box.Seal(placeHeaders(sessionID), plain); err != nil {
+		if own[service.SecretMetadata], err = s.box.Seal(placeHeaders(sessionID), plain); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Surface) reveal(found *session) (fields, error) {
 	if err := json.Unmarshal(found.Metadata, &metadata); err != nil {
 		return nil, fmt.Errorf("read the metadata of session %s: %w", found.ID, err)
 	}
-	kept, has := metadata[runtime.SecretMetadata]
+	kept, has := metadata[service.SecretMetadata]
 	if !has {
 		for _, tool := range secretsOf(found.record.Spec) {
 			for _, headers := range tool {

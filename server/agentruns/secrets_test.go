@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
@@ -55,7 +55,7 @@ func TestHeadersOfASessionAreKeptApartAndUsed(t *testing.T) {
 			made := w.must(http.StatusCreated, http.MethodPost, "/agent-sessions", withKey)
 			id, _ := made["sessionId"].(string)
 			stored, err := kept.Session(t.Context(), store.Everything, id)
-			if err != nil || bytes.Contains(stored.Metadata, []byte("s3cret")) == (tt.made > 0) || bytes.Contains(runtime.PublicMetadata(stored.Metadata), []byte("s3cret")) {
+			if err != nil || bytes.Contains(stored.Metadata, []byte("s3cret")) == (tt.made > 0) || bytes.Contains(service.PublicMetadata(stored.Metadata), []byte("s3cret")) {
 				t.Fatalf("the store has %s, %v", stored.Metadata, err)
 			}
 			w = serving(t, peers(said), sealing(kept, tt.used))
@@ -109,8 +109,8 @@ func TestASessionFromBeforeHeadersWereKeptApartGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := w.service.CreateSession(t.Context(), runtime.Caller{Tenant: "alices", Subject: "alice"},
-		runtime.CreateSession{Labels: map[string]string{ownKey: labelSession}, Metadata: metadata})
+	made, err := w.service.CreateSession(t.Context(), service.Caller{Tenant: "alices", Subject: "alice"},
+		service.CreateSession{Labels: map[string]string{ownKey: labelSession}, Metadata: metadata})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,13 +126,13 @@ func TestASessionFromBeforeHeadersWereKeptApartGoesOn(t *testing.T) {
 
 func TestASessionThatWasImportedSaysWhatItLacks(t *testing.T) {
 	w := serving(t)
-	alice := runtime.Caller{Tenant: "alices", Subject: "alice"}
+	alice := service.Caller{Tenant: "alices", Subject: "alice"}
 	id, _ := w.must(http.StatusCreated, http.MethodPost, "/agent-sessions", withKey)["sessionId"].(string)
 	export, err := w.service.ExportSession(t.Context(), alice, id)
 	if err != nil || strings.Contains(string(export.Session.Metadata), "s3cret") {
 		t.Fatalf("the export has %s, %v", export.Session.Metadata, err)
 	}
-	made, err := w.service.ImportSession(t.Context(), alice, runtime.CreateSession{}, export)
+	made, err := w.service.ImportSession(t.Context(), alice, service.CreateSession{}, export)
 	if err != nil {
 		t.Fatal(err)
 	}

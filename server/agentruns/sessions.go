@@ -12,9 +12,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // labelEnded is the label that says when a session ended.
@@ -29,7 +28,7 @@ type sessionRecord struct {
 
 // session is a session of this protocol.
 type session struct {
-	*store.Session
+	*service.Session
 	record sessionRecord
 }
 
@@ -52,15 +51,15 @@ func (c *call) createSession() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.composer().compose(c.principal, asked); err != nil {
+	if _, err := c.composer().compose(c.caller, asked); err != nil {
 		return err
 	}
-	id := c.Service.NewID()
+	id := c.settings.Service.NewID()
 	metadata, err := c.hide(id, specOf(f))
 	if err != nil {
 		return err
 	}
-	made, err := c.Service.CreateSession(c.r.Context(), c.caller, runtime.CreateSession{
+	made, err := c.settings.Service.CreateSession(c.r.Context(), c.caller, service.CreateSession{
 		ID: id, AgentID: asked.agentID, Labels: map[string]string{ownKey: labelSession}, Metadata: metadata,
 		IdempotencyKey: again.key, IdempotencyBody: again.body,
 	})
@@ -79,9 +78,9 @@ func (c *call) createSession() error {
 // session returns the session that the path names.
 func (c *call) session(ctx context.Context) (*session, error) {
 	id := c.r.PathValue("id")
-	kept, err := c.Service.GetSession(ctx, c.caller, id)
+	kept, err := c.settings.Service.GetSession(ctx, c.caller, id)
 	found := &session{Session: kept}
-	if errors.Is(err, store.ErrNotFound) || err == nil && (kept.Labels[ownKey] != labelSession || !decodeOwn(kept.Metadata, &found.record)) {
+	if errors.Is(err, service.ErrNotFound) || err == nil && (kept.Labels[ownKey] != labelSession || !decodeOwn(kept.Metadata, &found.record)) {
 		return nil, &requestError{Code: codeNotFound, Message: fmt.Sprintf("session %q not found", id)}
 	}
 	return found, err
@@ -106,7 +105,7 @@ func (c *call) sendMessage() error {
 	if err != nil {
 		return err
 	}
-	if found.State == store.SessionArchived {
+	if found.State == service.SessionArchived {
 		return &requestError{Code: codeSessionEnded, Message: "the session has ended"}
 	}
 	spec := found.record.Spec
@@ -134,10 +133,10 @@ func (c *call) endSession() error {
 	if err != nil {
 		return err
 	}
-	if found.State != store.SessionArchived {
-		archived, labels := store.SessionArchived, maps.Clone(found.Labels)
-		labels[labelEnded] = c.Service.Clock().UTC().Format(time.RFC3339Nano)
-		if _, err := c.Service.UpdateSession(ctx, c.caller, found.ID, store.SessionPatch{State: &archived, Labels: &labels}); err != nil {
+	if found.State != service.SessionArchived {
+		archived, labels := service.SessionArchived, maps.Clone(found.Labels)
+		labels[labelEnded] = c.settings.Service.Now().Format(time.RFC3339Nano)
+		if _, err := c.settings.Service.UpdateSession(ctx, c.caller, found.ID, service.SessionPatch{State: &archived, Labels: &labels}); err != nil {
 			return err
 		}
 	}
@@ -149,14 +148,14 @@ func (c *call) endSession() error {
 
 // cancelAll cancels the runs of a session that has ended, so that none is added.
 func (c *call) cancelAll(ctx context.Context, sessionID string) error {
-	live := store.TurnQuery{SessionID: sessionID, Statuses: []store.Status{store.Pending, store.Running, store.Waiting}, Page: store.Page{Limit: store.MaxPage}}
+	live := service.TurnQuery{SessionID: sessionID, Statuses: []service.Status{service.Pending, service.Running, service.Waiting}, Page: service.Page{Limit: service.MaxPage}}
 	for {
-		list, err := c.Service.ListTurns(ctx, c.caller, live)
+		list, err := c.settings.Service.ListTurns(ctx, c.caller, live)
 		if err != nil || len(list.Turns) == 0 {
 			return err
 		}
 		for _, turn := range list.Turns {
-			if _, err := c.Service.CancelTurn(ctx, c.caller, turn.ID, "the client ended the session"); err != nil {
+			if _, err := c.settings.Service.CancelTurn(ctx, c.caller, turn.ID, "the client ended the session"); err != nil {
 				return err
 			}
 		}
@@ -197,7 +196,7 @@ func (c *call) readSession() error {
 	if found.LastTurnAt.IsZero() {
 		view.LastUsedAt = view.CreatedAt
 	}
-	if found.State == store.SessionArchived {
+	if found.State == service.SessionArchived {
 		ended, err := time.Parse(time.RFC3339Nano, found.Labels[labelEnded])
 		if err != nil {
 			ended = found.UpdatedAt // it was archived by other means
@@ -205,7 +204,7 @@ func (c *call) readSession() error {
 		view.Status, view.EndedAt = "ended", known(ended)
 	}
 	if found.Tip != "" {
-		snapshot, err := c.Service.GetSnapshot(ctx, c.caller, found.Tip)
+		snapshot, err := c.settings.Service.GetSnapshot(ctx, c.caller, found.Tip)
 		if err != nil {
 			return err
 		}

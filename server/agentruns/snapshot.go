@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The states of a run.
@@ -21,16 +21,16 @@ const (
 // status returns the state of the run, as far as the turn says it.
 func (r *run) status() string {
 	switch r.Status {
-	case store.Pending:
+	case service.Pending:
 		if r.StartedAt.IsZero() {
 			return statusQueued
 		}
 		return statusRunning
-	case store.Succeeded:
+	case service.Succeeded:
 		return statusSucceeded
-	case store.Failed:
+	case service.Failed:
 		return statusFailed
-	case store.Canceled:
+	case service.Canceled:
 		return statusCancelled
 	default:
 		return statusRunning
@@ -103,7 +103,7 @@ func (c *call) readRun() error {
 // run has used.
 func (c *call) terminal(ctx context.Context, found *run) (payload, usage, error) {
 	t := newTranslator(found.record.facts())
-	for record, err := range c.Service.Events(ctx, c.caller, found.ID, 0) {
+	for record, err := range c.settings.Service.Events(ctx, c.caller, found.ID, 0) {
 		if err != nil {
 			return nil, usage{}, err
 		}

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // stream answers with the events of a run: those behind the one that the client
@@ -24,6 +24,7 @@ func (c *call) stream() error {
 		return err
 	}
 	server.ServeEvents(c.w, c.r, func(ctx context.Context, out *server.EventStream) {
+		defer s.followed.add(s)()
 		if err := s.follow(ctx, out); err != nil && !errors.Is(err, server.ErrClientGone) {
 			s.breakOff(ctx, err)
 		}
@@ -39,7 +40,7 @@ func (c *call) open() (*sender, error) {
 		return nil, err
 	}
 	return &sender{
-		Surface: c.Surface, caller: c.caller, log: c.Service.Follower(c.caller, found.StoredTurn, 0, c.KeepAlive),
+		Surface: c.Surface, caller: c.caller, log: c.settings.Service.Follower(c.caller, found.Turn, 0, c.settings.KeepAlive),
 		translator: newTranslator(found.record.facts()), id: found.ID, after: resumeFrom(c.r), stored: found.Seq,
 	}, nil
 }
@@ -48,7 +49,7 @@ func (c *call) open() (*sender, error) {
 // way.
 func (s *sender) breakOff(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		s.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
+		s.settings.Logger.Error("a stream breaks off", zap.String("request_id", server.RequestID(ctx)), zap.String("run_id", s.id), zap.Error(err))
 	}
 	panic(http.ErrAbortHandler)
 }
@@ -74,8 +75,8 @@ func resumeFrom(r *http.Request) uint64 {
 type sender struct {
 	*Surface
 	*translator
-	caller runtime.Caller
-	log    *runtime.Follower
+	caller service.Caller
+	log    *service.Follower
 	id     string
 	// after is the event that the client has seen last, or so it says.
 	after uint64
@@ -127,20 +128,11 @@ func (s *sender) follow(ctx context.Context, out *server.EventStream) error {
 // sendOutcome sends the terminal event of a run whose log is not kept to its end any
 // more: what it came to is.
 func (s *sender) sendOutcome(ctx context.Context, out *server.EventStream) error {
-	turn, err := s.Service.GetTurn(ctx, s.caller, s.id)
+	turn, err := s.settings.Service.GetTurn(ctx, s.caller, s.id)
 	if err != nil || turn.Outcome == nil {
 		return err
 	}
 	last := s.conclude(turn.Outcome)
 	last.Seq = max(last.Seq, s.after+1)
 	return out.Write(func(b *bytes.Buffer) error { return s.add(b, []frame{last}) })
-}
-
-// finishOf returns the end of a turn as its log has it.
-func finishOf(o *runtime.TurnOutcome) *event.RunFinish {
-	f := &event.RunFinish{Status: o.Termination.Status(), Termination: o.Termination, Usage: o.Usage, Cost: o.Cost, Steps: o.Steps, FinishReason: string(o.FinishReason)}
-	if o.Response != "" {
-		f.Result = &event.Outcome{Response: o.Response}
-	}
-	return f
 }

@@ -17,7 +17,7 @@ func answerLog(tb testing.TB, deltas int) []event.Record {
 		data = append(data, &event.TextDelta{Delta: "some words of an answer"})
 	}
 	data = append(data, &event.InferenceComplete{FinishReason: "stop"}, &event.StepEnd{Step: 1},
-		&event.RunFinish{Result: &event.Outcome{Response: "done"}, Termination: event.Termination{Type: event.NaturalEnd}})
+		&event.RunFinish{Result: &event.Output{Response: "done"}, Termination: event.Termination{Type: event.NaturalEnd}})
 	log := make([]event.Record, len(data))
 	for i := range data {
 		log[i] = recordOf(tb, i+1, data[i])

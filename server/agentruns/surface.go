@@ -13,21 +13,18 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/sealed"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
+	"go.uber.org/zap"
 )
 
 // Settings is what the surface is made of. The Service is required.
 type Settings struct {
-	// Service runs the turns, and Runtime knows the agents and models. Without a
-	// Runtime it is that of the service.
-	Service *runtime.Service
-	Runtime *runtime.AgentRuntime
+	// Service runs the turns, and knows the agents and models.
+	Service *service.Service
 	// PublicURL is what the addresses in cards begin with; they are paths when it
 	// is empty.
 	PublicURL string
@@ -35,7 +32,7 @@ type Settings struct {
 	// is that of the defaults of agents, or the only one.
 	DefaultModel string
 	// LocalToolTimeout is how long a run waits for its client to answer a call; 0
-	// is spec.DefaultLocalToolTimeout.
+	// is settings.DefaultLocalToolTimeout.
 	LocalToolTimeout time.Duration
 	// StrictToolResults refuses the answer to a call that has neither a result nor
 	// an error. Some clients send such for a result that is empty.
@@ -54,14 +51,18 @@ type Settings struct {
 
 // Surface is the protocol. It is safe for concurrent use.
 type Surface struct {
-	Settings
+	settings Settings
 	// box seals secrets; nil without a key.
 	box *sealed.Box
+	// followed are the runs that clients follow.
+	followed followedRuns
 }
 
 var (
 	_ server.Surface     = (*Surface)(nil)
 	_ server.ErrorWriter = (*Surface)(nil)
+
+	_ server.FailureWriter = (*Surface)(nil)
 )
 
 // New returns the surface. The error says what is missing from the settings.
@@ -69,13 +70,10 @@ func New(s Settings) (*Surface, error) {
 	if s.Service == nil {
 		return nil, errors.New("the settings have no service")
 	}
-	if s.Runtime == nil {
-		s.Runtime = s.Service.Runtime
+	if s.Service.Runtime() == nil {
+		return nil, errors.New("the service has no runtime")
 	}
-	if s.Runtime == nil {
-		return nil, errors.New("the settings have no runtime")
-	}
-	s.LocalToolTimeout = cmp.Or(s.LocalToolTimeout, spec.DefaultLocalToolTimeout)
+	s.LocalToolTimeout = cmp.Or(s.LocalToolTimeout, settings.DefaultLocalToolTimeout)
 	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
@@ -84,8 +82,15 @@ func New(s Settings) (*Surface, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Surface{Settings: s, box: box}, nil
+	return &Surface{settings: s, box: box}, nil
 }
+
+const (
+	// ScopeIdentity is the scope that lets ask who one is.
+	ScopeIdentity = "mantyx.identity:read"
+	// TokenPrefix is what clients expect access tokens to begin with.
+	TokenPrefix = "mantyx_"
+)
 
 const (
 	workspacePath = "/api/v1/workspaces/{workspace}"
@@ -94,73 +99,69 @@ const (
 
 // Routes returns the routes of the protocol.
 func (s *Surface) Routes() []server.Route {
-	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", spec.ScopeRunsRead, (*call).stream)
+	stream := s.route("GET "+workspacePath+"/agent-runs/{id}/stream", settings.ScopeRunsRead, (*call).stream)
 	stream.Stream = true
 	// Its answer takes as long as the run.
-	send := s.route("POST "+a2aPath+"/agents/{agent}", spec.ScopeA2AInvoke, (*call).a2aSend)
+	send := s.route("POST "+a2aPath+"/agents/{agent}", settings.ScopeA2AInvoke, (*call).a2aSend)
 	send.Stream = true
-	create := s.route("POST "+workspacePath+"/agent-runs", spec.ScopeRunsWrite, (*call).createRun)
-	message := s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", spec.ScopeSessionsWrite, (*call).sendMessage)
+	create := s.route("POST "+workspacePath+"/agent-runs", settings.ScopeRunsWrite, (*call).createRun)
+	message := s.route("POST "+workspacePath+"/agent-sessions/{id}/messages", settings.ScopeSessionsWrite, (*call).sendMessage)
 	create.Begins, message.Begins, send.Begins = true, true, true
 	return []server.Route{
-		s.route("GET "+workspacePath+"/models", spec.ScopeModelsRead, (*call).models),
+		s.route("GET "+workspacePath+"/models", settings.ScopeModelsRead, (*call).models),
 		create,
-		s.route("GET "+workspacePath+"/agent-runs/{id}", spec.ScopeRunsRead, (*call).readRun),
+		s.route("GET "+workspacePath+"/agent-runs/{id}", settings.ScopeRunsRead, (*call).readRun),
 		stream,
-		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", spec.ScopeRunsWrite, (*call).toolResult),
-		s.route("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", spec.ScopeRunsWrite, (*call).resolveInteraction),
-		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", spec.ScopeRunsWrite, (*call).cancelRun),
-		s.route("POST "+workspacePath+"/agent-sessions", spec.ScopeSessionsWrite, (*call).createSession),
-		s.route("GET "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsRead, (*call).readSession),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/tool-results", settings.ScopeRunsWrite, (*call).toolResult),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/interactions/{interaction}", settings.ScopeRunsWrite, (*call).resolveInteraction),
+		s.route("POST "+workspacePath+"/agent-runs/{id}/cancel", settings.ScopeRunsWrite, (*call).cancelRun),
+		s.route("POST "+workspacePath+"/agent-sessions", settings.ScopeSessionsWrite, (*call).createSession),
+		s.route("GET "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsRead, (*call).readSession),
 		message,
-		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", spec.ScopeSessionsWrite, (*call).endSession),
-		s.route("GET /api/oauth/userinfo", spec.ScopeIdentity, (*call).userInfo),
+		s.route("DELETE "+workspacePath+"/agent-sessions/{id}", settings.ScopeSessionsWrite, (*call).endSession),
+		s.route("GET /api/oauth/userinfo", ScopeIdentity, (*call).userInfo),
 		send,
-		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", spec.ScopeA2ADiscovery, (*call).a2aCard),
-		s.route("GET "+a2aPath+"/discovery", spec.ScopeA2ADiscovery, (*call).a2aDiscovery),
+		s.route("GET "+a2aPath+"/agents/{agent}/.well-known/agent-card.json", settings.ScopeA2ADiscovery, (*call).a2aCard),
+		s.route("GET "+a2aPath+"/discovery", settings.ScopeA2ADiscovery, (*call).a2aDiscovery),
 	}
 }
 
 // call is a request that is answered.
 type call struct {
 	*Surface
-	w         http.ResponseWriter
-	r         *http.Request
-	principal *server.Principal
-	caller    runtime.Caller
+	w      http.ResponseWriter
+	r      *http.Request
+	caller service.Caller
 }
 
 // route returns a route whose handler answers by itself, or returns why not.
 func (s *Surface) route(pattern, scope string, answer func(*call) error) server.Route {
-	return server.Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{Surface: s, w: w, r: r}
-		err := c.enter()
-		if err == nil {
-			err = answer(c)
+	return server.Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
+		c := &call{Surface: s, w: w, r: r, caller: caller}
+		if err := c.checkWorkspace(); err != nil {
+			return err
 		}
-		if err != nil {
-			c.refuse(err)
-		}
-	})}
+		return answer(c)
+	})
 }
 
-// enter finds out who asks, who must belong to the workspace in the path, if there
-// is one: it is the tenant.
-func (c *call) enter() error {
-	principal, ok := server.PrincipalFrom(c.r.Context())
-	if !ok {
-		return errors.New("nobody is known to ask") // not reached: no route is public
-	}
-	c.principal, c.caller = principal, principal.Caller
+// checkWorkspace reports a workspace in the path that is not the caller's: it is the
+// tenant.
+func (c *call) checkWorkspace() error {
 	if slug := c.r.PathValue("workspace"); slug != "" && slug != c.caller.Tenant {
 		return &requestError{Code: codeWorkspace, Message: "Workspace path does not match this credential", Hint: c.caller.Tenant}
 	}
 	return nil
 }
 
+// WriteFailure answers with an error of a handler, as clients of the protocol know it.
+func (s *Surface) WriteFailure(w http.ResponseWriter, r *http.Request, err error) {
+	(&call{Surface: s, w: w, r: r}).refuse(err)
+}
+
 // composer returns what composes turns in the revision as it is now.
 func (s *Surface) composer() *composer {
-	return &composer{set: s.Runtime.Revision().Set(), defaultModel: s.DefaultModel, localToolTimeout: s.LocalToolTimeout}
+	return &composer{set: s.settings.Service.Revision().Set(), defaultModel: s.settings.DefaultModel, localToolTimeout: s.settings.LocalToolTimeout}
 }
 
 // body reads the body as a JSON object. One that is empty is an empty object.
@@ -188,7 +189,7 @@ type done struct {
 
 // models answers with the models there are.
 func (c *call) models() error {
-	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.Runtime.Revision().Set(), c.DefaultModel).body())
+	return server.WriteJSON(c.w, http.StatusOK, modelsOf(c.settings.Service.Revision().Set(), c.settings.DefaultModel).body())
 }
 
 // userInfo answers with who asks.

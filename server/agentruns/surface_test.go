@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 	"go.uber.org/zap"
@@ -274,7 +274,7 @@ func TestWhatIsRefusedBeforeThereIsARun(t *testing.T) {
 		`{"prompt":"p"}`:                    {400, "invalid_request"},
 		`{"agentId":"nobody","prompt":"p"}`: {403, "forbidden"},
 		`{"systemPrompt":"s","prompt":"p","modelId":"gpt"}`:                                {400, "invalid_model"},
-		`{"systemPrompt":"` + strings.Repeat("x", runtime.MaxMetadata) + `","prompt":"p"}`: {400, "invalid_request"},
+		`{"systemPrompt":"` + strings.Repeat("x", service.MaxMetadata) + `","prompt":"p"}`: {400, "invalid_request"},
 	} {
 		status, answer := w.do(http.MethodPost, "/agent-runs", body)
 		if status != want[0] || answer["code"] != want[1] || answer["error"] != want[1] {
@@ -315,7 +315,7 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 		{t.Context(), fmt.Errorf("read turn t: %w: dial tcp 10.0.0.1:5432", store.ErrUnavailable), "the store cannot be reached"},
 	} {
 		w := httptest.NewRecorder()
-		refused := &call{Surface: &Surface{Settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)}
+		refused := &call{Surface: &Surface{settings: Settings{Logger: zap.NewNop()}}, w: w, r: httptest.NewRequestWithContext(c.ctx, http.MethodGet, "/", http.NoBody)}
 		refused.refuse(c.err)
 		want := fmt.Sprintf(`{"error":"unavailable","code":"unavailable","message":%q,"hint":%q}`+"\n", c.want, c.want)
 		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "1" || w.Body.String() != want {
@@ -329,7 +329,8 @@ func TestAServerThatCannotAnswerNowIsAskedAgain(t *testing.T) {
 func TestAnAgentThatIsGoneHasNoNeighbours(t *testing.T) {
 	t.Parallel()
 	gone := &resolve.AgentNotFoundError{Reference: resolve.Reference{ID: "clerk", Nearest: "clerks-of-others"}}
-	e := new(call).requestErrorOf(fmt.Errorf("begin: %w", gone))
+	c := &call{Surface: &Surface{settings: Settings{Logger: zap.NewNop()}}, r: httptest.NewRequest(http.MethodGet, "/", http.NoBody)}
+	e := c.requestErrorOf(fmt.Errorf("begin: %w", gone))
 	if e.Code != codeForbidden || e.Message != `agent "clerk" is not available with this credential` || e.Hint != "" {
 		t.Errorf("%+v", e)
 	}
@@ -344,6 +345,39 @@ func TestModelsAndWhoAsks(t *testing.T) {
 	answer := w.must(http.StatusOK, http.MethodGet, "/api/oauth/userinfo", "")
 	if want := (map[string]any{"sub": "alice", "email": nil, "workspace": map[string]any{"id": "alices", "slug": "alices", "name": "alices"}}); !reflect.DeepEqual(answer, want) {
 		t.Errorf("alice is %v", answer)
+	}
+}
+
+// TestUnknownFieldsOverA2AAreNamed sends fields that have no effect: the answer is the
+// same, and names them.
+func TestUnknownFieldsOverA2AAreNamed(t *testing.T) {
+	t.Parallel()
+	w := serving(t)
+	const quiet = `"metadata":{"a":1},"configuration":{"acceptedOutputModes":["text/plain"],"blocking":true,"historyLength":1},`
+	for name, c := range map[string]struct{ more, params, message, part, warned string }{
+		"known ones":        {params: quiet, message: `"metadata":{"a":1},"extensions":["e"],"kind":"message",`, part: `"metadata":{"a":1},`},
+		"in another case":   {message: `"contextID":"",`},
+		"null":              {message: `"taskId":null,"referenceTaskIds":null,`},
+		"of the request":    {more: `"colour":1,`, warned: "colour: there is no such field"},
+		"of the parameters": {params: `"colour":1,`, warned: "params.colour: there is no such field"},
+		"of the message":    {message: `"contextld":"x",`, warned: `params.message.contextld: there is no such field; did you mean \"contextId\"?`},
+		"of a part":         {part: `"mood":"x",`, warned: "params.message.parts[0].mood: there is no such field"},
+		"a task":            {message: `"taskId":"x",`, warned: "params.message.taskId: there are no tasks"},
+		"other tasks":       {message: `"referenceTaskIds":["x"],`, warned: "params.message.referenceTaskIds: there are no tasks"},
+		"no waiting":        {params: `"configuration":{"blocking":false},`, warned: "params.configuration.blocking: the answer is sent when"},
+		"a push":            {params: `"configuration":{"pushNotificationConfig":{"url":"x"}},`, warned: "params.configuration.pushNotificationConfig: there are no"},
+		"of its own":        {params: `"configuration":{"color":1},`, warned: "params.configuration.color: there is no such field"},
+	} {
+		body := `{` + c.more + `"jsonrpc":"2.0","id":7,"method":"message/send","params":{` + c.params + `"message":{` + c.message + `"role":"user","messageId":"m","parts":[{` + c.part + `"kind":"text","text":"say hello"}]}}}`
+		resp := w.request(http.MethodPost, "/api/a2a/alices/agents/clerk", body)
+		answer, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(resp.Header.Values("Warning"), ", "); resp.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"hello"`) || got == "" != (c.warned == "") || !strings.Contains(got, c.warned) {
+			t.Errorf("%s: %s, warned of %q: %s", name, resp.Status, got, answer)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/tools"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // The kinds of tools that a spec may name. The server runs those of the first
@@ -234,7 +234,7 @@ func (r *toolRef) checkMCPTools() error {
 // runs.
 func (r *toolRef) checkClientTools() error {
 	for _, t := range r.clientTools() {
-		if _, found := tools.Compile(t.id, clienttool.New(t.config), tools.Source{Kind: tools.SourceTurn}); found.HasErrors() {
+		if _, found := toolset.Compile(t.id, clienttool.New(t.config), toolset.Source{Kind: toolset.SourceTurn}); found.HasErrors() {
 			return fmt.Errorf("%s", found[0].Message)
 		}
 	}

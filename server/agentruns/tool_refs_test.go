@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/tools"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 func TestToolsThatAreRefused(t *testing.T) {
@@ -53,12 +55,12 @@ func TestToolsThatAreRefused(t *testing.T) {
 }
 
 // entries compiles the tools that the client runs of a reference.
-func entries(t *testing.T, ref string) []*tools.Entry {
+func entries(t *testing.T, ref string) []*toolset.Entry {
 	t.Helper()
 	r := read(t, tool(ref))
-	var list []*tools.Entry
+	var list []*toolset.Entry
 	for _, c := range r.tools[0].clientTools() {
-		e, found := tools.Compile(c.id, clienttool.New(c.config), tools.Source{Kind: tools.SourceTurn})
+		e, found := toolset.Compile(c.id, clienttool.New(c.config), toolset.Source{Kind: toolset.SourceTurn})
 		if e == nil {
 			t.Fatalf("%s: %v", ref, found)
 		}
@@ -68,7 +70,7 @@ func entries(t *testing.T, ref string) []*tools.Entry {
 }
 
 // echo returns what a call of a tool repeats.
-func echo(t *testing.T, e *tools.Entry) tools.Question {
+func echo(t *testing.T, e *toolset.Entry) interaction.Request {
 	t.Helper()
 	result, err := e.Tool.Call(t.Context(), &tools.Call{Tool: e.ID})
 	if err != nil || result.Wait == nil {

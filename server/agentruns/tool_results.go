@@ -7,9 +7,8 @@ import (
 	"net/http"
 
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
 )
 
@@ -75,22 +74,22 @@ func (c *call) toolResult() error {
 	if err != nil {
 		return err
 	}
-	answer, err := readToolAnswer(f, c.StrictToolResults)
+	answer, err := readToolAnswer(f, c.settings.StrictToolResults)
 	if err != nil {
 		return err
 	}
-	asked, err := c.askedOf(ctx, found, answer.toolUseID)
+	asked, wasAsked, err := c.askedOf(ctx, found, answer.toolUseID)
 	if err != nil {
 		return err
 	}
 	if !found.Status.Live() {
 		// The client could not know yet that somebody cancelled the run.
-		if found.Status == store.Canceled && asked != nil && asked.State == store.InteractionCanceled {
+		if found.Status == service.Canceled && wasAsked && asked.State == service.InteractionCanceled {
 			return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 		}
 		return ended(found)
 	}
-	if asked == nil || asked.State != store.InteractionPending {
+	if !wasAsked || asked.State != service.InteractionPending {
 		return unknownToolUse(answer.toolUseID)
 	}
 	if err := c.resolve(ctx, found, asked, answer); err != nil {
@@ -99,31 +98,32 @@ func (c *call) toolResult() error {
 	return server.WriteJSON(c.w, http.StatusOK, done{OK: true, Warnings: warnings})
 }
 
-// askedOf returns what a run asked its client for, by the call; nil when it did not.
-func (c *call) askedOf(ctx context.Context, found *run, callID string) (*runtime.Interaction, error) {
-	list, err := c.Service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: found.ID})
+// askedOf returns what a run asked its client for, by the call; false when it did
+// not.
+func (c *call) askedOf(ctx context.Context, found *run, callID string) (asked *service.Interaction, ok bool, err error) {
+	list, err := c.settings.Service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: found.ID})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for i := len(list) - 1; i >= 0; i-- {
 		if t := &list[i].Ticket; forClient(t.Action) && t.CallID == callID {
-			return list[i], nil
+			return list[i], true, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // it did not ask
+	return nil, false, nil
 }
 
 // resolve hands the answer to the run, unless somebody was faster.
-func (c *call) resolve(ctx context.Context, found *run, asked *runtime.Interaction, answer *toolAnswer) error {
+func (c *call) resolve(ctx context.Context, found *run, asked *service.Interaction, answer *toolAnswer) error {
 	resolution, err := resolutionOf(&asked.Ticket, answer)
 	if err != nil {
 		return err
 	}
-	_, err = c.Service.ResolveInteraction(ctx, c.caller, found.ID, resolution)
-	if errors.As(err, new(*store.ConflictError)) {
+	_, err = c.settings.Service.AnswerInteraction(ctx, c.caller, found.ID, resolution)
+	if errors.As(err, new(*service.ConflictError)) {
 		return unknownToolUse(answer.toolUseID)
 	}
-	if errors.As(err, new(*store.StateError)) {
+	if errors.As(err, new(*service.StateError)) {
 		return ended(found)
 	}
 	return err

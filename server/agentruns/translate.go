@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -243,18 +244,19 @@ func (t *translator) name(tool string) string {
 
 // finishReason is the name that clients know a reason by; nil when there is
 // none.
-func finishReason(reason string) *string {
+func finishReason(reason event.FinishReason) *string {
+	name := string(reason)
 	switch reason {
 	case "":
 		return nil
-	case "stop":
-		reason = "end_turn"
-	case "tool_calls":
-		reason = "tool_use"
-	case "content_filter":
-		reason = "refusal"
+	case model.FinishStop:
+		name = "end_turn"
+	case model.FinishToolCalls:
+		name = "tool_use"
+	case model.FinishContentFilter:
+		name = "refusal"
 	}
-	return &reason
+	return &name
 }
 
 // done returns the event of a call that was made here, or that was answered in
@@ -265,7 +267,7 @@ func (t *translator) done(d *event.ToolCallDone) []payload {
 	}
 	text := d.Result.Text()
 	return []payload{toolResult{
-		ToolUseID: d.ID, Name: t.name(d.Name), OK: d.Outcome == event.CallSucceeded, Summary: shortened(text, summarySize), Result: echoed(text),
+		ToolUseID: d.ID, Name: t.name(d.Name), OK: d.Outcome == event.CallSucceeded, Summary: clip.At(summarySize, text), Result: echoed(text),
 	}}
 }
 
@@ -302,15 +304,15 @@ func (t *translator) finish(d *event.RunFinish) payload {
 }
 
 // conclude returns the terminal event of a run whose log is not kept to its end.
-func (t *translator) conclude(o *runtime.TurnOutcome) frame {
+func (t *translator) conclude(o *event.Outcome) frame {
 	t.turns = max(t.turns, o.Steps)
-	p := t.finish(finishOf(o))
+	p := t.finish(o.RunFinish())
 	t.seq++
 	return frame{Seq: t.seq, Type: p.kind(), Payload: p}
 }
 
 // maxTokens is the reason of an answer that the output limit cut off.
-const maxTokens = string(model.FinishMaxTokens)
+const maxTokens = model.FinishMaxTokens
 
 // failure returns the terminal event of a run that failed.
 func (t *translator) failure(d *event.RunFinish, used usage) payload {
@@ -318,7 +320,7 @@ func (t *translator) failure(d *event.RunFinish, used usage) payload {
 	e := runError{Error: errorText(class, &d.Termination), Code: class, ErrorClass: class, Retryable: retryable[class], usage: used}
 	switch class {
 	case classTruncation:
-		e.Error = "Model output was truncated (stop_reason=" + cmp.Or(d.FinishReason, maxTokens) + ")."
+		e.Error = "Model output was truncated (stop_reason=" + string(cmp.Or(d.FinishReason, maxTokens)) + ")."
 	case classLocalTimeout:
 		e.Error, e.Subtype = t.timedOut()
 	}
@@ -350,7 +352,7 @@ var classes = map[string]string{
 	"all_models_unavailable": "server", "context_overflow": "context_window", "truncation": classTruncation,
 	"invalid_request": "invalid_request", "model_not_found": "invalid_request", "invalid_output": "invalid_request",
 	"content_filtered": "invalid_request", "unauthorized": "auth", "timeout": "timeout",
-	runtime.CodeInteractionTimeout: classLocalTimeout,
+	service.CodeInteractionTimeout: classLocalTimeout,
 }
 
 var retryable = map[string]bool{"rate_limit": true, "overloaded": true, "server": true, "timeout": true, classUpstreamDeadline: true}

@@ -23,10 +23,7 @@ func (t *translator) ask(d *event.InteractionRequest) []payload {
 	}
 	t.asked[d.ID] = d
 	if !forClient(d.Action) {
-		return []payload{interactionOf(&interactionFacts{
-			ID: d.ID, CallID: d.CallID, Tool: t.name(d.Tool), Arguments: d.Arguments, Action: d.Action, Message: d.Message,
-			Parameters: d.Parameters, ResponseSchema: d.ResponseSchema,
-		})}
+		return []payload{interactionOf(&d.Request, t.name(d.Tool))}
 	}
 	if d.Action != actionClientCall {
 		return []payload{localToolCall{ToolUseID: d.CallID, Name: d.Tool, Args: questionArgs(d), echo: localEcho{Kind: kindLocal}}}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/interaction"
 )
 
 // fake facts of runs.
@@ -61,9 +61,9 @@ func TestWhatALogBecomes(t *testing.T) {
 		return &event.ToolCallReady{ID: id, Name: name, Arguments: json.RawMessage(`{"a":1}`)}
 	}
 	complete := func(reason string) *event.InferenceComplete {
-		return &event.InferenceComplete{Model: "m", FinishReason: reason}
+		return &event.InferenceComplete{Model: "m", FinishReason: event.FinishReason(reason)}
 	}
-	ask := &event.InteractionRequest{ID: "q", CallID: "c", Tool: "read.file", Arguments: json.RawMessage(`{}`), Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)}
+	ask := &event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Tool: "read.file", Arguments: json.RawMessage(`{}`), Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"mcp_local","mcpServer":"fs"}`)}}
 	end := func(why event.Termination) *event.RunFinish {
 		return &event.RunFinish{Status: why.Status(), Termination: why}
 	}
@@ -90,7 +90,7 @@ func TestWhatALogBecomes(t *testing.T) {
 			[]string{`local_tool_call {"toolUseId":"c","name":"read.file","args":{},"kind":"mcp_local","mcpServer":"fs"}`, `local_tool_result_in {"toolUseId":"c","result":"r","output":"r"}`},
 		},
 		"an id that is used again": {
-			[]event.Data{step, call("c", "look"), complete("tool_calls"), &event.InteractionRequest{ID: "c", CallID: "c", Tool: "look", Action: actionClientCall},
+			[]event.Data{step, call("c", "look"), complete("tool_calls"), &event.InteractionRequest{Request: interaction.Request{ID: "c", CallID: "c", Tool: "look", Action: actionClientCall}},
 				&event.ToolCallResumed{TargetID: "c", Action: "resume", Result: json.RawMessage(`{"error":""}`)}, &event.ToolCallDone{ID: "c", Name: "look", Outcome: event.CallFailed},
 				step, call("c", "look"), complete("tool_calls"), &event.ToolCallDone{ID: "c", Name: "look", Outcome: event.CallFailed, Result: toolResult1("again")}},
 			[]string{
@@ -131,10 +131,10 @@ func anyData(rt *rapid.T) event.Data {
 		&event.RunStart{AgentID: "a"}, &event.StepStart{Step: 1}, &event.TextDelta{Delta: text}, &event.ReasoningDelta{Delta: text}, &event.StreamReset{},
 		&event.ToolCallReady{ID: id, Name: name, Arguments: raw}, &event.ToolCallCancel{ID: id},
 		&event.InferenceComplete{FinishReason: "stop", Usage: event.Usage{Input: 1}},
-		&event.InteractionRequest{ID: id, CallID: id, Tool: name, Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"local"}`)},
+		&event.InteractionRequest{Request: interaction.Request{ID: id, CallID: id, Tool: name, Action: actionClientCall, Parameters: json.RawMessage(`{"kind":"local"}`)}},
 		&event.ToolCallResumed{TargetID: id, Action: "resume", Result: raw}, &event.ToolCallDone{ID: id, Name: name, Outcome: event.CallSucceeded, Result: toolResult1(text)},
 		&event.LoopDetected{Tools: []string{name}}, &event.ToolBudgetExceeded{Tool: name}, &event.StepEnd{Step: 1},
-		&event.RunFinish{Result: &event.Outcome{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
+		&event.RunFinish{Result: &event.Output{Response: text}, Termination: event.Termination{Type: event.NaturalEnd}},
 	}).Draw(rt, "data")
 }
 
@@ -214,7 +214,7 @@ func TestALineIsNeverTooLong(t *testing.T) {
 	tr := newTranslator(facts)
 	var out bytes.Buffer
 	for i, data := range []event.Data{
-		&event.InteractionRequest{ID: "q", CallID: "c", Action: actionClientCall},
+		&event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Action: actionClientCall}},
 		&event.ToolCallResumed{TargetID: "q", Action: "resume", Result: raw},
 		&event.ToolCallDone{ID: "d", Outcome: event.CallSucceeded, Result: toolResult1(long)},
 	} {
@@ -233,7 +233,7 @@ func TestALineIsNeverTooLong(t *testing.T) {
 func TestTheEndOfARunWhoseLogIsGone(t *testing.T) {
 	t.Parallel()
 	tr := newTranslator(facts)
-	f := tr.conclude(&runtime.TurnOutcome{Termination: event.Termination{Type: event.NaturalEnd}, Response: "done", Steps: 2, Usage: event.Usage{Input: 3}})
+	f := tr.conclude(&event.Outcome{Termination: event.Termination{Type: event.NaturalEnd}, Response: "done", Steps: 2, Usage: event.Usage{Input: 3}})
 	if p, ok := f.Payload.(runResult); !ok || *p.Text != "done" || p.Turns != 2 || p.Tokens.Input != 3 || f.Seq != 1 {
 		t.Errorf("it is %+v", f)
 	}

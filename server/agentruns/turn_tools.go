@@ -9,14 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/netguard"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
 	clienttool "github.com/agentruntime/agentruntime/tools/client"
+	"go.uber.org/zap"
 )
 
 const (
@@ -78,7 +77,7 @@ type TurnToolsSettings struct {
 // for concurrent use.
 type TurnTools struct{ settings TurnToolsSettings }
 
-var _ runtime.TurnTools = (*TurnTools)(nil)
+var _ service.TurnTools = (*TurnTools)(nil)
 
 // NewTurnTools returns what ServiceSettings.TurnTools is to be.
 func NewTurnTools(s TurnToolsSettings) *TurnTools {
@@ -91,13 +90,13 @@ func NewTurnTools(s TurnToolsSettings) *TurnTools {
 }
 
 // Check reports what is wrong with the descriptions of tools. It reaches nothing.
-func (t *TurnTools) Check(list []runtime.EphemeralTool) error {
+func (t *TurnTools) Check(list []service.EphemeralTool) error {
 	_, err := refsOf(list)
 	return err
 }
 
 // refsOf reads the descriptions that a turn was stored with.
-func refsOf(list []runtime.EphemeralTool) ([]toolRef, error) {
+func refsOf(list []service.EphemeralTool) ([]toolRef, error) {
 	raw := make([]json.RawMessage, len(list))
 	for i := range list {
 		raw[i] = list[i].Config
@@ -119,7 +118,7 @@ func refsOf(list []runtime.EphemeralTool) ([]toolRef, error) {
 
 // Make returns the tools. A server that cannot be reached gives one tool that says
 // so. The error is that of a description that does not fit, or of ctx.
-func (t *TurnTools) Make(ctx context.Context, list []runtime.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
+func (t *TurnTools) Make(ctx context.Context, list []service.EphemeralTool) ([]resolve.EphemeralTool, func(), error) {
 	refs, err := refsOf(list)
 	if err != nil {
 		return nil, nil, err
@@ -193,11 +192,9 @@ func (t *TurnTools) leave(servers map[string]*mcpServer) {
 	var wait sync.WaitGroup
 	for name, server := range servers {
 		wait.Go(func() {
-			defer func() {
-				if v := recover(); v != nil {
-					t.settings.Logger.Error("an MCP server cannot be left", zap.String("server", name), zap.Error(backend.Panicked(v)))
-				}
-			}()
+			defer panics.Handle(func(p *panics.Error) {
+				t.settings.Logger.Error("an MCP server cannot be left", zap.String("server", name), zap.Error(p))
+			})
 			server.release()
 		})
 	}
@@ -238,11 +235,7 @@ func address(err error) zap.Field {
 }
 
 func (t *TurnTools) reach(ctx context.Context, ref *toolRef) (members []tools.Member, release func(), err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = backend.Panicked(v)
-		}
-	}()
+	defer panics.Recover(&err)
 	if t.settings.ConnectMCP == nil {
 		return nil, nil, errNoMCP
 	}

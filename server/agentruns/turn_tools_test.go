@@ -12,17 +12,18 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // brought describes the tools of a run as they are kept with its turn.
-func brought(t *testing.T, refs string) []runtime.EphemeralTool {
+func brought(t *testing.T, refs string) []service.EphemeralTool {
 	t.Helper()
 	r := read(t, tool(refs))
-	list := make([]runtime.EphemeralTool, len(r.tools))
+	list := make([]service.EphemeralTool, len(r.tools))
 	for i := range r.tools {
-		list[i] = runtime.EphemeralTool{Kind: r.tools[i].Kind, Config: r.tools[i].raw}
+		list[i] = service.EphemeralTool{Kind: r.tools[i].Kind, Config: r.tools[i].raw}
 	}
 	return list
 }
@@ -75,7 +76,7 @@ func TestTheToolsOfEachKind(t *testing.T) {
 		t.Errorf("the server is reached as %+v", asked)
 	}
 	for id, one := range made {
-		if _, found := tools.Compile(id, one, tools.Source{Kind: tools.SourceTurn}); found.HasErrors() {
+		if _, found := toolset.Compile(id, one, toolset.Source{Kind: toolset.SourceTurn}); found.HasErrors() {
 			t.Errorf("%s: %v", id, found)
 		}
 	}
@@ -98,7 +99,7 @@ func TestAServerThatCannotBeReachedIsOneToolThatSaysSo(t *testing.T) {
 			if got := ids(made); !slices.Equal(got, []string{"fs_unavailable", "look", long[:52] + "_unavailable"}) {
 				t.Fatalf("there are %v", got)
 			}
-			entry, found := tools.Compile("fs_unavailable", made["fs_unavailable"], tools.Source{Kind: tools.SourceTurn})
+			entry, found := toolset.Compile("fs_unavailable", made["fs_unavailable"], toolset.Source{Kind: toolset.SourceTurn})
 			if entry == nil {
 				t.Fatal(found)
 			}
@@ -170,7 +171,7 @@ func TestAnAgentElsewhereIsTold(t *testing.T) {
 		return "hello", nil
 	}})
 	say := func(maker *TurnTools) tools.Result {
-		entry, found := tools.Compile("clerk", maker.must(t, clerkRef)["clerk"], tools.Source{Kind: tools.SourceTurn})
+		entry, found := toolset.Compile("clerk", maker.must(t, clerkRef)["clerk"], toolset.Source{Kind: toolset.SourceTurn})
 		if entry == nil {
 			t.Fatal(found)
 		}
@@ -199,7 +200,7 @@ func TestAnAgentElsewhereIsTold(t *testing.T) {
 
 func TestDescriptionsThatNoRunWasKeptWith(t *testing.T) {
 	maker := NewTurnTools(TurnToolsSettings{})
-	for name, list := range map[string][]runtime.EphemeralTool{
+	for name, list := range map[string][]service.EphemeralTool{
 		"no JSON":          {{Kind: "local", Config: json.RawMessage(`{`)}},
 		"another kind":     {{Kind: "mcp", Config: json.RawMessage(`{"kind":"local","name":"a"}`)}},
 		"an unknown kind":  {{Kind: "x", Config: json.RawMessage(`{"kind":"x"}`)}},
