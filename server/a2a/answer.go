@@ -6,27 +6,27 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The keys of the data part with which a question is asked, and of one that
 // answers a certain question.
 const (
 	keyInteraction = "interaction_id"
+	keyTruncated   = "truncated"
 	keyResponse    = "response"
 )
 
 // answerFor returns the answer that a message gives: to the interaction that it
 // names, or else to the oldest that is open, which is the one that was asked. It
 // has the id of the message, by which it is known when it is given again.
-func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Resolution, error) {
+func answerFor(open []*service.Interaction, message *a2a.Message) (*interaction.Answer, error) {
 	target, said := open[0], said(message)
 	if id, response, ok := addressed(said.data); ok {
-		at := slices.IndexFunc(open, func(i *runtime.Interaction) bool { return i.ID == id })
+		at := slices.IndexFunc(open, func(i *service.Interaction) bool { return i.ID == id })
 		if at < 0 {
 			return nil, invalid("the task does not ask %q", clip.Text(id))
 		}
@@ -34,8 +34,8 @@ func answerFor(open []*runtime.Interaction, message *a2a.Message) (*plugins.Reso
 	}
 	var problem error
 	for _, result := range said.forms(target.Ticket.ResponseSchema) {
-		answer := &plugins.Resolution{Target: target.ID, ID: message.ID, Action: plugins.ActionResume, Result: result}
-		err := backend.CheckResolution(&target.Ticket, answer)
+		answer := &interaction.Answer{Target: target.ID, ID: message.ID, Action: interaction.Resume, Result: result}
+		err := interaction.Check(&target.Ticket, answer)
 		if err == nil {
 			return answer, nil
 		}
@@ -61,22 +61,15 @@ type spoken struct {
 }
 
 func said(message *a2a.Message) spoken {
-	var s spoken
-	var texts []*a2a.Part
+	s := spoken{text: strings.TrimSpace(a2awire.Lines(message.Parts))}
 	for _, p := range message.Parts {
-		if p == nil {
+		if p == nil || s.data != nil {
 			continue
 		}
-		switch content := p.Content.(type) {
-		case a2a.Data:
-			if s.data == nil {
-				s.data, _ = json.Marshal(content.Value) // what was decoded from JSON is JSON
-			}
-		case a2a.Text:
-			texts = append(texts, p)
+		if content, ok := p.Content.(a2a.Data); ok {
+			s.data, _ = json.Marshal(content.Value) // what was decoded from JSON is JSON
 		}
 	}
-	s.text = strings.TrimSpace(a2awire.Text(texts))
 	return s
 }
 
@@ -95,5 +88,5 @@ func (s spoken) forms(schema json.RawMessage) []json.RawMessage {
 	if s.data != nil {
 		return []json.RawMessage{s.data}
 	}
-	return backend.AnswerForms(s.text, schema)
+	return interaction.AnswerForms(s.text, schema)
 }

@@ -75,6 +75,18 @@ func TestATaskAsksAndGoesOnWithTheAnswer(t *testing.T) {
 	}
 }
 
+func TestThePartsOfAnAnswerStandOnLinesOfTheirOwn(t *testing.T) {
+	w := open(t)
+	w.mouth.teach("ask", asks("1", "who are you?"), says("hello"))
+	c := w.client("alice", "clerk", transports[0])
+	task := send(t, c, request(user("ask")))
+	answer := a2a.NewMessageForTask(a2a.MessageRoleUser, task, a2a.NewTextPart("Ann"), a2a.NewTextPart("of Oslo"))
+	done := send(t, c, request(answer))
+	if got := textOf(done.History[len(done.History)-1]); got != "Ann\nof Oslo" {
+		t.Errorf("the answer is %q", got)
+	}
+}
+
 func TestAStreamEndsAtAQuestion(t *testing.T) {
 	w := open(t)
 	w.mouth.teach("ask", asks("1", "who?"), says("hello"))
@@ -198,7 +210,7 @@ func TestAnAnswerIsPutIntoTheFormThatIsAskedFor(t *testing.T) {
 			var given struct {
 				Result json.RawMessage `json:"result"`
 			}
-			if err := json.Unmarshal(open[0].Resolution, &given); err != nil || !sameJSON(given.Result, c.want) {
+			if err := json.Unmarshal(open[0].Answer, &given); err != nil || !sameJSON(given.Result, c.want) {
 				t.Errorf("the answer is %s, not %s", given.Result, c.want)
 			}
 		})

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 const (
@@ -24,13 +23,13 @@ const (
 
 // artifacts returns what a task made: its answer, once it has ended, and what
 // the turn keeps. What there is no room for is left out.
-func (c *call) artifacts(ctx context.Context, turn *runtime.StoredTurn, room *int) ([]*a2a.Artifact, error) {
+func (c *call) artifacts(ctx context.Context, turn *service.Turn, room *int) ([]*a2a.Artifact, error) {
 	var list []*a2a.Artifact
 	if o := turn.Outcome; o != nil && o.Response != "" && len(o.Response) <= *room {
 		*room -= len(o.Response)
 		list = append(list, responseArtifact(c.answerPart(cmp.Or(o.Agent, turn.AgentID), o.Response)))
 	}
-	kept, err := c.service.Store.Artifacts(ctx, store.Of(turn.Owner), turn.ID)
+	kept, err := c.service.ListArtifacts(ctx, c.caller, turn.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +38,7 @@ func (c *call) artifacts(ctx context.Context, turn *runtime.StoredTurn, room *in
 			continue
 		}
 		a, err := c.service.GetArtifact(ctx, c.caller, k.ID)
-		if errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, service.ErrNotFound) {
 			continue // it was deleted since
 		}
 		if err != nil {
@@ -58,7 +57,7 @@ func responseArtifact(parts ...*a2a.Part) *a2a.Artifact {
 // keptArtifact returns an artifact of a turn with a part of its content: the
 // bytes as they are, whatever they are, so that their name and media type are
 // those of a file.
-func keptArtifact(a *store.Artifact, data []byte) *a2a.Artifact {
+func keptArtifact(a *service.Artifact, data []byte) *a2a.Artifact {
 	part := a2a.NewRawPart(data)
 	part.MediaType = a.MediaType
 	if address, media := addressOf(a); address != "" {
@@ -74,7 +73,7 @@ const maxAddress = 8 << 10
 // addressOf returns the one address that an artifact of the media type
 // text/uri-list consists of, "" for all others, and the media type of what is there,
 // which the parameter type says.
-func addressOf(a *store.Artifact) (found, media string) {
+func addressOf(a *service.Artifact) (found, media string) {
 	list, params, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || list != "text/uri-list" || len(a.Data) > maxAddress {
 		return "", ""
@@ -93,7 +92,7 @@ func addressOf(a *store.Artifact) (found, media string) {
 }
 
 // chunks returns the events that send an artifact of a turn.
-func chunks(info a2a.TaskInfo, a *store.Artifact) []a2a.Event {
+func chunks(info a2a.TaskInfo, a *service.Artifact) []a2a.Event {
 	const size = maxChunk / 4 * 3 // bytes are sent in base64
 	var events []a2a.Event
 	for rest := a.Data; ; {

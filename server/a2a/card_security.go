@@ -13,15 +13,27 @@ type Credentials struct {
 	TokenURL string
 }
 
-// secure writes into a card which credentials are accepted. Each alone is enough.
+// accepted returns what callers may show now.
+func (s *Server) accepted() Credentials {
+	switch {
+	case s.settings.Open:
+		return Credentials{}
+	case s.settings.Credentials == nil:
+		return Credentials{Keys: true}
+	default:
+		return s.settings.Credentials()
+	}
+}
+
+// secure writes into a card which credentials are accepted. Each alone is enough. None
+// has scopes, which the card's JSON says by an empty array: the SDKs for Go,
+// JavaScript and Python read that, while the one for Go (2.4) refuses the object that
+// the JSON of protobuf has.
 func (s *Server) secure(card *a2a.AgentCard) {
-	if s.Open {
+	if s.settings.Open {
 		return
 	}
-	accepted := s.Credentials
-	if accepted == (Credentials{}) {
-		accepted.Keys = true
-	}
+	accepted := s.accepted()
 	card.SecuritySchemes = a2a.NamedSecuritySchemes{}
 	add := func(name a2a.SecuritySchemeName, scheme a2a.SecurityScheme) {
 		card.SecuritySchemes[name] = scheme

@@ -11,6 +11,11 @@ import (
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 )
 
+// accepting returns the setting for credentials that never change.
+func accepting(c a2aserver.Credentials) func() a2aserver.Credentials {
+	return func() a2aserver.Credentials { return c }
+}
+
 // Cards name each credential that is accepted, in both versions, and no other.
 func TestCardsNameTheCredentialsThatAreAccepted(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -19,11 +24,11 @@ func TestCardsNameTheCredentialsThatAreAccepted(t *testing.T) {
 		want     []string
 		text     string
 	}{
-		"open":   {open: true},
-		"unsaid": {want: []string{"bearer", "key"}},
-		"keys":   {accepted: a2aserver.Credentials{Keys: true}, want: []string{"bearer", "key"}, text: "X-API-Key"},
-		"jwt":    {accepted: a2aserver.Credentials{Issuer: "https://id.example"}, want: []string{"jwt"}, text: "https://id.example"},
-		"oauth":  {accepted: a2aserver.Credentials{TokenURL: "https://a.example/token"}, want: []string{"oauth"}, text: "https://a.example/token"},
+		"open":  {open: true},
+		"none":  {},
+		"keys":  {accepted: a2aserver.Credentials{Keys: true}, want: []string{"bearer", "key"}, text: "X-API-Key"},
+		"jwt":   {accepted: a2aserver.Credentials{Issuer: "https://id.example"}, want: []string{"jwt"}, text: "https://id.example"},
+		"oauth": {accepted: a2aserver.Credentials{TokenURL: "https://a.example/token"}, want: []string{"oauth"}, text: "https://a.example/token"},
 		"all": {
 			accepted: a2aserver.Credentials{Keys: true, Issuer: "https://id.example", TokenURL: "https://a.example/token"},
 			want:     []string{"bearer", "jwt", "key", "oauth"},
@@ -31,7 +36,7 @@ func TestCardsNameTheCredentialsThatAreAccepted(t *testing.T) {
 	} {
 		for _, both := range []bool{false, true} {
 			w := open(t, published, func(s *setup) {
-				s.settings.V03, s.settings.Open, s.settings.Credentials = both, c.open, c.accepted
+				s.settings.V03, s.settings.Open, s.settings.Credentials = both, c.open, accepting(c.accepted)
 			})
 			_, body := w.do(http.MethodGet, "/a2a/clerk/.well-known/agent-card.json", "")
 			var card struct {

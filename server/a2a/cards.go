@@ -52,8 +52,8 @@ func (s *Server) card(id string, a *spec.Agent) *a2a.AgentCard {
 			card.Skills = skillsOf(a.A2A.Skills)
 		}
 	}
-	if s.Organization != "" {
-		card.Provider = &a2a.AgentProvider{Org: s.Organization, URL: s.OrganizationURL}
+	if s.settings.Organization != "" {
+		card.Provider = &a2a.AgentProvider{Org: s.settings.Organization, URL: s.settings.OrganizationURL}
 	}
 	s.secure(card)
 	return card
@@ -86,14 +86,14 @@ func (s *Server) interfaces(agent string) []*a2a.AgentInterface {
 		{URL: at, ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v10},
 		{URL: at, ProtocolBinding: a2a.TransportProtocolHTTPJSON, ProtocolVersion: v10},
 	}
-	if s.GRPC != "" {
+	if s.settings.GRPC != "" {
 		list = append(list, &a2a.AgentInterface{URL: s.grpcURL(), ProtocolBinding: a2a.TransportProtocolGRPC, ProtocolVersion: v10, Tenant: agent})
 	}
-	if s.V03 {
+	if s.settings.V03 {
 		list = append(list,
 			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolJSONRPC, ProtocolVersion: v03},
 			&a2a.AgentInterface{URL: at + "/v0.3", ProtocolBinding: a2a.TransportProtocolHTTPJSON, ProtocolVersion: v03})
-		if s.GRPC != "" && agent == s.defaultAgent() { // that version names no agent
+		if s.settings.GRPC != "" && agent == s.defaultAgent() { // that version names no agent
 			list = append(list, &a2a.AgentInterface{URL: s.grpcURL(), ProtocolBinding: a2a.TransportProtocolGRPC, ProtocolVersion: v03})
 		}
 	}
@@ -102,13 +102,13 @@ func (s *Server) interfaces(agent string) []*a2a.AgentInterface {
 
 // grpcURL is where cards say that gRPC is spoken.
 func (s *Server) grpcURL() string {
-	if s.GRPCURL != "" {
-		return s.GRPCURL
+	if s.settings.GRPCURL != "" {
+		return s.settings.GRPCURL
 	}
-	_, port, err := net.SplitHostPort(s.GRPC)
+	_, port, err := net.SplitHostPort(s.settings.GRPC)
 	u, wrong := url.Parse(s.base)
 	if err != nil || wrong != nil {
-		return s.GRPC
+		return s.settings.GRPC
 	}
 	if s.grpc != nil && s.grpc.port() != "" {
 		port = s.grpc.port()
@@ -116,12 +116,12 @@ func (s *Server) grpcURL() string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// extendedCard returns the card that a principal is shown: what its agent is held
-// to, and the agents that work for it and that the principal may use, too.
+// extendedCard returns the card that a caller is shown: what its agent is held
+// to, and the agents that work for it and that the caller may use, too.
 func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
-	set := s.Runtime.Revision().Set()
-	a, ok := set.Agent(c.agent)
-	if !ok {
+	usable := s.settings.Service.Catalog(c.caller)
+	a, err := usable.Agent(c.agent)
+	if err != nil {
 		return nil, unknownAgent(c.agent)
 	}
 	card := s.card(c.agent, a)
@@ -139,11 +139,11 @@ func (s *Server) extendedCard(c *call) (*a2a.AgentCard, error) {
 	}
 	card.Capabilities.Extensions[0].Params = params
 	for _, id := range a.Delegates {
-		if d, ok := set.Agent(id); ok && c.principal.MayUse(id) {
+		if d, err := usable.Agent(id); err == nil {
 			card.Skills = append(card.Skills, a2a.AgentSkill{ID: id, Name: id, Description: d.DisplayDescription(), Tags: []string{"delegate"}})
 		}
 	}
-	return card, s.Signer.sign(card)
+	return card, s.settings.Signer.sign(card)
 }
 
 // published is a card as it is sent.
@@ -157,19 +157,20 @@ type published struct {
 
 // publishedKey names the card of an agent among what is derived from a revision.
 type publishedKey struct {
-	server *Server
-	agent  string
-	grpc   string
+	server   *Server
+	agent    string
+	grpc     string
+	accepted Credentials
 }
 
 // published returns the card of an agent, which is made once for each revision.
 func (s *Server) published(agent string) (*published, bool) {
-	rev := s.Runtime.Revision()
+	rev := s.settings.Service.Revision()
 	a, ok := rev.Set().Agent(agent)
 	if agent == "" || !ok || !a.Local() {
 		return nil, false
 	}
-	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL()}, func() any { return s.publish(agent, a) }).(*published)
+	p, ok := rev.Derive(publishedKey{s, agent, s.grpcURL(), s.accepted()}, func() any { return s.publish(agent, a) }).(*published)
 	return p, ok
 }
 
@@ -189,10 +190,10 @@ func (s *Server) dated(data []byte) *published {
 
 // encode signs a card and returns its JSON.
 func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
-	if s.V03 {
+	if s.settings.V03 {
 		return s.encodeUnion(card)
 	}
-	if err := s.Signer.sign(card); err != nil {
+	if err := s.settings.Signer.sign(card); err != nil {
 		return nil, err
 	}
 	return json.Marshal(card)
@@ -203,14 +204,14 @@ func (s *Server) encode(card *a2a.AgentCard) ([]byte, error) {
 // for those who check a card as they received it.
 func (s *Server) encodeUnion(card *a2a.AgentCard) ([]byte, error) {
 	all, err := union(card)
-	if err != nil || s.Signer == nil {
+	if err != nil || s.settings.Signer == nil {
 		return all, err
 	}
-	second, err := s.Signer.signature(all)
+	second, err := s.settings.Signer.signature(all)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Signer.sign(card); err != nil {
+	if err := s.settings.Signer.sign(card); err != nil {
 		return nil, err
 	}
 	card.Signatures = append(card.Signatures, *second)
@@ -282,14 +283,15 @@ const listPath = "/.well-known/agents.json"
 
 // listKey names the list of cards among what is derived from a revision.
 type listKey struct {
-	server *Server
-	grpc   string
+	server   *Server
+	grpc     string
+	accepted Credentials
 }
 
 // serveList answers with the cards of all agents, as each is served by itself.
 func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
-	rev := s.Runtime.Revision()
-	p, _ := rev.Derive(listKey{s, s.grpcURL()}, func() any { return s.publishList() }).(*published)
+	rev := s.settings.Service.Revision()
+	p, _ := rev.Derive(listKey{s, s.grpcURL(), s.accepted()}, func() any { return s.publishList() }).(*published)
 	s.write(w, r, p)
 }
 
@@ -297,12 +299,12 @@ func (s *Server) serveList(w http.ResponseWriter, r *http.Request) {
 // others.
 func (s *Server) publishList() *published {
 	cards := []json.RawMessage{}
-	for id := range s.Runtime.Revision().Set().Agents.All() {
+	for id := range s.settings.Service.Revision().Set().Agents.All() {
 		p, ok := s.published(id)
 		switch {
 		case !ok:
 		case p.err != nil:
-			s.Logger.Error("encoding an agent card failed", zap.String("agent", id), zap.Error(p.err))
+			s.settings.Logger.Error("encoding an agent card failed", zap.String("agent", id), zap.Error(p.err))
 		default:
 			cards = append(cards, p.json)
 		}
@@ -322,14 +324,14 @@ func etagOf(data []byte) string {
 // write answers with a card or a list of them.
 func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
 	if p.err != nil {
-		s.Logger.Error("a card cannot be shown", zap.Error(p.err))
+		s.settings.Logger.Error("a card cannot be shown", zap.Error(p.err))
 		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "the server failed; its log says why")
 		return
 	}
 	h := w.Header()
 	h.Set("ETag", p.etag)
 	h.Set("Last-Modified", p.made.Format(http.TimeFormat))
-	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(s.CardAge.Seconds())))
+	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", int(s.settings.CardAge.Seconds())))
 	h.Set("X-Content-Type-Options", "nosniff")
 	if p.knownTo(r.Header) {
 		w.WriteHeader(http.StatusNotModified)

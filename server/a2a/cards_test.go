@@ -129,7 +129,7 @@ func TestTheCardsOfAllAgentsAreListed(t *testing.T) {
 	if _, root := w.do(http.MethodGet, "/.well-known/agent-card.json", ""); !strings.Contains(root, "https://agents.example.com/.well-known/agents.json") {
 		t.Errorf("the root does not say where the cards are: %s", root)
 	}
-	_, err := w.service.Runtime.Publish(t.Context(), func(d *registry.Draft) error {
+	_, err := w.service.Runtime().Publish(t.Context(), func(d *registry.Draft) error {
 		d.Agents.Put("third", &spec.Agent{ID: "third", Description: "Answers otherwise.", ModelID: "m"})
 		return nil
 	})
@@ -156,7 +156,7 @@ func TestThePrincipalSeesMore(t *testing.T) {
 	w := open(t, published, func(s *setup) {
 		s.agents[0].Budgets = &spec.Budgets{MaxTokens: &budget}
 		s.agents[0].Delegates = []string{"other"}
-		s.settings.Credentials = a2aserver.Credentials{Keys: true, Issuer: "https://id.example", TokenURL: "https://a.example/token"}
+		s.settings.Credentials = accepting(a2aserver.Credentials{Keys: true, Issuer: "https://id.example", TokenURL: "https://a.example/token"})
 	})
 	for _, over := range transports {
 		card, err := w.client("alice", "clerk", over).GetExtendedAgentCard(t.Context(), &a2a.GetExtendedAgentCardRequest{})

@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // labelContext is the label of a session that has the id which a client gave to
@@ -22,9 +21,9 @@ const labelContext = "a2a_context"
 // session returns the session of a message. One without a contextId begins one, and
 // so does one with an id that the caller has not used for the agent yet: whatever
 // the id stands for elsewhere, nobody learns of it.
-func (c *call) session(ctx context.Context, message *a2a.Message, key string) (*store.Session, error) {
+func (c *call) session(ctx context.Context, message *a2a.Message, key string) (*service.Session, error) {
 	if message.ContextID == "" {
-		return c.service.CreateSession(ctx, c.caller, runtime.CreateSession{AgentID: c.agent, IdempotencyKey: key})
+		return c.service.CreateSession(ctx, c.caller, service.CreateSession{AgentID: c.agent, IdempotencyKey: key})
 	}
 	found, err := c.findSession(ctx, message.ContextID)
 	if found != nil || err != nil {
@@ -32,14 +31,14 @@ func (c *call) session(ctx context.Context, message *a2a.Message, key string) (*
 	}
 	// The key makes one session of messages that come at the same time.
 	sum := sha256.Sum256([]byte(c.agent + "\x00" + message.ContextID))
-	return c.service.CreateSession(ctx, c.caller, runtime.CreateSession{
+	return c.service.CreateSession(ctx, c.caller, service.CreateSession{
 		AgentID: c.agent, Labels: map[string]string{labelContext: message.ContextID}, IdempotencyKey: "a2a-context:" + hex.EncodeToString(sum[:]),
 	})
 }
 
 // findSession returns the session that an id of a context stands for; nil when the
 // caller has none of the agent.
-func (c *call) findSession(ctx context.Context, contextID string) (*store.Session, error) {
+func (c *call) findSession(ctx context.Context, contextID string) (*service.Session, error) {
 	if err := checkContext(contextID); err != nil {
 		return nil, err
 	}
@@ -47,11 +46,11 @@ func (c *call) findSession(ctx context.Context, contextID string) (*store.Sessio
 	if err == nil && (session.AgentID == c.agent || session.AgentID == "") {
 		return session, nil
 	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	if err != nil && !errors.Is(err, service.ErrNotFound) {
 		return nil, err
 	}
-	page, err := c.service.ListSessions(ctx, c.caller, store.SessionQuery{
-		AgentID: c.agent, Labels: map[string]string{labelContext: contextID}, Page: store.Page{Limit: 1},
+	page, err := c.service.ListSessions(ctx, c.caller, service.SessionQuery{
+		AgentID: c.agent, Labels: map[string]string{labelContext: contextID}, Page: service.Page{Limit: 1},
 	})
 	if err != nil || len(page.Sessions) == 0 {
 		return nil, err
@@ -61,8 +60,8 @@ func (c *call) findSession(ctx context.Context, contextID string) (*store.Sessio
 
 // checkContext judges an id of a context.
 func checkContext(id string) error {
-	if len(id) > runtime.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
-		return invalid("contextId is text of at most %d bytes", runtime.MaxLabel)
+	if len(id) > service.MaxLabel || !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl) {
+		return invalid("contextId is text of at most %d bytes", service.MaxLabel)
 	}
 	return nil
 }
@@ -73,7 +72,7 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 		return known, nil
 	}
 	session, err := c.service.GetSession(ctx, c.caller, sessionID)
-	if err != nil && !errors.Is(err, store.ErrNotFound) { // it was deleted since, or belongs to another agent as well
+	if err != nil && !errors.Is(err, service.ErrNotFound) { // it was deleted since, or belongs to another agent as well
 		return "", fmt.Errorf("read the context of a task: %w", err)
 	}
 	name := sessionID
@@ -88,7 +87,7 @@ func (c *call) contextOf(ctx context.Context, sessionID string) (string, error) 
 }
 
 // infoOf returns what the caller calls a task and its context.
-func (c *call) infoOf(ctx context.Context, turn *runtime.StoredTurn) (a2a.TaskInfo, error) {
+func (c *call) infoOf(ctx context.Context, turn *service.Turn) (a2a.TaskInfo, error) {
 	name, err := c.contextOf(ctx, turn.SessionID)
 	return a2a.TaskInfo{TaskID: a2a.TaskID(turn.ID), ContextID: name}, err
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
@@ -65,11 +65,11 @@ func TestAContextGoesOnInItsSession(t *testing.T) {
 	c := w.alice()
 	send(t, c, request(inContext("mine", "hello")))
 	task := send(t, c, request(inContext("mine", "more")))
-	turn, err := w.service.GetTurn(t.Context(), runtime.Operator(), string(task.ID))
+	turn, err := w.service.GetTurn(t.Context(), service.Operator(), string(task.ID))
 	if err != nil || turn.SessionID == "mine" {
 		t.Fatalf("the session is %s, %v", turn.SessionID, err)
 	}
-	turns, err := w.service.ListTurns(t.Context(), runtime.Operator(), store.TurnQuery{SessionID: turn.SessionID})
+	turns, err := w.service.ListTurns(t.Context(), service.Operator(), store.TurnQuery{SessionID: turn.SessionID})
 	if err != nil || len(turns.Turns) != 2 {
 		t.Errorf("the session has %d turns, %v", len(turns.Turns), err)
 	}
@@ -119,7 +119,7 @@ func TestMessagesAtTheSameTimeBeginOneContext(t *testing.T) {
 				})
 			}
 			all.Wait()
-			page, err := w.service.ListSessions(t.Context(), runtime.Operator(), store.SessionQuery{})
+			page, err := w.service.ListSessions(t.Context(), service.Operator(), store.SessionQuery{})
 			if err != nil || len(page.Sessions) != 1 {
 				t.Errorf("there are %d sessions, %v", len(page.Sessions), err)
 			}

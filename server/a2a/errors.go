@@ -6,13 +6,10 @@ import (
 	"fmt"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
 
@@ -52,8 +49,8 @@ func unknownAgent(id string) error {
 // guard is deferred by each method of the handler: it turns a panic, and an
 // error that callers are not to see, into one that they may.
 func (s *Server) guard(ctx context.Context, method string, err *error) {
-	if cause := recover(); cause != nil {
-		s.Logger.Error("an A2A request panicked", zap.String("method", method), zap.Error(backend.Panicked(cause)), zap.Stack("stack"))
+	if p := panics.Caught(recover()); p != nil {
+		s.settings.Logger.Error("an A2A request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
 		*err = errInternal
 		return
 	}
@@ -65,61 +62,65 @@ func (s *Server) guard(ctx context.Context, method string, err *error) {
 // shown returns an error as callers see it. What it does not know is logged and
 // becomes an internal error: its text may say how things are inside.
 func (s *Server) shown(ctx context.Context, method string, err error) error {
-	var (
-		protocol   *a2a.Error
-		notFound   *runtime.NotFoundError
-		invalidErr *runtime.InvalidError
-		answer     *backend.ResolutionError
-		conflict   *store.ConflictError
-		state      *store.StateError
-		part       *a2awire.PartError
-		size       *a2awire.SizeError
-		meta       *a2awire.MetadataError
-		delegation *runtime.DelegationError
-		mismatch   *backend.MismatchError
-	)
-	switch {
-	case errors.As(err, &protocol):
-		return protocol
-	case errors.Is(context.Cause(ctx), server.ErrDraining):
+	if known := protocolError(err); known != nil {
+		return known
+	}
+	f := server.Classify(ctx, err)
+	f.Log(ctx, s.settings.Logger.With(zap.String("method", method)), err)
+	if f.Retry {
 		noteOutage(ctx)
-		return errDraining
-	case ctx.Err() != nil:
+	}
+	if f.Class == server.ClassGone {
 		return ctx.Err()
-	case errors.As(err, &notFound):
-		if notFound.Kind == "turn" {
-			return unknownTask(a2a.TaskID(notFound.ID))
+	}
+	if known, ok := shownAs[f.Class]; ok {
+		return known
+	}
+	return refusal(f)
+}
+
+// shownAs are the errors of the protocol for failures that are always told alike.
+var shownAs = map[server.Class]error{
+	server.ClassInternal:     errInternal,
+	server.ClassUnresolvable: errNotAvailable,
+	server.ClassDraining:     errDraining,
+	server.ClassReadOnly:     errReadOnly,
+	server.ClassStoreDown:    errNoStore,
+	server.ClassCursor:       invalid("pageToken is none that was given out"),
+	server.ClassAnswered:     unsupported("the question has another answer already"),
+	server.ClassTooDeep:      unsupported("delegates may not be nested as deep as that"),
+}
+
+// refusal returns the error of the protocol for a failure of a request that cannot be
+// carried out.
+func refusal(f *server.Failure) error {
+	d := &f.Details
+	switch f.Class {
+	case server.ClassNotFound:
+		if d.Kind == "turn" {
+			return unknownTask(a2a.TaskID(d.ID))
 		}
-		return invalid("there is no %s %q", named(notFound.Kind), clip.Text(notFound.ID))
-	case errors.Is(err, store.ErrCursor):
-		return invalid("pageToken is none that was given out")
-	case errors.As(err, &invalidErr), errors.As(err, &answer), errors.As(err, &part), errors.As(err, &size), errors.As(err, &meta),
-		errors.Is(err, runtime.ErrNoInput):
-		return invalid("%s", err.Error())
-	case errors.Is(err, store.ErrText):
-		return invalid("%s", store.ErrText.Error())
-	case errors.As(err, &conflict):
-		return unsupported("the question has another answer already")
-	case errors.As(err, &state):
-		return unsupported("the %s is %s", named(state.Kind), state.State)
-	case errors.As(err, &mismatch):
-		return unsupported("%s", mismatch.Error())
-	case errors.As(err, &delegation):
-		return a2a.NewError(a2a.ErrUnsupportedOperation, "delegates may not be nested as deep as that")
-	}
-	s.Logger.Error("an A2A request failed", zap.String("method", method), zap.String("request_id", server.RequestID(ctx)), zap.Error(err))
-	switch {
-	case unresolvable(err):
-		return errNotAvailable
-	case errors.Is(err, store.ErrNotWritable):
-		noteOutage(ctx)
-		return errReadOnly
-	case errors.Is(err, store.ErrUnavailable):
-		noteOutage(ctx)
-		return errNoStore
+		return invalid("there is no %s %q", named(d.Kind), clip.Text(d.ID))
+	case server.ClassNoAgent:
+		return unknownAgent(d.ID)
+	case server.ClassWrongState:
+		return unsupported("the %s is %s", named(d.Kind), d.State)
+	case server.ClassMismatch, server.ClassBusy, server.ClassLimit:
+		return unsupported("%s", f.Message)
 	default:
-		return errInternal
+		return invalid("%s", f.Message)
 	}
+}
+
+// protocolError returns an error that the protocol knows itself; nil for others.
+func protocolError(err error) error {
+	if known, ok := errors.AsType[*a2a.Error](err); ok {
+		return known
+	}
+	if errors.As(err, new(*a2awire.PartError)) || errors.As(err, new(*a2awire.SizeError)) || errors.As(err, new(*a2awire.MetadataError)) {
+		return invalid("%s", err.Error())
+	}
+	return nil
 }
 
 // named returns what the protocol calls a kind of record.
@@ -132,10 +133,4 @@ func named(kind string) string {
 	default:
 		return kind
 	}
-}
-
-// unresolvable reports whether an error says that an agent does not resolve.
-func unresolvable(err error) bool {
-	var e *resolve.Error
-	return errors.As(err, &e)
 }

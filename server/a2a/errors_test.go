@@ -8,17 +8,17 @@ import (
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
 
 func TestAPanicIsAnInternalError(t *testing.T) {
-	s := &Server{Settings: Settings{Logger: zap.NewNop()}}
+	s := &Server{settings: Settings{Logger: zap.NewNop()}}
 	fail := func() (err error) {
 		defer s.guard(t.Context(), "GetTask", &err)
 		panic("the password is sesame")
@@ -35,7 +35,7 @@ func TestAPanicIsAnInternalError(t *testing.T) {
 }
 
 func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
-	s := &Server{Settings: Settings{Logger: zap.NewNop()}}
+	s := &Server{settings: Settings{Logger: zap.NewNop()}}
 	draining, cancel := context.WithCancelCause(t.Context())
 	cancel(server.ErrDraining)
 	for name, c := range map[string]struct {
@@ -44,9 +44,9 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 		want error
 		text string
 	}{
-		"a turn":              {t.Context(), &runtime.NotFoundError{Kind: "turn", ID: "x"}, a2a.ErrTaskNotFound, `there is no task "x"`},
-		"a field":             {t.Context(), &runtime.InvalidError{Field: "deadline", Problem: "it is over"}, a2a.ErrInvalidParams, "deadline: it is over"},
-		"an answer":           {t.Context(), &backend.ResolutionError{Target: "q", Problem: "no"}, a2a.ErrInvalidParams, ""},
+		"a turn":              {t.Context(), &service.NotFoundError{Kind: "turn", ID: "x"}, a2a.ErrTaskNotFound, `there is no task "x"`},
+		"a field":             {t.Context(), &service.InvalidError{Field: "deadline", Problem: "it is over"}, a2a.ErrInvalidParams, "deadline: it is over"},
+		"an answer":           {t.Context(), &interaction.AnswerError{Target: "q", Problem: "no"}, a2a.ErrInvalidParams, ""},
 		"a cursor":            {t.Context(), store.ErrCursor, a2a.ErrInvalidParams, "pageToken is none that was given out"},
 		"an archived session": {t.Context(), &store.StateError{Kind: "session", ID: "x", State: "archived"}, a2a.ErrUnsupportedOperation, "the context is archived"},
 		"another answer":      {t.Context(), &store.ConflictError{}, a2a.ErrUnsupportedOperation, ""},
@@ -69,8 +69,8 @@ func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
 		"the task was cancelled":                       {Type: event.Cancelled, Detail: "secret"},
 		"the task needed more than it may use: tokens": {Type: event.BudgetExceeded, Code: "tokens"},
 		"the agent may not do what the task needs":     {Type: event.Blocked, Detail: "secret"},
-		"nobody answered in time":                      {Type: event.Failed, Code: runtime.CodeInteractionTimeout},
-		"the agent cannot be run now":                  {Type: event.Failed, Code: runtime.CodeUnresolved, Detail: "secret"},
+		"nobody answered in time":                      {Type: event.Failed, Code: service.CodeInteractionTimeout},
+		"the agent cannot be run now":                  {Type: event.Failed, Code: service.CodeUnresolved, Detail: "secret"},
 		"the task failed: rate_limit":                  {Type: event.Failed, Code: "rate_limit", Detail: "secret"},
 		"the task failed":                              {Type: event.Failed, Code: "see /etc/passwd"},
 	} {
@@ -83,7 +83,7 @@ func TestTheEndOfATaskIsToldInPlainWords(t *testing.T) {
 			t.Errorf("%+v is told as %q", why, text)
 		}
 	}
-	if got := endState(&event.Termination{Type: event.Failed, Code: runtime.CodeUnresolved}); got != a2a.TaskStateRejected {
+	if got := endState(&event.Termination{Type: event.Failed, Code: service.CodeUnresolved}); got != a2a.TaskStateRejected {
 		t.Errorf("a task that could not begin is %s", got)
 	}
 }

@@ -13,13 +13,9 @@ import (
 // frame is an error, that becomes the response.
 type firstFrame struct {
 	http.ResponseWriter
-	// holding tells that the response is a stream whose header was not sent, and
-	// held what was written of its first frame.
-	holding bool
-	held    []byte
-	begun   bool
-	// refused tells that the response is an error; the rest is dropped.
-	refused bool
+	phase framePhase
+	// held is what was written of the first frame, or of an error.
+	held []byte
 	// rpc tells that the frames are answers of JSON-RPC, whose errors have the status
 	// 200.
 	rpc bool
@@ -31,6 +27,35 @@ type firstFrame struct {
 	failed int
 }
 
+// framePhase is how far the response of a firstFrame has come.
+//
+//	            header of a stream            first frame is no error
+//	fresh ───────────────────────────▶ holding ────────────────────▶ passing
+//	  │                                   │                             ▲
+//	  │                                   │ first frame is an error     │
+//	  │                                   └──────────▶ refused          │
+//	  └─────────────────────────────────────────────────────────────────┘
+//	            any other header, or write
+type framePhase uint8
+
+const (
+	// frameFresh: nothing was written.
+	frameFresh framePhase = iota
+	// frameHolding: it is a stream whose header was not sent.
+	frameHolding
+	// framePassing: what is written is the response.
+	framePassing
+	// frameRefused: the response was an error; the rest is dropped.
+	frameRefused
+)
+
+// begin notes that the response has begun, if it did only now.
+func (f *firstFrame) begin(as framePhase) {
+	if f.phase == frameFresh {
+		f.phase = as
+	}
+}
+
 var (
 	dataField = []byte("data: ")
 	idField   = []byte("id: ")
@@ -38,11 +63,11 @@ var (
 
 // WriteHeader begins the response, unless it is a stream.
 func (f *firstFrame) WriteHeader(status int) {
-	if status == http.StatusOK && !f.begun && strings.HasPrefix(f.Header().Get("Content-Type"), "text/event-stream") {
-		f.holding, f.begun = true, true
+	if status == http.StatusOK && f.phase == frameFresh && strings.HasPrefix(f.Header().Get("Content-Type"), "text/event-stream") {
+		f.begin(frameHolding)
 		return
 	}
-	f.begun = true
+	f.begin(framePassing)
 	if status >= http.StatusBadRequest && !f.rpc {
 		f.failed = status
 		return
@@ -52,14 +77,14 @@ func (f *firstFrame) WriteHeader(status int) {
 
 // Write writes a part of the response. Each part of a frame comes in one piece.
 func (f *firstFrame) Write(p []byte) (int, error) {
-	f.begun = true
+	f.begin(framePassing)
 	switch {
-	case f.refused:
+	case f.phase == frameRefused:
 		return len(p), nil
 	case f.failed != 0:
 		f.held = append(f.held, p...)
 		return len(p), nil
-	case !f.holding:
+	case f.phase != frameHolding:
 		return f.ResponseWriter.Write(p)
 	case bytes.HasPrefix(p, idField):
 		f.held = append(f.held, p...)
@@ -84,7 +109,7 @@ func (f *firstFrame) refuse(data []byte) bool {
 	if json.Unmarshal(data, &frame) != nil || frame.Error == nil || !f.rpc && (frame.Error.Code < http.StatusBadRequest || frame.Error.Code > 599) {
 		return false
 	}
-	f.holding, f.refused = false, true
+	f.phase = frameRefused
 	h := f.Header()
 	for _, name := range []string{"Cache-Control", "Connection", "X-Accel-Buffering"} {
 		h.Del(name)
@@ -164,7 +189,7 @@ func oldError(body []byte) []byte {
 
 // release sends what was held back.
 func (f *firstFrame) release() error {
-	f.holding = false
+	f.phase = framePassing
 	f.ResponseWriter.WriteHeader(http.StatusOK)
 	_, err := f.ResponseWriter.Write(f.held)
 	f.held = nil
@@ -173,7 +198,7 @@ func (f *firstFrame) release() error {
 
 // Flush sends what was written, unless it is held back.
 func (f *firstFrame) Flush() {
-	if !f.holding && !f.refused && f.failed == 0 {
+	if f.phase != frameHolding && f.phase != frameRefused && f.failed == 0 {
 		_ = http.NewResponseController(f.ResponseWriter).Flush() // the next write tells what is wrong
 	}
 }
@@ -184,7 +209,7 @@ func (f *firstFrame) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 // finish sends what is left when the handler has returned. A deletion that went
 // well answers with an empty object.
 func (f *firstFrame) finish(method string) {
-	if f.holding {
+	if f.phase == frameHolding {
 		_ = f.release() // the stream had no frame
 		return
 	}
@@ -192,7 +217,7 @@ func (f *firstFrame) finish(method string) {
 		f.fail(f.failed, f.held)
 		return
 	}
-	if !f.begun && method == http.MethodDelete {
+	if f.phase == frameFresh && method == http.MethodDelete {
 		_, _ = f.ResponseWriter.Write([]byte("{}\n"))
 	}
 }

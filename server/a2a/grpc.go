@@ -18,11 +18,10 @@ import (
 	a2agrpc "github.com/a2aproject/a2a-go/v2/a2agrpc/v1"
 	apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
-	"github.com/agentruntime/agentruntime/backend"
+	"github.com/agentruntime/agentruntime/internal/panics"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/telemetry"
 	"go.uber.org/zap"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -30,7 +29,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // What gRPC does for connections on which nothing happens, and how many requests
@@ -56,18 +54,18 @@ func newGRPCServer(s *Server) *grpcServer {
 	g := &grpcServer{server: s}
 	g.streams, g.end = context.WithCancelCause(context.Background())
 	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(int(s.MaxBody)), grpc.ConnectionTimeout(grpcHandshake), grpc.MaxConcurrentStreams(grpcRequests),
+		grpc.MaxRecvMsgSize(int(s.settings.MaxBody)), grpc.ConnectionTimeout(grpcHandshake), grpc.MaxConcurrentStreams(grpcRequests),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: grpcPing, Timeout: grpcPingWait}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcPing / 3, PermitWithoutStream: true}),
-		grpc.StreamInterceptor(g.stream),
+		grpc.StreamInterceptor(g.stream), grpc.ForceServerCodecV2(newSteadyCodec()),
 	}
-	if s.GRPCTLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(s.GRPCTLS)))
+	if s.settings.GRPCTLS != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.settings.GRPCTLS)))
 	}
 	g.grpc = grpc.NewServer(options...)
 	services := streamRegistrar{g.grpc}
 	apb.RegisterA2AServiceServer(services, a2agrpc.NewHandler(grpcHandler{s.handler}))
-	if s.V03 {
+	if s.settings.V03 {
 		a2apb.RegisterA2AServiceServer(services, a2agrpcv0.NewHandler(grpcHandler{s.handler}))
 	}
 	return g
@@ -124,7 +122,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	if s.grpc == nil {
 		return nil
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.GRPC)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.settings.GRPC)
 	if err != nil {
 		return fmt.Errorf("listen for gRPC: %w", err)
 	}
@@ -146,7 +144,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	_ = s.grpc.listener.Close() // which is why it ends
-	s.Logger.Debug("gRPC takes no more connections", zap.Error(<-ended))
+	s.settings.Logger.Debug("gRPC takes no more connections", zap.Error(<-ended))
 	return nil
 }
 
@@ -201,7 +199,7 @@ type tenanted interface{ GetTenant() string }
 // stream lets in a request, before its message is received.
 func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
 	x := &grpcExchange{method: info.FullMethod, began: time.Now()}
-	defer func() { x.log(g.server.Logger, err) }()
+	defer func() { x.log(g.server.settings.Logger, err) }()
 	defer g.recovered(info.FullMethod, &err)
 	ctx, end, err := g.enter(ss.Context(), x)
 	if err != nil {
@@ -213,8 +211,8 @@ func (g *grpcServer) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServ
 
 // recovered makes a panic an internal error.
 func (g *grpcServer) recovered(method string, err *error) {
-	if cause := recover(); cause != nil {
-		g.server.Logger.Error("a gRPC request panicked", zap.String("method", method), zap.Error(backend.Panicked(cause)), zap.Stack("stack"))
+	if p := panics.Caught(recover()); p != nil {
+		g.server.settings.Logger.Error("a gRPC request panicked", zap.String("method", method), zap.Error(p), zap.ByteString("stack", p.Stack))
 		*err = status.Error(codes.Internal, errInternal.Message)
 	}
 }
@@ -250,7 +248,7 @@ func (g *grpcServer) enter(ctx context.Context, x *grpcExchange) (_ context.Cont
 // authenticate finds out who asks, and whether that one may. The error is one of
 // gRPC.
 func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Principal, error) {
-	principal, err := g.server.Authenticator.Authenticate(r)
+	principal, err := g.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
 		x.problem = err.Error()
 	}
@@ -265,8 +263,8 @@ func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Pri
 		return nil, status.Error(codes.Unavailable, "the credential cannot be checked now")
 	}
 	x.keyID = principal.KeyID
-	if !principal.Has(g.server.Scope) {
-		x.problem = "the credential lacks the scope " + g.server.Scope
+	if !principal.Caller.HasScope(g.server.settings.Scope) {
+		x.problem = "the credential lacks the scope " + g.server.settings.Scope
 		return nil, status.Error(codes.PermissionDenied, x.problem)
 	}
 	return principal, nil
@@ -274,20 +272,17 @@ func (g *grpcServer) authenticate(r *http.Request, x *grpcExchange) (*server.Pri
 
 // admit counts the request of a principal, or refuses one too many.
 func (g *grpcServer) admit(principal *server.Principal) (leave func(), err error) {
-	if g.server.Enter == nil {
+	if g.server.settings.Enter == nil {
 		return func() {}, nil
 	}
-	leave, err = g.server.Enter(principal)
+	leave, err = g.server.settings.Enter(principal)
 	if err == nil {
 		return leave, nil
 	}
-	refused := status.New(codes.ResourceExhausted, err.Error())
 	if limited, ok := errors.AsType[*server.RateError](err); ok {
-		if more, err := refused.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(limited.RetryAfter)}); err == nil {
-			refused = more
-		}
+		return nil, retryLater(codes.ResourceExhausted, err.Error(), limited.RetryAfter)
 	}
-	return nil, refused.Err()
+	return nil, status.Error(codes.ResourceExhausted, err.Error())
 }
 
 // address notes which agent a request is for. The SDK passes the tenant on with
@@ -356,13 +351,13 @@ func (b *boundedStream) SendMsg(m any) error {
 	markFinal(m)
 	sent := make(chan error, 1)
 	go func() { sent <- b.ServerStream.SendMsg(m) }()
-	timer := time.NewTimer(b.server.WriteTimeout)
+	timer := time.NewTimer(b.server.settings.WriteTimeout)
 	defer timer.Stop()
 	select {
 	case err := <-sent:
 		return err
 	case <-timer.C:
-		b.server.Logger.Debug("a client of gRPC takes nothing in; its stream ends")
+		b.server.settings.Logger.Debug("a client of gRPC takes nothing in; its stream ends")
 		return errStalled
 	}
 }

@@ -4,22 +4,23 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/url"
+	"strconv"
 	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/clip"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // handler is what the requests of all transports come to. Which agent a request
 // is for is in its context.
 type handler struct {
 	server  *Server
-	service *runtime.Service
+	service *service.Service
 	push    *pushConfigs
 }
 
@@ -33,8 +34,13 @@ type envelope struct {
 	spoken, asked version
 	// extended tells that the caller activated the extension.
 	extended bool
+	// query is that of a request over HTTP+JSON.
+	query url.Values
 	// outage is set when the request fails for now.
 	outage atomic.Bool
+	// rest takes in what makes the rest of a stream behind its first event; nil where
+	// the SDK makes all of it.
+	rest *atomic.Pointer[follower]
 }
 
 type envelopeKey struct{}
@@ -43,13 +49,23 @@ func withEnvelope(ctx context.Context, e *envelope) context.Context {
 	return context.WithValue(ctx, envelopeKey{}, e)
 }
 
+// handOver leaves the rest of a stream to the endpoint, and reports whether it takes it.
+func handOver(ctx context.Context, f *follower) bool {
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok || e.rest == nil {
+		return false
+	}
+	f.contexts = nil // it has the one that it needs
+	e.rest.Store(f)
+	return true
+}
+
 // call is a request that was let in: it sees what belongs to its caller and was
 // made for its agent, and nothing else.
 type call struct {
 	*handler
-	agent     string
-	caller    runtime.Caller
-	principal *server.Principal
+	agent  string
+	caller service.Caller
 	// extended tells that the caller activated the extension: it is shown what a task
 	// has used.
 	extended bool
@@ -71,10 +87,10 @@ func (h *handler) admit(ctx context.Context) (*call, error) {
 	if e.asked != e.spoken {
 		return nil, wrongVersion(e.asked, e.spoken)
 	}
-	if !h.server.serves(e.agent) || !principal.MayUse(e.agent) {
+	if agent, err := h.service.Catalog(principal.Caller).Agent(e.agent); err != nil || !agent.Local() {
 		return nil, unknownAgent(e.agent)
 	}
-	return &call{handler: h, agent: e.agent, caller: principal.Caller, principal: principal, extended: e.extended}, nil
+	return &call{handler: h, agent: e.agent, caller: principal.Caller, extended: e.extended}, nil
 }
 
 func wrongVersion(asked, spoken version) error {
@@ -86,12 +102,12 @@ func wrongVersion(asked, spoken version) error {
 }
 
 // turn returns the turn of a task.
-func (c *call) turn(ctx context.Context, id a2a.TaskID) (*runtime.StoredTurn, error) {
+func (c *call) turn(ctx context.Context, id a2a.TaskID) (*service.Turn, error) {
 	if id == "" {
 		return nil, errNoTaskID
 	}
 	t, err := c.service.GetTurn(ctx, c.caller, string(id))
-	if errors.Is(err, store.ErrNotFound) || err == nil && t.AgentID != c.agent {
+	if errors.Is(err, service.ErrNotFound) || err == nil && t.AgentID != c.agent {
 		return nil, unknownTask(id)
 	}
 	return t, err
@@ -131,7 +147,7 @@ func (h *handler) CancelTask(ctx context.Context, req *a2a.CancelTaskRequest) (_
 			return nil, err
 		}
 	}
-	if turn.Status != store.Canceled {
+	if turn.Status != service.Canceled {
 		return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "the task has ended")
 	}
 	return c.task(ctx, turn, whole(nil))
@@ -207,6 +223,9 @@ func (h *handler) SubscribeToTask(ctx context.Context, req *a2a.SubscribeToTaskR
 // stream lets a request in and shows its events, and its errors as callers see
 // them.
 func (h *handler) stream(ctx context.Context, method string, events func(*call) iter.Seq2[a2a.Event, error]) iter.Seq2[a2a.Event, error] {
+	if one, ok := ctx.Value(oneEventKey{}).(*oneEvent); ok {
+		return one.events
+	}
 	return func(yield func(a2a.Event, error) bool) {
 		if err := h.eachEvent(ctx, method, events, yield); err != nil {
 			yield(nil, err)
@@ -249,11 +268,30 @@ func (h *handler) ListTaskPushConfigs(ctx context.Context, req *a2a.ListTaskPush
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.push.list(ctx, c.caller, turn.ID, req.PageSize, req.PageToken)
+	size, token, err := pageOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.push.list(ctx, c.caller, turn.ID, size, token)
 	if err == nil && list.Configs == nil {
 		list.Configs = []*a2a.PushConfig{} // never null
 	}
 	return list, err
+}
+
+// pageOf returns which push configurations are asked for. The SDK does not read the
+// query. In version 0.3 there is no way to the next page, so that it is not read either.
+func pageOf(ctx context.Context, req *a2a.ListTaskPushConfigRequest) (size int, token string, err error) {
+	e, ok := ctx.Value(envelopeKey{}).(*envelope)
+	if !ok || e.query == nil || e.spoken == v03 {
+		return req.PageSize, req.PageToken, nil
+	}
+	if text := e.query.Get("pageSize"); text != "" {
+		if size, err = strconv.Atoi(text); err != nil {
+			return 0, "", invalid("pageSize is no number")
+		}
+	}
+	return size, e.query.Get("pageToken"), nil
 }
 
 // CreateTaskPushConfig makes a task tell somebody what becomes of it.
@@ -291,7 +329,7 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAg
 }
 
 // admitTo lets in a request that is about a task.
-func (h *handler) admitTo(ctx context.Context, id a2a.TaskID) (*call, *runtime.StoredTurn, error) {
+func (h *handler) admitTo(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
 	c, err := h.admit(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -315,11 +353,11 @@ func checkHistory(n *int) error {
 }
 
 // stateOf returns the state of a live task, as far as the turn alone tells.
-func stateOf(turn *store.Turn) a2a.TaskState {
+func stateOf(turn *service.Turn) a2a.TaskState {
 	switch {
-	case turn.Status == store.Waiting:
+	case turn.Status == service.Waiting:
 		return a2a.TaskStateInputRequired
-	case turn.Status == store.Pending && turn.StartedAt.IsZero():
+	case turn.Status == service.Pending && turn.StartedAt.IsZero():
 		return a2a.TaskStateSubmitted
 	default: // it is worked on, or goes on as soon as somebody is free
 		return a2a.TaskStateWorking
@@ -333,7 +371,7 @@ func endState(why *event.Termination) a2a.TaskState {
 		return a2a.TaskStateCompleted
 	case why.Status() == event.StatusCanceled:
 		return a2a.TaskStateCanceled
-	case why.Code == runtime.CodeUnresolved:
+	case why.Code == service.CodeUnresolved:
 		return a2a.TaskStateRejected
 	default:
 		return a2a.TaskStateFailed

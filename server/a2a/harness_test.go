@@ -17,10 +17,11 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -33,7 +34,7 @@ import (
 type world struct {
 	t       testing.TB
 	mouth   *mouth
-	service *runtime.Service
+	service *service.Service
 	surface *a2aserver.Server
 	url     string
 	server  *server.Server
@@ -47,7 +48,7 @@ type option func(*setup)
 type setup struct {
 	settings a2aserver.Settings
 	server   server.Settings
-	service  runtime.ServiceSettings
+	service  service.Settings
 	agents   []spec.Agent
 	tools    map[string]tools.Tool
 }
@@ -59,11 +60,11 @@ type principals struct{}
 func (principals) Authenticate(r *http.Request) (*server.Principal, error) {
 	switch name := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); name {
 	case "alice", "bob":
-		return &server.Principal{Caller: runtime.Caller{Tenant: name + "'s", Subject: name}, KeyID: name}, nil
+		return &server.Principal{Caller: service.Caller{Tenant: name + "'s", Subject: name}, KeyID: name}, nil
 	case "ann": // of the tenant of alice
-		return &server.Principal{Caller: runtime.Caller{Tenant: "alice's", Subject: name}, KeyID: name}, nil
+		return &server.Principal{Caller: service.Caller{Tenant: "alice's", Subject: name}, KeyID: name}, nil
 	case "eve":
-		return &server.Principal{Caller: runtime.Caller{Tenant: "eve's", Subject: name, Agents: runtime.NewAgentSet([]string{})}, KeyID: name}, nil
+		return &server.Principal{Caller: service.Caller{Tenant: "eve's", Subject: name, Agents: service.NewAgentSet([]string{})}, KeyID: name}, nil
 	default:
 		return nil, &server.CredentialError{Missing: name == "", Problem: "who is that?"}
 	}
@@ -88,7 +89,7 @@ func open(t testing.TB, options ...option) *world {
 		t.Cleanup(func() { _ = m.Close() })
 		s.service.Store = m
 	}
-	w.service = runtime.NewService(s.service)
+	w.service = service.New(s.service)
 	t.Cleanup(w.service.Close)
 	if err := w.service.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func (w *world) serve(s *setup) {
 		s.settings.PublicURL = w.url
 	}
 	s.settings.Service = w.service
-	s.settings.Authenticator, s.settings.Enter = srv.Authenticator, srv.Enter
+	s.settings.Authenticator, s.settings.Enter = srv, srv.Enter
 	if s.settings.GRPC == "" {
 		s.settings.GRPC = "127.0.0.1:0"
 	}

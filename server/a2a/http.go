@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	a2alog "github.com/a2aproject/a2a-go/v2/log"
@@ -33,7 +34,7 @@ func (s *Server) Routes() []server.Route {
 	}
 	rpc := &endpoint{server: s, handler: s.rpc, spoken: v10, rpc: true, old: s.oldRPC}
 	routes = append(routes, s.binding(at, rpc, &endpoint{server: s, handler: s.rest, spoken: v10})...)
-	if s.V03 {
+	if s.settings.V03 {
 		rpc := &endpoint{server: s, handler: s.oldRPC, spoken: v03, rpc: true}
 		routes = append(routes, s.binding(at+"/v0.3", rpc, &endpoint{server: s, handler: s.oldREST, spoken: v03})...)
 	}
@@ -60,12 +61,12 @@ func (s *Server) binding(at string, rpc, rest *endpoint) []server.Route {
 
 // route returns a route that may be a stream: in JSON-RPC the body tells.
 func (s *Server) route(pattern string, e *endpoint) server.Route {
-	return server.Route{Pattern: pattern, Handler: e, Scope: s.Scope, Stream: true}
+	return server.Route{Pattern: pattern, Handler: e, Scope: s.settings.Scope, Stream: true}
 }
 
 // postOnly is the answer to whoever asks an address of JSON-RPC in another way.
 func (s *Server) postOnly(pattern string) server.Route {
-	return server.Route{Pattern: pattern, Scope: s.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return server.Route{Pattern: pattern, Scope: s.settings.Scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 		writeProblem(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "requests are made with POST; the card is at .well-known/agent-card.json")
 	})}
@@ -94,10 +95,20 @@ type endpoint struct {
 
 // ServeHTTP answers a request.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rest := new(atomic.Pointer[follower])
+	in := e.begin(w, r, rest)
+	if f := rest.Load(); f != nil && r.Context().Err() == nil {
+		e.goOn(w, r, f, in)
+	}
+}
+
+// begin answers a request, a stream up to its first frame and without the rest, which
+// has frames like that.
+func (e *endpoint) begin(w http.ResponseWriter, r *http.Request, rest *atomic.Pointer[follower]) *frames {
 	body, problem := e.read(w, r)
 	if problem != nil {
 		problem.write(w, e.rpc)
-		return
+		return nil
 	}
 	handler, asked, spoken := e.handler, askedVersion(r), e.spoken
 	switch {
@@ -107,31 +118,34 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		asked = v03 // a request of that version need not name it
 	}
 	ctx := a2alog.AttachLogger(r.Context(), slog.New(slog.DiscardHandler))
-	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: extensions(r.Header)}
+	env := &envelope{agent: r.PathValue("agent"), spoken: spoken, asked: asked, extended: extensions(r.Header), rest: rest}
 	ctx, w = withEnvelope(ctx, env), &outageWriter{ResponseWriter: w, envelope: env}
 	r = r.Clone(ctx)
-	if spoken == v03 && !e.rpc && strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs") {
-		body = wrapConfig(body)
-	}
 	if spoken == v10 {
 		body = e.jsonNames(r, body)
 	}
 	e.warnUnknownFields(w, r, spoken, body)
+	if spoken == v03 && !e.rpc && restMethod(r) == "CreateTaskPushNotificationConfig" {
+		body = wrapConfig(body)
+	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	if env.extended {
 		w.Header().Set(a2a.SvcParamExtensions, a2awire.Extension)
 	}
+	in := &frames{handler: handler, spoken: spoken, rpc: e.rpc}
 	if e.rpc {
-		e.serveRPC(w, r, handler, body)
-		return
+		in.id = e.serveRPC(w, r, handler, body)
+	} else {
+		e.serveREST(w, r, handler)
 	}
-	e.serveREST(w, r, handler)
+	return in
 }
 
-// serveRPC answers a request of JSON-RPC.
-func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) {
+// serveRPC answers a request of JSON-RPC, and returns its id.
+func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http.Handler, body []byte) (id json.RawMessage) {
 	var request struct {
-		Method string `json:"method"`
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
 	}
 	_ = json.Unmarshal(body, &request) // the handler tells what is wrong
 	w.Header().Set("Content-Type", "application/json")
@@ -139,16 +153,17 @@ func (e *endpoint) serveRPC(w http.ResponseWriter, r *http.Request, handler http
 		out := &firstFrame{ResponseWriter: w, rpc: true}
 		handler.ServeHTTP(out, r)
 		out.finish(r.Method)
-		return
+		return request.ID
 	}
 	empty, ok := emptyResults[request.Method]
 	if !ok {
 		handler.ServeHTTP(w, r)
-		return
+		return request.ID
 	}
 	kept := &keptResponse{ResponseWriter: w}
 	handler.ServeHTTP(kept, r)
 	kept.writeResult(empty)
+	return request.ID
 }
 
 // streamMethods are the methods of version 1.0 that are answered with a stream, or an
@@ -176,9 +191,10 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 	if renamed {
 		r.URL.RawQuery = q.Encode()
 	}
+	e.warnUnknownParameters(w, r, q)
 	out := &firstFrame{ResponseWriter: w, old: e.spoken == v03}
 	if env, ok := r.Context().Value(envelopeKey{}).(*envelope); ok {
-		out.outage = &env.outage
+		out.outage, env.query = &env.outage, q
 	}
 	handler.ServeHTTP(out, r)
 	out.finish(r.Method)
@@ -254,7 +270,7 @@ func extensions(h http.Header) (ours bool) {
 
 // read reads the body of a request, if it may be read.
 func (e *endpoint) read(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
-	limit := e.server.MaxBody
+	limit := e.server.settings.MaxBody
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		return nil, &problem{http.StatusRequestEntityTooLarge, a2a.ErrInvalidRequest, fmt.Sprintf("the request has more than %d bytes", large.Limit)}

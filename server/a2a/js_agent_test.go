@@ -15,12 +15,15 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -121,6 +124,12 @@ func (c *clerk) answer(ctx context.Context, asked *model.Message) iter.Seq2[mode
 			arguments, _ := json.Marshal(map[string]string{"question": rest})
 			_ = yield(model.Event{Type: model.EventToolCallStart, ID: "call", Name: word}, nil) &&
 				yield(model.Event{Type: model.EventToolCallEnd, Delta: string(arguments)}, nil)
+		case "files":
+			for _, part := range asked.Parts {
+				if part.Blob != nil && !says(fmt.Sprintf("%s %s %x\n", part.Blob.Name, part.Blob.MediaType, part.Blob.Data)) {
+					return
+				}
+			}
 		case "fail":
 			yield(model.Event{}, &model.Error{Class: model.InvalidRequest, Message: "the vendor's secret reason"})
 		default:
@@ -144,9 +153,9 @@ func (counter) Register(r *plugins.Registrar) error {
 		if err := json.Unmarshal(p.Call.Arguments, &asked); err != nil {
 			return plugins.Decision{}, err
 		}
-		ticket := &plugins.Ticket{
+		ticket := &interaction.Request{
 			ID: p.Call.Name + "_" + p.Call.ID, Message: asked.Question,
-			ResponseSchema: json.RawMessage(`{"type":"string"}`), Mode: plugins.UseDecisionAsToolResult,
+			ResponseSchema: json.RawMessage(`{"type":"string"}`), Mode: interaction.UseDecisionAsToolResult,
 		}
 		if p.Call.Name == "authorize" {
 			ticket.Action = "auth:sign_in"
@@ -178,7 +187,7 @@ const (
 // office is a server with the clerk as its only agent.
 type office struct {
 	*clerk
-	service *runtime.Service
+	service *service.Service
 	url     string
 	// signer signs the cards.
 	signer *a2aserver.Signer
@@ -195,13 +204,13 @@ func openOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var keys []server.Key
+	var keys []auth.Key
 	for subject, key := range map[string]string{"alice": aliceKey, "bob": bobKey} {
-		keys = append(keys, server.Key{Hash: server.HashKey(key), Principal: &server.Principal{
-			Caller: runtime.Caller{Tenant: "acme", Subject: subject}, KeyID: subject,
+		keys = append(keys, auth.Key{Hash: auth.HashKey(key), Principal: &server.Principal{
+			Caller: service.Caller{Tenant: "acme", Subject: subject}, KeyID: subject,
 		}})
 	}
-	authenticator := server.NewKeys(keys, nil)
+	authenticator := auth.NewKeys(keys, nil)
 	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: authenticator})
 	if err != nil {
 		t.Fatal(err)
@@ -217,11 +226,11 @@ func openOffice(t *testing.T) *office {
 		t.Fatal(err)
 	}
 	t.Cleanup(push.Close)
-	service := runtime.ServiceSettings{
+	settings := service.Settings{
 		Runtime: rt, Store: kept, Dispatcher: local.New(local.Settings{Concurrency: 16}),
-		Webhooks: map[string]runtime.WebhookSender{a2aserver.PushSurface: push},
+		Webhooks: map[string]webhook.Sender{a2aserver.PushSurface: push},
 	}
-	o.service = runtime.NewService(service)
+	o.service = service.New(settings)
 	t.Cleanup(o.service.Close)
 	o.signer = freshSigner(t)
 	mounted, err := a2aserver.New(a2aserver.Settings{
@@ -278,9 +287,9 @@ func (o *office) serve(t *testing.T, s *server.Server) {
 
 // visitor is a client of an SDK at the office.
 type visitor struct {
-	*a2ajs.Client
+	*a2asdk.Client
 	*office
-	version   a2ajs.Version
+	version   a2asdk.Version
 	transport string
 }
 
@@ -288,13 +297,13 @@ type visitor struct {
 // each at an office of its own.
 func forEachVisitor(t *testing.T, test func(t *testing.T, v visitor)) {
 	t.Helper()
-	a2ajs.ForEach(t, func(t *testing.T, version a2ajs.Version, transport string) {
+	a2asdk.ForEach(t, func(t *testing.T, version a2asdk.Version, transport string) {
 		o := openOffice(t)
 		test(t, visitor{o.client(t, version, transport, aliceKey), o, version, transport})
 	})
 }
 
-func (o *office) client(t *testing.T, v a2ajs.Version, transport, key string) *a2ajs.Client {
+func (o *office) client(t *testing.T, v a2asdk.Version, transport, key string) *a2asdk.Client {
 	t.Helper()
-	return a2ajs.NewClient(t, v, o.url+"/a2a/clerk", a2ajs.ClientOptions{Transport: transport, Headers: a2ajs.Bearer(key)})
+	return a2asdk.NewClient(t, v, o.url+"/a2a/clerk", a2asdk.ClientOptions{Transport: transport, Headers: a2asdk.Bearer(key)})
 }

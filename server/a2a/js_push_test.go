@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/a2ajs"
+	"github.com/agentruntime/agentruntime/internal/testkit/a2asdk"
 )
 
 // note is a notification that a receiver got.
@@ -63,12 +63,12 @@ func TestJavaScriptIsNotified(t *testing.T) {
 	t.Parallel()
 	forEachVisitor(t, func(t *testing.T, v visitor) {
 		url, notes := receive(t)
-		hook := a2ajs.Push{ID: "hook", URL: url, Token: "tok", Scheme: "Bearer", Credentials: "s3cret"}
-		asks := a2ajs.Say("ask who?")
+		hook := a2asdk.Push{ID: "hook", URL: url, Token: "tok", Scheme: "Bearer", Credentials: "s3cret"}
+		asks := a2asdk.Say("ask who?")
 		asks.Push = &hook
 		task := v.sends(t, asks)
 		awaitNotes(t, notes, "input-required")
-		v.sends(t, a2ajs.Continue(task, "me"))
+		v.sends(t, a2asdk.Continue(task, "me"))
 		awaitNotes(t, notes, "completed")
 
 		held := v.begins(t, "hold 1")
@@ -94,7 +94,7 @@ func TestJavaScriptIsNotified(t *testing.T) {
 		if one, err := v.GetPush(held.ID, "hook"); err != nil || one.URL != url || one.Scheme != "Bearer" {
 			t.Errorf("the configuration is %+v, %v", one, err)
 		}
-		if _, err := v.GetPush(held.ID, "second"); a2ajs.Reason(err) != "TaskNotFound" {
+		if _, err := v.GetPush(held.ID, "second"); a2asdk.Reason(err) != "TaskNotFound" {
 			t.Errorf("an unknown configuration is %v", err)
 		}
 		v.hold("hold 1").release()
@@ -105,9 +105,9 @@ func TestJavaScriptIsNotified(t *testing.T) {
 func TestJavaScriptMayNotHaveThePrivateNetworkNotified(t *testing.T) {
 	t.Parallel()
 	forEachVisitor(t, func(t *testing.T, v visitor) {
-		asks := a2ajs.Say("ask who?")
+		asks := a2asdk.Say("ask who?")
 		for _, url := range []string{"http://example.com/", "https://10.0.0.7/", "https://127.0.0.2/", "https://[::ffff:10.0.0.7]/", "ftp://example.com/"} {
-			asks.Push = &a2ajs.Push{URL: url}
+			asks.Push = &a2asdk.Push{URL: url}
 			if _, err := v.Send(asks); err == nil || !strings.Contains(err.Error(), "the url of the push configuration") {
 				t.Errorf("%s is notified: %v", url, err)
 			}

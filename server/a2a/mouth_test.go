@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/tools"
@@ -130,8 +131,8 @@ var asking = plugin(func(r *plugins.Registrar) {
 		if err := json.Unmarshal(p.Call.Arguments, &asked); err != nil {
 			return plugins.Decision{}, err
 		}
-		return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
-			ID: "q_" + p.Call.ID, Message: asked.Question, Action: asked.Action, ResponseSchema: asked.Schema, Mode: plugins.UseDecisionAsToolResult,
+		return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
+			ID: "q_" + p.Call.ID, Message: asked.Question, Action: asked.Action, ResponseSchema: asked.Schema, Mode: interaction.UseDecisionAsToolResult,
 		}}, nil
 	}))
 })

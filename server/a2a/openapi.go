@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/openapi"
 )
 
 //go:embed openapi.yaml
@@ -14,8 +15,8 @@ var _ server.Describer = (*Server)(nil)
 
 // OpenAPI describes the routes.
 func (s *Server) OpenAPI() []byte {
-	if s.V03 {
+	if s.settings.V03 {
 		return description
 	}
-	return server.OmitPaths(description, func(path string) bool { return strings.HasPrefix(path, "/a2a/{agent}/v0.3") })
+	return openapi.OmitPaths(description, func(path string) bool { return strings.HasPrefix(path, "/a2a/{agent}/v0.3") })
 }

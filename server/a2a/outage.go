@@ -4,16 +4,29 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/server"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// outageRetry is how many seconds a client is told to wait.
-const outageRetry = "1"
+// outageRetry is how long a client is told to wait.
+const outageRetry = time.Second
+
+// retryLater returns an error of gRPC for a request that may be made again after a
+// while.
+func retryLater(code codes.Code, message string, after time.Duration) error {
+	refused := status.New(code, message)
+	if more, err := refused.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(after)}); err == nil {
+		refused = more
+	}
+	return refused.Err()
+}
 
 // noteOutage notes that a request fails for now, because the server ends or the store
 // cannot be used. The SDK knows only errors for good: its transports answer with the
@@ -31,7 +44,7 @@ func grpcOutage(ctx context.Context, err error) error {
 	e, ok := ctx.Value(envelopeKey{}).(*envelope)
 	switch {
 	case err != nil && ok && e.outage.Load():
-		return status.Error(codes.Unavailable, status.Convert(err).Message())
+		return retryLater(codes.Unavailable, status.Convert(err).Message(), outageRetry)
 	case wrongVersionOver(err):
 		return withCode(err, codes.Unimplemented) // as the protocol maps it, but not the SDK
 	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), server.ErrDraining):
@@ -77,7 +90,7 @@ func (o *outageWriter) WriteHeader(status int) {
 
 func (o *outageWriter) begin(status int) {
 	if !o.begun && o.envelope.outage.Load() {
-		o.Header().Set("Retry-After", outageRetry)
+		o.Header().Set("Retry-After", strconv.Itoa(int(outageRetry.Seconds())))
 		if status == http.StatusInternalServerError {
 			status = http.StatusServiceUnavailable
 		}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2aclient"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 )
 
 // callerOf returns a principal's caller.
-func callerOf(name string) runtime.Caller {
+func callerOf(name string) service.Caller {
 	p, err := principals{}.Authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + name}}})
 	if err != nil {
 		panic(err)
@@ -31,7 +32,7 @@ func withPush(t *testing.T) option {
 			t.Fatal(err)
 		}
 		t.Cleanup(sender.Close)
-		s.service.Webhooks = map[string]runtime.WebhookSender{a2aserver.PushSurface: sender}
+		s.service.Webhooks = map[string]webhook.Sender{a2aserver.PushSurface: sender}
 	}
 }
 

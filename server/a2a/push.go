@@ -10,8 +10,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // The bounds of a push configuration, in bytes.
@@ -24,7 +23,7 @@ const (
 // pushConfigs are the webhooks of tasks as the protocol has them. What somebody
 // may see is checked before: the turn is one of the caller's.
 type pushConfigs struct {
-	service *runtime.Service
+	service *service.Service
 	// sender is nil when nobody can be told.
 	sender *PushSender
 }
@@ -36,7 +35,7 @@ var (
 
 // newPushConfigs returns the push configurations of a service; it has none when
 // they are switched off, or the service has no PushSender.
-func newPushConfigs(service *runtime.Service, off bool) *pushConfigs {
+func newPushConfigs(service *service.Service, off bool) *pushConfigs {
 	p := &pushConfigs{service: service}
 	if !off {
 		p.sender = pushSenderOf(service)
@@ -52,15 +51,15 @@ func (p *pushConfigs) attach(h *handler) {
 }
 
 // pushSenderOf returns the sender that a service has for this surface, or nil.
-func pushSenderOf(service *runtime.Service) *PushSender {
-	sender, _ := service.Webhooks[PushSurface].(*PushSender)
+func pushSenderOf(s *service.Service) *PushSender {
+	sender, _ := s.WebhookSender(PushSurface).(*PushSender)
 	return sender
 }
 
 // create makes a task tell a receiver what becomes of it, and what has become of
 // it so far if that is wanted from the start. One without an id has that of the
 // task, so that the same request again is the same configuration.
-func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
+func (p *pushConfigs) create(ctx context.Context, caller service.Caller, info a2a.TaskInfo, config *a2a.PushConfig, fromStart bool) (*a2a.PushConfig, error) {
 	if err := p.check(config); err != nil {
 		return nil, err
 	}
@@ -76,8 +75,8 @@ func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, info a2
 	if err != nil {
 		return nil, err
 	}
-	saved, err := p.service.SaveWebhook(ctx, caller, runtime.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data, FromStart: fromStart})
-	if limit := new(store.LimitError); errors.As(err, &limit) {
+	saved, err := p.service.SaveWebhook(ctx, caller, service.SaveWebhook{TurnID: turnID, ID: id, Surface: PushSurface, Data: data, FromStart: fromStart})
+	if limit := new(service.LimitError); errors.As(err, &limit) {
 		return nil, invalid("the task has %d push configurations already: delete one first", limit.Limit)
 	}
 	if err != nil {
@@ -87,12 +86,12 @@ func (p *pushConfigs) create(ctx context.Context, caller runtime.Caller, info a2
 }
 
 // get returns a configuration.
-func (p *pushConfigs) get(ctx context.Context, caller runtime.Caller, turnID, id string) (*a2a.PushConfig, error) {
+func (p *pushConfigs) get(ctx context.Context, caller service.Caller, turnID, id string) (*a2a.PushConfig, error) {
 	if p.sender == nil {
 		return nil, errNoPush
 	}
 	found, err := p.service.GetWebhook(ctx, caller, turnID, cmp.Or(id, turnID))
-	if errors.Is(err, store.ErrNotFound) || err == nil && found.Surface != PushSurface {
+	if errors.Is(err, service.ErrNotFound) || err == nil && found.Surface != PushSurface {
 		return nil, errUnknownPush
 	}
 	if err != nil {
@@ -102,15 +101,15 @@ func (p *pushConfigs) get(ctx context.Context, caller runtime.Caller, turnID, id
 }
 
 // list returns a page of the configurations of a task.
-func (p *pushConfigs) list(ctx context.Context, caller runtime.Caller, turnID string, size int, token string) (*a2a.ListTaskPushConfigResponse, error) {
+func (p *pushConfigs) list(ctx context.Context, caller service.Caller, turnID string, size int, token string) (*a2a.ListTaskPushConfigResponse, error) {
 	if p.sender == nil {
 		return nil, errNoPush
 	}
 	if size < 0 {
 		return nil, invalid("pageSize is %d; it must not be negative", size)
 	}
-	page, err := p.service.ListWebhooks(ctx, caller, store.WebhookQuery{
-		TurnID: turnID, Surface: PushSurface, Page: store.Page{After: token, Limit: size},
+	page, err := p.service.ListWebhooks(ctx, caller, service.WebhookQuery{
+		TurnID: turnID, Surface: PushSurface, Page: service.Page{After: token, Limit: size},
 	})
 	if err != nil {
 		return nil, err
@@ -126,19 +125,19 @@ func (p *pushConfigs) list(ctx context.Context, caller runtime.Caller, turnID st
 
 // delete deletes a configuration. One that is not there is as good as deleted,
 // so that the request can be repeated.
-func (p *pushConfigs) delete(ctx context.Context, caller runtime.Caller, turnID, id string) error {
+func (p *pushConfigs) delete(ctx context.Context, caller service.Caller, turnID, id string) error {
 	if p.sender == nil {
 		return errNoPush
 	}
 	id = cmp.Or(id, turnID)
 	found, err := p.service.GetWebhook(ctx, caller, turnID, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && found.Surface != PushSurface {
+	if errors.Is(err, service.ErrNotFound) || err == nil && found.Surface != PushSurface {
 		return nil
 	}
 	if err == nil {
 		err = p.service.DeleteWebhook(ctx, caller, turnID, id)
 	}
-	if errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, service.ErrNotFound) {
 		return nil
 	}
 	return err
@@ -146,7 +145,7 @@ func (p *pushConfigs) delete(ctx context.Context, caller runtime.Caller, turnID,
 
 // shown returns a configuration as its owner sees it: without what it was given
 // to show to the receiver, which the owner knows.
-func (p *pushConfigs) shown(h *store.Webhook) (*a2a.PushConfig, error) {
+func (p *pushConfigs) shown(h *service.Webhook) (*a2a.PushConfig, error) {
 	target, err := p.sender.open(h)
 	if err != nil {
 		return nil, err
@@ -188,8 +187,8 @@ func (p *pushConfigs) check(config *a2a.PushConfig) error {
 		return errNoPush
 	case config == nil:
 		return errNoParams
-	case len(config.ID) > runtime.MaxWebhookID:
-		return invalid("the id of a push configuration has at most %d bytes", runtime.MaxWebhookID)
+	case len(config.ID) > service.MaxWebhookID:
+		return invalid("the id of a push configuration has at most %d bytes", service.MaxWebhookID)
 	case !isHeader(config.Token, maxPushCredential):
 		return invalid("the token is no value of an HTTP header")
 	}

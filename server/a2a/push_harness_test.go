@@ -15,12 +15,14 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/interaction"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
 
-var pushCaller = runtime.Caller{Tenant: "acme", Subject: "ann"}
+var pushCaller = service.Caller{Tenant: "acme", Subject: "ann"}
 
 // pushStore is a store whose turns are run elsewhere: who comes new takes none.
 type pushStore struct{ store.Store }
@@ -31,7 +33,7 @@ func (pushStore) Recover(context.Context, time.Time) (int, error) { return 0, ni
 type pushTest struct {
 	*testing.T
 	store   store.Store
-	service *runtime.Service
+	service *service.Service
 	configs *pushConfigs
 	turn    *store.Claimed
 }
@@ -45,8 +47,8 @@ func newPushTest(t *testing.T, settings PushSettings) *pushTest {
 		t.Fatal(err)
 	}
 	p := &pushTest{T: t, store: pushStore{memory.New(store.Settings{})}}
-	p.service = runtime.NewService(runtime.ServiceSettings{
-		Store: p.store, Dispatcher: local.New(local.Settings{Concurrency: 1}), Webhooks: map[string]runtime.WebhookSender{PushSurface: sender},
+	p.service = service.New(service.Settings{
+		Store: p.store, Dispatcher: local.New(local.Settings{Concurrency: 1}), Webhooks: map[string]webhook.Sender{PushSurface: sender},
 	})
 	t.Cleanup(func() { p.service.Close(); sender.Close() })
 	p.must(p.service.Start(t.Context()))
@@ -173,7 +175,7 @@ func done(h *store.Webhook) bool { return h.State == store.WebhookDone }
 
 var (
 	begun    = &event.RunStart{AgentID: "helper"}
-	asks     = &event.InteractionRequest{ID: "q", CallID: "c", Tool: "pay", Message: "may I?", Mode: "replay_tool_call"}
+	asks     = &event.InteractionRequest{Request: interaction.Request{ID: "q", CallID: "c", Tool: "pay", Message: "may I?", Mode: "replay_tool_call"}}
 	resumed  = &event.RunStart{AgentID: "helper", Resumed: true}
 	chatter  = &event.TextDelta{Delta: "hello"}
 	ended    = &event.RunFinish{Status: event.StatusSucceeded, Termination: event.Termination{Type: event.NaturalEnd}}

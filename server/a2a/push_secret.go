@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/agentruntime/agentruntime/internal/sealed"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 var errPushSealed = errors.New("the push configuration cannot be read: it was made with another encryption key")
@@ -21,7 +21,7 @@ func (s *PushSender) seal(turnID, id string, t *pushTarget) (json.RawMessage, er
 
 // open returns the target of a webhook. One that was kept before there was a key
 // is read as it is.
-func (s *PushSender) open(h *store.Webhook) (*pushTarget, error) {
+func (s *PushSender) open(h *service.Webhook) (*pushTarget, error) {
 	plain, err := s.box.Open(sealed.Place(h.TurnID, h.ID), h.Data)
 	if err != nil {
 		return nil, errPushSealed

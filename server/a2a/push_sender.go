@@ -21,9 +21,8 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/netguard"
 	"github.com/agentruntime/agentruntime/internal/sealed"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 )
 
 // PushSurface is the key of the PushSender among the webhooks of a service.
@@ -73,7 +72,7 @@ type PushSender struct {
 	timeout time.Duration
 }
 
-var _ runtime.WebhookSender = (*PushSender)(nil)
+var _ webhook.Sender = (*PushSender)(nil)
 
 // public allows public addresses alone.
 var public netguard.Guard
@@ -109,15 +108,15 @@ func (s *PushSender) Tells(r *event.Record) bool {
 }
 
 // Send sends a notification. Receivers may take as long as the settings say.
-func (s *PushSender) Send(ctx context.Context, d *runtime.Delivery) error {
+func (s *PushSender) Send(ctx context.Context, d *webhook.Delivery) error {
 	target, err := s.open(d.Hook)
 	if err != nil {
-		return &runtime.DeliveryError{Cause: err, Final: true}
+		return &webhook.DeliveryError{Cause: err, Final: true}
 	}
 	info := a2a.TaskInfo{TaskID: a2a.TaskID(d.Record.TurnID), ContextID: cmp.Or(target.Context, d.Record.SessionID)}
 	status, err := statusAt(d.Record, info)
 	if err != nil {
-		return &runtime.DeliveryError{Cause: err, Final: true}
+		return &webhook.DeliveryError{Cause: err, Final: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -137,10 +136,8 @@ func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 	status := &a2a.TaskStatus{State: a2a.TaskStateWorking, Timestamp: &r.Time}
 	switch d := ev.Data.(type) {
 	case *event.InteractionRequest:
-		asked := &runtime.Interaction{Interaction: store.Interaction{ID: d.ID, TurnID: r.TurnID}, Ticket: plugins.Ticket{
-			ID: d.ID, CallID: d.CallID, Tool: d.Tool, Arguments: d.Arguments, Action: d.Action, Message: d.Message,
-			Parameters: d.Parameters, ResponseSchema: d.ResponseSchema,
-		}}
+		asked := &service.Interaction{Ticket: d.Request}
+		asked.ID, asked.TurnID = d.ID, r.TurnID
 		status.State, status.Message = askState(&asked.Ticket), askMessage(info, asked)
 	case *event.RunFinish:
 		status.State, status.Message = endState(&d.Termination), endMessage(info, &d.Termination)
@@ -150,7 +147,7 @@ func statusAt(r *event.Record, info a2a.TaskInfo) (*a2a.TaskStatus, error) {
 
 // body returns what is sent, and its content type: the status, or in version 0.3
 // the task with it.
-func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
+func (s *PushSender) body(ctx context.Context, d *webhook.Delivery, target *pushTarget, info a2a.TaskInfo, status *a2a.TaskStatus) ([]byte, string, error) {
 	task := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
 	if target.Version != v03 {
 		update := &a2a.TaskStatusUpdateEvent{TaskID: task.ID, ContextID: task.ContextID, Status: *status}
@@ -159,7 +156,7 @@ func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *push
 	}
 	if h := s.tasks.Load(); h != nil && status.State.Terminal() {
 		owner := d.Hook.Owner
-		c := &call{handler: h, agent: target.Agent, caller: runtime.Caller{Tenant: owner.Tenant, Subject: owner.Subject}}
+		c := &call{handler: h, agent: target.Agent, caller: service.Caller{Tenant: owner.Tenant, Subject: owner.Subject}}
 		turn, err := c.turn(ctx, task.ID)
 		if err != nil {
 			return nil, "", err
@@ -174,13 +171,13 @@ func (s *PushSender) body(ctx context.Context, d *runtime.Delivery, target *push
 }
 
 // post sends a notification and returns once the receiver has taken it in.
-func (s *PushSender) post(ctx context.Context, d *runtime.Delivery, target *pushTarget, body []byte, kind string) error {
+func (s *PushSender) post(ctx context.Context, d *webhook.Delivery, target *pushTarget, body []byte, kind string) error {
 	if s.checkURL(target.URL) != nil { // it was allowed once
-		return &runtime.DeliveryError{Cause: errors.New("notifications are not sent to that URL any more"), Final: true}
+		return &webhook.DeliveryError{Cause: errors.New("notifications are not sent to that URL any more"), Final: true}
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
 	if err != nil {
-		return &runtime.DeliveryError{Cause: errors.New("the URL cannot be used"), Final: true}
+		return &webhook.DeliveryError{Cause: errors.New("the URL cannot be used"), Final: true}
 	}
 	req.Header.Set("Content-Type", kind)
 	req.Header.Set("User-Agent", "agentruntime")
@@ -205,12 +202,12 @@ func (s *PushSender) post(ctx context.Context, d *runtime.Delivery, target *push
 // there may be a secret.
 func unreachable(err error) error {
 	if blocked := new(netguard.BlockedError); errors.As(err, &blocked) {
-		return &runtime.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
+		return &webhook.DeliveryError{Cause: errors.New("the URL leads to a private network"), Final: true}
 	}
 	if asked := new(url.Error); errors.As(err, &asked) {
 		err = asked.Err
 	}
-	return &runtime.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", err)}
+	return &webhook.DeliveryError{Cause: fmt.Errorf("reach the receiver: %w", err)}
 }
 
 // refused returns the error of an answer other than a success.
@@ -218,7 +215,7 @@ func refused(resp *http.Response) error {
 	if resp.StatusCode >= 200 && resp.StatusCode <= 299 {
 		return nil
 	}
-	e := &runtime.DeliveryError{
+	e := &webhook.DeliveryError{
 		Cause: fmt.Errorf("the receiver answered with the status %d", resp.StatusCode),
 		Final: resp.StatusCode == http.StatusGone, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}

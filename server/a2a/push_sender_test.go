@@ -14,7 +14,8 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	"github.com/agentruntime/agentruntime/internal/netguard"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
 	"github.com/agentruntime/agentruntime/store"
 )
 
@@ -204,7 +205,7 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 	for id, to := range map[string]string{"literal": r.URL, "name": "https://localhost:" + netip.MustParseAddrPort(r.Listener.Addr().String()).String()[len("127.0.0.1:"):]} {
 		data, err := p.configs.sender.seal("t", id, &pushTarget{URL: to, Version: v10, Agent: "helper"})
 		p.must(err)
-		_, err = p.service.SaveWebhook(t.Context(), pushCaller, runtime.SaveWebhook{TurnID: "t", ID: id, Surface: PushSurface, Data: data})
+		_, err = p.service.SaveWebhook(t.Context(), pushCaller, service.SaveWebhook{TurnID: "t", ID: id, Surface: PushSurface, Data: data})
 		p.must(err)
 		if err := p.configs.check(&a2a.PushConfig{URL: to}); err == nil {
 			t.Errorf("%s may be saved", to)
@@ -221,7 +222,7 @@ func TestAPrivateAddressIsNotDialled(t *testing.T) {
 	if err == nil {
 		_ = resp.Body.Close()
 	}
-	var final *runtime.DeliveryError
+	var final *webhook.DeliveryError
 	if blocked := new(netguard.BlockedError); !errors.As(err, &blocked) || !errors.As(unreachable(err), &final) || !final.Final {
 		t.Errorf("the error of the client is %v", err)
 	}

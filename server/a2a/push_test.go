@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
@@ -53,6 +54,27 @@ func TestAConfigurationIsCheckedWhenItIsMade(t *testing.T) {
 	}
 }
 
+func TestThePageOfConfigurationsStandsInTheQuery(t *testing.T) {
+	t.Parallel()
+	asked := &a2a.ListTaskPushConfigRequest{PageSize: 3, PageToken: "t"}
+	for _, c := range []struct {
+		envelope *envelope
+		size     int
+		token    string
+		fails    bool
+	}{
+		{envelope: &envelope{spoken: v10}, size: 3, token: "t"},
+		{envelope: &envelope{spoken: v10, query: url.Values{"pageSize": {"2"}, "pageToken": {"u"}}}, size: 2, token: "u"},
+		{envelope: &envelope{spoken: v10, query: url.Values{"pageSize": {"x"}}}, fails: true},
+		{envelope: &envelope{spoken: v03, query: url.Values{"pageSize": {"2"}}}, size: 3, token: "t"},
+	} {
+		size, token, err := pageOf(withEnvelope(t.Context(), c.envelope), asked)
+		if size != c.size || token != c.token || (err != nil) != c.fails {
+			t.Errorf("%+v: %d, %q, %v", c.envelope.query, size, token, err)
+		}
+	}
+}
+
 func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 	t.Parallel()
 	p := newPushTest(t, PushSettings{Key: bytes.Repeat([]byte{7}, 32)})
@@ -84,7 +106,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 	if len(first.Configs) != 2 || len(second.Configs) != 1 || second.NextPageToken != "" {
 		t.Errorf("the pages have %d and %d", len(first.Configs), len(second.Configs))
 	}
-	eve := runtime.Caller{Tenant: "acme", Subject: "eve"}
+	eve := service.Caller{Tenant: "acme", Subject: "eve"}
 	for name, err := range map[string]error{
 		"an unknown one":     func() error { _, err := p.configs.get(ctx, pushCaller, "t", "none"); return err }(),
 		"that of another":    func() error { _, err := p.configs.get(ctx, eve, "t", "h0"); return err }(),
@@ -104,7 +126,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 	if len(list.Configs) != 2 || list.Configs[0].ID != "h2" || list.Configs[1].ID != "h0" {
 		t.Errorf("%d are left", len(list.Configs))
 	}
-	for i := range runtime.MaxWebhooks {
+	for i := range service.MaxWebhooks {
 		_, err = p.create(v10, &a2a.PushConfig{TaskID: "t", ID: fmt.Sprint("more-", i), URL: "https://hooks.example.com"})
 	}
 	if !errors.Is(err, a2a.ErrInvalidParams) {
@@ -114,7 +136,7 @@ func TestAConfigurationIsReadListedAndDeleted(t *testing.T) {
 
 func TestWithoutASenderThereIsNoPush(t *testing.T) {
 	t.Parallel()
-	s := runtime.NewService(runtime.ServiceSettings{Store: memory.New(store.Settings{})})
+	s := service.New(service.Settings{Store: memory.New(store.Settings{})})
 	t.Cleanup(s.Close)
 	p := newPushConfigs(s, false)
 	ctx := over(t.Context(), v10)

@@ -15,11 +15,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/river"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
@@ -71,7 +71,7 @@ func (storyteller) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model
 
 // replica is one of several processes that serve one database.
 type replica struct {
-	service *runtime.Service
+	service *service.Service
 	url     string
 	ends    []func() error
 }
@@ -100,7 +100,7 @@ func openReplica(ctx context.Context, dsn string) (_ *replica, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.service = runtime.NewService(runtime.ServiceSettings{Runtime: rt, Store: kept, Dispatcher: queue, Bell: kept.Bell(), Lease: replicaLease})
+	r.service = service.New(service.Settings{Runtime: rt, Store: kept, Dispatcher: queue, Bell: kept.Bell(), Lease: replicaLease})
 	r.ends = append(r.ends, func() error { r.service.Close(); return nil })
 	return r, r.answer(ctx)
 }

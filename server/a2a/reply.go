@@ -9,8 +9,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // maxReplyWait bounds how long a stream is silent for an answer that may be a
@@ -24,22 +23,22 @@ func (c *call) wantsMessage(req *a2a.SendMessageRequest) bool {
 	if req.Message == nil || req.Message.TaskID != "" || config.ReturnImmediately || config.PushConfig != nil {
 		return false
 	}
-	a, ok := c.server.Runtime.Revision().Set().Agent(c.agent)
+	a, ok := c.server.settings.Service.Revision().Set().Agent(c.agent)
 	return ok && a.RepliesWithMessage()
 }
 
 // reply returns what a turn came to as a message; nil when it is a task: it goes
 // on, did not succeed, asked something or made artifacts.
-func (c *call) reply(ctx context.Context, turn *runtime.StoredTurn) (*a2a.Message, error) {
+func (c *call) reply(ctx context.Context, turn *service.Turn) (*a2a.Message, error) {
 	o := turn.Outcome
 	if o == nil || o.Response == "" || len(o.Response) > maxInline || o.Termination.CutShort() || o.Termination.Status() != event.StatusSucceeded {
 		return nil, nil //nolint:nilnil // it is a task
 	}
-	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
+	asked, err := c.service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: turn.ID})
 	if err != nil || len(asked) > 0 {
 		return nil, err
 	}
-	kept, err := c.service.Store.Artifacts(ctx, store.Of(turn.Owner), turn.ID)
+	kept, err := c.service.ListArtifacts(ctx, c.caller, turn.ID)
 	if err != nil || len(kept) > 0 {
 		return nil, err
 	}
@@ -56,7 +55,7 @@ func (c *call) reply(ctx context.Context, turn *runtime.StoredTurn) (*a2a.Messag
 }
 
 // streamReply shows the answer as a message, or the task and what becomes of it.
-func (c *call) streamReply(ctx context.Context, turn *runtime.StoredTurn, history *int) iter.Seq2[a2a.Event, error] {
+func (c *call) streamReply(ctx context.Context, turn *service.Turn, history *int) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		wait, cancel := context.WithTimeout(ctx, maxReplyWait)
 		settled, err := c.settle(wait, turn)
@@ -73,7 +72,7 @@ func (c *call) streamReply(ctx context.Context, turn *runtime.StoredTurn, histor
 			yield(nil, err)
 			return
 		}
-		if m != nil {
+		if m != nil && wireSize(m) <= maxChunk {
 			yield(m, nil)
 			return
 		}

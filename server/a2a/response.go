@@ -1,6 +1,8 @@
 package a2aserver
 
 import (
+	"encoding/json"
+
 	"github.com/a2aproject/a2a-go/v2/a2a"
 )
 
@@ -23,6 +25,8 @@ type response struct {
 	// data makes one part of the whole answer, which is sent when it is complete;
 	// nil for answers in words, which are sent as they come.
 	data func(answer string) *a2a.Part
+	// media is the media type of the text, if it is not that of words.
+	media string
 }
 
 // begin notes that a new answer may begin.
@@ -73,21 +77,27 @@ func (r *response) flush(info a2a.TaskInfo) []a2a.Event {
 
 // piece returns the event that sends a piece.
 func (r *response) piece(info a2a.TaskInfo, text string) *a2a.TaskArtifactUpdateEvent {
+	part := a2a.NewTextPart(text)
+	part.MediaType = r.media
 	ev := &a2a.TaskArtifactUpdateEvent{
-		TaskID: info.TaskID, ContextID: info.ContextID, Append: r.shown && !r.replace,
-		Artifact: responseArtifact(a2a.NewTextPart(text)),
+		TaskID: info.TaskID, ContextID: info.ContextID, Append: r.shown && !r.replace, Artifact: responseArtifact(part),
 	}
 	r.shown, r.replace = true, false
 	return ev
 }
 
-// finish returns the events that end the answer, which is the text given.
+// finish returns the events that end the answer, which is the text given. Data that
+// does not fit into one event is sent as its JSON, in pieces of text.
 func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
 	if answer != "" && answer != string(r.text) {
 		r.text, r.sent, r.replace = []byte(answer), 0, true
 	}
 	if r.data != nil && len(r.text) > 0 {
-		if part := r.data(string(r.text)); part != nil {
+		part := r.data(string(r.text))
+		if encoded := encodedData(part); len(encoded) > maxChunk {
+			r.text, r.sent, r.replace, r.media, part = encoded, 0, true, part.MediaType, nil
+		}
+		if part != nil {
 			return []a2a.Event{&a2a.TaskArtifactUpdateEvent{
 				TaskID: info.TaskID, ContextID: info.ContextID, Artifact: responseArtifact(part), LastChunk: true,
 			}}
@@ -106,11 +116,23 @@ func (r *response) finish(info a2a.TaskInfo, answer string) []a2a.Event {
 	return events
 }
 
+// encodedData returns the JSON of a part with data; nil for no part.
+func encodedData(part *a2a.Part) []byte {
+	if part == nil {
+		return nil
+	}
+	encoded, err := json.Marshal(part.Data())
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
 // artifact returns what there is as one artifact, and takes it for sent; nil when
-// there is nothing, or more than one event holds.
-func (r *response) artifact() *a2a.Artifact {
+// there is nothing, or more than a number of bytes.
+func (r *response) artifact(limit int) *a2a.Artifact {
 	text := string(r.text)
-	if r.data != nil || text == "" || textChunk(text, maxChunk) < len(text) {
+	if r.data != nil || text == "" || limit <= 0 || textChunk(text, limit) < len(text) {
 		return nil
 	}
 	r.sent, r.shown, r.replace = len(r.text), true, false

@@ -14,20 +14,19 @@ import (
 	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/store"
 )
 
 // maxMessageID bounds the ids that clients give their messages, in bytes.
 const maxMessageID = 255
 
 // send carries out a message: it begins a task, or answers what one asks.
-func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.StoredTurn, error) {
+func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*service.Turn, error) {
 	message := req.Message
 	if err := checkMessage(message); err != nil {
 		return nil, err
@@ -44,6 +43,10 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.
 	if message.TaskID != "" {
 		return c.answerTask(ctx, message, config.PushConfig)
 	}
+	if c.server.settings.Draining != nil && c.server.settings.Draining() {
+		noteOutage(ctx)
+		return nil, errDraining
+	}
 	turn, err := c.newTask(ctx, message)
 	if err == nil && config.PushConfig != nil {
 		// It may have begun to ask by now: the receiver is told of all of it.
@@ -53,7 +56,7 @@ func (c *call) send(ctx context.Context, req *a2a.SendMessageRequest) (*runtime.
 }
 
 // notify makes a task tell a receiver what becomes of it.
-func (c *call) notify(ctx context.Context, turn *runtime.StoredTurn, config *a2a.PushConfig, fromStart bool) error {
+func (c *call) notify(ctx context.Context, turn *service.Turn, config *a2a.PushConfig, fromStart bool) error {
 	info, err := c.infoOf(ctx, turn)
 	if err == nil {
 		_, err = c.push.create(ctx, c.caller, info, config, fromStart)
@@ -81,7 +84,7 @@ func checkMessage(m *a2a.Message) error {
 // newTask makes a turn of the session that the message names, or of a new one.
 // The same message again makes nothing new; another one with its id does, unless
 // that is refused.
-func (c *call) newTask(ctx context.Context, message *a2a.Message) (*runtime.StoredTurn, error) {
+func (c *call) newTask(ctx context.Context, message *a2a.Message) (*service.Turn, error) {
 	create, err := c.turnFor(message)
 	if err != nil {
 		return nil, err
@@ -95,22 +98,22 @@ func (c *call) newTask(ctx context.Context, message *a2a.Message) (*runtime.Stor
 	}
 	create.SessionID = session.ID
 	turn, err := c.service.CreateTurn(ctx, c.caller, *create)
-	if used := new(store.KeyConflictError); errors.As(err, &used) {
+	if used := new(service.KeyConflictError); errors.As(err, &used) {
 		return nil, usedID(message)
 	}
 	return turn, err
 }
 
 // turnFor returns the turn that a message asks for, without its session.
-func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
-	parts, err := a2awire.ModelParts(message.Parts, int(c.server.MaxBody))
+func (c *call) turnFor(message *a2a.Message) (*service.CreateTurn, error) {
+	parts, err := a2awire.ModelParts(message.Parts, int(c.server.settings.MaxBody))
 	if err != nil {
 		return nil, err
 	}
 	if len(parts) == 0 {
 		return nil, invalid("the message says nothing")
 	}
-	create := &runtime.CreateTurn{
+	create := &service.CreateTurn{
 		AgentID: c.agent, Background: true,
 		Input: []model.Message{{ID: message.ID, Role: model.RoleUser, Parts: parts}},
 	}
@@ -131,9 +134,9 @@ func (c *call) turnFor(message *a2a.Message) (*runtime.CreateTurn, error) {
 
 // key returns what makes a message repeatable: its id and, unless ids stand for one
 // message each, what it asks for. Keys belong to their owner.
-func (c *call) key(message *a2a.Message, create *runtime.CreateTurn) (string, error) {
+func (c *call) key(message *a2a.Message, create *service.CreateTurn) (string, error) {
 	parts := []byte(c.agent + "\x00" + message.ID)
-	if !c.server.UniqueMessageIDs {
+	if !c.server.settings.UniqueMessageIDs {
 		same := *create
 		same.Limits, same.Deadline = nil, time.Time{} // a repetition comes later, when less is left
 		content, err := json.Marshal(same)
@@ -148,7 +151,7 @@ func (c *call) key(message *a2a.Message, create *runtime.CreateTurn) (string, er
 
 // answerTask gives a message to the task that it names, which must be asking for
 // something. A receiver of notifications is told of what the answer leads to.
-func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*runtime.StoredTurn, error) {
+func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.PushConfig) (*service.Turn, error) {
 	turn, err := c.turn(ctx, message.TaskID)
 	if err != nil {
 		return nil, err
@@ -156,14 +159,14 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 	if err := c.checkTaskContext(ctx, turn, message.ContextID); err != nil {
 		return nil, err
 	}
-	asked, err := c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID})
+	asked, err := c.service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: turn.ID})
 	if err != nil {
 		return nil, err
 	}
 	switch earlier := answeredBy(asked, message); {
-	case slices.ContainsFunc(earlier, func(i *runtime.Interaction) bool { return sameAnswer(i, message) }):
+	case slices.ContainsFunc(earlier, func(i *service.Interaction) bool { return sameAnswer(i, message) }):
 		return turn, nil
-	case len(earlier) > 0 && c.server.UniqueMessageIDs:
+	case len(earlier) > 0 && c.server.settings.UniqueMessageIDs:
 		return nil, usedID(message)
 	}
 	if !turn.Status.Live() {
@@ -182,7 +185,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 			return nil, err
 		}
 	}
-	if _, err := c.service.ResolveInteraction(ctx, c.caller, turn.ID, *answer); err != nil {
+	if _, err := c.service.AnswerInteraction(ctx, c.caller, turn.ID, *answer); err != nil {
 		return nil, err
 	}
 	return c.turn(ctx, message.TaskID)
@@ -190,7 +193,7 @@ func (c *call) answerTask(ctx context.Context, message *a2a.Message, push *a2a.P
 
 // checkTaskContext reports that a task is not part of the context that a message
 // names.
-func (c *call) checkTaskContext(ctx context.Context, turn *runtime.StoredTurn, contextID string) error {
+func (c *call) checkTaskContext(ctx context.Context, turn *service.Turn, contextID string) error {
 	if contextID == "" || contextID == turn.SessionID {
 		return nil
 	}
@@ -201,11 +204,11 @@ func (c *call) checkTaskContext(ctx context.Context, turn *runtime.StoredTurn, c
 }
 
 // answeredBy returns the interactions that a message with the id has answered.
-func answeredBy(asked []*runtime.Interaction, message *a2a.Message) []*runtime.Interaction {
-	var list []*runtime.Interaction
+func answeredBy(asked []*service.Interaction, message *a2a.Message) []*service.Interaction {
+	var list []*service.Interaction
 	for _, i := range asked {
-		var given plugins.Resolution
-		if json.Unmarshal(i.Resolution, &given) == nil && given.ID == message.ID {
+		var given interaction.Answer
+		if json.Unmarshal(i.Answer, &given) == nil && given.ID == message.ID {
 			list = append(list, i)
 		}
 	}
@@ -214,13 +217,13 @@ func answeredBy(asked []*runtime.Interaction, message *a2a.Message) []*runtime.I
 
 // sameAnswer reports whether a message is what it was when it answered an
 // interaction.
-func sameAnswer(i *runtime.Interaction, message *a2a.Message) bool {
-	answer, err := answerFor([]*runtime.Interaction{i}, message)
+func sameAnswer(i *service.Interaction, message *a2a.Message) bool {
+	answer, err := answerFor([]*service.Interaction{i}, message)
 	if err != nil {
 		return false
 	}
 	data, err := json.Marshal(answer)
-	return err == nil && bytes.Equal(data, i.Resolution)
+	return err == nil && bytes.Equal(data, i.Answer)
 }
 
 // usedID returns the error for an id that another message had.
@@ -229,10 +232,10 @@ func usedID(message *a2a.Message) error {
 }
 
 // pending returns the interactions that nobody has answered, the oldest first.
-func pending(all []*runtime.Interaction) []*runtime.Interaction {
-	var open []*runtime.Interaction
+func pending(all []*service.Interaction) []*service.Interaction {
+	var open []*service.Interaction
 	for _, i := range all {
-		if i.State == store.InteractionPending {
+		if i.State == service.InteractionPending {
 			open = append(open, i)
 		}
 	}
@@ -240,6 +243,6 @@ func pending(all []*runtime.Interaction) []*runtime.Interaction {
 }
 
 // question returns what a person is asked.
-func question(i *runtime.Interaction) string {
+func question(i *service.Interaction) string {
 	return cmp.Or(i.Ticket.Message, "an answer is needed to go on with "+i.Ticket.Tool)
 }

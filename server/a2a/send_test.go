@@ -11,7 +11,7 @@ import (
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/tools"
 )
@@ -235,14 +235,14 @@ func TestACostThatCannotBeMeasuredIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", over, err)
 		}
 	}
-	caller := runtime.Caller{Tenant: "alice's", Subject: "alice"}
-	session, err := w.service.CreateSession(t.Context(), caller, runtime.CreateSession{AgentID: "clerk"})
+	caller := service.Caller{Tenant: "alice's", Subject: "alice"}
+	session, err := w.service.CreateSession(t.Context(), caller, service.CreateSession{AgentID: "clerk"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := runtime.CreateTurn{SessionID: session.ID, Input: []model.Message{model.User("hello")}}
+	create := service.CreateTurn{SessionID: session.ID, Input: []model.Message{model.User("hello")}}
 	create.Overrides.Budgets = &spec.Budgets{MaxCost: new(1.0)}
-	var invalid *runtime.InvalidError
+	var invalid *service.InvalidError
 	if _, err := w.service.CreateTurn(t.Context(), caller, create); !errors.As(err, &invalid) || invalid.Field != "budgets.max_cost" {
 		t.Errorf("the service says %v", err)
 	}

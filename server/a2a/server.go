@@ -3,7 +3,7 @@
 // process works on a turn, every replica can show, follow and cancel it.
 //
 // The SDK decodes and encodes the protocol. What a request means is decided
-// here, on top of runtime.Service.
+// here, on top of service.Service.
 package a2aserver
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2acompat/a2av0"
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 
@@ -35,10 +35,8 @@ const (
 
 // Settings is what the surface is made of. Service and PublicURL are required.
 type Settings struct {
-	// Service runs the turns, and Runtime knows the agents. Without a Runtime it
-	// is that of the service.
-	Service *runtime.Service
-	Runtime *runtime.AgentRuntime
+	// Service runs the turns, and knows the agents.
+	Service *service.Service
 	// PublicURL is what the addresses in cards begin with: where clients find the
 	// server. It is never guessed from a request.
 	PublicURL string
@@ -56,8 +54,9 @@ type Settings struct {
 	// Open leaves the security schemes out of the cards: nobody needs a
 	// credential.
 	Open bool
-	// Credentials are those that cards name; none at all means keys.
-	Credentials Credentials
+	// Credentials returns those that cards name, which may change; nil means keys.
+	// It is called from many goroutines at once.
+	Credentials func() Credentials
 	// Organization and its URL are the provider that cards name; empty names none.
 	Organization, OrganizationURL string
 	// Signer signs the cards; nil does not.
@@ -66,7 +65,7 @@ type Settings struct {
 	// for PushSurface.
 	NoPush bool
 	// MaxWait is how long a request waits for its task to settle; 0 is
-	// spec.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive
+	// settings.DefaultMaxWait. MaxBody and CardAge have the defaults above, and KeepAlive
 	// that of the server.
 	MaxWait   time.Duration
 	MaxBody   int64
@@ -80,11 +79,14 @@ type Settings struct {
 	GRPCTLS       *tls.Config
 	Authenticator server.Authenticator
 	// WriteTimeout is how long a client of gRPC may take to take in one message; 0
-	// is spec.DefaultWriteTimeout. For the rest the server has a limit.
+	// is settings.DefaultWriteTimeout. For the rest the server has a limit.
 	WriteTimeout time.Duration
 	// Enter begins a request over gRPC, as that of server.Server does; nil lets
 	// everybody make as many as they want.
 	Enter func(p *server.Principal) (leave func(), err error)
+	// Draining reports that the server ends: messages that begin a task are refused,
+	// and all else is answered. Nil is never.
+	Draining func() bool
 	// Logger takes in what goes wrong inside; nil drops it.
 	Logger *zap.Logger
 
@@ -93,7 +95,7 @@ type Settings struct {
 
 // Server is the surface. It is safe for concurrent use.
 type Server struct {
-	Settings
+	settings Settings
 
 	base    string
 	handler *handler
@@ -118,11 +120,8 @@ func New(s Settings) (*Server, error) {
 	if s.Service == nil {
 		return nil, errNoService
 	}
-	if s.Runtime == nil {
-		s.Runtime = s.Service.Runtime
-	}
-	if s.Runtime == nil {
-		return nil, errors.New("the settings have no runtime")
+	if s.Service.Runtime() == nil {
+		return nil, errors.New("the service has no runtime")
 	}
 	base, err := publicBase(s.PublicURL)
 	if err != nil {
@@ -131,16 +130,16 @@ func New(s Settings) (*Server, error) {
 	if s.GRPC != "" && s.Authenticator == nil {
 		return nil, errNoAuth
 	}
-	s.MaxWait = cmp.Or(s.MaxWait, spec.DefaultMaxWait)
+	s.MaxWait = cmp.Or(s.MaxWait, settings.DefaultMaxWait)
 	s.MaxBody = cmp.Or(s.MaxBody, DefaultMaxBody)
 	s.KeepAlive = cmp.Or(s.KeepAlive, server.DefaultKeepAlive)
 	s.CardAge = cmp.Or(s.CardAge, DefaultCardAge)
-	s.WriteTimeout = cmp.Or(s.WriteTimeout, spec.DefaultWriteTimeout)
+	s.WriteTimeout = cmp.Or(s.WriteTimeout, settings.DefaultWriteTimeout)
 	if s.Logger == nil {
 		s.Logger = zap.NewNop()
 	}
 	s.NoPush = s.NoPush || pushSenderOf(s.Service) == nil
-	v := &Server{Settings: s, base: base}
+	v := &Server{settings: s, base: base}
 	v.handler = &handler{server: v, service: s.Service, push: newPushConfigs(s.Service, s.NoPush)}
 	v.handler.push.attach(v.handler)
 	if sender := v.handler.push.sender; sender != nil {
@@ -163,7 +162,7 @@ func New(s Settings) (*Server, error) {
 // panicked is asked by the SDK what to answer in place of what panicked outside
 // of the handler, which catches its own.
 func (s *Server) panicked(cause any) error {
-	s.Logger.Error("the answer to an A2A request panicked", zap.Any("panic", cause))
+	s.settings.Logger.Error("the answer to an A2A request panicked", zap.Any("panic", cause))
 	return errInternal
 }
 
@@ -178,19 +177,13 @@ func publicBase(text string) (string, error) {
 // agentURL returns where an agent is found.
 func (s *Server) agentURL(agent string) string { return s.base + "/a2a/" + url.PathEscape(agent) }
 
-// serves reports whether there is a local agent with an id.
-func (s *Server) serves(agent string) bool {
-	a, ok := s.Runtime.Revision().Set().Agent(agent)
-	return ok && a.Local()
-}
-
 // defaultAgent returns the agent at the root; empty when there is none.
 func (s *Server) defaultAgent() string {
-	if s.DefaultAgent != "" {
-		return s.DefaultAgent
+	if s.settings.DefaultAgent != "" {
+		return s.settings.DefaultAgent
 	}
 	only := ""
-	for id, a := range s.Runtime.Revision().Set().Agents.All() {
+	for id, a := range s.settings.Service.Revision().Set().Agents.All() {
 		if !a.Local() {
 			continue
 		}

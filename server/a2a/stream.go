@@ -9,31 +9,24 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 const (
 	// flushDelay is how long text is gathered before it is sent.
 	flushDelay = 100 * time.Millisecond
-	// minLook and maxLook are how often a turn is looked at that may have begun to
-	// wait: its log does not say when it did.
-	minLook = 20 * time.Millisecond
-	maxLook = time.Second
-	// maxSnapshot bounds the content of the artifacts of a task that had ended when
-	// its stream began, in bytes: clients do not take events of any size.
-	maxSnapshot = 2 << 20
-	// readAhead is how many events are read before they are wanted, and readPage
-	// how many at once.
-	readAhead = 64
-	readPage  = 1000
+	// readPage is how many events of the past are read at once.
+	readPage = 1000
 )
 
 // follower shows one client what happens to one turn. It reads the log at the
 // client's pace: nobody waits for it.
 type follower struct {
 	*call
-	turn *runtime.StoredTurn
+	// turn is the turn as it was, until there is the log of what happens behind that.
+	turn *service.Turn
+	log  *service.Follower
 	info a2a.TaskInfo
 	// interrupt ends at a question, as a client expects that sent a message.
 	interrupt bool
@@ -44,31 +37,34 @@ type follower struct {
 	state  a2a.TaskState
 	answer response
 	// due are the artifacts that were announced and not sent yet.
-	due []string
-	// asking tells that the turn may have begun to wait, or do so again.
-	asking bool
-	done   bool
+	due  []string
+	done bool
 }
 
-func (c *call) follower(ctx context.Context, turn *runtime.StoredTurn) (*follower, error) {
+func (c *call) follower(ctx context.Context, turn *service.Turn) (*follower, error) {
 	info, err := c.infoOf(ctx, turn)
 	f := &follower{call: c, turn: turn, info: info}
 	if c.structured(turn.AgentID) {
-		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(turn.AgentID, answer) }
+		agent := turn.AgentID
+		f.answer.data = func(answer string) *a2a.Part { return c.dataPart(agent, answer) }
 	}
 	return f, err
 }
 
 // settle waits until a turn has ended or asks for something, or the time to wait
 // is over, and returns it as it then is.
-func (c *call) settle(ctx context.Context, turn *runtime.StoredTurn) (*runtime.StoredTurn, error) {
-	if turn.Status != store.Pending && turn.Status != store.Running {
+func (c *call) settle(ctx context.Context, turn *service.Turn) (*service.Turn, error) {
+	if turn.Status != service.Pending && turn.Status != service.Running {
 		return turn, nil
 	}
-	wait, cancel := context.WithTimeout(ctx, c.server.MaxWait)
+	wait, cancel := context.WithTimeout(ctx, c.server.settings.MaxWait)
 	defer cancel()
-	f := &follower{call: c, turn: turn, quiet: true, asking: turn.Seq > 0}
-	if err := f.run(wait, func(a2a.Event) bool { return true }); err != nil {
+	f := &follower{call: c, turn: turn, quiet: true}
+	err := f.begin(wait)
+	if err == nil {
+		err = f.run(wait, nil, func(a2a.Event) bool { return true })
+	}
+	if err := orGone(wait, err); err != nil {
 		return nil, err
 	}
 	return c.service.GetTurn(context.WithoutCancel(ctx), c.caller, turn.ID)
@@ -76,7 +72,7 @@ func (c *call) settle(ctx context.Context, turn *runtime.StoredTurn) (*runtime.S
 
 // follow shows the task as it is, and then what happens to it. It goes on after a
 // question unless it is to end there.
-func (c *call) follow(ctx context.Context, turn *runtime.StoredTurn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
+func (c *call) follow(ctx context.Context, turn *service.Turn, history *int, interrupt bool) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		f, err := c.follower(ctx, turn)
 		if err != nil {
@@ -89,24 +85,43 @@ func (c *call) follow(ctx context.Context, turn *runtime.StoredTurn, history *in
 			yield(nil, err)
 			return
 		}
+		if task == nil {
+			f.replay(ctx, history, yield)
+			return
+		}
 		if !yield(task, nil) || task.Status.State.Terminal() || interrupt && task.Status.State == a2a.TaskStateInputRequired {
 			return
 		}
-		if err := f.run(ctx, func(ev a2a.Event) bool { return yield(ev, nil) }); err != nil {
+		if err = f.begin(ctx); err == nil && handOver(ctx, f) {
+			return
+		}
+		if err == nil {
+			err = f.run(ctx, nil, func(ev a2a.Event) bool { return yield(ev, nil) })
+		}
+		if err = orGone(ctx, err); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// snapshot returns the task as it is, and takes in the log up to there.
+// snapshot returns the task as it is, and takes in the log up to there. A task that has
+// ended and does not fit into one event is nil.
 func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error) {
 	v := whole(history)
-	v.artifacts, *v.room = !f.turn.Status.Live(), maxSnapshot
+	if v.artifacts = !f.turn.Status.Live(); v.artifacts {
+		if fits, err := f.fits(ctx); err != nil || !fits {
+			return nil, err
+		}
+	}
 	task, err := f.task(ctx, f.turn, v)
 	if err != nil {
 		return nil, err
 	}
+	size := trimHistory(task)
 	if v.artifacts {
+		if size > maxChunk {
+			return nil, nil //nolint:nilnil // it does not fit
+		}
 		return task, nil
 	}
 	for seq := uint64(0); seq < f.turn.Seq; {
@@ -126,113 +141,103 @@ func (f *follower) snapshot(ctx context.Context, history *int) (*a2a.Task, error
 			}
 		}
 	}
-	f.state, f.asking = task.Status.State, f.asking && f.turn.Status != store.Waiting
-	if a := f.answer.artifact(); a != nil {
+	f.state = task.Status.State
+	if a := f.answer.artifact(maxChunk - size); a != nil {
 		task.Artifacts = append(task.Artifacts, a)
 	}
 	return task, nil
 }
 
-// reading is an event of the log, or why there is none.
-type reading struct {
-	record event.Record
-	err    error
-}
-
-// run shows what happens from where the turn was, until it has ended, show is
-// false, or ctx ends.
-func (f *follower) run(ctx context.Context, show func(a2a.Event) bool) error {
-	reads, cancel := context.WithCancel(ctx)
-	log := make(chan reading, readAhead)
-	defer func() {
-		cancel()
-		for range log { // until the reader has ended
-		}
-	}()
-	go f.read(reads, log)
-	flush, look := newAlarm(), newAlarm()
-	defer flush.stop()
-	defer look.stop()
-	pause := minLook
-	for !f.done {
-		if f.asking {
-			look.in(pause)
-		}
-		if f.answer.waiting() > 0 && !f.quiet {
-			flush.in(flushDelay)
-		}
-		var events []a2a.Event
-		var err error
-		select {
-		case r, ok := <-log:
-			if r.record.Type == event.TypeInteractionRequest {
-				pause = minLook
-			}
-			events, err = f.next(ctx, r, ok)
-		case <-flush.rings():
-			flush.set = false
-			events = f.answer.flush(f.info)
-		case <-look.rings():
-			look.set = false
-			pause = min(2*pause, maxLook)
-			events, err = f.look(ctx)
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the client, or the server, has had enough
-		}
-		if err != nil {
-			return err
-		}
-		for _, ev := range events {
-			if !f.quiet && !show(ev) {
-				return nil
-			}
-		}
+// begin prepares to run. What else is known of the turn is not kept: it may be large,
+// and there may be many followers with nothing to do.
+func (f *follower) begin(ctx context.Context) error {
+	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
+	if err != nil {
+		return err
 	}
+	f.log = f.service.Follower(f.caller, turn, f.turn.Seq, 0)
+	f.turn = nil
 	return nil
 }
 
-// read reads the log into a channel until the turn has ended, or ctx ends.
-func (f *follower) read(ctx context.Context, log chan<- reading) {
-	defer close(log)
-	for record, err := range f.service.Events(ctx, f.caller, f.turn.ID, f.turn.Seq) {
-		select {
-		case log <- reading{record, err}:
-		case <-ctx.Done():
-			return
+// run shows what happens from where the turn was, until it has ended, show is
+// false, or ctx ends. A Waiter, unless it is nil, waits for news.
+func (f *follower) run(ctx context.Context, waiter service.Waiter, show func(a2a.Event) bool) error {
+	w := newClock(waiter)
+	w.set(f)
+	for records, err := range f.log.Batches(ctx, w) {
+		if err != nil {
+			return orGone(ctx, err)
 		}
+		if more, err := f.showAll(ctx, records, w, show); !more || err != nil {
+			return orGone(ctx, err)
+		}
+		w.set(f)
 	}
+	events, err := f.over(ctx)
+	if err == nil && ctx.Err() == nil {
+		f.showEach(events, show)
+	}
+	return orGone(ctx, err)
 }
 
-// next takes in an event of the log, or its end, and returns what is shown of it.
-func (f *follower) next(ctx context.Context, r reading, ok bool) ([]a2a.Event, error) {
-	if !ok {
-		return f.over(ctx)
+// orGone returns an error, but none once the client, or the server, has had enough.
+func orGone(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, server.ErrClientGone) {
+		return nil
 	}
-	if r.err != nil {
-		return nil, r.err
+	return err
+}
+
+// showAll shows what becomes of events of the log, and what is due by the clock. It is
+// false when there is no more to show.
+func (f *follower) showAll(ctx context.Context, records []event.Record, w *clock, show func(a2a.Event) bool) (more bool, err error) {
+	for i := range records {
+		events, err := f.next(ctx, &records[i])
+		if err != nil || ctx.Err() != nil || !f.showEach(events, show) {
+			return false, err
+		}
 	}
+	if w.flush.take() && !f.showEach(f.answer.flush(f.info), show) {
+		return false, nil
+	}
+	return true, nil
+}
+
+// showEach shows events. It is false when there is no more to show.
+func (f *follower) showEach(events []a2a.Event, show func(a2a.Event) bool) bool {
+	for _, ev := range events {
+		if !f.quiet && !show(ev) {
+			return false
+		}
+	}
+	return !f.done
+}
+
+// next takes in an event of the log and returns what is shown of it.
+func (f *follower) next(ctx context.Context, r *event.Record) ([]a2a.Event, error) {
 	before := f.state
-	if err := f.hear(&r.record); err != nil || f.quiet && r.record.Type != event.TypeRunFinish {
+	if err := f.hear(r); err != nil || f.quiet && r.Type != event.TypeRunWaiting && r.Type != event.TypeRunFinish {
 		return nil, err
 	}
-	switch r.record.Type {
+	switch r.Type {
 	case event.TypeTextDelta:
 		if f.answer.waiting() >= flushSize {
 			return f.answer.flush(f.info), nil
 		}
 	case event.TypeRunStart, event.TypeToolCallResumed:
 		if f.state != before {
-			return f.status(&a2a.TaskStatus{State: f.state, Timestamp: &r.record.Time}, nil), nil
+			return f.status(&a2a.TaskStatus{State: f.state, Timestamp: &r.Time}, nil), nil
 		}
 	case event.TypeStepEnd: // what is left of the answer goes with the end of the turn, if that is next
 		return f.made(ctx)
 	case event.TypeStepStart, event.TypeToolCallDone, event.TypeArtifact:
 		made, err := f.made(ctx)
 		return append(f.answer.flush(f.info), made...), err
+	case event.TypeRunWaiting:
+		return f.suspended(ctx)
 	case event.TypeRunFinish:
-		return f.finish(ctx, &r.record)
+		return f.finish(ctx, r)
 	}
 	return nil, nil
 }
@@ -241,7 +246,7 @@ func (f *follower) next(ctx context.Context, r reading, ok bool) ([]a2a.Event, e
 func (f *follower) hear(r *event.Record) error {
 	switch r.Type {
 	case event.TypeStepStart, event.TypeTextDelta, event.TypeInferenceComplete, event.TypeStreamReset,
-		event.TypeArtifact, event.TypeRunStart, event.TypeToolCallResumed, event.TypeInteractionRequest:
+		event.TypeArtifact, event.TypeRunStart, event.TypeToolCallResumed:
 	default:
 		return nil
 	}
@@ -260,12 +265,8 @@ func (f *follower) hear(r *event.Record) error {
 		f.answer.takeBack()
 	case *event.Artifact:
 		f.due = append(f.due, d.ID)
-	case *event.RunStart:
-		f.state, f.asking = a2a.TaskStateWorking, f.asking || d.Resumed
-	case *event.ToolCallResumed:
-		f.state, f.asking = a2a.TaskStateWorking, true
-	case *event.InteractionRequest:
-		f.asking = true
+	case *event.RunStart, *event.ToolCallResumed:
+		f.state = a2a.TaskStateWorking
 	}
 	return nil
 }
@@ -278,7 +279,7 @@ func (f *follower) made(ctx context.Context) ([]a2a.Event, error) {
 	for _, id := range f.due {
 		a, err := f.service.GetArtifact(ctx, f.caller, id)
 		switch {
-		case errors.Is(err, store.ErrNotFound):
+		case errors.Is(err, service.ErrNotFound):
 			later = append(later, id)
 		case err != nil:
 			return nil, err
@@ -290,17 +291,17 @@ func (f *follower) made(ctx context.Context) ([]a2a.Event, error) {
 	return events, nil
 }
 
-// look asks whether the turn waits, and returns the event that says for what.
-func (f *follower) look(ctx context.Context) ([]a2a.Event, error) {
-	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
-	if err != nil || turn.Status != store.Waiting {
+// suspended returns the event that says what the turn waits for, unless somebody has
+// answered since.
+func (f *follower) suspended(ctx context.Context) ([]a2a.Event, error) {
+	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
+	if err != nil || turn.Status != service.Waiting {
 		return nil, err
 	}
-	asked, err := f.service.ListInteractions(ctx, f.caller, store.InteractionQuery{TurnID: turn.ID, State: store.InteractionPending})
+	asked, err := f.service.ListInteractions(ctx, f.caller, service.InteractionQuery{TurnID: turn.ID, State: service.InteractionPending})
 	if err != nil || len(asked) == 0 {
 		return nil, err
 	}
-	f.asking = false // until it goes on
 	status := statusOf(turn, f.info, asked)
 	f.done = f.quiet || f.interrupt && status.State == a2a.TaskStateInputRequired
 	if status.State == f.state {
@@ -331,7 +332,7 @@ func (f *follower) finish(ctx context.Context, r *event.Record) ([]a2a.Event, er
 // that it did.
 func (f *follower) over(ctx context.Context) ([]a2a.Event, error) {
 	f.done = true
-	turn, err := f.service.GetTurn(ctx, f.caller, f.turn.ID)
+	turn, err := f.service.GetTurn(ctx, f.caller, f.log.TurnID)
 	if err != nil || turn.Outcome == nil || f.quiet {
 		return nil, err
 	}
@@ -357,30 +358,3 @@ func (f *follower) status(s *a2a.TaskStatus, report *a2awire.Report) []a2a.Event
 	}
 	return []a2a.Event{ev}
 }
-
-// alarm is a timer that rings once for each time that it is set.
-type alarm struct {
-	timer *time.Timer
-	set   bool
-}
-
-func newAlarm() *alarm { return &alarm{timer: time.NewTimer(time.Hour)} }
-
-// in sets the alarm, unless it is set.
-func (a *alarm) in(d time.Duration) {
-	if !a.set {
-		a.set = true
-		a.timer.Reset(d)
-	}
-}
-
-// rings returns the channel that is ready when the alarm rings; nil, which never
-// is, while it is not set.
-func (a *alarm) rings() <-chan time.Time {
-	if !a.set {
-		return nil
-	}
-	return a.timer.C
-}
-
-func (a *alarm) stop() { a.timer.Stop() }

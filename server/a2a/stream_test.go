@@ -55,6 +55,29 @@ func TestAStreamShowsTheTaskAndWhatBecomesOfIt(t *testing.T) {
 	}
 }
 
+func TestAStreamIsFollowedByOneGoroutine(t *testing.T) {
+	w := open(t)
+	w.mouth.teach("ask", asks("1", "who?"))
+	for _, over := range transports {
+		c := w.client("alice", "clerk", over)
+		task := send(t, c, request(user("ask")))
+		ctx, cancel := context.WithCancel(t.Context())
+		for range c.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: task.ID}) {
+			var followers int
+			eventually(t, func() bool { followers = countFollowers(); return followers > 0 })
+			if followers != 1 {
+				t.Errorf("%s: %d goroutines follow", over, followers)
+			}
+			break // more comes only with an answer
+		}
+		cancel()
+		eventually(t, func() bool { return countFollowers() == 0 }) // those of the next transport count alone
+	}
+}
+
+// countFollowers returns how many goroutines follow turns.
+func countFollowers() int { return countGoroutines("server/a2a.(*follower)") }
+
 func TestAStreamHasFewEventsHoweverManyChunksThereAre(t *testing.T) {
 	w := open(t)
 	chunk := strings.Repeat("x", 40)

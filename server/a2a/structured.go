@@ -20,13 +20,13 @@ func (h *handler) answerPart(agent, answer string) *a2a.Part {
 
 // structured reports whether an agent answers in a form.
 func (h *handler) structured(agent string) bool {
-	a, ok := h.server.Runtime.Revision().Set().Agent(agent)
+	a, ok := h.server.settings.Service.Revision().Set().Agent(agent)
 	return ok && a.OutputSchema != nil
 }
 
 // dataPart returns an answer as data; nil when it is text.
 func (h *handler) dataPart(agent, answer string) *a2a.Part {
-	a, ok := h.server.Runtime.Revision().Set().Agent(agent)
+	a, ok := h.server.settings.Service.Revision().Set().Agent(agent)
 	if !ok || a.OutputSchema == nil {
 		return nil
 	}

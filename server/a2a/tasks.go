@@ -10,11 +10,9 @@ import (
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/internal/a2awire"
-	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/store"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // view says how much of a task is shown.
@@ -42,15 +40,15 @@ func whole(history *int) view {
 }
 
 // task returns a turn as a task.
-func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a.Task, error) {
+func (c *call) task(ctx context.Context, turn *service.Turn, v view) (*a2a.Task, error) {
 	info, err := c.infoOf(ctx, turn)
 	if err != nil {
 		return nil, err
 	}
 	t := &a2a.Task{ID: info.TaskID, ContextID: info.ContextID}
-	var asked []*runtime.Interaction
-	if v.history != 0 || turn.Status == store.Waiting {
-		if asked, err = c.service.ListInteractions(ctx, c.caller, store.InteractionQuery{TurnID: turn.ID}); err != nil {
+	var asked []*service.Interaction
+	if v.history != 0 || turn.Status == service.Waiting {
+		if asked, err = c.service.ListInteractions(ctx, c.caller, service.InteractionQuery{TurnID: turn.ID}); err != nil {
 			return nil, err
 		}
 	}
@@ -71,16 +69,16 @@ func (c *call) task(ctx context.Context, turn *runtime.StoredTurn, v view) (*a2a
 
 // statusOf returns the status of a task. The interactions are those of the turn,
 // for one that waits.
-func statusOf(turn *runtime.StoredTurn, info a2a.TaskInfo, asked []*runtime.Interaction) a2a.TaskStatus {
+func statusOf(turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction) a2a.TaskStatus {
 	at := cmp.Or(turn.ChangedAt, turn.UpdatedAt, turn.CreatedAt)
 	if turn.ChangedAt.IsZero() && !turn.FinishedAt.IsZero() {
 		at = turn.FinishedAt
 	}
-	s := a2a.TaskStatus{State: stateOf(&turn.Turn), Timestamp: &at}
+	s := a2a.TaskStatus{State: stateOf(turn), Timestamp: &at}
 	switch {
 	case turn.Outcome != nil:
 		s.State, s.Message = endState(&turn.Outcome.Termination), endMessage(info, &turn.Outcome.Termination)
-	case turn.Status == store.Waiting:
+	case turn.Status == service.Waiting:
 		if open := pending(asked); len(open) > 0 {
 			s.State, s.Message = askState(&open[0].Ticket), askMessage(info, open[0])
 		}
@@ -90,7 +88,7 @@ func statusOf(turn *runtime.StoredTurn, info a2a.TaskInfo, asked []*runtime.Inte
 
 // askState returns the state of a task that asks for something: a credential, or
 // anything else.
-func askState(t *plugins.Ticket) a2a.TaskState {
+func askState(t *interaction.Request) a2a.TaskState {
 	action := strings.ToLower(t.Action)
 	if strings.HasPrefix(action, "auth") || action == "a2a:auth_required" {
 		return a2a.TaskStateAuthRequired
@@ -98,22 +96,35 @@ func askState(t *plugins.Ticket) a2a.TaskState {
 	return a2a.TaskStateInputRequired
 }
 
+// maxAsked bounds each part of a question, in bytes as they are sent.
+const maxAsked = 128 << 10
+
 // askMessage is what a task asks: the question as text, and as data what a
-// program needs to know to answer it.
-func askMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
+// program needs to know to answer it. What is too large is cut off or left out, which
+// the data says.
+func askMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
 	data := map[string]any{keyInteraction: i.ID, "tool": i.Ticket.Tool}
 	for name, value := range map[string]json.RawMessage{
 		"arguments": i.Ticket.Arguments, "parameters": i.Ticket.Parameters, "response_schema": i.Ticket.ResponseSchema,
 	} {
 		var decoded any
-		if len(value) > 0 && json.Unmarshal(value, &decoded) == nil {
-			data[name] = decoded
+		if len(value) == 0 || json.Unmarshal(value, &decoded) != nil {
+			continue
 		}
+		if wireSize(decoded) > maxAsked {
+			data[keyTruncated] = true
+			continue
+		}
+		data[name] = decoded
 	}
 	if i.Ticket.Action != "" {
 		data["action"] = i.Ticket.Action
 	}
-	return agentSays(info, i.ID, a2a.NewTextPart(question(i)), a2a.NewDataPart(data))
+	text := question(i)
+	if n := textChunk(text, maxAsked); n < len(text) {
+		text, data[keyTruncated] = text[:n]+"…", true
+	}
+	return agentSays(info, i.ID, a2a.NewTextPart(text), a2a.NewDataPart(data))
 }
 
 // agentSays is a message of the agent. Its id is the same whenever it is shown.
@@ -137,9 +148,9 @@ func endMessage(info a2a.TaskInfo, why *event.Termination) *a2a.Message {
 		text = "the task needed more than it may use: " + word(why.Code)
 	case why.Type == event.Blocked:
 		text = "the agent may not do what the task needs"
-	case why.Code == runtime.CodeInteractionTimeout:
+	case why.Code == service.CodeInteractionTimeout:
 		text = "nobody answered in time"
-	case why.Code == runtime.CodeUnresolved:
+	case why.Code == service.CodeUnresolved:
 		text = "the agent cannot be run now"
 	case word(why.Code) != "":
 		text = "the task failed: " + word(why.Code)
@@ -162,23 +173,14 @@ func word(code string) string {
 
 // history returns the latest messages of a task: what it was given, what it
 // asked and what it was answered.
-func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, info a2a.TaskInfo, asked []*runtime.Interaction, limit int) ([]*a2a.Message, error) {
-	var request struct {
-		Input int `json:"input"`
-	}
-	if err := json.Unmarshal(turn.Request, &request); err != nil {
-		return nil, fmt.Errorf("read what turn %s was asked for: %w", turn.ID, err)
-	}
-	own, err := c.service.Store.OwnMessages(ctx, turn.ID)
+func (c *call) history(ctx context.Context, turn *service.Turn, info a2a.TaskInfo, asked []*service.Interaction, limit int) ([]*a2a.Message, error) {
+	input, err := c.service.TurnInput(ctx, c.caller, turn.ID)
 	if err != nil {
 		return nil, err
 	}
 	var list []*a2a.Message
-	for i := range min(request.Input, len(own)) {
-		var m model.Message
-		if err := json.Unmarshal(own[i], &m); err != nil {
-			return nil, fmt.Errorf("read the input of turn %s: %w", turn.ID, err)
-		}
+	for i := range input {
+		m := &input[i]
 		list = append(list, &a2a.Message{
 			ID: cmp.Or(m.ID, fmt.Sprintf("%s.input%d", turn.ID, i+1)), Role: a2a.MessageRoleUser,
 			TaskID: info.TaskID, ContextID: info.ContextID, Parts: a2awire.Parts(m.Parts),
@@ -197,9 +199,9 @@ func (c *call) history(ctx context.Context, turn *runtime.StoredTurn, info a2a.T
 }
 
 // answerMessage is what an interaction was answered; nil while it was not.
-func answerMessage(info a2a.TaskInfo, i *runtime.Interaction) *a2a.Message {
-	var given plugins.Resolution
-	if i.State != store.InteractionResolved || json.Unmarshal(i.Resolution, &given) != nil {
+func answerMessage(info a2a.TaskInfo, i *service.Interaction) *a2a.Message {
+	var given interaction.Answer
+	if i.State != service.InteractionAnswered || json.Unmarshal(i.Answer, &given) != nil {
 		return nil
 	}
 	m := agentSays(info, i.ID+".answer", a2a.NewTextPart(cmp.Or(given.Reason, string(given.Action))))
@@ -265,8 +267,8 @@ const (
 )
 
 // query returns what a list of tasks asks the store for.
-func (c *call) query(req *a2a.ListTasksRequest) (store.TurnQuery, error) {
-	q := store.TurnQuery{SessionID: req.ContextID, AgentID: c.agent, ByChange: true, Count: true, Page: store.Page{After: req.PageToken, Limit: cmp.Or(req.PageSize, defaultPage)}}
+func (c *call) query(req *a2a.ListTasksRequest) (service.TurnQuery, error) {
+	q := service.TurnQuery{SessionID: req.ContextID, AgentID: c.agent, ByChange: true, Count: true, Page: service.Page{After: req.PageToken, Limit: cmp.Or(req.PageSize, defaultPage)}}
 	if q.Page.Limit < 1 || q.Page.Limit > maxPage {
 		return q, invalid("pageSize is %d; it must be from 1 to %d", req.PageSize, maxPage)
 	}
@@ -288,13 +290,13 @@ func (c *call) query(req *a2a.ListTasksRequest) (store.TurnQuery, error) {
 }
 
 // statusesOf returns the states of turns that a state of tasks stands for.
-var statusesOf = map[a2a.TaskState][]store.Status{
-	a2a.TaskStateSubmitted:     {store.Pending},
-	a2a.TaskStateWorking:       {store.Running, store.Pending},
-	a2a.TaskStateInputRequired: {store.Waiting},
-	a2a.TaskStateAuthRequired:  {store.Waiting},
-	a2a.TaskStateCompleted:     {store.Succeeded},
-	a2a.TaskStateCanceled:      {store.Canceled},
-	a2a.TaskStateFailed:        {store.Failed},
-	a2a.TaskStateRejected:      {store.Failed},
+var statusesOf = map[a2a.TaskState][]service.Status{
+	a2a.TaskStateSubmitted:     {service.Pending},
+	a2a.TaskStateWorking:       {service.Running, service.Pending},
+	a2a.TaskStateInputRequired: {service.Waiting},
+	a2a.TaskStateAuthRequired:  {service.Waiting},
+	a2a.TaskStateCompleted:     {service.Succeeded},
+	a2a.TaskStateCanceled:      {service.Canceled},
+	a2a.TaskStateFailed:        {service.Failed},
+	a2a.TaskStateRejected:      {service.Failed},
 }

@@ -2,57 +2,32 @@ package a2aserver
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
-	"strconv"
+	"net/url"
+	"slices"
 	"strings"
 
+	legacy "github.com/a2aproject/a2a-go/a2a"
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/a2apb/v0/pbjson"
 	"github.com/agentruntime/agentruntime/server"
-	"go.uber.org/zap"
 )
 
-// The protocol wants fields that a server does not know to be ignored, so that newer
-// clients can use older servers. They are named in the header of the answer. One that
-// looks like a field of the protocol is probably a mistake, and logged as well.
+// The protocol wants fields that a server does not know to be ignored. They are named
+// in the answer. The fields of a body stand in a type, its shape.
 
-const (
-	// warningHeader has a value for each field of the request that has no effect.
-	warningHeader = "Warning"
-	// maxWarnings bounds its values.
-	maxWarnings = 8
-)
-
-// warnUnknownFields adds the unknown fields of a body to the header of the answer.
+// warnUnknownFields names the fields of a body that are not known.
 func (e *endpoint) warnUnknownFields(w http.ResponseWriter, r *http.Request, spoken version, body []byte) {
-	shape := e.shapeOf(r, spoken, body)
-	if shape == nil {
-		return
-	}
-	var misspelt []string
-	shown := 0
-	for _, unknown := range server.UnknownFields(body, shape) {
-		name := unknown.Path[strings.LastIndexByte(unknown.Path, '.')+1:]
-		if strings.EqualFold(name, unknown.Nearest) {
-			continue // the decoder does not tell upper from lower case
-		}
-		if unknown.Nearest != "" {
-			misspelt = append(misspelt, unknown.Error())
-		}
-		if shown++; shown <= maxWarnings {
-			w.Header().Add(warningHeader, "299 - "+strconv.QuoteToASCII(unknown.Error()))
-		}
-	}
-	if len(misspelt) > 0 {
-		e.server.Logger.Warn("misspelt fields of an A2A request ignored", zap.String("request_id", server.RequestID(r.Context())),
-			zap.String("agent", r.PathValue("agent")), zap.Strings("fields", misspelt))
+	if shape := e.shapeOf(r, spoken, body); shape != nil {
+		server.WarnUnknownFields(w, r, e.server.settings.Logger, server.UnknownFields(body, shape))
 	}
 }
 
 // shapeOf returns a pointer to a struct with the fields that a body may have; nil
-// when they are not known.
+// when there is no body, or no such method.
 func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
-	switch {
-	case e.rpc:
+	if e.rpc {
 		var request struct {
 			Method string `json:"method"`
 		}
@@ -60,18 +35,119 @@ func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 			return nil // the handler tells what is wrong
 		}
 		if spoken == v03 {
-			return oldShapes[request.Method]
+			return oldRPCShapes[request.Method]
 		}
 		return rpcShapes[request.Method]
-	case spoken == v03 || len(body) == 0:
-		return nil
-	case strings.HasSuffix(r.URL.Path, "/message:send"), strings.HasSuffix(r.URL.Path, "/message:stream"):
-		return new(sendShape)
-	case strings.HasSuffix(r.URL.Path, "/pushNotificationConfigs"):
-		return new(a2a.PushConfig)
-	default:
+	}
+	if len(body) == 0 {
 		return nil
 	}
+	if spoken == v03 {
+		return oldRESTShapes[restMethod(r)]
+	}
+	return restShapes[restMethod(r)]
+}
+
+// warnUnknownParameters names the parameters of a query that are not known.
+func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request, q url.Values) {
+	known, ok := queryNames[restMethod(r)]
+	if !ok {
+		return // the handler knows no such method
+	}
+	var unknown []*server.UnknownFieldError
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if strings.EqualFold(name, a2a.SvcParamVersion) || len(unknown) == server.MaxUnknownFields {
+			continue
+		}
+		if field := server.UnknownName("", name, known); field != nil {
+			unknown = append(unknown, field)
+		}
+	}
+	server.WarnUnknownFields(w, r, e.server.settings.Logger, unknown)
+}
+
+// restMethod returns the method that a request of HTTP+JSON calls, by its name in
+// version 1.0; empty for none.
+func restMethod(r *http.Request) string {
+	path := strings.TrimPrefix(strings.TrimSuffix(r.PathValue("path"), "/"), "v1/")
+	post := r.Method == http.MethodPost
+	switch path {
+	case "message:send":
+		return "SendMessage"
+	case "message:stream":
+		return "SendStreamingMessage"
+	case "tasks":
+		return "ListTasks"
+	case "extendedAgentCard", "card":
+		return "GetExtendedAgentCard"
+	}
+	task, ok := strings.CutPrefix(path, "tasks/")
+	_, config, ofConfigs := strings.Cut(task, "/pushNotificationConfigs")
+	switch {
+	case !ok:
+		return ""
+	case ofConfigs && config == "" && post:
+		return "CreateTaskPushNotificationConfig"
+	case ofConfigs && config == "":
+		return "ListTaskPushNotificationConfigs"
+	case ofConfigs && r.Method == http.MethodDelete:
+		return "DeleteTaskPushNotificationConfig"
+	case ofConfigs:
+		return "GetTaskPushNotificationConfig"
+	case strings.HasSuffix(task, ":subscribe"):
+		return "SubscribeToTask"
+	case strings.HasSuffix(task, ":cancel"):
+		return "CancelTask"
+	default:
+		return "GetTask"
+	}
+}
+
+// queryNames are the parameters that the query of a method may have over HTTP+JSON.
+var queryNames = map[string][]string{
+	"SendMessage":          nil,
+	"SendStreamingMessage": nil,
+	"GetTask":              {"historyLength", "tenant"},
+	"ListTasks": {
+		"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status",
+		"statusTimestampAfter", "tenant",
+	},
+	"CancelTask":                       nil,
+	"SubscribeToTask":                  {"tenant"},
+	"CreateTaskPushNotificationConfig": nil,
+	"GetTaskPushNotificationConfig":    {"tenant"},
+	"ListTaskPushNotificationConfigs":  {"pageSize", "pageToken", "tenant"},
+	"DeleteTaskPushNotificationConfig": {"tenant"},
+	"GetExtendedAgentCard":             {"tenant"},
+}
+
+// restShapes are the bodies of version 1.0 over HTTP+JSON.
+var restShapes = map[string]any{
+	"SendMessage":                      new(sendShape),
+	"SendStreamingMessage":             new(sendShape),
+	"CancelTask":                       new(a2a.CancelTaskRequest),
+	"SubscribeToTask":                  new(a2a.SubscribeToTaskRequest),
+	"CreateTaskPushNotificationConfig": new(a2a.PushConfig),
+}
+
+// oldRESTShapes are those of version 0.3.
+var oldRESTShapes = map[string]any{
+	"SendMessage":                      new(pbjson.SendMessageRequest),
+	"SendStreamingMessage":             new(pbjson.SendMessageRequest),
+	"CancelTask":                       new(oldNameShape),
+	"SubscribeToTask":                  new(oldNameShape),
+	"CreateTaskPushNotificationConfig": new(oldPushBodyShape),
+}
+
+// oldPushBodyShape is a request with a configuration, or that as it is.
+type oldPushBodyShape struct {
+	pbjson.CreateTaskPushNotificationConfigRequest
+	pbjson.TaskPushNotificationConfig
+}
+
+// oldNameShape is a request for a task, which its path names.
+type oldNameShape struct {
+	Name json.RawMessage `json:"name"`
 }
 
 // rpcShape is a request of JSON-RPC.
@@ -118,16 +194,18 @@ type partShape struct {
 	Metadata  json.RawMessage `json:"metadata"`
 }
 
-// oldShapes are those of version 0.3.
-var oldShapes = map[string]any{
+// oldRPCShapes are the requests of JSON-RPC in version 0.3.
+var oldRPCShapes = map[string]any{
 	"message/send":                        new(rpcShape[oldSendShape]),
 	"message/stream":                      new(rpcShape[oldSendShape]),
 	"tasks/get":                           new(rpcShape[oldTaskShape]),
 	"tasks/cancel":                        new(rpcShape[oldTaskIDShape]),
 	"tasks/resubscribe":                   new(rpcShape[oldTaskIDShape]),
+	"tasks/pushNotificationConfig/set":    new(rpcShape[legacy.TaskPushConfig]),
 	"tasks/pushNotificationConfig/get":    new(rpcShape[oldPushShape]),
 	"tasks/pushNotificationConfig/delete": new(rpcShape[oldPushShape]),
 	"tasks/pushNotificationConfig/list":   new(rpcShape[oldTaskIDShape]),
+	"agent/getAuthenticatedExtendedCard":  new(rpcShape[struct{}]),
 }
 
 type oldTaskIDShape struct {
@@ -148,10 +226,10 @@ type oldPushShape struct {
 type oldSendShape struct {
 	Metadata      json.RawMessage `json:"metadata"`
 	Configuration struct {
-		AcceptedOutputModes    json.RawMessage `json:"acceptedOutputModes"`
-		Blocking               json.RawMessage `json:"blocking"`
-		HistoryLength          json.RawMessage `json:"historyLength"`
-		PushNotificationConfig json.RawMessage `json:"pushNotificationConfig"`
+		AcceptedOutputModes    json.RawMessage    `json:"acceptedOutputModes"`
+		Blocking               json.RawMessage    `json:"blocking"`
+		HistoryLength          json.RawMessage    `json:"historyLength"`
+		PushNotificationConfig *legacy.PushConfig `json:"pushNotificationConfig"`
 	} `json:"configuration"`
 	Message struct {
 		a2a.Message

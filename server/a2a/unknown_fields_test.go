@@ -3,12 +3,17 @@ package a2aserver_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
+	oldpb "github.com/a2aproject/a2a-go/a2apb"
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	apb "github.com/a2aproject/a2a-go/v2/a2apb/v1"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	"go.yaml.in/yaml/v4"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // TestFieldsWithoutEffectAreNamedInTheAnswer sends fields that the protocol does not
@@ -51,19 +56,138 @@ func TestFieldsWithoutEffectAreNamedInTheAnswer(t *testing.T) {
 	}
 }
 
-// TestFieldsWithoutEffectOfOlderMethodsAreNamed asks for a task that is not there:
-// the answer is an error, and names the fields all the same.
-func TestFieldsWithoutEffectOfOlderMethodsAreNamed(t *testing.T) {
+// TestUnknownFieldsOfEveryMethodAreNamed asks every method of either version, and every
+// route in the description, for a task that is not there, with a field that nobody
+// knows. Most answers are errors, and name it all the same.
+func TestUnknownFieldsOfEveryMethodAreNamed(t *testing.T) {
 	w := open(t, func(s *setup) { s.settings.V03 = true })
-	for method, known := range map[string]string{
-		"tasks/get": `"historyLength":1,`, "tasks/cancel": "", "tasks/resubscribe": "", "tasks/pushNotificationConfig/list": "",
-		"tasks/pushNotificationConfig/get": `"pushNotificationConfigId":"p",`, "tasks/pushNotificationConfig/delete": `"pushNotificationConfigId":"p",`,
-	} {
-		for more, want := range map[string]int{"": 0, `"colour":1,`: 1} {
-			resp, _ := w.post("/a2a/clerk", asJSON, rpc(method, `{`+known+more+`"metadata":{"a":1},"id":"gone"}`), "A2A-Version", "0.3")
-			if warned := resp.Header.Values("Warning"); len(warned) != want {
-				t.Errorf("%s with %q: warned of %q", method, more, warned)
+	expect := func(what, method, path, body, version, unknown string) {
+		t.Helper()
+		resp, answer := w.plainly(method, path, body, "Content-Type", asJSON, "A2A-Version", version)
+		if warned := resp.Header.Values("Warning"); len(warned) != 1 || !strings.Contains(warned[0], unknown+": there is no such field") {
+			t.Errorf("%s of %s: %d, warned of %q: %.200s", what, version, resp.StatusCode, warned, answer)
+		}
+	}
+	for version, methods := range map[string][]string{"1.0": newMethods(), "0.3": oldMethods(t)} {
+		for _, method := range methods {
+			expect(method, http.MethodPost, "/a2a/clerk", rpc(method, `{"colour":1}`), version, "params.colour")
+		}
+	}
+	var described struct {
+		Paths map[string]map[string]any `yaml:"paths"`
+	}
+	data, err := os.ReadFile("openapi.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(data, &described)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	routes := 0
+	for path, operations := range described.Paths {
+		below, ok := strings.CutPrefix(path, "/a2a/{agent}/")
+		if !ok || below == "v0.3" || strings.HasSuffix(below, "agent-card.json") {
+			continue // cards, and JSON-RPC
+		}
+		version := "1.0"
+		if strings.HasPrefix(below, "v0.3/") {
+			version = "0.3"
+		}
+		at := strings.NewReplacer("{agent}", "clerk", "{id}", "gone", "{configId}", "gone").Replace(path)
+		for method, operation := range operations {
+			if method = strings.ToUpper(method); method == "PARAMETERS" {
+				continue
 			}
+			routes++
+			expect("the query of "+method+" "+path, method, at+"?colour=1", "", version, "colour")
+			if operation.(map[string]any)["requestBody"] != nil {
+				expect(method+" "+path, method, at, `{"colour":1}`, version, "colour")
+			}
+		}
+	}
+	if routes < 22 {
+		t.Errorf("the description has %d routes", routes)
+	}
+}
+
+// newMethods are the methods of version 1.0.
+func newMethods() []string {
+	return methodNames(apb.File_a2av1_proto)
+}
+
+// oldMethods are those of version 0.3, whose protobuf service has other names.
+func oldMethods(t *testing.T) []string {
+	names := map[string]string{
+		"SendMessage": "message/send", "SendStreamingMessage": "message/stream", "GetTask": "tasks/get", "CancelTask": "tasks/cancel",
+		"ListTasks": "", "TaskSubscription": "tasks/resubscribe", "CreateTaskPushNotificationConfig": "tasks/pushNotificationConfig/set",
+		"GetTaskPushNotificationConfig": "tasks/pushNotificationConfig/get", "ListTaskPushNotificationConfig": "tasks/pushNotificationConfig/list",
+		"DeleteTaskPushNotificationConfig": "tasks/pushNotificationConfig/delete", "GetAgentCard": "agent/getAuthenticatedExtendedCard",
+	}
+	var methods []string
+	for _, called := range methodNames(oldpb.File_a2a_proto) {
+		method, ok := names[called]
+		if !ok {
+			t.Errorf("%s of version 0.3 has no method of JSON-RPC here", called)
+		}
+		if method != "" { // tasks cannot be listed over JSON-RPC
+			methods = append(methods, method)
+		}
+	}
+	return methods
+}
+
+func methodNames(file protoreflect.FileDescriptor) []string {
+	var names []string
+	methods := file.Services().Get(0).Methods()
+	for i := range methods.Len() {
+		names = append(names, string(methods.Get(i).Name()))
+	}
+	return names
+}
+
+// TestKnownFieldsOfOlderMethodsAreNotNamed sends those that each method has.
+func TestKnownFieldsOfOlderMethodsAreNotNamed(t *testing.T) {
+	w := open(t, func(s *setup) { s.settings.V03 = true })
+	const push = `"pushNotificationConfig":{"id":"p","url":"https://x.example","token":"t","authentication":{"schemes":["Bearer"],"credentials":"c"}}`
+	const metadata = `"metadata":{"a":1}`
+	for method, params := range map[string]string{
+		"message/send": `{"configuration":{"acceptedOutputModes":["text/plain"],"blocking":true,"historyLength":1,` + push + `},` + metadata + `,` + old[1:],
+		"tasks/get":    `{"id":"gone","historyLength":1,` + metadata + `}`,
+		"tasks/cancel": `{"id":"gone",` + metadata + `}`, "tasks/resubscribe": `{"id":"gone",` + metadata + `}`,
+		"tasks/pushNotificationConfig/set":    `{"taskId":"gone",` + push + `}`,
+		"tasks/pushNotificationConfig/get":    `{"id":"gone","pushNotificationConfigId":"p",` + metadata + `}`,
+		"tasks/pushNotificationConfig/list":   `{"id":"gone",` + metadata + `}`,
+		"tasks/pushNotificationConfig/delete": `{"id":"gone","pushNotificationConfigId":"p",` + metadata + `}`,
+	} {
+		resp, _ := w.post("/a2a/clerk", asJSON, rpc(method, params), "A2A-Version", "0.3")
+		if warned := resp.Header.Values("Warning"); len(warned) > 0 {
+			t.Errorf("%s: warned of %q", method, warned)
+		}
+	}
+	const message = `"message":{"messageId":"m7","contextId":"","taskId":"","role":"ROLE_USER","content":[{"text":"hello","metadata":{"a":1}},{"data":{"data":{"a":1}}},{"file":{"fileWithUri":"https://x.example","mimeType":"a/b","name":"n"}}],"extensions":["e"],"referenceTaskIds":[],` + metadata + `}`
+	for path, body := range map[string]string{
+		"message:send":                        `{"configuration":{"acceptedOutputModes":["text/plain"],"blocking":true,"historyLength":1,"pushNotification":` + strings.TrimPrefix(push, `"pushNotificationConfig":`) + `},` + metadata + `,` + message + `}`,
+		"tasks/gone:cancel":                   `{"name":"tasks/gone"}`,
+		"tasks/gone/pushNotificationConfigs":  `{"name":"x",` + push + `}`,
+		"tasks/gone2/pushNotificationConfigs": `{"parent":"tasks/gone2","configId":"p","config":{"name":"x",` + push + `}}`,
+	} {
+		resp, _ := w.plainly(http.MethodPost, "/a2a/clerk/v0.3/v1/"+path, body, "Content-Type", asJSON)
+		if warned := resp.Header.Values("Warning"); len(warned) > 0 {
+			t.Errorf("%s: warned of %q", path, warned)
+		}
+	}
+}
+
+// TestUnknownParametersAreNamed tells upper from lower case, as what reads them does.
+func TestUnknownParametersAreNamed(t *testing.T) {
+	w := open(t)
+	for query, warned := range map[string]string{
+		"pageSize=1&a2a-version=1.0&context_id=c&lastUpdatedAfter=2026-01-02T03:04:05Z": "",
+		"pagesize=1": `pagesize: there is no such field; did you mean \"pageSize\"?`,
+	} {
+		resp, body := w.plainly(http.MethodGet, "/a2a/clerk/tasks?"+query, "", "A2A-Version", "1.0")
+		if got := strings.Join(resp.Header.Values("Warning"), ", "); resp.StatusCode != http.StatusOK || got == "" != (warned == "") || !strings.Contains(got, warned) {
+			t.Errorf("%s: %d, warned of %q: %s", query, resp.StatusCode, got, body)
 		}
 	}
 }

@@ -1,0 +1,98 @@
+package a2aserver
+
+import (
+	"time"
+
+	"github.com/agentruntime/agentruntime/service"
+)
+
+// clock waits for news of a turn and for the time that a follower has set, in the one
+// goroutine that follows.
+type clock struct {
+	service.Waiter
+	flush alarm
+}
+
+// newClock returns a clock with what waits for news; nil is the usual way.
+func newClock(w service.Waiter) *clock {
+	if w == nil {
+		w = newNews()
+	}
+	return &clock{Waiter: w}
+}
+
+// set sets the alarm if the follower needs it.
+func (c *clock) set(f *follower) {
+	if f.answer.waiting() > 0 && !f.quiet {
+		c.flush.in(flushDelay)
+	}
+}
+
+// Wait waits for a Wake, or for an alarm. Nobody asks it to tell idle times.
+func (c *clock) Wait(time.Duration) (rang bool, err error) {
+	return c.Waiter.Wait(c.flush.left())
+}
+
+// alarm rings once for each time that it is set. The zero value is not.
+type alarm struct{ at time.Time }
+
+// in sets the alarm, unless it is set.
+func (a *alarm) in(d time.Duration) {
+	if a.at.IsZero() {
+		a.at = time.Now().Add(d)
+	}
+}
+
+// left returns how long it is until the alarm rings: 0 when it is not set, and
+// otherwise more.
+func (a *alarm) left() time.Duration {
+	if a.at.IsZero() {
+		return 0
+	}
+	return max(time.Until(a.at), 1)
+}
+
+// take reports whether the alarm rang since the last time.
+func (a *alarm) take() bool {
+	if a.at.IsZero() || time.Now().Before(a.at) {
+		return false
+	}
+	a.at = time.Time{}
+	return true
+}
+
+// news waits for news of a turn.
+type news struct {
+	woken chan struct{}
+	timer *time.Timer
+}
+
+func newNews() *news { return &news{woken: make(chan struct{}, 1)} }
+
+// Wait waits for a Wake, or until idle has passed.
+func (n *news) Wait(idle time.Duration) (quiet bool, err error) {
+	if idle == 0 {
+		<-n.woken
+		return false, nil
+	}
+	if n.timer == nil {
+		n.timer = time.NewTimer(idle)
+	} else {
+		n.timer.Reset(idle)
+	}
+	defer n.timer.Stop()
+	select {
+	case <-n.woken:
+		return false, nil
+	case <-n.timer.C:
+		return true, nil
+	}
+}
+
+// Wake ends a Wait.
+func (n *news) Wake() {
+	select {
+	case n.woken <- struct{}{}:
+	default: // it is awake
+	}
+}
