@@ -17,7 +17,10 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/schedule"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
@@ -39,19 +42,27 @@ type Settings struct {
 	Logger *zap.Logger
 }
 
+// openStore is what an App uses of its store.
+type openStore interface {
+	store.Connection
+	store.Revocations
+}
+
 // App is what one configuration makes. Its life is New, Listen, Start, Serve, Shutdown;
 // Open does the first three.
 type App struct {
 	settings Settings
 	// runtime, service and store are nil until Start, but for an app that Open made.
 	runtime *runtime.AgentRuntime
-	service *runtime.Service
-	store   store.Store
+	service *service.Service
+	store   openStore
+	// schedules make turns when they are due; nil until Start.
+	schedules *schedule.Runner
 	// server answers requests; nil answers none.
 	server *server.Server
 	// accepted is what the server asks about credentials, and credentials those that
 	// it accepts once the store is open; both are nil where nobody needs one.
-	accepted    *server.Replaceable
+	accepted    *auth.Replaceable
 	credentials *credentials
 	// certificate is nil where the server speaks without TLS.
 	certificate *certificate
@@ -72,7 +83,7 @@ func New(settings Settings) *App { return &App{settings: settings} }
 func (a *App) Runtime() *runtime.AgentRuntime { return a.runtime }
 
 // Service returns what keeps turns and works on them; nil before Start.
-func (a *App) Service() *runtime.Service { return a.service }
+func (a *App) Service() *service.Service { return a.service }
 
 // Server returns what answers requests; nil where nothing does, and before Listen.
 func (a *App) Server() *server.Server { return a.server }
@@ -86,7 +97,7 @@ func (a *App) Handler() http.Handler { return a.server.Handler() }
 // and answers that the server is starting. Where it wants none, it does nothing. What
 // is open when it returns an error is closed by Shutdown.
 func (a *App) Listen(ctx context.Context) error {
-	if a.settings.File.Server.Address() == spec.ListenNone {
+	if a.settings.File.Server.Address() == settings.ListenNone {
 		return nil
 	}
 	if err := a.newServer(); err != nil {
@@ -124,13 +135,17 @@ func (a *App) Start(ctx context.Context, rt *runtime.AgentRuntime) error {
 	if settings.Webhooks, err = a.newSenders(); err != nil {
 		return err
 	}
-	a.service = runtime.NewService(settings)
+	a.service = service.New(settings)
 	if err := a.mountSurfaces(ctx); err != nil {
+		return err
+	}
+	if a.schedules, err = schedule.NewRunner(schedule.Settings{Turns: a.service, Schedules: Schedules(s.File), Logger: settings.Logger}); err != nil {
 		return err
 	}
 	if err := a.service.Start(ctx); err != nil {
 		return err
 	}
+	a.schedules.Start()
 	if a.server != nil {
 		a.server.EndStartup()
 	}
@@ -169,24 +184,33 @@ func (a *App) serveAndDrain(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	a.server.BeginDrain()
 	_ = a.drain(ctx) // Shutdown says what became of it
 	stop()
 	return <-ended
 }
 
-// drain hands back the turns under way within the grace time, once. The error says
-// that they did not end in it.
+// drain refuses new runs, hands back the turns under way within the grace time, once,
+// and lets clients bring what runs wait for as long. The error says that the turns did
+// not end in it.
 func (a *App) drain(ctx context.Context) error {
 	a.drained.Do(func() {
 		if a.service == nil {
 			return
+		}
+		if a.server != nil {
+			a.server.BeginDrain() // a program with an HTTP server of its own has no Serve
+		}
+		if a.schedules != nil {
+			a.schedules.Close()
 		}
 		grace := a.settings.File.Turns.GraceTime()
 		steps, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer cancel()
 		if a.service.Drain(steps) != nil {
 			a.drainErr = fmt.Errorf("the grace time of %s is over; the steps under way are run again", grace)
+		}
+		if a.server != nil {
+			a.server.DrainClients(steps)
 		}
 	})
 	return a.drainErr
@@ -195,7 +219,7 @@ func (a *App) drain(ctx context.Context) error {
 // Prepare makes the keys, clients and certificate of another configuration. Calling
 // swap makes the server accept and present those. Whether it asks for credentials at
 // all was decided at its start.
-func (a *App) Prepare(s *spec.Server) (swap func(), err error) {
+func (a *App) Prepare(s *settings.Server) (swap func(), err error) {
 	accept, err := a.credentials.prepare(s)
 	if err != nil {
 		return nil, err
@@ -244,23 +268,28 @@ func (a *App) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// ServiceSettings returns what a configuration says about turns and schedules. What
-// else a service is made of is to be added.
-func ServiceSettings(f *config.File) runtime.ServiceSettings {
+// ServiceSettings returns what a configuration says about turns. What else a service is made of is to be added.
+func ServiceSettings(f *config.File) service.Settings {
 	t, keep := &f.Turns, &f.Store.Retention
-	settings := runtime.ServiceSettings{
+	settings := service.Settings{
 		Lease: t.LeaseTime(), Strikes: t.StrikeLimit(), Indeterminate: backend.Indeterminate(t.Indeterminate),
-		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: runtime.TimeoutPolicy(t.OnInteractionTimeout),
+		InteractionTimeout: t.InteractionTimeout.Std(), OnTimeout: service.TimeoutPolicy(t.OnInteractionTimeout),
 		EncryptionKey: f.Server.EncryptionBytes(),
 		Retention:     store.Retention{Sessions: keep.Sessions.Std(), Events: keep.Events.Std(), Keys: keep.KeyLimit()},
 	}
+	return settings
+}
+
+// Schedules returns the schedules of a configuration.
+func Schedules(f *config.File) []schedule.Schedule {
+	list := make([]schedule.Schedule, len(f.Schedules))
 	for i := range f.Schedules {
 		s := &f.Schedules[i]
 		tenant, subject := s.Owner()
-		settings.Schedules = append(settings.Schedules, runtime.Schedule{
+		list[i] = schedule.Schedule{
 			ID: s.ID, Cron: s.Cron, TimeZone: s.TimeZone, AgentID: s.Agent, SessionID: s.Session,
-			Input: []model.Message{model.User(string(s.Prompt))}, Owner: runtime.Caller{Tenant: tenant, Subject: subject},
-		})
+			Input: []model.Message{model.User(string(s.Prompt))}, Owner: service.Caller{Tenant: tenant, Subject: subject},
+		}
 	}
-	return settings
+	return list
 }

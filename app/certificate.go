@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // certificate is the certificate of a server, which may be replaced while
@@ -15,7 +15,7 @@ type certificate struct {
 }
 
 // newCertificate loads the certificate that a configuration names.
-func newCertificate(s *spec.ServerTLS) (*certificate, error) {
+func newCertificate(s *settings.ServerTLS) (*certificate, error) {
 	c := new(certificate)
 	swap, err := c.prepare(s)
 	if err != nil {
@@ -28,7 +28,7 @@ func newCertificate(s *spec.ServerTLS) (*certificate, error) {
 // prepare loads the certificate of a new configuration. Calling swap makes new
 // connections get it. A nil certificate stays none, and one whose configuration
 // names none any more stays what it is.
-func (c *certificate) prepare(s *spec.ServerTLS) (swap func(), err error) {
+func (c *certificate) prepare(s *settings.ServerTLS) (swap func(), err error) {
 	if c == nil || s == nil {
 		return func() {}, nil
 	}

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // writeCertificate writes a certificate for this machine with a serial number, and its key.
-func writeCertificate(t *testing.T, files *spec.ServerTLS, serial int64) {
+func writeCertificate(t *testing.T, files *settings.ServerTLS, serial int64) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -43,7 +43,7 @@ func writeCertificate(t *testing.T, files *spec.ServerTLS, serial int64) {
 func TestACertificateIsReplacedWhileItIsUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	files := &spec.ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
+	files := &settings.ServerTLS{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	if _, err := newCertificate(files); err == nil {
 		t.Error("a certificate that is not there is loaded")
 	}

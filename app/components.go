@@ -8,7 +8,8 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 
@@ -25,9 +26,12 @@ type Components struct {
 	Stores []StoreDriver
 	// Surfaces are the protocols that the HTTP server speaks.
 	Surfaces []Surface
+	// TokenPrefix is what the access tokens begin with that the server issues; see
+	// server.OAuthSettings.
+	TokenPrefix string
 	// TurnTools makes what makes the tools that turns bring along; nil lets turns
 	// bring none.
-	TurnTools func(*config.File, *zap.Logger) runtime.TurnTools
+	TurnTools func(*config.File, *zap.Logger) service.TurnTools
 }
 
 // Plugin is a plugin that agents may name, and its id.
@@ -40,11 +44,21 @@ type Plugin struct {
 // agents may have.
 func (c *Components) ConfigKinds() config.Kinds {
 	k := c.Kinds
+	k.Scopes = c.Scopes()
 	k.Sections = resolve.Sections()
 	for _, p := range c.Plugins {
 		k.Sections = slices.Concat(k.Sections, p.Plugin.Descriptor().Sections)
 	}
 	return k
+}
+
+// Scopes returns all scopes that routes of the server need.
+func (c *Components) Scopes() []string {
+	all := slices.Clone(settings.Scopes)
+	for i := range c.Surfaces {
+		all = append(all, c.Surfaces[i].Scopes...)
+	}
+	return all
 }
 
 // NewBuilder returns a builder that knows all components.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -17,42 +19,45 @@ import (
 // credentials are what a server asks for: keys, tokens that it issues itself, and
 // tokens of another issuer.
 type credentials struct {
-	accepted *server.Replaceable
+	accepted *auth.Replaceable
+	// current is the configuration that they are of, which a reload replaces.
+	current atomic.Pointer[settings.Server]
 	// oauth issues tokens; nil when there are no clients.
-	oauth *server.OAuth
+	oauth *auth.OAuth
 	// enter counts the requests of clients; it is set before the first one.
 	enter func(*server.Principal) (leave func(), err error)
 	// published are the keys of the issuer at publishedAt. A new configuration goes on
 	// with those that are known already: the issuer may be away when it comes.
-	published   *server.RemoteKeys
+	published   *auth.RemoteKeys
 	publishedAt string
 }
 
 // IssueRefreshToken returns a refresh token for a client of a configuration, with some
 // of its scopes, that ends at a time. The error says that there is no such client, or
 // that the configuration is wrong.
-func IssueRefreshToken(s *spec.Server, client string, scopes []string, end time.Time) (string, error) {
+func (c *Components) IssueRefreshToken(s *settings.Server, client string, scopes []string, end time.Time) (string, error) {
 	if s.OAuth == nil {
 		return "", fmt.Errorf("there is no client %q below server.oauth", client)
 	}
-	c, err := newCredentials(s, nil, nil)
+	made, err := newCredentials(s, c.TokenPrefix, nil, nil)
 	if err != nil {
 		return "", err
 	}
-	return c.oauth.IssueRefreshToken(client, scopes, end)
+	return made.oauth.IssueRefreshToken(client, scopes, end)
 }
 
-// newCredentials returns those that a configuration names. The tokens that are
-// revoked are kept in a store; nil keeps them nowhere.
-func newCredentials(s *spec.Server, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
+// newCredentials returns those that a configuration names. Tokens that are issued
+// begin with a prefix; those that are revoked are kept in a store, and with nil
+// nowhere.
+func newCredentials(s *settings.Server, tokenPrefix string, revocations store.Revocations, logger *zap.Logger) (*credentials, error) {
 	c := new(credentials)
 	if s.OAuth != nil {
 		clients, err := oauthClients(s.OAuth)
 		if err != nil {
 			return nil, err
 		}
-		c.oauth, err = server.NewOAuth(server.OAuthSettings{
-			Key: s.EncryptionBytes(), TokenTTL: s.OAuth.TTL(), Clients: clients,
+		c.oauth, err = auth.NewOAuth(auth.OAuthSettings{
+			Key: s.EncryptionBytes(), TokenTTL: s.OAuth.TTL(), TokenPrefix: tokenPrefix, Clients: clients,
 			Enter:       func(p *server.Principal) (func(), error) { return c.enter(p) },
 			Revocations: revocations, Logger: logger,
 		})
@@ -64,8 +69,22 @@ func newCredentials(s *spec.Server, revocations store.Revocations, logger *zap.L
 	if err != nil {
 		return nil, err
 	}
-	c.accepted = server.NewReplaceable(first)
+	c.accepted = auth.NewReplaceable(first)
+	c.current.Store(s)
 	return c, nil
+}
+
+// kinds returns which credentials are accepted now; none where nobody needs one.
+func (c *credentials) kinds() AcceptedCredentials {
+	if c == nil {
+		return AcceptedCredentials{}
+	}
+	s := c.current.Load()
+	kinds := AcceptedCredentials{Keys: len(s.Keys) > 0, Clients: c.oauth != nil && s.OAuth != nil}
+	if s.JWT != nil {
+		kinds.Issuer = s.JWT.Issuer
+	}
+	return kinds
 }
 
 // mount lets clients get tokens at a server.
@@ -90,7 +109,7 @@ func (c *credentials) follow(ctx context.Context) {
 // prepare makes what a new configuration accepts. Calling swap makes it count. Of
 // nil credentials nothing changes, and neither for a configuration that would ask
 // for none.
-func (c *credentials) prepare(s *spec.Server) (swap func(), err error) {
+func (c *credentials) prepare(s *settings.Server) (swap func(), err error) {
 	if c == nil || !s.Authenticated() {
 		return func() {}, nil
 	}
@@ -98,8 +117,8 @@ func (c *credentials) prepare(s *spec.Server) (swap func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	var clients []server.Client // none, when there is no oauth any more
-	ttl := spec.DefaultTokenTTL
+	var clients []auth.Client // none, when there is no oauth any more
+	ttl := settings.DefaultTokenTTL
 	if s.OAuth != nil {
 		ttl = s.OAuth.TTL()
 		if clients, err = oauthClients(s.OAuth); err != nil {
@@ -108,6 +127,7 @@ func (c *credentials) prepare(s *spec.Server) (swap func(), err error) {
 	}
 	return func() {
 		c.accepted.Replace(next)
+		c.current.Store(s)
 		if c.oauth != nil {
 			c.oauth.Configure(ttl, clients)
 		}
@@ -115,19 +135,19 @@ func (c *credentials) prepare(s *spec.Server) (swap func(), err error) {
 }
 
 // authenticator returns what finds out who asks.
-func (c *credentials) authenticator(s *spec.Server) (server.Authenticator, error) {
-	var all server.Authenticators
+func (c *credentials) authenticator(s *settings.Server) (server.Authenticator, error) {
+	var all auth.Chain
 	if c.oauth != nil {
 		all = append(all, c.oauth)
 	}
-	keys := make([]server.Key, len(s.Keys))
+	keys := make([]auth.Key, len(s.Keys))
 	for i := range s.Keys {
 		var err error
 		if keys[i], err = apiKey(&s.Keys[i]); err != nil {
 			return nil, err
 		}
 	}
-	all = append(all, server.NewKeys(keys, nil))
+	all = append(all, auth.NewKeys(keys, nil))
 	if s.JWT != nil {
 		tokens, err := c.issuerTokens(s.JWT)
 		if err != nil {
@@ -139,20 +159,20 @@ func (c *credentials) authenticator(s *spec.Server) (server.Authenticator, error
 }
 
 // apiKey returns a key of a configuration.
-func apiKey(k *spec.ServerKey) (server.Key, error) {
+func apiKey(k *settings.ServerKey) (auth.Key, error) {
 	tenant, subject := k.Owner()
 	hash, err := secretHash(k.Hash, k.Key)
 	if err != nil {
-		return server.Key{}, fmt.Errorf("key %s: %w", k.ID, err)
+		return auth.Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 	}
-	return server.Key{Hash: hash, Expires: end(k.Expires), Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: tenant, Subject: subject, Agents: runtime.NewAgentSet(k.Agents)}, KeyID: k.ID, Scopes: k.Scopes,
+	return auth.Key{Hash: hash, Expires: end(k.Expires), Principal: &server.Principal{
+		Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(k.Agents), Scopes: k.Scopes}, KeyID: k.ID,
 	}}, nil
 }
 
 // oauthClients returns the clients of a configuration.
-func oauthClients(o *spec.ServerOAuth) ([]server.Client, error) {
-	clients := make([]server.Client, len(o.Clients))
+func oauthClients(o *settings.ServerOAuth) ([]auth.Client, error) {
+	clients := make([]auth.Client, len(o.Clients))
 	for i := range o.Clients {
 		c := &o.Clients[i]
 		tenant, subject := c.Owner()
@@ -161,49 +181,49 @@ func oauthClients(o *spec.ServerOAuth) ([]server.Client, error) {
 			return nil, fmt.Errorf("client %s: %w", c.ID, err)
 		}
 		scopes := append([]string{}, c.Scopes...) // nil would be all
-		clients[i] = server.Client{Secret: hash, Expires: end(c.Expires), Principal: &server.Principal{
-			Caller: runtime.Caller{Tenant: tenant, Subject: subject, Agents: runtime.NewAgentSet(c.Agents)}, KeyID: c.ID, Scopes: scopes,
+		clients[i] = auth.Client{Secret: hash, Expires: end(c.Expires), Principal: &server.Principal{
+			Caller: service.Caller{Tenant: tenant, Subject: subject, Agents: service.NewAgentSet(c.Agents), Scopes: scopes}, KeyID: c.ID,
 		}}
 	}
 	return clients, nil
 }
 
 // issuerTokens returns what accepts the tokens of an external issuer.
-func (c *credentials) issuerTokens(j *spec.ServerJWT) (server.Authenticator, error) {
-	settings := server.JWTSettings{
+func (c *credentials) issuerTokens(j *settings.ServerJWT) (server.Authenticator, error) {
+	settings := auth.JWTSettings{
 		Issuer: j.Issuer, Audience: j.Audience, Algorithms: j.Signatures(),
-		TenantClaim: j.TenantClaim, Tenant: cmp.Or(j.Tenant, spec.DefaultTenant),
+		TenantClaim: j.TenantClaim, Tenant: cmp.Or(j.Tenant, settings.DefaultTenant),
 		SubjectClaim: cmp.Or(j.SubjectClaim, "sub"), ScopesClaim: cmp.Or(j.ScopesClaim, "scope"),
 	}
 	if j.JWKSFile == "" {
 		if c.publishedAt != j.JWKSURL {
-			c.published, c.publishedAt = server.NewRemoteKeys(j.JWKSURL, nil, nil), j.JWKSURL
+			c.published, c.publishedAt = auth.NewRemoteKeys(j.JWKSURL, nil, nil), j.JWKSURL
 		}
 		settings.Keys = c.published
-		return server.NewJWT(settings)
+		return auth.NewJWT(settings)
 	}
 	data, err := os.ReadFile(j.JWKSFile)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := server.ParseKeys(data)
+	keys, err := auth.ParseKeys(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.JWKSFile, err)
 	}
 	settings.Keys = keys
-	return server.NewJWT(settings)
+	return auth.NewJWT(settings)
 }
 
 // secretHash returns the hash of a secret that is given as one or the other.
-func secretHash(hash, secret string) (server.KeyHash, error) {
+func secretHash(hash, secret string) (auth.KeyHash, error) {
 	if secret != "" {
-		return server.HashKey(secret), nil
+		return auth.HashKey(secret), nil
 	}
-	return server.ParseKeyHash(hash)
+	return auth.ParseKeyHash(hash)
 }
 
 // end returns when something ends; the zero time is never.
-func end(d *spec.Date) time.Time {
+func end(d *settings.Date) time.Time {
 	if d == nil {
 		return time.Time{}
 	}

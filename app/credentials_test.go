@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -26,12 +28,12 @@ func TestCredentialsAreSwapped(t *testing.T) {
 	if err := os.WriteFile(set, []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	began := &spec.Server{
+	began := &settings.Server{
 		EncryptionKey: base64.StdEncoding.EncodeToString(make([]byte, 32)),
-		OAuth:         &spec.ServerOAuth{Clients: []spec.OAuthClient{{ID: "desk", Secret: "desk-secret-desk-secret", Scopes: spec.Names{"s"}}}},
-		JWT:           &spec.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSFile: set},
+		OAuth:         &settings.ServerOAuth{Clients: []settings.OAuthClient{{ID: "desk", Secret: "desk-secret-desk-secret", Scopes: spec.Names{"s"}}}},
+		JWT:           &settings.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSFile: set},
 	}
-	c, err := newCredentials(began, nil, nil)
+	c, err := newCredentials(began, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func TestCredentialsAreSwapped(t *testing.T) {
 		_, err := c.accepted.Authenticate(r)
 		return err
 	}
-	swap, err := c.prepare(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Key: rightKey}}})
+	swap, err := c.prepare(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Key: rightKey}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestCredentialsAreSwapped(t *testing.T) {
 	if err := shown(rightKey); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.prepare(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil {
+	if _, err := c.prepare(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}); err == nil {
 		t.Error("a hash that is none is taken")
 	}
 	began.JWT.JWKSFile += ".gone"
@@ -70,8 +72,8 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 		_, _ = io.WriteString(w, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)
 	}))
 	t.Cleanup(issuer.Close)
-	config := &spec.Server{JWT: &spec.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSURL: issuer.URL}}
-	c, err := newCredentials(config, nil, nil)
+	config := &settings.Server{JWT: &settings.ServerJWT{Issuer: "https://id.example", Audience: "agents", JWKSURL: issuer.URL}}
+	c, err := newCredentials(config, "", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +97,7 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 	}
 	moved := *config.JWT
 	moved.JWKSURL += "/elsewhere"
-	if swap, err = c.prepare(&spec.Server{JWT: &moved}); err != nil {
+	if swap, err = c.prepare(&settings.Server{JWT: &moved}); err != nil {
 		t.Fatal(err)
 	}
 	swap()
@@ -107,26 +109,26 @@ func TestTheKeysOfAnIssuerOutliveAReload(t *testing.T) {
 
 func TestTheServerOfAConfiguration(t *testing.T) {
 	t.Parallel()
-	day := &spec.Date{}
+	day := &settings.Date{}
 	if err := day.UnmarshalText([]byte("2026-12-31")); err != nil {
 		t.Fatal(err)
 	}
-	hash := server.HashKey(rightKey)
-	key, err := apiKey(&spec.ServerKey{ID: "ci", Hash: hash.String(), Agents: spec.Names{"a*"}, Scopes: spec.Names{"s"}, Expires: day})
+	hash := auth.HashKey(rightKey)
+	key, err := apiKey(&settings.ServerKey{ID: "ci", Hash: hash.String(), Agents: spec.Names{"a*"}, Scopes: spec.Names{"s"}, Expires: day})
 	if err != nil || key.Hash != hash || key.Principal.KeyID != "ci" || key.Principal.Caller.Subject != "ci" || key.Principal.Caller.Tenant != "default" ||
-		!key.Principal.MayUse("ab") || key.Principal.MayUse("b") || key.Principal.Has("t") || !key.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		!key.Principal.Caller.Agents.Has("ab") || key.Principal.Caller.Agents.Has("b") || key.Principal.Caller.HasScope("t") || !key.Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if key, err := apiKey(&spec.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
+	if key, err := apiKey(&settings.ServerKey{ID: "ci", Key: rightKey}); err != nil || key.Hash != hash || !key.Expires.IsZero() {
 		t.Errorf("%+v, %v", key, err)
 	}
-	if _, err := newCredentials(&spec.Server{Keys: []spec.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
+	if _, err := newCredentials(&settings.Server{Keys: []settings.ServerKey{{ID: "ci", Hash: "sha256:x"}}}, "", nil, nil); err == nil || !strings.Contains(err.Error(), "key ci: a hash is") {
 		t.Error(err)
 	}
-	settings := serverSettings(&spec.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: spec.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
-	if settings.Authenticator != nil || settings.Address != spec.DefaultListen || settings.Limits.MaxBodyBytes != spec.DefaultMaxBodyBytes ||
-		settings.Limits.WriteTimeout != spec.DefaultWriteTimeout || settings.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
-		!settings.AllowUnauthenticated || settings.PublicURL != "https://y" || len(settings.CORSOrigins) != 1 {
-		t.Errorf("%+v", settings)
+	made := serverSettings(&settings.Server{CORSOrigins: []string{"https://x"}, PublicURL: "https://y", AllowUnauthenticated: true, Rate: settings.ServerRate{PerSecond: 1, Burst: 2, Concurrency: 3}})
+	if made.Authenticator != nil || made.Address != settings.DefaultListen || made.Limits.MaxBodyBytes != settings.DefaultMaxBodyBytes ||
+		made.Limits.WriteTimeout != settings.DefaultWriteTimeout || made.Rate != (server.Rate{PerSecond: 1, Burst: 2, Concurrency: 3}) ||
+		!made.AllowUnauthenticated || made.PublicURL != "https://y" || len(made.CORSOrigins) != 1 {
+		t.Errorf("%+v", made)
 	}
 }

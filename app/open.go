@@ -105,7 +105,9 @@ func (o *Options) build(ctx context.Context) (*config.File, *runtime.AgentRuntim
 	if err != nil {
 		return nil, nil, err
 	}
-	b := o.Components.NewBuilder(o.Logger).WithConfig(file).WithTelemetry(o.Telemetry)
+	warned := &warnings{file: file, logger: o.Logger.Named("config"), known: map[diag.Identity]bool{}}
+	b := o.Components.NewBuilder(o.Logger).WithConfig(file).WithTelemetry(o.Telemetry).WithWarnings(warned.add)
+	o.Telemetry.SetTenants(file.Tenants())
 	if o.Configure != nil {
 		o.Configure(b)
 	}
@@ -116,16 +118,42 @@ func (o *Options) build(ctx context.Context) (*config.File, *runtime.AgentRuntim
 	if err := ctx.Err(); err != nil {
 		return nil, nil, errors.Join(err, b.Close())
 	}
-	list := file.Complete(found, checked)
+	list, _ := file.CompleteAll(found, checked)
 	if list.HasErrors() {
 		return nil, nil, errors.Join(&ConfigError{Diagnostics: list}, b.Close())
 	}
-	runtime.LogWarnings(o.Logger.Named("config"), list)
+	warned.log(list)
 	rt, err := b.BuildUnchecked() // Check was the dry run
 	if err != nil {
 		return nil, nil, errors.Join(err, b.Close())
 	}
 	return file, rt, nil
+}
+
+// warnings logs what is probably not meant, each once, and nothing that comments in
+// the files silence.
+type warnings struct {
+	file   *config.File
+	logger *zap.Logger
+
+	mu    sync.Mutex
+	known map[diag.Identity]bool
+}
+
+// add takes in what publishing finds, as when peers have other agents.
+func (w *warnings) add(list diag.List) { w.log(w.file.Complete(nil, list)) }
+
+func (w *warnings) log(list diag.List) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var fresh diag.List
+	for i := range list {
+		if id := list[i].Identity(); !w.known[id] {
+			w.known[id] = true
+			fresh = append(fresh, list[i])
+		}
+	}
+	runtime.LogWarnings(w.logger, fresh)
 }
 
 // Learn asks the servers of tools and the peers that a builder knows what they have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +18,12 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/model/scripted"
+	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/telemetry"
+	"github.com/google/go-cmp/cmp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 )
@@ -42,6 +48,14 @@ func write(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// writeBeside writes a file beside a configuration.
+func writeBeside(t *testing.T, file, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // send sends a request with the key of base.
@@ -137,5 +151,75 @@ func TestAProgramAddsWhatItMakesItself(t *testing.T) {
 	}
 	if logs.FilterField(zap.String("code", string(diag.UnmatchedPattern))).Len() != 1 {
 		t.Errorf("the warning is not logged once: %v", logs.All())
+	}
+}
+
+func TestTenantsOfTheConfigurationAreMeasured(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	observed, err := telemetry.New(telemetry.Settings{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.Open(t.Context(), app.Options{
+		Files:     []string{write(t, strings.Replace(base, "id: ci", "id: ci, tenant: acme", 1)+"store: {driver: memory}\n")},
+		PublicURL: publicURL, Components: shipped.Components(), Telemetry: observed,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := httptest.NewServer(a.Handler())
+	defer own.Close()
+	message := `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m1","role":"ROLE_USER","parts":[{"text":"Hello."}]}}}`
+	if status, text := send(t, own.Client(), http.MethodPost, own.URL+"/a2a/a", message); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+	if err := a.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(all)
+	if err != nil || !strings.Contains(string(text), `{"Key":"tenant","Value":{"Type":"STRING","Value":"acme"}}`) {
+		t.Errorf("the metrics are %s, %v", text, err)
+	}
+}
+
+func TestWrongCommentsAreWarnedOf(t *testing.T) {
+	core, logs := observer.New(zap.WarnLevel)
+	a, err := app.Open(t.Context(), app.Options{
+		Files: []string{write(t, base+`store: {driver: memory} # runtime: ignore no-effect it has one
+tools:
+  spare: {type: command, description: Is spare., command: [cat]}
+  # runtime: ignore unused-definition none is needed
+defaults:
+  excluded_tool_patterns: ["none_*"] # runtime: ignore unmatched-pattern other teams have some
+`)}, PublicURL: publicURL, Components: shipped.Components(), Logger: zap.New(core),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := a.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	// What is known is not said again when agents are published again.
+	if _, err := a.Runtime().Publish(t.Context(), func(*registry.Draft) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, entry := range logs.All() {
+		fields := entry.ContextMap()
+		got = append(got, fmt.Sprint(fields["code"], ": ", fields["warning"]))
+	}
+	want := []string{
+		"plain-secret: key contains a secret in plain text",
+		"invalid-ignore: there is no no-effect to ignore on this line",
+		"invalid-ignore: there is no unused-definition to ignore on line 11",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the warnings (-want +got):\n%s", diff)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/service/webhook"
+	"github.com/agentruntime/agentruntime/settings"
 	"go.uber.org/zap"
 )
 
@@ -22,11 +24,13 @@ type Surface struct {
 	// New makes the surface; a nil surface is one that the configuration leaves
 	// out.
 	New func(SurfaceSettings) (server.Surface, error)
+	// Scopes are those that routes of the protocol need beside settings.Scopes.
+	Scopes []string
 }
 
 // WebhookSender tells receivers of one protocol what happens to turns.
 type WebhookSender interface {
-	runtime.WebhookSender
+	webhook.Sender
 	// Close closes what it holds open, after the last use.
 	Close()
 }
@@ -35,14 +39,28 @@ type WebhookSender interface {
 type SurfaceSettings struct {
 	File    *config.File
 	Server  *server.Server
-	Service *runtime.Service
+	Service *service.Service
 	Logger  *zap.Logger
+	// Accepted returns which credentials the server accepts now: a reload may change
+	// them.
+	Accepted func() AcceptedCredentials
+}
+
+// AcceptedCredentials are the kinds of credentials that a server accepts; none where
+// nobody needs one.
+type AcceptedCredentials struct {
+	// Keys are API keys.
+	Keys bool
+	// Issuer is whose JSON Web Tokens are accepted; empty is nobody's.
+	Issuer string
+	// Clients tells that clients get access tokens for their id and secret.
+	Clients bool
 }
 
 // newSenders makes what tells receivers of each protocol what happens to turns, also
 // for a process that answers no requests itself.
-func (a *App) newSenders() (map[string]runtime.WebhookSender, error) {
-	made := map[string]runtime.WebhookSender{}
+func (a *App) newSenders() (map[string]webhook.Sender, error) {
+	made := map[string]webhook.Sender{}
 	for _, one := range a.settings.Components.Surfaces {
 		if one.NewSender == nil {
 			continue
@@ -72,7 +90,7 @@ func (a *App) newServer() error {
 		settings.TLS = a.certificate.config()
 	}
 	if s.Authenticated() {
-		a.accepted = server.NewReplaceable(server.Authenticators{}) // nobody, until the store is open
+		a.accepted = auth.NewReplaceable(auth.Chain{}) // nobody, until the store is open
 		settings.Authenticator = a.accepted
 	}
 	settings.Logger, settings.Ready = a.settings.Logger.Named("http"), func(ctx context.Context) error { return a.store.Ping(ctx) }
@@ -91,7 +109,7 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 	f, logger := a.settings.File, a.settings.Logger
 	if a.accepted != nil {
 		var err error
-		if a.credentials, err = newCredentials(&f.Server, a.store, logger.Named("tokens")); err != nil {
+		if a.credentials, err = newCredentials(&f.Server, a.settings.Components.TokenPrefix, a.store, logger.Named("tokens")); err != nil {
 			return err
 		}
 		a.accepted.Replace(a.credentials.accepted)
@@ -99,11 +117,11 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 	if err := a.credentials.mount(ctx, a.server); err != nil {
 		return err
 	}
-	if s := &f.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && f.Store.Driver != spec.StoreMemory {
+	if s := &f.Server; s.EncryptionBytes() == nil && (s.AgentRuns.On() || s.A2A.On() && s.A2A.Push.On()) && f.Store.Driver != settings.StoreMemory {
 		logger.Warn("there is no server.encryption_key: the store keeps the credentials that clients leave for tools and notifications as they are")
 	}
 	for _, one := range a.settings.Components.Surfaces {
-		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name)})
+		s, err := one.New(SurfaceSettings{File: f, Server: a.server, Service: a.service, Logger: logger.Named(one.Name), Accepted: a.credentials.kinds})
 		if err == nil && s != nil {
 			err = a.server.Mount(ctx, s)
 		}
@@ -116,7 +134,7 @@ func (a *App) mountSurfaces(ctx context.Context) error {
 
 // serverSettings returns what a configuration says about answering requests, but for
 // credentials and certificates.
-func serverSettings(s *spec.Server) server.Settings {
+func serverSettings(s *settings.Server) server.Settings {
 	l := &s.Limits
 	return server.Settings{
 		Address: s.Address(), PublicURL: s.PublicURL,

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/backend"
 	a2abackend "github.com/agentruntime/agentruntime/backend/a2a"
+	a2acall "github.com/agentruntime/agentruntime/backend/a2a/call"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
@@ -22,12 +23,12 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
 	"github.com/agentruntime/agentruntime/server/agentruns"
 	"github.com/agentruntime/agentruntime/server/native"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 	"github.com/agentruntime/agentruntime/store/postgres"
@@ -57,16 +58,17 @@ func Components() app.Components {
 			},
 		},
 		Stores: []app.StoreDriver{
-			{Name: spec.StoreSQLite, Migrate: sqlite.Migrate, Open: openSQLite, OpenReadOnly: readSQLite},
-			{Name: spec.StorePostgres, Shared: true, Migrate: migratePostgres, Open: openPostgres, OpenReadOnly: readPostgres},
-			{Name: spec.StoreMemory, Migrate: migrateMemory, Open: openMemory},
+			{Name: settings.StoreSQLite, Migrate: sqlite.Migrate, Open: openSQLite, OpenReadOnly: readSQLite},
+			{Name: settings.StorePostgres, Shared: true, Migrate: migratePostgres, Open: openPostgres, OpenReadOnly: readPostgres},
+			{Name: settings.StoreMemory, Migrate: migrateMemory, Open: openMemory},
 		},
 		Surfaces: []app.Surface{
 			{Name: a2aserver.PushSurface, NewSender: newA2ASender, New: newA2ASurface},
-			{Name: "agent_runs", New: newRunsSurface},
+			{Name: "agent_runs", New: newRunsSurface, Scopes: []string{agentruns.ScopeIdentity}},
 			{Name: "native", New: newNativeSurface},
 		},
-		TurnTools: newTurnTools,
+		TokenPrefix: agentruns.TokenPrefix,
+		TurnTools:   newTurnTools,
 	}
 }
 
@@ -150,17 +152,19 @@ func newA2ASurface(s app.SurfaceSettings) (server.Surface, error) {
 	}
 	settings := a2aserver.Settings{
 		Service: s.Service, PublicURL: s.Server.URL(), DefaultAgent: c.DefaultAgent, V03: c.V03, UniqueMessageIDs: c.UniqueMessageIDs,
-		Scope: spec.ScopeA2AInvoke, Open: !s.File.Server.Authenticated(), NoPush: !c.Push.On(),
+		Scope: settings.ScopeA2AInvoke, Open: !s.File.Server.Authenticated(), NoPush: !c.Push.On(),
 		MaxWait: c.WaitTime(), MaxBody: int64(s.File.Server.Limits.BodyLimit()),
 		Organization: c.Organization, OrganizationURL: c.OrganizationURL, GRPCURL: c.GRPCAddress,
-		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS, WriteTimeout: s.Server.Limits.WriteTimeout, Authenticator: s.Server.Authenticator, Enter: s.Server.Enter, Logger: s.Logger,
+		GRPC: c.GRPCListen, GRPCTLS: s.Server.TLS(), WriteTimeout: s.Server.Limits().WriteTimeout,
+		Authenticator: s.Server, Enter: s.Server.Enter, Draining: s.Server.Draining, Logger: s.Logger,
 	}
-	settings.Credentials.Keys = len(s.File.Server.Keys) > 0
-	if j := s.File.Server.JWT; j != nil {
-		settings.Credentials.Issuer = j.Issuer
-	}
-	if s.File.Server.OAuth != nil {
-		settings.Credentials.TokenURL = strings.TrimSuffix(s.Server.URL(), "/") + "/api/oauth/token"
+	settings.Credentials = func() a2aserver.Credentials {
+		accepted := s.Accepted()
+		c := a2aserver.Credentials{Keys: accepted.Keys, Issuer: accepted.Issuer}
+		if accepted.Clients {
+			c.TokenURL = strings.TrimSuffix(s.Server.URL(), "/") + "/api/oauth/token"
+		}
+		return c
 	}
 	if c.SigningKeyFile != "" {
 		signer, err := a2aserver.LoadSigner(c.SigningKeyFile)
@@ -194,12 +198,12 @@ func newNativeSurface(s app.SurfaceSettings) (server.Surface, error) {
 
 // newTurnTools makes the tools that runs over HTTP bring along. A process that
 // answers no requests works on such turns, too.
-func newTurnTools(f *config.File, logger *zap.Logger) runtime.TurnTools {
+func newTurnTools(f *config.File, logger *zap.Logger) service.TurnTools {
 	private := f.Server.AgentRuns.AllowPrivate
 	return agentruns.NewTurnTools(agentruns.TurnToolsSettings{
 		Logger: logger,
 		CallPeer: func(ctx context.Context, c agentruns.PeerCall) (string, error) {
-			call := a2abackend.Call{
+			call := a2acall.Request{
 				CardURL: c.CardURL, Headers: c.Headers, ContextID: c.ContextID, Text: c.Message, MessageID: c.MessageID, AllowPrivate: private,
 			}
 			return call.Ask(ctx)
