@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
 	"golang.org/x/term"
 )
@@ -44,7 +43,7 @@ type answerer struct {
 	// input is what is typed.
 	input *lineReader
 	// context says about a call what a configuration says of it; nil says nothing.
-	context func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext
+	context func(ctx context.Context, asked *consent, q *interaction.Request) *callContext
 	// session says how long a permission for the session lasts.
 	session string
 	// asked is signalled when the turn asked for something.
@@ -82,9 +81,9 @@ type asking interface {
 	// Done returns a channel that is closed when the turn is over.
 	Done() <-chan struct{}
 	// Open returns what the turn waits for now.
-	Open(ctx context.Context) ([]*plugins.Ticket, error)
+	Open(ctx context.Context) ([]*interaction.Request, error)
 	// Answer answers it.
-	Answer(ctx context.Context, r plugins.Resolution) error
+	Answer(ctx context.Context, r interaction.Answer) error
 	// Cancel ends the turn.
 	Cancel(reason error)
 }
@@ -93,10 +92,10 @@ type asking interface {
 type ownTurn struct{ *runtime.Turn }
 
 // Open returns what the turn waits for now.
-func (t ownTurn) Open(context.Context) ([]*plugins.Ticket, error) { return t.Tickets(), nil }
+func (t ownTurn) Open(context.Context) ([]*interaction.Request, error) { return t.Tickets(), nil }
 
 // Answer answers it.
-func (t ownTurn) Answer(_ context.Context, r plugins.Resolution) error { return t.Resolve(r) }
+func (t ownTurn) Answer(_ context.Context, r interaction.Answer) error { return t.Turn.Answer(r) }
 
 // run answers questions until the turn is over.
 func (a *answerer) run(ctx context.Context, turn asking) {
@@ -137,7 +136,7 @@ func (a *answerer) next(ctx context.Context, turn asking) (more bool, err error)
 
 // answer returns the answer to a question; ok is false when the turn ended
 // first.
-func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.Ticket) (r plugins.Resolution, ok bool) {
+func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *interaction.Request) (r interaction.Answer, ok bool) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
 	fmt.Fprintf(a.err, "? %s\n", oneLine(a.redact(question(q))))
 	switch {
@@ -152,15 +151,15 @@ func (a *answerer) answer(ctx context.Context, over <-chan struct{}, q *plugins.
 	case !ok:
 		return r, false
 	case a.input.ended:
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "nobody answered"}, true
+		return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "nobody answered"}, true
 	default:
-		return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: readLine(q, line)}, true
+		return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: readLine(q, line)}, true
 	}
 }
 
 // answerAlike returns the answer that --approve yes or no gives to a question, which
 // is one for a permission unless asked is nil.
-func (a *answerer) answerAlike(q *plugins.Ticket, asked *consent) plugins.Resolution {
+func (a *answerer) answerAlike(q *interaction.Request, asked *consent) interaction.Answer {
 	if a.approve == approveYes && asked != nil {
 		fmt.Fprintln(a.err, "  yes")
 		return asked.answer(q, true, scopeOnce)
@@ -169,12 +168,12 @@ func (a *answerer) answerAlike(q *plugins.Ticket, asked *consent) plugins.Resolu
 	if asked != nil && q.Action != permissionAction { // to cancel would end the peer's task
 		return asked.answer(q, false, scopeOnce)
 	}
-	return plugins.Resolution{Target: q.ID, Action: plugins.ActionCancel, Reason: "--approve " + a.approve + " was given"}
+	return interaction.Answer{Target: q.ID, Action: interaction.Cancel, Reason: "--approve " + a.approve + " was given"}
 }
 
 // askConsent asks a person for a permission, and explains what that is as often as
 // they want to know. ok is false when the turn ended first.
-func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *plugins.Ticket, asked *consent) (r plugins.Resolution, ok bool) {
+func (a *answerer) askConsent(ctx context.Context, over <-chan struct{}, q *interaction.Request, asked *consent) (r interaction.Answer, ok bool) {
 	choices := "  [y] once, [?] explains, anything else refuses: "
 	if asked.forSession() {
 		choices = "  [y] once, [s] for the session, [?] explains, anything else refuses: "
@@ -256,7 +255,7 @@ func (p *consent) forSession() bool {
 
 // answer gives the permission, or refuses it, in the form that each peer on the
 // way expects.
-func (p *consent) answer(q *plugins.Ticket, approved bool, scope string) plugins.Resolution {
+func (p *consent) answer(q *interaction.Request, approved bool, scope string) interaction.Answer {
 	result := map[string]any{"approved": approved}
 	if approved {
 		result["scope"] = scope
@@ -265,7 +264,7 @@ func (p *consent) answer(q *plugins.Ticket, approved bool, scope string) plugins
 		result = map[string]any{"data": map[string]any{"interaction_id": id, "response": result}}
 	}
 	data, _ := json.Marshal(result) // a bool and texts
-	return plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: data}
+	return interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: data}
 }
 
 // The scopes of a permission.
@@ -280,7 +279,7 @@ const permissionAction = "tool:PermissionConfirm"
 // inputAction is what a peer over A2A asks for.
 const inputAction = "a2a:input_required"
 
-func question(q *plugins.Ticket) string {
+func question(q *interaction.Request) string {
 	asked := cmp.Or(q.Message, q.Action)
 	if q.Tool == "" { // the agent asks, and not about a call
 		return asked
@@ -299,12 +298,12 @@ func asJSON(line string) json.RawMessage {
 
 // readLine returns a line as the answer to a question: as JSON if that fits, or
 // else as what fits of what the text may stand for.
-func readLine(q *plugins.Ticket, line string) json.RawMessage {
+func readLine(q *interaction.Request, line string) json.RawMessage {
 	plain := asJSON(line)
-	if backend.CheckResolution(q, &plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Result: plain}) == nil {
+	if interaction.Check(q, &interaction.Answer{Target: q.ID, Action: interaction.Resume, Result: plain}) == nil {
 		return plain
 	}
-	if read, err := backend.ReadAnswer(q, line); err == nil {
+	if read, err := interaction.ReadAnswer(q, line); err == nil {
 		return read
 	}
 	return plain // whose error is shown

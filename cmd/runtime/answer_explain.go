@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/agentruntime/agentruntime/config"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // callContext is what a configuration says of a call that a person is asked about.
@@ -28,7 +29,7 @@ type callContext struct {
 
 // explain says of a question for a permission who asks and why, what the call would
 // do, and what each answer means.
-func (a *answerer) explain(ctx context.Context, q *plugins.Ticket, asked *consent) string {
+func (a *answerer) explain(ctx context.Context, q *interaction.Request, asked *consent) string {
 	var b strings.Builder
 	about := &asked.about
 	rule := "no rule speaks of the call, and the default is to ask"
@@ -103,14 +104,14 @@ type acting interface {
 
 // callContext says what the configuration says of a call, as of a revision that was
 // made of it; nil when there is no such agent.
-func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *plugins.Ticket) *callContext {
+func (l *loaded) callContext(ctx context.Context, rev *registry.Revision, asked *consent, q *interaction.Request) *callContext {
 	e, _ := resolve.Explain(ctx, rev, asked.about.Agent) // as far as it resolves
 	if e == nil {
 		return nil
 	}
 	answer := newCallAnswer(l, e, &toolCall{tool: q.Tool, arguments: q.Arguments})
 	c := &callContext{gate: answer.toolAnswer, conditions: answer.Conditions}
-	if choice := e.Tool(q.Tool); choice != nil && choice.Source.Kind == tools.SourceGlobal {
+	if choice := e.Tool(q.Tool); choice != nil && choice.Source.Kind == toolset.SourceGlobal {
 		if tool, ok := rev.Set().Tools.Get(q.Tool); ok {
 			c.description = tool.Descriptor().Description
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -38,22 +38,22 @@ func TestWhoAnswers(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	permission := &plugins.Ticket{ID: "t", Action: permissionAction, Message: "May it?", Tool: "pay", Arguments: []byte(`{"key":"s3cret"}`),
+	permission := &interaction.Request{ID: "t", Action: permissionAction, Message: "May it?", Tool: "pay", Arguments: []byte(`{"key":"s3cret"}`),
 		ResponseSchema: []byte(`{"properties":{"scope":{"enum":["once","session"]}}}`)}
 	onceOnly := *permission
 	onceOnly.ResponseSchema = []byte(`{"properties":{"scope":{"enum":["once"]}}}`)
-	other := &plugins.Ticket{ID: "t", Action: "tool:Ask", Tool: "ask", Arguments: []byte("{}\u202e\x1b[2J")}
-	resume := func(result string) plugins.Resolution {
-		return plugins.Resolution{Target: "t", Action: plugins.ActionResume, Result: json.RawMessage(result)}
+	other := &interaction.Request{ID: "t", Action: "tool:Ask", Tool: "ask", Arguments: []byte("{}\u202e\x1b[2J")}
+	resume := func(result string) interaction.Answer {
+		return interaction.Answer{Target: "t", Action: interaction.Resume, Result: json.RawMessage(result)}
 	}
-	cancel := func(reason string) plugins.Resolution {
-		return plugins.Resolution{Target: "t", Action: plugins.ActionCancel, Reason: reason}
+	cancel := func(reason string) interaction.Answer {
+		return interaction.Answer{Target: "t", Action: interaction.Cancel, Reason: reason}
 	}
 	for name, tt := range map[string]struct {
 		approve string
-		ticket  *plugins.Ticket
+		ticket  *interaction.Request
 		typed   string
-		want    plugins.Resolution
+		want    interaction.Answer
 		shown   string
 	}{
 		"yes":                        {approveYes, permission, "", resume(`{"approved":true,"scope":"once"}`), "? May it? (pay {\"key\":\"***\"})\n  yes\n"},
@@ -113,7 +113,7 @@ func TestAQuestionIsGivenUpWithItsTurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok := a.answer(t.Context(), over, &plugins.Ticket{ID: "t", Action: permissionAction}); ok {
+	if got, ok := a.answer(t.Context(), over, &interaction.Request{ID: "t", Action: permissionAction}); ok {
 		t.Errorf("the answer is %+v", got)
 	}
 }
@@ -127,11 +127,13 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 		streams: streams{out: &out}, format: "json",
 		redact: func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") },
 	}
-	err := o.close(&runtime.Result{
-		TurnID: "id", Agent: "a", Status: event.StatusWaiting, Response: "the s3cret of the model", FinishReason: "stop",
+	r := result(event.Outcome{
+		Agent: "a", Response: "the s3cret of the model", FinishReason: "stop",
 		Termination: event.Termination{Type: event.Failed, Detail: "s3cret"}, Cost: &event.Cost{Amount: 0.25, Currency: "EUR"},
-		Tickets: []*plugins.Ticket{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}},
 	})
+	r.TurnID, r.Status = "id", event.StatusWaiting
+	r.Tickets = []*interaction.Request{{ID: "t", Message: "the s3cret", Arguments: []byte(`{"key":"s3cret"}`)}}
+	err := o.close(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,5 +171,16 @@ func TestTheOutcomeIsRedacted(t *testing.T) {
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("the outcome (-want +got):\n%s", diff)
+	}
+}
+
+// Who is asked for a permission is told what the call does, whatever kind of tool it
+// is. Those that ask do nothing else.
+func TestEveryKindOfToolSaysWhatACallDoes(t *testing.T) {
+	t.Parallel()
+	for _, kind := range shipped.Components().Kinds.Tools {
+		if _, ok := kind.NewConfig().(acting); !ok && kind.Type != "ask" {
+			t.Errorf("tools of kind %s do not say what a call does", kind.Type)
+		}
 	}
 }

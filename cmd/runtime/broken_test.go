@@ -10,6 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/diag"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/spec"
@@ -122,7 +124,7 @@ func (p faultyPlugin) Register(r *plugins.Registrar) error {
 		}))
 	case "suspend":
 		r.ToolGate(plugins.GateFunc(func(context.Context, *plugins.PhaseContext) (plugins.Decision, error) {
-			return plugins.Decision{Kind: plugins.Suspend, Ticket: &plugins.Ticket{
+			return plugins.Decision{Kind: plugins.Suspend, Ticket: &interaction.Request{
 				ID: "ticket_1", Action: "tool:PermissionConfirm", Message: "May wc be called?",
 			}}, nil
 		}))
@@ -164,5 +166,5 @@ type remote struct{}
 func (remote) Profile() backend.Profile { return backend.WeakestProfile() }
 
 func (remote) Execute(context.Context, *backend.Job, backend.Host) (*backend.Result, error) {
-	return &backend.Result{Response: "from afar"}, nil
+	return &backend.Result{Outcome: event.Outcome{Response: "from afar"}}, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/server/native"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -103,9 +103,9 @@ func (c completer) installFlag(cmd *cobra.Command, f *pflag.Flag) {
 	case "tenant":
 		complete = flagValues(c.tenants)
 	case "scope":
-		complete = cobra.FixedCompletions(spec.Scopes, cobra.ShellCompDirectiveNoFileComp)
+		complete = cobra.FixedCompletions(c.Scopes(), cobra.ShellCompDirectiveNoFileComp)
 	case "listen":
-		complete = cobra.FixedCompletions([]string{spec.ListenNone}, cobra.ShellCompDirectiveNoFileComp)
+		complete = cobra.FixedCompletions([]string{settings.ListenNone}, cobra.ShellCompDirectiveNoFileComp)
 	case "file":
 		complete = cobra.FixedCompletions(configExtensions, cobra.ShellCompDirectiveFilterFileExt)
 	case "api-key-file", "signature-keys":

@@ -24,7 +24,7 @@ server: {listen: "127.0.0.1:0"}
 `
 
 // TestADrainingServerAnswersForItsRuns sends the built server SIGTERM while one run
-// works and another one waits for its client.
+// works and another one waits for its client, which outlasts the first.
 func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 	f := &fleet{t: t, dir: t.TempDir()}
 	for name, text := range map[string]string{
@@ -66,7 +66,7 @@ func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 		return id
 	}
 	id := begin(spec)
-	begin(`{"systemPrompt":"Work.","prompt":"work","tools":[{"kind":"mantyx","id":"slow"}]}`)
+	working := begin(`{"systemPrompt":"Work.","prompt":"work","tools":[{"kind":"mantyx","id":"slow"}]}`)
 	eventually(t, func() bool { _, err := os.Stat(filepath.Join(f.dir, "began")); return err == nil })
 	eventually(t, func() bool {
 		_, text, _ := ask(http.MethodGet, "/runtime/v1/turns/"+id+"/interactions", "")
@@ -91,11 +91,15 @@ func TestADrainingServerAnswersForItsRuns(t *testing.T) {
 	if seen, err := firstEvent(stream.Body); err != nil || stream.StatusCode != http.StatusOK || !strings.Contains(seen, "started") {
 		t.Errorf("its stream begins with %s, %v", seen, err)
 	}
-	if status, text, _ := ask(http.MethodPost, at+"/"+id+"/tool-results", `{"toolUseId":"call_2","result":"seen"}`); status != http.StatusOK {
-		t.Errorf("the result of a tool is answered with %d %s", status, text)
-	}
 	if err := os.WriteFile(filepath.Join(f.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	eventually(t, func() bool { // no step is under way any more
+		_, text, _ := ask(http.MethodGet, "/runtime/v1/turns/"+working, "")
+		return strings.Contains(text, `"status":"pending"`)
+	})
+	if status, text, _ := ask(http.MethodPost, at+"/"+id+"/tool-results", `{"toolUseId":"call_2","result":"seen"}`); status != http.StatusOK {
+		t.Errorf("the result of a tool is answered with %d %s", status, text)
 	}
 	select {
 	case <-v.ended:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/agentruntime/agentruntime/event"
 	"github.com/agentruntime/agentruntime/store"
@@ -132,6 +133,8 @@ func (o *eventLog) brief(data event.Data, raw json.RawMessage) string {
 		return o.clip(fmt.Sprintf("%s %s: %s", d.Name, d.Outcome, d.Result.Text()))
 	case *event.InferenceComplete:
 		return o.clip(fmt.Sprintf("%s: %s, %d tokens in, %d out", d.Model, d.FinishReason, d.Usage.Input, d.Usage.Output))
+	case *event.RunWaiting:
+		return o.clip("for " + strings.Join(d.Interactions, ", "))
 	case *event.InteractionRequest:
 		return o.clip(fmt.Sprintf("%s: %s (%s %s)", d.ID, cmp.Or(d.Message, d.Action), d.Tool, d.Arguments))
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/agenttool"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // toolAnswer says why an agent has, or does not have, a tool.
@@ -90,8 +91,8 @@ func reason(c *resolve.ToolChoice) string {
 
 // nearestTool says which tool may have been meant.
 func nearestTool(e *resolve.Explanation, id string) string {
-	if e.Tool(tools.DelegateID(id)) != nil {
-		return fmt.Sprintf("the tool that calls agent %s is %q", id, tools.DelegateID(id))
+	if e.Tool(agenttool.DelegateID(id)) != nil {
+		return fmt.Sprintf("the tool that calls agent %s is %q", id, agenttool.DelegateID(id))
 	}
 	ids := make([]string, len(e.Tools))
 	for i := range e.Tools {
@@ -107,13 +108,13 @@ func nearestTool(e *resolve.Explanation, id string) string {
 func sourcePath(e *resolve.Explanation, c *resolve.ToolChoice) string {
 	field, list := "delegates", e.Agent.Delegates
 	switch c.Source.Kind {
-	case tools.SourceGlobal:
+	case toolset.SourceGlobal:
 		return diag.Key("tools", cmp.Or(c.Source.Name, c.ID))
-	case tools.SourcePlugin:
+	case toolset.SourcePlugin:
 		field, list = "plugin_ids", e.Agent.PluginIDs
-	case tools.SourceHandOff:
+	case toolset.SourceHandOff:
 		field, list = "handoffs", e.Agent.Handoffs
-	case tools.SourceDelegate:
+	case toolset.SourceDelegate:
 	}
 	if i := slices.Index(list, c.Source.Name); i >= 0 {
 		return e.Origin.Path(e.Path, diag.Index(field, i))

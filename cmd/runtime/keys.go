@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/diag"
-	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -40,8 +39,8 @@ Exit codes: 0 done, 2 usage.`,
 	cmd.Flags().StringVar(&id, "id", "", "what the key is called in logs; a part of its hash when absent")
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		key := server.NewKey()
-		hash := server.HashKey(key).String()
+		key := auth.NewKey()
+		hash := auth.HashKey(key).String()
 		if id == "" {
 			id = "key-" + hash[len(hash)-keyName:]
 		}
@@ -111,7 +110,7 @@ func refreshToken(p *program, files []string, client string, scopes []string, en
 	if len(wrong) > 0 {
 		return "", failed(l.refuse(wrong, p.err))
 	}
-	token, err := app.IssueRefreshToken(&l.file.Server, client, scopes, end)
+	token, err := p.IssueRefreshToken(&l.file.Server, client, scopes, end)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: %s\n", l.file.Redact(err.Error()))
 		return "", exit{exitFailed}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
 const killedScript = `replies:

@@ -51,8 +51,24 @@ models:
 			"9:29 patterns are globs, not regular expressions: * stands for any text, and the whole id must match",
 		},
 		"a property that is required": {badSchema + "{type: string, required: true}\n", "16:40 "},
-		"a type of another language":  {badSchema + "{type: str}\n", "16:22 "},
-		"a comment of JSON":           {"{\n  \"version\": 1,\n  // the rest\n  \"agents\": {}\n}\n", "3:3 write comments with #"},
+		"arguments without a schema": {
+			tool + "command\n    description: d\n    command: [wc, \"{{text}}\"]\n    parameters: {text: string}\n",
+			"13:18 write parameters: {type: object, properties: {text: {type: string}}}",
+		},
+		"arguments of other languages": {
+			tool + "http\n    description: d\n    url: \"https://example.com/{{n}}\"\n    parameters:\n      description: What to look for.\n      n: int\n      deep: {type: bool}\n      list: [string]\n      more: text\n",
+			"15:7 write parameters: {type: object, properties: {n: {type: integer}, deep: {…}, list: {…}, …}}",
+		},
+		"arguments beside the type": {
+			tool + "command\n    description: d\n    command: [wc]\n    parameters: {type: object, text: {type: string}, required: [text]}\n",
+			"13:32 write parameters: {type: object, properties: {text: {…}}}",
+		},
+		"fields without a schema":    {badSchema + "{city: string, zip: str}\n", "16:16 write text: {type: object, properties: {city: {type: string}, zip: {type: string}}}"},
+		"a type that is misspelt":    {badSchema + "{typ: string}\n", "16:16 write type: string"},
+		"an answer without a schema": {agent + "    output_schema: {schema: {answer: string}}\n", "9:30 write schema: {type: object, properties: {answer: {type: string}}}"},
+		"a form of an answer":        {tool + "ask\n    description: d\n    schema: {budget: number}\n", "12:14 write schema: {type: object, properties: {budget: {type: number}}}"},
+		"a type of another language": {badSchema + "{type: str}\n", "16:22 "},
+		"a comment of JSON":          {"{\n  \"version\": 1,\n  // the rest\n  \"agents\": {}\n}\n", "3:3 write comments with #"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 )
 
 // TestTheServerDescribesAllThatItAnswers compares the operations that the server

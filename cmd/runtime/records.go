@@ -9,10 +9,11 @@ import (
 
 	"github.com/agentruntime/agentruntime/app"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -24,14 +25,14 @@ type records interface {
 	ListSessions(ctx context.Context, q native.SessionQuery) (*native.SessionList, error)
 	GetSession(ctx context.Context, id string) (*native.Session, error)
 	CreateSession(ctx context.Context, req native.CreateSession) (*native.Session, error)
-	ExportSession(ctx context.Context, id string) (*runtime.SessionExport, error)
-	ImportSession(ctx context.Context, req native.ImportSession, export *runtime.SessionExport) (*native.Session, error)
+	ExportSession(ctx context.Context, id string) (*service.SessionExport, error)
+	ImportSession(ctx context.Context, req native.ImportSession, export *service.SessionExport) (*native.Session, error)
 	ListTurns(ctx context.Context, q native.TurnQuery) (*native.TurnList, error)
 	GetTurn(ctx context.Context, id string) (*native.Turn, error)
 	CreateTurn(ctx context.Context, req native.CreateTurn) (*native.Turn, error)
 	CancelTurn(ctx context.Context, id, reason string) (*native.Turn, error)
 	ListInteractions(ctx context.Context, turnID string) ([]native.Interaction, error)
-	ResolveInteraction(ctx context.Context, turnID string, r plugins.Resolution) (*native.Interaction, error)
+	AnswerInteraction(ctx context.Context, turnID string, r interaction.Answer) (*native.Interaction, error)
 	ReadEvents(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error)
 	Events(ctx context.Context, turnID string, after uint64) iter.Seq2[event.Record, error]
 }
@@ -96,13 +97,13 @@ func (p *program) lookAt(ctx context.Context, t *target, do func(*place) error) 
 	if err != nil {
 		return p.complain(ctx, l, err)
 	}
-	return p.withRecords(ctx, l, runtime.Operator(), runtime.ServiceSettings{Store: e.Store, Bell: e.Bell}, do)
+	return p.withRecords(ctx, l, service.Operator(), service.Settings{Store: e.Store, Bell: e.Bell}, do)
 }
 
 // withRecords calls do with the records of a store as a caller sees them, and closes
 // the store.
-func (p *program) withRecords(ctx context.Context, l *loaded, caller runtime.Caller, settings runtime.ServiceSettings, do func(*place) error) error {
-	s := runtime.NewService(settings)
+func (p *program) withRecords(ctx context.Context, l *loaded, caller service.Caller, settings service.Settings, do func(*place) error) error {
+	s := service.New(settings)
 	s.Listen()
 	err := do(&place{records: &native.Local{Service: s, Caller: caller}, redact: l.file.Redact, name: "FILE"})
 	s.Close()
@@ -113,7 +114,7 @@ func (p *program) withRecords(ctx context.Context, l *loaded, caller runtime.Cal
 // counts.
 type change struct {
 	// caller is who changes them; what is made belongs to it.
-	caller runtime.Caller
+	caller service.Caller
 	// agents makes the runtime that it takes; nil takes none. It may return nil.
 	agents func(*loaded) (*runtime.AgentRuntime, error)
 }
@@ -150,7 +151,7 @@ func (p *program) change(ctx context.Context, t *target, c change, do func(*plac
 	if err != nil {
 		return p.complain(ctx, l, errors.Join(err, e.Store.Close()))
 	}
-	return p.withRecords(ctx, l, c.caller, runtime.ServiceSettings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue}, do)
+	return p.withRecords(ctx, l, c.caller, service.Settings{Runtime: rt, Store: e.Store, Bell: e.Bell, Dispatcher: queue}, do)
 }
 
 // complain shows why a command failed with the store, and ends it. One that was

@@ -17,6 +17,7 @@ import (
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/internal/clip"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/telemetry"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/metric/noop"
@@ -47,7 +48,9 @@ type keeper struct {
 	hangups <-chan os.Signal
 	watch   *watch
 	metrics *reloadMetrics
-	logger  *zap.Logger
+	// telemetry tells tenants apart; nil when nothing is observed.
+	telemetry *telemetry.Telemetry
+	logger    *zap.Logger
 	// jsonLog tells that the log is read by a program.
 	jsonLog bool
 }
@@ -162,6 +165,7 @@ func (k *keeper) replace(ctx context.Context, p *program) (number uint64, restar
 	}
 	k.warnings.replace(l)
 	swap()
+	k.telemetry.SetTenants(l.file.Tenants())
 	return rev.Number(), restart, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/config"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -84,7 +85,7 @@ func TestSettingsThatWaitForARestartAreNamed(t *testing.T) {
 	t.Parallel()
 	began := func() *config.File {
 		f := new(config.File)
-		f.Server.Keys, f.Server.TLS = []spec.ServerKey{{ID: "one"}}, &spec.ServerTLS{CertFile: "one.pem"}
+		f.Server.Keys, f.Server.TLS = []settings.ServerKey{{ID: "one"}}, &settings.ServerTLS{CertFile: "one.pem"}
 		return f
 	}
 	for name, tt := range map[string]struct {
@@ -92,12 +93,12 @@ func TestSettingsThatWaitForARestartAreNamed(t *testing.T) {
 		want   []string
 	}{
 		"nothing":      {func(*config.File) {}, nil},
-		"keys":         {func(f *config.File) { f.Server.Keys = []spec.ServerKey{{ID: "two"}, {ID: "three"}} }, nil},
+		"keys":         {func(f *config.File) { f.Server.Keys = []settings.ServerKey{{ID: "two"}, {ID: "three"}} }, nil},
 		"no more keys": {func(f *config.File) { f.Server.Keys = nil }, []string{"server.keys"}},
-		"certificate":  {func(f *config.File) { f.Server.TLS = &spec.ServerTLS{CertFile: "two.pem"} }, nil},
+		"certificate":  {func(f *config.File) { f.Server.TLS = &settings.ServerTLS{CertFile: "two.pem"} }, nil},
 		"agents":       {func(f *config.File) { f.Agents = []*spec.Agent{{ID: "a"}} }, nil},
 		"the rest": {func(f *config.File) {
-			f.Store.DSN, f.Turns.PerTenant, f.Schedules = "x", 3, []spec.Schedule{{ID: "s"}}
+			f.Store.DSN, f.Turns.PerTenant, f.Schedules = "x", 3, []settings.Schedule{{ID: "s"}}
 			f.Server.Listen, f.Server.Rate.Burst, f.Server.TLS = ":1", 2, nil
 		}, []string{"store", "turns", "schedules", "server.listen", "server.tls", "server.rate"}},
 	} {

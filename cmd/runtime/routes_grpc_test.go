@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentruntime/agentruntime/settings"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -19,8 +20,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
-
-	"github.com/agentruntime/agentruntime/spec"
 )
 
 // callRow is what is demanded of a method of gRPC.
@@ -208,8 +207,8 @@ func TestEveryMethodOfGRPCAnswersItsOwnerAlone(t *testing.T) {
 					t.Errorf("with %s it says %v, and of what does not exist %v", who, got, none)
 				}
 			}
-			others := slices.DeleteFunc(slices.Clone(w.scopes), func(scope string) bool { return scope == spec.ScopeA2AInvoke })
-			if got := call(made, bearer(w.token(t, "acme", "ann", others...))); got.Code() != codes.PermissionDenied || got.Message() != "the credential lacks the scope "+spec.ScopeA2AInvoke {
+			others := slices.DeleteFunc(slices.Clone(w.scopes), func(scope string) bool { return scope == settings.ScopeA2AInvoke })
+			if got := call(made, bearer(w.token(t, "acme", "ann", others...))); got.Code() != codes.PermissionDenied || got.Message() != "the credential lacks the scope "+settings.ScopeA2AInvoke {
 				t.Errorf("without the scope it says %v", got)
 			}
 			for _, caller := range [][2]string{{"globex", "bob"}, {"acme", "ben"}, {"globex", "ann"}} {
@@ -226,7 +225,7 @@ func TestEveryMethodOfGRPCAnswersItsOwnerAlone(t *testing.T) {
 			if hidden := call(made, bearer(eveKey)); hidden.Code() != codes.NotFound {
 				t.Errorf("who may not use the agent is told %v", hidden)
 			}
-			header := bearer(w.token(t, "acme", "ann", spec.ScopeA2AInvoke))
+			header := bearer(w.token(t, "acme", "ann", settings.ScopeA2AInvoke))
 			if text, err := invoke(t, conn, method, made.fill(row.request, ""), header); err != nil {
 				t.Errorf("the owner is told %v %s", err, text)
 			}

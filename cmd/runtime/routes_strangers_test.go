@@ -14,8 +14,9 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
 )
 
 // bearer returns the header of a credential.
@@ -43,7 +44,7 @@ func (w *town) strangers(t *testing.T) map[string]stranger {
 		"the beginning of a key":  {header: bearer(annKey[:len(annKey)-1])},
 		"more than a key":         {header: bearer(annKey + "x")},
 		"a key in another case":   {header: bearer(strings.ToUpper(annKey))},
-		"a hash of a key":         {header: bearer(server.HashKey(annKey).String())},
+		"a hash of a key":         {header: bearer(auth.HashKey(annKey).String())},
 		"an empty key":            {header: http.Header{"X-Api-Key": {""}}},
 		"an empty token":          {header: http.Header{"Authorization": {"Bearer "}}},
 		"another scheme":          {header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("ann:"+annKey))}}},
@@ -115,9 +116,9 @@ func (w *town) badTokens(t *testing.T) map[string]string {
 }
 
 // clients returns the clients of the configuration as another server knows them.
-func clients() []server.Client {
-	return []server.Client{{Secret: server.HashKey(botSecret), Principal: &server.Principal{
-		Caller: runtime.Caller{Tenant: "acme", Subject: "ann"}, KeyID: "bot", Scopes: []string{"runs:read"},
+func clients() []auth.Client {
+	return []auth.Client{{Secret: auth.HashKey(botSecret), Principal: &server.Principal{
+		Caller: service.Caller{Tenant: "acme", Subject: "ann", Scopes: []string{"runs:read"}}, KeyID: "bot",
 	}}}
 }
 
@@ -127,13 +128,13 @@ func (w *town) access(t *testing.T, key string, at time.Time) string {
 	return tokenOf(t, issuing(t, key, at))
 }
 
-func issuing(t *testing.T, key string, at time.Time) *server.OAuth {
+func issuing(t *testing.T, key string, at time.Time) *auth.OAuth {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := server.NewOAuth(server.OAuthSettings{Key: raw, TokenTTL: time.Hour, Clients: clients(), Clock: func() time.Time { return at }})
+	o, err := auth.NewOAuth(auth.OAuthSettings{Key: raw, TokenTTL: time.Hour, Clients: clients(), Clock: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func (w *town) refresh(t *testing.T) string {
 const botForm = "grant_type=client_credentials&client_id=bot&client_secret=" + botSecret
 
 // tokenOf asks an issuer for a token.
-func tokenOf(t *testing.T, o *server.OAuth) string {
+func tokenOf(t *testing.T, o *auth.OAuth) string {
 	t.Helper()
 	i := slices.IndexFunc(o.Routes(), func(r server.Route) bool { return strings.HasSuffix(r.Pattern, "/token") })
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(botForm))

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // row is what is demanded of one route.
@@ -174,12 +174,12 @@ var rows = map[string]row{
 	"GET /.well-known/agents.json":                 {public: true, asks: []inquiry{{request: "GET /.well-known/agents.json", owner: 200}}},
 	"GET /a2a/{agent}/.well-known/agent-card.json": {public: true, asks: []inquiry{{request: "GET /a2a/{agent}/.well-known/agent-card.json", owner: 200}}},
 
-	"/a2a/{agent}":                {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},
-	"/a2a/{agent}/v0.3":           {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}/v0.3", owner: 405}}},
-	"POST /a2a/{agent}":           {scope: spec.ScopeA2AInvoke, speaks: rpcDialect, asks: rpcQuestions},
-	"POST /a2a/{agent}/v0.3":      {scope: spec.ScopeA2AInvoke, speaks: rpcDialect, asks: oldRPCQuestions},
-	"/a2a/{agent}/{path...}":      {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: restQuestions},
-	"/a2a/{agent}/v0.3/{path...}": {scope: spec.ScopeA2AInvoke, speaks: restDialect, asks: oldRESTQuestions},
+	"/a2a/{agent}":                {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}", owner: 405}, {request: "DELETE /a2a/{agent}", owner: 405}}},
+	"/a2a/{agent}/v0.3":           {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: []inquiry{{request: "GET /a2a/{agent}/v0.3", owner: 405}}},
+	"POST /a2a/{agent}":           {scope: settings.ScopeA2AInvoke, speaks: rpcDialect, asks: rpcQuestions},
+	"POST /a2a/{agent}/v0.3":      {scope: settings.ScopeA2AInvoke, speaks: rpcDialect, asks: oldRPCQuestions},
+	"/a2a/{agent}/{path...}":      {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: restQuestions},
+	"/a2a/{agent}/v0.3/{path...}": {scope: settings.ScopeA2AInvoke, speaks: restDialect, asks: oldRESTQuestions},
 }
 
 // The answers of A2A for a task of somebody else.

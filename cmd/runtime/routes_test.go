@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/app/shipped"
 )
 
 func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {
@@ -33,7 +33,8 @@ func TestEveryRouteHasARowAndEveryRowARoute(t *testing.T) {
 			t.Errorf("the row %q has no route", pattern)
 		}
 	}
-	if needed := slices.Sorted(slices.Values(w.scopes)); !slices.Equal(needed, slices.Sorted(slices.Values(spec.Scopes))) {
+	components := shipped.Components()
+	if needed := slices.Sorted(slices.Values(w.scopes)); !slices.Equal(needed, slices.Sorted(slices.Values(components.Scopes()))) {
 		t.Errorf("the routes need the scopes %q", needed)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 )
 
 // What must not be seen by whom it does not belong to, wherever it stands.

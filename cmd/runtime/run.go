@@ -9,8 +9,9 @@ import (
 
 	"github.com/agentruntime/agentruntime/diag"
 	"github.com/agentruntime/agentruntime/event"
-	"github.com/agentruntime/agentruntime/plugins"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -135,14 +136,14 @@ func runTurn(ctx context.Context, p *program, l *loaded, q *prompt, out *show, a
 	}
 	defer func() { _ = rt.Close() }() // of what was published since, too
 	if a != nil {
-		a.context = func(ctx context.Context, asked *consent, q *plugins.Ticket) *callContext {
+		a.context = func(ctx context.Context, asked *consent, q *interaction.Request) *callContext {
 			return l.callContext(ctx, rt.Revision(), asked, q)
 		}
 	}
 	if in.id != "" {
 		turn := newTurnID()
 		return p.withSession(ctx, l, rt, in, turn, logger, func(where *place) error {
-			return p.runStored(ctx, where, storedRun{id: turn, agent: l.agent, session: in.id, busy: runtime.RejectBusy, prompt: q}, out, a)
+			return p.runStored(ctx, where, storedRun{id: turn, agent: l.agent, session: in.id, busy: service.RejectBusy, prompt: q}, out, a)
 		})
 	}
 	if err := q.ask(ctx, a); err != nil {

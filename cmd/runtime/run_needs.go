@@ -10,7 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/registry"
 	"github.com/agentruntime/agentruntime/resolve"
 	"github.com/agentruntime/agentruntime/spec"
-	"github.com/agentruntime/agentruntime/tools"
+	"github.com/agentruntime/agentruntime/tools/toolset"
 )
 
 // needs are the parts of a configuration that the turns of one agent depend on: the
@@ -67,7 +67,7 @@ func (n *needs) agent(ctx context.Context, id string) error {
 	for i := range e.Tools {
 		c := &e.Tools[i]
 		switch {
-		case c.Source.Kind != tools.SourceGlobal:
+		case c.Source.Kind != toolset.SourceGlobal:
 			filtered[c.Source.Name] = !c.Rule.Visible
 		case c.Rule.Visible && !unlisted[c.ID]:
 			n.paths[diag.Key("tools", cmp.Or(c.Source.Name, c.ID))] = true

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/google/uuid"
@@ -20,9 +21,6 @@ import (
 const (
 	// cancelTime is how long a server may take to end a turn, and then to say so.
 	cancelTime = 10 * time.Second
-	// waitCheck is how often a server is asked whether a turn, which asked for
-	// something, waits for nothing else.
-	waitCheck = 200 * time.Millisecond
 )
 
 // runAt runs one turn of an agent of a server.
@@ -50,7 +48,7 @@ type storedRun struct {
 	// session is the one that the run goes on with; empty for one of its own.
 	session string
 	// busy says what becomes of the turn while the session has another.
-	busy   runtime.BusyPolicy
+	busy   service.BusyPolicy
 	prompt *prompt
 }
 
@@ -132,12 +130,12 @@ func beginTurn(ctx context.Context, at *place, r *storedRun, out *show) (*remote
 func (t *remoteTurn) Done() <-chan struct{} { return t.done }
 
 // Open returns what the turn waits for now.
-func (t *remoteTurn) Open(ctx context.Context) ([]*plugins.Ticket, error) {
+func (t *remoteTurn) Open(ctx context.Context) ([]*interaction.Request, error) {
 	list, err := t.ListInteractions(ctx, t.id)
 	if err != nil {
 		return nil, err
 	}
-	var open []*plugins.Ticket
+	var open []*interaction.Request
 	for i := range list {
 		if list[i].State == store.InteractionPending {
 			open = append(open, &list[i].Ticket)
@@ -147,8 +145,8 @@ func (t *remoteTurn) Open(ctx context.Context) ([]*plugins.Ticket, error) {
 }
 
 // Answer answers it. That somebody else was faster is no error.
-func (t *remoteTurn) Answer(ctx context.Context, r plugins.Resolution) error {
-	_, err := t.ResolveInteraction(ctx, t.id, r)
+func (t *remoteTurn) Answer(ctx context.Context, r interaction.Answer) error {
+	_, err := t.AnswerInteraction(ctx, t.id, r)
 	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
 		return nil
 	}
@@ -210,7 +208,7 @@ func (t *remoteTurn) run(ctx context.Context, out event.Sink, a *answerer) (*run
 // follow shows the events of the turn until it has ended or, where nobody answers,
 // waits. When ctx ends it ends the turn, and shows how that goes for a while.
 func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.Sink, a *answerer) error {
-	var asked, given <-chan time.Time
+	var given <-chan time.Time
 	cancelled := ctx.Done()
 	for {
 		select {
@@ -224,22 +222,20 @@ func (t *remoteTurn) follow(ctx context.Context, log <-chan reading, out event.S
 			}
 			t.note(ev.Data)
 			out.Emit(ev)
-			switch _, asks := ev.Data.(*event.InteractionRequest); {
-			case asks && a != nil:
-				a.Emit(ev)
-			case asks:
-				asked = time.After(waitCheck)
-			case ev.Terminal():
+			switch ev.Data.(type) {
+			case *event.InteractionRequest:
+				if a != nil {
+					a.Emit(ev)
+				}
+			case *event.RunWaiting:
+				if a == nil && ctx.Err() == nil {
+					return nil
+				}
+			case *event.RunFinish:
 				return nil
 			}
-		case <-asked:
-			now, err := t.GetTurn(ctx, t.id)
-			if err == nil && now.Status == store.Waiting {
-				return nil
-			}
-			asked = time.After(waitCheck)
 		case <-cancelled:
-			cancelled, asked = nil, nil
+			cancelled = nil
 			t.Cancel(ctx.Err())
 			given = time.After(cancelTime)
 		case <-given:
@@ -256,12 +252,12 @@ func (t *remoteTurn) note(data event.Data) {
 	case *event.HandOff:
 		t.agent = d.To
 	case *event.InferenceComplete:
-		t.usage.Add(model.Usage(d.Usage))
-		t.finish = model.FinishReason(d.FinishReason)
+		t.usage.Add(d.Usage)
+		t.finish = d.FinishReason
 	case *event.Artifact:
 		t.made++
 	case *event.RunFinish:
-		t.usage = model.Usage(d.Usage)
+		t.usage = d.Usage
 	}
 }
 
@@ -271,14 +267,13 @@ func (t *remoteTurn) result(ctx context.Context) (*runtime.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runtime.Result{
-		TurnID: t.id, SessionID: now.SessionID, Agent: t.agent, Status: event.StatusWaiting, Termination: event.Termination{Type: event.Suspended},
-		FinishReason: t.finish, Steps: now.Steps, Usage: t.usage, Artifacts: make([]tools.Artifact, t.made),
+	r := &runtime.Result{TurnID: t.id, SessionID: now.SessionID, Status: event.StatusWaiting, Artifacts: make([]tools.Artifact, t.made)}
+	r.Outcome = event.Outcome{
+		Agent: t.agent, Termination: event.Termination{Type: event.Suspended}, FinishReason: t.finish, Steps: now.Steps, Usage: t.usage,
 	}
 	if o := now.Outcome; o != nil {
-		r.Agent, r.Revision = cmp.Or(o.Agent, t.agent), o.Revision
-		r.Status, r.Termination, r.Response, r.Cost = o.Termination.Status(), o.Termination, o.Response, o.Cost
-		r.FinishReason, r.Steps = cmp.Or(o.FinishReason, t.finish), max(o.Steps, now.Steps)
+		r.Outcome, r.Status = *o, o.Termination.Status()
+		r.Agent, r.FinishReason, r.Steps = cmp.Or(o.Agent, t.agent), cmp.Or(o.FinishReason, t.finish), max(o.Steps, now.Steps)
 		return r, nil
 	}
 	r.Tickets, err = t.Open(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -43,15 +44,15 @@ func (p *program) withSession(ctx context.Context, l *loaded, rt *runtime.AgentR
 	settings := app.ServiceSettings(l.file)
 	settings.Runtime, settings.Store, settings.Bell, settings.Dispatcher = rt, e.Store, e.Bell, d
 	settings.Logger = logger.Named("service")
-	settings.Schedules, settings.Retention = nil, store.Retention{} // which are for servers
-	service := runtime.NewService(settings)
-	if err = service.Start(ctx); err == nil {
-		caller := runtime.Caller{Tenant: s.tenant, Subject: s.subject}
+	settings.Retention = store.Retention{} // which is for servers
+	turns := service.New(settings)
+	if err = turns.Start(ctx); err == nil {
+		caller := service.Caller{Tenant: s.tenant, Subject: s.subject}
 		err = do(&place{
-			records: &native.Local{Service: service, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
+			records: &native.Local{Service: turns, Caller: caller}, redact: l.file.Redact, name: strings.Join(l.names, " "),
 		})
 	}
-	service.Close()
+	turns.Close()
 	if busy, ok := errors.AsType[*store.BusyError](err); ok {
 		err = fmt.Errorf("%w\n  a server works on it, or will when it is started; \"runtime turns cancel %s %s\" ends it", busy, strings.Join(l.names, " "), busy.TurnID)
 	}

@@ -79,7 +79,7 @@ func (o *show) text(data event.Data) {
 		o.write(d.Delta)
 		o.line, o.broken = !strings.HasSuffix(d.Delta, "\n"), false
 	case *event.InferenceComplete:
-		if d.FinishReason != string(model.FinishMaxTokens) { // else it is continued
+		if d.FinishReason != model.FinishMaxTokens { // else it is continued
 			o.endLine()
 		}
 	case *event.StepEnd:

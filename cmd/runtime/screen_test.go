@@ -9,7 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/google/go-cmp/cmp"
@@ -61,8 +63,8 @@ var (
 	callB  = &event.ToolCallReady{ID: "b", Name: "build", Arguments: []byte("{}")}
 	doneA  = &event.ToolCallDone{ID: "a", Name: "fetch", Outcome: event.CallSucceeded}
 	doneB  = &event.ToolCallDone{ID: "b", Name: "build", Outcome: event.CallSucceeded}
-	made   = &event.InferenceComplete{FinishReason: string(model.FinishToolCalls)}
-	askA   = &event.InteractionRequest{ID: "ticket", CallID: "a", Tool: "fetch"}
+	made   = &event.InferenceComplete{FinishReason: model.FinishToolCalls}
+	askA   = &event.InteractionRequest{Request: interaction.Request{ID: "ticket", CallID: "a", Tool: "fetch"}}
 	agreed = &event.ToolCallResumed{TargetID: "ticket"}
 	ended  = &event.RunFinish{}
 )
@@ -140,18 +142,23 @@ func TestQuiet(t *testing.T) {
 			callA, made, 5 * second, &event.ToolCallStreamDelta{Name: "fetch", Delta: "x"}, doneA, &event.HandOff{From: "a", To: "b"}, "",
 			&event.ToolBudgetExceeded{Tool: "fetch", Call: 3, MaxCalls: 2}, "! call 3 of fetch is not executed: a turn may have 2\n",
 		}.play(t, o, &written)
-		if err := o.close(&runtime.Result{Steps: 1, FinishReason: model.FinishMaxTokens}); err != nil {
+		if err := o.close(result(event.Outcome{Steps: 1, FinishReason: model.FinishMaxTokens})); err != nil {
 			t.Error(err)
 		}
 		scene{"! the answer is incomplete: the output limit cut it off\n"}.play(t, o, &written)
 	})
 }
 
+// result is that of a turn with an outcome.
+func result(o event.Outcome) *runtime.Result {
+	return &runtime.Result{Result: backend.Result{Outcome: o}}
+}
+
 // The last line of a run says what it took, as far as that is known.
 func TestTheSummary(t *testing.T) {
 	t.Parallel()
 	eur := func(amount float64) *event.Cost { return &event.Cost{Amount: amount, Currency: "EUR"} }
-	for want, r := range map[string]runtime.Result{
+	for want, r := range map[string]event.Outcome{
 		"= 1 step":                                       {Steps: 1},
 		"= 2 steps, 36 tokens (30 in, 6 out)":            {Steps: 2, Usage: model.Usage{Input: 30, Output: 6}},
 		"= 1 step, 1 token (1 in, 0 out), 0.00 EUR":      {Steps: 1, Usage: model.Usage{Input: 1}, Cost: eur(0)},
@@ -163,7 +170,7 @@ func TestTheSummary(t *testing.T) {
 			var out, errs bytes.Buffer
 			o := newShow(streams{out: &out, err: &errs}, format, false)
 			o.redact = plain
-			if err := o.close(&r); err != nil {
+			if err := o.close(result(r)); err != nil {
 				t.Error(err)
 			}
 			shown := ""

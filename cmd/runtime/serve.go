@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/app"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -81,10 +81,12 @@ func serve(ctx context.Context, p *program, files []string, o *serveOptions) err
 	k.started, k.redactions, k.warnings = l.file, newRedactions(l.file), l.warnings
 	log.redact = k.redactions.redact
 	l.file.Server.Listen = cmp.Or(o.listen, l.file.Server.Listen)
-	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != spec.ListenNone)
+	seen, err := observe(ctx, k.logger, k.redactions.redact, l.file.Server.Address() != settings.ListenNone)
 	if err != nil {
 		fmt.Fprintf(p.err, "runtime: the turns are not observed: %v\n", err)
 	}
+	seen.telemetry.SetTenants(l.file.Tenants())
+	k.telemetry = seen.telemetry
 	l.builder.WithTelemetry(seen.telemetry)
 	err = p.serveLoaded(ctx, l, k, seen)
 	if lost := seen.shutdown(ctx); lost != nil {
@@ -123,14 +125,14 @@ func (p *program) serveUntil(ctx context.Context, l *loaded, k *keeper, seen *ob
 		return errors.Join(err, k.app.Shutdown(ctx))
 	}
 	where := l.file.Store.Driver
-	if where == spec.StoreSQLite {
+	if where == settings.StoreSQLite {
 		where += " " + l.file.Store.DSN
 	}
 	about := []zap.Field{
-		zap.Int("agents", len(l.file.Agents)), zap.String("store", where), zap.String("worker", k.app.Service().Worker),
+		zap.Int("agents", len(l.file.Agents)), zap.String("store", where), zap.String("worker", k.app.Service().Worker()),
 		zap.String("version", version()),
 	}
-	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker)
+	ready := fmt.Sprintf("%s, store %s, worker %s", count(len(l.file.Agents), "agent", "agents"), l.file.Redact(where), k.app.Service().Worker())
 	if s := k.app.Server(); s != nil {
 		ready += ", listening on " + s.LocalURL()
 		about = append(about, zap.String("address", s.LocalURL()))

@@ -20,14 +20,14 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/app/shipped"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestEveryDriverThatAConfigurationCanNameIsThere(t *testing.T) {
 	t.Parallel()
-	field, _ := reflect.TypeFor[spec.Store]().FieldByName("Driver")
+	field, _ := reflect.TypeFor[settings.Store]().FieldByName("Driver")
 	var names []string
 	for _, driver := range shipped.Components().Stores {
 		names = append(names, driver.Name)

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -177,12 +177,12 @@ session belongs to the owner of the key.`,
 }
 
 func importSession(ctx context.Context, p *program, at *target, o *importOptions) error {
-	var export runtime.SessionExport
+	var export service.SessionExport
 	in := json.NewDecoder(io.LimitReader(p.in, maxImport))
 	if err := in.Decode(&export); err != nil {
 		return fmt.Errorf("read the session from standard input: %w", err)
 	}
-	by := change{caller: runtime.Caller{Tenant: o.tenant, Subject: o.subject}}
+	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}}
 	return p.change(ctx, at, by, func(into *place) error {
 		made, err := into.ImportSession(ctx, native.ImportSession{ID: o.id, AgentID: o.agent}, &export)
 		if err != nil {

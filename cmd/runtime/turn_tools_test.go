@@ -12,8 +12,8 @@ import (
 	"github.com/agentruntime/agentruntime/app/shipped"
 	"github.com/agentruntime/agentruntime/config"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/tools"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
@@ -24,8 +24,8 @@ import (
 func bring(t *testing.T, private []string, kind, description string) []resolve.EphemeralTool {
 	t.Helper()
 	c := shipped.Components()
-	maker := c.TurnTools(&config.File{Server: spec.Server{AgentRuns: spec.ServerAgentRuns{AllowPrivate: private}}}, zap.NewNop())
-	made, release, err := maker.Make(t.Context(), []runtime.EphemeralTool{{Kind: kind, Config: json.RawMessage(description)}})
+	maker := c.TurnTools(&config.File{Server: settings.Server{AgentRuns: settings.ServerAgentRuns{AllowPrivate: private}}}, zap.NewNop())
+	made, release, err := maker.Make(t.Context(), []service.EphemeralTool{{Kind: kind, Config: json.RawMessage(description)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server/native"
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/service"
+	"github.com/agentruntime/agentruntime/settings"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,7 @@ var ownerFlagNames = []string{"tenant", "subject"}
 
 // ownerFlags adds what says whose something new is.
 func ownerFlags(cmd *cobra.Command, tenant, subject *string) {
-	cmd.Flags().StringVar(tenant, "tenant", spec.DefaultTenant, "the tenant that what is made belongs to")
+	cmd.Flags().StringVar(tenant, "tenant", settings.DefaultTenant, "the tenant that what is made belongs to")
 	cmd.Flags().StringVar(subject, "subject", "cli", "the subject of the tenant that it belongs to")
 }
 
@@ -60,7 +61,7 @@ a file that cannot be read, 130 cancelled; the turn goes on then.`,
 }
 
 func createTurn(ctx context.Context, p *program, at *target, agent, prompt string, o *createOptions) error {
-	by := change{caller: runtime.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
+	by := change{caller: service.Caller{Tenant: o.tenant, Subject: o.subject}, agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 		if o.wait && !p.StoreDriver(l.file).Shared {
 			return nil, fmt.Errorf("--wait needs a server beside this command, which the store %s does not allow: start one and give --server, or use \"runtime run\"", l.file.Store.Driver)
 		}
@@ -145,7 +146,7 @@ has ended stays as it is. A SQLite file must not be served meanwhile.`,
 		Args: at.arguments(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := at.take(args, 1)[0]
-			by := change{caller: runtime.Operator(), agents: func(l *loaded) (*runtime.AgentRuntime, error) {
+			by := change{caller: service.Operator(), agents: func(l *loaded) (*runtime.AgentRuntime, error) {
 				return l.forPeers(cmd.Context()), nil
 			}}
 			return p.change(cmd.Context(), at, by, func(in *place) error {
@@ -193,20 +194,20 @@ A SQLite file must not be served meanwhile.`,
 }
 
 func resolveInteraction(ctx context.Context, p *program, at *target, turn, id string, o *resolveOptions) error {
-	return p.change(ctx, at, change{caller: runtime.Operator()}, func(in *place) error {
+	return p.change(ctx, at, change{caller: service.Operator()}, func(in *place) error {
 		all, err := in.ListInteractions(ctx, turn)
 		if err != nil {
 			return err
 		}
 		i := slices.IndexFunc(all, func(v native.Interaction) bool { return v.ID == id || v.Ticket.CallID == id })
 		if i < 0 {
-			return &runtime.NotFoundError{Kind: "interaction", ID: id}
+			return &service.NotFoundError{Kind: "interaction", ID: id}
 		}
 		answer, err := o.answer(&all[i].Ticket)
 		if err != nil {
 			return err
 		}
-		resolved, err := in.ResolveInteraction(ctx, turn, answer)
+		resolved, err := in.AnswerInteraction(ctx, turn, answer)
 		if err != nil {
 			return err
 		}
@@ -216,14 +217,14 @@ func resolveInteraction(ctx context.Context, p *program, at *target, turn, id st
 }
 
 // answer returns the answer to a question that the flags give.
-func (o *resolveOptions) answer(q *plugins.Ticket) (plugins.Resolution, error) {
+func (o *resolveOptions) answer(q *interaction.Request) (interaction.Answer, error) {
 	asked := permissionOf(q.Action, q.Parameters, q.ResponseSchema)
-	r := plugins.Resolution{Target: q.ID, Action: plugins.ActionResume, Reason: o.reason}
+	r := interaction.Answer{Target: q.ID, Action: interaction.Resume, Reason: o.reason}
 	switch {
 	case asked != nil && o.result == "":
 		r.Result = asked.answer(q, o.approve, scopeOnce).Result
 	case o.refuse:
-		r.Action = plugins.ActionCancel
+		r.Action = interaction.Cancel
 	case o.approve:
 		return r, fmt.Errorf("interaction %s asks for an answer, not for a permission: use --result", q.ID)
 	default:

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/spec"
+	"github.com/agentruntime/agentruntime/settings"
 )
 
 // sendAll sends a request of a size over a connection of its own and reads nothing
@@ -61,11 +61,11 @@ func TestAClientThatSendsAllFirstReadsWhyItIsRefused(t *testing.T) {
 		size      int
 		status    int
 	}{
-		{annPath + "/agent-runs", annKey, 2 * spec.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
-		{annPath + "/agent-runs", annKey, spec.DefaultMaxBodyBytes + 1, http.StatusRequestEntityTooLarge},
-		{annPath + "/agent-sessions", annKey, 2 * spec.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
-		{"/runtime/v1/turns", annKey, 2 * spec.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
-		{"/a2a/clerk", annKey, 2 * spec.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
+		{annPath + "/agent-runs", annKey, 2 * settings.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
+		{annPath + "/agent-runs", annKey, settings.DefaultMaxBodyBytes + 1, http.StatusRequestEntityTooLarge},
+		{annPath + "/agent-sessions", annKey, 2 * settings.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
+		{"/runtime/v1/turns", annKey, 2 * settings.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
+		{"/a2a/clerk", annKey, 2 * settings.DefaultMaxBodyBytes, http.StatusRequestEntityTooLarge},
 		{annPath + "/agent-runs/none/tool-results", annKey, large, http.StatusNotFound},
 		{annPath + "/agent-runs", "wrong", large, http.StatusUnauthorized},
 		{"/api/v1/workspaces/globex/agent-runs", annKey, large, http.StatusNotFound},

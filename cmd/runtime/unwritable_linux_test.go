@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
 // outage makes a store take no writes, and ends that again.
@@ -180,7 +180,7 @@ func TestAServerRecoversByItselfWhenItsStoreTakesWritesAgain(t *testing.T) {
 			check("before the tool ends")
 			f.write("release", "")
 			s.await(t, "turn waits for the store to take writes", 1)
-			s.await(t, "no sign of life could be given", 4) // longer than the lease
+			s.await(t, "heartbeat failed", 4) // longer than the lease
 			check("after the lease")
 
 			out.end(t)
