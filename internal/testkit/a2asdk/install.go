@@ -1,8 +1,8 @@
-// Package a2ajs lets tests drive the official JavaScript SDKs of A2A, one for
+// Package a2asdk lets tests drive the official SDKs of A2A, those for JavaScript, one for
 // each version of the protocol, and the one for Python: as clients of a server
 // under test, and as servers with a scripted agent for a client under test. All
 // speak the words of this package, so that one test serves them all.
-package a2ajs
+package a2asdk
 
 import (
 	"context"
@@ -81,7 +81,7 @@ func install() (string, error) {
 	if err != nil {
 		return "", errors.New("npm is not installed here: install Node.js 20 or newer to test against the JavaScript SDKs of A2A")
 	}
-	dir, err := os.MkdirTemp("", "a2ajs")
+	dir, err := os.MkdirTemp("", "a2asdk")
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the SDKs: %w", err)
 	}
@@ -106,7 +106,7 @@ func keep(dir string) error {
 		return fmt.Errorf("make a pipe: %w", err)
 	}
 	defer end.Close() // the shell has a copy
-	cmd := exec.Command("sh", "-c", `trap '' INT TERM HUP; cat; rm -rf "$1"`, "a2ajs-keeper", dir)
+	cmd := exec.Command("sh", "-c", `trap '' INT TERM HUP; cat; rm -rf "$1"`, "a2asdk-keeper", dir)
 	cmd.Stdin = end
 	if err := cmd.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start the keeper of the SDKs: %w", err), leash.Close(), os.RemoveAll(dir))

@@ -1,4 +1,4 @@
-package a2ajs
+package a2asdk
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/pyenv"
+	"github.com/agentruntime/agentruntime/internal/testkit/pyenv"
 )
 
 // pythonScripts returns the directory with the driver of the SDK for Python. It is

@@ -1,4 +1,4 @@
-package a2ajs
+package a2asdk
 
 import (
 	"context"

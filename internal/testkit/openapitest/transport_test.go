@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/openapitest"
+	"github.com/agentruntime/agentruntime/internal/testkit/openapitest"
 )
 
 const text = `{"openapi":"3.1.0","info":{"title":"t","version":"1"},"paths":{

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 )

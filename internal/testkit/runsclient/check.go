@@ -2,14 +2,25 @@ package runsclient
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 )
 
-// maxFrame bounds the data of one frame, in bytes. A result may have a long
-// text, twice.
-const maxFrame = 7 << 20
+// maxFrame bounds the data of one frame, in bytes, and maxLastFrame that of the last
+// one: a result may have a long text, twice.
+const (
+	maxFrame     = 1 << 20
+	maxLastFrame = 7 << 20
+)
+
+// marker is the field of events that were cut off to be no larger.
+const marker = "truncated"
+
+// whole are the types of events that are never cut off: a client could not make half
+// a call, and deltas are split.
+var whole = []string{"started", "assistant_delta", "thinking_delta", "local_tool_call", "deltas_reset", "loop_detected", "tool_budget_exceeded", "cancelled"}
 
 // hidden are the names of tools that no event may show.
 var hidden = []string{"final_report", "set_model_response"}
@@ -103,9 +114,10 @@ func check(v any, s shape) string {
 // order checks what the events of a run say one after another.
 type order struct {
 	seq int64
-	// turn is the latest; known tells that all before it were seen.
-	turn  float64
-	known bool
+	// turn is the latest; known tells that all before it were seen, and partly that
+	// the latest message was cut off.
+	turn          float64
+	known, partly bool
 	// calls are those of the latest message, true once they were answered; sent
 	// are those that a client was asked to make, true once it did.
 	calls, sent map[string]bool
@@ -118,7 +130,11 @@ func newOrder(after int64) *order {
 
 // take checks the next event.
 func (o *order) take(e Event) error {
-	problem := o.problem(e)
+	problem, payload := o.problem(e), e.Payload
+	if e.Truncated() {
+		payload = maps.Clone(payload)
+		delete(payload, marker)
+	}
 	for _, name := range hidden {
 		if strings.Contains(fmt.Sprint(e.Payload), name) {
 			problem = "shows " + name
@@ -126,7 +142,7 @@ func (o *order) take(e Event) error {
 	}
 	if s, ok := shapes[e.Type]; !ok {
 		problem = "is of no known type"
-	} else if wrong := check(e.Payload, s); wrong != "" {
+	} else if wrong := check(payload, s); wrong != "" {
 		problem = wrong
 	}
 	o.seq = e.Seq
@@ -146,13 +162,16 @@ func (o *order) problem(e Event) string {
 		return "does not come first"
 	}
 	o.ended = e.Terminal()
+	if e.Truncated() && slices.Contains(whole, e.Type) {
+		return "is cut off"
+	}
 	id := e.Text("toolUseId")
 	switch e.Type {
 	case "assistant_message":
 		return o.message(e)
 	case "tool_call", "tool_result", "local_tool_call":
 		answered, there := o.calls[id]
-		if o.known && !there {
+		if o.known && !o.partly && !there {
 			return "names no call of the message"
 		}
 		if answered {
@@ -183,7 +202,7 @@ func (o *order) message(e Event) string {
 	if o.known && turn != o.turn+1 {
 		return fmt.Sprintf("comes behind turn %v", o.turn)
 	}
-	o.turn, o.known = turn, true
+	o.turn, o.known, o.partly = turn, true, e.Truncated()
 	clear(o.calls)
 	calls, _ := e.Payload["toolCalls"].([]any)
 	for _, one := range calls {

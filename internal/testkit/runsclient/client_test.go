@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // The frames of a run that is in order.
@@ -16,7 +16,10 @@ const (
 	started = "id: 1\nevent: started\ndata: {\"seq\":1,\"type\":\"started\",\"data\":{}}\n\n"
 	delta   = "id: 2\nevent: assistant_delta\ndata: {\"seq\":2,\"type\":\"assistant_delta\",\"text\":\"Hi\",\"data\":{\"text\":\"Hi\"}}\n\n"
 	call    = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"Hi\",\"turn\":0,\"finishReason\":null,\"data\":{\"text\":\"Hi\",\"turn\":0,\"finishReason\":null}}\n\n"
-	ended   = "id: 9\nevent: cancelled\ndata: {\"seq\":9,\"type\":\"cancelled\",\"data\":{}}\n\n"
+	// short has lost its calls, of which usedTool is one.
+	short    = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"H…\",\"turn\":0,\"finishReason\":null,\"truncated\":true,\"data\":{\"text\":\"H…\",\"turn\":0,\"finishReason\":null,\"truncated\":true}}\n\n"
+	usedTool = "id: 4\nevent: tool_call\ndata: {\"seq\":4,\"type\":\"tool_call\",\"toolUseId\":\"c\",\"name\":\"n\",\"input\":{},\"data\":{\"toolUseId\":\"c\",\"name\":\"n\",\"input\":{}}}\n\n"
+	ended    = "id: 9\nevent: cancelled\ndata: {\"seq\":9,\"type\":\"cancelled\",\"data\":{}}\n\n"
 )
 
 // TestWhatNoSDKCouldLiveWithIsSeen shows that the client is one to test a server
@@ -36,6 +39,11 @@ func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 		"a field of another type":   {started + strings.ReplaceAll(delta, `"Hi"`, "1"), "has text: 1"},
 		"a turn that is left out":   {started + strings.ReplaceAll(call, `"turn":0`, `"turn":1`), "comes behind turn"},
 		"a hidden tool":             {started + strings.ReplaceAll(delta, "Hi", "final_report"), "shows final_report"},
+		"a message that is cut off": {started + delta + short + usedTool + ended, ""},
+		"a marker that is none":     {started + delta + strings.ReplaceAll(short, `"truncated":true`, `"truncated":false`), "has truncated: false"},
+		"a delta that is cut off":   {started + strings.ReplaceAll(delta, `"text":"Hi"`, `"text":"Hi","truncated":true`), "is cut off"},
+		"a frame that is too large": {started + strings.ReplaceAll(delta, "Hi", strings.Repeat("Hi", 1<<18)), "1 lines of data"},
+		"a last one that is larger": {started + strings.ReplaceAll(ended, `"data":{}`, `"reason":"`+strings.Repeat("Hi", 1<<18)+`","data":{"reason":"`+strings.Repeat("Hi", 1<<18)+`"}`), ""},
 		"a line that is none":       {started + "datum: x\n\n", "belongs to no event"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,13 +26,20 @@ func (e Event) Terminal() bool {
 	return e.Type == "result" || e.Type == "error" || e.Type == "cancelled"
 }
 
+// Truncated reports whether the event was cut off, because it was too large.
+func (e Event) Truncated() bool { return e.Payload[marker] == true }
+
 // event reads a frame and checks that every SDK can read it: the number and the
 // type are in the JSON and beside it, the payload at the top level and in data.
 func (c *Client) event(f frame) (Event, error) {
 	wrong := func(problem string, args ...any) (Event, error) {
 		return Event{}, &ProtocolError{Problem: fmt.Sprintf(problem, args...), Frame: f.data}
 	}
-	if f.lines != 1 || len(f.data) > maxFrame {
+	most := maxFrame
+	if (Event{Type: f.event}).Terminal() {
+		most = maxLastFrame
+	}
+	if f.lines != 1 || len(f.data) > most {
 		return wrong("a frame has %d lines of data and %d bytes", f.lines, len(f.data))
 	}
 	var envelope struct {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 func TestARunIsFollowedToItsAnswer(t *testing.T) {
@@ -94,6 +94,40 @@ func TestAToolOfTheServerIsCalled(t *testing.T) {
 		expect(t, events, "tool_call", object{"toolUseId": "call_a", "name": "word_count", "input": input})
 		expect(t, events, "tool_result", object{"toolUseId": "call_a", "name": "word_count", "ok": true})
 		expect(t, events, "result", object{"turns": 2.0})
+	})
+}
+
+// What is too large for an event is cut off in it, and no SDK minds.
+func TestLargeEventsAreCutOff(t *testing.T) {
+	t.Parallel()
+	forEachSDK(t, func(t *testing.T, c *runsclient.Client) {
+		events := succeeds(t, c, ask("long_arguments", "Count.", runsclient.Tool{Ref: object{"kind": "mantyx", "id": "word_count"}}), "One word.")
+		cut := map[string]bool{}
+		for _, e := range events {
+			cut[e.Type] = cut[e.Type] || e.Truncated()
+		}
+		want := map[string]bool{
+			"started": false, "assistant_delta": false, "assistant_message": true, "tool_call": true, "tool_result": false, "result": false,
+		}
+		if diff := cmp.Diff(want, cut); diff != "" {
+			t.Errorf("events that are cut off (-want +got):\n%s", diff)
+		}
+
+		events = succeeds(t, c, ask("long_answer", "Tell me."), strings.Repeat("word", long/4))
+		text := 0
+		for _, e := range events {
+			switch e.Type {
+			case "assistant_delta":
+				text += len(e.Text("text"))
+			case "assistant_message":
+				if !e.Truncated() {
+					t.Error("a message of 2 MiB is not cut off")
+				}
+			}
+		}
+		if text != long {
+			t.Errorf("the deltas have %d bytes", text)
+		}
 	})
 }
 

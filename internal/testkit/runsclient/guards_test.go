@@ -3,7 +3,7 @@ package runsclient_test
 import (
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 func TestALoopIsBroken(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 func tokens(p *program) *runsclient.TokenSource {

@@ -2,6 +2,7 @@ package runsclient_test
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // What the credentials of the configuration are.
@@ -58,7 +59,7 @@ func runTests(m *testing.M) (int, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	files, command = dir, filepath.Join(dir, "runtime")
-	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", command, "../../cmd/runtime")...)
+	build := exec.Command("go", append(append([]string{"build"}, buildFlags...), "-o", command, "../../../cmd/runtime")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the runtime: %w\n%s", err, out)
 	}
@@ -72,6 +73,9 @@ func runTests(m *testing.M) (int, error) {
 	return code, nil
 }
 
+// long is how many bytes LONG stands for in a script: more than an event may have.
+const long = 2 << 20
+
 // writeFiles writes the configuration, with a model for every script.
 func writeFiles(dir string) error {
 	archive, err := txtar.ParseFile("testdata/server.txtar")
@@ -80,6 +84,7 @@ func writeFiles(dir string) error {
 	}
 	providers, models := "providers:\n", "models:\n"
 	for _, f := range archive.Files {
+		f.Data = bytes.ReplaceAll(f.Data, []byte("LONG"), []byte(strings.Repeat("word", long/4)))
 		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
 			return err
 		}

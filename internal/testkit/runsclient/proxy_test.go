@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // cut says how a proxy cuts its connections: behind so many events of a stream

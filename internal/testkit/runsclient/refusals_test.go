@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // refused checks how a request was refused.

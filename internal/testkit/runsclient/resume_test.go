@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // cuts are the ways in which a stream is cut at every event.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/agentruntime/agentruntime/internal/runsclient"
+	"github.com/agentruntime/agentruntime/internal/testkit/runsclient"
 )
 
 // object is what JSON calls one.

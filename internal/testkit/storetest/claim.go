@@ -173,6 +173,6 @@ func aTurnThatGoesOnHasAllItHad(f *fixture) {
 		{Key: "a", Entry: json.RawMessage(`{"tool":"a"}`)},
 	})
 	answered := f.questionOf(&c.Turn, "q2")
-	answered.State, answered.Resolution, answered.ResolvedBy, answered.ResolvedAt = store.InteractionResolved, json.RawMessage(`{"answer":"yes"}`), "ann", f.now
+	answered.State, answered.Answer, answered.AnsweredBy, answered.AnsweredAt = store.InteractionAnswered, json.RawMessage(`{"answer":"yes"}`), "ann", f.now
 	equal(f, "its interactions", c.Interactions, []*store.Interaction{f.questionOf(&c.Turn, "q1"), answered})
 }

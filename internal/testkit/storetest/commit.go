@@ -145,8 +145,8 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		asked.Journal = []store.JournalRow{{Key: turn + "/call", Entry: raw(), Result: raw()}}
 		f.commit(asked)
 		answer := f.answerOf(turn, "q", "")
-		answer.Resolution = raw()
-		_, err = f.ResolveInteraction(f.Context(), answer)
+		answer.Answer = raw()
+		_, err = f.AnswerInteraction(f.Context(), answer)
 		ok(f, err)
 		c = f.claim(turn)
 		last := f.finishOf(c)
@@ -166,7 +166,7 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		for what, kept := range map[string][]byte{
 			"metadata of the session": f.getSession(session).Metadata, "request": got.Request, "result": got.Result,
 			"metadata of the turn": got.Metadata, "event": f.events(turn)[0].Data, "question": question.Request,
-			"answer": question.Resolution, "entry of the journal": journal[0].Entry, "result of the call": journal[0].Result,
+			"answer": question.Answer, "entry of the journal": journal[0].Entry, "result of the call": journal[0].Result,
 			"state of the application": snapshot.Custom, "state of the plugins": snapshot.State, "artifacts": snapshot.Artifacts,
 			"input": own[0], "message": own[1],
 		} {

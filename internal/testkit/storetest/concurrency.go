@@ -238,7 +238,7 @@ func anAnswerIsNotLostInASuspend(f *fixture) {
 			if i == 0 {
 				return f.Commit(f.Context(), again)
 			}
-			_, err := f.ResolveInteraction(f.Context(), f.answerOf(turn, "q2", "yes"))
+			_, err := f.AnswerInteraction(f.Context(), f.answerOf(turn, "q2", "yes"))
 			return err
 		})
 		equal(f, "the state", f.status(turn), store.Pending)
@@ -251,7 +251,7 @@ func oneOfManyAnswersStands(f *fixture) {
 	f.suspend(f.running("s", "t"), "q")
 	var stood atomic.Int64
 	f.together(n, func(i int) error {
-		_, err := f.ResolveInteraction(f.Context(), f.answerOf("t", "q", fmt.Sprint(i)))
+		_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q", fmt.Sprint(i)))
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) {
 			return nil

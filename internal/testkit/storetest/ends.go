@@ -74,11 +74,11 @@ func aFinishCancelsWhatIsOpen(f *fixture) {
 	last := f.finishOf(f.claim("t"))
 	last.Now = f.now.Add(time.Minute)
 	f.commit(last)
-	equal(f, "what has an answer", f.questions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionResolved}), []string{"t/q1"})
+	equal(f, "what has an answer", f.questions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionAnswered}), []string{"t/q1"})
 	equal(f, "what is canceled", f.questions(store.InteractionQuery{Scope: store.Everything, State: store.InteractionCanceled}), []string{"t/q2"})
 	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
 	ok(f, err)
-	equal(f, "when it was canceled", got.ResolvedAt, last.Now)
+	equal(f, "when it was canceled", got.AnsweredAt, last.Now)
 }
 
 func anEndFromOutsideHasTheLastEvent(f *fixture) {

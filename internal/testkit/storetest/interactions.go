@@ -41,11 +41,11 @@ func anAnswerIsKept(f *fixture) {
 	f.suspend(c, "q")
 	answer := f.answerOf("t", "q", "yes")
 	answer.Scope, answer.Now = store.Of(ann), f.now.Add(time.Minute)
-	got, err := f.ResolveInteraction(f.Context(), answer)
+	got, err := f.AnswerInteraction(f.Context(), answer)
 	ok(f, err)
 	want := f.questionOf(&c.Turn, "q")
-	want.State, want.Resolution, want.ResolvedBy, want.ResolvedAt = store.InteractionResolved, json.RawMessage(`{"answer":"yes"}`), "ann", answer.Now
-	equal(f, "what ResolveInteraction returns", got, want)
+	want.State, want.Answer, want.AnsweredBy, want.AnsweredAt = store.InteractionAnswered, json.RawMessage(`{"answer":"yes"}`), "ann", answer.Now
+	equal(f, "what AnswerInteraction returns", got, want)
 	got, err = f.Interaction(f.Context(), store.Of(ann), "t", "q")
 	ok(f, err)
 	equal(f, "the interaction", got, want)
@@ -60,7 +60,7 @@ func theSameAnswerAgainChangesNothing(f *fixture) {
 	again.By, again.Now = "bob", f.now.Add(time.Minute)
 	check := func() {
 		f.Helper()
-		got, err := f.ResolveInteraction(f.Context(), again)
+		got, err := f.AnswerInteraction(f.Context(), again)
 		ok(f, err)
 		equal(f, "the interaction", got, first)
 		f.jobs()
@@ -78,7 +78,7 @@ func anotherAnswerIsAConflict(f *fixture) {
 	f.suspend(f.running("s", "t"), "q")
 	first := f.answer("t", "q", "yes")
 	f.jobs("t")
-	_, err := f.ResolveInteraction(f.Context(), f.answerOf("t", "q", "no"))
+	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q", "no"))
 	as(f, err, &store.ConflictError{TurnID: "t", ID: "q"})
 	f.jobs()
 	got, err := f.Interaction(f.Context(), store.Everything, "t", "q")
@@ -91,24 +91,24 @@ func aCanceledInteractionTakesNoAnswer(f *fixture) {
 	f.answer("t", "q1", "yes")
 	f.jobs("t")
 	f.end("t")
-	_, err := f.ResolveInteraction(f.Context(), f.answerOf("t", "q2", "yes"))
+	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q2", "yes"))
 	as(f, err, &store.StateError{Kind: "interaction", ID: "q2", State: "canceled", Want: "answered"})
 	f.jobs()
 	equal(f, "the state of the turn", f.status("t"), store.Canceled)
 	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
 	ok(f, err)
 	equal(f, "the state", got.State, store.InteractionCanceled)
-	equal(f, "when it was canceled", got.ResolvedAt, f.now)
+	equal(f, "when it was canceled", got.AnsweredAt, f.now)
 	got, err = f.Interaction(f.Context(), store.Everything, "t", "q1")
 	ok(f, err)
-	equal(f, "the state of the one with an answer", got.State, store.InteractionResolved)
+	equal(f, "the state of the one with an answer", got.State, store.InteractionAnswered)
 }
 
 func anUnknownInteractionTakesNoAnswer(f *fixture) {
 	f.suspend(f.running("s", "t"), "q")
-	_, err := f.ResolveInteraction(f.Context(), f.answerOf("t", "none", "yes"))
+	_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "none", "yes"))
 	is(f, err, store.ErrNotFound)
-	_, err = f.ResolveInteraction(f.Context(), f.answerOf("none", "q", "yes"))
+	_, err = f.AnswerInteraction(f.Context(), f.answerOf("none", "q", "yes"))
 	is(f, err, store.ErrNotFound)
 	equal(f, "the state", f.status("t"), store.Waiting)
 	f.jobs()
@@ -171,7 +171,7 @@ func theyAreFiltered(f *fixture) {
 	}{
 		{"turn", store.InteractionQuery{Scope: store.Of(ann), TurnID: "t1"}, []string{"t1/b", "t1/a"}},
 		{"session", store.InteractionQuery{Scope: store.Of(ann), SessionID: "session-of-t2"}, []string{"t2/b", "t2/a"}},
-		{"state", store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionResolved}, []string{"t2/a"}},
+		{"state", store.InteractionQuery{Scope: store.Of(ann), State: store.InteractionAnswered}, []string{"t2/a"}},
 		{"all of it", store.InteractionQuery{
 			Scope: store.Of(ann), TurnID: "t2", SessionID: "session-of-t2", State: store.InteractionPending,
 		}, []string{"t2/b"}},

@@ -153,20 +153,20 @@ func (m *model) answer() {
 	}
 	q := rapid.SampledFrom(t.questions).Draw(m.T, "interaction")
 	answer := rapid.SampledFrom([]string{`"yes"`, `"no"`}).Draw(m.T, "answer")
-	_, err := m.store.ResolveInteraction(m.Context(), &store.Resolve{
-		Scope: store.Of(m.owner), TurnID: t.id, ID: q.id, Resolution: json.RawMessage(answer), By: "ann", Now: m.now,
+	_, err := m.store.AnswerInteraction(m.Context(), &store.Answer{
+		Scope: store.Of(m.owner), TurnID: t.id, ID: q.id, Answer: json.RawMessage(answer), By: "ann", Now: m.now,
 	})
 	switch {
 	case q.state == store.InteractionCanceled:
 		refused[*store.StateError](m, err)
 		return
-	case q.state == store.InteractionResolved && q.answer != answer:
+	case q.state == store.InteractionAnswered && q.answer != answer:
 		refused[*store.ConflictError](m, err)
 		return
 	}
 	m.none(err)
-	again := q.state == store.InteractionResolved
-	q.state, q.answer = store.InteractionResolved, answer
+	again := q.state == store.InteractionAnswered
+	q.state, q.answer = store.InteractionAnswered, answer
 	if t.status == store.Waiting && !again {
 		t.status = store.Pending
 		m.settle()

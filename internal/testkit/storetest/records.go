@@ -174,15 +174,15 @@ func (f *fixture) suspend(c *store.Claimed, questions ...string) {
 	f.commit(f.suspendOf(c, questions...))
 }
 
-func (f *fixture) answerOf(turn, id, answer string) *store.Resolve {
-	return &store.Resolve{
-		Scope: store.Everything, TurnID: turn, ID: id, Resolution: json.RawMessage(`{"answer":"` + answer + `"}`), By: "ann", Now: f.now,
+func (f *fixture) answerOf(turn, id, answer string) *store.Answer {
+	return &store.Answer{
+		Scope: store.Everything, TurnID: turn, ID: id, Answer: json.RawMessage(`{"answer":"` + answer + `"}`), By: "ann", Now: f.now,
 	}
 }
 
 func (f *fixture) answer(turn, id, answer string) *store.Interaction {
 	f.Helper()
-	resolved, err := f.ResolveInteraction(f.Context(), f.answerOf(turn, id, answer))
+	resolved, err := f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))
 	ok(f, err)
 	return resolved
 }

@@ -60,10 +60,10 @@ func (f *fixture) calls() []call {
 			_, err := s.Interaction(ctx, scope, id.turn, id.interaction)
 			return err
 		}},
-		{"ResolveInteraction", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
+		{"AnswerInteraction", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
 			r := f.answerOf(id.turn, id.interaction, "yes")
 			r.Scope = scope
-			_, err := s.ResolveInteraction(ctx, r)
+			_, err := s.AnswerInteraction(ctx, r)
 			return err
 		}},
 		{"EndTurn", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {

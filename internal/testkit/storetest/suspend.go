@@ -42,7 +42,7 @@ func anAnswerMakesTheTurnGoOn(f *fixture) {
 	f.suspend(f.running("s", "t"), "q")
 	answer := f.answerOf("t", "q", "yes")
 	answer.Now = f.now.Add(time.Second)
-	_, err := f.ResolveInteraction(f.Context(), answer)
+	_, err := f.AnswerInteraction(f.Context(), answer)
 	ok(f, err)
 	f.jobs("t")
 	got := f.get("t")
@@ -51,7 +51,7 @@ func anAnswerMakesTheTurnGoOn(f *fixture) {
 	equal(f, "when it changed", got.UpdatedAt, answer.Now)
 	c := f.claim("t")
 	equal(f, "the fence", c.Turn.Fence, 2)
-	equal(f, "the answer", string(c.Interactions[0].Resolution), `{"answer":"yes"}`)
+	equal(f, "the answer", string(c.Interactions[0].Answer), `{"answer":"yes"}`)
 }
 
 func oneAnswerOfManyIsEnough(f *fixture) {
@@ -66,7 +66,7 @@ func oneAnswerOfManyIsEnough(f *fixture) {
 	for _, i := range c.Interactions {
 		states = append(states, i.State)
 	}
-	equal(f, "the interactions", states, []store.InteractionState{store.InteractionResolved, store.InteractionResolved, store.InteractionPending})
+	equal(f, "the interactions", states, []store.InteractionState{store.InteractionAnswered, store.InteractionAnswered, store.InteractionPending})
 }
 
 func anAnswerThatIsThereAlreadyIsNotWaitedFor(f *fixture) {
@@ -145,7 +145,7 @@ func aQuestionIsAskedOnce(f *fixture) {
 	f.jobs("t")
 	got, err := f.Interaction(f.Context(), store.Everything, "t", "q2")
 	ok(f, err)
-	equal(f, "the answer", string(got.Resolution), `{"answer":"yes"}`)
+	equal(f, "the answer", string(got.Answer), `{"answer":"yes"}`)
 	equal(f, "the state", f.status("t"), store.Pending)
 }
 

@@ -74,7 +74,7 @@ func idsThatAreNoText(f *fixture) {
 		_, updated := f.UpdateTurn(f.Context(), scope, id, store.TurnPatch{Now: f.now})
 		_, ended := f.EndTurn(f.Context(), f.endOf(id))
 		_, question := f.Interaction(f.Context(), scope, "turn", id)
-		_, answered := f.ResolveInteraction(f.Context(), f.answerOf("turn", id, `{}`))
+		_, answered := f.AnswerInteraction(f.Context(), f.answerOf("turn", id, `{}`))
 		_, snapshot := f.Snapshot(f.Context(), scope, id)
 		_, artifact := f.Artifact(f.Context(), scope, id)
 		_, webhook := f.Webhook(f.Context(), scope, "turn", id)
