@@ -1,123 +1,265 @@
-// Package layering holds no code: its test keeps the order of the packages.
+// Package layering holds no code: its tests keep the order of the packages.
 package layering
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 const module = "github.com/agentruntime/agentruntime/"
 
-// order is the house from top to bottom: a package imports only what stands
-// below it. A package that is not listed belongs to the nearest listed one
-// above it in the tree.
-var order = []string{
-	"cmd",
-	"app",
-	"server",
-	"builder",
-	"config",
-	"runtime",
-	"dispatch",
-	"store",
-	"resolve",
-	"registry",
-	"backend",
-	"plugins",
-	"tools",
-	"telemetry",
-	"internal/a2awire",
-	"model",
-	"event",
-	"spec",
-	"diag",
-	"internal",
-}
-
-type goPackage struct {
-	ImportPath string
-	Imports    []string
-}
+// imports are all packages that the module is built from, its own, those of others
+// and those of the standard library, with what each of them imports.
+type imports map[string][]string
 
 func TestPackagesImportOnlyWhatStandsBelowThem(t *testing.T) {
-	for _, p := range listPackages(t) {
-		from, ok := layer(p.ImportPath)
+	t.Parallel()
+	all := listImports(t)
+	for _, p := range all.own() {
+		from, ok := layerOf(p)
 		if !ok {
+			t.Errorf("%s belongs to no layer", p)
 			continue
 		}
-		for _, imported := range p.Imports {
-			to, ok := layer(imported)
-			if !ok || to == from {
+		for _, imported := range all[module+p] {
+			imported, own := strings.CutPrefix(imported, module)
+			to, ok := layerOf(imported)
+			switch {
+			case !own || !ok:
+			case slices.Index(layers, to) < slices.Index(layers, from):
+				t.Errorf("%s imports %s, which stands above it", p, imported)
+			case to == from && !related(p, imported) && !slices.Contains(siblings[p], imported):
+				t.Errorf("%s imports its sibling %s", p, imported)
+			}
+		}
+	}
+}
+
+func TestPackagesImportNothingThatARuleForbids(t *testing.T) {
+	t.Parallel()
+	all := listImports(t)
+	for i := range rules {
+		for _, chain := range all.violations(&rules[i]) {
+			t.Errorf("%s: %s", strings.Join(chain, " imports "), rules[i].why)
+		}
+	}
+}
+
+// TestTheListsNameWhatIsThere keeps rules from losing their effect when packages
+// are renamed.
+func TestTheListsNameWhatIsThere(t *testing.T) {
+	t.Parallel()
+	all := listImports(t)
+	named := append(slices.Clone(layers), slices.Collect(maps.Keys(siblings))...)
+	for i := range rules {
+		named = slices.Concat(named, rules[i].packages, rules[i].except, rules[i].own)
+	}
+	for _, p := range named {
+		if !slices.ContainsFunc(all.own(), func(own string) bool { return within(own, p) }) {
+			t.Errorf("there is no package %s", p)
+		}
+	}
+	for p, allowed := range siblings {
+		for _, imported := range allowed {
+			if !slices.Contains(all[module+p], module+imported) {
+				t.Errorf("%s may import %s, and does not", p, imported)
+			}
+		}
+	}
+	for i := range rules {
+		for _, p := range rules[i].foreign {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(path string) bool { return within(path, p) }) {
+				t.Errorf("nothing is built with %s", p)
+			}
+		}
+	}
+}
+
+// TestRulesFindWhatBreaksThem shows each kind of rule a house that breaks it.
+func TestRulesFindWhatBreaksThem(t *testing.T) {
+	t.Parallel()
+	all := imports{
+		module + "spec": {module + "internal/leaf"}, module + "internal/leaf": {"example.com/lib"}, "example.com/lib": {"net/http"}, "net/http": {"net"}, "net": nil,
+		module + "model/web": {"net/http"}, module + "config": {"example.com/lib/v2", module + "model/web"}, "example.com/lib/v2": nil,
+	}
+	for _, tt := range []struct {
+		rule rule
+		want string
+	}{
+		{rule{packages: []string{"spec"}, foreign: []string{"net/http"}, indirectly: true}, "spec internal/leaf example.com/lib net/http"},
+		{rule{packages: []string{"spec"}, foreign: []string{"net/http"}}, ""},
+		{rule{packages: []string{"model"}, foreign: []string{"net"}}, "model/web net/http"},
+		{rule{except: []string{"internal"}, foreign: []string{"example.com/lib"}}, "config example.com/lib/v2"},
+		{rule{except: []string{"spec"}, own: []string{"model"}}, "config model/web"},
+		{rule{own: []string{"model/we", "config"}}, ""},
+	} {
+		var got []string
+		for _, chain := range all.violations(&tt.rule) {
+			got = append(got, strings.Join(chain, " "))
+		}
+		if strings.Join(got, "; ") != tt.want {
+			t.Errorf("%+v finds %q, want %q", tt.rule, got, tt.want)
+		}
+	}
+}
+
+// TestOnlyAncestorsAndTheirInternalsAreRelated shows what a package may import of
+// its own layer.
+func TestOnlyAncestorsAndTheirInternalsAreRelated(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"store/sqlite", "store", true},
+		{"store/sqlite", "store/sqlite/internal/db", true},
+		{"model/openai", "model/internal/vendorhttp", true},
+		{"model/internal/vendorhttp", "model", true},
+		{"store/postgres/internal/db", "store/postgres/internal/instant", true},
+		{"store/sqlite", "store/memory", false},
+		{"store", "store/memory", false},
+		{"internal/a", "internal/b", false},
+		{"internal/a", "internal/a/internal/b", true},
+		{"internal/a", "internal/ab", false},
+	} {
+		if got := related(tt.from, tt.to); got != tt.want {
+			t.Errorf("related(%s, %s) = %t", tt.from, tt.to, got)
+		}
+	}
+}
+
+// violations returns, for each package that breaks the rule, how it does: itself
+// first, then what it imports, and so on to what it must not.
+func (all imports) violations(r *rule) [][]string {
+	var found [][]string
+	for _, p := range all.own() {
+		if len(r.packages) > 0 && !withinAny(p, r.packages) || withinAny(p, r.except) {
+			continue
+		}
+		chain := all.chain(module+p, r.indirectly, func(path string) bool {
+			if own, ok := strings.CutPrefix(path, module); ok {
+				return slices.ContainsFunc(r.own, func(tree string) bool { return within(own, tree) && !within(p, tree) })
+			}
+			return withinAny(path, r.foreign)
+		})
+		if chain != nil {
+			found = append(found, chain)
+		}
+	}
+	return found
+}
+
+// chain returns the shortest way from a package to one that is forbidden; nil when
+// there is none.
+func (all imports) chain(from string, indirectly bool, forbidden func(string) bool) []string {
+	importer := map[string]string{from: ""}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		for _, path := range all[queue[0]] {
+			if _, seen := importer[path]; seen {
 				continue
 			}
-			if slices.Index(order, to) < slices.Index(order, from) {
-				t.Errorf("%s imports %s, which stands above it", short(p.ImportPath), short(imported))
+			importer[path] = queue[0]
+			if forbidden(path) {
+				var way []string
+				for at := path; at != ""; at = importer[at] {
+					way = append(way, strings.TrimPrefix(at, module))
+				}
+				slices.Reverse(way)
+				return way
+			}
+			if indirectly {
+				queue = append(queue, path)
 			}
 		}
 	}
+	return nil
 }
 
-func TestImplementationsAreNamedInOnePlace(t *testing.T) {
-	implementations := []string{
-		"model/anthropic", "model/google", "model/openai", "model/scripted", "tools/http", "tools/command", "tools/mcp", "tools/ask", "plugins/permission", "plugins/log",
-		"backend/a2a", "store/memory", "store/sqlite", "store/postgres", "dispatch/local", "dispatch/river", "server/a2a",
-	}
-	for _, p := range listPackages(t) {
-		if short(p.ImportPath) == "app/shipped" {
-			continue
-		}
-		for _, imported := range p.Imports {
-			if slices.Contains(implementations, short(imported)) {
-				t.Errorf("%s imports %s: an implementation is named in app/shipped/shipped.go and in tests alone", short(p.ImportPath), short(imported))
-			}
+// own returns the packages of the module, in order and without its path.
+func (all imports) own() []string {
+	var list []string
+	for path := range all {
+		if p, ok := strings.CutPrefix(path, module); ok {
+			list = append(list, p)
 		}
 	}
+	slices.Sort(list)
+	return list
 }
 
-// layer returns the entry of order that a package belongs to.
-func layer(path string) (string, bool) {
-	rel, ok := strings.CutPrefix(path, module)
-	if !ok {
-		return "", false
-	}
-	for !slices.Contains(order, rel) {
-		above := strings.LastIndexByte(rel, '/')
+// layerOf returns the layer that a package belongs to.
+func layerOf(p string) (string, bool) {
+	for !slices.Contains(layers, p) {
+		above := strings.LastIndexByte(p, '/')
 		if above < 0 {
-			return rel, false
+			return "", false
 		}
-		rel = rel[:above]
+		p = p[:above]
 	}
-	return rel, true
+	return p, true
 }
 
-func short(path string) string { return strings.TrimPrefix(path, module) }
+// related reports whether a package of the same layer is above another one in the
+// tree, or in an internal directory that belongs to it or to one above it.
+func related(p, imported string) bool {
+	internal := strings.LastIndex(imported, "/internal/")
+	return within(p, imported) || internal >= 0 && within(p, imported[:internal])
+}
 
-func listPackages(t *testing.T) []goPackage {
+// within reports whether a package is another one or below it in the tree.
+func within(p, tree string) bool { return p == tree || strings.HasPrefix(p, tree+"/") }
+
+func withinAny(p string, trees []string) bool {
+	return slices.ContainsFunc(trees, func(tree string) bool { return within(p, tree) })
+}
+
+// listImports asks the go command, once for all tests. It reads the directories of
+// the packages, so that the result of a test is not cached beyond a change in them.
+func listImports(t *testing.T) imports {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", module+"...").Output()
+	all, err := listed()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	var all []goPackage
-	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p goPackage
-		err := dec.Decode(&p)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-	if len(all) == 0 {
-		t.Fatal("go list found no package")
+		t.Fatal(err)
 	}
 	return all
 }
+
+var listed = sync.OnceValues(func() (imports, error) {
+	out, err := exec.Command("go", "list", "-e", "-deps", "-json=ImportPath,Dir,Imports", module+"...").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	all := imports{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Dir string
+			Imports         []string
+		}
+		switch err := dec.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, err
+		}
+		all[p.ImportPath] = p.Imports
+		if !strings.HasPrefix(p.ImportPath, module) {
+			continue
+		}
+		for _, dir := range []string{p.Dir, filepath.Dir(p.Dir)} {
+			if _, err := os.ReadDir(dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+})

@@ -1,0 +1,107 @@
+package layering
+
+// This file is the only list of which package may import which. It is about what
+// the program is built from: tests import what they like.
+
+// layers is the house from top to bottom: a package imports only what stands
+// below it. A package that is not listed belongs to the nearest listed one above
+// it in the tree, and may import those between itself and that one, and what
+// lies in their internal directories; siblings names all else.
+var layers = []string{
+	"internal/testkit",
+	"bench",
+	"docs",
+	"cmd",
+	"app",
+	"server",
+	"builder",
+	"service",
+	"dispatch",
+	"store",
+	"runtime",
+	"resolve",
+	"registry",
+	"config",
+	"backend",
+	"plugins",
+	"tools",
+	"telemetry",
+	"internal/a2awire",
+	"model",
+	"event",
+	"interaction",
+	"settings",
+	"spec",
+	"internal/check",
+	"diag",
+	"internal",
+}
+
+// siblings are the imports within a layer that are meant.
+var siblings = map[string][]string{
+	"internal/testkit/a2asdk": {"internal/testkit/pyenv"},
+	"plugins/window":          {"plugins/core"},
+	"tools/mcp":               {"tools/toolset"},
+	"server":                  {"server/openapi"},
+	"server/a2a":              {"server/openapi"},
+	"service":                 {"service/webhook"},
+	"internal/jsonfit":        {"internal/clip"},
+	"internal/netguard":       {"internal/hostlist"},
+	"internal/pattern":        {"internal/panics"},
+	"internal/schema":         {"internal/nearest", "internal/panics"},
+}
+
+// rule keeps packages from others. Either stands for the package and for all that
+// lie below it in the tree.
+type rule struct {
+	// packages are those that the rule is about; empty is all but those in except.
+	packages, except []string
+	// own and foreign are the packages that they do not import: those of this
+	// module, except of a tree that they belong to themselves, and those of others
+	// and the standard library.
+	own, foreign []string
+	// indirectly says that they do not reach them through others either.
+	indirectly bool
+	// why is the reason, for whoever broke the rule.
+	why string
+}
+
+var rules = []rule{
+	{
+		packages: []string{"spec", "diag", "interaction", "event", "registry", "resolve"}, foreign: []string{"net/http", "os/exec", "database/sql"}, indirectly: true,
+		why: "what agents are, and how they are resolved, is computed without reaching out",
+	},
+	{
+		packages: []string{"resolve"}, foreign: []string{"net", "os"},
+		why: "resolving reaches no network and reads no files",
+	},
+	{
+		except: []string{"app/shipped"}, own: implementations,
+		why: "an implementation is named in app/shipped and in tests alone",
+	},
+	{
+		packages: []string{"server"}, own: []string{"store", "dispatch"},
+		why: "a surface asks the service; the records and the queue are the service's",
+	},
+	{
+		except: []string{"config", "model/scripted"}, foreign: []string{"go.yaml.in/yaml"},
+		why: "YAML is read in config, and in model/scripted for its scripts",
+	},
+	{
+		except: []string{"cmd/runtime"}, foreign: []string{"go.opentelemetry.io/otel/sdk", "go.opentelemetry.io/otel/exporters"},
+		why: "where telemetry goes is chosen in cmd/runtime; everything else is handed a telemetry.Telemetry",
+	},
+}
+
+// implementations are the components that the binary can be built with or without.
+// Those that belong to every runtime, such as the local backend, are not among
+// them, nor is server/native: the command is a client of it, too.
+var implementations = []string{
+	"model/anthropic", "model/google", "model/openai", "model/scripted",
+	"tools/ask", "tools/command", "tools/http", "tools/mcp",
+	"plugins/log", "plugins/permission",
+	"backend/a2a",
+	"store/memory", "store/postgres", "store/sqlite",
+	"dispatch/local", "dispatch/river",
+	"server/a2a", "server/agentruns",
+}
