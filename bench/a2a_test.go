@@ -18,6 +18,7 @@ import (
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	a2aserver "github.com/agentruntime/agentruntime/server/a2a"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -26,7 +27,7 @@ import (
 // servePeer serves the agents of a runtime by A2A, and returns where.
 func servePeer(b *testing.B, rt *runtime.AgentRuntime) string {
 	b.Helper()
-	service := startService(b, runtime.ServiceSettings{
+	service := startService(b, service.Settings{
 		Store: memory.New(store.Settings{}), Dispatcher: local.New(local.Settings{}),
 	}, rt)
 	s, err := server.New(server.Settings{Address: "127.0.0.1:0"})

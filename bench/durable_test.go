@@ -13,25 +13,26 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/dispatch/river"
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
 )
 
-var caller = runtime.Caller{Tenant: "bench", Subject: "bench"}
+var caller = service.Caller{Tenant: "bench", Subject: "bench"}
 
 // onEach runs a benchmark on each database.
-func onEach(b *testing.B, run func(b *testing.B, settings runtime.ServiceSettings)) {
+func onEach(b *testing.B, run func(b *testing.B, settings service.Settings)) {
 	b.Run("sqlite", func(b *testing.B) {
 		s, err := sqlite.Open(b.Context(), store.Settings{DSN: filepath.Join(b.TempDir(), "bench.db")})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = s.Close() })
-		run(b, runtime.ServiceSettings{Store: s, Dispatcher: local.New(local.Settings{Concurrency: 128})})
+		run(b, service.Settings{Store: s, Dispatcher: local.New(local.Settings{Concurrency: 128})})
 	})
 	b.Run("postgres", func(b *testing.B) {
 		ctx := b.Context()
@@ -51,15 +52,15 @@ func onEach(b *testing.B, run func(b *testing.B, settings runtime.ServiceSetting
 		if d, err = river.New(s.Pool(), river.Settings{Concurrency: 128}); err != nil {
 			b.Fatal(err)
 		}
-		run(b, runtime.ServiceSettings{Store: s, Dispatcher: d, Bell: s.Bell()})
+		run(b, service.Settings{Store: s, Dispatcher: d, Bell: s.Bell()})
 	})
 }
 
 // startService serves the agent of a runtime.
-func startService(b *testing.B, settings runtime.ServiceSettings, rt *runtime.AgentRuntime) *runtime.Service {
+func startService(b *testing.B, settings service.Settings, rt *runtime.AgentRuntime) *service.Service {
 	b.Helper()
 	settings.Runtime = rt
-	s := runtime.NewService(settings)
+	s := service.New(settings)
 	b.Cleanup(s.Close)
 	if err := s.Start(b.Context()); err != nil {
 		b.Fatal(err)
@@ -67,29 +68,29 @@ func startService(b *testing.B, settings runtime.ServiceSettings, rt *runtime.Ag
 	return s
 }
 
-func newSession(b *testing.B, s *runtime.Service) string {
+func newSession(b *testing.B, s *service.Service) string {
 	b.Helper()
-	made, err := s.CreateSession(b.Context(), caller, runtime.CreateSession{AgentID: "assistant"})
+	made, err := s.CreateSession(b.Context(), caller, service.CreateSession{AgentID: "assistant"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return made.ID
 }
 
-func ask(ctx context.Context, s *runtime.Service, session string) (*runtime.StoredTurn, error) {
-	return s.CreateTurn(ctx, caller, runtime.CreateTurn{SessionID: session, Input: []model.Message{model.User(question)}})
+func ask(ctx context.Context, s *service.Service, session string) (*service.Turn, error) {
+	return s.CreateTurn(ctx, caller, service.CreateTurn{SessionID: session, Input: []model.Message{model.User(question)}})
 }
 
 // BenchmarkDurableTurn measures whole turns of two model calls and one tool
 // call, each in a session of its own, 64 at a time.
 func BenchmarkDurableTurn(b *testing.B) {
-	onEach(b, func(b *testing.B, settings runtime.ServiceSettings) {
+	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := startService(b, settings, newRuntime(b, script(b, 1), size{tools: 10}))
 		b.ReportAllocs()
 		b.SetParallelism(32)
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				session, err := s.CreateSession(b.Context(), caller, runtime.CreateSession{AgentID: "assistant"})
+				session, err := s.CreateSession(b.Context(), caller, service.CreateSession{AgentID: "assistant"})
 				if err != nil {
 					b.Error(err)
 					return
@@ -126,7 +127,7 @@ func (t telling) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 // BenchmarkFirstStep measures the time from the request for a turn to its first
 // model call, one turn after the other.
 func BenchmarkFirstStep(b *testing.B) {
-	onEach(b, func(b *testing.B, settings runtime.ServiceSettings) {
+	onEach(b, func(b *testing.B, settings service.Settings) {
 		exec := telling{script(b, 1), make(chan time.Time, 1)}
 		s := startService(b, settings, newRuntime(b, exec, size{tools: 10}))
 		var took []time.Duration
@@ -193,7 +194,7 @@ func (d dripping) Stream(ctx context.Context, _ *model.Request) iter.Seq2[model.
 // count from the first of them.
 func BenchmarkAppendToReader(b *testing.B) {
 	const turns, readers = 10, 20
-	onEach(b, func(b *testing.B, settings runtime.ServiceSettings) {
+	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := startService(b, settings, newRuntime(b, dripping{100, 20 * time.Millisecond}, size{}))
 		var mu sync.Mutex
 		var took []time.Duration

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/agentruntime/agentruntime/dispatch/local"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
 )
@@ -41,7 +41,7 @@ func BenchmarkFrozenStore(b *testing.B) {
 	for b.Loop() {
 		m := memory.New(store.Settings{})
 		kept := &freezing{Store: m, frozen: make(chan struct{}), thawed: make(chan struct{})}
-		s := startService(b, runtime.ServiceSettings{Store: kept, Dispatcher: local.New(local.Settings{Concurrency: turns})},
+		s := startService(b, service.Settings{Store: kept, Dispatcher: local.New(local.Settings{Concurrency: turns})},
 			newRuntime(b, dripping{1000, 50 * time.Millisecond}, size{}))
 		for range turns {
 			if _, err := ask(b.Context(), s, newSession(b, s)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/agentruntime/agentruntime/builder"
+	"github.com/agentruntime/agentruntime/internal/zaplog"
 	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/log"
 	"github.com/agentruntime/agentruntime/plugins/permission"
@@ -23,7 +24,7 @@ func (discard) Sync() error                 { return nil }
 func guarded(tb testing.TB) option {
 	tb.Helper()
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
-	logs, err := log.New(plugins.Settings{Logger: zap.New(zapcore.NewCore(encoder, discard{}, zap.InfoLevel))}, &log.Config{})
+	logs, err := log.New(plugins.Settings{Logger: zaplog.New(zap.New(zapcore.NewCore(encoder, discard{}, zap.InfoLevel)))}, &log.Config{})
 	if err != nil {
 		tb.Fatal(err)
 	}

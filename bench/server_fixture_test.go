@@ -14,9 +14,10 @@ import (
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/server"
 	"github.com/agentruntime/agentruntime/server/agentruns"
+	"github.com/agentruntime/agentruntime/server/auth"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/sqlite"
@@ -113,7 +114,7 @@ func drip(ctx context.Context, n int, every time.Duration, yield func(model.Even
 // runsServer is a server of runs as a team would have it: keys, limits, a store
 // on disk.
 type runsServer struct {
-	service *runtime.Service
+	service *service.Service
 	address string
 	key     string
 }
@@ -124,15 +125,15 @@ func (s *runsServer) order(kind string) order {
 }
 
 // serveRuns serves runs of the agent "assistant", of a runtime on a store.
-func serveRuns(b *testing.B, settings runtime.ServiceSettings) *runsServer {
+func serveRuns(b *testing.B, settings service.Settings) *runsServer {
 	b.Helper()
 	settings.TurnTools = agentruns.NewTurnTools(agentruns.TurnToolsSettings{})
 	service := startService(b, settings, newRuntime(b, obedient{script(b, 1)}, size{tools: 10}, func(d *builder.AgentRuntimeBuilder, _ *spec.Agent) {
 		d.WithAgentSpec(spec.Agent{ID: "alone", ModelID: "default", SystemPrompt: "You are helpful."})
 	}))
-	key := server.NewKey()
-	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: server.NewKeys([]server.Key{{
-		Hash: server.HashKey(key), Principal: &server.Principal{Caller: caller, KeyID: "bench"},
+	key := auth.NewKey()
+	s, err := server.New(server.Settings{Address: "127.0.0.1:0", Authenticator: auth.NewKeys([]auth.Key{{
+		Hash: auth.HashKey(key), Principal: &server.Principal{Caller: caller, KeyID: "bench"},
 	}}, nil)})
 	if err != nil {
 		b.Fatal(err)
@@ -165,12 +166,12 @@ func serveRuns(b *testing.B, settings runtime.ServiceSettings) *runsServer {
 }
 
 // onDisk returns a service on SQLite that works on so many turns at once.
-func onDisk(b *testing.B, concurrency int) runtime.ServiceSettings {
+func onDisk(b *testing.B, concurrency int) service.Settings {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), store.Settings{DSN: filepath.Join(b.TempDir(), "bench.db")})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = s.Close() })
-	return runtime.ServiceSettings{Store: s, Dispatcher: local.New(local.Settings{Concurrency: concurrency})}
+	return service.Settings{Store: s, Dispatcher: local.New(local.Settings{Concurrency: concurrency})}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/resolve"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 )
 
@@ -55,7 +55,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // BenchmarkRunCreation measures the request for a run, one after the other, with
 // an API key.
 func BenchmarkRunCreation(b *testing.B) {
-	onEach(b, func(b *testing.B, settings runtime.ServiceSettings) {
+	onEach(b, func(b *testing.B, settings service.Settings) {
 		s := serveRuns(b, settings)
 		var took []time.Duration
 		for b.Loop() {
@@ -216,7 +216,7 @@ func (c *runCost) keep(b *testing.B, n int, run func() (clientReport, error)) {
 }
 
 // turnOf returns the turn that a run is made to.
-func turnOf(b *testing.B, s *runsServer, body string) runtime.CreateTurn {
+func turnOf(b *testing.B, s *runsServer, body string) service.CreateTurn {
 	b.Helper()
 	o := s.order("")
 	w, err := dial(b.Context(), &o)
@@ -232,7 +232,7 @@ func turnOf(b *testing.B, s *runsServer, body string) runtime.CreateTurn {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return runtime.CreateTurn{AgentID: made.AgentID, Input: []model.Message{model.User(question)}, Metadata: made.Metadata, Overrides: resolve.Overrides{
+	return service.CreateTurn{AgentID: made.AgentID, Input: []model.Message{model.User(question)}, Metadata: made.Metadata, Overrides: resolve.Overrides{
 		OnMaxRounds: spec.MaxRoundsFails, OnTruncation: spec.TruncationFails,
 		LoopDetection: &spec.LoopDetection{}, ToolBudgets: map[string]spec.ToolBudget{},
 	}}
@@ -240,7 +240,7 @@ func turnOf(b *testing.B, s *runsServer, body string) runtime.CreateTurn {
 
 // wholeTurns makes turns in this process, each in a session of its own, and
 // follows each to its end.
-func wholeTurns(ctx context.Context, s *runtime.Service, turn runtime.CreateTurn, clients, turns int) (made clientReport, err error) {
+func wholeTurns(ctx context.Context, s *service.Service, turn service.CreateTurn, clients, turns int) (made clientReport, err error) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	begun := time.Now()
@@ -260,8 +260,8 @@ func wholeTurns(ctx context.Context, s *runtime.Service, turn runtime.CreateTurn
 	return made, err
 }
 
-func wholeTurn(ctx context.Context, s *runtime.Service, turn runtime.CreateTurn) error {
-	session, err := s.CreateSession(ctx, caller, runtime.CreateSession{Labels: map[string]string{"agent_runs": "run"}})
+func wholeTurn(ctx context.Context, s *service.Service, turn service.CreateTurn) error {
+	session, err := s.CreateSession(ctx, caller, service.CreateSession{Labels: map[string]string{"agent_runs": "run"}})
 	if err != nil {
 		return err
 	}

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
 // jumpy is a clock that can be set.
 type jumpy struct{ by atomic.Int64 }
 
-func (j *jumpy) now() time.Time                { return time.Now().Add(time.Duration(j.by.Load())) }
-func (j *jumpy) jump(by time.Duration)         { j.by.Store(int64(by)) }
-func (j *jumpy) of(s *runtime.ServiceSettings) { s.Clock = j.now }
+func (j *jumpy) now() time.Time         { return time.Now().Add(time.Duration(j.by.Load())) }
+func (j *jumpy) jump(by time.Duration)  { j.by.Store(int64(by)) }
+func (j *jumpy) of(s *service.Settings) { s.Clock = j.now }
 
 // swept is a store that counts how often it was asked for dead workers.
 type swept struct {
@@ -31,7 +31,7 @@ func (s *swept) Reap(ctx context.Context, now time.Time) (int, error) {
 	return n, err
 }
 
-func (s *swept) of(v *runtime.ServiceSettings) { s.Store, v.Store = v.Store, s }
+func (s *swept) of(v *service.Settings) { s.Store, v.Store = v.Store, s }
 
 // again waits until each store was asked twice from now on.
 func again(t *testing.T, stores []swept) {

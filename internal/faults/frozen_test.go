@@ -74,7 +74,7 @@ func TestAWorkerThatWasFrozenWritesNothingAndLivesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	load.end(t, "long")
-	before := everything(t, reader.Store, "session", "long")
+	before := everything(t, reader.store, "session", "long")
 
 	frozen.signal(syscall.SIGCONT)
 	if survivor == one.slots[0] {
@@ -85,7 +85,7 @@ func TestAWorkerThatWasFrozenWritesNothingAndLivesOn(t *testing.T) {
 	if by := told.until(t, "next", nil); by != frozen {
 		t.Error("somebody else works on")
 	}
-	after := everything(t, reader.Store, "session", "long")
+	after := everything(t, reader.store, "session", "long")
 	after.tip = before.tip // the other turn moved it
 	if !reflect.DeepEqual(before, after) {
 		t.Errorf("it was\n%+v\nand is\n%+v", before, after)

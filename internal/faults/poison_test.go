@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"go.uber.org/zap"
 )
@@ -29,7 +30,7 @@ func TestATurnThatKillsEachOfItsWorkersEndsAsPoison(t *testing.T) {
 			}
 			defer kept.Close()
 			poison, outcome := result(t, kept, "poison")
-			if poison.Status != store.Failed || outcome.Termination.Code != runtime.CodePoison {
+			if poison.Status != store.Failed || outcome.Termination.Code != service.CodePoison {
 				t.Errorf("the turn is %s: %+v", poison.Status, outcome)
 			}
 			if next, outcome := result(t, kept, "next"); next.Status != store.Succeeded || next.ParentSnapshotID != "" {
@@ -41,7 +42,7 @@ func TestATurnThatKillsEachOfItsWorkersEndsAsPoison(t *testing.T) {
 					begun[m.Call]++
 				}
 			}
-			if begun[callID(0, 0)] != 1 || begun[callID(1, 0)] != runtime.DefaultStrikes {
+			if begun[callID(0, 0)] != 1 || begun[callID(1, 0)] != service.DefaultStrikes {
 				t.Errorf("its calls were made %v times", begun)
 			}
 		})
@@ -49,13 +50,13 @@ func TestATurnThatKillsEachOfItsWorkersEndsAsPoison(t *testing.T) {
 }
 
 // result returns a turn and what it came to.
-func result(t *testing.T, kept store.Store, id string) (*store.Turn, runtime.TurnOutcome) {
+func result(t *testing.T, kept store.Store, id string) (*store.Turn, event.Outcome) {
 	t.Helper()
 	turn, err := kept.Turn(t.Context(), store.Everything, id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var outcome runtime.TurnOutcome
+	var outcome event.Outcome
 	if err := json.Unmarshal(turn.Result, &outcome); err != nil {
 		t.Fatal(err)
 	}

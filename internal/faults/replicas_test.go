@@ -33,7 +33,7 @@ func TestATurnIsFollowedAndAnsweredThroughAnotherReplica(t *testing.T) {
 	if took := time.Since(begun); took > 10*time.Second { // each wait that nobody rang for takes two
 		t.Errorf("it took %s", took)
 	}
-	a := check(t.Context(), t, looks.Store, load, readWitness(t, p.Witness))
+	a := check(t.Context(), t, looks.store, load, readWitness(t, p.Witness))
 	if a.succeeded != 2 {
 		t.Error(a)
 	}
@@ -52,8 +52,8 @@ func TestATurnIsCancelledThroughAnotherReplicaWhileItsToolIsSilent(t *testing.T)
 	}
 	load.end(t, "silent")
 	load.follow(t, "session", plan{Turn: "next", Steps: [][]string{{put}}})
-	if turn, err := looks.Store.Turn(t.Context(), store.Everything, "silent"); err != nil || turn.Status != store.Canceled {
+	if turn, err := looks.store.Turn(t.Context(), store.Everything, "silent"); err != nil || turn.Status != store.Canceled {
 		t.Errorf("the turn is %+v, %v", turn, err)
 	}
-	check(t.Context(), t, looks.Store, load, readWitness(t, p.Witness))
+	check(t.Context(), t, looks.store, load, readWitness(t, p.Witness))
 }

@@ -10,13 +10,13 @@ import (
 	"syscall"
 
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
-	"github.com/agentruntime/agentruntime/plugins"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 )
 
-var alice = runtime.Caller{Tenant: "acme", Subject: "alice"}
+var alice = service.Caller{Tenant: "acme", Subject: "alice"}
 
 // request is what the harness asks of a service. Each may be asked again when
 // nobody knows what became of it.
@@ -79,15 +79,15 @@ func (s *sighting) interaction() (id string, ok bool) {
 }
 
 // direct is the gateway to a service of this process.
-type direct struct{ *runtime.Service }
+type direct struct{ *service.Service }
 
 func (d direct) do(ctx context.Context, r request) (store.Status, error) {
 	switch r.Do {
 	case makeSession:
-		_, err := d.CreateSession(ctx, alice, runtime.CreateSession{ID: r.Session, AgentID: "clerk", IdempotencyKey: r.Session})
+		_, err := d.CreateSession(ctx, alice, service.CreateSession{ID: r.Session, AgentID: "clerk", IdempotencyKey: r.Session})
 		return "", err
 	case makeTurn:
-		return status(d.CreateTurn(ctx, alice, runtime.CreateTurn{
+		return status(d.CreateTurn(ctx, alice, service.CreateTurn{
 			ID: r.Turn, SessionID: r.Session, IdempotencyKey: r.Turn, Input: []model.Message{model.User(r.Text)},
 		}))
 	case cancelTurn:
@@ -103,7 +103,7 @@ func (d direct) do(ctx context.Context, r request) (store.Status, error) {
 
 // answer answers an interaction, unless its turn was cancelled.
 func (d direct) answer(ctx context.Context, r request) (store.Status, error) {
-	_, err := d.ResolveInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
+	_, err := d.AnswerInteraction(ctx, alice, r.Turn, decision(r.Target, r.Approve))
 	if err == nil || errors.As(err, new(*store.StateError)) {
 		return "", nil
 	}
@@ -113,7 +113,7 @@ func (d direct) answer(ctx context.Context, r request) (store.Status, error) {
 	return "", err
 }
 
-func status(t *runtime.StoredTurn, err error) (store.Status, error) {
+func status(t *service.Turn, err error) (store.Status, error) {
 	if err != nil {
 		return "", err
 	}
@@ -121,8 +121,8 @@ func status(t *runtime.StoredTurn, err error) (store.Status, error) {
 }
 
 // decision is the answer to a question of the permission plugin.
-func decision(target string, approve bool) plugins.Resolution {
-	return plugins.Resolution{Target: target, Action: plugins.ActionResume, Result: fmt.Appendf(nil, `{"approved":%t}`, approve)}
+func decision(target string, approve bool) interaction.Answer {
+	return interaction.Answer{Target: target, Action: interaction.Resume, Result: fmt.Appendf(nil, `{"approved":%t}`, approve)}
 }
 
 func (d direct) follow(ctx context.Context, turnID string, after uint64) iter.Seq2[sighting, error] {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentruntime/agentruntime/internal/pgtest"
+	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 )
 
 func TestPostgresDiesUnderLoadAndNothingIsLost(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentruntime/agentruntime/dispatch"
 	"github.com/agentruntime/agentruntime/dispatch/local"
 	"github.com/agentruntime/agentruntime/dispatch/river"
-	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/postgres"
 	"github.com/agentruntime/agentruntime/store/sqlite"
@@ -41,12 +41,13 @@ const plenty = 1 << 20
 
 // engine is a service with all that it is made of.
 type engine struct {
-	*runtime.Service
-	stop []func() // in this order
+	*service.Service
+	store store.Store
+	stop  []func() // in this order
 }
 
 // change is what a test changes of a service.
-type change func(*runtime.ServiceSettings)
+type change func(*service.Settings)
 
 // open makes a service, which does not work before Start.
 func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID string), changes ...change) (*engine, error) {
@@ -59,7 +60,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 	if err != nil {
 		return nil, err
 	}
-	settings := runtime.ServiceSettings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, Logger: logger}
+	settings := service.Settings{Runtime: rt, Lease: p.Lease, Strikes: p.Strikes, Logger: logger}
 	kept, queue, bell, err := p.open(ctx, logger)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func open(ctx context.Context, p *place, logger *zap.Logger, working func(turnID
 	for _, c := range changes {
 		c(&settings)
 	}
-	e.Service = runtime.NewService(settings)
+	e.Service, e.store = service.New(settings), kept
 	e.stop = []func(){e.Close, func() { _ = kept.Close() }, w.close}
 	return e, nil
 }
