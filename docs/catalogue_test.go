@@ -20,7 +20,7 @@ func allEvents() []event.Data {
 		new(event.ToolCallStart), new(event.ToolCallDelta), new(event.ToolCallReady), new(event.ToolCallDone),
 		new(event.ToolCallStreamDelta), new(event.ToolCallResumed), new(event.ToolCallCancel),
 		new(event.InferenceComplete), new(event.ActivitySnapshot), new(event.StateSnapshot),
-		new(event.StreamReset), new(event.ModelRetry), new(event.InteractionRequest),
+		new(event.StreamReset), new(event.ModelRetry), new(event.InteractionRequest), new(event.RunWaiting),
 		new(event.ContextTrimmed), new(event.ContextCompacted),
 		new(event.LoopDetected), new(event.ToolBudgetExceeded), new(event.ToolCallsOmitted), new(event.HandOff),
 		new(event.CustomPatch), new(event.Artifact),
@@ -45,7 +45,10 @@ func TestEventCatalogue(t *testing.T) {
 	for _, data := range allEvents() {
 		name := string(data.Type())
 		known[name] = true
-		for field := range reflect.TypeOf(data).Elem().Fields() {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(data).Elem()) {
+			if field.Anonymous {
+				continue
+			}
 			json, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if !strings.Contains(rows[name], "`"+json+"`") {
 				t.Errorf("the row of %s does not name the field %s", name, json)

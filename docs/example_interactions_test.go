@@ -8,9 +8,9 @@ import (
 	"github.com/agentruntime/agentruntime/backend"
 	"github.com/agentruntime/agentruntime/builder"
 	"github.com/agentruntime/agentruntime/event"
+	"github.com/agentruntime/agentruntime/interaction"
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
-	"github.com/agentruntime/agentruntime/plugins"
 	"github.com/agentruntime/agentruntime/plugins/permission"
 	"github.com/agentruntime/agentruntime/runtime"
 	"github.com/agentruntime/agentruntime/spec"
@@ -67,8 +67,8 @@ func Example_approve() {
 		fmt.Println(err)
 		return
 	}
-	err = turn.Resolve(plugins.Resolution{
-		Target: <-asked, Action: plugins.ActionResume, Result: json.RawMessage(`{"approved": true}`),
+	err = turn.Answer(interaction.Answer{
+		Target: <-asked, Action: interaction.Resume, Result: json.RawMessage(`{"approved": true}`),
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -116,8 +116,8 @@ func Example_suspend() {
 		return
 	}
 	req.TurnID, req.SessionID, req.State = result.TurnID, result.SessionID, state
-	req.Resolutions = []plugins.Resolution{{
-		Target: state.Tickets()[0].ID, Action: plugins.ActionCancel, Reason: "the order was delivered",
+	req.Answers = []interaction.Answer{{
+		Target: state.Tickets()[0].ID, Action: interaction.Cancel, Reason: "the order was delivered",
 	}}
 	result, err = rt.Run(ctx, req, nil)
 	if err != nil {
@@ -150,7 +150,7 @@ func (reservation) Descriptor() tools.Descriptor {
 func (reservation) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	if call.Resumed == nil {
 		return tools.Result{Wait: &tools.Wait{
-			Questions: []tools.Question{{
+			Questions: []interaction.Request{{
 				ID: "seat", Action: "choose_seat", Message: "Which seat?",
 				ResponseSchema: json.RawMessage(`{"enum": ["aisle", "window"]}`),
 			}},
@@ -158,7 +158,7 @@ func (reservation) Call(_ context.Context, call *tools.Call) (tools.Result, erro
 		}}, nil
 	}
 	answer := call.Resumed.Answers[0]
-	if answer.Cancelled {
+	if answer.Action == interaction.Cancel {
 		return tools.ErrorResult("nobody chose a seat: " + answer.Reason), nil
 	}
 	return tools.TextResult(fmt.Sprintf("reserved %s with %s", answer.Result, call.Resumed.State)), nil
@@ -193,10 +193,10 @@ func Example_wait() {
 	}
 	fmt.Println(result.Tickets[0].Message, result.Tickets[0].Mode)
 	req.TurnID, req.State = result.TurnID, result.State
-	req.Resolutions = []plugins.Resolution{{Target: "seat", Action: plugins.ActionResume, Result: json.RawMessage(`"floor"`)}}
+	req.Answers = []interaction.Answer{{Target: "seat", Action: interaction.Resume, Result: json.RawMessage(`"floor"`)}}
 	_, err = rt.Run(ctx, req, nil)
 	fmt.Println(err)
-	req.Resolutions[0].Result = json.RawMessage(`"aisle"`)
+	req.Answers[0].Result = json.RawMessage(`"aisle"`)
 	result, err = rt.Run(ctx, req, nil)
 	if err != nil {
 		fmt.Println(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 	"github.com/agentruntime/agentruntime/model/scripted"
 	"github.com/agentruntime/agentruntime/runtime"
+	"github.com/agentruntime/agentruntime/service"
 	"github.com/agentruntime/agentruntime/spec"
 	"github.com/agentruntime/agentruntime/store"
 	"github.com/agentruntime/agentruntime/store/memory"
@@ -45,23 +46,23 @@ func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
 	// sqlite.Open and postgres.Open keep what memory forgets.
 	records := memory.New(store.Settings{})
 	defer records.Close()
-	service := runtime.NewService(runtime.ServiceSettings{
+	turns := service.New(service.Settings{
 		Runtime: rt, Store: records, Dispatcher: local.New(local.Settings{Concurrency: 8}),
 	})
-	defer service.Close()
-	if err := service.Start(ctx); err != nil {
+	defer turns.Close()
+	if err := turns.Start(ctx); err != nil {
 		return err
 	}
 
 	// Whoever asks is named in every call, and sees nothing of anybody else.
-	alice := runtime.Caller{Tenant: "acme", Subject: "alice"}
-	session, err := service.CreateSession(ctx, alice, runtime.CreateSession{AgentID: "assistant"})
+	alice := service.Caller{Tenant: "acme", Subject: "alice"}
+	session, err := turns.CreateSession(ctx, alice, service.CreateSession{AgentID: "assistant"})
 	if err != nil {
 		return err
 	}
 	// CreateTurn returns as soon as the turn is kept. The key makes it safe to
 	// ask again when the answer was lost.
-	turn, err := service.CreateTurn(ctx, alice, runtime.CreateTurn{
+	turn, err := turns.CreateTurn(ctx, alice, service.CreateTurn{
 		SessionID: session.ID, Input: []model.Message{model.User("Hello.")}, IdempotencyKey: "hello-1",
 	})
 	if err != nil {
@@ -69,7 +70,7 @@ func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
 	}
 	// From any place on, as often as one likes, on any replica.
 	var seen []event.Type
-	for record, err := range service.Events(ctx, alice, turn.ID, 0) {
+	for record, err := range turns.Events(ctx, alice, turn.ID, 0) {
 		if err != nil {
 			return err
 		}
@@ -81,12 +82,12 @@ func serveOnce(ctx context.Context, rt *runtime.AgentRuntime) error {
 		}
 		fmt.Print(kind)
 	}
-	done, err := service.WaitTurn(ctx, alice, turn.ID)
+	done, err := turns.WaitTurn(ctx, alice, turn.ID)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n%s: %s\n", done.Status, done.Outcome.Response)
-	snapshot, err := service.GetSnapshot(ctx, alice, done.SnapshotID)
+	snapshot, err := turns.GetSnapshot(ctx, alice, done.SnapshotID)
 	if err != nil {
 		return err
 	}
