@@ -43,7 +43,7 @@ func (s *Set) RefreshBundle(id string) error {
 	}
 	members, found := membersOf(known.Source)
 	s.Bundles.Put(id, &Bundle{Source: known.Source, Found: found})
-	return exchange(s.Tools, id, members)
+	return replaceMembers(s.Tools, id, members)
 }
 
 // Expected reports whether a reference to a tool, which may be a pattern, can
@@ -57,7 +57,7 @@ func (s *Set) Expected(reference string) bool {
 	for id, bundle := range s.Bundles.All() {
 		prefix := bundle.Source.Prefix()
 		possible := strings.HasPrefix(fixed, prefix) || fixed != reference && strings.HasPrefix(prefix, fixed)
-		if possible && len(s.Tools.owned(id)) == 0 {
+		if possible && len(s.Tools.listOwned(id)) == 0 {
 			return true
 		}
 	}
@@ -72,10 +72,10 @@ func membersOf(bundle tools.Bundle) (members []tools.Member, found diag.List) {
 	return bundle.Members()
 }
 
-// exchange puts members in the place of the tools that an owner has, or at the
+// replaceMembers puts members in the place of the tools that an owner has, or at the
 // end when it has none.
-func exchange(r *Registry[tools.Tool], owner string, members []tools.Member) error {
-	old := r.owned(owner)
+func replaceMembers(r *Registry[tools.Tool], owner string, members []tools.Member) error {
+	old := r.listOwned(owner)
 	at := len(r.ids)
 	if len(old) > 0 {
 		at = slices.Index(r.ids, old[0])

@@ -16,8 +16,8 @@ type generation struct {
 	end func()
 }
 
-// enter adds a user, and reports whether one may still come.
-func (g *generation) enter() bool {
+// addUser adds a user, and reports whether one may still come.
+func (g *generation) addUser() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.end != nil {
@@ -27,8 +27,8 @@ func (g *generation) enter() bool {
 	return true
 }
 
-// leave takes a user away.
-func (g *generation) leave() {
+// removeUser takes a user away.
+func (g *generation) removeUser() {
 	g.mu.Lock()
 	g.users--
 	end := g.end
@@ -39,8 +39,8 @@ func (g *generation) leave() {
 	}
 }
 
-// retire lets no more users come, and has end called when all have gone.
-func (g *generation) retire(end func()) {
+// endAfterUsers lets no more users come, and has end called when all have gone.
+func (g *generation) endAfterUsers(end func()) {
 	g.mu.Lock()
 	g.end = end
 	unused := g.users == 0
@@ -55,7 +55,7 @@ func (g *generation) retire(end func()) {
 func (s *Store) Acquire() *Revision {
 	for {
 		rev := s.current.Load()
-		if rev.generation.enter() {
+		if rev.generation.addUser() {
 			return rev
 		}
 		// Another revision has taken its place by now.
@@ -64,12 +64,12 @@ func (s *Store) Acquire() *Revision {
 
 // Release says that whoever called Acquire no longer uses the components of the
 // revision. It is called once for each Acquire, and does not wait.
-func (r *Revision) Release() { r.generation.leave() }
+func (r *Revision) Release() { r.generation.removeUser() }
 
-// retire closes the components of a revision that are not in the current one, as
+// retireRevision closes the components of a revision that are not in the current one, as
 // soon as nobody uses them.
-func (s *Store) retire(old *Revision) {
-	old.generation.retire(func() {
+func (s *Store) retireRevision(old *Revision) {
+	old.generation.endAfterUsers(func() {
 		closers := old.set.closers(s.Current().set)
 		if len(closers) == 0 {
 			return

@@ -122,8 +122,8 @@ func (r *Registry[T]) Owner(id string) string {
 // Path returns the place of an entry in a configuration, as in tools.weather.
 func (r *Registry[T]) Path(id string) string { return diag.Key(r.section, r.Owner(id)) }
 
-// owned returns the ids of the entries that belong to a bundle.
-func (r *Registry[T]) owned(owner string) []string {
+// listOwned returns the ids of the entries that belong to a bundle.
+func (r *Registry[T]) listOwned(owner string) []string {
 	var ids []string
 	for _, id := range r.ids {
 		if own, ok := r.owners[id]; ok && own == owner {

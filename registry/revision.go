@@ -61,22 +61,22 @@ func (r *Revision) Derive(key any, compute func() any) any {
 func contentHash(s *Set) string {
 	h := sha256.New()
 	for id, agent := range s.Agents.All() {
-		write(h, "agent", id, agent)
+		hashEntry(h, "agent", id, agent)
 	}
 	for id, m := range s.Models.All() {
-		write(h, "model", id, m)
+		hashEntry(h, "model", id, m)
 	}
 	for id, pool := range s.Pools.All() {
-		write(h, "pool", id, pool)
+		hashEntry(h, "pool", id, pool)
 	}
 	for _, id := range s.Providers.IDs() {
-		write(h, "provider", id, nil)
+		hashEntry(h, "provider", id, nil)
 	}
 	for id, tool := range s.Tools.All() {
-		write(h, "tool", id, describe(func() any { return tool.Descriptor() }))
+		hashEntry(h, "tool", id, describeComponent(func() any { return tool.Descriptor() }))
 	}
 	for id, plugin := range s.Plugins.All() {
-		write(h, "plugin", id, describe(func() any {
+		hashEntry(h, "plugin", id, describeComponent(func() any {
 			d := plugin.Descriptor()
 			keys := make([]string, len(d.Sections))
 			schemas := make([]string, len(d.Sections))
@@ -87,26 +87,26 @@ func contentHash(s *Set) string {
 		}))
 	}
 	for _, kind := range s.Backends.IDs() {
-		write(h, "backend", kind, nil)
+		hashEntry(h, "backend", kind, nil)
 	}
 	for name, src := range s.Sources.All() {
-		write(h, "source", name, []any{src.Spec, src.Agents})
+		hashEntry(h, "source", name, []any{src.Spec, src.Agents})
 	}
-	write(h, "defaults", "", s.Defaults)
-	write(h, "definitions", "", s.Definitions)
+	hashEntry(h, "defaults", "", s.Defaults)
+	hashEntry(h, "definitions", "", s.Definitions)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// describe calls what a component says of itself; one that panics is described
+// describeComponent calls what a component says of itself; one that panics is described
 // by its panic.
-func describe(call func() any) (v any) {
+func describeComponent(call func() any) (v any) {
 	defer panics.Handle(func(p *panics.Error) {
 		v = fmt.Sprint(p.Value)
 	})
 	return call()
 }
 
-func write(h hash.Hash, kind, id string, v any) {
+func hashEntry(h hash.Hash, kind, id string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		data = []byte(err.Error())

@@ -5,28 +5,28 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// sound returns what nothing can be resolved with: entries that are nil, and
+// checkSound returns what nothing can be resolved with: entries that are nil, and
 // records that stand under another id than their own. Such a draft is never
 // published, not even unchecked.
-func (s *Set) sound() diag.List {
+func (s *Set) checkSound() diag.List {
 	if s == nil {
 		return diag.List{diag.New(diag.InvalidValue, "", "the draft has no set")}
 	}
 	var list diag.List
-	records(&list, s.Agents, func(a *spec.Agent) string { return a.ID })
-	records(&list, s.Models, func(m *spec.Model) string { return m.ID })
-	records(&list, s.Pools, func(p *spec.Pool) string { return p.ID })
-	records(&list, s.Sources, func(r *Source) string { return r.Spec.Name })
-	components(&list, s.Providers)
-	components(&list, s.Tools)
-	components(&list, s.Bundles)
-	components(&list, s.Plugins)
-	components(&list, s.Backends)
+	checkRecords(&list, s.Agents, func(a *spec.Agent) string { return a.ID })
+	checkRecords(&list, s.Models, func(m *spec.Model) string { return m.ID })
+	checkRecords(&list, s.Pools, func(p *spec.Pool) string { return p.ID })
+	checkRecords(&list, s.Sources, func(r *Source) string { return r.Spec.Name })
+	checkComponents(&list, s.Providers)
+	checkComponents(&list, s.Tools)
+	checkComponents(&list, s.Bundles)
+	checkComponents(&list, s.Plugins)
+	checkComponents(&list, s.Backends)
 	return list
 }
 
-func records[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
-	if missing(list, r) {
+func checkRecords[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
+	if reportMissing(list, r) {
 		return
 	}
 	for id, entry := range r.All() {
@@ -38,8 +38,8 @@ func records[T any](list *diag.List, r *Registry[*T], own func(*T) string) {
 	}
 }
 
-func components[T any](list *diag.List, r *Registry[T]) {
-	if missing(list, r) {
+func checkComponents[T any](list *diag.List, r *Registry[T]) {
+	if reportMissing(list, r) {
 		return
 	}
 	for id, entry := range r.All() {
@@ -49,8 +49,8 @@ func components[T any](list *diag.List, r *Registry[T]) {
 	}
 }
 
-// missing reports whether there is no registry, and lists that.
-func missing[T any](list *diag.List, r *Registry[T]) bool {
+// reportMissing reports whether there is no registry, and lists that.
+func reportMissing[T any](list *diag.List, r *Registry[T]) bool {
 	if r == nil {
 		*list = append(*list, diag.New(diag.InvalidValue, "", "the draft's set has no %T", r))
 	}

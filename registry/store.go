@@ -70,17 +70,17 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // revision before, but for those that are in the new one, too, are closed when
 // everybody who acquired it has released it.
 func (s *Store) Publish(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
-	return s.publish(ctx, edit, s.check)
+	return s.publishDraft(ctx, edit, s.check)
 }
 
 // PublishUnchecked publishes without a dry run. A draft that nothing could be
 // resolved in, because an entry is nil or has another id than it is registered
 // under, is an *InvalidError all the same.
 func (s *Store) PublishUnchecked(ctx context.Context, edit func(*Draft) error) (*Revision, error) {
-	return s.publish(ctx, edit, nil)
+	return s.publishDraft(ctx, edit, nil)
 }
 
-func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
+func (s *Store) publishDraft(ctx context.Context, edit func(*Draft) error, check Check) (*Revision, error) {
 	for {
 		base := s.current.Load()
 		edited := base.set.Clone()
@@ -88,7 +88,7 @@ func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Chec
 		if err := edit(draft); err != nil {
 			return nil, err
 		}
-		if found := draft.sound(); found != nil {
+		if found := draft.checkSound(); found != nil {
 			return nil, &InvalidError{Diagnostics: found, Err: found.Err()}
 		}
 		own := base.generation
@@ -110,7 +110,7 @@ func (s *Store) publish(ctx context.Context, edit func(*Draft) error, check Chec
 		rev.diagnostics = found
 		if s.current.CompareAndSwap(base, rev) {
 			if own != base.generation {
-				s.retire(base)
+				s.retireRevision(base)
 			}
 			return rev, nil
 		}
