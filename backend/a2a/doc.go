@@ -1,4 +1,4 @@
-// Package a2abackend is the backend kind a2a: agents that run at peers which
+// Package a2a is the backend kind a2a: agents that run at peers which
 // speak the Agent2Agent protocol, version 1 and, where the configuration allows
 // it, 0.3.
 //
@@ -11,4 +11,4 @@
 // that neither a restart here nor a connection that breaks loses the task, or
 // begins a second one.
 // Whatever ends the turn, other than the worker's end, ends the task too.
-package a2abackend
+package a2a

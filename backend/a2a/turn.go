@@ -1,4 +1,4 @@
-package a2abackend
+package a2a
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package a2aserver
+package a2a
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package a2aserver
+package a2a
 
 import "github.com/a2aproject/a2a-go/v2/a2a"
 

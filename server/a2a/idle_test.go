@@ -1,4 +1,4 @@
-package a2aserver_test
+package a2a_test
 
 import (
 	"bufio"

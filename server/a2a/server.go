@@ -1,10 +1,10 @@
-// Package a2aserver lets other runtimes and programs reach the local agents as
+// Package a2a lets other runtimes and programs reach the local agents as
 // A2A peers. A task is a turn and a context is a session, so that whatever
 // process works on a turn, every replica can show, follow and cancel it.
 //
 // The SDK decodes and encodes the protocol. What a request means is decided
 // here, on top of service.Service.
-package a2aserver
+package a2a
 
 import (
 	"cmp"

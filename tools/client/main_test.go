@@ -1,4 +1,4 @@
-package clienttool_test
+package client_test
 
 import (
 	"testing"

@@ -1,7 +1,7 @@
-// Package clienttool is the tool whose calls somebody outside answers: the
+// Package client is the tool whose calls somebody outside answers: the
 // client that asked for the turn, which has the code. A call waits, as an
 // interaction that is kept with the turn, until the client says what came of it.
-package clienttool
+package client
 
 import (
 	"bytes"

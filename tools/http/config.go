@@ -1,4 +1,4 @@
-// Package httptool is the tool kind http: a call becomes one HTTP request that
+// Package http is the tool kind http: a call becomes one HTTP request that
 // a configuration file describes.
 //
 // The configuration is trusted, the arguments are not: a model wrote them, and
@@ -11,7 +11,7 @@
 // carries baggage. One that is not for reading says which call it belongs to
 // (Idempotency-Key), so that a server can tell a call that is repeated after a
 // crash from another one. Headers that the configuration sets stay as they are.
-package httptool
+package http
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package httptool
+package http
 
 import (
 	"encoding/json"

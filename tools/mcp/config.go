@@ -1,4 +1,4 @@
-// Package mcptool is the tool kind mcp: one entry of a configuration gives the
+// Package mcp is the tool kind mcp: one entry of a configuration gives the
 // tools of a server that speaks the Model Context Protocol, a program that is
 // started here or an address that is reached over HTTP.
 //
@@ -7,7 +7,7 @@
 // server; they are connected to when one of them is called first. What the
 // server says, in the catalogue, in results and in errors, is bounded and
 // checked before anybody else sees it.
-package mcptool
+package mcp
 
 import (
 	"encoding/json"

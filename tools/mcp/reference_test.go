@@ -1,6 +1,6 @@
 //go:build unix
 
-package mcptool
+package mcp
 
 import (
 	"errors"
