@@ -1,6 +1,7 @@
 package a2a_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -153,6 +154,38 @@ func TestPushAddressesInUnusualFormsAreRefused(t *testing.T) {
 		params := fmt.Sprintf(`{"taskId":%q,"id":"h","url":"https://%s/hook"}`, task.ID, host)
 		if _, body := w.post("/a2a/clerk", asJSON, rpc("CreateTaskPushNotificationConfig", params), "A2A-Version", "1.0"); codeOf(t, body) != 0 {
 			t.Errorf("%s is refused: %s", host, body)
+		}
+	}
+}
+
+// TestWithoutPushATaskIsNotLookedUp asks for the push configurations of a task that does
+// not exist. The protocol wants the missing capability reported, not the missing task.
+func TestWithoutPushATaskIsNotLookedUp(t *testing.T) {
+	w := open(t, withPush(t), func(s *setup) { s.settings.NoPush = true })
+	const task = a2a.TaskID("gone")
+	operations := map[string]func(*a2aclient.Client) error{
+		"create": func(c *a2aclient.Client) error {
+			_, err := c.CreateTaskPushConfig(t.Context(), &a2a.PushConfig{TaskID: task, ID: "h", URL: "https://hooks.example.com"})
+			return err
+		},
+		"get": func(c *a2aclient.Client) error {
+			_, err := c.GetTaskPushConfig(t.Context(), &a2a.GetTaskPushConfigRequest{TaskID: task, ID: "h"})
+			return err
+		},
+		"list": func(c *a2aclient.Client) error {
+			_, err := c.ListTaskPushConfigs(t.Context(), &a2a.ListTaskPushConfigRequest{TaskID: task})
+			return err
+		},
+		"delete": func(c *a2aclient.Client) error {
+			return c.DeleteTaskPushConfig(t.Context(), &a2a.DeleteTaskPushConfigRequest{TaskID: task, ID: "h"})
+		},
+	}
+	for _, over := range transports {
+		c := w.client("alice", "clerk", over)
+		for name, ask := range operations {
+			if err := ask(c); !errors.Is(err, a2a.ErrPushNotificationNotSupported) {
+				t.Errorf("%s over %s: %v", name, over, err)
+			}
 		}
 	}
 }

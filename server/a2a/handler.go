@@ -328,11 +328,15 @@ func (h *handler) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAg
 	return h.server.extendedCard(c)
 }
 
-// admitTo lets in a request that is about a task.
+// admitTo lets in a request that is about the push configurations of a task. A server
+// without push notifications refuses it whether or not the task exists.
 func (h *handler) admitTo(ctx context.Context, id a2a.TaskID) (*call, *service.Turn, error) {
 	c, err := h.admit(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	if h.push.sender == nil {
+		return nil, nil, errNoPush
 	}
 	turn, err := c.turn(ctx, id)
 	return c, turn, err
