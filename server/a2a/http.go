@@ -184,7 +184,7 @@ func (e *endpoint) serveREST(w http.ResponseWriter, r *http.Request, handler htt
 	r.URL.RawPath = ""
 	q := r.URL.Query()
 	renamed := e.spoken == v10 && jsonQuery(q)
-	if q.Has("lastUpdatedAfter") { // as some clients call it
+	if e.spoken == v10 && q.Has("lastUpdatedAfter") { // as some clients call it, and 0.3 does
 		q.Set("statusTimestampAfter", q.Get("lastUpdatedAfter"))
 		renamed = true
 	}

@@ -50,7 +50,11 @@ func (e *endpoint) shapeOf(r *http.Request, spoken version, body []byte) any {
 
 // warnUnknownParameters names the parameters of a query that are not known.
 func (e *endpoint) warnUnknownParameters(w http.ResponseWriter, r *http.Request, q url.Values) {
-	known, ok := queryNames[restMethod(r)]
+	method := restMethod(r)
+	known, ok := queryNames[method]
+	if old, has := oldQueryNames[method]; has && e.spoken == v03 {
+		known = old
+	}
 	if !ok {
 		return // the handler knows no such method
 	}
@@ -119,6 +123,18 @@ var queryNames = map[string][]string{
 	"ListTaskPushNotificationConfigs":  {"pageSize", "pageToken", "tenant"},
 	"DeleteTaskPushNotificationConfig": {"tenant"},
 	"GetExtendedAgentCard":             {"tenant"},
+}
+
+// oldQueryNames are those of version 0.3 where they differ: its lists of push
+// configurations have one page.
+var oldQueryNames = map[string][]string{
+	"GetTask":                          {"historyLength"},
+	"ListTasks":                        {"contextId", "historyLength", "includeArtifacts", "lastUpdatedAfter", "pageSize", "pageToken", "status"},
+	"SubscribeToTask":                  nil,
+	"GetTaskPushNotificationConfig":    nil,
+	"ListTaskPushNotificationConfigs":  nil,
+	"DeleteTaskPushNotificationConfig": nil,
+	"GetExtendedAgentCard":             nil,
 }
 
 // restShapes are the bodies of version 1.0 over HTTP+JSON.

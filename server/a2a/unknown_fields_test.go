@@ -2,6 +2,7 @@ package a2a_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -178,16 +179,28 @@ func TestKnownFieldsOfOlderMethodsAreNotNamed(t *testing.T) {
 	}
 }
 
-// TestUnknownParametersAreNamed tells upper from lower case, as what reads them does.
+// TestUnknownParametersAreNamed asks with parameters that the method of the version does
+// not read. Upper and lower case differ.
 func TestUnknownParametersAreNamed(t *testing.T) {
-	w := open(t)
-	for query, warned := range map[string]string{
-		"pageSize=1&a2a-version=1.0&context_id=c&lastUpdatedAfter=2026-01-02T03:04:05Z": "",
-		"pagesize=1": `pagesize: there is no such field; did you mean \"pageSize\"?`,
+	w := open(t, withPush(t), speaksBoth)
+	task := send(t, w.alice(), request(user("hello")))
+	configs := fmt.Sprintf("tasks/%s/pushNotificationConfigs?", task.ID)
+	for _, c := range []struct {
+		path    string
+		version string
+		warned  string // empty for no warning
+	}{
+		{"tasks?pageSize=1&a2a-version=1.0&context_id=c&lastUpdatedAfter=2026-01-02T03:04:05Z", "1.0", ""},
+		{"tasks?pagesize=1", "1.0", `pagesize: there is no such field; did you mean \"pageSize\"?`},
+		{configs + "pageSize=1&pageToken=", "1.0", ""},
+		{"v0.3/v1/tasks?pageSize=1&contextId=c&lastUpdatedAfter=2026-01-02T03:04:05Z", "0.3", ""},
+		{"v0.3/v1/tasks?statusTimestampAfter=2026-01-02T03:04:05Z", "0.3", "statusTimestampAfter: there is no such field"},
+		{"v0.3/v1/" + configs + "pageSize=1", "0.3", "pageSize: there is no such field"},
+		{"v0.3/v1/" + configs + "pageToken=x", "0.3", "pageToken: there is no such field"},
 	} {
-		resp, body := w.plainly(http.MethodGet, "/a2a/clerk/tasks?"+query, "", "A2A-Version", "1.0")
-		if got := strings.Join(resp.Header.Values("Warning"), ", "); resp.StatusCode != http.StatusOK || got == "" != (warned == "") || !strings.Contains(got, warned) {
-			t.Errorf("%s: %d, warned of %q: %s", query, resp.StatusCode, got, body)
+		resp, body := w.plainly(http.MethodGet, "/a2a/clerk/"+c.path, "", "A2A-Version", c.version)
+		if got := strings.Join(resp.Header.Values("Warning"), ", "); resp.StatusCode != http.StatusOK || (got == "") != (c.warned == "") || !strings.Contains(got, c.warned) {
+			t.Errorf("%s: %d, warned of %q: %s", c.path, resp.StatusCode, got, body)
 		}
 	}
 }
