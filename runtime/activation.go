@@ -54,17 +54,17 @@ type Activation struct {
 // Prepare resolves what a turn needs in the current revision, and keeps that until
 // Close. The errors are those of a request that cannot begin.
 func (r *AgentRuntime) Prepare(ctx context.Context, req *Request, sink event.Sink) (*Activation, error) {
-	a, err := r.activate(ctx, req, sink)
+	a, err := r.newActivation(ctx, req, sink)
 	if err != nil {
 		return nil, err
 	}
 	return &a, nil
 }
 
-// activate is Prepare for callers that keep the activation to themselves.
-func (r *AgentRuntime) activate(ctx context.Context, req *Request, sink event.Sink) (Activation, error) {
+// newActivation is Prepare for callers that keep the activation to themselves.
+func (r *AgentRuntime) newActivation(ctx context.Context, req *Request, sink event.Sink) (Activation, error) {
 	rev := r.registry.Acquire()
-	h, err := r.prepare(ctx, rev, req, sink, nil)
+	h, err := r.prepareTurn(ctx, rev, req, sink, nil)
 	if err != nil {
 		rev.Release()
 		return Activation{}, err
@@ -83,7 +83,7 @@ func (a *Activation) Close() {
 
 // Observe begins to observe the turn, in the trace of ctx. Finish and Leave end that.
 func (a *Activation) Observe(ctx context.Context) context.Context {
-	ctx, a.span = a.host.observe(ctx)
+	ctx, a.span = a.host.startSpan(ctx)
 	a.begun = time.Now()
 	return ctx
 }
@@ -91,11 +91,11 @@ func (a *Activation) Observe(ctx context.Context) context.Context {
 // Execute runs the turn until it ends, suspends, yields or is lost. ctx is the one
 // that Observe returned.
 func (a *Activation) Execute(ctx context.Context) Disposition {
-	a.result, a.err = a.host.execute(ctx)
+	a.result, a.err = a.host.executeJob(ctx)
 	switch {
 	case errors.Is(a.err, backend.ErrYield) && a.result != nil && a.result.State != nil:
 		return Yielded
-	case a.err == nil && suspends(a.result):
+	case a.err == nil && isSuspended(a.result):
 		return Suspended
 	case a.err != nil && backend.Released(ctx):
 		return Lost
@@ -108,8 +108,8 @@ func (a *Activation) Execute(ctx context.Context) Disposition {
 // turn that failed or was canceled gives a *TurnError, too. A suspended turn may be
 // finished when nobody will answer.
 func (a *Activation) Finish(ctx context.Context) (*Result, error) {
-	out, err := a.host.finish(ctx, a.result, a.err, a.begun)
-	observed(a.span, out, err)
+	out, err := a.host.finishTurn(ctx, a.result, a.err, a.begun)
+	endSpan(a.span, out, err)
 	return out, err
 }
 
@@ -117,7 +117,7 @@ func (a *Activation) Finish(ctx context.Context) (*Result, error) {
 // so, and returns how far it came.
 func (a *Activation) Suspend() *Result {
 	h, state := a.host, a.result.State
-	_ = h.last(waitingFor(state)) // a sink that panics does not keep the turn from waiting
+	_ = h.emitLast(waitingFor(state)) // a sink that panics does not keep the turn from waiting
 	state.Seq = h.seq.Load()
 	return a.Leave(nil)
 }
@@ -137,19 +137,19 @@ func (a *Activation) Leave(cause error) *Result {
 	if a.result == nil {
 		a.result = new(backend.Result)
 	}
-	out := a.host.result(a.result)
-	observed(a.span, out, cause)
+	out := a.host.turnResult(a.result)
+	endSpan(a.span, out, cause)
 	return out
 }
 
-// resume says that a suspended turn waits, and makes Execute go on from its state. The error, a
+// prepareResume says that a suspended turn waits, and makes Execute go on from its state. The error, a
 // *backend.MismatchError, ends the turn: its backend cannot take answers.
-func (a *Activation) resume() error {
+func (a *Activation) prepareResume() error {
 	state := a.result.State
-	if a.err = a.host.resumable(state); a.err == nil {
+	if a.err = a.host.checkResumable(state); a.err == nil {
 		a.host.emit(waitingFor(state))
 	}
-	a.host.suspended(state)
+	a.host.continueFrom(state)
 	return a.err
 }
 

@@ -56,7 +56,7 @@ const actionDelegate = "agent_delegate:suspended"
 // under whatever this turn's own agent is held to. One that waits is resumed
 // with the answers.
 func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.DelegateResult, error) {
-	next, err := h.descend(&req)
+	next, err := h.childAncestry(&req)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +64,20 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 	if err := resumeDelegate(&turn, req.Resumed); err != nil {
 		return nil, err
 	}
-	child, err := h.runtime.prepare(ctx, h.revision, &turn, nil, next)
+	child, err := h.runtime.prepareTurn(ctx, h.revision, &turn, nil, next)
 	if err != nil {
 		return nil, err
 	}
 	if child.where != h.runtime.local && req.Keep != nil {
 		child.job.Checkpoint = child.keptBy(req.Keep)
 	}
-	result, err := (&Activation{host: child}).run(ctx)
+	result, err := (&Activation{host: child}).runToOutcome(ctx)
 	if result == nil {
 		return nil, err
 	}
-	h.delegates.set(req.CallID, nil)
+	h.delegates.setWaiting(req.CallID, nil)
 	if result.State != nil {
-		h.delegates.set(req.CallID, PeerTasks(result.State))
+		h.delegates.setWaiting(req.CallID, PeerTasks(result.State))
 	}
 	out := &tools.DelegateResult{Outcome: result.Outcome, TurnID: result.TurnID, Status: result.Status}
 	if turn.State != nil {
@@ -95,7 +95,7 @@ func (h *host) Delegate(ctx context.Context, req tools.DelegateRequest) (*tools.
 // tell what its own calls have done since.
 func (h *host) keptBy(keep func(context.Context, json.RawMessage) error) func(context.Context, *backend.State) error {
 	return func(ctx context.Context, state *backend.State) error {
-		h.complete(state)
+		h.completeState(state)
 		kept, err := json.Marshal(suspendedDelegate{TurnID: h.turnID, SessionID: h.sessionID, State: state})
 		if err != nil {
 			return fmt.Errorf("keep the state of agent %s: %w", h.agent, err)
@@ -145,10 +145,10 @@ func suspendDelegate(out *tools.DelegateResult, result *Result) error {
 	return nil
 }
 
-// descend checks that another agent may be called from here, and returns where
+// childAncestry checks that another agent may be called from here, and returns where
 // its turn will come from.
-func (h *host) descend(req *tools.DelegateRequest) (*ancestry, error) {
-	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, session: h.session.top()}
+func (h *host) childAncestry(req *tools.DelegateRequest) (*ancestry, error) {
+	next := &ancestry{turnID: h.turnID, callID: req.CallID, meter: h.job.Meter, session: h.session.rootSession()}
 	next.depth = h.depth
 	if h.parent != nil {
 		next.chain = h.parent.chain

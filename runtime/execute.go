@@ -24,9 +24,9 @@ type outcome struct {
 	err    error
 }
 
-// execute runs the job on a goroutine of its own: a plugin or executor that
+// executeJob runs the job on a goroutine of its own: a plugin or executor that
 // ignores its context must not keep the caller for ever.
-func (h *host) execute(ctx context.Context) (*backend.Result, error) {
+func (h *host) executeJob(ctx context.Context) (*backend.Result, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	h.job.Abort = end
@@ -35,7 +35,7 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 		// What ends the goroutine behind its back must not keep the caller.
 		o := outcome{err: errNoOutcome}
 		defer func() { done <- o }()
-		o = h.attempt(ctx)
+		o = h.runJob(ctx)
 	}()
 	select {
 	case o := <-done:
@@ -54,14 +54,14 @@ func (h *host) execute(ctx context.Context) (*backend.Result, error) {
 	}
 }
 
-// attempt runs the job and turns a panic of the backend, or of the sink behind
+// runJob runs the job and turns a panic of the backend, or of the sink behind
 // it, into an error.
-func (h *host) attempt(ctx context.Context) (o outcome) {
+func (h *host) runJob(ctx context.Context) (o outcome) {
 	defer panics.Handle(func(p *panics.Error) {
 		o = outcome{err: p}
 	})
-	h.start()
-	o.result, o.err = h.where.Execute(ctx, h.job, h.serves())
+	h.emitStart()
+	o.result, o.err = h.where.Execute(ctx, h.job, h.backendHost())
 	if o.err != nil {
 		_ = o.err.Error() // a nil pointer in an error panics here, and not behind the turn's back
 	}

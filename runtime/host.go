@@ -128,7 +128,7 @@ func (h *host) newJob(plan *resolve.Plan, req *Request, state *backend.State) *b
 	}
 	if keep := req.Checkpoint; keep != nil {
 		job.Checkpoint = func(ctx context.Context, state *backend.State) error {
-			h.complete(state)
+			h.completeState(state)
 			return keep(ctx, state)
 		}
 	}
@@ -157,14 +157,14 @@ func budgetsOf(plan *resolve.Plan) *spec.Budgets {
 	return &named
 }
 
-// complete adds to a state what the loop does not know.
-func (h *host) complete(state *backend.State) {
+// completeState adds to a state what the loop does not know.
+func (h *host) completeState(state *backend.State) {
 	state.Seq = h.seq.Load()
 	state.SessionState = h.session.handOut()
 }
 
-// start emits the event that opens the turn, or says that it goes on.
-func (h *host) start() {
+// emitStart emits the event that opens the turn, or says that it goes on.
+func (h *host) emitStart() {
 	opening := &event.RunStart{AgentID: h.agent, Revision: h.revision.Number(), Resumed: h.job.State != nil}
 	if h.parent != nil {
 		opening.ParentTurnID, opening.ParentCallID = h.parent.turnID, h.parent.callID
@@ -172,9 +172,9 @@ func (h *host) start() {
 	h.emit(opening)
 }
 
-// suspended prepares the turn to go on from a state.
-func (h *host) suspended(state *backend.State) {
-	h.complete(state)
+// continueFrom prepares the turn to go on from a state.
+func (h *host) continueFrom(state *backend.State) {
+	h.completeState(state)
 	h.job.State = state
 	h.job.Meter = h.job.Meter.Rest(state.Spent)
 	if h.agent != h.job.Agent.ID {
@@ -204,9 +204,9 @@ func (h *host) emit(data event.Data) {
 	h.gate.CompareAndSwap(gateBusy, gateOpen)
 }
 
-// last emits the last event of an activation. A sink that panics cannot keep the
+// emitLast emits the last event of an activation. A sink that panics cannot keep the
 // turn from ending.
-func (h *host) last(data event.Data) (err error) {
+func (h *host) emitLast(data event.Data) (err error) {
 	defer panics.Recover(&err)
 	h.gate.Swap(gateShut) // not Store: what was emitted before happened before this
 	h.sink.Emit(event.Event{Seq: h.seq.Add(1), Time: time.Now(), TurnID: h.turnID, SessionID: h.sessionID, Data: data})
@@ -232,7 +232,7 @@ func (h *host) Session() tools.Session { return h.session }
 func (h *host) FlushSession() {
 	changes := h.session.takeChanges()
 	for i := range changes {
-		if data := h.session.show(&changes[i]); data != nil {
+		if data := h.session.changeEvent(&changes[i]); data != nil {
 			h.emit(data)
 		}
 	}
@@ -245,7 +245,7 @@ var _ backend.Journaler = journalingHost{}
 
 // Begin hands on the turn's state ahead of tool calls.
 func (h journalingHost) Begin(ctx context.Context, state *backend.State) error {
-	h.complete(state)
+	h.completeState(state)
 	return h.journal.Begin(ctx, state)
 }
 
@@ -256,7 +256,7 @@ func (h journalingHost) Keep(ctx context.Context, entry *backend.JournalEntry) e
 
 // Settle hands on what a call came to, together with what became of the session.
 func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
-	if session := h.session.changed(); session != nil {
+	if session := h.session.changedState(); session != nil {
 		after := backend.Aftermath{}
 		if entry.After != nil {
 			after = *entry.After
@@ -266,9 +266,9 @@ func (h journalingHost) Settle(entry *backend.JournalEntry, result *model.ToolRe
 	h.journal.Settle(entry, result)
 }
 
-// serves returns what the backend is given: it looks whether somebody keeps the
+// backendHost returns what the backend is given: it looks whether somebody keeps the
 // journal.
-func (h *host) serves() backend.Host {
+func (h *host) backendHost() backend.Host {
 	if h.journal == nil {
 		return h
 	}

@@ -92,17 +92,17 @@ type delegates struct {
 	waiting map[string][]*backend.State // by call
 }
 
-// restore adds the delegates that the calls of a state wait for.
-func (d *delegates) restore(state *backend.State) {
+// restoreFrom adds the delegates that the calls of a state wait for.
+func (d *delegates) restoreFrom(state *backend.State) {
 	for i := range state.Calls {
 		if c := &state.Calls[i]; c.Result == nil {
-			d.set(c.ID, delegateAtPeer(c.Resume))
+			d.setWaiting(c.ID, delegateAtPeer(c.Resume))
 		}
 	}
 }
 
-// set replaces what a call waits for at peers; nothing removes the call.
-func (d *delegates) set(callID string, states []*backend.State) {
+// setWaiting replaces what a call waits for at peers; nothing removes the call.
+func (d *delegates) setWaiting(callID string, states []*backend.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(states) == 0 {
@@ -115,8 +115,8 @@ func (d *delegates) set(callID string, states []*backend.State) {
 	d.waiting[callID] = states
 }
 
-// take returns all that is waited for, and forgets it.
-func (d *delegates) take() []*backend.State {
+// takeAll returns all that is waited for, and forgets it.
+func (d *delegates) takeAll() []*backend.State {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.waiting) == 0 { // as in most turns
@@ -135,13 +135,13 @@ func (d *delegates) take() []*backend.State {
 // at least: a peer that answers must not be forgotten because something else did
 // not.
 func (h *host) abandonDelegates(ctx context.Context) {
-	if states := h.delegates.take(); len(states) > 0 {
-		h.abandon(ctx, states)
+	if states := h.delegates.takeAll(); len(states) > 0 {
+		h.abandonTasks(ctx, states)
 	}
 }
 
-// abandon ends turns at peers for a turn that has ended. What fails is logged.
-func (h *host) abandon(ctx context.Context, states []*backend.State) {
+// abandonTasks ends turns at peers for a turn that has ended. What fails is logged.
+func (h *host) abandonTasks(ctx context.Context, states []*backend.State) {
 	limit := patience
 	if !h.overdue.IsZero() {
 		limit = max(time.Until(h.overdue), time.Second)
@@ -154,7 +154,7 @@ func (h *host) abandon(ctx context.Context, states []*backend.State) {
 	}
 }
 
-// suspends reports whether a result is that of a turn that waits for somebody.
-func suspends(res *backend.Result) bool {
+// isSuspended reports whether a result is that of a turn that waits for somebody.
+func isSuspended(res *backend.Result) bool {
 	return res != nil && res.Termination.Type == event.Suspended && res.State != nil
 }

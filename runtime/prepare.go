@@ -30,24 +30,24 @@ type ancestry struct {
 	session *sessionState
 }
 
-// prepare resolves what a turn needs, or says why it cannot begin.
-func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
+// prepareTurn resolves what a turn needs, or says why it cannot begin.
+func (r *AgentRuntime) prepareTurn(ctx context.Context, rev *registry.Revision, req *Request, sink event.Sink, parent *ancestry) (*host, error) {
 	if len(req.Input) == 0 {
 		return nil, ErrNoInput
 	}
 	agentID := req.AgentID
-	state, err := goOn(req)
+	state, err := initialState(req)
 	if err != nil {
 		return nil, err
 	}
 	if state != nil {
 		agentID = state.Agent
 	}
-	plan, err := r.resolve(ctx, rev, agentID, req)
+	plan, err := r.resolveAgent(ctx, rev, agentID, req)
 	if err != nil {
 		return nil, err
 	}
-	where, err := r.place(plan, req, parent)
+	where, err := r.selectBackend(plan, req, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +58,13 @@ func (r *AgentRuntime) prepare(ctx context.Context, rev *registry.Revision, req 
 	h.where = where
 	h.job = h.newJob(plan, req, state)
 	if state != nil {
-		h.delegates.restore(state)
+		h.delegates.restoreFrom(state)
 	}
 	return h, nil
 }
 
-// resolve resolves the agent, and measures how long that takes.
-func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
+// resolveAgent resolves the agent, and measures how long that takes.
+func (r *AgentRuntime) resolveAgent(ctx context.Context, rev *registry.Revision, agentID string, req *Request) (*resolve.Plan, error) {
 	opts := resolve.Options{Overrides: req.Overrides}
 	find := func() (*resolve.Plan, error) {
 		if req.Ephemeral != nil && agentID == req.Ephemeral.Agent.ID {
@@ -85,9 +85,9 @@ func (r *AgentRuntime) resolve(ctx context.Context, rev *registry.Revision, agen
 	return plan, err
 }
 
-// goOn returns the state that a turn goes on from, with the answers taken in;
+// initialState returns the state that a turn goes on from, with the answers taken in;
 // nil for a turn that begins.
-func goOn(req *Request) (*backend.State, error) {
+func initialState(req *Request) (*backend.State, error) {
 	if req.State == nil {
 		if len(req.Answers) > 0 {
 			return nil, &interaction.UnknownError{Target: req.Answers[0].Target}
@@ -106,9 +106,9 @@ func goOn(req *Request) (*backend.State, error) {
 	return state, nil
 }
 
-// place returns the backend that runs the plan, if it can do what the request
+// selectBackend returns the backend that runs the plan, if it can do what the request
 // needs.
-func (r *AgentRuntime) place(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
+func (r *AgentRuntime) selectBackend(plan *resolve.Plan, req *Request, parent *ancestry) (where backend.Backend, err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("the backend of agent %s cannot say what it can do: %w", plan.Agent.ID, p)
 	})
@@ -116,21 +116,21 @@ func (r *AgentRuntime) place(plan *resolve.Plan, req *Request, parent *ancestry)
 	if plan.Remote != nil {
 		where = plan.Remote
 	}
-	if err := fits(plan.Agent.ID, where, requirements(plan.Agent, req, parent)); err != nil {
+	if err := checkProfile(plan.Agent.ID, where, requirementsOf(plan.Agent, req, parent)); err != nil {
 		return nil, err
 	}
 	return where, nil
 }
 
-// resumable returns a *backend.MismatchError when the backend of a turn cannot
+// checkResumable returns a *backend.MismatchError when the backend of a turn cannot
 // take the answers to what the turn waits for.
-func (h *host) resumable(state *backend.State) error {
-	need := backend.Requirements{Continuation: continuation(state), Decisions: backend.DecisionsDurable}
-	return fits(h.agent, h.where, need)
+func (h *host) checkResumable(state *backend.State) error {
+	need := backend.Requirements{Continuation: continuationLevel(state), Decisions: backend.DecisionsDurable}
+	return checkProfile(h.agent, h.where, need)
 }
 
-// continuation returns what it takes to go on from a state.
-func continuation(state *backend.State) backend.Level {
+// continuationLevel returns what it takes to go on from a state.
+func continuationLevel(state *backend.State) backend.Level {
 	switch {
 	case state == nil:
 		return backend.LevelNone
@@ -141,9 +141,9 @@ func continuation(state *backend.State) backend.Level {
 	}
 }
 
-// fits returns a *backend.MismatchError when a backend cannot do all that a turn
+// checkProfile returns a *backend.MismatchError when a backend cannot do all that a turn
 // needs.
-func fits(agentID string, where backend.Backend, need backend.Requirements) error {
+func checkProfile(agentID string, where backend.Backend, need backend.Requirements) error {
 	profile := where.Profile()
 	if missing := profile.Check(&need); missing != nil {
 		return &backend.MismatchError{Agent: agentID, Mismatches: missing}
@@ -151,10 +151,10 @@ func fits(agentID string, where backend.Backend, need backend.Requirements) erro
 	return nil
 }
 
-// requirements returns what a turn needs of the backend that runs its agent, in
+// requirementsOf returns what a turn needs of the backend that runs its agent, in
 // every dimension of a profile.
-func requirements(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
-	need := backend.Requirements{Continuation: continuation(req.State)}
+func requirementsOf(agent *spec.Agent, req *Request, parent *ancestry) backend.Requirements {
+	need := backend.Requirements{Continuation: continuationLevel(req.State)}
 	if len(req.Answers) > 0 {
 		need.Decisions = backend.DecisionsDurable
 	}
@@ -182,13 +182,13 @@ func requirements(agent *spec.Agent, req *Request, parent *ancestry) backend.Req
 // CheckRequest reports why no turn can begin with a request in the current
 // revision; its input is not looked at.
 func (r *AgentRuntime) CheckRequest(ctx context.Context, req *Request) error {
-	plan, err := r.resolve(ctx, r.registry.Current(), req.AgentID, req)
+	plan, err := r.resolveAgent(ctx, r.registry.Current(), req.AgentID, req)
 	if err != nil {
 		return err
 	}
 	if req.Depth > r.depth {
 		return &DelegationError{Agent: plan.Agent.ID, Depth: r.depth}
 	}
-	_, err = r.place(plan, req, nil)
+	_, err = r.selectBackend(plan, req, nil)
 	return err
 }

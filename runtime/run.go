@@ -143,16 +143,16 @@ var ErrNoInput = errors.New("the request has no input: give at least one message
 // *TurnError. One that was stopped between two steps gives a result with a
 // State, backend.ErrYield, and no run_finish.
 func (r *AgentRuntime) Run(ctx context.Context, req Request, sink event.Sink) (*Result, error) {
-	a, err := r.activate(ctx, &req, sink)
+	a, err := r.newActivation(ctx, &req, sink)
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
-	return a.run(ctx)
+	return a.runToOutcome(ctx)
 }
 
-// run works on the turn up to its first outcome. One that waits is not gone on with.
-func (a *Activation) run(ctx context.Context) (*Result, error) {
+// runToOutcome works on the turn up to its first outcome. One that waits is not gone on with.
+func (a *Activation) runToOutcome(ctx context.Context) (*Result, error) {
 	ctx = a.Observe(ctx)
 	if a.Execute(ctx) == Yielded {
 		return a.Leave(nil), backend.ErrYield
@@ -160,8 +160,8 @@ func (a *Activation) run(ctx context.Context) (*Result, error) {
 	return a.Finish(ctx)
 }
 
-// observe begins to observe the turn.
-func (h *host) observe(ctx context.Context) (context.Context, *telemetry.TurnSpan) {
+// startSpan begins to observe the turn.
+func (h *host) startSpan(ctx context.Context) (context.Context, *telemetry.TurnSpan) {
 	if h.runtime.observer == nil {
 		return telemetry.WithTurn(ctx, h.turnID), nil
 	}
@@ -181,8 +181,8 @@ func (h *host) observe(ctx context.Context) (context.Context, *telemetry.TurnSpa
 	return h.runtime.observer.StartTurn(ctx, turn)
 }
 
-// observed ends the observation of a turn.
-func observed(span *telemetry.TurnSpan, r *Result, err error) {
+// endSpan ends the observation of a turn.
+func endSpan(span *telemetry.TurnSpan, r *Result, err error) {
 	o := telemetry.TurnOutcome{Outcome: r.Outcome, Status: r.Status, Err: err}
 	if r.Termination.Type == "" { // it was stopped between two steps
 		o.Status = event.StatusWaiting
@@ -190,8 +190,8 @@ func observed(span *telemetry.TurnSpan, r *Result, err error) {
 	span.End(o)
 }
 
-// finish emits the one terminal event and returns what the turn came to.
-func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun time.Time) (*Result, error) {
+// finishTurn emits the one terminal event and returns what the turn came to.
+func (h *host) finishTurn(ctx context.Context, res *backend.Result, err error, begun time.Time) (*Result, error) {
 	if res == nil {
 		res = &backend.Result{}
 	}
@@ -207,29 +207,29 @@ func (h *host) finish(ctx context.Context, res *backend.Result, err error, begun
 		h.abandonDelegates(ctx)
 	}
 	status := res.Termination.Status()
-	if sinkErr := h.last(res.RunFinish()); err == nil {
+	if sinkErr := h.emitLast(res.RunFinish()); err == nil {
 		err = sinkErr
 	}
-	h.log(ctx, res, status, err, begun)
-	out := h.result(res)
+	h.logOutcome(ctx, res, status, err, begun)
+	out := h.turnResult(res)
 	if err != nil || status == event.StatusFailed {
 		return out, &TurnError{TurnID: h.turnID, Agent: out.Agent, Termination: res.Termination, Err: err}
 	}
 	return out, nil
 }
 
-// result returns what the turn came to, or how far it came.
-func (h *host) result(res *backend.Result) *Result {
+// turnResult returns what the turn came to, or how far it came.
+func (h *host) turnResult(res *backend.Result) *Result {
 	out := &Result{Result: *res, TurnID: h.turnID, SessionID: h.sessionID, Status: res.Termination.Status()}
 	out.Agent, out.Revision = h.agent, h.revision.Number()
 	if out.State != nil {
-		h.complete(out.State)
+		h.completeState(out.State)
 	}
 	out.Custom, out.Artifacts = h.session.close(out.State != nil || out.Status == event.StatusSucceeded)
 	return out
 }
 
-func (h *host) log(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
+func (h *host) logOutcome(ctx context.Context, res *backend.Result, status event.Status, err error, begun time.Time) {
 	for i := range res.DeadLetters {
 		l := &res.DeadLetters[i]
 		telemetry.Logger(ctx, h.runtime.logger).Warn("a plugin did not do what it was asked for",

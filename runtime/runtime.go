@@ -71,7 +71,7 @@ func New(s Settings) *AgentRuntime {
 	if r.depth == 0 {
 		r.depth = resolve.DefaultDepth
 	}
-	r.warn(nil, r.Diagnostics())
+	r.reportWarnings(nil, r.Diagnostics())
 	return r
 }
 
@@ -93,7 +93,7 @@ func (r *AgentRuntime) Publish(ctx context.Context, edit func(*registry.Draft) e
 	before := r.registry.Current().Diagnostics()
 	rev, err := r.registry.Publish(ctx, edit)
 	if err == nil {
-		r.warn(before, rev.Diagnostics())
+		r.reportWarnings(before, rev.Diagnostics())
 	}
 	return rev, err
 }

@@ -95,8 +95,8 @@ func newSessionState(req *Request, state *backend.State, parent *ancestry, newID
 	return s
 }
 
-// top returns the session that artifacts are kept with.
-func (s *sessionState) top() *sessionState {
+// rootSession returns the session that artifacts are kept with.
+func (s *sessionState) rootSession() *sessionState {
 	if s.root != nil {
 		return s.root
 	}
@@ -130,15 +130,15 @@ func (s *sessionState) UpdateCustom(change func(custom json.RawMessage) (json.Ra
 		if next, err = customOf(next); err != nil {
 			return err
 		}
-		done, err := s.swap(seen, next)
+		done, err := s.swapCustom(seen, next)
 		if done || err != nil {
 			return err
 		}
 	}
 }
 
-// swap replaces the application's state if it still is what was seen.
-func (s *sessionState) swap(seen, next json.RawMessage) (done bool, err error) {
+// swapCustom replaces the application's state if it still is what was seen.
+func (s *sessionState) swapCustom(seen, next json.RawMessage) (done bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -203,7 +203,7 @@ func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
 	if s.over {
 		return "", errTurnOver
 	}
-	if err := s.keep(&a); err != nil {
+	if err := s.putArtifact(&a); err != nil {
 		return "", err
 	}
 	s.state.Version++
@@ -211,11 +211,11 @@ func (s *sessionState) KeepArtifact(a tools.Artifact) (string, error) {
 	return a.ID, nil
 }
 
-// keep puts an artifact at the place of the one that it replaces, or behind the
+// putArtifact puts an artifact at the place of the one that it replaces, or behind the
 // others.
-func (s *sessionState) keep(a *tools.Artifact) error {
+func (s *sessionState) putArtifact(a *tools.Artifact) error {
 	size := s.state.ArtifactBytes + a.Size
-	replaced := slices.IndexFunc(s.made, func(m *tools.Artifact) bool { return replaces(a, m) })
+	replaced := slices.IndexFunc(s.made, func(m *tools.Artifact) bool { return replacesArtifact(a, m) })
 	if replaced >= 0 {
 		size -= s.made[replaced].Size
 	}
@@ -234,7 +234,7 @@ func (s *sessionState) keep(a *tools.Artifact) error {
 	held.Data = nil
 	// What was handed out has the list as it was.
 	s.state.Artifacts = slices.Clone(s.state.Artifacts)
-	if i := slices.IndexFunc(s.state.Artifacts, func(h tools.Artifact) bool { return replaces(a, &h) }); i >= 0 {
+	if i := slices.IndexFunc(s.state.Artifacts, func(h tools.Artifact) bool { return replacesArtifact(a, &h) }); i >= 0 {
 		s.state.Artifacts[i] = held
 	} else {
 		s.state.Artifacts = append(s.state.Artifacts, held)
@@ -242,8 +242,8 @@ func (s *sessionState) keep(a *tools.Artifact) error {
 	return nil
 }
 
-// replaces reports whether an artifact takes the place of another one.
-func replaces(a, other *tools.Artifact) bool {
+// replacesArtifact reports whether an artifact takes the place of another one.
+func replacesArtifact(a, other *tools.Artifact) bool {
 	return a.ID == other.ID || a.Name != "" && a.Name == other.Name
 }
 
@@ -277,9 +277,9 @@ func (s *sessionState) handOut() backend.SessionState {
 	return s.state
 }
 
-// changed returns what the turn made of the session; nil when that was handed
+// changedState returns what the turn made of the session; nil when that was handed
 // out before.
-func (s *sessionState) changed() *backend.SessionState {
+func (s *sessionState) changedState() *backend.SessionState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Version == s.handed {
@@ -314,12 +314,12 @@ func (s *sessionState) takeChanges() []sessionChange {
 	return changes
 }
 
-// show returns the event that shows a change, or nil when nothing changed by it.
-func (s *sessionState) show(c *sessionChange) event.Data {
+// changeEvent returns the event that shows a change, or nil when nothing changed by it.
+func (s *sessionState) changeEvent(c *sessionChange) event.Data {
 	if c.artifact != nil {
 		return c.artifact
 	}
-	base, custom, ok := s.shown(c.custom)
+	base, custom, ok := s.customViews(c.custom)
 	if !ok {
 		return nil
 	}
@@ -334,9 +334,9 @@ func (s *sessionState) show(c *sessionChange) event.Data {
 	return &event.CustomPatch{Patch: patch}
 }
 
-// shown returns the custom state that was shown last, and a new one, as those
+// customViews returns the custom state that was shown last, and a new one, as those
 // who follow the turn see them. It is false when the new one must not be shown.
-func (s *sessionState) shown(next json.RawMessage) (base, custom json.RawMessage, ok bool) {
+func (s *sessionState) customViews(next json.RawMessage) (base, custom json.RawMessage, ok bool) {
 	if s.view == nil {
 		return s.base, next, true
 	}

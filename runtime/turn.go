@@ -34,16 +34,16 @@ func (r *AgentRuntime) Start(ctx context.Context, req Request, sink event.Sink) 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	t := &Turn{activation: a, cancel: cancel, done: make(chan struct{}), answered: make(chan struct{}, 1)}
-	a.host.watch = t.ask
+	a.host.watch = t.noteRequest
 	if state := a.host.job.State; state != nil {
-		t.wait(state)
+		t.noteWaiting(state)
 		t.asked.Answered = state.Clone().Answered
 	}
 	go func() {
 		defer t.cancel(nil)
 		defer close(t.done)
 		defer a.Close()
-		t.run(ctx)
+		t.runUntilEnd(ctx)
 	}()
 	return t, nil
 }
@@ -94,9 +94,9 @@ func (t *Turn) Answer(r interaction.Answer) error {
 	return nil
 }
 
-// ask notes what the turn asks for. A call that needs several answers asks again
+// noteRequest notes what the turn asks for. A call that needs several answers asks again
 // for those that did not come.
-func (t *Turn) ask(q *event.InteractionRequest) {
+func (t *Turn) noteRequest(q *event.InteractionRequest) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := range t.asked.Calls {
@@ -113,16 +113,16 @@ func (t *Turn) ask(q *event.InteractionRequest) {
 	})
 }
 
-// wait notes what a state waits for: what was asked for and is not part of it is
+// noteWaiting notes what a state waits for: what was asked for and is not part of it is
 // over.
-func (t *Turn) wait(state *backend.State) {
+func (t *Turn) noteWaiting(state *backend.State) {
 	waiting := state.Clone()
 	t.asked.Calls, t.asked.Remote = waiting.Calls, waiting.Remote
 }
 
-// run runs the turn from one wait to the next.
-func (t *Turn) run(ctx context.Context) {
-	defer t.forget()
+// runUntilEnd runs the turn from one wait to the next.
+func (t *Turn) runUntilEnd(ctx context.Context) {
+	defer t.clearRequests()
 	t.err = errNoOutcome // unless a sink ends the goroutine, something else comes of it
 	a := t.activation
 	ctx = a.Observe(ctx)
@@ -135,8 +135,8 @@ func (t *Turn) run(ctx context.Context) {
 		case Suspended:
 			if late { // it was told to end, and waits
 				a.stopWaiting(ctx)
-			} else if a.resume() == nil {
-				t.await(ctx, a.result.State)
+			} else if a.prepareResume() == nil {
+				t.awaitAnswer(ctx, a.result.State)
 				continue
 			}
 		case Ended, Lost:
@@ -150,17 +150,17 @@ func (t *Turn) run(ctx context.Context) {
 // context has ended, and returns why it ends.
 func (h *host) stopWaiting(ctx context.Context, res *backend.Result) error {
 	if res.State.Remote != nil {
-		h.abandon(ctx, []*backend.State{res.State})
+		h.abandonTasks(ctx, []*backend.State{res.State})
 	}
 	res.State, res.Tickets = nil, nil
 	return backend.Ended(ctx)
 }
 
-// await waits until one of the tickets of a state has an answer, or ctx ends. In
+// awaitAnswer waits until one of the tickets of a state has an answer, or ctx ends. In
 // the second case the backend runs once more, with a context that has ended, to
 // close the step and let the plugins finish.
-func (t *Turn) await(ctx context.Context, state *backend.State) {
-	for !t.take(state) {
+func (t *Turn) awaitAnswer(ctx context.Context, state *backend.State) {
+	for !t.applyAnswers(state) {
 		select {
 		case <-t.answered:
 		case <-ctx.Done():
@@ -169,16 +169,16 @@ func (t *Turn) await(ctx context.Context, state *backend.State) {
 	}
 }
 
-// forget notes that the turn waits for nothing any more.
-func (t *Turn) forget() {
+// clearRequests notes that the turn waits for nothing any more.
+func (t *Turn) clearRequests() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked.Calls, t.asked.Remote = nil, nil
 }
 
-// take hands the answers that came to the state, and reports whether there are
+// applyAnswers hands the answers that came to the state, and reports whether there are
 // any.
-func (t *Turn) take(state *backend.State) (any bool) {
+func (t *Turn) applyAnswers(state *backend.State) (any bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ticket := range state.Tickets() {
@@ -186,6 +186,6 @@ func (t *Turn) take(state *backend.State) (any bool) {
 			any = true
 		}
 	}
-	t.wait(state)
+	t.noteWaiting(state)
 	return any
 }

@@ -26,8 +26,8 @@ func LogWarnings(logger *zap.Logger, list diag.List) {
 	}
 }
 
-// warn tells of the warnings of a revision that the one before did not have.
-func (r *AgentRuntime) warn(before, now diag.List) {
+// reportWarnings tells of the warnings of a revision that the one before did not have.
+func (r *AgentRuntime) reportWarnings(before, now diag.List) {
 	known := make(map[diag.Identity]bool, len(before))
 	for i := range before {
 		known[before[i].Identity()] = true
