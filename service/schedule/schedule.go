@@ -95,7 +95,7 @@ func NewRunner(s Settings) (*Runner, error) {
 // Start begins to run the schedules.
 func (r *Runner) Start() {
 	for _, c := range r.clocks {
-		r.tasks.Go(func() { r.run(c) })
+		r.tasks.Go(func() { r.runClock(c) })
 	}
 }
 
@@ -112,8 +112,8 @@ type clock struct {
 	times *cron.Times
 }
 
-// run makes the turns of a schedule until the runner is closed.
-func (r *Runner) run(c *clock) {
+// runClock makes the turns of a schedule until the runner is closed.
+func (r *Runner) runClock(c *clock) {
 	for {
 		now := r.settings.Clock()
 		due := c.times.Next(now)

@@ -93,7 +93,7 @@ func (c *Courier) Start() {
 	}
 	c.beaten = time.Now()
 	c.working.Add(1)
-	c.tasks.Go(func() { defer c.working.Done(); c.run() })
+	c.tasks.Go(func() { defer c.working.Done(); c.runErrands() })
 	c.tasks.Go(c.beatPeriodically)
 }
 
@@ -149,8 +149,8 @@ func (c *Courier) Drain(ctx context.Context) error {
 	}
 }
 
-// run takes webhooks until the courier is drained or closed.
-func (c *Courier) run() {
+// runErrands takes webhooks until the courier is drained or closed.
+func (c *Courier) runErrands() {
 	ticker := time.NewTicker(webhookInterval)
 	defer ticker.Stop()
 	for {
@@ -163,18 +163,18 @@ func (c *Courier) run() {
 		case <-c.ctx.Done():
 			return
 		}
-		if err := c.take(c.ctx, turn); err != nil {
-			c.complain(c.ctx, "claiming webhooks failed", err)
+		if err := c.claimWebhooks(c.ctx, turn); err != nil {
+			c.logError(c.ctx, "claiming webhooks failed", err)
 		}
 	}
 }
 
-// take claims the webhooks of a turn, or of any turn if there is something to
+// claimWebhooks claims the webhooks of a turn, or of any turn if there is something to
 // tell, and sets out with them.
-func (c *Courier) take(ctx context.Context, turnID string) error {
+func (c *Courier) claimWebhooks(ctx context.Context, turnID string) error {
 	surfaces := slices.Sorted(maps.Keys(c.settings.Senders))
 	for {
-		free, busy := c.room()
+		free, busy := c.freeSlots()
 		if free <= 0 {
 			return nil
 		}
@@ -195,9 +195,9 @@ func (c *Courier) take(ctx context.Context, turnID string) error {
 	}
 }
 
-// room returns how many webhooks can be taken, and the tenants that have enough
+// freeSlots returns how many webhooks can be taken, and the tenants that have enough
 // of them.
-func (c *Courier) room() (free int, busy []string) {
+func (c *Courier) freeSlots() (free int, busy []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	count := make(map[string]int)
@@ -236,12 +236,12 @@ func (c *Courier) setOut(h *store.Webhook) {
 		defer stop(nil)
 		defer leave(nil)
 		defer close(e.ended)
-		defer c.done(key, e)
-		e.run(ctx, following)
+		defer c.removeErrand(key, e)
+		e.followTurn(ctx, following)
 	})
 }
 
-func (c *Courier) done(key webhookID, e *errand) {
+func (c *Courier) removeErrand(key webhookID, e *errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.errands[key] == e {
@@ -249,11 +249,11 @@ func (c *Courier) done(key webhookID, e *errand) {
 	}
 }
 
-// beat prolongs the leases of the webhooks of this process, and ends the errands
+// renewLeases prolongs the leases of the webhooks of this process, and ends the errands
 // that are not its own any more. Nobody else may have them as long as it is not
 // known that their leases are there, so that too long without an answer of the
 // store ends all.
-func (c *Courier) beat(ctx context.Context) {
+func (c *Courier) renewLeases(ctx context.Context) {
 	c.mu.Lock()
 	held := make([]store.HeldWebhook, 0, len(c.errands))
 	for key, e := range c.errands {
@@ -275,7 +275,7 @@ func (c *Courier) beat(ctx context.Context) {
 		lost = held
 		fallthrough
 	default:
-		c.complain(ctx, "webhook heartbeat failed", err)
+		c.logError(ctx, "webhook heartbeat failed", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,7 +292,7 @@ func (c *Courier) beatPeriodically() {
 	for {
 		select {
 		case <-ticker.C:
-			c.beat(c.ctx)
+			c.renewLeases(c.ctx)
 		case <-c.ctx.Done():
 			return
 		}
@@ -302,8 +302,8 @@ func (c *Courier) beatPeriodically() {
 // now returns the time as the store keeps it.
 func (c *Courier) now() time.Time { return c.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// complain logs an error, unless the courier is being closed.
-func (c *Courier) complain(ctx context.Context, text string, err error, fields ...zap.Field) {
+// logError logs an error, unless the courier is being closed.
+func (c *Courier) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || c.ctx.Err() == nil {
 		c.settings.Logger.Error(text, append(fields, zap.Error(err))...)
 	}

@@ -48,9 +48,9 @@ type errand struct {
 	ended chan struct{}
 }
 
-// run follows the turn and tells the receiver of its events, until there are no
+// followTurn follows the turn and tells the receiver of its events, until there are no
 // more, nothing happens for a while, or it fails.
-func (e *errand) run(ctx, following context.Context) {
+func (e *errand) followTurn(ctx, following context.Context) {
 	idle := time.AfterFunc(webhookIdle, func() { e.leave(errIdle) })
 	defer idle.Stop()
 	var err error
@@ -59,7 +59,7 @@ func (e *errand) run(ctx, following context.Context) {
 			break
 		}
 		idle.Stop()
-		if err = e.tell(ctx, &record); err != nil || record.Terminal() {
+		if err = e.notifyReceiver(ctx, &record); err != nil || record.Terminal() {
 			break
 		}
 		idle.Reset(webhookIdle)
@@ -67,7 +67,7 @@ func (e *errand) run(ctx, following context.Context) {
 	if err != nil && !errors.As(err, new(*failure)) && following.Err() != nil {
 		err = context.Cause(following)
 	}
-	e.end(ctx, err)
+	e.handBack(ctx, err)
 }
 
 // failure says that the receiver was not told.
@@ -76,10 +76,10 @@ type failure struct{ cause error }
 // Error returns the text of the cause.
 func (f *failure) Error() string { return f.cause.Error() }
 
-// tell tells the receiver of an event, if it wants to hear of it, and notes that
+// notifyReceiver tells the receiver of an event, if it wants to hear of it, and notes that
 // in the store. The error is a *failure if the receiver was not told.
-func (e *errand) tell(ctx context.Context, record *event.Record) error {
-	told, err := e.send(ctx, record)
+func (e *errand) notifyReceiver(ctx context.Context, record *event.Record) error {
+	told, err := e.sendRecord(ctx, record)
 	if errors.Is(err, errTaken) {
 		return err
 	}
@@ -94,26 +94,26 @@ func (e *errand) tell(ctx context.Context, record *event.Record) error {
 	if record.Terminal() {
 		return nil // the end of the errand notes it
 	}
-	return e.save(ctx, false)
+	return e.saveProgress(ctx, false)
 }
 
-// send calls the sender, which may panic.
-func (e *errand) send(ctx context.Context, record *event.Record) (told bool, err error) {
+// sendRecord calls the sender, which may panic.
+func (e *errand) sendRecord(ctx context.Context, record *event.Record) (told bool, err error) {
 	defer panics.Recover(&err)
 	if !e.sender.Tells(record) {
 		return false, nil
 	}
-	if err := e.held(ctx); err != nil {
+	if err := e.checkLease(ctx); err != nil {
 		return false, err
 	}
 	h := *e.hook // the sender's own
 	return true, e.sender.Send(ctx, &Delivery{ID: deliveryID(&h, record), Hook: &h, Record: record, Attempt: h.Attempts + 1})
 }
 
-// held checks that the webhook is this errand's: it may have been deleted, or saved
+// checkLease checks that the webhook is this errand's: it may have been deleted, or saved
 // anew, by another process. The error is errTaken then. A store that cannot tell does
 // not keep a receiver from being told.
-func (e *errand) held(ctx context.Context) error {
+func (e *errand) checkLease(ctx context.Context) error {
 	kept, err := e.settings.Store.Webhook(ctx, store.Everything, e.hook.TurnID, e.hook.ID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && kept.Fence != e.hook.Fence || errors.Is(context.Cause(ctx), errTaken) {
 		return errTaken
@@ -128,8 +128,8 @@ func deliveryID(h *store.Webhook, record *event.Record) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// end hands the webhook back as the errand leaves it.
-func (e *errand) end(ctx context.Context, err error) {
+// handBack hands the webhook back as the errand leaves it.
+func (e *errand) handBack(ctx context.Context, err error) {
 	var failed *failure
 	switch {
 	case err == nil: // there is nothing more to tell
@@ -137,12 +137,12 @@ func (e *errand) end(ctx context.Context, err error) {
 	case errors.Is(context.Cause(ctx), errTaken), errors.Is(err, errTaken), errors.As(err, new(*store.FencedError)), errors.Is(err, store.ErrNotFound):
 		return // it is somebody else's, or gone
 	case errors.As(err, &failed) && ctx.Err() == nil:
-		e.fail(failed.cause)
+		e.noteFailure(failed.cause)
 	case errors.As(err, &failed): // the process stops: that is not the receiver's fault
 	case errors.Is(err, errIdle), errors.Is(err, errHandOver), ctx.Err() != nil:
 		e.hook.Cursor = e.seen
 	default:
-		e.complain(ctx, "reading events for webhook failed", err, e.fields()...)
+		e.logError(ctx, "reading events for webhook failed", err, e.logFields()...)
 		e.hook.DueAt = e.now().Add(firstPause)
 	}
 	if ctx.Err() != nil {
@@ -150,14 +150,14 @@ func (e *errand) end(ctx context.Context, err error) {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
 	}
-	if err := e.save(ctx, true); err != nil && !errors.As(err, new(*store.FencedError)) {
-		e.complain(ctx, "releasing webhook failed; its lease will expire", err, e.fields()...)
+	if err := e.saveProgress(ctx, true); err != nil && !errors.As(err, new(*store.FencedError)) {
+		e.logError(ctx, "releasing webhook failed; its lease will expire", err, e.logFields()...)
 	}
 }
 
-// fail notes that the receiver was not told, and when to try again or that it is
+// noteFailure notes that the receiver was not told, and when to try again or that it is
 // given up.
-func (e *errand) fail(cause error) {
+func (e *errand) noteFailure(cause error) {
 	h, now := e.hook, e.now()
 	h.Attempts++
 	if h.FailingSince.IsZero() {
@@ -170,19 +170,19 @@ func (e *errand) fail(cause error) {
 	}
 	if why.Final || h.Attempts >= maxDeliveries || now.Sub(h.FailingSince) >= webhookPatience {
 		h.State = store.WebhookDead
-		e.settings.Logger.Warn("webhook receiver given up", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
+		e.settings.Logger.Warn("webhook receiver given up", append(e.logFields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
 		return
 	}
-	h.DueAt = now.Add(max(pause(h.Attempts), min(why.RetryAfter, longestPause)))
-	e.settings.Logger.Debug("webhook delivery failed", append(e.fields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
+	h.DueAt = now.Add(max(retryDelay(h.Attempts), min(why.RetryAfter, longestPause)))
+	e.settings.Logger.Debug("webhook delivery failed", append(e.logFields(), zap.Int("attempts", h.Attempts), zap.Error(cause))...)
 }
 
-func (e *errand) fields() []zap.Field {
+func (e *errand) logFields() []zap.Field {
 	return []zap.Field{zap.String("turn_id", e.hook.TurnID), zap.String("webhook_id", e.hook.ID), zap.String("surface", e.hook.Surface)}
 }
 
-// pause returns how long to wait after a number of failed attempts.
-func pause(attempts int) time.Duration {
+// retryDelay returns how long to wait after a number of failed attempts.
+func retryDelay(attempts int) time.Duration {
 	b := backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(firstPause), backoff.WithMultiplier(2), backoff.WithRandomizationFactor(0.5),
 		backoff.WithMaxInterval(longestPause), backoff.WithMaxElapsedTime(0),
@@ -194,8 +194,8 @@ func pause(attempts int) time.Duration {
 	return d
 }
 
-// save writes to the store how far the receiver is.
-func (e *errand) save(ctx context.Context, release bool) error {
+// saveProgress writes to the store how far the receiver is.
+func (e *errand) saveProgress(ctx context.Context, release bool) error {
 	h := e.hook
 	return e.settings.Store.AdvanceWebhook(ctx, &store.AdvanceWebhook{
 		HeldWebhook: store.HeldWebhook{TurnID: h.TurnID, ID: h.ID, Fence: h.Fence},
