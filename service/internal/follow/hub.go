@@ -72,8 +72,8 @@ func NewHub(ctx context.Context, s store.Events, logger *zap.Logger) *Hub {
 	return h
 }
 
-// join begins to follow a turn; leave ends it.
-func (h *Hub) join(turnID string) *topic {
+// joinTopic begins to follow a turn; leave ends it.
+func (h *Hub) joinTopic(turnID string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.topics[turnID]
@@ -85,7 +85,7 @@ func (h *Hub) join(turnID string) *topic {
 	return t
 }
 
-func (h *Hub) leave(t *topic) {
+func (h *Hub) leaveTopic(t *topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.followers--; t.followers == 0 {
@@ -93,7 +93,7 @@ func (h *Hub) leave(t *topic) {
 	}
 }
 
-func (h *Hub) topic(turnID string) *topic {
+func (h *Hub) topicOf(turnID string) *topic {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.topics[turnID]
@@ -101,22 +101,22 @@ func (h *Hub) topic(turnID string) *topic {
 
 // Publish hands events that were committed to those who follow the turn.
 func (h *Hub) Publish(turnID string, records []event.Record) {
-	if t := h.topic(turnID); t != nil {
-		t.publish(records)
+	if t := h.topicOf(turnID); t != nil {
+		t.publishRecords(records)
 	}
 }
 
 // Look reads what is new in a turn, if somebody follows it. It does not wait.
 func (h *Hub) Look(turnID string) {
-	t := h.topic(turnID)
+	t := h.topicOf(turnID)
 	if t == nil || !t.mayLook() {
 		return
 	}
-	h.begin(func() { h.read(t) })
+	h.startTask(func() { h.readNew(t) })
 }
 
-// begin begins a task, unless the hub is closed.
-func (h *Hub) begin(task func()) {
+// startTask begins a task, unless the hub is closed.
+func (h *Hub) startTask(task func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.closed {
@@ -125,7 +125,7 @@ func (h *Hub) begin(task func()) {
 }
 
 // LookAll looks at all turns that somebody follows. It does not wait.
-func (h *Hub) LookAll() { h.begin(h.lookAtEach) }
+func (h *Hub) LookAll() { h.startTask(h.lookAtEach) }
 
 // lookAtEach looks at all turns that somebody follows, many with each query. Those
 // of which there is something to read are read a few at a time.
@@ -138,22 +138,22 @@ func (h *Hub) lookAtEach() {
 		}
 	}
 	h.mu.Unlock()
-	changed := h.changed(followed)
+	changed := h.changedTopics(followed)
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(looksAtOnce, len(changed)) {
 		all.Go(func() {
 			for i := next.Add(1); i <= int64(len(changed)); i = next.Add(1) {
-				h.read(changed[i-1])
+				h.readNew(changed[i-1])
 			}
 		})
 	}
 	all.Wait()
 }
 
-// changed returns those topics of which there is something to read, and lets go of
+// changedTopics returns those topics of which there is something to read, and lets go of
 // the others.
-func (h *Hub) changed(topics map[string]*topic) (list []*topic) {
+func (h *Hub) changedTopics(topics map[string]*topic) (list []*topic) {
 	ids := slices.Collect(maps.Keys(topics))
 	for part := range slices.Chunk(ids, positionsAtOnce) {
 		positions, err := h.store.Positions(h.ctx, part)
@@ -166,9 +166,9 @@ func (h *Hub) changed(topics map[string]*topic) (list []*topic) {
 		}
 		for _, id := range part {
 			t := topics[id]
-			t.rest()
+			t.dropTail()
 			p, known := at[id]
-			last, reads := t.last()
+			last, reads := t.lastSeq()
 			if quiet := err != nil || known && p.Status.Live() && (!reads || p.Seq <= last); !quiet || t.goOn() {
 				list = append(list, t)
 			}
@@ -198,8 +198,8 @@ func (h *Hub) Close() {
 	h.tasks.Wait()
 }
 
-// read takes over what is new in the store until nobody asked for more.
-func (h *Hub) read(t *topic) {
+// readNew takes over what is new in the store until nobody asked for more.
+func (h *Hub) readNew(t *topic) {
 	for {
 		turn, err := h.store.Turn(h.ctx, store.Everything, t.turnID)
 		if err == nil {
@@ -208,7 +208,7 @@ func (h *Hub) read(t *topic) {
 		switch {
 		case err == nil && turn.Status.Live():
 		case err == nil, errors.Is(err, store.ErrNotFound):
-			t.wake()
+			t.wakeAll()
 		case h.ctx.Err() == nil:
 			h.logger.Warn("reading events failed", zap.String("turn_id", t.turnID), zap.Error(err))
 		}
@@ -222,7 +222,7 @@ func (h *Hub) read(t *topic) {
 // on they are wanted: those who follow read what was before themselves.
 func (h *Hub) readEvents(t *topic, last uint64) error {
 	for limit := firstPage; ; {
-		after, known := t.last()
+		after, known := t.lastSeq()
 		if !known || after >= last {
 			return nil
 		}
@@ -233,7 +233,7 @@ func (h *Hub) readEvents(t *topic, last uint64) error {
 		if len(records) == 0 { // they are not kept any more
 			return nil
 		}
-		t.publish(records)
+		t.publishRecords(records)
 		limit = pageAfter(records)
 	}
 }

@@ -36,7 +36,7 @@ func TestTheTailOfATurnIsBounded(t *testing.T) {
 		seq := uint64(1)
 		for n := range 200 {
 			more := recordsOf(seq, n%40, size)
-			topic.publish(more)
+			topic.publishRecords(more)
 			seq += uint64(len(more))
 			if have := sizeOf(topic.tail); have != topic.size || have > 2*tailBytes && len(topic.tail) > 1 || len(topic.tail) > 2*tailLength {
 				t.Fatalf("%d events of %d bytes are kept, and counted as %d", len(topic.tail), size, topic.size)
@@ -47,10 +47,10 @@ func TestTheTailOfATurnIsBounded(t *testing.T) {
 				}
 			}
 		}
-		if last, ok := topic.last(); !ok || last != seq-1 {
+		if last, ok := topic.lastSeq(); !ok || last != seq-1 {
 			t.Errorf("the latest is %d, want %d", last, seq-1)
 		}
-		topic.publish(recordsOf(seq+7, 2, size))
+		topic.publishRecords(recordsOf(seq+7, 2, size))
 		if len(topic.tail) > 2 || topic.size != sizeOf(topic.tail) {
 			t.Errorf("behind a gap %d are kept, and counted as %d", len(topic.tail), topic.size)
 		}

@@ -48,18 +48,18 @@ func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Reco
 	return func(yield func([]event.Record, error) bool) {
 		r := reader{
 			Follower: f, hub: f.Hub, live: f.Live, seq: f.After, written: f.Written, looks: -1, limit: firstPage,
-			waiter: w, topic: f.Hub.join(f.TurnID),
+			waiter: w, topic: f.Hub.joinTopic(f.TurnID),
 		}
-		defer r.watch(ctx)()
+		defer r.startWatch(ctx)()
 		for {
-			changed := r.topic.changed()
-			records, err := r.next(ctx)
+			changed := r.topic.changeSignal()
+			records, err := r.nextRecords(ctx)
 			switch {
 			case err != nil:
 				yield(nil, err)
 				return
 			case len(records) > 0:
-				if !r.hand(ctx, records, yield) {
+				if !r.yieldRecords(ctx, records, yield) {
 					return
 				}
 			case r.over:
@@ -69,7 +69,7 @@ func (f *Follower) Batches(ctx context.Context, w Waiter) iter.Seq2[[]event.Reco
 				if w != nil { // with as little stack as can be, which an idle stream keeps
 					quiet, err = r.waitElsewhere(ctx)
 				} else {
-					quiet, err = r.wait(ctx, changed)
+					quiet, err = r.waitForNews(ctx, changed)
 				}
 				if err != nil {
 					yield(nil, err)
@@ -105,33 +105,33 @@ type reader struct {
 	waiter Waiter
 }
 
-// watch wakes the waiter, if there is one, when there are news or ctx or the service
+// startWatch wakes the waiter, if there is one, when there are news or ctx or the service
 // ends. end frees what the reader holds.
-func (r *reader) watch(ctx context.Context) (end func()) {
+func (r *reader) startWatch(ctx context.Context) (end func()) {
 	if r.waiter == nil {
 		return r.close
 	}
-	r.topic.watch(r.waiter)
+	r.topic.addWaiter(r.waiter)
 	unlink := context.AfterFunc(ctx, r.waiter.Wake)
 	unlinkService := context.AfterFunc(r.hub.ctx, r.waiter.Wake)
 	return func() {
 		unlink()
 		unlinkService()
-		r.topic.unwatch(r.waiter)
+		r.topic.removeWaiter(r.waiter)
 		r.close()
 	}
 }
 
 func (r *reader) close() {
-	r.hub.leave(r.topic)
+	r.hub.leaveTopic(r.topic)
 	if r.patience != nil {
 		r.patience.Stop()
 	}
 }
 
-// next returns the events that come next, if there are any.
-func (r *reader) next(ctx context.Context) ([]event.Record, error) {
-	records, looks, ok := r.topic.after(r.seq)
+// nextRecords returns the events that come next, if there are any.
+func (r *reader) nextRecords(ctx context.Context) ([]event.Record, error) {
+	records, looks, ok := r.topic.recordsAfter(r.seq)
 	if len(records) > 0 || ok && looks == r.looks {
 		return records, nil
 	}
@@ -151,21 +151,21 @@ func (r *reader) next(ctx context.Context) ([]event.Record, error) {
 	}
 	if len(records) == 0 { // or they were there, and are not kept any more
 		r.over = !r.live
-		r.topic.from(min(r.seq, r.written))
+		r.topic.noteKnown(min(r.seq, r.written))
 		return nil, nil
 	}
 	if len(records) == r.limit {
 		r.looks = -1 // there are more
 	} else {
-		r.topic.publish(records) // for those who follow on
+		r.topic.publishRecords(records) // for those who follow on
 	}
 	r.limit = pageAfter(records)
 	return records, nil
 }
 
-// wait waits for news. It is quiet when none came for as long as the reader
+// waitForNews waits for news. It is quiet when none came for as long as the reader
 // waits.
-func (r *reader) wait(ctx context.Context, news <-chan struct{}) (quiet bool, err error) {
+func (r *reader) waitForNews(ctx context.Context, news <-chan struct{}) (quiet bool, err error) {
 	if r.Idle <= 0 {
 		return false, waitFor(ctx, r.hub.ctx, news)
 	}
@@ -200,8 +200,8 @@ func (r *reader) waitElsewhere(ctx context.Context) (quiet bool, err error) {
 	return quiet, nil
 }
 
-// hand gives events to the caller. It is false when the sequence has ended.
-func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]event.Record, error) bool) bool {
+// yieldRecords gives events to the caller. It is false when the sequence has ended.
+func (r *reader) yieldRecords(ctx context.Context, records []event.Record, yield func([]event.Record, error) bool) bool {
 	last := false
 	for i := range records {
 		if records[i].Terminal() {
@@ -225,10 +225,10 @@ func (r *reader) hand(ctx context.Context, records []event.Record, yield func([]
 // WaitFor waits until done reports true, asking whenever something happens to the
 // turn. The error is that of done, or why ctx or the hub ended.
 func (h *Hub) WaitFor(ctx context.Context, turnID string, done func() (bool, error)) error {
-	t := h.join(turnID)
-	defer h.leave(t)
+	t := h.joinTopic(turnID)
+	defer h.leaveTopic(t)
 	for {
-		changed := t.changed()
+		changed := t.changeSignal()
 		if over, err := done(); over || err != nil {
 			return err
 		}

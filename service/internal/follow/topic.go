@@ -83,8 +83,8 @@ func (t *topic) goOn() bool {
 	return again
 }
 
-// rest lets go of the events of a turn with nothing to say.
-func (t *topic) rest() {
+// dropTail lets go of the events of a turn with nothing to say.
+func (t *topic) dropTail() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stale {
@@ -93,8 +93,8 @@ func (t *topic) rest() {
 	t.stale = true
 }
 
-// from notes that those who follow know the log up to a seq, unless more is known.
-func (t *topic) from(seq uint64) {
+// noteKnown notes that those who follow know the log up to a seq, unless more is known.
+func (t *topic) noteKnown(seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.known {
@@ -102,29 +102,29 @@ func (t *topic) from(seq uint64) {
 	}
 }
 
-// changed returns a channel that is closed when there is something new. It is
+// changeSignal returns a channel that is closed when there is something new. It is
 // asked for before one looks at what there is.
-func (t *topic) changed() <-chan struct{} {
+func (t *topic) changeSignal() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.news
 }
 
-// last returns the seq of the latest event, if it is known.
-func (t *topic) last() (uint64, bool) {
+// lastSeq returns the seq of the latest event, if it is known.
+func (t *topic) lastSeq() (uint64, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.seq, t.known
 }
 
-// publish adds events to the tail. Those that are there already are left out; a
+// publishRecords adds events to the tail. Those that are there already are left out; a
 // gap begins the tail anew.
-func (t *topic) publish(records []event.Record) {
-	wakeAll(t.add(records))
+func (t *topic) publishRecords(records []event.Record) {
+	wakeAll(t.appendRecords(records))
 }
 
-// add adds events to the tail, and returns who is to be woken.
-func (t *topic) add(records []event.Record) []Waiter {
+// appendRecords adds events to the tail, and returns who is to be woken.
+func (t *topic) appendRecords(records []event.Record) []Waiter {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.known && len(records) > 0 && records[0].Seq <= t.seq {
@@ -140,14 +140,14 @@ func (t *topic) add(records []event.Record) []Waiter {
 	t.tail = append(t.tail, records...)
 	t.size += sizeOf(records)
 	if len(t.tail) > 2*tailLength || t.size > 2*tailBytes {
-		t.shorten()
+		t.trimTail()
 	}
-	return t.ring()
+	return t.signalChange()
 }
 
-// ring tells those who wait on the channel that there is something new, and returns
+// signalChange tells those who wait on the channel that there is something new, and returns
 // the others. The caller holds the lock.
-func (t *topic) ring() []Waiter {
+func (t *topic) signalChange() []Waiter {
 	close(t.news)
 	t.news = make(chan struct{})
 	return t.waiters
@@ -160,14 +160,14 @@ func wakeAll(list []Waiter) {
 	}
 }
 
-// watch has a waiter woken when there is something new, until unwatch.
-func (t *topic) watch(w Waiter) {
+// addWaiter has a waiter woken when there is something new, until unwatch.
+func (t *topic) addWaiter(w Waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiters = append(slices.Clip(t.waiters), w)
 }
 
-func (t *topic) unwatch(w Waiter) {
+func (t *topic) removeWaiter(w Waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.waiters, w); i >= 0 {
@@ -175,9 +175,9 @@ func (t *topic) unwatch(w Waiter) {
 	}
 }
 
-// shorten leaves the latest events in the tail, at least one. They move: readers
+// trimTail leaves the latest events in the tail, at least one. They move: readers
 // hold parts of the array, whose elements are never overwritten.
-func (t *topic) shorten() {
+func (t *topic) trimTail() {
 	first := len(t.tail) - 1
 	t.size = len(t.tail[first].Data)
 	for first > 0 && len(t.tail)-first < tailLength && t.size+len(t.tail[first-1].Data) <= tailBytes {
@@ -187,18 +187,18 @@ func (t *topic) shorten() {
 	t.tail = slices.Clone(t.tail[first:])
 }
 
-// wake tells the followers to look at the turn, though there may be nothing new.
-func (t *topic) wake() {
+// wakeAll tells the followers to look at the turn, though there may be nothing new.
+func (t *topic) wakeAll() {
 	t.mu.Lock()
 	t.looks++
-	waiters := t.ring()
+	waiters := t.signalChange()
 	t.mu.Unlock()
 	wakeAll(waiters)
 }
 
-// after returns the events of the tail behind a seq, and how often the turn was
+// recordsAfter returns the events of the tail behind a seq, and how often the turn was
 // found changed. It is false when the tail does not reach back that far.
-func (t *topic) after(seq uint64) (records []event.Record, looks int, ok bool) {
+func (t *topic) recordsAfter(seq uint64) (records []event.Record, looks int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.tail) == 0 || t.tail[0].Seq > seq+1 {
