@@ -17,9 +17,9 @@ type frame struct {
 	at       time.Time
 }
 
-// delta returns what an event adds to which text. It is false for an event that
+// textDelta returns what an event adds to which text. It is false for an event that
 // adds to none.
-func delta(data event.Data) (id, name, text string, ok bool) {
+func textDelta(data event.Data) (id, name, text string, ok bool) {
 	switch d := data.(type) {
 	case *event.TextDelta:
 		return "", "", d.Delta, true
@@ -34,9 +34,9 @@ func delta(data event.Data) (id, name, text string, ok bool) {
 	}
 }
 
-// begin begins a frame with an event; false when the event is no delta.
-func (f *frame) begin(ev *event.Event) bool {
-	id, name, text, ok := delta(ev.Data)
+// beginWith begins a frame with an event; false when the event is no delta.
+func (f *frame) beginWith(ev *event.Event) bool {
+	id, name, text, ok := textDelta(ev.Data)
 	if !ok {
 		return false
 	}
@@ -45,12 +45,12 @@ func (f *frame) begin(ev *event.Event) bool {
 	return true
 }
 
-// add adds an event to the frame; false when it does not belong there.
-func (f *frame) add(ev *event.Event) bool {
+// appendEvent adds an event to the frame; false when it does not belong there.
+func (f *frame) appendEvent(ev *event.Event) bool {
 	if f.kind == "" || ev.Data == nil || f.kind != ev.Data.Type() {
 		return false
 	}
-	id, _, text, _ := delta(ev.Data)
+	id, _, text, _ := textDelta(ev.Data)
 	if id != f.id || f.text.Len()+len(text) > frameSize {
 		return false
 	}
@@ -60,12 +60,12 @@ func (f *frame) add(ev *event.Event) bool {
 
 func (f *frame) size() int { return f.text.Len() }
 
-// end hands over the events that the frame came to: one, or several when a single
+// flushTo hands over the events that the frame came to: one, or several when a single
 // delta has more than an event may have.
-func (f *frame) end(add func(*event.Event)) {
+func (f *frame) flushTo(add func(*event.Event)) {
 	for text := f.text.String(); f.kind != ""; {
 		piece := clip.Head(text, maxDelta)
-		add(&event.Event{Time: f.at, Data: f.data(piece)})
+		add(&event.Event{Time: f.at, Data: f.deltaData(piece)})
 		if text = text[len(piece):]; text == "" {
 			break
 		}
@@ -73,8 +73,8 @@ func (f *frame) end(add func(*event.Event)) {
 	*f = frame{}
 }
 
-// data returns a delta of the frame's text.
-func (f *frame) data(text string) event.Data {
+// deltaData returns a delta of the frame's text.
+func (f *frame) deltaData(text string) event.Data {
 	switch f.kind {
 	case event.TypeTextDelta:
 		return &event.TextDelta{Delta: text}

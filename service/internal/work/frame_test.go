@@ -18,15 +18,15 @@ func TestADeltaThatIsTooLargeIsKeptInPieces(t *testing.T) {
 			&event.TextDelta{Delta: text}, &event.ReasoningDelta{Delta: text}, &event.ToolCallDelta{ID: "c", Delta: text}, &event.ToolCallStreamDelta{ID: "c", Name: "n", Delta: text},
 		} {
 			var f frame
-			if !f.begin(&event.Event{Data: data}) {
+			if !f.beginWith(&event.Event{Data: data}) {
 				t.Fatal("it is no delta")
 			}
 			var whole strings.Builder
 			n := 0
-			f.end(func(ev *event.Event) {
+			f.flushTo(func(ev *event.Event) {
 				n++
-				id, tool, piece, _ := delta(ev.Data)
-				wantID, wantTool, _, _ := delta(data)
+				id, tool, piece, _ := textDelta(ev.Data)
+				wantID, wantTool, _, _ := textDelta(data)
 				if ev.Data.Type() != data.Type() || id != wantID || tool != wantTool || len(piece) > maxDelta || utf8.ValidString(text) && !utf8.ValidString(piece) {
 					t.Errorf("%s: a piece is a %s of %d bytes", name, ev.Data.Type(), len(piece))
 				}
@@ -35,7 +35,7 @@ func TestADeltaThatIsTooLargeIsKeptInPieces(t *testing.T) {
 			if whole.String() != text || n != max(1, (len(text)+maxDelta-1)/maxDelta) && name != "wide" {
 				t.Errorf("%s: %d pieces of %d bytes", name, n, whole.Len())
 			}
-			f.end(func(*event.Event) { t.Error("it is there twice") })
+			f.flushTo(func(*event.Event) { t.Error("it is there twice") })
 		}
 	}
 }

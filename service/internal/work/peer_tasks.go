@@ -19,7 +19,7 @@ const abortTime = 10 * time.Second
 // be ended. A worker of this process ends that itself; one elsewhere would, too,
 // but may be dead, and to end it twice does no harm.
 func (p *Pool) LivePeerTasks(ctx context.Context, scope store.Scope, id string) []*backend.State {
-	if p.settings.Runtime == nil || p.worker(id) != nil {
+	if p.settings.Runtime == nil || p.workerOf(id) != nil {
 		return nil
 	}
 	if t, err := p.settings.Store.Turn(ctx, scope, id); err != nil || !t.Status.Live() {

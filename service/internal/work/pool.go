@@ -120,23 +120,23 @@ func (p *Pool) Close() {
 // Heard takes in that something happened to a turn, here or in another process. It
 // reports whether this process works on the turn.
 func (p *Pool) Heard(turnID string) bool {
-	w := p.worker(turnID)
+	w := p.workerOf(turnID)
 	if w != nil {
-		w.check()
+		w.stopIfTaken()
 	}
 	return w != nil
 }
 
 // Stop ends the work on a turn that was ended from outside, if it is done here.
 func (p *Pool) Stop(turnID string) {
-	if w := p.worker(turnID); w != nil {
+	if w := p.workerOf(turnID); w != nil {
 		w.stop(errEnded)
 	}
 }
 
-// register notes that a worker works on its turn, until the function that is
+// registerWorker notes that a worker works on its turn, until the function that is
 // returned is called.
-func (p *Pool) register(w *worker) (unregister func()) {
+func (p *Pool) registerWorker(w *worker) (unregister func()) {
 	p.mu.Lock()
 	p.running[w.turn.ID] = w
 	p.mu.Unlock()
@@ -149,8 +149,8 @@ func (p *Pool) register(w *worker) (unregister func()) {
 	}
 }
 
-// worker returns the one that works on a turn here, or nil.
-func (p *Pool) worker(turnID string) *worker {
+// workerOf returns the one that works on a turn here, or nil.
+func (p *Pool) workerOf(turnID string) *worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running[turnID]
@@ -159,8 +159,8 @@ func (p *Pool) worker(turnID string) *worker {
 // now returns the time as the store keeps it.
 func (p *Pool) now() time.Time { return p.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// complain logs an error, unless the pool is being closed.
-func (p *Pool) complain(ctx context.Context, text string, err error, fields ...zap.Field) {
+// logError logs an error, unless the pool is being closed.
+func (p *Pool) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || p.ctx.Err() == nil {
 		p.settings.Logger.Error(text, append(fields, zap.Error(err))...)
 	}

@@ -78,7 +78,7 @@ type artifactSource interface {
 
 func newRecorder(ctx context.Context, p *Pool, t *store.Turn, lost func()) *recorder {
 	r := &recorder{ctx: ctx, pool: p, turn: t, lost: lost, queue: queue{seq: t.Seq}, gate: make(commitGate, 1)}
-	r.flusher.fire = r.fire
+	r.flusher.fire = r.commitDue
 	return r
 }
 
@@ -90,15 +90,15 @@ var (
 // Emit takes in an event.
 func (r *recorder) Emit(ev event.Event) {
 	r.mu.Lock()
-	full := r.take(&ev)
+	full := r.queueEvent(&ev)
 	r.mu.Unlock()
 	if full {
-		_ = r.flush(r.ctx) // broken says what went wrong
+		_ = r.flushEvents(r.ctx) // broken says what went wrong
 	}
 }
 
-// take adds an event to those that wait, and reports whether there are too many.
-func (r *recorder) take(ev *event.Event) (full bool) {
+// queueEvent adds an event to those that wait, and reports whether there are too many.
+func (r *recorder) queueEvent(ev *event.Event) (full bool) {
 	if r.closed || r.err != nil {
 		return false
 	}
@@ -107,32 +107,32 @@ func (r *recorder) take(ev *event.Event) (full bool) {
 		again.Resumed = true
 		ev.Data = &again
 	}
-	if r.queue.frame.add(ev) {
-		r.arm(r.flusher.untilDeltas())
-		return r.queue.full()
+	if r.queue.frame.appendEvent(ev) {
+		r.scheduleCommit(r.flusher.untilDeltas())
+		return r.queue.isFull()
 	}
 	r.endFrame()
-	if r.queue.frame.begin(ev) {
-		r.arm(r.flusher.untilDeltas())
-		return r.queue.full()
+	if r.queue.frame.beginWith(ev) {
+		r.scheduleCommit(r.flusher.untilDeltas())
+		return r.queue.isFull()
 	}
 	switch d := ev.Data.(type) {
 	case *event.InteractionRequest:
-		r.ask(d)
+		r.addInteraction(d)
 	case *event.ToolCallDone:
 		if backend.Released(r.ctx) {
-			r.calls.hold(d.ID, ev)
+			r.calls.holdOutcome(d.ID, ev)
 			return false
 		}
-		r.calls.end(d.ID)
+		r.calls.endCall(d.ID)
 	}
-	r.add(ev)
-	r.arm(stateDelay)
-	return r.queue.full()
+	r.addEvent(ev)
+	r.scheduleCommit(stateDelay)
+	return r.queue.isFull()
 }
 
-// ask keeps an interaction, so that whoever sees the event can answer it at once.
-func (r *recorder) ask(q *event.InteractionRequest) {
+// addInteraction keeps an interaction, so that whoever sees the event can answer it at once.
+func (r *recorder) addInteraction(q *event.InteractionRequest) {
 	request, err := json.Marshal(&q.Request)
 	if err != nil {
 		r.pool.settings.Logger.Error("encoding interaction failed", zap.String("turn_id", r.turn.ID), zap.Error(err))
@@ -149,19 +149,19 @@ func (r *recorder) ask(q *event.InteractionRequest) {
 	r.queue.asked = append(r.queue.asked, i)
 }
 
-// add encodes an event and gives it its seq.
-func (r *recorder) add(ev *event.Event) {
+// addEvent encodes an event and gives it its seq.
+func (r *recorder) addEvent(ev *event.Event) {
 	record, err := event.NewRecord(*ev)
 	if err != nil {
 		r.pool.settings.Logger.Error("encoding event failed", zap.String("turn_id", r.turn.ID), zap.Error(err))
 		return
 	}
 	record.TurnID, record.SessionID = r.turn.ID, r.turn.SessionID
-	r.queue.push(record)
+	r.queue.pushRecord(record)
 }
 
 func (r *recorder) endFrame() {
-	r.queue.frame.end(r.add)
+	r.queue.frame.flushTo(r.addEvent)
 }
 
 // replaceLast makes data the terminal event, whatever was to be it.
@@ -170,61 +170,61 @@ func (r *recorder) replaceLast(data *event.RunFinish) {
 	defer r.mu.Unlock()
 	r.endFrame()
 	r.queue.dropTerminal()
-	r.add(&event.Event{Time: r.pool.now(), Data: data})
+	r.addEvent(&event.Event{Time: r.pool.now(), Data: data})
 }
 
-// arm sees to it that what waits is committed within a delay.
-func (r *recorder) arm(delay time.Duration) {
+// scheduleCommit sees to it that what waits is committed within a delay.
+func (r *recorder) scheduleCommit(delay time.Duration) {
 	if !r.closed && r.err == nil {
-		r.flusher.arm(delay)
+		r.flusher.armTimer(delay)
 	}
 }
 
-// fire commits what waits, or leaves that to whoever commits just now.
-func (r *recorder) fire() {
+// commitDue commits what waits, or leaves that to whoever commits just now.
+func (r *recorder) commitDue() {
 	r.mu.Lock()
-	overdue := r.flusher.expire()
+	overdue := r.flusher.noteExpiry()
 	r.mu.Unlock()
 	if !overdue || !r.gate.tryEnter() { // release finds that something is overdue
 		return
 	}
-	defer r.release()
-	_ = r.writePending(r.ctx, r.flushable) // broken says what went wrong
+	defer r.releaseGate()
+	_ = r.writePending(r.ctx, r.canFlush) // broken says what went wrong
 }
 
-// release lets others commit, at once if the timer fired meanwhile.
-func (r *recorder) release() {
+// releaseGate lets others commit, at once if the timer fired meanwhile.
+func (r *recorder) releaseGate() {
 	r.gate.leave()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.flusher.takeOverdue() {
-		r.arm(0)
+		r.scheduleCommit(0)
 	}
 }
 
-// flush commits the events that wait, but for one that comes with the end of the
+// flushEvents commits the events that wait, but for one that comes with the end of the
 // turn, or with its suspension.
-func (r *recorder) flush(ctx context.Context) error { return r.write(ctx, r.flushable) }
+func (r *recorder) flushEvents(ctx context.Context) error { return r.commitWith(ctx, r.canFlush) }
 
-// flushable reports whether a commit has something that may be kept by itself.
-func (r *recorder) flushable(c *store.Commit) bool {
-	if n := len(c.Events); r.calls.unsettled || n > 0 && concludes(&c.Events[n-1]) {
+// canFlush reports whether a commit has something that may be kept by itself.
+func (r *recorder) canFlush(c *store.Commit) bool {
+	if n := len(c.Events); r.calls.unsettled || n > 0 && concludesWork(&c.Events[n-1]) {
 		return false
 	}
 	return len(c.Events) > 0 || len(c.Journal) > 0
 }
 
-// concludes reports whether an event is kept only together with what it says of the
+// concludesWork reports whether an event is kept only together with what it says of the
 // turn: that it has ended, or waits.
-func concludes(r *event.Record) bool { return r.Terminal() || r.Type == event.TypeRunWaiting }
+func concludesWork(r *event.Record) bool { return r.Terminal() || r.Type == event.TypeRunWaiting }
 
-// write commits what waits, with what fill adds to it; when fill is false it
+// commitWith commits what waits, with what fill adds to it; when fill is false it
 // leaves everything as it is.
-func (r *recorder) write(ctx context.Context, fill func(*store.Commit) bool) error {
+func (r *recorder) commitWith(ctx context.Context, fill func(*store.Commit) bool) error {
 	if err := r.gate.enter(ctx); err != nil {
 		return err
 	}
-	defer r.release()
+	defer r.releaseGate()
 	return r.writePending(ctx, fill)
 }
 
@@ -245,10 +245,10 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	}
 	r.queue.clear()
 	r.flusher.flushed = time.Now()
-	r.flusher.disarm()
+	r.flusher.disarmTimer()
 	r.mu.Unlock()
 	if err := r.keepTrying(ctx, c); err != nil {
-		return r.fault(err)
+		return r.setBroken(err)
 	}
 	if c.State != nil && r.onProgress != nil {
 		r.onProgress()
@@ -260,8 +260,8 @@ func (r *recorder) writePending(ctx context.Context, fill func(*store.Commit) bo
 	return nil
 }
 
-// fault notes that the turn cannot be kept any more, which ends the work on it.
-func (r *recorder) fault(err error) error {
+// setBroken notes that the turn cannot be kept any more, which ends the work on it.
+func (r *recorder) setBroken(err error) error {
 	r.mu.Lock()
 	if r.err == nil {
 		r.err = err
@@ -271,8 +271,8 @@ func (r *recorder) fault(err error) error {
 	return err
 }
 
-// broken returns why the turn cannot be kept any more.
-func (r *recorder) broken() error {
+// brokenErr returns why the turn cannot be kept any more.
+func (r *recorder) brokenErr() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
@@ -283,7 +283,7 @@ func (r *recorder) broken() error {
 func (r *recorder) close() {
 	r.mu.Lock()
 	r.closed = true
-	r.flusher.disarm()
+	r.flusher.disarmTimer()
 	r.mu.Unlock()
 	r.gate <- struct{}{} // and never left
 }

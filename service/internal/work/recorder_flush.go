@@ -42,9 +42,9 @@ func (f *flusher) untilDeltas() time.Duration {
 	return max(stateDelay, deltaDelay-time.Since(f.flushed))
 }
 
-// arm sees to it that what waits is committed within a delay, unless that is
+// armTimer sees to it that what waits is committed within a delay, unless that is
 // overdue.
-func (f *flusher) arm(delay time.Duration) {
+func (f *flusher) armTimer(delay time.Duration) {
 	if f.state == overdue {
 		return
 	}
@@ -60,9 +60,9 @@ func (f *flusher) arm(delay time.Duration) {
 	}
 }
 
-// expire notes that the timer fired; false when what waited was committed just
+// noteExpiry notes that the timer fired; false when what waited was committed just
 // now.
-func (f *flusher) expire() bool {
+func (f *flusher) noteExpiry() bool {
 	if f.state != armed {
 		return false
 	}
@@ -80,8 +80,8 @@ func (f *flusher) takeOverdue() bool {
 	return true
 }
 
-// disarm notes that nothing is to be flushed.
-func (f *flusher) disarm() {
+// disarmTimer notes that nothing is to be flushed.
+func (f *flusher) disarmTimer() {
 	f.state = idle
 	if f.timer != nil {
 		f.timer.Stop()

@@ -9,10 +9,10 @@ import (
 func TestEveryTransitionOfTheFlusher(t *testing.T) {
 	t.Parallel()
 	moves := map[string]func(*flusher) bool{
-		"arm":         func(f *flusher) bool { f.arm(time.Minute); return true },
-		"expire":      (*flusher).expire,
+		"arm":         func(f *flusher) bool { f.armTimer(time.Minute); return true },
+		"expire":      (*flusher).noteExpiry,
 		"takeOverdue": (*flusher).takeOverdue,
-		"disarm":      func(f *flusher) bool { f.disarm(); return true },
+		"disarm":      func(f *flusher) bool { f.disarmTimer(); return true },
 	}
 	type result struct {
 		state flushing
@@ -46,13 +46,13 @@ func TestEveryTransitionOfTheFlusher(t *testing.T) {
 func TestAFlusherIsNeverPutOff(t *testing.T) {
 	t.Parallel()
 	f := &flusher{fire: func() {}}
-	defer f.disarm()
-	f.arm(time.Hour)
+	defer f.disarmTimer()
+	f.armTimer(time.Hour)
 	first := f.due
-	if f.arm(2 * time.Hour); f.due != first {
+	if f.armTimer(2 * time.Hour); f.due != first {
 		t.Errorf("it is due %s later", f.due.Sub(first))
 	}
-	if f.arm(time.Minute); !f.due.Before(first) {
+	if f.armTimer(time.Minute); !f.due.Before(first) {
 		t.Error("it is due no earlier")
 	}
 }

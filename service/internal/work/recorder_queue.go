@@ -24,11 +24,11 @@ type queue struct {
 	asked []*store.Interaction
 }
 
-// full reports whether so much waits that the turn has to wait, too.
-func (q *queue) full() bool { return q.size+q.frame.size() > maxBuffer }
+// isFull reports whether so much waits that the turn has to wait, too.
+func (q *queue) isFull() bool { return q.size+q.frame.size() > maxBuffer }
 
-// push adds an event and gives it its seq.
-func (q *queue) push(record event.Record) {
+// pushRecord adds an event and gives it its seq.
+func (q *queue) pushRecord(record event.Record) {
 	q.seq++
 	record.Seq, record.Time = q.seq, record.Time.UTC().Truncate(time.Microsecond)
 	q.events = append(q.events, record)
@@ -64,28 +64,28 @@ type openCalls struct {
 	held map[string]event.Event
 }
 
-// begin notes that a call is about to begin.
-func (o *openCalls) begin(id string) {
+// beginCall notes that a call is about to begin.
+func (o *openCalls) beginCall(id string) {
 	if o.begun == nil {
 		o.begun = make(map[string]bool)
 	}
 	o.begun[id] = true
 }
 
-// end notes that the event of a call's outcome waits.
-func (o *openCalls) end(id string) { o.unsettled = o.unsettled || o.begun[id] }
+// endCall notes that the event of a call's outcome waits.
+func (o *openCalls) endCall(id string) { o.unsettled = o.unsettled || o.begun[id] }
 
-// hold keeps the event of a call's outcome until the journal has the outcome.
-func (o *openCalls) hold(id string, ev *event.Event) {
+// holdOutcome keeps the event of a call's outcome until the journal has the outcome.
+func (o *openCalls) holdOutcome(id string, ev *event.Event) {
 	if o.held == nil {
 		o.held = make(map[string]event.Event)
 	}
 	o.held[id] = *ev
 }
 
-// settle notes that the journal has the outcome of a call, and returns the event of
+// settleCall notes that the journal has the outcome of a call, and returns the event of
 // it that was held.
-func (o *openCalls) settle(id string) (ev event.Event, held bool) {
+func (o *openCalls) settleCall(id string) (ev event.Event, held bool) {
 	delete(o.begun, id)
 	o.unsettled = false
 	ev, held = o.held[id]

@@ -22,49 +22,49 @@ func (r *recorder) Begin(ctx context.Context, state *backend.State) error {
 	for i := range state.Journal {
 		e := &state.Journal[i]
 		if e.Outcome == "" {
-			r.begins(e.CallID)
+			r.noteCallStart(e.CallID)
 		}
 		if e.Outcome != "" || r.inDoubt[e.IdempotencyKey] {
 			continue
 		}
 		known = false
-		if err := r.enter(e, nil); err != nil {
+		if err := r.enterCall(e, nil); err != nil {
 			return err
 		}
 	}
 	if known {
-		return r.broken()
+		return r.brokenErr()
 	}
-	return r.step(ctx, state)
+	return r.commitStep(ctx, state)
 }
 
-// begins notes that a call is about to begin.
-func (r *recorder) begins(callID string) {
+// noteCallStart notes that a call is about to begin.
+func (r *recorder) noteCallStart(callID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.calls.begin(callID)
+	r.calls.beginCall(callID)
 }
 
 // Keep keeps what a call that is under way goes on from.
 func (r *recorder) Keep(ctx context.Context, entry *backend.JournalEntry) error {
-	if err := r.enter(entry, nil); err != nil {
+	if err := r.enterCall(entry, nil); err != nil {
 		return err
 	}
-	if err := r.flush(ctx); err != nil {
+	if err := r.flushEvents(ctx); err != nil {
 		return err
 	}
-	return r.broken()
+	return r.brokenErr()
 }
 
 // Settle keeps what a call came to.
 func (r *recorder) Settle(entry *backend.JournalEntry, result *model.ToolResult) {
-	if err := r.enter(entry, result); err != nil {
-		_ = r.fault(err)
+	if err := r.enterCall(entry, result); err != nil {
+		_ = r.setBroken(err)
 	}
 }
 
-// enter adds a call to the journal that is to be committed.
-func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) (err error) {
+// enterCall adds a call to the journal that is to be committed.
+func (r *recorder) enterCall(entry *backend.JournalEntry, result *model.ToolResult) (err error) {
 	row := store.JournalRow{Key: entry.IdempotencyKey}
 	if row.Entry, err = json.Marshal(entry); err != nil {
 		return fmt.Errorf("keep the call %s: %w", entry.CallID, err)
@@ -74,58 +74,58 @@ func (r *recorder) enter(entry *backend.JournalEntry, result *model.ToolResult) 
 			return fmt.Errorf("keep the result of call %s: %w", entry.CallID, err)
 		}
 	}
-	made := r.artifacts() // the journal may speak of them
+	made := r.unsavedArtifacts() // the journal may speak of them
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.err != nil {
 		return nil
 	}
 	if entry.Outcome != "" {
-		if ev, ok := r.calls.settle(entry.CallID); ok {
+		if ev, ok := r.calls.settleCall(entry.CallID); ok {
 			r.endFrame()
-			r.add(&ev)
+			r.addEvent(&ev)
 		}
 	}
 	r.queue.journal = append(r.queue.journal, row)
 	r.queue.made = append(r.queue.made, made...)
-	r.arm(stateDelay)
+	r.scheduleCommit(stateDelay)
 	return nil
 }
 
-// step commits the turn's state together with all that waits.
-func (r *recorder) step(ctx context.Context, state *backend.State) error {
-	add, err := r.state(state)
+// commitStep commits the turn's state together with all that waits.
+func (r *recorder) commitStep(ctx context.Context, state *backend.State) error {
+	add, err := r.stateCommit(state)
 	if err != nil {
 		return err
 	}
-	return r.write(ctx, func(c *store.Commit) bool {
+	return r.commitWith(ctx, func(c *store.Commit) bool {
 		add(c)
 		return true
 	})
 }
 
-// state returns what adds a state to a commit. Messages and the journal are kept
+// stateCommit returns what adds a state to a commit. Messages and the journal are kept
 // apart, as they come, so that a commit does not grow with the turn.
-func (r *recorder) state(state *backend.State) (func(*store.Commit), error) {
+func (r *recorder) stateCommit(state *backend.State) (func(*store.Commit), error) {
 	slim := *state
 	slim.Messages, slim.Journal = nil, nil
 	data, err := json.Marshal(&slim)
 	if err != nil {
 		return nil, fmt.Errorf("keep the state of turn %s: %w", r.turn.ID, err)
 	}
-	added, err := r.added(state.Messages)
+	added, err := r.unsavedMessages(state.Messages)
 	if err != nil {
 		return nil, err
 	}
-	artifacts := r.artifacts()
+	artifacts := r.unsavedArtifacts()
 	return func(c *store.Commit) {
 		c.State, c.Steps, c.Messages = data, state.Stats.Steps, added
 		c.Artifacts = append(c.Artifacts, artifacts...)
 	}, nil
 }
 
-// added returns the messages that are not kept yet.
-func (r *recorder) added(all []model.Message) ([][]byte, error) {
+// unsavedMessages returns the messages that are not kept yet.
+func (r *recorder) unsavedMessages(all []model.Message) ([][]byte, error) {
 	if len(all) < r.messages {
 		return nil, fmt.Errorf("turn %s has %d messages, but %d were kept", r.turn.ID, len(all), r.messages)
 	}
@@ -137,8 +137,8 @@ func (r *recorder) added(all []model.Message) ([][]byte, error) {
 	return list, nil
 }
 
-// artifacts returns those that are not kept yet.
-func (r *recorder) artifacts() []*store.Artifact {
+// unsavedArtifacts returns those that are not kept yet.
+func (r *recorder) unsavedArtifacts() []*store.Artifact {
 	if r.artifactSource == nil {
 		return nil
 	}
@@ -171,23 +171,23 @@ type ending struct {
 	snapshot *store.Snapshot
 }
 
-// end commits the last of the work on a turn. That must not fail because the
+// commitEnd commits the last of the work on a turn. That must not fail because the
 // turn's context has ended.
-func (r *recorder) end(ctx context.Context, e ending) error {
-	fill, err := r.ending(&e)
+func (r *recorder) commitEnd(ctx context.Context, e ending) error {
+	fill, err := r.endingCommit(&e)
 	if err != nil {
 		return err
 	}
-	return r.write(context.WithoutCancel(ctx), func(c *store.Commit) bool {
+	return r.commitWith(context.WithoutCancel(ctx), func(c *store.Commit) bool {
 		fill(c)
 		return true
 	})
 }
 
-func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
+func (r *recorder) endingCommit(e *ending) (func(*store.Commit), error) {
 	fill := func(*store.Commit) {}
 	if e.state != nil {
-		add, err := r.state(e.state)
+		add, err := r.stateCommit(e.state)
 		if err != nil {
 			return nil, err
 		}
@@ -206,11 +206,11 @@ func (r *recorder) ending(e *ending) (func(*store.Commit), error) {
 	var added [][]byte
 	if e.status == store.Succeeded || len(e.messages) >= r.messages {
 		var err error
-		if added, err = r.added(e.messages); err != nil {
+		if added, err = r.unsavedMessages(e.messages); err != nil {
 			return nil, err
 		}
 	}
-	artifacts := r.artifacts()
+	artifacts := r.unsavedArtifacts()
 	return func(c *store.Commit) {
 		c.Messages, c.Steps, c.Artifacts = added, e.steps, append(c.Artifacts, artifacts...)
 		c.Finish = &store.Finish{Status: e.status, Result: e.result, Snapshot: e.snapshot}

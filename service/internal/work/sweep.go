@@ -16,33 +16,33 @@ import (
 // While the store takes no writes, and for one lease after, nobody's turns are taken:
 // their workers could not give a sign of life either, and are waiting to.
 func (p *Pool) Sweep(ctx context.Context) {
-	p.beat(ctx)
+	p.sendHeartbeat(ctx)
 	if time.Now().Before(p.truce) {
 		return
 	}
-	reaped, err := p.reap(ctx)
+	reaped, err := p.reapTurns(ctx)
 	if errors.Is(err, store.ErrNotWritable) {
 		p.truce = time.Now().Add(p.settings.Lease)
 	}
 	if err != nil {
-		p.complain(ctx, "reaping turns failed", err)
+		p.logError(ctx, "reaping turns failed", err)
 	}
 	if reaped > 0 {
 		p.settings.Logger.Warn("reclaimed turns of dead workers", zap.Int("turns", reaped))
 	}
 }
 
-// reap takes turns from workers that gave no sign of life. It waits for the store no
+// reapTurns takes turns from workers that gave no sign of life. It waits for the store no
 // longer than a lease, so that this process goes on giving signs of its own.
-func (p *Pool) reap(ctx context.Context) (int, error) {
+func (p *Pool) reapTurns(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.settings.Lease)
 	defer cancel()
 	return p.settings.Store.Reap(ctx, p.now())
 }
 
-// beat tells the store that this process is alive, and stops working on turns
+// sendHeartbeat tells the store that this process is alive, and stops working on turns
 // that it does not own any more.
-func (p *Pool) beat(ctx context.Context) {
+func (p *Pool) sendHeartbeat(ctx context.Context) {
 	p.mu.Lock()
 	held := make([]store.Held, 0, len(p.running))
 	for _, w := range p.running {
@@ -59,12 +59,12 @@ func (p *Pool) beat(ctx context.Context) {
 		p.truce = time.Now().Add(p.settings.Lease)
 	}
 	if err != nil {
-		p.complain(ctx, "heartbeat failed", err)
+		p.logError(ctx, "heartbeat failed", err)
 		return
 	}
 	for _, id := range lost {
-		if w := p.worker(id); w != nil && w.losing.CompareAndSwap(false, true) {
-			p.tasks.Go(w.lost)
+		if w := p.workerOf(id); w != nil && w.losing.CompareAndSwap(false, true) {
+			p.tasks.Go(w.stopLost)
 		}
 	}
 }

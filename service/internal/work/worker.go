@@ -57,14 +57,14 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	if p.draining.Load() {
 		// The job is for another process, or for this one when it is started again.
 		if err := p.settings.Queue.Enqueue(ctx, nil, []store.Job{{TurnID: turnID}}); err != nil {
-			p.complain(ctx, "passing on turn failed", err, zap.String("turn_id", turnID))
+			p.logError(ctx, "passing on turn failed", err, zap.String("turn_id", turnID))
 		}
 		return
 	}
-	claimed, err := p.claim(ctx, turnID)
+	claimed, err := p.claimTurn(ctx, turnID)
 	if err != nil {
-		if !declined(err) {
-			p.complain(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
+		if !isDeclined(err) {
+			p.logError(ctx, "claiming turn failed", err, zap.String("turn_id", turnID))
 		}
 		return
 	}
@@ -73,15 +73,15 @@ func (p *Pool) Work(ctx context.Context, turnID string) {
 	defer stop(nil)
 	defer context.AfterFunc(stopped, func() { stop(errHandBack) })()
 	w := &worker{pool: p, turn: &claimed.Turn, claimed: claimed, stop: stop}
-	w.log = newRecorder(ctx, p, w.turn, w.lost)
-	defer p.register(w)()
+	w.log = newRecorder(ctx, p, w.turn, w.stopLost)
+	defer p.registerWorker(w)()
 	defer w.log.close()
-	err = w.run(ctx)
+	err = w.runTurn(ctx)
 	if errors.Is(err, store.ErrText) {
 		err = w.failInvalidText(stopped, err)
 	}
 	if err != nil && !errors.As(err, new(*store.FencedError)) {
-		p.complain(ctx, "turn interrupted; will be retried", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
+		p.logError(ctx, "turn interrupted; will be retried", err, zap.String("turn_id", turnID), zap.String("session_id", w.turn.SessionID))
 	}
 }
 
@@ -100,20 +100,20 @@ func (w *worker) logFailure(code string, reason zap.Field) {
 		zap.String("code", code), reason)
 }
 
-// declined reports whether a turn is simply not there to be claimed.
-func declined(err error) bool {
+// isDeclined reports whether a turn is simply not there to be claimed.
+func isDeclined(err error) bool {
 	return errors.Is(err, store.ErrHeld) || errors.Is(err, store.ErrNotFound) || errors.As(err, new(*store.StateError))
 }
 
-// claim claims a turn. A store that cannot be reached is asked again: the job
+// claimTurn claims a turn. A store that cannot be reached is asked again: the job
 // would be lost otherwise.
-func (p *Pool) claim(ctx context.Context, turnID string) (*store.Claimed, error) {
+func (p *Pool) claimTurn(ctx context.Context, turnID string) (*store.Claimed, error) {
 	var claimed *store.Claimed
 	again := backoff.WithContext(backoff.NewExponentialBackOff(
 		backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0)), ctx)
 	err := backoff.Retry(func() (err error) {
 		claimed, err = p.settings.Store.Claim(ctx, &store.Claim{TurnID: turnID, Worker: p.settings.Worker, Lease: p.settings.Lease, Now: p.now()})
-		if err != nil && declined(err) {
+		if err != nil && isDeclined(err) {
 			return backoff.Permanent(err)
 		}
 		return err
@@ -121,10 +121,10 @@ func (p *Pool) claim(ctx context.Context, turnID string) (*store.Claimed, error)
 	return claimed, err
 }
 
-// lost stops the work on a turn that was ended, or belongs to somebody else now:
+// stopLost stops the work on a turn that was ended, or belongs to somebody else now:
 // what runs elsewhere for the turn ends in the first case, and goes on in the
 // other.
-func (w *worker) lost() {
+func (w *worker) stopLost() {
 	ctx, cancel := context.WithTimeout(w.pool.ctx, checkInterval)
 	defer cancel()
 	t, err := w.pool.settings.Store.Turn(ctx, store.Everything, w.turn.ID)
@@ -135,8 +135,8 @@ func (w *worker) lost() {
 	w.stop(errLost)
 }
 
-// check stops the work if the turn was ended, or taken over.
-func (w *worker) check() {
+// stopIfTaken stops the work if the turn was ended, or taken over.
+func (w *worker) stopIfTaken() {
 	if !w.checking.TryLock() {
 		return
 	}
@@ -158,21 +158,21 @@ func (w *worker) check() {
 	})
 }
 
-// run works on the turn.
-func (w *worker) run(ctx context.Context) error {
+// runTurn works on the turn.
+func (w *worker) runTurn(ctx context.Context) error {
 	strikes := w.turn.Strikes
 	if strikes >= w.pool.settings.Strikes {
-		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", strikes)})
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodePoison, Detail: fmt.Sprintf("%d workers died over it without getting ahead", strikes)})
 	}
 	if strikes > 0 && strikes == w.pool.settings.Strikes-1 {
-		release, ok := w.pool.isolate()
+		release, ok := w.pool.acquireIsolation()
 		if !ok {
-			return w.log.end(ctx, ending{yield: true, due: w.pool.now().Add(isolationPause)})
+			return w.log.commitEnd(ctx, ending{yield: true, due: w.pool.now().Add(isolationPause)})
 		}
 		defer release()
 		w.log.onProgress = release
 	}
-	if err := w.read(ctx); err != nil {
+	if err := w.readRequest(ctx); err != nil {
 		return w.endUnstarted(ctx, err)
 	}
 	release, err := w.makeTools(ctx)
@@ -186,38 +186,38 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	defer a.Close()
 	w.log.artifactSource = a
-	return w.activate(telemetry.Extract(ctx, w.order.Trace), a)
+	return w.runActivation(telemetry.Extract(ctx, w.order.Trace), a)
 }
 
-// activate runs the turn, and commits what came of it.
-func (w *worker) activate(ctx context.Context, a *runtime.Activation) error {
+// runActivation runs the turn, and commits what came of it.
+func (w *worker) runActivation(ctx context.Context, a *runtime.Activation) error {
 	ctx = a.Observe(ctx)
 	how := a.Execute(ctx)
 	cause := context.Cause(ctx)
-	if errors.Is(cause, errLost) || errors.Is(cause, errEnded) || w.log.broken() != nil {
+	if errors.Is(cause, errLost) || errors.Is(cause, errEnded) || w.log.brokenErr() != nil {
 		if errors.Is(cause, errEnded) {
 			a.Abandon(ctx)
 		}
 		a.Leave(cause)
-		return w.log.broken()
+		return w.log.brokenErr()
 	}
 	switch how {
 	case runtime.Yielded:
-		return w.log.end(ctx, ending{state: a.Leave(nil).State, yield: true})
+		return w.log.commitEnd(ctx, ending{state: a.Leave(nil).State, yield: true})
 	case runtime.Suspended:
 		out := a.Suspend()
-		return w.log.end(ctx, ending{state: out.State, tickets: out.Tickets})
+		return w.log.commitEnd(ctx, ending{state: out.State, tickets: out.Tickets})
 	case runtime.Lost:
 		a.Leave(errHandBack)
-		return w.log.end(ctx, ending{yield: true})
+		return w.log.commitEnd(ctx, ending{yield: true})
 	default:
 		out, _ := a.Finish(ctx) // the termination has the error
-		return w.finish(ctx, a, out)
+		return w.commitResult(ctx, a, out)
 	}
 }
 
-// read reads what the turn asks for, and what was said before it.
-func (w *worker) read(ctx context.Context) error {
+// readRequest reads what the turn asks for, and what was said before it.
+func (w *worker) readRequest(ctx context.Context) error {
 	var conversation [][]byte
 	if snapshot := w.claimed.Snapshot; snapshot != nil {
 		var err error
@@ -231,7 +231,7 @@ func (w *worker) read(ctx context.Context) error {
 	}
 	w.order = order
 	req := order.Request
-	req.Checkpoint, req.Journal = w.checkpoint, w.log
+	req.Checkpoint, req.Journal = w.commitCheckpoint, w.log
 	w.log.patience, w.log.messages = order.Patience, order.Added
 	if req.State != nil {
 		w.log.inDoubt = inDoubt(req.State)
@@ -265,15 +265,15 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.As(err, new(*unreadableError)):
-		return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
 	case cause == nil && errors.As(err, new(*unresolvedError)):
-		return w.fail(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
+		return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: CodeUnresolved, Detail: err.Error()})
 	case cause == nil:
 		return err
 	case errors.Is(cause, errLost), errors.Is(cause, errEnded):
-		return w.log.broken()
+		return w.log.brokenErr()
 	default:
-		return w.log.end(ctx, ending{yield: true})
+		return w.log.commitEnd(ctx, ending{yield: true})
 	}
 }
 
@@ -281,10 +281,10 @@ func (w *worker) endUnstarted(ctx context.Context, err error) error {
 // one like it.
 const isolationPause = time.Second
 
-// isolate lets a process work on one turn at a time of those for which the next
+// acquireIsolation lets a process work on one turn at a time of those for which the next
 // death would be the last, until it gets ahead. The deaths before may have been
 // the fault of another turn beside it, which must not end both.
-func (p *Pool) isolate() (release func(), ok bool) {
+func (p *Pool) acquireIsolation() (release func(), ok bool) {
 	select {
 	case p.isolated <- struct{}{}:
 		return sync.OnceFunc(func() { <-p.isolated }), true
@@ -293,22 +293,22 @@ func (p *Pool) isolate() (release func(), ok bool) {
 	}
 }
 
-// checkpoint keeps the turn as it is between two steps. A worker that is to stop
+// commitCheckpoint keeps the turn as it is between two steps. A worker that is to stop
 // does so there.
-func (w *worker) checkpoint(ctx context.Context, state *backend.State) error {
+func (w *worker) commitCheckpoint(ctx context.Context, state *backend.State) error {
 	if w.pool.draining.Load() {
 		return backend.ErrYield
 	}
-	return w.log.step(ctx, state)
+	return w.log.commitStep(ctx, state)
 }
 
-// finish commits what the turn came to.
-func (w *worker) finish(ctx context.Context, a *runtime.Activation, out *runtime.Result) error {
+// commitResult commits what the turn came to.
+func (w *worker) commitResult(ctx context.Context, a *runtime.Activation, out *runtime.Result) error {
 	e := ending{status: StatusOf(out.Termination), messages: out.Messages, steps: out.Steps}
 	if e.status == store.Succeeded {
-		snapshot, err := w.snapshot(a, out)
+		snapshot, err := w.newSnapshot(a, out)
 		if err != nil {
-			return w.fail(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
+			return w.failTurn(ctx, event.Termination{Type: event.Failed, Code: backend.CodeInternal, Detail: err.Error()})
 		}
 		e.snapshot, out.SnapshotID = snapshot, snapshot.ID
 	}
@@ -316,11 +316,11 @@ func (w *worker) finish(ctx context.Context, a *runtime.Activation, out *runtime
 	if e.result, err = json.Marshal(out.Outcome); err != nil {
 		return err
 	}
-	return w.log.end(ctx, e)
+	return w.log.commitEnd(ctx, e)
 }
 
-// snapshot returns the state that the turn leaves the session in.
-func (w *worker) snapshot(a *runtime.Activation, out *runtime.Result) (*store.Snapshot, error) {
+// newSnapshot returns the state that the turn leaves the session in.
+func (w *worker) newSnapshot(a *runtime.Activation, out *runtime.Result) (*store.Snapshot, error) {
 	t := w.turn
 	kept := &store.Snapshot{
 		ID: t.SnapshotID, SessionID: t.SessionID, Owner: t.Owner, ParentID: t.ParentSnapshotID, TurnID: t.ID,
@@ -336,9 +336,9 @@ func (w *worker) snapshot(a *runtime.Activation, out *runtime.Result) (*store.Sn
 	return kept, err
 }
 
-// fail ends a turn that cannot be run, and what an earlier worker began for it at
+// failTurn ends a turn that cannot be run, and what an earlier worker began for it at
 // peers.
-func (w *worker) fail(ctx context.Context, why event.Termination) error {
+func (w *worker) failTurn(ctx context.Context, why event.Termination) error {
 	result, err := json.Marshal(event.Outcome{Termination: why})
 	if err != nil {
 		return err
@@ -346,7 +346,7 @@ func (w *worker) fail(ctx context.Context, why event.Termination) error {
 	w.log.replaceLast(&event.RunFinish{Status: why.Status(), Termination: why})
 	w.logFailure(why.Code, zap.String("detail", why.Detail))
 	left := w.pool.PeerTasks(ctx, w.turn.ID)
-	if err := w.log.end(ctx, ending{status: store.Failed, result: result}); err != nil {
+	if err := w.log.commitEnd(ctx, ending{status: store.Failed, result: result}); err != nil {
 		return err
 	}
 	w.pool.Abandon(w.turn.ID, left)
