@@ -23,7 +23,7 @@ import (
 
 // readTurn returns a turn that the caller sees.
 func (s *Service) readTurn(ctx context.Context, caller Caller, id string) (*store.Turn, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (s *Service) readTurn(ctx context.Context, caller Caller, id string) (*stor
 		err = store.ErrNotFound
 	}
 	if err != nil {
-		return nil, named(err, "turn", id)
+		return nil, nameNotFound(err, "turn", id)
 	}
 	return t, nil
 }
@@ -42,7 +42,7 @@ func (s *Service) readTurn(ctx context.Context, caller Caller, id string) (*stor
 // holds when the scope is used. Whether there is such a turn at all is known only
 // for callers that may not use all agents.
 func (s *Service) turnScope(ctx context.Context, caller Caller, id string) (store.Scope, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err == nil && caller.Agents != nil {
 		_, err = s.readTurn(ctx, caller, id)
 	}
@@ -51,7 +51,7 @@ func (s *Service) turnScope(ctx context.Context, caller Caller, id string) (stor
 
 // readSession returns a session that the caller sees.
 func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*store.Session, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 		}
 	}
 	if err != nil {
-		return nil, named(err, "session", id)
+		return nil, nameNotFound(err, "session", id)
 	}
 	return session, nil
 }
@@ -71,7 +71,7 @@ func (s *Service) readSession(ctx context.Context, caller Caller, id string) (*s
 // sessionScope returns the scope in which the caller may change a session, as
 // turnScope does for a turn.
 func (s *Service) sessionScope(ctx context.Context, caller Caller, id string) (store.Scope, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err == nil && caller.Agents != nil {
 		_, err = s.readSession(ctx, caller, id)
 	}
@@ -101,7 +101,7 @@ func (s *Service) seesSession(ctx context.Context, caller Caller, session *store
 
 // readSnapshot returns a snapshot that the caller sees.
 func (s *Service) readSnapshot(ctx context.Context, caller Caller, id string) (*store.Snapshot, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) readSnapshot(ctx context.Context, caller Caller, id string) (*
 		_, err = s.readSession(ctx, caller, kept.SessionID)
 	}
 	if err != nil {
-		return nil, named(err, "snapshot", id)
+		return nil, nameNotFound(err, "snapshot", id)
 	}
 	return kept, nil
 }

@@ -37,18 +37,18 @@ func (c Caller) HasScope(scope string) bool {
 // ErrNoCaller says that a request does not say who asks.
 var ErrNoCaller = errors.New("the caller has no tenant or no subject")
 
-func (c Caller) scope() (store.Scope, error) {
+func (c Caller) toScope() (store.Scope, error) {
 	switch {
 	case c.operator:
 		return store.Everything, nil
 	case c.Tenant == "" || c.Subject == "":
 		return store.Scope{}, ErrNoCaller
 	default:
-		return store.Of(c.owner()), nil
+		return store.Of(c.toOwner()), nil
 	}
 }
 
-func (c Caller) owner() store.Owner { return store.Owner{Tenant: c.Tenant, Subject: c.Subject} }
+func (c Caller) toOwner() store.Owner { return store.Owner{Tenant: c.Tenant, Subject: c.Subject} }
 
 // seesTurnsOf reports whether the caller sees what turns of an agent made. Agents
 // that turns bring along belong to the owner of the turn alone: no set names them.

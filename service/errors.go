@@ -22,8 +22,8 @@ func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q not found", e
 // Unwrap returns store.ErrNotFound.
 func (*NotFoundError) Unwrap() error { return store.ErrNotFound }
 
-// named gives a not found of the store the name of what was asked for.
-func named(err error, kind, id string) error {
+// nameNotFound gives a not found of the store the name of what was asked for.
+func nameNotFound(err error, kind, id string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return &NotFoundError{Kind: kind, ID: id}
 	}

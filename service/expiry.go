@@ -18,27 +18,27 @@ import (
 func (s *Service) expireInteractions(ctx context.Context) {
 	late, err := s.settings.Store.Interactions(ctx, store.InteractionQuery{Scope: store.Everything, State: store.InteractionPending, ExpiredBy: s.now()})
 	if err != nil {
-		s.complain(ctx, "reading overdue interactions failed", err)
+		s.logError(ctx, "reading overdue interactions failed", err)
 		return
 	}
 	for _, i := range late {
-		if err := s.expire(ctx, i); err != nil {
-			s.complain(ctx, "expiring interaction failed", err, zap.String("turn_id", i.TurnID), zap.String("interaction", i.ID))
+		if err := s.expireInteraction(ctx, i); err != nil {
+			s.logError(ctx, "expiring interaction failed", err, zap.String("turn_id", i.TurnID), zap.String("interaction", i.ID))
 		}
 	}
 }
 
-func (s *Service) expire(ctx context.Context, i *store.Interaction) error {
+func (s *Service) expireInteraction(ctx context.Context, i *store.Interaction) error {
 	text := fmt.Sprintf("nobody answered within %s", i.ExpiresAt.Sub(i.CreatedAt).Round(time.Millisecond))
 	policy, err := s.onTimeout(ctx, i.TurnID)
 	if err != nil {
 		return err
 	}
 	if policy == TimeoutFails {
-		_, err := s.end(ctx, Operator(), i.TurnID, event.Termination{Type: event.Failed, Code: CodeInteractionTimeout, Detail: text})
+		_, err := s.endTurn(ctx, Operator(), i.TurnID, event.Termination{Type: event.Failed, Code: CodeInteractionTimeout, Detail: text})
 		return err
 	}
-	_, err = s.resolve(ctx, store.Everything, i.TurnID, &interaction.Answer{Target: i.ID, Action: interaction.Cancel, Reason: text}, "")
+	_, err = s.answerInteraction(ctx, store.Everything, i.TurnID, &interaction.Answer{Target: i.ID, Action: interaction.Cancel, Reason: text}, "")
 	if errors.As(err, new(*store.ConflictError)) || errors.As(err, new(*store.StateError)) {
 		return nil // somebody was faster
 	}

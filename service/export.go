@@ -48,8 +48,8 @@ type ExportedState struct {
 	Artifacts json.RawMessage   `json:"artifacts,omitempty"`
 }
 
-// list returns the artifacts that the session held then.
-func (e *ExportedState) list() ([]tools.Artifact, error) {
+// listArtifacts returns the artifacts that the session held then.
+func (e *ExportedState) listArtifacts() ([]tools.Artifact, error) {
 	var list []tools.Artifact
 	if len(e.Artifacts) == 0 {
 		return nil, nil
@@ -60,8 +60,8 @@ func (e *ExportedState) list() ([]tools.Artifact, error) {
 	return list, nil
 }
 
-// flatten makes one snapshot of the chain: the last, with all messages.
-func (e *SessionExport) flatten() {
+// flattenChain makes one snapshot of the chain: the last, with all messages.
+func (e *SessionExport) flattenChain() {
 	if len(e.Snapshots) < 2 {
 		return
 	}
@@ -76,12 +76,12 @@ func (e *SessionExport) flatten() {
 
 // ExportSession returns a session with everything that its tip is made of.
 func (s *Service) ExportSession(ctx context.Context, caller Caller, id string) (*SessionExport, error) {
-	return s.export(ctx, caller, id, "")
+	return s.exportSession(ctx, caller, id, "")
 }
 
-// export returns a session up to a snapshot; empty is the tip.
-func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
-	scope, err := caller.scope()
+// exportSession returns a session up to a snapshot; empty is the tip.
+func (s *Service) exportSession(ctx context.Context, caller Caller, id, snapshotID string) (*SessionExport, error) {
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +102,9 @@ func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID stri
 			err = store.ErrNotFound
 		}
 		if err != nil {
-			return nil, named(err, "snapshot", next)
+			return nil, nameNotFound(err, "snapshot", next)
 		}
-		state, err := s.exported(ctx, kept)
+		state, err := s.exportState(ctx, kept)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (s *Service) export(ctx context.Context, caller Caller, id, snapshotID stri
 	return out, s.exportArtifacts(ctx, scope, out)
 }
 
-func (s *Service) exported(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
+func (s *Service) exportState(ctx context.Context, kept *store.Snapshot) (*ExportedState, error) {
 	owner := kept.TurnID
 	if owner == "" {
 		owner = kept.ID
@@ -138,7 +138,7 @@ func (s *Service) exported(ctx context.Context, kept *store.Snapshot) (*Exported
 func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *SessionExport) error {
 	seen := make(map[string]bool)
 	for i := range out.Snapshots {
-		list, err := out.Snapshots[i].list()
+		list, err := out.Snapshots[i].listArtifacts()
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (s *Service) exportArtifacts(ctx context.Context, scope store.Scope, out *S
 			seen[a.ID] = true
 			kept, err := s.settings.Store.Artifact(ctx, scope, a.ID)
 			if err != nil {
-				return named(err, "artifact", a.ID)
+				return nameNotFound(err, "artifact", a.ID)
 			}
 			a.Data = kept.Data
 			out.Artifacts = append(out.Artifacts, a)

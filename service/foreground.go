@@ -33,7 +33,7 @@ func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, si
 	}
 	for record, err := range s.Events(ctx, caller, made.ID, 0) {
 		if err != nil && ctx.Err() != nil {
-			return s.abandoned(ctx, caller, made.ID)
+			return s.cancelAbandoned(ctx, caller, made.ID)
 		}
 		if err != nil {
 			return nil, err
@@ -58,8 +58,8 @@ func (s *Service) RunTurn(ctx context.Context, caller Caller, req CreateTurn, si
 // cancelTime bounds how long it may take to cancel a turn whose caller is gone.
 const cancelTime = 10 * time.Second
 
-// abandoned cancels a turn whose caller is gone.
-func (s *Service) abandoned(ctx context.Context, caller Caller, id string) (*Turn, error) {
+// cancelAbandoned cancels a turn whose caller is gone.
+func (s *Service) cancelAbandoned(ctx context.Context, caller Caller, id string) (*Turn, error) {
 	why := backend.Ended(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 	defer cancel()

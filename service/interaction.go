@@ -15,7 +15,7 @@ type Interaction struct {
 	Ticket interaction.Request
 }
 
-func asked(i *store.Interaction) (*Interaction, error) {
+func interactionFrom(i *store.Interaction) (*Interaction, error) {
 	v := &Interaction{Interaction: *i}
 	if err := json.Unmarshal(i.Request, &v.Ticket); err != nil {
 		return nil, fmt.Errorf("decode interaction %s of turn %s: %w", i.ID, i.TurnID, err)

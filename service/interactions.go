@@ -12,7 +12,7 @@ import (
 // ListInteractions returns what the caller's turns wait for, or waited for, the
 // oldest first. The scope of the query is set by the caller.
 func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.InteractionQuery) ([]*Interaction, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *Service) ListInteractions(ctx context.Context, caller Caller, q store.I
 		if !visible {
 			continue
 		}
-		i, err := asked(f)
+		i, err := interactionFrom(f)
 		if err != nil {
 			return nil, err
 		}
@@ -70,20 +70,20 @@ func (s *Service) AnswerInteraction(ctx context.Context, caller Caller, turnID s
 			return nil, err
 		}
 	}
-	return s.resolve(ctx, scope, turnID, &answer, caller.Subject)
+	return s.answerInteraction(ctx, scope, turnID, &answer, caller.Subject)
 }
 
-func (s *Service) resolve(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {
+func (s *Service) answerInteraction(ctx context.Context, scope store.Scope, turnID string, answer *interaction.Answer, by string) (*Interaction, error) {
 	resolution, err := json.Marshal(answer)
 	if err != nil {
 		return nil, &InvalidError{"resolution", err.Error()}
 	}
 	resolved, err := s.settings.Store.AnswerInteraction(ctx, &store.Answer{Scope: scope, TurnID: turnID, ID: answer.Target, Answer: resolution, By: by, Now: s.now()})
 	if err != nil {
-		return nil, named(err, "interaction", answer.Target)
+		return nil, nameNotFound(err, "interaction", answer.Target)
 	}
-	s.announce(turnID)
-	return asked(resolved)
+	s.announceTurn(turnID)
+	return interactionFrom(resolved)
 }
 
 // findInteraction returns the interaction that a target names: by its id, or
@@ -91,7 +91,7 @@ func (s *Service) resolve(ctx context.Context, scope store.Scope, turnID string,
 func (s *Service) findInteraction(ctx context.Context, scope store.Scope, turnID, target string) (*Interaction, error) {
 	i, err := s.settings.Store.Interaction(ctx, scope, turnID, target)
 	if err == nil {
-		return asked(i)
+		return interactionFrom(i)
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *Service) findInteraction(ctx context.Context, scope store.Scope, turnID
 		return nil, err
 	}
 	for n := len(all) - 1; n >= 0; n-- {
-		if found, err := asked(all[n]); err == nil && found.Ticket.CallID == target {
+		if found, err := interactionFrom(all[n]); err == nil && found.Ticket.CallID == target {
 			return found, nil
 		}
 	}

@@ -59,7 +59,7 @@ func New(s Settings) *Service {
 	v.pool = work.NewPool(work.Settings{
 		Runtime: s.Runtime, Store: s.Store, Queue: s.Dispatcher, Feed: feed{v.hub, s.Bell}, Read: v.readOrder,
 		End: func(ctx context.Context, turnID string, why event.Termination) error {
-			_, err := v.end(ctx, Operator(), turnID, why)
+			_, err := v.endTurn(ctx, Operator(), turnID, why)
 			return err
 		},
 		Worker: s.Worker, Lease: s.Lease, Strikes: s.Strikes, Clock: s.Clock, Logger: s.Logger,
@@ -103,7 +103,7 @@ func (s *Service) Listen() {
 		return
 	}
 	s.tasks.Go(func() {
-		err := s.settings.Bell.Listen(s.ctx, s.heard)
+		err := s.settings.Bell.Listen(s.ctx, s.refreshTurns)
 		if s.ctx.Err() == nil {
 			s.settings.Logger.Error("cross-process notifications lost; polling every 2s", zap.Error(err))
 		}
@@ -159,9 +159,9 @@ func (s *Service) sweepPeriodically() {
 	}
 }
 
-// heard takes in that something happened to turns: whoever follows them looks,
+// refreshTurns takes in that something happened to turns: whoever follows them looks,
 // and a worker whose turn was ended elsewhere stops.
-func (s *Service) heard(turnIDs []string) {
+func (s *Service) refreshTurns(turnIDs []string) {
 	if turnIDs == nil {
 		s.hub.LookAll()
 		return

@@ -89,15 +89,15 @@ func checkLabels(labels map[string]string) error {
 		return &InvalidError{"labels", fmt.Sprintf("there are %d; %d are allowed", len(labels), MaxLabels)}
 	}
 	for name, value := range labels {
-		if name == "" || len(name) > MaxLabel || len(value) > MaxLabel || !plain(name) || !plain(value) {
+		if name == "" || len(name) > MaxLabel || len(value) > MaxLabel || !isStorable(name) || !isStorable(value) {
 			return &InvalidError{"labels", fmt.Sprintf("%q: a name and a value are text of at most %d bytes, the name not empty", name, MaxLabel)}
 		}
 	}
 	return nil
 }
 
-// plain reports whether text can be kept by every store.
-func plain(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+// isStorable reports whether text can be kept by every store.
+func isStorable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func checkMetadata(metadata json.RawMessage) error {
 	if len(metadata) == 0 {
@@ -122,7 +122,7 @@ func keyOf(value string, body json.RawMessage, request any) (store.Key, error) {
 	if body != nil {
 		request = body
 	}
-	if len(value) > maxID || !plain(value) {
+	if len(value) > maxID || !isStorable(value) {
 		return store.Key{}, &InvalidError{"idempotency_key", fmt.Sprintf("it is text of at most %d bytes", maxID)}
 	}
 	content, err := json.Marshal(request)

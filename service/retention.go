@@ -23,7 +23,7 @@ func (s *Service) prunePeriodically() {
 	for {
 		select {
 		case <-timer.C:
-			s.prune(s.ctx)
+			s.pruneExpired(s.ctx)
 			timer.Reset(pruneInterval + s.settings.Jitter(pruneJitter))
 		case <-s.ctx.Done():
 			return
@@ -31,14 +31,14 @@ func (s *Service) prunePeriodically() {
 	}
 }
 
-// prune deletes what is too old, a part at a time.
-func (s *Service) prune(ctx context.Context) {
+// pruneExpired deletes what is too old, a part at a time.
+func (s *Service) pruneExpired(ctx context.Context) {
 	for ctx.Err() == nil {
 		r := s.settings.Retention
 		r.Now = s.now()
 		pruned, err := s.settings.Store.Prune(ctx, r)
 		if err != nil {
-			s.complain(ctx, "retention pruning failed", err)
+			s.logError(ctx, "retention pruning failed", err)
 			return
 		}
 		if pruned == (store.Pruned{}) {

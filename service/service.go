@@ -49,16 +49,16 @@ func (s *Service) Now() time.Time { return s.now() }
 // now returns the time as the store keeps it.
 func (s *Service) now() time.Time { return s.settings.Clock().UTC().Truncate(time.Microsecond) }
 
-// announce tells everybody who follows a turn, here and elsewhere, that something
+// announceTurn tells everybody who follows a turn, here and elsewhere, that something
 // happened to it.
-func (s *Service) announce(turnID string) {
+func (s *Service) announceTurn(turnID string) {
 	f := feed{s.hub, s.settings.Bell}
 	f.Look(turnID)
 	f.Ring(turnID)
 }
 
-// complain logs an error, unless the service is being closed.
-func (s *Service) complain(ctx context.Context, text string, err error, fields ...zap.Field) {
+// logError logs an error, unless the service is being closed.
+func (s *Service) logError(ctx context.Context, text string, err error, fields ...zap.Field) {
 	if ctx.Err() == nil || s.ctx.Err() == nil {
 		s.settings.Logger.Error(text, append(fields, zap.Error(err))...)
 	}

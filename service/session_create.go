@@ -15,20 +15,20 @@ import (
 // *InvalidError, an *resolve.AgentNotFoundError, a *store.ExistsError and a
 // *store.KeyConflictError.
 func (s *Service) CreateSession(ctx context.Context, caller Caller, req CreateSession) (*store.Session, error) {
-	return s.found(ctx, caller, req, new(SessionExport), req)
+	return s.createWithExport(ctx, caller, req, new(SessionExport), req)
 }
 
-// found makes a session that begins with an export; request is what its key
+// createWithExport makes a session that begins with an export; request is what its key
 // stands for.
-func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
-	if _, err := caller.scope(); err != nil {
+func (s *Service) createWithExport(ctx context.Context, caller Caller, req CreateSession, export *SessionExport, request any) (*store.Session, error) {
+	if _, err := caller.toScope(); err != nil {
 		return nil, err
 	}
 	if err := checkSession(&req); err != nil {
 		return nil, err
 	}
 	if req.AgentID != "" {
-		if err := s.knows(ctx, caller, req.AgentID); err != nil {
+		if err := s.checkAgent(ctx, caller, req.AgentID); err != nil {
 			return nil, err
 		}
 	}
@@ -41,17 +41,17 @@ func (s *Service) found(ctx context.Context, caller Caller, req CreateSession, e
 		id = s.settings.NewID()
 	}
 	n := &store.NewSession{Key: key, Session: store.Session{
-		ID: id, Owner: caller.owner(), AgentID: req.AgentID, State: store.SessionActive,
+		ID: id, Owner: caller.toOwner(), AgentID: req.AgentID, State: store.SessionActive,
 		Labels: req.Labels, Metadata: req.Metadata, CreatedAt: now, UpdatedAt: now, ActiveAt: now,
 	}}
-	if err := s.base(n, export); err != nil {
+	if err := s.importChain(n, export); err != nil {
 		return nil, err
 	}
 	return s.settings.Store.CreateSession(ctx, n)
 }
 
-// base gives a new session the chain of an export, under new ids.
-func (s *Service) base(n *store.NewSession, export *SessionExport) error {
+// importChain gives a new session the chain of an export, under new ids.
+func (s *Service) importChain(n *store.NewSession, export *SessionExport) error {
 	renamed := make(map[string]string)
 	for i := range export.Artifacts {
 		a := &export.Artifacts[i]
@@ -64,7 +64,7 @@ func (s *Service) base(n *store.NewSession, export *SessionExport) error {
 	parent := ""
 	for i := range export.Snapshots {
 		e := &export.Snapshots[i]
-		kept, err := s.imported(n, e, parent, renamed)
+		kept, err := s.importSnapshot(n, e, parent, renamed)
 		if err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func (s *Service) base(n *store.NewSession, export *SessionExport) error {
 	return nil
 }
 
-func (s *Service) imported(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
-	list, err := e.list()
+func (s *Service) importSnapshot(n *store.NewSession, e *ExportedState, parent string, renamed map[string]string) (*store.NewSnapshot, error) {
+	list, err := e.listArtifacts()
 	if err != nil {
 		return nil, err
 	}
@@ -104,9 +104,9 @@ func (s *Service) imported(n *store.NewSession, e *ExportedState, parent string,
 	}}, nil
 }
 
-// knows reports an error unless the caller may use the agent and the agent
+// checkAgent reports an error unless the caller may use the agent and the agent
 // resolves.
-func (s *Service) knows(ctx context.Context, caller Caller, agentID string) error {
+func (s *Service) checkAgent(ctx context.Context, caller Caller, agentID string) error {
 	if err := checkAgent(caller, agentID); err != nil || s.settings.Runtime == nil {
 		return err
 	}
@@ -130,20 +130,20 @@ func (s *Service) ImportSession(ctx context.Context, caller Caller, req CreateSe
 	if req.Metadata == nil {
 		req.Metadata = export.Session.Metadata
 	}
-	return s.found(ctx, caller, req, export, export)
+	return s.createWithExport(ctx, caller, req, export, export)
 }
 
 // ForkSession makes a session that belongs to the caller and begins with the
 // conversation, state and artifacts of a snapshot of another one, of which it is
 // independent from then on.
 func (s *Service) ForkSession(ctx context.Context, caller Caller, req ForkSession) (*store.Session, error) {
-	export, err := s.export(ctx, caller, req.SessionID, req.SnapshotID)
+	export, err := s.exportSession(ctx, caller, req.SessionID, req.SnapshotID)
 	if err != nil {
 		return nil, err
 	}
 	if req.New.AgentID == "" {
 		req.New.AgentID = export.Session.AgentID
 	}
-	export.flatten()
-	return s.found(ctx, caller, req.New, export, req)
+	export.flattenChain()
+	return s.createWithExport(ctx, caller, req.New, export, req)
 }

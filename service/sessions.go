@@ -17,7 +17,7 @@ func (s *Service) GetSession(ctx context.Context, caller Caller, id string) (*st
 // that may not use all agents may have fewer sessions than there is room for.
 func (s *Service) ListSessions(ctx context.Context, caller Caller, q store.SessionQuery) (store.SessionPage, error) {
 	var err error
-	if q.Scope, err = caller.scope(); err != nil {
+	if q.Scope, err = caller.toScope(); err != nil {
 		return store.SessionPage{}, err
 	}
 	page, err := s.settings.Store.Sessions(ctx, q)
@@ -58,19 +58,19 @@ func (s *Service) UpdateSession(ctx context.Context, caller Caller, id string, p
 		}
 	}
 	if p.AgentID != nil && *p.AgentID != "" {
-		if err := s.knows(ctx, caller, *p.AgentID); err != nil {
+		if err := s.checkAgent(ctx, caller, *p.AgentID); err != nil {
 			return nil, err
 		}
 	}
 	p.Now = s.now()
 	session, err := s.settings.Store.UpdateSession(ctx, scope, id, p)
-	return session, named(err, "session", id)
+	return session, nameNotFound(err, "session", id)
 }
 
 // DeleteSession cancels the session's live turns and deletes it with all that
 // belongs to it.
 func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) error {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (s *Service) DeleteSession(ctx context.Context, caller Caller, id string) e
 			}
 		}
 		if len(live.Turns) == 0 {
-			return named(s.settings.Store.DeleteSession(ctx, scope, id), "session", id)
+			return nameNotFound(s.settings.Store.DeleteSession(ctx, scope, id), "session", id)
 		}
 	}
 }

@@ -25,7 +25,7 @@ var errHidden = errors.New("the state is not shown")
 // shownCustom returns the application's state as callers see it, while its turn
 // runs.
 func (s *Service) shownCustom(ctx context.Context, turnID string, custom json.RawMessage) (json.RawMessage, error) {
-	state, err := s.transformed(ctx, "of turn "+turnID, &SessionState{Custom: custom})
+	state, err := s.transformState(ctx, "of turn "+turnID, &SessionState{Custom: custom})
 	switch {
 	case err != nil:
 		s.settings.Logger.Warn("a change of the application's state is not shown", zap.String("turn_id", turnID), zap.Error(err))
@@ -47,7 +47,7 @@ func (s *Service) GetSnapshot(ctx context.Context, caller Caller, id string) (*S
 	if err != nil {
 		return nil, err
 	}
-	if state, err = s.transformed(ctx, id, state); err != nil {
+	if state, err = s.transformState(ctx, id, state); err != nil {
 		return nil, err
 	}
 	return &Snapshot{Snapshot: *withoutState(kept), State: state}, nil
@@ -63,7 +63,7 @@ func withoutState(kept *store.Snapshot) *store.Snapshot {
 // without their states. The scope of the query is set by the caller.
 func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.SnapshotQuery) (store.SnapshotPage, error) {
 	var err error
-	if q.Scope, err = caller.scope(); err != nil {
+	if q.Scope, err = caller.toScope(); err != nil {
 		return store.SnapshotPage{}, err
 	}
 	if _, err := s.readSession(ctx, caller, q.SessionID); err != nil {
@@ -78,7 +78,7 @@ func (s *Service) ListSnapshots(ctx context.Context, caller Caller, q store.Snap
 
 // GetArtifact returns an artifact with its data.
 func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*store.Artifact, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *Service) GetArtifact(ctx context.Context, caller Caller, id string) (*s
 		}
 	}
 	if err != nil {
-		return nil, named(err, "artifact", id)
+		return nil, nameNotFound(err, "artifact", id)
 	}
 	return a, nil
 }
@@ -122,8 +122,8 @@ func (s *Service) stateOf(ctx context.Context, kept *store.Snapshot) (*SessionSt
 	return state, nil
 }
 
-// transformed returns a state as callers see it.
-func (s *Service) transformed(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
+// transformState returns a state as callers see it.
+func (s *Service) transformState(ctx context.Context, id string, state *SessionState) (_ *SessionState, err error) {
 	if s.settings.StateTransform == nil {
 		return state, nil
 	}

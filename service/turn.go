@@ -20,8 +20,8 @@ type Turn struct {
 	Expired bool
 }
 
-// view returns a turn as callers see it.
-func (s *Service) view(t *store.Turn) *Turn {
+// turnView returns a turn as callers see it.
+func (s *Service) turnView(t *store.Turn) *Turn {
 	v := &Turn{Turn: *t}
 	if len(t.Result) > 0 {
 		v.Outcome = new(event.Outcome)
@@ -33,8 +33,8 @@ func (s *Service) view(t *store.Turn) *Turn {
 	return v
 }
 
-// end ends a turn from outside.
-func (s *Service) end(ctx context.Context, caller Caller, id string, why event.Termination) (*Turn, error) {
+// endTurn ends a turn from outside.
+func (s *Service) endTurn(ctx context.Context, caller Caller, id string, why event.Termination) (*Turn, error) {
 	scope, err := s.turnScope(ctx, caller, id)
 	if err != nil {
 		return nil, err
@@ -51,10 +51,10 @@ func (s *Service) end(ctx context.Context, caller Caller, id string, why event.T
 	tasks := s.pool.LivePeerTasks(ctx, scope, id)
 	t, err := s.settings.Store.EndTurn(ctx, &store.EndTurn{Scope: scope, TurnID: id, Status: status, Result: result, Event: last, Now: now})
 	if err != nil {
-		return nil, named(err, "turn", id)
+		return nil, nameNotFound(err, "turn", id)
 	}
 	s.pool.Stop(id)
 	s.pool.Abandon(id, tasks)
-	s.announce(id)
-	return s.view(t), nil
+	s.announceTurn(id)
+	return s.turnView(t), nil
 }

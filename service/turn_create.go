@@ -23,7 +23,7 @@ import (
 // a *store.ExistsError, a *store.KeyConflictError, and those of an agent that
 // does not resolve. With any of them there is no turn.
 func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn) (*Turn, error) {
-	scope, err := caller.scope()
+	scope, err := caller.toScope()
 	if err != nil {
 		return nil, err
 	}
@@ -49,14 +49,14 @@ func (s *Service) CreateTurn(ctx context.Context, caller Caller, req CreateTurn)
 	}
 	made, err := s.settings.Store.CreateTurn(ctx, n)
 	if err != nil {
-		return nil, named(err, "session", req.SessionID)
+		return nil, nameNotFound(err, "session", req.SessionID)
 	}
 	if req.OnBusy == Interrupt && made.ID == n.Turn.ID {
-		if err := s.interrupt(ctx, caller, made); err != nil {
+		if err := s.interruptOlder(ctx, caller, made); err != nil {
 			return nil, err
 		}
 	}
-	return s.view(made), nil
+	return s.turnView(made), nil
 }
 
 // newTurn returns the turn that a request asks for.
@@ -67,7 +67,7 @@ func (s *Service) newTurn(ctx context.Context, scope store.Scope, session *store
 	if err != nil {
 		return nil, err
 	}
-	overrides, err := s.startable(ctx, agent, req)
+	overrides, err := s.checkStart(ctx, agent, req)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +106,15 @@ func (s *Service) agentOf(session *store.Session, req *CreateTurn) (string, erro
 	return "", &InvalidError{"agent_id", "neither the turn nor its session names an agent"}
 }
 
-// startable returns the overrides that a turn will have, if it can begin with
+// checkStart returns the overrides that a turn will have, if it can begin with
 // them in the current revision.
-func (s *Service) startable(ctx context.Context, agent string, req *CreateTurn) (resolve.Overrides, error) {
+func (s *Service) checkStart(ctx context.Context, agent string, req *CreateTurn) (resolve.Overrides, error) {
 	overrides := req.Overrides
 	if s.settings.Runtime == nil {
 		return overrides, nil
 	}
 	var err error
-	if overrides.Budgets, err = s.limits(agent, req); err != nil {
+	if overrides.Budgets, err = s.turnBudgets(agent, req); err != nil {
 		return overrides, err
 	}
 	asked := &runtime.Request{
@@ -143,12 +143,12 @@ func (s *Service) checkSnapshot(ctx context.Context, scope store.Scope, session 
 	if err == nil && snapshot.SessionID != session.ID {
 		err = store.ErrNotFound
 	}
-	return named(err, "snapshot", id)
+	return nameNotFound(err, "snapshot", id)
 }
 
-// limits returns the budgets of a turn: those asked for, or else the agent's,
+// turnBudgets returns the budgets of a turn: those asked for, or else the agent's,
 // within the limits and the deadline of the request.
-func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error) {
+func (s *Service) turnBudgets(agentID string, req *CreateTurn) (*spec.Budgets, error) {
 	budgets := req.Overrides.Budgets
 	if req.Limits == nil && req.Deadline.IsZero() {
 		return budgets, nil
@@ -173,8 +173,8 @@ func (s *Service) limits(agentID string, req *CreateTurn) (*spec.Budgets, error)
 	return budgets.Within(&spec.Budgets{MaxDuration: new(spec.Duration(left))}), nil
 }
 
-// interrupt cancels the live turns of a session that were made before one.
-func (s *Service) interrupt(ctx context.Context, caller Caller, by *store.Turn) error {
+// interruptOlder cancels the live turns of a session that were made before one.
+func (s *Service) interruptOlder(ctx context.Context, caller Caller, by *store.Turn) error {
 	live, err := s.settings.Store.Turns(ctx, store.TurnQuery{Scope: store.Everything, SessionID: by.SessionID, Statuses: liveStatuses, Page: store.Page{Limit: store.MaxPage}})
 	if err != nil {
 		return err

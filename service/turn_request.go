@@ -80,7 +80,7 @@ func (s *Service) readOrder(c *store.Claimed, conversation [][]byte) (*work.Orde
 	if req.State, err = restoreState(c, own[asked.InputCount:]); err != nil {
 		return nil, err
 	}
-	req.Answers, err = answers(req.State, c.Interactions)
+	req.Answers, err = unappliedAnswers(req.State, c.Interactions)
 	return order, err
 }
 
@@ -133,8 +133,8 @@ func restoreState(c *store.Claimed, added []model.Message) (*backend.State, erro
 	return backend.RestoreState(c.State, added, journal)
 }
 
-// answers returns the answers that the state does not have yet.
-func answers(state *backend.State, interactions []*store.Interaction) ([]interaction.Answer, error) {
+// unappliedAnswers returns the answers that the state does not have yet.
+func unappliedAnswers(state *backend.State, interactions []*store.Interaction) ([]interaction.Answer, error) {
 	open := make(map[string]bool)
 	for _, t := range state.Tickets() {
 		open[t.ID] = true

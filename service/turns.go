@@ -16,7 +16,7 @@ func (s *Service) GetTurn(ctx context.Context, caller Caller, id string) (*Turn,
 	if err != nil {
 		return nil, err
 	}
-	return s.view(t), nil
+	return s.turnView(t), nil
 }
 
 // TurnList is a page of turns.
@@ -34,7 +34,7 @@ type TurnList struct {
 // and no Total unless the query names the agent.
 func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuery) (*TurnList, error) {
 	var err error
-	if q.Scope, err = caller.scope(); err != nil {
+	if q.Scope, err = caller.toScope(); err != nil {
 		return nil, err
 	}
 	if q.AgentID != "" && !caller.seesTurnsOf(q.AgentID) {
@@ -48,7 +48,7 @@ func (s *Service) ListTurns(ctx context.Context, caller Caller, q store.TurnQuer
 	list := &TurnList{Turns: make([]*Turn, 0, len(page.Turns)), Next: page.Next, Total: page.Total}
 	for _, t := range page.Turns {
 		if caller.seesTurnsOf(t.AgentID) {
-			list.Turns = append(list.Turns, s.view(t))
+			list.Turns = append(list.Turns, s.turnView(t))
 		}
 	}
 	return list, nil
@@ -78,7 +78,7 @@ func (s *Service) TurnInput(ctx context.Context, caller Caller, id string) ([]mo
 // CancelTurn ends a live turn, wherever it runs; a turn that has ended stays as
 // it is. The turn that is returned is never live.
 func (s *Service) CancelTurn(ctx context.Context, caller Caller, id, reason string) (*Turn, error) {
-	return s.end(ctx, caller, id, event.Termination{Type: event.Cancelled, Detail: reason})
+	return s.endTurn(ctx, caller, id, event.Termination{Type: event.Cancelled, Detail: reason})
 }
 
 // DetachTurn lets a turn go on whatever becomes of the caller that waits for it.
@@ -91,7 +91,7 @@ func (s *Service) DetachTurn(ctx context.Context, caller Caller, id string) (*Tu
 	background := true
 	t, err := s.settings.Store.UpdateTurn(ctx, scope, id, store.TurnPatch{Background: &background, Now: s.now()})
 	if err != nil {
-		return nil, named(err, "turn", id)
+		return nil, nameNotFound(err, "turn", id)
 	}
-	return s.view(t), nil
+	return s.turnView(t), nil
 }

@@ -52,7 +52,7 @@ func (s *Service) SaveWebhook(ctx context.Context, caller Caller, req SaveWebhoo
 		Webhook: store.Webhook{ID: req.ID, TurnID: req.TurnID, Surface: req.Surface, Data: req.Data, CreatedAt: s.now()},
 	})
 	if err != nil {
-		return nil, named(err, "turn", req.TurnID)
+		return nil, nameNotFound(err, "turn", req.TurnID)
 	}
 	s.courier.Saved(saved)
 	return saved, nil
@@ -83,7 +83,7 @@ func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id stri
 	}
 	found, err := s.settings.Store.Webhook(ctx, scope, turnID, id)
 	if err != nil {
-		return nil, named(err, "webhook", id)
+		return nil, nameNotFound(err, "webhook", id)
 	}
 	return found, nil
 }
@@ -92,7 +92,7 @@ func (s *Service) GetWebhook(ctx context.Context, caller Caller, turnID, id stri
 // with the state store.WebhookDead are of receivers that were given up. The scope
 // of the query is set by the caller.
 func (s *Service) ListWebhooks(ctx context.Context, caller Caller, q store.WebhookQuery) (page store.WebhookPage, err error) {
-	if q.Scope, err = caller.scope(); err != nil {
+	if q.Scope, err = caller.toScope(); err != nil {
 		return page, err
 	}
 	page, err = s.settings.Store.Webhooks(ctx, q)
@@ -122,7 +122,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, caller Caller, turnID, id s
 		return err
 	}
 	if err := s.settings.Store.DeleteWebhook(ctx, scope, turnID, id); err != nil {
-		return named(err, "webhook", id)
+		return nameNotFound(err, "webhook", id)
 	}
 	return s.courier.Deleted(ctx, turnID, id)
 }
