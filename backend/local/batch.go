@@ -35,10 +35,10 @@ func patienceWith(entry *toolset.Entry) time.Duration {
 	return patience
 }
 
-// execute runs calls that were let through, all at the same time, and then the
+// executeCalls runs calls that were let through, all at the same time, and then the
 // hooks behind each, in the order of the calls. Those that have a result already
 // have come to it before the process died; the hooks behind them did not run.
-func (t *turn) execute(ctx context.Context, calls []*call) error {
+func (t *turn) executeCalls(ctx context.Context, calls []*call) error {
 	if err := backend.Ended(ctx); err != nil {
 		return err
 	}
@@ -47,21 +47,21 @@ func (t *turn) execute(ctx context.Context, calls []*call) error {
 	if slices.ContainsFunc(calls, returned) {
 		b.calls = slices.DeleteFunc(slices.Clone(calls), returned)
 	}
-	if err := b.run(ctx); err != nil {
+	if err := b.runCalls(ctx); err != nil {
 		return err
 	}
 	for _, c := range calls {
 		if c.phase != callReturned || c.entry == nil { // it waits, or its tool is gone
 			continue
 		}
-		t.see(c)
+		t.showToHooks(c)
 		t.engine.Context.Result = &c.result
-		err := t.phase(ctx, plugins.AfterToolExecute)
+		err := t.runPhase(ctx, plugins.AfterToolExecute)
 		t.engine.Context.Result = nil
 		if err != nil {
 			return err
 		}
-		c.move(moveFinish)
+		c.applyMove(moveFinish)
 	}
 	return nil
 }
@@ -77,20 +77,20 @@ type batch struct {
 	over chan struct{}
 }
 
-// run starts the calls and waits until each has a result.
-func (b *batch) run(ctx context.Context) error {
+// runCalls starts the calls and waits until each has a result.
+func (b *batch) runCalls(ctx context.Context) error {
 	if len(b.calls) == 0 {
 		return nil
 	}
-	may, err := b.begin(ctx)
+	may, err := b.beginCalls(ctx)
 	if may == 0 {
 		return err
 	}
 	b.notes, b.over = make(chan note), make(chan struct{})
 	for i := range may {
-		b.start(ctx, i)
+		b.startCall(ctx, i)
 	}
-	b.wait()
+	b.awaitCalls()
 	return err
 }
 
@@ -126,17 +126,17 @@ type handOffRequest struct {
 	answer chan error
 }
 
-func (b *batch) tell(n note) {
+func (b *batch) sendNote(n note) {
 	select {
 	case b.notes <- n:
 	case <-b.over:
 	}
 }
 
-// start runs a call on a goroutine of its own.
-func (b *batch) start(ctx context.Context, i int) {
+// startCall runs a call on a goroutine of its own.
+func (b *batch) startCall(ctx context.Context, i int) {
 	c := b.calls[i]
-	c.move(moveStart)
+	c.applyMove(moveStart)
 	b.running++
 	if limit := c.entry.Descriptor.Limit(); limit != tools.NoTimeout {
 		ctx, c.cancel = context.WithTimeout(ctx, limit)
@@ -157,7 +157,7 @@ func (b *batch) start(ctx context.Context, i int) {
 	inTime := context.AfterFunc(ctx, func() {
 		time.AfterFunc(patienceWith(entry), func() {
 			h.over.Store(true)
-			b.tell(note{index: i, ended: ctx.Err()})
+			b.sendNote(note{index: i, ended: ctx.Err()})
 		})
 	})
 	go func() {
@@ -170,15 +170,15 @@ func (b *batch) start(ctx context.Context, i int) {
 			}
 			inTime()
 			h.over.Store(true)
-			b.tell(note{index: i, result: &result})
+			b.sendNote(note{index: i, result: &result})
 		}()
 		result = entry.Execute(ctx, &h.call)
 		returned = true
 	}()
 }
 
-// wait takes in what the calls tell until each has a result.
-func (b *batch) wait() {
+// awaitCalls takes in what the calls tell until each has a result.
+func (b *batch) awaitCalls() {
 	defer b.close()
 	for b.running > 0 {
 		n := <-b.notes
@@ -187,7 +187,7 @@ func (b *batch) wait() {
 		case n.session:
 			b.host.FlushSession()
 		case n.keep != nil:
-			n.keep.answer <- b.keep(c, n.keep)
+			n.keep.answer <- b.keepCall(c, n.keep)
 		case n.delegated != nil:
 			b.addDelegate(c, n.delegated)
 		case n.handOff != nil:
@@ -196,21 +196,21 @@ func (b *batch) wait() {
 		case n.data != nil:
 			b.host.Emit(n.data)
 		case n.ended != nil:
-			b.leave(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended)
+			b.finishCall(c, tools.ErrorResult(c.entry.EndedText(n.ended)), n.ended)
 		default:
-			b.leave(c, *n.result, nil)
+			b.finishCall(c, *n.result, nil)
 		}
 	}
 }
 
-// leave takes in what a call came to, and records its outcome; ended says why a
+// finishCall takes in what a call came to, and records its outcome; ended says why a
 // call was given up.
-func (b *batch) leave(c *call, result tools.Result, ended error) {
+func (b *batch) finishCall(c *call, result tools.Result, ended error) {
 	b.running--
 	switch {
 	case result.Wait != nil:
 		c.resume = result.Wait.State
-		b.suspend(c, ticketsOf(result.Wait))
+		b.suspendCall(c, ticketsOf(result.Wait))
 	case result.IsError:
 		b.settleCall(c, result, event.CallFailed)
 	default:
@@ -218,7 +218,7 @@ func (b *batch) leave(c *call, result tools.Result, ended error) {
 	}
 	outcome := c.outcomeSoFar()
 	c.span.End(telemetry.ToolOutcome{Outcome: outcome, Failure: failureOf(ended), Result: c.result.Content})
-	b.record(c, outcome)
+	b.recordOutcome(c, outcome)
 }
 
 // failureOf is what an observer is told of a call that was given up.
@@ -237,7 +237,7 @@ func failureOf(ended error) string {
 // for the budgets already.
 func (b *batch) addDelegate(c *call, r *tools.DelegateResult) {
 	b.host.FlushSession() // what a delegate makes belongs to the session
-	after := c.leaves()
+	after := c.ensureAftermath()
 	after.Usage.Add(r.Usage)
 	b.stats.Usage.Add(r.Usage)
 	if r.Cost == nil {
@@ -259,7 +259,7 @@ func (b *batch) askHandOff(c *call, agent string) error {
 	}
 	if b.handOff == "" {
 		b.handOff = agent
-		c.leaves().HandOff = agent
+		c.ensureAftermath().HandOff = agent
 	}
 	return nil
 }

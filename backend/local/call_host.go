@@ -37,7 +37,7 @@ func (h *callHost) Progress(text string) {
 	if h.over.Load() {
 		return
 	}
-	h.batch.tell(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: clip.Clean(text)}})
+	h.batch.sendNote(note{index: h.index, data: &event.ToolCallStreamDelta{ID: h.call.ID, Name: h.call.Tool, Delta: clip.Clean(text)}})
 }
 
 // Delegate runs another agent as part of this turn, and shows that it does.
@@ -49,24 +49,24 @@ func (h *callHost) Delegate(ctx context.Context, req tools.DelegateRequest) (*to
 	defer cancel(nil)
 	defer context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })() // a tool may have handed in another context
 	req.CallID = h.call.ID
-	if h.batch.journaled() {
-		req.Keep = h.keep
+	if h.batch.isJournaled() {
+		req.Keep = h.keepState
 	}
-	h.activity(&delegation{Agent: req.AgentID, State: "running"})
+	h.showActivity(&delegation{Agent: req.AgentID, State: "running"})
 	result, err := h.batch.host.Delegate(ctx, req)
 	if err != nil {
-		h.activity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
+		h.showActivity(&delegation{Agent: req.AgentID, State: "failed", Detail: err.Error()})
 		return nil, err
 	}
-	h.activity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
-	h.batch.tell(note{index: h.index, delegated: result})
+	h.showActivity(&delegation{Agent: req.AgentID, State: string(result.Status), TurnID: result.TurnID, Steps: result.Steps})
+	h.batch.sendNote(note{index: h.index, delegated: result})
 	return result, nil
 }
 
-// keep has it kept what the call goes on from when the process dies.
-func (h *callHost) keep(ctx context.Context, state json.RawMessage) error {
+// keepState has it kept what the call goes on from when the process dies.
+func (h *callHost) keepState(ctx context.Context, state json.RawMessage) error {
 	asked := &keepRequest{ctx: ctx, state: state, answer: make(chan error, 1)}
-	h.batch.tell(note{index: h.index, keep: asked})
+	h.batch.sendNote(note{index: h.index, keep: asked})
 	select {
 	case err := <-asked.answer:
 		return err
@@ -86,7 +86,7 @@ func (h *callHost) UpdateCustom(change func(custom json.RawMessage) (json.RawMes
 		return next, err
 	})
 	if err == nil {
-		h.batch.tell(note{index: h.index, session: true})
+		h.batch.sendNote(note{index: h.index, session: true})
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (h *callHost) KeepArtifact(a tools.Artifact) (string, error) {
 	}
 	id, err := h.Session.KeepArtifact(a)
 	if err == nil {
-		h.batch.tell(note{index: h.index, session: true})
+		h.batch.sendNote(note{index: h.index, session: true})
 	}
 	return id, err
 }
@@ -110,7 +110,7 @@ func (h *callHost) HandOff(ctx context.Context, agentID string) error {
 		return fmt.Errorf("hand off to agent %s: %w", agentID, errCallOver)
 	}
 	asked := &handOffRequest{agent: agentID, answer: make(chan error, 1)}
-	h.batch.tell(note{index: h.index, handOff: asked})
+	h.batch.sendNote(note{index: h.index, handOff: asked})
 	select {
 	case err := <-asked.answer:
 		return err
@@ -133,12 +133,12 @@ type delegation struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-func (h *callHost) activity(d *delegation) {
+func (h *callHost) showActivity(d *delegation) {
 	content, err := json.Marshal(d)
 	if err != nil {
 		content = fmt.Appendf(nil, "%q", err)
 	}
-	h.batch.tell(note{index: h.index, data: &event.ActivitySnapshot{
+	h.batch.sendNote(note{index: h.index, data: &event.ActivitySnapshot{
 		MessageID: h.call.ID, ActivityType: activityDelegate, Content: content,
 	}})
 }

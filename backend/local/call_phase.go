@@ -85,9 +85,9 @@ var moveNames = [callMoves]string{"allow", "suspend", "answer", "withdraw", "dou
 
 func (m callMove) String() string { return moveNames[m] }
 
-// next returns the phase that a move leads to; false when the phase does not have
+// afterMove returns the phase that a move leads to; false when the phase does not have
 // the move.
-func (p callPhase) next(m callMove) (callPhase, bool) {
+func (p callPhase) afterMove(m callMove) (callPhase, bool) {
 	switch m {
 	case moveAllow:
 		return callAllowed, p == callAsked
@@ -115,9 +115,9 @@ func (p callPhase) next(m callMove) (callPhase, bool) {
 	}
 }
 
-// move changes the phase of a call.
-func (c *call) move(m callMove) {
-	next, ok := c.phase.next(m)
+// applyMove changes the phase of a call.
+func (c *call) applyMove(m callMove) {
+	next, ok := c.phase.afterMove(m)
 	if !ok {
 		panic(fmt.Sprintf("tool call %q is %s and cannot %s", c.ID, c.phase, m))
 	}

@@ -71,7 +71,7 @@ func TestEveryTransitionOfACallIsInItsDiagram(t *testing.T) {
 			c := &call{ToolCall: &model.ToolCall{ID: "c"}, phase: from}
 			refused := func() (refused any) {
 				defer func() { refused = recover() }()
-				c.move(move)
+				c.applyMove(move)
 				return nil
 			}()
 			switch {
@@ -108,7 +108,7 @@ func TestAStateHasThePhaseOfACall(t *testing.T) {
 		if phase.hasResult() {
 			c.outcome = event.CallSucceeded
 		}
-		data, err := json.Marshal(c.state())
+		data, err := json.Marshal(c.callState())
 		if err != nil || string(data) != want.json {
 			t.Errorf("%s: the state has %s (%v), want %s", phase, data, err, want.json)
 		}
@@ -117,7 +117,7 @@ func TestAStateHasThePhaseOfACall(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := &call{ToolCall: &model.ToolCall{ID: "c", Name: "t"}}
-		if again.restore(&s); again.phase != want.then || again.outcomeSoFar() != c.outcomeSoFar() {
+		if again.restoreState(&s); again.phase != want.then || again.outcomeSoFar() != c.outcomeSoFar() {
 			t.Errorf("%s: it goes on as %s with outcome %q", phase, again.phase, again.outcomeSoFar())
 		}
 	}

@@ -54,8 +54,8 @@ type waiting struct {
 	edited bool
 }
 
-// leaves returns what the call left behind, to be added to.
-func (c *call) leaves() *backend.Aftermath {
+// ensureAftermath returns what the call left behind, to be added to.
+func (c *call) ensureAftermath() *backend.Aftermath {
 	if c.left == nil {
 		c.left = new(backend.Aftermath)
 	}
@@ -81,7 +81,7 @@ func (t *turn) runCalls(ctx context.Context) (stepResult, error) {
 	if err := t.judgeBatch(ctx); err != nil {
 		return stepResult{}, err
 	}
-	t.refuse()
+	t.refuseExcluded()
 	return t.workCalls(ctx)
 }
 
@@ -89,8 +89,8 @@ func (t *turn) runCalls(ctx context.Context) (stepResult, error) {
 // events, and has a result in the conversation.
 const maxCalls = 128
 
-// refuse settles the calls of tools that the plugins kept out of the request.
-func (t *turn) refuse() {
+// refuseExcluded settles the calls of tools that the plugins kept out of the request.
+func (t *turn) refuseExcluded() {
 	for i := range t.calls {
 		switch c := &t.calls[i]; {
 		case c.phase.hasResult():
@@ -110,7 +110,7 @@ func (t *turn) judgeBatch(ctx context.Context) error {
 	for i := range t.calls {
 		asked[i] = t.calls[i].ToolCall
 	}
-	t.watch.begin(plugins.ToolGate)
+	t.watch.beginPhase(plugins.ToolGate)
 	d, err := t.engine.Batch(ctx, asked)
 	t.watch.stop()
 	if err != nil {
@@ -138,13 +138,13 @@ func (t *turn) workCalls(ctx context.Context) (r stepResult, err error) {
 	if t.agent.ToolExecution == spec.Sequential {
 		r, err = t.oneByOne(ctx, t.calls)
 	} else {
-		r, err = t.together(ctx, t.calls)
+		r, err = t.runTogether(ctx, t.calls)
 	}
 	t.engine.Context.Call = nil
 	if err == nil {
 		err = backend.Ended(ctx)
 	}
-	if err == nil && r.course == goesOn && t.stop == nil && t.waits() {
+	if err == nil && r.course == goesOn && t.stop == nil && t.hasWaitingCalls() {
 		return suspendTurn(), nil
 	}
 	t.keepResults()
@@ -158,8 +158,8 @@ func (t *turn) workCalls(ctx context.Context) (r stepResult, err error) {
 	}
 }
 
-// waits reports whether a call waits for something outside.
-func (t *turn) waits() bool {
+// hasWaitingCalls reports whether a call waits for something outside.
+func (t *turn) hasWaitingCalls() bool {
 	return slices.ContainsFunc(t.calls, func(c call) bool { return c.phase == callWaiting })
 }
 
@@ -167,12 +167,12 @@ func (t *turn) waits() bool {
 // see what the calls before it did. Those behind a call that waits wait for it.
 func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
-		r, err := t.decide(ctx, &calls[i])
+		r, err := t.decideCall(ctx, &calls[i])
 		if r.course != goesOn || err != nil {
 			return r, err
 		}
 		if c := &calls[i]; c.phase.isLetThrough() {
-			if err := t.execute(ctx, []*call{c}); err != nil {
+			if err := t.executeCalls(ctx, []*call{c}); err != nil {
 				return stepResult{}, err
 			}
 		}
@@ -183,11 +183,11 @@ func (t *turn) oneByOne(ctx context.Context, calls []call) (stepResult, error) {
 	return stepResult{}, nil
 }
 
-// together asks the gates about all calls, then executes those let through at
+// runTogether asks the gates about all calls, then executes those let through at
 // the same time; a call of a serial tool runs by itself, behind them.
-func (t *turn) together(ctx context.Context, calls []call) (stepResult, error) {
+func (t *turn) runTogether(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
-		if r, err := t.decide(ctx, &calls[i]); r.course != goesOn || err != nil {
+		if r, err := t.decideCall(ctx, &calls[i]); r.course != goesOn || err != nil {
 			return r, err
 		}
 	}
@@ -195,29 +195,29 @@ func (t *turn) together(ctx context.Context, calls []call) (stepResult, error) {
 	for i := range calls {
 		switch c := &calls[i]; {
 		case !c.phase.isLetThrough():
-		case c.serial() && len(calls) > 1:
+		case c.isSerial() && len(calls) > 1:
 			alone = append(alone, c)
 		default:
 			beside = append(beside, c)
 		}
 	}
-	if err := t.execute(ctx, beside); err != nil {
+	if err := t.executeCalls(ctx, beside); err != nil {
 		return stepResult{}, err
 	}
 	for i := range alone {
-		if err := t.execute(ctx, alone[i:i+1]); err != nil {
+		if err := t.executeCalls(ctx, alone[i:i+1]); err != nil {
 			return stepResult{}, err
 		}
 	}
 	return stepResult{}, nil
 }
 
-func (c *call) serial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
+func (c *call) isSerial() bool { return c.entry != nil && c.entry.Descriptor.Serial }
 
-// decide settles a call that is not to be executed: because the model was not
+// decideCall settles a call that is not to be executed: because the model was not
 // offered such a tool, or because a gate says so. A call that has a result, or
 // waits for an answer that did not come, is left as it is.
-func (t *turn) decide(ctx context.Context, c *call) (stepResult, error) {
+func (t *turn) decideCall(ctx context.Context, c *call) (stepResult, error) {
 	if err := backend.Ended(ctx); err != nil {
 		return stepResult{}, err
 	}
@@ -231,19 +231,19 @@ func (t *turn) decide(ctx context.Context, c *call) (stepResult, error) {
 		t.settleCall(c, tools.ErrorResult(t.unknownTool(c.Name)), event.CallFailed)
 		return stepResult{}, nil
 	}
-	return t.gate(ctx, c)
+	return t.gateCall(ctx, c)
 }
 
-// gate asks the gates about a call.
-func (t *turn) gate(ctx context.Context, c *call) (stepResult, error) {
-	t.see(c)
-	t.watch.begin(plugins.ToolGate)
+// gateCall asks the gates about a call.
+func (t *turn) gateCall(ctx context.Context, c *call) (stepResult, error) {
+	t.showToHooks(c)
+	t.watch.beginPhase(plugins.ToolGate)
 	d := t.engine.Gate(ctx)
 	t.watch.stop()
 	switch d.Kind {
 	case plugins.Allow:
-		c.move(moveAllow)
-		return stepResult{}, t.phase(ctx, plugins.BeforeToolExecute)
+		c.applyMove(moveAllow)
+		return stepResult{}, t.runPhase(ctx, plugins.BeforeToolExecute)
 	case plugins.SetResult:
 		outcome := event.CallSucceeded
 		if d.Result.IsError {
@@ -254,23 +254,23 @@ func (t *turn) gate(ctx context.Context, c *call) (stepResult, error) {
 		if d.Ticket == nil {
 			d.Ticket = &interaction.Request{Message: d.Reason}
 		}
-		t.suspend(c, []*backend.Ticket{{Request: *d.Ticket}})
+		t.suspendCall(c, []*backend.Ticket{{Request: *d.Ticket}})
 	case plugins.Block:
 		t.settleCall(c, tools.ErrorResult(d.Reason).Readable(), event.CallFailed)
 		if d.Terminate {
-			return endTurn(blocked(&d)), nil
+			return endTurn(blockedTermination(&d)), nil
 		}
 	}
 	return stepResult{}, nil
 }
 
-// see shows a call to the hooks, and the answer it goes on with.
-func (t *turn) see(c *call) {
+// showToHooks shows a call to the hooks, and the answer it goes on with.
+func (t *turn) showToHooks(c *call) {
 	p := &t.engine.Context
 	p.Call, p.Resolution, p.Ticket = c.ToolCall, nil, nil
 	if len(c.resolutions) > 0 {
 		p.Resolution = &c.resolutions[0]
-		if ticket := c.ticket(p.Resolution.Target); ticket != nil {
+		if ticket := c.ticketByID(p.Resolution.Target); ticket != nil {
 			p.Ticket = &ticket.Request
 		}
 	}
@@ -291,14 +291,14 @@ func (t *turn) unknownTool(name string) string {
 // settleCall gives a call its result, which is readable, and shows it.
 func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcome) {
 	artifact := t.keepWhole(c, &result)
-	c.move(moveSettle)
+	c.applyMove(moveSettle)
 	c.outcome, c.result = outcome, result
 	if c.edited && !result.IsError {
 		c.result.Content = append([]model.Part{model.Text("[A person changed the arguments of this call to " + string(c.Arguments) + "]\n")}, result.Content...)
 	}
 	done := &event.ToolCallDone{
 		ID: c.ID, Name: c.Name, MessageID: t.messageID("t"), Outcome: outcome,
-		Result: shown(result.Content, result.IsError), Artifact: artifact,
+		Result: eventResult(result.Content, result.IsError), Artifact: artifact,
 	}
 	if !c.begun.IsZero() {
 		done.DurationMS = time.Since(c.begun).Milliseconds()
@@ -306,8 +306,8 @@ func (t *turn) settleCall(c *call, result tools.Result, outcome event.CallOutcom
 	t.host.Emit(done)
 }
 
-// shown returns a result as events carry it.
-func shown(parts []model.Part, isError bool) event.ToolResult {
+// eventResult returns a result as events carry it.
+func eventResult(parts []model.Part, isError bool) event.ToolResult {
 	content := make([]event.Content, len(parts))
 	for i := range parts {
 		content[i] = event.Content{Type: string(parts[i].Type), Text: parts[i].Text}
@@ -332,7 +332,7 @@ func (t *turn) keepResults() {
 		if !c.phase.hasResult() {
 			t.settleCall(c, tools.ErrorResult(interruptedText), event.CallFailed)
 		}
-		results[i] = c.message()
+		results[i] = c.resultMessage()
 		parts[i] = model.Part{Type: model.PartToolResult, ToolResult: &results[i]}
 	}
 	t.countFailures()
@@ -359,14 +359,14 @@ func (t *turn) countFailures() {
 	}
 }
 
-// message returns the call's result as the conversation keeps it.
-func (c *call) message() model.ToolResult {
+// resultMessage returns the call's result as the conversation keeps it.
+func (c *call) resultMessage() model.ToolResult {
 	return model.ToolResult{CallID: c.ID, Name: c.Name, Content: c.result.Content, IsError: c.result.IsError}
 }
 
 const interruptedText = "[Tool execution was interrupted]"
 
-// blocked is how a turn ends that a gate ended.
-func blocked(d *plugins.Decision) event.Termination {
+// blockedTermination is how a turn ends that a gate ended.
+func blockedTermination(d *plugins.Decision) event.Termination {
 	return event.Termination{Type: event.Blocked, Code: d.Plugin, Detail: fmt.Sprintf("plugin %s: %s", d.Plugin, d.Reason)}
 }

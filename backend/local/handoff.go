@@ -69,7 +69,7 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 	if err := execution.NewEngine(env.Env, t.job.Ceiling).Restore(t.engine.Export()); err != nil {
 		return err // before anything of the agent is over
 	}
-	if err := t.depart(ctx, agent, env); err != nil {
+	if err := t.leaveAgent(ctx, agent, env); err != nil {
 		return err
 	}
 	engine := execution.NewEngine(env.Env, t.job.Ceiling)
@@ -83,23 +83,23 @@ func (t *turn) handTo(ctx context.Context, agent *spec.Agent, env *backend.Envir
 		t.form = env.Output
 	}
 	t.stats.Handoffs++
-	t.look()
+	t.syncHookView()
 	t.replacePrompt()
 	t.span.HandOff(agent.ID)
 	t.host.Emit(&event.HandOff{From: from, To: agent.ID, Count: t.stats.Handoffs})
-	return t.enter(ctx)
+	return t.enterAgent(ctx)
 }
 
-// depart runs the last phases of the agent that has the conversation, ahead of
+// leaveAgent runs the last phases of the agent that has the conversation, ahead of
 // another one. Whom they would hand it to does not count any more.
-func (t *turn) depart(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
+func (t *turn) leaveAgent(ctx context.Context, to *spec.Agent, env *backend.Environment) error {
 	c := &t.engine.Context
 	c.Termination = &event.Termination{Type: event.BehaviorRequested, Code: CodeHandOff, Detail: "agent " + to.ID + " takes over"}
 	leave := func(ctx context.Context) error { return t.engine.Leave(ctx, env.Env) }
-	err := t.hooks(ctx, plugins.RunEnd, leave)
+	err := t.runHooks(ctx, plugins.RunEnd, leave)
 	c.Termination = nil
 	if err == nil {
-		err = t.hooks(ctx, plugins.Deactivate, t.deactivate)
+		err = t.runHooks(ctx, plugins.Deactivate, t.deactivatePlugins)
 	}
 	t.handOff = ""
 	t.showState()
@@ -114,7 +114,7 @@ func handOffFailed(err error) stepResult {
 // conversation. The transcript is copied: states refer to the old one.
 func (t *turn) replacePrompt() {
 	conversation, added := t.transcript[t.prompt:], len(t.transcript)-t.first
-	t.begin(len(conversation) + room)
+	t.beginTranscript(len(conversation) + room)
 	t.transcript = append(t.transcript, conversation...)
 	t.first = len(t.transcript) - added
 }

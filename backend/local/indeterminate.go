@@ -21,43 +21,45 @@ func (t *turn) takeUpCalls() {
 			continue
 		}
 		c.entry = t.env.Tools.Get(c.Name)
-		key := t.key(c)
+		key := t.callKey(c)
 		c.journal = slices.IndexFunc(t.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
 		if c.phase.hasResult() {
 			continue
 		}
 		inDoubt := c.journal >= 0 && t.journal[c.journal].Outcome == ""
 		if inDoubt {
-			c.move(moveDoubt)
+			c.applyMove(moveDoubt)
 		}
 		switch {
 		case inDoubt && c.entry != nil && len(t.journal[c.journal].Resume) > 0:
 			c.resumed = &tools.Resumed{State: t.journal[c.journal].Resume}
-		case inDoubt && !repeatable(t.journal[c.journal].Effect):
+		case inDoubt && !isRepeatable(t.journal[c.journal].Effect):
 			t.leaveOpen(c)
 		case c.entry == nil:
-			c.move(moveWithdraw) // it is told so when it is decided about
+			c.applyMove(moveWithdraw) // it is told so when it is decided about
 		}
 	}
 }
 
-// repeatable reports whether a call may be executed again that may have taken
+// isRepeatable reports whether a call may be executed again that may have taken
 // effect.
-func repeatable(effect tools.Effect) bool { return effect == tools.Read || effect == tools.Idempotent }
+func isRepeatable(effect tools.Effect) bool {
+	return effect == tools.Read || effect == tools.Idempotent
+}
 
 // leaveOpen settles a call of which nobody knows whether it has taken effect, or
 // asks a person what came of it.
 func (t *turn) leaveOpen(c *call) {
 	if t.job.Indeterminate == backend.IndeterminateAsk {
 		c.resume = nil
-		t.suspend(c, []*backend.Ticket{{Request: interaction.Request{
+		t.suspendCall(c, []*backend.Ticket{{Request: interaction.Request{
 			Action: backend.ActionIndeterminate, Mode: interaction.UseDecisionAsToolResult,
 			Message: indeterminateText(c.Name) + " Find out whether it has, and answer with what the agent is to take for the result of the call.",
 		}}})
 	} else {
 		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
 	}
-	t.record(c, event.CallIndeterminate)
+	t.recordOutcome(c, event.CallIndeterminate)
 }
 
 func indeterminateText(tool string) string {

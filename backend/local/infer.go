@@ -13,31 +13,31 @@ import (
 	"github.com/agentruntime/agentruntime/telemetry"
 )
 
-// infer asks the model for the answer of a step. An answer that the output
+// inferAnswer asks the model for the answer of a step. An answer that the output
 // limit cut off is continued as often as the agent allows.
-func (t *turn) infer(ctx context.Context) (*model.Message, error) {
-	req, err := t.request()
+func (t *turn) inferAnswer(ctx context.Context) (*model.Message, error) {
+	req, err := t.buildRequest()
 	if err != nil {
 		return nil, err
 	}
-	complete, err := t.ask(ctx, req)
+	complete, err := t.callModel(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	answer := t.answer.Message()
 	t.tellOmitted()
 	for t.answer.Reason == model.FinishMaxTokens {
-		note := t.mend(&answer)
+		note := t.dropIncompleteCall(&answer)
 		if note == "" || t.continuations >= t.agent.ContinuationRetries() {
 			break
 		}
 		t.continuations++
 		t.host.Emit(complete)
-		if complete, err = t.ask(ctx, continued(req, &answer, note)); err != nil {
+		if complete, err = t.callModel(ctx, continuationRequest(req, &answer, note)); err != nil {
 			t.response = answer.Text() + t.answer.Text()
 			return nil, err
 		}
-		answer = join(answer, t.answer.Message())
+		answer = joinAnswers(answer, t.answer.Message())
 		t.tellOmitted()
 	}
 	for i := range answer.Parts {
@@ -62,9 +62,9 @@ func (t *turn) tellOmitted() {
 	t.notes = append(t.notes, model.User(text))
 }
 
-// ask makes one model call, shows its answer as it comes, and returns the event
+// callModel makes one model call, shows its answer as it comes, and returns the event
 // that closes it.
-func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceComplete, error) {
+func (t *turn) callModel(ctx context.Context, req *model.Request) (*event.InferenceComplete, error) {
 	if err := t.meter.Exceeded(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceCom
 	if t.failure == nil && !t.answer.Finished {
 		t.failure = &model.Error{Class: model.StreamInterrupted, Message: "the answer broke off"}
 	}
-	t.count()
+	t.countInference()
 	if t.failure != nil {
 		t.keepPartial()
 		return nil, t.modelError(ctx, t.failure)
@@ -95,8 +95,8 @@ func (t *turn) ask(ctx context.Context, req *model.Request) (*event.InferenceCom
 	}, nil
 }
 
-// count counts what a model call used and cost, whether it failed or not.
-func (t *turn) count() {
+// countInference counts what a model call used and cost, whether it failed or not.
+func (t *turn) countInference() {
 	usage, id := t.answer.Usage, t.servedBy()
 	t.engine.Context.AddUsage(usage, id)
 	outcome := telemetry.ModelOutcome{Reason: t.answer.Reason, Usage: usage, Err: t.failure}
@@ -142,9 +142,9 @@ func (t *turn) servedName(req *model.Request) string {
 	return req.Model
 }
 
-// take takes in one event of the model's stream, and reports whether it wants
+// takeEvent takes in one event of the model's stream, and reports whether it wants
 // another.
-func (t *turn) take(ev model.Event, err error) bool {
+func (t *turn) takeEvent(ev model.Event, err error) bool {
 	if t.failure != nil {
 		return false // an executor that does not stop when it is told to
 	}
@@ -160,7 +160,7 @@ func (t *turn) take(ev model.Event, err error) bool {
 		return false
 	}
 	t.call.Observe(&ev)
-	t.show(&ev)
+	t.showDelta(&ev)
 	return true
 }
 
@@ -182,9 +182,9 @@ func (t *turn) modelError(ctx context.Context, err error) error {
 	return model.AsError(err)
 }
 
-// called reports whether a call of an earlier step has an id. Results and what is
+// wasCalled reports whether a call of an earlier step has an id. Results and what is
 // asked of others are found by the ids of calls, so each is there once in a turn.
-func (t *turn) called(id string) bool {
+func (t *turn) wasCalled(id string) bool {
 	for i := t.first; i < len(t.transcript); i++ {
 		for j := range t.transcript[i].Parts {
 			if p := &t.transcript[i].Parts[j]; p.Type == model.PartToolCall && p.ToolCall.ID == id {
@@ -195,8 +195,8 @@ func (t *turn) called(id string) bool {
 	return false
 }
 
-// show emits a piece of an answer, unless it is of a call that is left out.
-func (t *turn) show(ev *model.Event) {
+// showDelta emits a piece of an answer, unless it is of a call that is left out.
+func (t *turn) showDelta(ev *model.Event) {
 	switch ev.Type {
 	case model.EventToolCallStart, model.EventToolCallDelta, model.EventToolCallEnd, model.EventToolCallCancel:
 		if t.answer.Omits(ev.Index) {
@@ -239,10 +239,10 @@ const (
 	continueCall = "Your last tool call was cut off by the output limit and was not made. Make it again with shorter arguments, or do the work in several smaller calls."
 )
 
-// mend takes the incomplete call out of an answer that the output limit cut off,
+// dropIncompleteCall takes the incomplete call out of an answer that the output limit cut off,
 // and returns what to ask on with, or "" when the answer stands: a text that
 // must have a form cannot be continued, and complete calls are carried out.
-func (t *turn) mend(answer *model.Message) (note string) {
+func (t *turn) dropIncompleteCall(answer *model.Message) (note string) {
 	whole := len(answer.Parts)
 	answer.Parts = slices.DeleteFunc(answer.Parts, func(p model.Part) bool {
 		if p.Type != model.PartToolCall || json.Valid(p.ToolCall.Arguments) {
@@ -267,8 +267,8 @@ func (t *turn) mend(answer *model.Message) (note string) {
 	}
 }
 
-// continued returns the request that goes on with an answer that was cut off.
-func continued(req *model.Request, answer *model.Message, note string) *model.Request {
+// continuationRequest returns the request that goes on with an answer that was cut off.
+func continuationRequest(req *model.Request, answer *model.Message, note string) *model.Request {
 	next := *req
 	next.Messages = slices.Clip(req.Messages)
 	if text := answer.Text(); text != "" {
@@ -278,8 +278,8 @@ func continued(req *model.Request, answer *model.Message, note string) *model.Re
 	return &next
 }
 
-// join returns an answer and what continues it as one.
-func join(answer, more model.Message) model.Message {
+// joinAnswers returns an answer and what continues it as one.
+func joinAnswers(answer, more model.Message) model.Message {
 	parts := slices.Clone(answer.Parts)
 	for _, p := range more.Parts {
 		if n := len(parts); n > 0 && p.Type == model.PartText && parts[n-1].Type == model.PartText {

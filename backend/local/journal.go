@@ -12,13 +12,13 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// begin enters the calls that are about to start and has the turn kept as it is,
+// beginCalls enters the calls that are about to start and has the turn kept as it is,
 // if one of them may do something to the world. It returns how many of them may
 // start; with an error that many are to run, and no more.
-func (b *batch) begin(ctx context.Context) (may int, err error) {
+func (b *batch) beginCalls(ctx context.Context) (may int, err error) {
 	before, acts := len(b.journal), false
 	for _, c := range b.calls {
-		if err = b.enter(c); err != nil {
+		if err = b.enterCall(c); err != nil {
 			break
 		}
 		may++
@@ -29,17 +29,17 @@ func (b *batch) begin(ctx context.Context) (may int, err error) {
 		return may, err
 	}
 	b.host.FlushSession()
-	if beginErr := j.Begin(ctx, b.state()); beginErr != nil {
+	if beginErr := j.Begin(ctx, b.currentState()); beginErr != nil {
 		b.journal = b.journal[:before] // none of them began
 		return 0, beginErr
 	}
 	return may, err
 }
 
-// enter counts a call and records that it begins. One that waited, or was under
+// enterCall counts a call and records that it begins. One that waited, or was under
 // way when the process died, was counted before.
-func (b *batch) enter(c *call) error {
-	key := b.key(c)
+func (b *batch) enterCall(c *call) error {
+	key := b.callKey(c)
 	c.journal = slices.IndexFunc(b.journal, func(e backend.JournalEntry) bool { return e.IdempotencyKey == key })
 	inDoubt := c.phase == callInDoubt
 	if c.resumed == nil && !inDoubt {
@@ -52,7 +52,7 @@ func (b *batch) enter(c *call) error {
 	if inDoubt {
 		resume = b.journal[c.journal].Resume // it was not lost with the process, and must not be now
 	}
-	c.move(moveEnter)
+	c.applyMove(moveEnter)
 	c.begun, c.left = time.Now(), nil
 	entry := backend.JournalEntry{
 		Step: b.stats.Steps, CallID: c.ID, Tool: c.Name, Effect: c.entry.Descriptor.EffectClass(),
@@ -66,14 +66,14 @@ func (b *batch) enter(c *call) error {
 	return nil
 }
 
-// journaled reports whether somebody keeps the journal.
-func (t *turn) journaled() bool {
+// isJournaled reports whether somebody keeps the journal.
+func (t *turn) isJournaled() bool {
 	_, ok := t.host.(backend.Journaler)
 	return ok
 }
 
-// keep has it kept what a call that is under way goes on from.
-func (b *batch) keep(c *call, asked *keepRequest) error {
+// keepCall has it kept what a call that is under way goes on from.
+func (b *batch) keepCall(c *call, asked *keepRequest) error {
 	if c.phase != callRunning {
 		return errCallOver
 	}
@@ -87,13 +87,13 @@ func (b *batch) keep(c *call, asked *keepRequest) error {
 	return j.Keep(asked.ctx, &kept)
 }
 
-// key returns what tells a call from all others.
-func (t *turn) key(c *call) string {
+// callKey returns what tells a call from all others.
+func (t *turn) callKey(c *call) string {
 	return t.job.TurnID + "/" + strconv.Itoa(t.stats.Steps) + "/" + c.ID
 }
 
-// record notes the outcome of a call, and tells whoever keeps the journal.
-func (t *turn) record(c *call, outcome event.CallOutcome) {
+// recordOutcome notes the outcome of a call, and tells whoever keeps the journal.
+func (t *turn) recordOutcome(c *call, outcome event.CallOutcome) {
 	entry := &t.journal[c.journal]
 	entry.Outcome, entry.Resume = outcome, nil
 	if !c.begun.IsZero() {
@@ -104,17 +104,17 @@ func (t *turn) record(c *call, outcome event.CallOutcome) {
 		return
 	}
 	kept := *entry
-	kept.After = c.aftermath()
+	kept.After = c.pendingAftermath()
 	if !c.phase.hasResult() {
 		j.Settle(&kept, nil)
 		return
 	}
-	result := c.message()
+	result := c.resultMessage()
 	j.Settle(&kept, &result)
 }
 
-// aftermath returns what the call left behind besides its result, or nil.
-func (c *call) aftermath() *backend.Aftermath {
+// pendingAftermath returns what the call left behind besides its result, or nil.
+func (c *call) pendingAftermath() *backend.Aftermath {
 	if c.left == nil && c.phase.hasResult() {
 		return nil
 	}

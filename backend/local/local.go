@@ -45,29 +45,29 @@ func (Backend) Execute(ctx context.Context, job *backend.Job, host backend.Host)
 	if err != nil {
 		return &backend.Result{}, err
 	}
-	ctx, cancel := t.limited(ctx)
+	ctx, cancel := t.withTimeLimit(ctx)
 	defer cancel()
 	defer t.watch.stop()
 	t.span = telemetry.TurnFromContext(ctx)
-	termination, err := t.run(ctx)
+	termination, err := t.runSteps(ctx)
 	if errors.Is(err, backend.ErrYield) {
-		t.release(ctx)
-		return t.result(event.Termination{}), err
+		t.releaseTurn(ctx)
+		return t.turnResult(event.Termination{}), err
 	}
 	if err != nil {
 		termination = backend.TerminationOf(err)
 	}
 	if termination.Type == event.Suspended {
-		t.release(ctx)
-		return t.result(termination), nil
+		t.releaseTurn(ctx)
+		return t.turnResult(termination), nil
 	}
 	t.keepResults()
 	if err != nil && backend.Released(ctx) {
-		t.release(ctx)
-	} else if endErr := t.end(ctx, &termination); endErr != nil && err == nil {
+		t.releaseTurn(ctx)
+	} else if endErr := t.endTurn(ctx, &termination); endErr != nil && err == nil {
 		termination, err = backend.TerminationOf(endErr), endErr
 	}
-	return t.result(termination), err
+	return t.turnResult(termination), err
 }
 
 // turn is one turn on the loop. It belongs to the goroutine that runs Execute.
@@ -151,13 +151,13 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		job: job, host: host, meter: job.Meter, form: job.Local.Output,
 		speaker: speaker{agent: job.Agent, env: job.Local, engine: execution.NewEngine(job.Local.Env, job.Ceiling)},
 	}
-	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.take, t.called, maxCalls
-	t.begin(len(job.History) + len(job.Input) + room)
+	t.takeIn, t.answer.Taken, t.answer.MaxCalls = t.takeEvent, t.wasCalled, maxCalls
+	t.beginTranscript(len(job.History) + len(job.Input) + room)
 	t.transcript = append(t.transcript, job.History...)
 	t.transcript = append(t.transcript, job.Input...)
 	t.first = len(t.transcript)
 	if job.State != nil {
-		if err := t.restore(job.State); err != nil {
+		if err := t.restoreState(job.State); err != nil {
 			return nil, err
 		}
 		if err := t.engine.MergeSession(job.Session); err != nil {
@@ -169,13 +169,13 @@ func newTurn(job *backend.Job, host backend.Host) (*turn, error) {
 		}
 	}
 	t.stats.Started = time.Now()
-	t.look()
+	t.syncHookView()
 	return t, nil
 }
 
-// begin makes a transcript with room for a number of messages, and the agent's
+// beginTranscript makes a transcript with room for a number of messages, and the agent's
 // prompt.
-func (t *turn) begin(messages int) {
+func (t *turn) beginTranscript(messages int) {
 	t.transcript, t.prompt = make([]model.Message, 0, 1+messages), 0
 	if t.agent.SystemPrompt != "" {
 		t.transcript = append(t.transcript, model.System(string(t.agent.SystemPrompt)))
@@ -183,17 +183,17 @@ func (t *turn) begin(messages int) {
 	}
 }
 
-// look gives the engine what its hooks see.
-func (t *turn) look() {
+// syncHookView gives the engine what its hooks see.
+func (t *turn) syncHookView() {
 	c := &t.engine.Context
 	c.TurnID, c.SessionID, c.Agent, c.Stats = t.job.TurnID, t.job.SessionID, t.agent, &t.stats
 	c.Session = t.host.Session()
-	t.engine.Emit, t.engine.Spend = t.host.Emit, t.spend
+	t.engine.Emit, t.engine.Spend = t.host.Emit, t.countSpent
 }
 
-// limited returns a context that ends when the turn's time is up, or a plugin
+// withTimeLimit returns a context that ends when the turn's time is up, or a plugin
 // takes too long.
-func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+func (t *turn) withTimeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, stop := t.job.Abort, func() {}
 	if end == nil {
 		ctx, end = context.WithCancelCause(ctx)
@@ -208,8 +208,8 @@ func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { timer.Stop(); stop() }
 }
 
-// result returns what the turn came to, or how far it came.
-func (t *turn) result(termination event.Termination) *backend.Result {
+// turnResult returns what the turn came to, or how far it came.
+func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	r := &backend.Result{
 		Outcome: event.Outcome{
 			Termination: termination, Response: t.response, Steps: t.stats.Steps, Usage: t.stats.Usage, FinishReason: t.reason,
@@ -225,7 +225,7 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 		r.Cost = &event.Cost{Amount: t.stats.Cost, Currency: t.stats.Currency}
 	}
 	if termination.Type == event.Suspended || termination.Type == "" {
-		r.State = t.state()
+		r.State = t.currentState()
 		r.Tickets, r.Session = r.State.Tickets(), r.State.Plugins.Session
 	} else {
 		r.Session = t.engine.Export().Session
@@ -233,10 +233,10 @@ func (t *turn) result(termination event.Termination) *backend.Result {
 	return r
 }
 
-// run goes through the steps until one ends the turn.
-func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
+// runSteps goes through the steps until one ends the turn.
+func (t *turn) runSteps(ctx context.Context) (termination event.Termination, err error) {
 	defer panics.Recover(&err)
-	if err := t.enter(ctx); err != nil {
+	if err := t.enterAgent(ctx); err != nil {
 		return event.Termination{}, err
 	}
 	for {
@@ -246,73 +246,73 @@ func (t *turn) run(ctx context.Context) (termination event.Termination, err erro
 		if t.stop != nil && !t.inStep {
 			return *t.stop, nil
 		}
-		r, err := t.next(ctx)
+		r, err := t.nextStep(ctx)
 		if err != nil {
 			return event.Termination{}, err
 		}
 		if r.course != goesOn {
 			return r.termination, nil
 		}
-		if err := t.checkpoint(ctx); err != nil {
+		if err := t.saveCheckpoint(ctx); err != nil {
 			return event.Termination{}, err
 		}
 	}
 }
 
-// next goes on with the step that is not over, or was suspended, or through
+// nextStep goes on with the step that is not over, or was suspended, or through
 // another one.
-func (t *turn) next(ctx context.Context) (stepResult, error) {
+func (t *turn) nextStep(ctx context.Context) (stepResult, error) {
 	switch {
 	case t.inStep:
-		return t.step(ctx)
+		return t.runStep(ctx)
 	case len(t.calls) > 0:
-		return t.resume(ctx)
+		return t.resumeStep(ctx)
 	}
 	if r, err := t.changeHands(ctx); r.course != goesOn || err != nil {
 		return r, err
 	}
-	return t.step(ctx)
+	return t.runStep(ctx)
 }
 
-// checkpoint hands out the turn's state, if somebody keeps it. The end that a
+// saveCheckpoint hands out the turn's state, if somebody keeps it. The end that a
 // plugin asked for comes first: it is not part of a state.
-func (t *turn) checkpoint(ctx context.Context) error {
+func (t *turn) saveCheckpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || t.stop != nil || ctx.Err() != nil {
 		return nil
 	}
 	t.host.FlushSession()
-	return t.job.Checkpoint(ctx, t.state())
+	return t.job.Checkpoint(ctx, t.currentState())
 }
 
-// enter runs the first phases of the agent that has the conversation.
-func (t *turn) enter(ctx context.Context) error {
-	if err := t.hooks(ctx, plugins.Activate, t.engine.Activate); err != nil {
+// enterAgent runs the first phases of the agent that has the conversation.
+func (t *turn) enterAgent(ctx context.Context) error {
+	if err := t.runHooks(ctx, plugins.Activate, t.engine.Activate); err != nil {
 		return err
 	}
-	return t.hooks(ctx, plugins.RunStart, t.engine.Start)
+	return t.runHooks(ctx, plugins.RunStart, t.engine.Start)
 }
 
-// end runs the last phases, whatever the turn ended by.
-func (t *turn) end(ctx context.Context, termination *event.Termination) error {
+// endTurn runs the last phases, whatever the turn ended by.
+func (t *turn) endTurn(ctx context.Context, termination *event.Termination) error {
 	ctx, cancel := lastContext(ctx)
 	defer cancel()
 	t.engine.Context.Termination = termination
-	err := t.last(ctx, plugins.RunEnd, t.engine.End)
-	if failed := t.last(ctx, plugins.Deactivate, t.deactivate); err == nil {
+	err := t.runLastPhase(ctx, plugins.RunEnd, t.engine.End)
+	if failed := t.runLastPhase(ctx, plugins.Deactivate, t.deactivatePlugins); err == nil {
 		err = failed
 	}
 	return err
 }
 
-// release runs the last phase of a turn that goes on elsewhere, or later.
-func (t *turn) release(ctx context.Context) {
+// releaseTurn runs the last phase of a turn that goes on elsewhere, or later.
+func (t *turn) releaseTurn(ctx context.Context) {
 	ctx, cancel := lastContext(ctx)
 	defer cancel()
-	_ = t.last(ctx, plugins.Deactivate, t.deactivate) // it fails by a dead letter, or the sink's panic
+	_ = t.runLastPhase(ctx, plugins.Deactivate, t.deactivatePlugins) // it fails by a dead letter, or the sink's panic
 }
 
-// deactivate runs the hooks of Deactivate.
-func (t *turn) deactivate(ctx context.Context) error {
+// deactivatePlugins runs the hooks of Deactivate.
+func (t *turn) deactivatePlugins(ctx context.Context) error {
 	t.engine.Deactivate(ctx)
 	return nil
 }
@@ -326,36 +326,36 @@ func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), runEndLimit)
 }
 
-// last runs one of the last phases and shows what it changed.
-func (t *turn) last(ctx context.Context, phase plugins.Phase, run lifecycle) (err error) {
+// runLastPhase runs one of the last phases and shows what it changed.
+func (t *turn) runLastPhase(ctx context.Context, phase plugins.Phase, run lifecycle) (err error) {
 	defer panics.Recover(&err)
-	if err := t.hooks(ctx, phase, run); err != nil {
+	if err := t.runHooks(ctx, phase, run); err != nil {
 		return err
 	}
 	t.showState()
 	return nil
 }
 
-// phase runs the hooks of a phase on the conversation as it stands. A hook that
+// runPhase runs the hooks of a phase on the conversation as it stands. A hook that
 // gives up because the turn's context ended does not fail the turn: it ends
 // because the context did.
-func (t *turn) phase(ctx context.Context, phase plugins.Phase) error {
+func (t *turn) runPhase(ctx context.Context, phase plugins.Phase) error {
 	if t.engine.Idle(phase) {
 		return nil
 	}
-	return t.hooks(ctx, phase, func(ctx context.Context) error { return t.engine.Run(ctx, phase) })
+	return t.runHooks(ctx, phase, func(ctx context.Context) error { return t.engine.Run(ctx, phase) })
 }
 
 // lifecycle is a method of the engine that runs one of the phases at the ends.
 type lifecycle func(ctx context.Context) error
 
-// hooks has the engine run a phase.
-func (t *turn) hooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
+// runHooks has the engine run a phase.
+func (t *turn) runHooks(ctx context.Context, phase plugins.Phase, run lifecycle) error {
 	if t.engine.Idle(phase) {
 		return run(ctx) // it notes that the phase is over
 	}
 	t.engine.Context.Messages = t.transcript[t.prompt:]
-	t.watch.begin(phase)
+	t.watch.beginPhase(phase)
 	err := run(ctx)
 	t.watch.stop()
 	t.host.FlushSession()
@@ -378,10 +378,10 @@ func (t *turn) showState() {
 	}
 }
 
-// spend counts what a model call used and cost. A budget counts every price as if
+// countSpent counts what a model call used and cost. A budget counts every price as if
 // it were in its own currency, so that it lets no more through; what the turn is
 // said to have cost is of one currency.
-func (t *turn) spend(usage model.Usage, modelID string) {
+func (t *turn) countSpent(usage model.Usage, modelID string) {
 	price := t.env.Pricing[modelID]
 	cost := backend.Price(price, usage)
 	t.meter.Spend(usage, cost)

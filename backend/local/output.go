@@ -10,10 +10,10 @@ import (
 // form asked for.
 const maxRepairs = 1
 
-// conclude ends the turn with its last answer, if that is whole, or need not be,
+// concludeTurn ends the turn with its last answer, if that is whole, or need not be,
 // and has the form asked for. One that does not have it is asked for again, once,
 // without tools.
-func (t *turn) conclude() (stepResult, error) {
+func (t *turn) concludeTurn() (stepResult, error) {
 	if t.reason == model.FinishMaxTokens && t.agent.OnTruncation == spec.TruncationFails {
 		return stepResult{}, &model.Error{Class: model.Truncated, Message: "the output limit cut the answer off"}
 	}

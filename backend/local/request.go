@@ -7,13 +7,13 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// request puts the next request together from the conversation and what the
+// buildRequest puts the next request together from the conversation and what the
 // plugins made of it.
-func (t *turn) request() (*model.Request, error) {
+func (t *turn) buildRequest() (*model.Request, error) {
 	t.plan, t.engine.Request = t.engine.Request, plugins.RequestPlan{}
 	req := &model.Request{
 		Model: t.env.Upstream, Messages: t.transcript, Tools: t.env.Offered,
-		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.caches(),
+		SessionID: t.job.SessionID, TurnID: t.job.TurnID, Cache: t.wantsCaching(),
 		Params: model.Params{ReasoningEffort: t.agent.ReasoningEffort, MaxOutputTokens: t.env.MaxOutput}.Merge(t.job.Params),
 	}
 	if t.form != nil {
@@ -23,7 +23,7 @@ func (t *turn) request() (*model.Request, error) {
 		req.ToolChoice.Mode = model.ToolsNone
 	}
 	if !t.plan.Empty() {
-		t.apply(req, &t.plan)
+		t.applyPlan(req, &t.plan)
 	}
 	if limit := t.env.ModelOutput; limit > 0 {
 		req.MaxOutputTokens = min(req.MaxOutputTokens, limit)
@@ -32,7 +32,7 @@ func (t *turn) request() (*model.Request, error) {
 		req.Messages = append(slices.Clip(req.Messages), t.notes...)
 		t.notes = nil
 	}
-	t.watch.begin(plugins.BeforeInference)
+	t.watch.beginPhase(plugins.BeforeInference)
 	messages, err := t.engine.Transform(req.Messages, req.Tools)
 	t.watch.stop()
 	if err != nil {
@@ -42,15 +42,15 @@ func (t *turn) request() (*model.Request, error) {
 	return req, nil
 }
 
-// caches reports whether the vendor is asked to keep the start of the request.
-func (t *turn) caches() bool {
+// wantsCaching reports whether the vendor is asked to keep the start of the request.
+func (t *turn) wantsCaching() bool {
 	p := t.agent.ContextPolicy
 	return p == nil || p.EnablePromptCache == nil || *p.EnablePromptCache
 }
 
-// apply changes a request as the plugins asked for. The conversation itself
+// applyPlan changes a request as the plugins asked for. The conversation itself
 // stays as it is.
-func (t *turn) apply(req *model.Request, plan *plugins.RequestPlan) {
+func (t *turn) applyPlan(req *model.Request, plan *plugins.RequestPlan) {
 	if plan.Model != "" && !t.env.Pool {
 		req.Model = plan.Model
 	}

@@ -19,15 +19,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// suspend makes a call wait for its tickets, and shows them. A call that could
+// suspendCall makes a call wait for its tickets, and shows them. A call that could
 // not be answered, or not be kept, has failed instead.
-func (t *turn) suspend(c *call, tickets []*backend.Ticket) {
-	if problem := unanswerable(tickets, c.resume); problem != "" {
+func (t *turn) suspendCall(c *call, tickets []*backend.Ticket) {
+	if problem := whyUnanswerable(tickets, c.resume); problem != "" {
 		c.resume = nil
 		t.settleCall(c, tools.ErrorResult("the call cannot wait: "+problem), event.CallFailed)
 		return
 	}
-	c.move(moveSuspend)
+	c.applyMove(moveSuspend)
 	c.tickets, c.resolutions = nil, nil
 	for _, ticket := range tickets {
 		ticket.ID = t.freeTicket(c, ticket)
@@ -43,9 +43,9 @@ func (t *turn) suspend(c *call, tickets []*backend.Ticket) {
 	}
 }
 
-// unanswerable returns why a call cannot wait for tickets, and keep what its
+// whyUnanswerable returns why a call cannot wait for tickets, and keep what its
 // tool needs to go on, or "".
-func unanswerable(tickets []*backend.Ticket, resume json.RawMessage) string {
+func whyUnanswerable(tickets []*backend.Ticket, resume json.RawMessage) string {
 	malformed := func(raw json.RawMessage) bool { return len(raw) > 0 && !json.Valid(raw) }
 	if len(tickets) == 0 {
 		return "it asks nothing"
@@ -93,8 +93,8 @@ func (t *turn) knowsTicket(id string) bool {
 	return false
 }
 
-// ticket returns the call's ticket with an id, or nil.
-func (c *call) ticket(id string) *backend.Ticket {
+// ticketByID returns the call's ticket with an id, or nil.
+func (c *call) ticketByID(id string) *backend.Ticket {
 	for _, ticket := range c.tickets {
 		if ticket.ID == id {
 			return ticket
@@ -103,9 +103,9 @@ func (c *call) ticket(id string) *backend.Ticket {
 	return nil
 }
 
-// resume goes on with the calls of a suspended step: those that have their
+// resumeStep goes on with the calls of a suspended step: those that have their
 // answers, and those that did not get their turn.
-func (t *turn) resume(ctx context.Context) (r stepResult, err error) {
+func (t *turn) resumeStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	r, err = t.goOn(ctx)
 	c := &t.engine.Context
@@ -135,12 +135,12 @@ func (t *turn) takeUp(c *call) (settled bool) {
 		r := &c.resolutions[i]
 		t.host.Emit(event.Resumed(r))
 	}
-	c.move(moveAnswer)
+	c.applyMove(moveAnswer)
 	first := &c.resolutions[0]
-	ticket := c.ticket(first.Target)
+	ticket := c.ticketByID(first.Target)
 	open := ticket != nil && ticket.Action == backend.ActionIndeterminate && ticket.Question == ""
 	if ticket != nil && ticket.Question == "" && len(first.Arguments) > 0 && !open {
-		c.edit(first.Arguments) // what a tool asks about itself is for the tool to change
+		c.editArguments(first.Arguments) // what a tool asks about itself is for the tool to change
 	}
 	switch {
 	case ticket == nil: // a state that no loop wrote
@@ -153,10 +153,10 @@ func (t *turn) takeUp(c *call) (settled bool) {
 		t.settleCall(c, tools.ErrorResult(indeterminateText(c.Name)), event.CallIndeterminate)
 		return true
 	case first.Action == interaction.Cancel:
-		t.settleCall(c, tools.ErrorResult(refusal(first.Reason)).Readable(), event.CallFailed)
+		t.settleCall(c, tools.ErrorResult(refusalText(first.Reason)).Readable(), event.CallFailed)
 		return true
 	case ticket.Mode == interaction.UseDecisionAsToolResult:
-		t.settleCall(c, answered(first.Result), event.CallSucceeded)
+		t.settleCall(c, resultFromAnswer(first.Result), event.CallSucceeded)
 		return true
 	default:
 		return false
@@ -166,28 +166,28 @@ func (t *turn) takeUp(c *call) (settled bool) {
 // passAnswers hands the answers to the tool, if the ticket is one of its own.
 func (c *call) passAnswers(ticket *backend.Ticket) {
 	if ticket != nil && ticket.Mode == interaction.PassDecisionToTool {
-		c.resumed = &tools.Resumed{Answers: c.answers(), State: c.resume}
+		c.resumed = &tools.Resumed{Answers: c.toolAnswers(), State: c.resume}
 	}
 }
 
-// edit gives the call other arguments than the model asked for, which the
+// editArguments gives the call other arguments than the model asked for, which the
 // conversation keeps.
-func (c *call) edit(arguments json.RawMessage) {
+func (c *call) editArguments(arguments json.RawMessage) {
 	edited := *c.ToolCall
 	edited.Arguments = arguments
 	c.ToolCall, c.edited = &edited, true
 }
 
-func refusal(reason string) string {
+func refusalText(reason string) string {
 	if reason == "" {
 		return "the call was refused"
 	}
 	return "the call was refused: " + reason
 }
 
-// answered returns an answer as the result of a call: a JSON string as the text
+// resultFromAnswer returns an answer as the result of a call: a JSON string as the text
 // that it is.
-func answered(result json.RawMessage) tools.Result {
+func resultFromAnswer(result json.RawMessage) tools.Result {
 	var text string
 	if json.Unmarshal(result, &text) == nil {
 		return tools.Result{Content: []model.Part{model.Text(text)}, Data: result}.Readable()
@@ -195,11 +195,11 @@ func answered(result json.RawMessage) tools.Result {
 	return tools.Result{Data: result}.Readable()
 }
 
-// answers returns what a tool that waited is told.
-func (c *call) answers() []interaction.Answer {
+// toolAnswers returns what a tool that waited is told.
+func (c *call) toolAnswers() []interaction.Answer {
 	list := make([]interaction.Answer, 0, len(c.resolutions))
 	for _, r := range c.resolutions {
-		if ticket := c.ticket(r.Target); ticket != nil {
+		if ticket := c.ticketByID(r.Target); ticket != nil {
 			r.Target = ticket.Question
 		}
 		list = append(list, r)

@@ -12,9 +12,9 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// state returns the turn as it is between two steps, or ahead of tool calls. It
+// currentState returns the turn as it is between two steps, or ahead of tool calls. It
 // shares nothing that the turn goes on to change.
-func (t *turn) state() *backend.State {
+func (t *turn) currentState() *backend.State {
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
 	s := &backend.State{
@@ -33,13 +33,13 @@ func (t *turn) state() *backend.State {
 		s.Output = t.form.Spec
 	}
 	for i := range t.calls {
-		s.Calls = append(s.Calls, t.calls[i].state())
+		s.Calls = append(s.Calls, t.calls[i].callState())
 	}
 	return s
 }
 
-// restore takes a turn up where a state left it.
-func (t *turn) restore(s *backend.State) error {
+// restoreState takes a turn up where a state left it.
+func (t *turn) restoreState(s *backend.State) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t *turn) restore(s *backend.State) error {
 	}
 	t.calls = callsOf(t.lastAnswer())
 	for i := range t.calls {
-		t.calls[i].restore(&s.Calls[i])
+		t.calls[i].restoreState(&s.Calls[i])
 	}
 	return nil
 }
@@ -96,8 +96,8 @@ func (t *turn) lastAnswer() *model.Message {
 	return &t.transcript[i]
 }
 
-// state returns a call of a step that is not over.
-func (c *call) state() backend.CallState {
+// callState returns a call of a step that is not over.
+func (c *call) callState() backend.CallState {
 	s := backend.CallState{ID: c.ID, Outcome: c.outcomeSoFar(), Decided: c.phase.isLetThrough(), Skipped: c.skipped, Tickets: c.tickets, Resume: c.resume}
 	if !c.phase.hasResult() {
 		s.Answers = slices.Clone(c.resolutions) // a sequence may not have come to it
@@ -106,7 +106,7 @@ func (c *call) state() backend.CallState {
 		s.Arguments = c.Arguments
 	}
 	if c.phase.hasResult() {
-		result := c.message()
+		result := c.resultMessage()
 		s.Result = &result
 	}
 	return s
@@ -128,16 +128,16 @@ func phaseOf(s *backend.CallState) callPhase {
 	}
 }
 
-func (c *call) restore(s *backend.CallState) {
+func (c *call) restoreState(s *backend.CallState) {
 	c.phase, c.skipped, c.tickets, c.resume, c.resolutions = phaseOf(s), s.Skipped, s.Tickets, s.Resume, s.Answers
 	if len(s.Arguments) > 0 {
-		c.edit(s.Arguments)
+		c.editArguments(s.Arguments)
 	}
 	if c.phase.hasResult() {
 		c.outcome = s.Outcome
 		c.result = tools.Result{Content: s.Result.Content, IsError: s.Result.IsError}
 	}
 	if c.phase.isLetThrough() && len(c.resolutions) > 0 {
-		c.passAnswers(c.ticket(c.resolutions[0].Target))
+		c.passAnswers(c.ticketByID(c.resolutions[0].Target))
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/plugins"
 )
 
-// step goes through one step, or through the rest of the one that a state is in
+// runStep goes through one step, or through the rest of the one that a state is in
 // the middle of. Whatever happens, the calls of its answer have results when it is
 // over, unless they wait for something outside.
-func (t *turn) step(ctx context.Context) (r stepResult, err error) {
+func (t *turn) runStep(ctx context.Context) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	begun := t.inStep
 	if !begun {
@@ -21,7 +21,7 @@ func (t *turn) step(ctx context.Context) (r stepResult, err error) {
 		t.host.Emit(&event.StepStart{Step: t.stats.Steps, MessageID: t.messageID("m")})
 	}
 	ctx, span := t.span.StartStep(ctx, t.stats.Steps, t.agent.ID)
-	r, err = t.work(ctx, begun)
+	r, err = t.completeStep(ctx, begun)
 	span.End(err)
 	c := &t.engine.Context
 	c.Answer, c.Call, c.Result = nil, nil, nil
@@ -33,42 +33,42 @@ func (t *turn) step(ctx context.Context) (r stepResult, err error) {
 	return r, err
 }
 
-// work does the work of a step, or the rest of it, and runs its last phase.
-func (t *turn) work(ctx context.Context, begun bool) (r stepResult, err error) {
+// completeStep does the work of a step, or the rest of it, and runs its last phase.
+func (t *turn) completeStep(ctx context.Context, begun bool) (r stepResult, err error) {
 	defer panics.Recover(&err)
 	if begun {
 		r, err = t.goOn(ctx)
 	} else {
-		r, err = t.answers(ctx)
+		r, err = t.runInference(ctx)
 	}
 	if err != nil {
 		return stepResult{}, err
 	}
-	if err := t.finish(ctx); err != nil {
+	if err := t.finishStep(ctx); err != nil {
 		return stepResult{}, err
 	}
 	return r, nil
 }
 
-// answers asks the model once and runs the tools it calls for.
-func (t *turn) answers(ctx context.Context) (stepResult, error) {
-	if err := t.phase(ctx, plugins.StepStart); err != nil {
+// runInference asks the model once and runs the tools it calls for.
+func (t *turn) runInference(ctx context.Context) (stepResult, error) {
+	if err := t.runPhase(ctx, plugins.StepStart); err != nil {
 		return stepResult{}, err
 	}
-	if err := t.phase(ctx, plugins.BeforeInference); err != nil {
+	if err := t.runPhase(ctx, plugins.BeforeInference); err != nil {
 		return stepResult{}, err
 	}
-	answer, err := t.infer(ctx)
+	answer, err := t.inferAnswer(ctx)
 	if err != nil {
 		return stepResult{}, err
 	}
 	answer.ID = t.messageID("m")
-	return t.settle(ctx, answer)
+	return t.settleAnswer(ctx, answer)
 }
 
-// settle keeps an answer and does what it asks for. The answer is kept before
+// settleAnswer keeps an answer and does what it asks for. The answer is kept before
 // anything may end the turn, so a text that was shown is never lost.
-func (t *turn) settle(ctx context.Context, answer *model.Message) (stepResult, error) {
+func (t *turn) settleAnswer(ctx context.Context, answer *model.Message) (stepResult, error) {
 	t.transcript = append(t.transcript, *answer)
 	t.reason = t.answer.Reason
 	if text := answer.Text(); text != "" {
@@ -76,7 +76,7 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (stepResult, e
 	}
 	t.calls = callsOf(answer)
 	t.engine.Context.Answer = answer
-	if err := t.phase(ctx, plugins.AfterInference); err != nil {
+	if err := t.runPhase(ctx, plugins.AfterInference); err != nil {
 		return stepResult{}, err
 	}
 	switch {
@@ -85,19 +85,19 @@ func (t *turn) settle(ctx context.Context, answer *model.Message) (stepResult, e
 		return endTurn(*t.stop), nil
 	case len(t.calls) > 0 && t.withoutTools:
 		t.keepResults() // the model was told that it must not call any
-		return t.conclude()
+		return t.concludeTurn()
 	case len(t.calls) > 0:
 		return t.runCalls(ctx)
 	case t.answer.Reason == model.FinishContentFilter:
 		return stepResult{}, &model.Error{Class: model.ContentFiltered, Message: "the provider withheld the answer"}
 	default:
-		return t.conclude()
+		return t.concludeTurn()
 	}
 }
 
-// finish runs the last phase of a step and shows what its plugins remember.
-func (t *turn) finish(ctx context.Context) error {
-	if err := t.phase(ctx, plugins.StepEnd); err != nil {
+// finishStep runs the last phase of a step and shows what its plugins remember.
+func (t *turn) finishStep(ctx context.Context) error {
+	if err := t.runPhase(ctx, plugins.StepEnd); err != nil {
 		return err
 	}
 	t.showState()

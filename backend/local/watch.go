@@ -20,9 +20,9 @@ type watch struct {
 	phase atomic.Uint32
 }
 
-// begin gives the plugins their time. They run on the turn's own goroutine, so
+// beginPhase gives the plugins their time. They run on the turn's own goroutine, so
 // all that can be done to one that ignores its context is to end the turn.
-func (w *watch) begin(phase plugins.Phase) {
+func (w *watch) beginPhase(phase plugins.Phase) {
 	w.phase.Store(uint32(phase))
 	if w.timer == nil {
 		w.timer = time.AfterFunc(hookLimit, w.expire)
