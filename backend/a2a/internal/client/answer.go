@@ -33,13 +33,13 @@ func judgeAnswer(req *http.Request, resp *http.Response, bounds limits, secrets 
 	}
 	kind := MediaType(resp)
 	switch {
-	case kind == TypeEvents && streams(req):
+	case kind == TypeEvents && wantsStream(req):
 		resp.Body = &events{ReadCloser: resp.Body, limit: bounds.event}
 		return nil
 	case kind == TypeEvents || !IsJSON(kind) && kind != "" && kind != TypePlain:
 		return &ContentTypeError{ContentType: CleanText(resp.Header.Get("Content-Type"), MaxShown)}
-	case streams(req):
-		return reframe(resp, bounds.event)
+	case wantsStream(req):
+		return reframeAnswer(resp, bounds.event)
 	}
 	resp.Header.Set("Content-Type", TypeJSON)
 	resp.Body = &Bounded{ReadCloser: resp.Body, What: "an answer", Limit: bounds.answer}
@@ -60,14 +60,14 @@ func IsJSON(kind string) bool {
 	return kind == TypeJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// reframe makes an answer that is one JSON value, as peers give instead of a
+// reframeAnswer makes an answer that is one JSON value, as peers give instead of a
 // stream when something is wrong, a stream of one event.
-func reframe(resp *http.Response, limit int64) error {
+func reframeAnswer(resp *http.Response, limit int64) error {
 	data, err := ReadAll(resp.Body, "an event", limit)
 	if err != nil {
 		return err
 	}
-	framed, err := frame(data)
+	framed, err := frameEvent(data)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func reframe(resp *http.Response, limit int64) error {
 	return nil
 }
 
-// frame writes a JSON value as one event of a stream.
-func frame(data []byte) ([]byte, error) {
+// frameEvent writes a JSON value as one event of a stream.
+func frameEvent(data []byte) ([]byte, error) {
 	var framed bytes.Buffer
 	framed.WriteString("data: ")
 	if err := json.Compact(&framed, data); err != nil {
@@ -106,7 +106,7 @@ func hiddenError(resp *http.Response, hidden []string) *HTTPError {
 			hidden = append(slices.Clone(hidden), token)
 		}
 	}
-	e.Message, e.WWWAuthenticate = redact(e.Message, hidden), redact(e.WWWAuthenticate, hidden)
+	e.Message, e.WWWAuthenticate = redactSecrets(e.Message, hidden), redactSecrets(e.WWWAuthenticate, hidden)
 	return e
 }
 
@@ -146,5 +146,5 @@ func parseRetryAfter(header string, now time.Time) time.Duration {
 	return min(max(wait, 0), maxRetryAfter)
 }
 
-// streams reports whether a request asks for a stream.
-func streams(req *http.Request) bool { return req.Header.Get("Accept") == TypeEvents }
+// wantsStream reports whether a request asks for a stream.
+func wantsStream(req *http.Request) bool { return req.Header.Get("Accept") == TypeEvents }

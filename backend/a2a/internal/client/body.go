@@ -20,7 +20,7 @@ func (b *watched) Read(p []byte) (int, error) {
 		b.watch.start()
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.watch.explain(err)
+		err = b.watch.explainError(err)
 	}
 	return n, err
 }
@@ -81,7 +81,7 @@ func (e *events) Read(p []byte) (int, error) {
 	whole := 0 // where the last event that is over ends in p
 	for from := 0; from < n; {
 		part, _, ended := bytes.Cut(p[from:n], []byte("\n"))
-		if e.more(part); e.event+e.line > e.limit {
+		if e.addPart(part); e.event+e.line > e.limit {
 			e.over = &TooLargeError{What: "an event", Limit: e.limit}
 			if whole > 0 {
 				return whole, nil
@@ -96,8 +96,8 @@ func (e *events) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// more takes in a part of a line.
-func (e *events) more(part []byte) {
+// addPart takes in a part of a line.
+func (e *events) addPart(part []byte) {
 	if e.line == 0 && len(part) > 0 {
 		e.first = part[0]
 	}

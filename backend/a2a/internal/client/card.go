@@ -111,10 +111,10 @@ type Chosen struct {
 	URL      *url.URL
 }
 
-// choose checks a card and returns the interface to speak to: the newest
+// chooseInterface checks a card and returns the interface to speak to: the newest
 // version, then an origin that credentials go to, then the transport that the
 // configuration prefers, then the order of the card.
-func choose(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, error) {
+func chooseInterface(card *a2a.AgentCard, o *Options, trust trusted) (*Chosen, error) {
 	if strings.TrimSpace(card.Name) == "" {
 		return nil, badCard("it has no name")
 	}

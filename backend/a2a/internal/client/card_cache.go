@@ -77,7 +77,7 @@ func (c *cardCache) get(ctx context.Context) (*Connection, error) {
 			f = &flight{done: make(chan struct{})}
 			c.flight = f
 			c.mu.Unlock()
-			return c.run(ctx, f)
+			return c.runFetch(ctx, f)
 		}
 		c.mu.Unlock()
 		select {
@@ -91,8 +91,8 @@ func (c *cardCache) get(ctx context.Context) (*Connection, error) {
 	}
 }
 
-// run makes a fetch, for all that wait.
-func (c *cardCache) run(ctx context.Context, f *flight) (conn *Connection, err error) {
+// runFetch makes a fetch, for all that wait.
+func (c *cardCache) runFetch(ctx context.Context, f *flight) (conn *Connection, err error) {
 	defer func() {
 		if ctx.Err() == nil {
 			f.conn, f.err = conn, err
@@ -107,31 +107,31 @@ func (c *cardCache) run(ctx context.Context, f *flight) (conn *Connection, err e
 	c.mu.Unlock()
 	got, err := c.fetch(ctx, tag)
 	switch {
-	case err != nil && current != nil && !refused && momentary(err):
-		c.keep(current, tag, time.Now().Add(staleFor))
+	case err != nil && current != nil && !refused && isMomentary(err):
+		c.storeConnection(current, tag, time.Now().Add(staleFor))
 		return current, nil
 	case err != nil:
 		return nil, fmt.Errorf("fetch the agent card: %w", err)
 	case got.Card == nil && current != nil:
-		c.keep(current, tag, c.until(got))
+		c.storeConnection(current, tag, c.validUntil(got))
 		return current, nil
 	}
 	if conn, err = c.open(ctx, got.Card); err != nil {
 		return nil, err
 	}
-	c.keep(conn, got.Tag, c.until(got))
+	c.storeConnection(conn, got.Tag, c.validUntil(got))
 	return conn, nil
 }
 
-func (c *cardCache) keep(conn *Connection, tag string, expires time.Time) {
+func (c *cardCache) storeConnection(conn *Connection, tag string, expires time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current, c.tag, c.expires, c.refused = conn, tag, expires, false
 }
 
-// until returns how long an answer is valid: as long as the configuration says,
+// validUntil returns how long an answer is valid: as long as the configuration says,
 // or less when the peer does.
-func (c *cardCache) until(f *Fetched) time.Time {
+func (c *cardCache) validUntil(f *Fetched) time.Time {
 	age := c.ttl
 	if f.maxAge >= 0 {
 		age = min(age, f.maxAge)
@@ -139,16 +139,16 @@ func (c *cardCache) until(f *Fetched) time.Time {
 	return time.Now().Add(max(age, minCardAge))
 }
 
-// refuse has the next get fetch the card anew.
-func (c *cardCache) refuse() {
+// invalidateCard has the next get fetch the card anew.
+func (c *cardCache) invalidateCard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = true
 }
 
-// momentary reports whether an error says something about the moment, and nothing
+// isMomentary reports whether an error says something about the moment, and nothing
 // about the card.
-func momentary(err error) bool {
+func isMomentary(err error) bool {
 	if refused, ok := errors.AsType[*HTTPError](err); ok {
 		return refused.Status >= http.StatusInternalServerError || refused.Status == http.StatusTooManyRequests
 	}

@@ -182,7 +182,7 @@ func TestACardServesOnWhileItCannotBeFetched(t *testing.T) {
 			first, _ := s.get(t.Context())
 			fail = tt.err
 			if tt.refused {
-				s.refuse()
+				s.invalidateCard()
 			}
 			time.Sleep(5 * time.Minute)
 			second, err := s.get(t.Context())
@@ -218,7 +218,7 @@ func TestABadCardIsNotKept(t *testing.T) {
 	if _, err := s.get(t.Context()); err != nil || s.tags[2] != "" {
 		t.Errorf("%v, asked with %q", err, s.tags)
 	}
-	s.refuse()
+	s.invalidateCard()
 	card = "bad"
 	if _, err := s.get(t.Context()); err == nil {
 		t.Error("the card before serves on")

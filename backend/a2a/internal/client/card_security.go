@@ -22,7 +22,7 @@ func ListScopes(fields map[string]json.RawMessage) error {
 			return err
 		}
 	}
-	return put(fields, "skills", skills)
+	return putField(fields, "skills", skills)
 }
 
 const keyRequirements = "securityRequirements"
@@ -41,16 +41,16 @@ func listRequirements(fields map[string]json.RawMessage) error {
 			if json.Unmarshal(schemes[name], &scopes) != nil {
 				continue // an array already
 			}
-			if err := put(schemes, name, append([]string{}, scopes.List...)); err != nil {
+			if err := putField(schemes, name, append([]string{}, scopes.List...)); err != nil {
 				return err
 			}
 		}
 	}
-	return put(fields, keyRequirements, requirements)
+	return putField(fields, keyRequirements, requirements)
 }
 
-// put sets a field to the JSON of a value.
-func put(fields map[string]json.RawMessage, name string, value any) error {
+// putField sets a field to the JSON of a value.
+func putField(fields map[string]json.RawMessage, name string, value any) error {
 	data, err := json.Marshal(value)
 	fields[name] = data
 	return err

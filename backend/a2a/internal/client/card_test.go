@@ -17,7 +17,7 @@ func judged(card string, o *Options) (*Chosen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return choose(c, o, trust(&spec.Endpoint{BaseURL: "https://a.example/agents"}, o))
+	return chooseInterface(c, o, trustedOrigins(&spec.Endpoint{BaseURL: "https://a.example/agents"}, o))
 }
 
 func TestCardsThatAreBad(t *testing.T) {
@@ -159,7 +159,7 @@ func TestAnswersThatAreNoCard(t *testing.T) {
 func TestOriginsAreComparedInOneForm(t *testing.T) {
 	t.Parallel()
 	o := defaultOptions()
-	trusted := trust(&spec.Endpoint{BaseURL: "https://A.example./x"}, &o)
+	trusted := trustedOrigins(&spec.Endpoint{BaseURL: "https://A.example./x"}, &o)
 	for raw, want := range map[string]bool{
 		"https://a.example": true, "https://a.example:443/y?z": true, "HTTPS://A.EXAMPLE": true,
 		"http://a.example": false, "https://a.example:444": false, "https://b.a.example": false, "https://a.example@b.example": false,

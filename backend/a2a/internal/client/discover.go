@@ -38,7 +38,7 @@ func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spe
 		}
 	}
 	var agent *spec.Agent
-	err := meet(ctx, e, logger, func(p *Peer, conn *Connection) {
+	err := withPeer(ctx, e, logger, func(p *Peer, conn *Connection) {
 		agent = &spec.Agent{ID: agentID(conn.Card.Name, e.BaseURL), Description: p.Shown(conn.Card.Description, MaxDescription), Endpoint: e}
 	})
 	if err != nil {
@@ -49,11 +49,11 @@ func Discover(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) ([]*spe
 
 // Probe fetches and checks the card of an endpoint's peer.
 func Probe(ctx context.Context, e *spec.Endpoint, logger *zap.Logger) error {
-	return meet(ctx, e, logger, func(*Peer, *Connection) {})
+	return withPeer(ctx, e, logger, func(*Peer, *Connection) {})
 }
 
-// meet fetches the card of a peer that is not met again.
-func meet(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(*Peer, *Connection)) error {
+// withPeer fetches the card of a peer that is not met again.
+func withPeer(ctx context.Context, e *spec.Endpoint, logger *zap.Logger, use func(*Peer, *Connection)) error {
 	p, err := New(e, logger)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func agentID(name, baseURL string) string {
 	if u, err := url.Parse(baseURL); err == nil {
 		last = path.Base(u.Path)
 	}
-	return cmp.Or(slug(name), slug(last), "agent")
+	return cmp.Or(idSlug(name), idSlug(last), "agent")
 }
 
 // discoverList returns the agents of a source that lists their cards. Each is
@@ -108,7 +108,7 @@ func discoverList(ctx context.Context, e *spec.Endpoint, o *Options, logger *zap
 	if err != nil {
 		return nil, err
 	}
-	return p.listed(location, cards)
+	return p.listedAgents(location, cards)
 }
 
 // lacksList reports whether a failed request for a list says that there is none.
@@ -124,8 +124,8 @@ func lacksList(err error) bool {
 	return errors.As(err, new(*ContentTypeError))
 }
 
-// listed returns the agents of a list of cards.
-func (p *Peer) listed(location *url.URL, cards []json.RawMessage) ([]*spec.Agent, error) {
+// listedAgents returns the agents of a list of cards.
+func (p *Peer) listedAgents(location *url.URL, cards []json.RawMessage) ([]*spec.Agent, error) {
 	var agents []*spec.Agent
 	var refused []error
 	seen := make(map[string]bool, len(cards))
@@ -176,7 +176,7 @@ func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (
 	if _, err := p.Choose(card); err != nil {
 		return nil, err
 	}
-	return p.found(id, card.Description, "card_list", location.String()), nil
+	return p.newListedAgent(id, card.Description, "card_list", location.String()), nil
 }
 
 // pointedAgent returns the agent of an entry that points to its card. The card is
@@ -184,17 +184,17 @@ func (p *Peer) listedAgent(location *url.URL, id string, data json.RawMessage) (
 // source names: the source's credential goes there.
 func (p *Peer) pointedAgent(location *url.URL, id string, at *entry) (*spec.Agent, error) {
 	u, err := location.Parse(at.CardURL)
-	if err != nil || setLocation(new(string), quote(u.String())) != nil {
+	if err != nil || setLocation(new(string), quoteJSON(u.String())) != nil {
 		return nil, badCard("the URL of its card is none that can be used")
 	}
 	if !p.http.trust.has(u) {
 		return nil, badCard("its card is at %s, which is not the origin of base_url; add it to allow_origins if it is right", ShownOrigin(u))
 	}
-	return p.found(id, at.Description, "card_url", u.String()), nil
+	return p.newListedAgent(id, at.Description, "card_url", u.String()), nil
 }
 
-// found returns an agent that a list has; the option says where its card is.
-func (p *Peer) found(id, description, option, place string) *spec.Agent {
+// newListedAgent returns an agent that a list has; the option says where its card is.
+func (p *Peer) newListedAgent(id, description, option, place string) *spec.Agent {
 	e := *p.Endpoint
 	e.Target = id
 	e.Options = maps.Clone(p.Endpoint.Options)
@@ -202,6 +202,6 @@ func (p *Peer) found(id, description, option, place string) *spec.Agent {
 		e.Options = make(map[string]json.RawMessage, 1)
 	}
 	delete(e.Options, "card_list")
-	e.Options[option] = quote(place)
+	e.Options[option] = quoteJSON(place)
 	return &spec.Agent{ID: id, Description: p.Shown(description, MaxDescription), Endpoint: &e}
 }

@@ -48,11 +48,11 @@ func newGRPCConnections(guard *netguard.Guard, http *transport) *grpcConnections
 	return &grpcConnections{guard: guard, http: http, open: map[string]*grpc.ClientConn{}}
 }
 
-// transport returns the SDK's transport for an interface at a URL.
-func (g *grpcConnections) transport(to *url.URL) a2aclient.FactoryOption {
+// transportTo returns the SDK's transport for an interface at a URL.
+func (g *grpcConnections) transportTo(to *url.URL) a2aclient.FactoryOption {
 	return a2aclient.WithTransport(a2a.TransportProtocolGRPC, a2aclient.TransportFactoryFn(
 		func(context.Context, *a2a.AgentCard, *a2a.AgentInterface) (a2aclient.Transport, error) {
-			conn, err := g.connection(to)
+			conn, err := g.connectionTo(to)
 			if err != nil {
 				return nil, err
 			}
@@ -66,9 +66,9 @@ type shared struct{ a2aclient.Transport }
 // Destroy leaves the connection open.
 func (shared) Destroy() error { return nil }
 
-// connection returns the connection to the host of a URL, which is made when it
+// connectionTo returns the connection to the host of a URL, which is made when it
 // is first used.
-func (g *grpcConnections) connection(to *url.URL) (*grpc.ClientConn, error) {
+func (g *grpcConnections) connectionTo(to *url.URL) (*grpc.ClientConn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	key := Origin(to)
@@ -89,8 +89,8 @@ func (g *grpcConnections) connection(to *url.URL) (*grpc.ClientConn, error) {
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limit)),
 		grpc.WithUserAgent(userAgent),
-		grpc.WithChainUnaryInterceptor(g.unary),
-		grpc.WithChainStreamInterceptor(g.stream),
+		grpc.WithChainUnaryInterceptor(g.callUnary),
+		grpc.WithChainStreamInterceptor(g.startStream),
 	)
 	if err != nil {
 		return nil, err
@@ -111,10 +111,10 @@ func (g *grpcConnections) close() error {
 	return errors.Join(errs...)
 }
 
-// unary makes a call with the peer's credential. A token that is refused is
+// callUnary makes a call with the peer's credential. A token that is refused is
 // replaced once. It ends when no answer comes for too long, unless that is when
 // the work is done.
-func (g *grpcConnections) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (g *grpcConnections) callUnary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ctx, w := newWatch(ctx, g.http.limits.idle)
 	defer w.stop()
 	if marked, _ := ctx.Value(slowKey{}).(bool); !marked {
@@ -131,12 +131,12 @@ func (g *grpcConnections) unary(ctx context.Context, method string, req, reply a
 	if status.Code(err) == codes.Unauthenticated && g.http.auth.Renew(ctx, used) {
 		_, err = try()
 	}
-	return callError(w.explain(err), g.http.limits.answer)
+	return callError(w.explainError(err), g.http.limits.answer)
 }
 
-// stream begins a stream with the peer's credential. It ends when nothing comes
+// startStream begins a stream with the peer's credential. It ends when nothing comes
 // for too long.
-func (g *grpcConnections) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (g *grpcConnections) startStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	ctx, w := newWatch(ctx, g.http.limits.idle)
 	w.start()
 	called, used, err := g.dressCall(ctx)
@@ -146,7 +146,7 @@ func (g *grpcConnections) stream(ctx context.Context, desc *grpc.StreamDesc, cc 
 	}
 	stream, err := begin(called, desc, cc, method, opts...)
 	if err != nil {
-		err = w.explain(err)
+		err = w.explainError(err)
 		w.stop()
 		return nil, callError(err, g.http.limits.answer)
 	}
@@ -172,7 +172,7 @@ func (s *grpcStream) RecvMsg(m any) error {
 		return nil
 	}
 	renewed := status.Code(err) == codes.Unauthenticated && s.refused() // as long as the context lasts
-	err = s.watch.explain(err)
+	err = s.watch.explainError(err)
 	s.watch.stop()
 	err = callError(err, s.limit)
 	if refused, ok := errors.AsType[*HTTPError](err); ok {

@@ -15,8 +15,8 @@ type fixedHeader http.Header
 // hidden. Shorter ones would be found in any text.
 const shortestSecret = 6
 
-// secrets returns what of the header must not be shown: a peer may repeat it.
-func (h fixedHeader) secrets() []string {
+// headerSecrets returns what of the header must not be shown: a peer may repeat it.
+func (h fixedHeader) headerSecrets() []string {
 	var found []string
 	for _, values := range h {
 		for _, value := range values {

@@ -68,7 +68,7 @@ func ListedName(data json.RawMessage) string {
 	if spec.CheckID("", "agent", name) == nil {
 		return name
 	}
-	return slug(name)
+	return idSlug(name)
 }
 
 // findListed returns the card of an agent in a list. Two cards of one name are an
@@ -106,8 +106,8 @@ func ListLocation(e *spec.Endpoint, o *Options) (*url.URL, error) {
 	return base.JoinPath(WellKnownList), nil
 }
 
-// quote returns a text as JSON.
-func quote(text string) json.RawMessage {
+// quoteJSON returns a text as JSON.
+func quoteJSON(text string) json.RawMessage {
 	data, err := json.Marshal(text)
 	if err != nil {
 		return nil // a text has a form
@@ -115,9 +115,9 @@ func quote(text string) json.RawMessage {
 	return data
 }
 
-// slug returns the id that a text gives, which may be empty: its letters and digits in lower case,
+// idSlug returns the id that a text gives, which may be empty: its letters and digits in lower case,
 // and one hyphen for whatever stands between them.
-func slug(name string) string {
+func idSlug(name string) string {
 	var id strings.Builder
 	gap := false
 	for _, r := range strings.ToLower(name) {

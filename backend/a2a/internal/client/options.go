@@ -96,22 +96,22 @@ var settings = map[string]setting{
 	"max_poll_interval": durationOf(func(o *Options) *time.Duration { return &o.Poll.Most }, minPollInterval, maxInterval),
 	"history_length": func(o *Options, raw json.RawMessage) error {
 		o.HistoryLength = new(int)
-		return number(raw, o.HistoryLength, 0, maxHistory)
+		return decodeInt(raw, o.HistoryLength, 0, maxHistory)
 	},
-	"stream":           boolean(func(o *Options) *bool { return &o.Stream }),
+	"stream":           boolSetting(func(o *Options) *bool { return &o.Stream }),
 	"transports":       setTransports,
-	"allow_v0_3":       boolean(func(o *Options) *bool { return &o.allowV03 }),
-	"card_url":         location(func(o *Options) *string { return &o.Card.URL }),
-	"card_list":        location(func(o *Options) *string { return &o.Card.List }),
+	"allow_v0_3":       boolSetting(func(o *Options) *bool { return &o.allowV03 }),
+	"card_url":         locationSetting(func(o *Options) *string { return &o.Card.URL }),
+	"card_list":        locationSetting(func(o *Options) *string { return &o.Card.List }),
 	"card_ttl":         durationOf(func(o *Options) *time.Duration { return &o.Card.ttl }, minCardAge, maxCardTTL),
 	"signatures":       setSignatures,
 	"signature_keys":   setSignatureKeys,
 	"allow_private":    setAllowPrivate,
 	"allow_origins":    setAllowOrigins,
 	"idle_timeout":     durationOf(func(o *Options) *time.Duration { return &o.idleTimeout }, time.Second, maxInterval),
-	"max_event_bytes":  integer(func(o *Options) *int { return &o.maxEventBytes }, minBytes, maxEvent),
-	"max_output_bytes": integer(func(o *Options) *int { return &o.MaxOutputBytes }, minBytes, maxOutput),
-	"concurrency":      integer(func(o *Options) *int { return &o.concurrency }, 1, maxConcurrency),
+	"max_event_bytes":  intSetting(func(o *Options) *int { return &o.maxEventBytes }, minBytes, maxEvent),
+	"max_output_bytes": intSetting(func(o *Options) *int { return &o.MaxOutputBytes }, minBytes, maxOutput),
+	"concurrency":      intSetting(func(o *Options) *int { return &o.concurrency }, 1, maxConcurrency),
 }
 
 // readOptions returns the options of an endpoint, and what is wrong with them.
@@ -136,7 +136,7 @@ func readOptions(raw map[string]json.RawMessage) (Options, diag.List) {
 	if list != nil {
 		return o, list
 	}
-	return o, o.check()
+	return o, o.checkConflicts()
 }
 
 // Validate reports what is wrong with the target and the options of an endpoint.
@@ -151,8 +151,8 @@ func Validate(e *spec.Endpoint) diag.List {
 	return list
 }
 
-// check checks what one option says about another.
-func (o *Options) check() diag.List {
+// checkConflicts checks what one option says about another.
+func (o *Options) checkConflicts() diag.List {
 	var list diag.List
 	if o.Poll.Most < o.Poll.Next {
 		list = append(list, diag.New(diag.InvalidValue, "options.max_poll_interval",
@@ -173,7 +173,7 @@ func unknownOption(path, name string) diag.Diagnostic {
 		WithHint("known: %s", strings.Join(names, ", ")).WithNearest(name, names)
 }
 
-func boolean(field func(*Options) *bool) setting {
+func boolSetting(field func(*Options) *bool) setting {
 	return func(o *Options, raw json.RawMessage) error {
 		if json.Unmarshal(raw, field(o)) != nil {
 			return errors.New("is neither true nor false")
@@ -182,11 +182,11 @@ func boolean(field func(*Options) *bool) setting {
 	}
 }
 
-func integer(field func(*Options) *int, least, most int) setting {
-	return func(o *Options, raw json.RawMessage) error { return number(raw, field(o), least, most) }
+func intSetting(field func(*Options) *int, least, most int) setting {
+	return func(o *Options, raw json.RawMessage) error { return decodeInt(raw, field(o), least, most) }
 }
 
-func number(raw json.RawMessage, to *int, least, most int) error {
+func decodeInt(raw json.RawMessage, to *int, least, most int) error {
 	if json.Unmarshal(raw, to) != nil {
 		return errors.New("is no whole number")
 	}
@@ -210,7 +210,7 @@ func durationOf(field func(*Options) *time.Duration, least, most time.Duration) 
 	}
 }
 
-func texts(raw json.RawMessage, to *[]string) error {
+func decodeTexts(raw json.RawMessage, to *[]string) error {
 	if json.Unmarshal(raw, to) != nil {
 		return errors.New("is no list of texts")
 	}
@@ -224,7 +224,7 @@ var bindings = map[string]a2a.TransportProtocol{
 
 func setTransports(o *Options, raw json.RawMessage) error {
 	var names []string
-	if err := texts(raw, &names); err != nil {
+	if err := decodeTexts(raw, &names); err != nil {
 		return err
 	}
 	if len(names) == 0 {
@@ -241,8 +241,8 @@ func setTransports(o *Options, raw json.RawMessage) error {
 	return nil
 }
 
-// location reads where a document is: a URL, or a path that begins with /.
-func location(field func(*Options) *string) setting {
+// locationSetting reads where a document is: a URL, or a path that begins with /.
+func locationSetting(field func(*Options) *string) setting {
 	return func(o *Options, raw json.RawMessage) error { return setLocation(field(o), raw) }
 }
 
@@ -267,7 +267,7 @@ func setLocation(to *string, raw json.RawMessage) error {
 }
 
 func setAllowPrivate(o *Options, raw json.RawMessage) error {
-	if err := texts(raw, &o.allowPrivate); err != nil {
+	if err := decodeTexts(raw, &o.allowPrivate); err != nil {
 		return err
 	}
 	if _, err := hostlist.Parse(o.allowPrivate...); err != nil {
@@ -277,7 +277,7 @@ func setAllowPrivate(o *Options, raw json.RawMessage) error {
 }
 
 func setAllowOrigins(o *Options, raw json.RawMessage) error {
-	if err := texts(raw, &o.allowOrigins); err != nil {
+	if err := decodeTexts(raw, &o.allowOrigins); err != nil {
 		return err
 	}
 	for _, text := range o.allowOrigins {

@@ -30,8 +30,8 @@ func ShownOrigin(u *url.URL) string {
 // them, and credentials go there and nowhere else.
 type trusted map[string]bool
 
-// trust returns the origins of an endpoint and its options.
-func trust(e *spec.Endpoint, o *Options) trusted {
+// trustedOrigins returns the origins of an endpoint and its options.
+func trustedOrigins(e *spec.Endpoint, o *Options) trusted {
 	t := trusted{}
 	for _, text := range append([]string{e.BaseURL}, o.allowOrigins...) {
 		if u, err := url.Parse(text); err == nil {

@@ -60,11 +60,11 @@ func New(e *spec.Endpoint, logger *zap.Logger) (*Peer, error) {
 		slots: make(chan struct{}, o.concurrency),
 	}
 	p.http = &transport{
-		base: base, auth: newCredential(e.Auth, base), trust: trust(e, &o), secrets: secrets(e.Auth),
+		base: base, auth: newCredential(e.Auth, base), trust: trustedOrigins(e, &o), secrets: authSecrets(e.Auth),
 		limits: limits{idle: o.idleTimeout, event: int64(o.maxEventBytes), answer: int64(o.maxEventBytes) + int64(o.MaxOutputBytes)},
 	}
 	p.grpc = newGRPCConnections(guard, p.http)
-	p.cards = cardCache{fetch: p.fetchCard, open: p.open, ttl: o.Card.ttl}
+	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: o.Card.ttl}
 	return p, nil
 }
 
@@ -118,14 +118,14 @@ func (p *Peer) Connect(ctx context.Context) (*Connection, error) { return p.card
 // true any more has it fetched anew by the next connect.
 func (p *Peer) NoteError(err error) {
 	if errors.Is(err, a2a.ErrVersionNotSupported) || errors.Is(err, a2a.ErrMethodNotFound) {
-		p.cards.refuse()
+		p.cards.invalidateCard()
 		return
 	}
 	if refused, ok := errors.AsType[*HTTPError](err); ok && refused.Err == nil {
 		switch refused.Status {
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusMisdirectedRequest,
 			http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-			p.cards.refuse()
+			p.cards.invalidateCard()
 		}
 	}
 }
@@ -163,7 +163,7 @@ func CloseUnused(p *Peer) {
 // Shown returns what the peer says as it may be shown and logged: cleaned, cut to
 // limit bytes, and without the endpoint's secrets.
 func (p *Peer) Shown(text string, limit int) string {
-	return CleanText(redact(text, p.http.secrets), limit)
+	return CleanText(redactSecrets(text, p.http.secrets), limit)
 }
 
 // Trusts reports whether the configuration names the origin of a URL.
@@ -171,14 +171,14 @@ func (p *Peer) Trusts(u *url.URL) bool { return p.http.trust.has(u) }
 
 // Send makes a request as one to the peer, and returns whatever the answer is. Its
 // body must be closed.
-func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.send(req) }
+func (p *Peer) Send(req *http.Request) (*http.Response, error) { return p.http.sendRequest(req) }
 
 // Authorize has requests carry a header in place of the credential, and hides its
 // values. It is called before the first request.
 func (p *Peer) Authorize(header http.Header) {
 	h := fixedHeader(header)
 	p.http.auth = h
-	p.http.secrets = append(p.http.secrets, h.secrets()...)
+	p.http.secrets = append(p.http.secrets, h.headerSecrets()...)
 }
 
 // SetIdleTimeout bounds how long the peer may send nothing. It is called before
@@ -186,11 +186,11 @@ func (p *Peer) Authorize(header http.Header) {
 func (p *Peer) SetIdleTimeout(d time.Duration) { p.http.limits.idle = d }
 
 // GRPCConnection returns the connection over gRPC to the host of a URL.
-func (p *Peer) GRPCConnection(to *url.URL) (*grpc.ClientConn, error) { return p.grpc.connection(to) }
+func (p *Peer) GRPCConnection(to *url.URL) (*grpc.ClientConn, error) { return p.grpc.connectionTo(to) }
 
 // Choose returns the interface of a card that the peer is spoken to by.
 func (p *Peer) Choose(card *a2a.AgentCard) (*Chosen, error) {
-	return choose(card, &p.Options, p.http.trust)
+	return chooseInterface(card, &p.Options, p.http.trust)
 }
 
 // CheckAnyVersion checks an interface of a card, which may be of version 0.3 whether
@@ -229,7 +229,7 @@ func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what strin
 	if tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
-	resp, err := p.http.send(req)
+	resp, err := p.http.sendRequest(req)
 	if err != nil {
 		return nil, err
 	}
@@ -248,9 +248,9 @@ func (p *Peer) FetchDocument(ctx context.Context, from *url.URL, tag, what strin
 	return got, err
 }
 
-// open checks a card, and what of it cannot be told from its look: the
+// openCard checks a card, and what of it cannot be told from its look: the
 // signatures. Then it makes the client that speaks to the peer as the card says.
-func (p *Peer) open(ctx context.Context, data []byte) (*Connection, error) {
+func (p *Peer) openCard(ctx context.Context, data []byte) (*Connection, error) {
 	card, err := ParseCard(data)
 	if err != nil {
 		return nil, err
@@ -278,8 +278,8 @@ func (p *Peer) open(ctx context.Context, data []byte) (*Connection, error) {
 	}, nil
 }
 
-// secrets returns what of a credential must not be shown.
-func secrets(a *spec.Auth) []string {
+// authSecrets returns what of a credential must not be shown.
+func authSecrets(a *spec.Auth) []string {
 	if a == nil {
 		return nil
 	}

@@ -27,7 +27,7 @@ func newSDKClient(ctx context.Context, requests *transport, calls *grpcConnectio
 		a2aclient.WithRESTTransport(client),
 		a2av0.WithJSONRPCTransport(a2av0.JSONRPCTransportConfig{Client: client}),
 		a2av0.WithRESTTransport(a2av0.RESTTransportConfig{Client: client}),
-		calls.transport(to.URL),
+		calls.transportTo(to.URL),
 	)
 }
 

@@ -136,7 +136,7 @@ func TestOnlyAVerifiedCardIsUsed(t *testing.T) {
 	if conn, err := p.Connect(t.Context()); err != nil || conn.Card.Description != "Translates." {
 		t.Errorf("the card was replaced, %v", err)
 	}
-	p.cards.refuse()
+	p.cards.invalidateCard()
 	if _, err := p.Connect(t.Context()); !isSignature(err) {
 		t.Errorf("error is %v", err)
 	}

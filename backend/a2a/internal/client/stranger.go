@@ -49,11 +49,11 @@ func NewStranger(s *Stranger) (*Peer, error) {
 	reply := int64(s.MaxReply)
 	p.http = &transport{
 		base: p.base, auth: fixedHeader(s.Header), trust: trusted{Origin(s.CardURL): true},
-		secrets: append(fixedHeader(s.Header).secrets(), querySecrets(s.CardURL)...),
+		secrets: append(fixedHeader(s.Header).headerSecrets(), querySecrets(s.CardURL)...),
 		limits:  limits{idle: o.idleTimeout, event: reply, answer: 2 * reply},
 	}
 	p.grpc = newGRPCConnections(guard, p.http)
-	p.cards = cardCache{fetch: p.fetchCard, open: p.open, ttl: o.Card.ttl}
+	p.cards = cardCache{fetch: p.fetchCard, open: p.openCard, ttl: o.Card.ttl}
 	return p, nil
 }
 

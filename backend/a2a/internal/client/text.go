@@ -33,8 +33,8 @@ func CleanText(text string, limit int) string {
 	return clip.Head(text, limit-len(mark)) + mark
 }
 
-// redact returns a text without secrets.
-func redact(text string, secrets []string) string {
+// redactSecrets returns a text without secrets.
+func redactSecrets(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, "***")
 	}

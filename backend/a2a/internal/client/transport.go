@@ -24,7 +24,7 @@ type transport struct {
 // *HTTPError. There is no bound for the whole of an answer's time, only for how
 // long nothing comes: a stream may last.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.send(req)
+	resp, err := t.sendRequest(req)
 	if err != nil {
 		return nil, err
 	}
@@ -36,16 +36,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// send makes a request and returns whatever the answer is. Its body ends with an
+// sendRequest makes a request and returns whatever the answer is. Its body ends with an
 // *IdleError when nothing comes for too long, and must be closed.
-func (t *transport) send(req *http.Request) (*http.Response, error) {
+func (t *transport) sendRequest(req *http.Request) (*http.Response, error) {
 	ctx, watch := newWatch(req.Context(), t.limits.idle)
-	if !slow(req) {
+	if !isSlow(req) {
 		watch.start()
 	}
-	resp, err := credential.RoundTrip(t.base, t.credential(req), dress(req.WithContext(ctx)))
+	resp, err := credential.RoundTrip(t.base, t.credentialFor(req), withTrace(req.WithContext(ctx)))
 	if err != nil {
-		err = watch.explain(err)
+		err = watch.explainError(err)
 		watch.stop()
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// credential returns what a request carries: nothing to an origin that the
+// credentialFor returns what a request carries: nothing to an origin that the
 // configuration does not name.
-func (t *transport) credential(req *http.Request) credential.Credential {
+func (t *transport) credentialFor(req *http.Request) credential.Credential {
 	if t.trust.has(req.URL) {
 		return t.auth
 	}
@@ -66,11 +66,11 @@ func (t *transport) credential(req *http.Request) credential.Credential {
 // userAgent is what requests say of the program that makes them.
 const userAgent = "agentruntime"
 
-// dress returns a copy of a request as a part of the trace that its context
+// withTrace returns a copy of a request as a part of the trace that its context
 // belongs to. Credentials that came with a request to this runtime stay here,
 // and so does baggage: it holds whatever callers put there, and the peer may be
 // anybody's.
-func dress(req *http.Request) *http.Request {
+func withTrace(req *http.Request) *http.Request {
 	dressed := req.Clone(req.Context())
 	for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "Baggage"} {
 		dressed.Header.Del(name)
@@ -86,9 +86,9 @@ func dress(req *http.Request) *http.Request {
 // slowKey marks the context of calls whose answer comes when the work is done.
 type slowKey struct{}
 
-// slow reports whether a request is answered when the work is done, so that
+// isSlow reports whether a request is answered when the work is done, so that
 // nothing comes for as long as that takes. A stream begins at once.
-func slow(req *http.Request) bool {
+func isSlow(req *http.Request) bool {
 	marked, _ := req.Context().Value(slowKey{}).(bool)
-	return marked && !streams(req)
+	return marked && !wantsStream(req)
 }

@@ -320,12 +320,12 @@ func TestASlowAnswerToAMessageIsWaitedFor(t *testing.T) {
 		tr := idleTransport(&pipe{body: io.NopCloser(strings.NewReader("")), head: func(context.Context) error { time.Sleep(time.Hour); return nil }})
 		ctx := context.WithValue(t.Context(), slowKey{}, true)
 		req := httptest.NewRequestWithContext(ctx, http.MethodPost, "https://peer.example", nil)
-		resp, err := tr.send(req)
+		resp, err := tr.sendRequest(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if slow(streamRequest(ctx)) {
+		if isSlow(streamRequest(ctx)) {
 			t.Error("a stream may begin when the work is done")
 		}
 	})
@@ -362,7 +362,7 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte("{\n\"a\" : \"\u2028\"}\r\n"))
 	f.Add([]byte("data: x\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		framed, err := frame(data)
+		framed, err := frameEvent(data)
 		if err != nil {
 			return
 		}

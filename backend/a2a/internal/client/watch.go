@@ -37,8 +37,8 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// explain returns why a request failed: that nothing came, if so.
-func (w *watch) explain(err error) error {
+// explainError returns why a request failed: that nothing came, if so.
+func (w *watch) explainError(err error) error {
 	if idle, ok := errors.AsType[*IdleError](context.Cause(w.ctx)); ok {
 		return idle
 	}
