@@ -59,21 +59,21 @@ type artifact struct {
 	size, least int
 }
 
-// update takes in an artifact, or a part of one.
-func (a *assembly) update(id a2a.ArtifactID, parts []*a2a.Part, more bool) error {
+// updateArtifact takes in an artifact, or a part of one.
+func (a *assembly) updateArtifact(id a2a.ArtifactID, parts []*a2a.Part, more bool) error {
 	at, ok := a.byID[id]
 	if !ok {
-		at = a.add(id)
+		at = a.addArtifact(id)
 	}
 	text := a2awire.Text(parts)
 	if ok && !more {
-		return a.replace(at, text, parts)
+		return a.replaceContent(at, text, parts)
 	}
-	return a.extend(at, text, parts)
+	return a.extendArtifact(at, text, parts)
 }
 
-// add adds an empty artifact behind the others.
-func (a *assembly) add(id a2a.ArtifactID) *artifact {
+// addArtifact adds an empty artifact behind the others.
+func (a *assembly) addArtifact(id a2a.ArtifactID) *artifact {
 	at := &artifact{least: Overhead + len(id)}
 	at.size = at.least
 	if a.byID == nil {
@@ -85,9 +85,9 @@ func (a *assembly) add(id a2a.ArtifactID) *artifact {
 	return at
 }
 
-// extend adds to an artifact, and shows the text at once if it comes at the end.
-func (a *assembly) extend(at *artifact, text string, parts []*a2a.Part) error {
-	if err := a.grow(at, len(text)); err != nil {
+// extendArtifact adds to an artifact, and shows the text at once if it comes at the end.
+func (a *assembly) extendArtifact(at *artifact, text string, parts []*a2a.Part) error {
+	if err := a.countGrowth(at, len(text)); err != nil {
 		return err
 	}
 	if err := a.addFiles(at, parts); err != nil || text == "" {
@@ -97,20 +97,20 @@ func (a *assembly) extend(at *artifact, text string, parts []*a2a.Part) error {
 	if at.text.Len() == 0 && a.last != nil {
 		lead = between
 	}
-	if at.text.Len() > 0 && at != a.last || at.text.Len() == 0 && a.texts(at) {
+	if at.text.Len() > 0 && at != a.last || at.text.Len() == 0 && a.hasTextAfter(at) {
 		a.stale = true
 	} else {
 		a.last = at
 	}
 	at.text.WriteString(text)
 	if !a.stale {
-		a.deliver(lead + text)
+		a.showText(lead + text)
 	}
 	return nil
 }
 
-// texts reports whether an artifact behind at has text.
-func (a *assembly) texts(at *artifact) bool {
+// hasTextAfter reports whether an artifact behind at has text.
+func (a *assembly) hasTextAfter(at *artifact) bool {
 	for i := len(a.artifacts) - 1; i >= 0 && a.artifacts[i] != at; i-- {
 		if a.artifacts[i].text.Len() > 0 {
 			return true
@@ -119,21 +119,21 @@ func (a *assembly) texts(at *artifact) bool {
 	return false
 }
 
-// replace gives an artifact another content. One that begins like the earlier
+// replaceContent gives an artifact another content. One that begins like the earlier
 // one is a longer form of it.
-func (a *assembly) replace(at *artifact, text string, parts []*a2a.Part) error {
+func (a *assembly) replaceContent(at *artifact, text string, parts []*a2a.Part) error {
 	old := at.text.String()
 	a.size -= at.size - at.least
 	at.size, at.files = at.least, nil
 	if rest, longer := strings.CutPrefix(text, old); longer {
-		if err := a.grow(at, len(old)); err != nil {
+		if err := a.countGrowth(at, len(old)); err != nil {
 			return err
 		}
-		return a.extend(at, rest, parts)
+		return a.extendArtifact(at, rest, parts)
 	}
 	at.text.Reset()
 	a.stale = true
-	if err := a.grow(at, len(text)); err != nil {
+	if err := a.countGrowth(at, len(text)); err != nil {
 		return err
 	}
 	at.text.WriteString(text)
@@ -150,7 +150,7 @@ func (a *assembly) addFiles(at *artifact, parts []*a2a.Part) error {
 		if err != nil || len(file) == 0 {
 			continue
 		}
-		if err := a.grow(at, Overhead+a2awire.Size(p)); err != nil {
+		if err := a.countGrowth(at, Overhead+a2awire.Size(p)); err != nil {
 			return err
 		}
 		at.files = append(at.files, file[0])
@@ -167,40 +167,40 @@ func isFile(p *a2a.Part) bool {
 	}
 }
 
-// grow counts what is about to be kept of an artifact.
-func (a *assembly) grow(at *artifact, n int) error {
+// countGrowth counts what is about to be kept of an artifact.
+func (a *assembly) countGrowth(at *artifact, n int) error {
 	at.size += n
 	a.size += n
-	return a.bounded()
+	return a.checkBounds()
 }
 
-// spend counts what is shown without being kept.
-func (a *assembly) spend(n int) error {
+// countShown counts what is shown without being kept.
+func (a *assembly) countShown(n int) error {
 	a.spent += n
-	return a.bounded()
+	return a.checkBounds()
 }
 
-func (a *assembly) bounded() error {
+func (a *assembly) checkBounds() error {
 	if a.size > a.limit || a.spent > a.limit {
 		return &outputError{a.limit}
 	}
 	return nil
 }
 
-// rebuild takes the artifacts of a task as they are for all that there is, and
+// rebuildFrom takes the artifacts of a task as they are for all that there is, and
 // shows what is new of them.
-func (a *assembly) rebuild(artifacts []*a2a.Artifact) error {
+func (a *assembly) rebuildFrom(artifacts []*a2a.Artifact) error {
 	a.artifacts, a.byID, a.last, a.size = nil, nil, nil, 0
 	a.stale = true // nothing is shown before all is there
 	for _, from := range artifacts {
 		if from == nil {
 			continue
 		}
-		if err := a.update(from.ID, from.Parts, false); err != nil {
+		if err := a.updateArtifact(from.ID, from.Parts, false); err != nil {
 			return err
 		}
 	}
-	if text := a.text(); a.shown.begins(text) {
+	if text := a.joinedText(); a.shown.isPrefixOf(text) {
 		a.stale = false
 		a.shown.seed(text)
 		for _, at := range a.artifacts {
@@ -208,29 +208,29 @@ func (a *assembly) rebuild(artifacts []*a2a.Artifact) error {
 				a.last = at
 			}
 		}
-		a.deliver(text[a.shown.bytes:])
+		a.showText(text[a.shown.bytes:])
 	}
 	return nil
 }
 
-// finish shows what is not shown yet of an answer that is complete. What was
+// showRest shows what is not shown yet of an answer that is complete. What was
 // shown otherwise is taken back.
-func (a *assembly) finish(text string) {
-	if !a.shown.begins(text) {
+func (a *assembly) showRest(text string) {
+	if !a.shown.isPrefixOf(text) {
 		if a.shown.step > 0 && a.reset != nil {
 			a.reset()
 		}
-		if a.shown = shownBefore(a.shown.before); !a.shown.begins(text) {
+		if a.shown = shownBefore(a.shown.before); !a.shown.isPrefixOf(text) {
 			a.shown = shown{}
 		}
 	}
 	a.stale = false
 	a.shown.seed(text)
-	a.deliver(text[a.shown.bytes:])
+	a.showText(text[a.shown.bytes:])
 }
 
-// deliver shows text that follows on what was shown, in pieces.
-func (a *assembly) deliver(text string) {
+// showText shows text that follows on what was shown, in pieces.
+func (a *assembly) showText(text string) {
 	for len(text) > 0 {
 		piece := clip.Head(text, maxDelta)
 		a.shown.add(piece)
@@ -241,8 +241,8 @@ func (a *assembly) deliver(text string) {
 	}
 }
 
-// text returns the text of all artifacts.
-func (a *assembly) text() string {
+// joinedText returns the text of all artifacts.
+func (a *assembly) joinedText() string {
 	var b strings.Builder
 	for _, at := range a.artifacts {
 		if at.text.Len() == 0 {
@@ -256,8 +256,8 @@ func (a *assembly) text() string {
 	return b.String()
 }
 
-// files returns the images and files of all artifacts.
-func (a *assembly) files() []model.Part {
+// fileParts returns the images and files of all artifacts.
+func (a *assembly) fileParts() []model.Part {
 	var files []model.Part
 	for _, at := range a.artifacts {
 		files = append(files, at.files...)
@@ -299,8 +299,8 @@ func (s *shown) add(text string) {
 	s.step += len(text)
 }
 
-// begins reports whether a text begins with what was shown.
-func (s *shown) begins(text string) bool {
+// isPrefixOf reports whether a text begins with what was shown.
+func (s *shown) isPrefixOf(text string) bool {
 	if s.bytes < 0 || len(text) < s.bytes {
 		return false
 	}

@@ -47,14 +47,14 @@ func TestHowArtifactsBecomeText(t *testing.T) {
 	} {
 		a, s := newAssembly(1 << 20)
 		for _, u := range tt.updates {
-			if err := a.update(u.Artifact.ID, u.Artifact.Parts, u.Append); err != nil {
+			if err := a.updateArtifact(u.Artifact.ID, u.Artifact.Parts, u.Append); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if s.shown != tt.live || a.text() != tt.want {
-			t.Errorf("%s: it shows %q and is %q", name, s.shown, a.text())
+		if s.shown != tt.live || a.joinedText() != tt.want {
+			t.Errorf("%s: it shows %q and is %q", name, s.shown, a.joinedText())
 		}
-		if a.finish(a.text()); s.shown != tt.want {
+		if a.showRest(a.joinedText()); s.shown != tt.want {
 			t.Errorf("%s: it shows %q in the end", name, s.shown)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWhatIsShownIsTheText(t *testing.T) {
 			}
 			want[id] += text
 			if rapid.IntRange(0, 9).Draw(t, "snapshot") > 0 {
-				if err := a.update(a2a.ArtifactID(id), a2a.ContentParts{a2a.NewTextPart(text)}, more); err != nil {
+				if err := a.updateArtifact(a2a.ArtifactID(id), a2a.ContentParts{a2a.NewTextPart(text)}, more); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -89,7 +89,7 @@ func TestWhatIsShownIsTheText(t *testing.T) {
 			for _, id := range order {
 				all = append(all, &a2a.Artifact{ID: a2a.ArtifactID(id), Parts: a2a.ContentParts{a2a.NewTextPart(want[id])}})
 			}
-			if err := a.rebuild(append(all, nil)); err != nil {
+			if err := a.rebuildFrom(append(all, nil)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -102,13 +102,13 @@ func TestWhatIsShownIsTheText(t *testing.T) {
 			}
 		}
 		text := strings.Join(texts, between)
-		if a.text() != text || a.size != size {
-			t.Fatalf("the text is %q of size %d, want %q of %d", a.text(), a.size, text, size)
+		if a.joinedText() != text || a.size != size {
+			t.Fatalf("the text is %q of size %d, want %q of %d", a.joinedText(), a.size, text, size)
 		}
 		if !a.stale && s.shown != text {
 			t.Fatalf("%q is shown of %q", s.shown, text)
 		}
-		if a.finish(text); s.shown != text || s.resets > 1 {
+		if a.showRest(text); s.shown != text || s.resets > 1 {
 			t.Fatalf("%q is shown of %q, %d resets", s.shown, text, s.resets)
 		}
 	})
@@ -117,7 +117,7 @@ func TestWhatIsShownIsTheText(t *testing.T) {
 func TestWhatWasShownBeforeIsNotShownAgain(t *testing.T) {
 	t.Parallel()
 	first, _ := newAssembly(1 << 20)
-	if err := first.update("a", a2a.ContentParts{a2a.NewTextPart("Let me see. ")}, true); err != nil {
+	if err := first.updateArtifact("a", a2a.ContentParts{a2a.NewTextPart("Let me see. ")}, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ text, shown string }{
@@ -125,10 +125,10 @@ func TestWhatWasShownBeforeIsNotShownAgain(t *testing.T) {
 	} {
 		second, s := newAssembly(1 << 20)
 		second.shown, second.stale = shownBefore(first.shown.mark()), true
-		if err := second.update("a", a2a.ContentParts{a2a.NewTextPart(tt.text)}, true); err != nil || s.shown != "" {
+		if err := second.updateArtifact("a", a2a.ContentParts{a2a.NewTextPart(tt.text)}, true); err != nil || s.shown != "" {
 			t.Errorf("%q is shown too early, %v", s.shown, err)
 		}
-		if second.finish(tt.text); s.shown != tt.shown || s.resets != 0 {
+		if second.showRest(tt.text); s.shown != tt.shown || s.resets != 0 {
 			t.Errorf("%q is shown of %q, %d resets", s.shown, tt.text, s.resets)
 		}
 	}
@@ -137,15 +137,15 @@ func TestWhatWasShownBeforeIsNotShownAgain(t *testing.T) {
 func TestWhatAStepTakesBackIsItsOwn(t *testing.T) {
 	t.Parallel()
 	first, _ := newAssembly(1 << 20)
-	if err := first.update("a", a2a.ContentParts{a2a.NewTextPart("one ")}, true); err != nil {
+	if err := first.updateArtifact("a", a2a.ContentParts{a2a.NewTextPart("one ")}, true); err != nil {
 		t.Fatal(err)
 	}
 	second, s := newAssembly(1 << 20)
 	second.shown, second.stale = shownBefore(first.shown.mark()), true
-	if err := second.rebuild([]*a2a.Artifact{{ID: "a", Parts: a2a.ContentParts{a2a.NewTextPart("one three")}}}); err != nil || s.shown != "three" {
+	if err := second.rebuildFrom([]*a2a.Artifact{{ID: "a", Parts: a2a.ContentParts{a2a.NewTextPart("one three")}}}); err != nil || s.shown != "three" {
 		t.Fatalf("%q is shown, %v", s.shown, err)
 	}
-	if second.finish("one two three"); s.shown != "two three" || s.resets != 1 {
+	if second.showRest("one two three"); s.shown != "two three" || s.resets != 1 {
 		t.Errorf("%q is shown, %d resets", s.shown, s.resets)
 	}
 }
@@ -156,7 +156,7 @@ func TestTextIsShownInPieces(t *testing.T) {
 	var pieces []string
 	a.show = func(text string) { pieces = append(pieces, text) }
 	text := strings.Repeat("x", maxDelta-1) + strings.Repeat("😀", maxDelta)
-	if err := a.update("a", a2a.ContentParts{a2a.NewTextPart(text)}, true); err != nil {
+	if err := a.updateArtifact("a", a2a.ContentParts{a2a.NewTextPart(text)}, true); err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range pieces {
@@ -182,12 +182,12 @@ func TestAnAssemblyIsBounded(t *testing.T) {
 		var err error
 		n := 0
 		for ; n < 10 && err == nil; n++ {
-			err = a.update("a", parts, true)
+			err = a.updateArtifact("a", parts, true)
 		}
 		if tooMuch, ok := errors.AsType[*outputError](err); !ok || tooMuch.limit != 2000 || n > 3 {
 			t.Errorf("%s: %v after %d", name, err, n)
 		}
-		if err := a.rebuild([]*a2a.Artifact{{ID: "b", Parts: append(append(parts, parts...), append(parts, parts...)...)}}); err == nil {
+		if err := a.rebuildFrom([]*a2a.Artifact{{ID: "b", Parts: append(append(parts, parts...), append(parts, parts...)...)}}); err == nil {
 			t.Errorf("%s: a snapshot may have as much as it likes", name)
 		}
 	}
@@ -203,19 +203,19 @@ func FuzzAssembly(f *testing.F) {
 			more     bool
 		}{{id, first, more}, {other, second, again}, {id, second, again}, {other, first, more}} {
 			parts := a2a.ContentParts{a2a.NewTextPart(u.text), nil, a2a.NewRawPart([]byte(u.text)), a2a.NewFileURLPart(a2a.URL(u.text), "")}
-			if err := a.update(a2a.ArtifactID(u.id), parts, u.more); err != nil {
+			if err := a.updateArtifact(a2a.ArtifactID(u.id), parts, u.more); err != nil {
 				return
 			}
-			if !a.stale && s.shown != a.text() {
-				t.Fatalf("%q is shown of %q", s.shown, a.text())
+			if !a.stale && s.shown != a.joinedText() {
+				t.Fatalf("%q is shown of %q", s.shown, a.joinedText())
 			}
 		}
-		text := a.text()
-		if a.finish(text); s.shown != text {
+		text := a.joinedText()
+		if a.showRest(text); s.shown != text {
 			t.Fatalf("%q is shown of %q", s.shown, text)
 		}
 		kept := len(text)
-		for _, file := range a.files() {
+		for _, file := range a.fileParts() {
 			kept += len(file.Blob.Data)
 		}
 		if kept > a.size+len(between) || a2awire.Size(nil) != 0 {
@@ -232,7 +232,7 @@ func BenchmarkAssembly(b *testing.B) {
 		a, _ := newAssembly(16 << 20)
 		a.show = func(string) {}
 		for range 4000 {
-			if err := a.update("a", parts, true); err != nil {
+			if err := a.updateArtifact("a", parts, true); err != nil {
 				b.Fatal(err)
 			}
 		}

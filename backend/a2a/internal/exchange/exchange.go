@@ -133,13 +133,13 @@ func phaseOf(at *Position, waits bool) phase {
 // Position returns the position as it is.
 func (x *Exchange) Position() Position {
 	at := x.at
-	at.Accepted = x.phase.accepted()
+	at.Accepted = x.phase.isAccepted()
 	return at
 }
 
-// move makes a move of this side.
-func (x *Exchange) move(m move) error {
-	next, err := x.phase.after(m)
+// makeMove makes a move of this side.
+func (x *Exchange) makeMove(m move) error {
+	next, err := x.phase.afterMove(m)
 	if err != nil {
 		return fmt.Errorf("go on with the exchange: %w", err)
 	}
@@ -147,9 +147,9 @@ func (x *Exchange) move(m move) error {
 	return nil
 }
 
-// moved makes a move of the peer's.
-func (x *Exchange) moved(m move) error {
-	next, err := x.phase.after(m)
+// takeMove makes a move of the peer's.
+func (x *Exchange) takeMove(m move) error {
+	next, err := x.phase.afterMove(m)
 	if err != nil {
 		return x.Fail(client.CodeProtocol, "an event does not fit: "+err.Error(), err)
 	}
@@ -159,7 +159,7 @@ func (x *Exchange) moved(m move) error {
 
 // Draft begins a message.
 func (x *Exchange) Draft(messageID string) error {
-	if err := x.move(moveDraft); err != nil {
+	if err := x.makeMove(moveDraft); err != nil {
 		return err
 	}
 	x.at.MessageID = messageID
@@ -168,7 +168,7 @@ func (x *Exchange) Draft(messageID string) error {
 
 // Resume goes on with a task that asked, without telling it anything.
 func (x *Exchange) Resume(messageID string) error {
-	if err := x.move(moveLook); err != nil {
+	if err := x.makeMove(moveLook); err != nil {
 		return err
 	}
 	x.at.MessageID = messageID
@@ -182,7 +182,7 @@ func (x *Exchange) Say(parts []*a2a.Part) { x.parts = parts }
 func (x *Exchange) Asks() bool { return x.phase == phaseAsking }
 
 // Accepted reports whether the peer has the message.
-func (x *Exchange) Accepted() bool { return x.phase.accepted() }
+func (x *Exchange) Accepted() bool { return x.phase.isAccepted() }
 
 // CloseMessage ends what is shown for the message.
 func (x *Exchange) CloseMessage() { x.at.Shown = x.output.shown.mark() }
@@ -207,17 +207,17 @@ func (x *Exchange) Fail(code, detail string, err error) error {
 	return x.peer.Fail(code, x.at.TaskID, detail, err)
 }
 
-// lasting returns the error of an exchange that ends by the error of a call, or
+// lastingError returns the error of an exchange that ends by the error of a call, or
 // nil when it goes on.
-func (x *Exchange) lasting(cut error) error {
-	if cut == nil || x.phase.settled() || client.Judge(cut).Trouble != client.Final {
+func (x *Exchange) lastingError(cut error) error {
+	if cut == nil || x.phase.isSettled() || client.Judge(cut).Trouble != client.Final {
 		return nil
 	}
-	return x.failed(cut)
+	return x.callFailure(cut)
 }
 
-// failed returns the error of an exchange that a call ended with.
-func (x *Exchange) failed(err error) error {
+// callFailure returns the error of an exchange that a call ended with.
+func (x *Exchange) callFailure(err error) error {
 	if _, ok := errors.AsType[*client.PeerError](err); ok {
 		return err
 	}
@@ -254,10 +254,10 @@ var messageSpace = uuid.MustParse("5be3b1c8-3c1c-4f0e-9d3c-0d2a6f6f7c51")
 // it has to end. Its owner has ten seconds to return.
 const LearnLimit = 4 * time.Second
 
-// outlive returns a context for a call that may tell the task's id. When the
+// withGrace returns a context for a call that may tell the task's id. When the
 // exchange's context ends it goes on for a while, unless the id is known or the
 // task is to be left running.
-func (x *Exchange) outlive(ctx context.Context) (context.Context, func()) {
+func (x *Exchange) withGrace(ctx context.Context) (context.Context, func()) {
 	call, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		defer cancel()

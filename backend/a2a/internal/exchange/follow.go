@@ -16,54 +16,54 @@ const (
 	Missing = 5
 )
 
-// follow looks for the task until it has settled. What fails is tried again until
+// followTask looks for the task until it has settled. What fails is tried again until
 // the time is up, unless that is of no use.
-func (x *Exchange) follow(ctx context.Context) error {
+func (x *Exchange) followTask(ctx context.Context) error {
 	pause := x.peer.Pace()
 	idle, unknown := 0, 0
 	x.trouble = nil
-	for at := x.progress(); !x.phase.settled(); {
+	for at := x.currentProgress(); !x.phase.isSettled(); {
 		if (x.polled || idle > 0) && pause.Wait(ctx, client.RetryAfter(x.trouble)) != nil {
 			return x.Ended(ctx)
 		}
-		got := x.look(ctx)
+		got := x.readTask(ctx)
 		if got.wrong != nil {
 			return got.wrong
 		}
-		if ctx.Err() != nil && !x.phase.settled() {
+		if ctx.Err() != nil && !x.phase.isSettled() {
 			return x.Ended(ctx)
 		}
 		if x.trouble = got.cut; got.cut != nil {
 			x.peer.NoteError(got.cut)
-			if err := x.lasting(got.cut); err != nil {
+			if err := x.lastingError(got.cut); err != nil {
 				return err
 			}
 			if client.Judge(got.cut).Trouble != client.Passing {
 				unknown++
 			}
 			if unknown == Missing {
-				return x.failed(got.cut)
+				return x.callFailure(got.cut)
 			}
 		}
-		if now := x.progress(); now != at {
+		if now := x.currentProgress(); now != at {
 			at, pause, idle, unknown = now, x.peer.Pace(), 0, 0
 		} else if idle++; idle == Fruitless {
 			x.offers.noSubscribe = true
 		}
 	}
-	return x.confirm(ctx)
+	return x.confirmTask(ctx)
 }
 
-// look goes on with the events of the task, by a stream where the peer has one,
+// readTask goes on with the events of the task, by a stream where the peer has one,
 // or else looks at the task once.
-func (x *Exchange) look(ctx context.Context) reading {
+func (x *Exchange) readTask(ctx context.Context) reading {
 	conn, cut := x.Connect(ctx)
 	if cut != nil {
 		return reading{cut: cut}
 	}
 	if conn.Streaming && !x.offers.noSubscribe {
 		x.coverage, x.polled = coverageGaps, false
-		got := x.read(ctx, conn.Client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: x.at.TaskID}))
+		got := x.readEvents(ctx, conn.Client.SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: x.at.TaskID}))
 		if got.wrong != nil || got.cut == nil || ctx.Err() != nil {
 			return got
 		}
@@ -80,14 +80,14 @@ func (x *Exchange) look(ctx context.Context) reading {
 	return reading{wrong: x.Take(ctx, task)}
 }
 
-// confirm looks at a task that has been completed, or asks something, when
+// confirmTask looks at a task that has been completed, or asks something, when
 // something of what it came to may be missing: what is shown of a message cannot be
 // taken back once the next one was sent.
-func (x *Exchange) confirm(ctx context.Context) error {
+func (x *Exchange) confirmTask(ctx context.Context) error {
 	asks := x.phase == phaseAsking
 	full := x.coverage == coverageFull
 	switch {
-	case x.coverage == coverageSnapshot, full && (asks || !x.silent()):
+	case x.coverage == coverageSnapshot, full && (asks || !x.hasNoArtifact()):
 		return nil
 	case !asks && x.at.State != a2a.TaskStateCompleted:
 		return nil
@@ -96,7 +96,7 @@ func (x *Exchange) confirm(ctx context.Context) error {
 	for {
 		task, cut := x.getTask(ctx)
 		switch {
-		case cut == nil && asks && (task.Status.State != x.at.State || x.answered(&task.Status)):
+		case cut == nil && asks && (task.Status.State != x.at.State || x.wasAnswered(&task.Status)):
 			return nil // what is missing comes with the answer
 		case cut == nil && (asks || task.Status.State.Terminal()):
 			return x.Take(ctx, task)
@@ -111,7 +111,7 @@ func (x *Exchange) confirm(ctx context.Context) error {
 			if asks {
 				return nil
 			}
-			return x.failed(cut)
+			return x.callFailure(cut)
 		}
 		x.trouble = cut
 		if pause.Wait(ctx, client.RetryAfter(cut)) != nil {
@@ -120,9 +120,11 @@ func (x *Exchange) confirm(ctx context.Context) error {
 	}
 }
 
-// silent reports whether the task has no artifact that is known. A peer may have
+// hasNoArtifact reports whether the task has no artifact that is known. A peer may have
 // kept them for the task itself.
-func (x *Exchange) silent() bool { return x.output.text() == "" && len(x.output.files()) == 0 }
+func (x *Exchange) hasNoArtifact() bool {
+	return x.output.joinedText() == "" && len(x.output.fileParts()) == 0
+}
 
 // progress is how far a task has come: what tells something new from the same
 // again.
@@ -133,6 +135,6 @@ type progress struct {
 	steps       int
 }
 
-func (x *Exchange) progress() progress {
-	return progress{x.at.State, fingerprint(&x.status), x.output.size, x.output.spent, x.at.Reported.Steps}
+func (x *Exchange) currentProgress() progress {
+	return progress{x.at.State, questionFingerprint(&x.status), x.output.size, x.output.spent, x.at.Reported.Steps}
 }

@@ -79,9 +79,9 @@ var transitions = map[phase]map[move]phase{
 	phaseAsking:  {moveDraft: phaseDrafted, moveLook: phaseWorking, moveAsk: phaseAsking, moveEnd: phaseEnded},
 }
 
-// after returns the phase that a move leads to. The error is a *moveError for a
+// afterMove returns the phase that a move leads to. The error is a *moveError for a
 // move that the phase does not allow.
-func (p phase) after(m move) (phase, error) {
+func (p phase) afterMove(m move) (phase, error) {
 	next, ok := transitions[p][m]
 	if !ok {
 		return p, &moveError{phase: p, move: m}
@@ -89,11 +89,11 @@ func (p phase) after(m move) (phase, error) {
 	return next, nil
 }
 
-// settled reports whether nothing more comes by itself.
-func (p phase) settled() bool { return p == phaseAsking || p == phaseReplied || p == phaseEnded }
+// isSettled reports whether nothing more comes by itself.
+func (p phase) isSettled() bool { return p == phaseAsking || p == phaseReplied || p == phaseEnded }
 
-// accepted reports whether the peer has the message.
-func (p phase) accepted() bool { return p == phaseWorking || p.settled() }
+// isAccepted reports whether the peer has the message.
+func (p phase) isAccepted() bool { return p == phaseWorking || p.isSettled() }
 
 // moveError is a move that a phase does not allow.
 type moveError struct {

@@ -35,7 +35,7 @@ func TestEveryMoveOfAnExchange(t *testing.T) {
 	for from := range phase(len(phaseNames)) {
 		for m := range move(len(moveNames)) {
 			want := allowed[from][m]
-			got, err := from.after(m)
+			got, err := from.afterMove(m)
 			wrong, isMove := errors.AsType[*moveError](err)
 			switch {
 			case want == refused && (!isMove || wrong.phase != from || wrong.move != m || got != from):
@@ -134,7 +134,7 @@ func TestIDsThatCannotBeUsed(t *testing.T) {
 		"": {}, "0198c2-a": {}, "a:b@c": {}, "a/b": {false, true}, "a?b": {false, true}, "..": {false, true}, "%2e": {false, true},
 		"a\nb": {true, true}, "a\x00": {true, true}, "a\xff": {true, true}, strings.Repeat("x", MaxID+1): {true, true},
 	} {
-		if got := [2]bool{unfit(id, false) != "", unfit(id, true) != ""}; got != want {
+		if got := [2]bool{idProblem(id, false) != "", idProblem(id, true) != ""}; got != want {
 			t.Errorf("%.20q is unfit: %v", id, got)
 		}
 	}

@@ -17,8 +17,8 @@ type reading struct {
 	wrong error
 }
 
-// read takes in events until the task has settled, they end, or the context has.
-func (x *Exchange) read(ctx context.Context, events iter.Seq2[a2a.Event, error]) reading {
+// readEvents takes in events until the task has settled, they end, or the context has.
+func (x *Exchange) readEvents(ctx context.Context, events iter.Seq2[a2a.Event, error]) reading {
 	for ev, cut := range events {
 		if cut != nil {
 			return reading{cut: cut}
@@ -26,7 +26,7 @@ func (x *Exchange) read(ctx context.Context, events iter.Seq2[a2a.Event, error])
 		if err := x.Take(ctx, ev); err != nil {
 			return reading{wrong: err}
 		}
-		if x.phase.settled() || ctx.Err() != nil {
+		if x.phase.isSettled() || ctx.Err() != nil {
 			break
 		}
 	}

@@ -13,24 +13,24 @@ import (
 // SendAttempts is how often a message is sent whose fate is not known.
 const SendAttempts = 4
 
-// deliver sends the message, and takes in what the peer answers as long as it
+// deliverMessage sends the message, and takes in what the peer answers as long as it
 // answers. While nothing is known of what became of the message it is sent
 // again, with the same id, as long as that is safe.
-func (x *Exchange) deliver(ctx context.Context) error {
+func (x *Exchange) deliverMessage(ctx context.Context) error {
 	pause, renewed := x.peer.Pace(), false
 	var cut error
 	for attempt := 1; ; attempt++ {
 		if x.phase == phaseSent {
-			if arrived, err := x.arrived(ctx); arrived || err != nil {
+			if arrived, err := x.hasArrived(ctx); arrived || err != nil {
 				return err
 			}
 		}
-		got := x.send(ctx)
+		got := x.sendOnce(ctx)
 		if got.wrong != nil {
 			return got.wrong
 		}
-		if cut = got.cut; x.phase.accepted() {
-			return x.lasting(cut)
+		if cut = got.cut; x.phase.isAccepted() {
+			return x.lastingError(cut)
 		}
 		if x.trouble = cut; ctx.Err() != nil {
 			return x.Ended(ctx)
@@ -50,58 +50,58 @@ func (x *Exchange) deliver(ctx context.Context) error {
 	if cut == nil {
 		return x.Fail(client.CodeUnreachable, "the answer ended before it said anything", nil)
 	}
-	return x.failed(cut)
+	return x.callFailure(cut)
 }
 
-// arrived reports whether a message to a task, that may have been sent before,
+// hasArrived reports whether a message to a task, that may have been sent before,
 // has arrived: the task does not show the question any more that it answers.
-func (x *Exchange) arrived(ctx context.Context) (bool, error) {
+func (x *Exchange) hasArrived(ctx context.Context) (bool, error) {
 	if x.at.TaskID == "" || x.at.Asked == "" {
 		return false, nil
 	}
 	task, cut := x.getTask(ctx)
-	if cut != nil || x.answered(&task.Status) {
+	if cut != nil || x.wasAnswered(&task.Status) {
 		return false, nil //nolint:nilerr // the message is sent, and its error tells
 	}
 	return true, x.Take(ctx, task)
 }
 
-// send sends the message once.
-func (x *Exchange) send(ctx context.Context) reading {
+// sendOnce sends the message once.
+func (x *Exchange) sendOnce(ctx context.Context) reading {
 	conn, cut := x.Connect(ctx)
 	if cut != nil {
 		return reading{cut: cut}
 	}
 	first := x.phase == phaseDrafted && x.at.TaskID == "" // it is told from the beginning
-	if err := x.move(moveSend); err != nil {
+	if err := x.makeMove(moveSend); err != nil {
 		return reading{wrong: err}
 	}
-	call, stop := x.outlive(ctx)
+	call, stop := x.withGrace(ctx)
 	defer stop()
 	if conn.Streaming && !x.offers.noStream {
 		x.coverage = coverageGaps
 		if first {
 			x.coverage = coverageFull
 		}
-		got := x.read(ctx, conn.Client.SendStreamingMessage(call, x.request(ctx, conn, false)))
-		if got.wrong != nil || x.phase.accepted() || got.cut == nil || client.Judge(got.cut).Trouble != client.Unsupported {
+		got := x.readEvents(ctx, conn.Client.SendStreamingMessage(call, x.newSendRequest(ctx, conn, false)))
+		if got.wrong != nil || x.phase.isAccepted() || got.cut == nil || client.Judge(got.cut).Trouble != client.Unsupported {
 			return got
 		}
 		x.offers.noStream = true
 	}
 	x.polled = true
-	return x.read(ctx, once(func() (a2a.Event, error) {
-		return conn.Client.SendMessage(call, x.request(ctx, conn, true))
+	return x.readEvents(ctx, singleEvent(func() (a2a.Event, error) {
+		return conn.Client.SendMessage(call, x.newSendRequest(ctx, conn, true))
 	}))
 }
 
-// once returns the one event that a call returns.
-func once(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
+// singleEvent returns the one event that a call returns.
+func singleEvent(call func() (a2a.Event, error)) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) { yield(call()) }
 }
 
-// request returns what is sent.
-func (x *Exchange) request(ctx context.Context, conn *client.Connection, immediately bool) *a2a.SendMessageRequest {
+// newSendRequest returns what is sent.
+func (x *Exchange) newSendRequest(ctx context.Context, conn *client.Connection, immediately bool) *a2a.SendMessageRequest {
 	m := &a2a.Message{
 		ID: x.at.MessageID, Role: a2a.MessageRoleUser, Parts: x.parts,
 		TaskID: x.at.TaskID, ContextID: x.at.ContextID,

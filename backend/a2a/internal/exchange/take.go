@@ -49,7 +49,7 @@ func (x *Exchange) Take(ctx context.Context, ev a2a.Event) error {
 				return err
 			}
 			x.passSnapshot()
-			return x.limitError(x.output.update(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
+			return x.limitError(x.output.updateArtifact(ev.Artifact.ID, ev.Artifact.Parts, ev.Append))
 		}
 	}
 	return x.Fail(client.CodeProtocol, "an event says nothing", nil)
@@ -72,10 +72,10 @@ func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
 		x.lastWords = messageText(m)
 		return nil
 	}
-	if problem := unfit(m.ContextID, false); problem != "" {
+	if problem := idProblem(m.ContextID, false); problem != "" {
 		return x.Fail(client.CodeProtocol, "the id of a context "+problem, nil)
 	}
-	if err := x.moved(moveReply); err != nil {
+	if err := x.takeMove(moveReply); err != nil {
 		return err
 	}
 	x.takeReport(m.Metadata)
@@ -83,7 +83,7 @@ func (x *Exchange) takeMessage(ctx context.Context, m *a2a.Message) error {
 	if m.ContextID != "" {
 		x.at.ContextID = m.ContextID
 	}
-	return x.limitError(x.output.update("", m.Parts, false))
+	return x.limitError(x.output.updateArtifact("", m.Parts, false))
 }
 
 // takeTask takes in the task as it is. What it has of artifacts is all that there
@@ -103,7 +103,7 @@ func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 			x.lastWords = messageText(m)
 		}
 	}
-	if err := x.limitError(x.output.rebuild(t.Artifacts)); err != nil {
+	if err := x.limitError(x.output.rebuildFrom(t.Artifacts)); err != nil {
 		return err
 	}
 	x.coverage = coverageSnapshot
@@ -115,7 +115,7 @@ func (x *Exchange) takeTask(ctx context.Context, t *a2a.Task) error {
 func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID string) error {
 	at := &x.at
 	inPath := x.conn != nil && x.conn.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON
-	if problem := cmp.Or(unfit(string(task), inPath), unfit(contextID, false)); problem != "" {
+	if problem := cmp.Or(idProblem(string(task), inPath), idProblem(contextID, false)); problem != "" {
 		return x.Fail(client.CodeProtocol, "the id of a task or context "+problem, nil)
 	}
 	switch {
@@ -124,9 +124,9 @@ func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID strin
 	case task != "" && at.TaskID != "" && task != at.TaskID:
 		return x.Fail(client.CodeProtocol, fmt.Sprintf("an event is one of another task, %q", clip.Text(string(task))), nil)
 	}
-	known := x.phase.accepted() && at.TaskID != "" && (contextID == "" || contextID == at.ContextID)
-	if !x.phase.accepted() || x.phase == phaseReplied {
-		if err := x.moved(moveAccept); err != nil {
+	known := x.phase.isAccepted() && at.TaskID != "" && (contextID == "" || contextID == at.ContextID)
+	if !x.phase.isAccepted() || x.phase == phaseReplied {
+		if err := x.takeMove(moveAccept); err != nil {
 			return err
 		}
 	}
@@ -138,9 +138,9 @@ func (x *Exchange) takeIDs(ctx context.Context, task a2a.TaskID, contextID strin
 	return x.hooks.Keep(ctx)
 }
 
-// unfit says what is wrong with an id of the peer's, which events carry, and
+// idProblem says what is wrong with an id of the peer's, which events carry, and
 // requests, perhaps in their paths; "" when nothing is.
-func unfit(id string, inPath bool) string {
+func idProblem(id string, inPath bool) string {
 	switch {
 	case len(id) > MaxID:
 		return fmt.Sprintf("has more than %d bytes", MaxID)
@@ -164,11 +164,11 @@ func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error 
 	if err := x.followState(s); err != nil {
 		return err
 	}
-	before, said := x.at.State, fingerprint(&x.status)
+	before, said := x.at.State, questionFingerprint(&x.status)
 	x.status, x.at.State = *s, s.State
-	if s.State != before || fingerprint(s) != said {
+	if s.State != before || questionFingerprint(s) != said {
 		text := x.peer.Shown(messageText(s.Message), client.MaxShown)
-		if err := x.limitError(x.output.spend(Overhead + len(text))); err != nil {
+		if err := x.limitError(x.output.countShown(Overhead + len(text))); err != nil {
 			return err
 		}
 		x.showState(stateName(s.State), text)
@@ -183,9 +183,9 @@ func (x *Exchange) takeStatus(s *a2a.TaskStatus, metadata map[string]any) error 
 func (x *Exchange) followState(s *a2a.TaskStatus) error {
 	switch {
 	case s.State.Terminal():
-		return x.moved(moveEnd)
-	case (s.State == a2a.TaskStateInputRequired || s.State == a2a.TaskStateAuthRequired) && !x.answered(s):
-		return x.moved(moveAsk)
+		return x.takeMove(moveEnd)
+	case (s.State == a2a.TaskStateInputRequired || s.State == a2a.TaskStateAuthRequired) && !x.wasAnswered(s):
+		return x.takeMove(moveAsk)
 	default:
 		return nil
 	}
@@ -203,7 +203,7 @@ func (x *Exchange) takeReport(metadata map[string]any) {
 		return
 	}
 	before := &x.at.Reported
-	usage := larger(r.Usage, before.Usage)
+	usage := largerUsage(r.Usage, before.Usage)
 	used := usage
 	used.Sub(before.Usage)
 	more := &a2awire.Report{Usage: used, Steps: max(r.Steps-before.Steps, 0)}
@@ -222,8 +222,8 @@ func (x *Exchange) takeReport(metadata map[string]any) {
 	}
 }
 
-// larger returns the larger count of each kind.
-func larger(a, b event.Usage) event.Usage {
+// largerUsage returns the larger count of each kind.
+func largerUsage(a, b event.Usage) event.Usage {
 	return event.Usage{
 		Input: max(a.Input, b.Input), Output: max(a.Output, b.Output), CacheRead: max(a.CacheRead, b.CacheRead),
 		CacheWrite: max(a.CacheWrite, b.CacheWrite), Reasoning: max(a.Reasoning, b.Reasoning),
@@ -243,9 +243,9 @@ func stateName(s a2a.TaskState) string {
 	return clip.Text(strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_")))
 }
 
-// fingerprint tells one question of a task from another: "" where the peer gives
+// questionFingerprint tells one question of a task from another: "" where the peer gives
 // nothing that does.
-func fingerprint(s *a2a.TaskStatus) string {
+func questionFingerprint(s *a2a.TaskStatus) string {
 	var id, at string
 	if s.Message != nil {
 		id = s.Message.ID
@@ -259,10 +259,10 @@ func fingerprint(s *a2a.TaskStatus) string {
 	return string(s.State) + "|" + id + "|" + at
 }
 
-// answered reports whether the peer still shows the question that was answered
+// wasAnswered reports whether the peer still shows the question that was answered
 // last.
-func (x *Exchange) answered(s *a2a.TaskStatus) bool {
-	question := fingerprint(s)
+func (x *Exchange) wasAnswered(s *a2a.TaskStatus) bool {
+	question := questionFingerprint(s)
 	return question != "" && question == x.at.Asked
 }
 

@@ -42,7 +42,7 @@ func (x *Exchange) Verdict() error {
 // Answer returns the text that the peer answered with: that of the artifacts, or
 // else the agent's last words.
 func (x *Exchange) Answer() (string, error) {
-	text := x.output.text()
+	text := x.output.joinedText()
 	if text == "" && (x.phase == phaseReplied || x.at.State == a2a.TaskStateCompleted) {
 		text = cmp.Or(messageText(x.status.Message), x.lastWords)
 	}
@@ -53,14 +53,14 @@ func (x *Exchange) Answer() (string, error) {
 }
 
 // Text returns the text of the artifacts that came so far.
-func (x *Exchange) Text() string { return x.output.text() }
+func (x *Exchange) Text() string { return x.output.joinedText() }
 
 // Files returns the images and files of the artifacts.
-func (x *Exchange) Files() []model.Part { return x.output.files() }
+func (x *Exchange) Files() []model.Part { return x.output.fileParts() }
 
 // ShowAnswer shows what was not shown yet of an answer that is complete. What was
 // shown otherwise is taken back.
-func (x *Exchange) ShowAnswer(text string) { x.output.finish(text) }
+func (x *Exchange) ShowAnswer(text string) { x.output.showRest(text) }
 
 // Question returns what the peer asks, and the data that came with the question;
 // nil for none.
@@ -72,7 +72,7 @@ func (x *Exchange) Question() (text string, data any) {
 }
 
 // NoteQuestion notes which question the next message answers.
-func (x *Exchange) NoteQuestion() { x.at.Asked = fingerprint(&x.status) }
+func (x *Exchange) NoteQuestion() { x.at.Asked = questionFingerprint(&x.status) }
 
 // NoteFiles returns what an answer with a text says of the files that came with
 // it. Each file that came with its data is kept by keep, which returns its id.
