@@ -40,8 +40,8 @@ type question struct {
 // unknownCall is what a call carries as its id.
 const unknownCall = "doctor"
 
-// calls looks at how an interface answers.
-func (x *examiner) calls(ctx context.Context, card *a2a.AgentCard, to *called) {
+// checkCalls looks at how an interface answers.
+func (x *examiner) checkCalls(ctx context.Context, card *a2a.AgentCard, to *called) {
 	if to.Iface.ProtocolBinding == a2a.TransportProtocolGRPC {
 		x.callGRPC(ctx, to)
 		return
@@ -54,36 +54,36 @@ func (x *examiner) calls(ctx context.Context, card *a2a.AgentCard, to *called) {
 		return
 	}
 	x.otherVersion(ctx, to, get)
-	x.streaming(ctx, card, to)
-	x.pushes(ctx, card, to)
+	x.checkStreaming(ctx, card, to)
+	x.checkPush(ctx, card, to)
 }
 
 // unknownTask asks for a task that there is not. It reports whether more calls
 // make sense.
 func (x *examiner) unknownTask(ctx context.Context, card *a2a.AgentCard, to *called, c *question) bool {
 	name := to.name + " unknown task"
-	got, err := x.call(ctx, to, c)
+	got, err := x.makeCall(ctx, to, c)
 	switch {
 	case err != nil:
-		x.fail(name, "an error TaskNotFound", "%v", err)
+		x.addFailure(name, "an error TaskNotFound", "%v", err)
 		return false
 	case got.status == http.StatusUnauthorized || got.status == http.StatusForbidden:
-		x.unauthorized(card, to, got)
+		x.checkUnauthorized(card, to, got)
 		return false
 	case !client.IsJSON(got.kind):
-		x.fail(name, wantTaskNotFound(to), "status %d, content of type %q", got.status, got.kind)
+		x.addFailure(name, wantTaskNotFound(to), "status %d, content of type %q", got.status, got.kind)
 		return false
 	case !errors.Is(got.err, a2a.ErrTaskNotFound):
-		x.fail(name, wantTaskNotFound(to), "%s", got.tell())
+		x.addFailure(name, wantTaskNotFound(to), "%s", got.describeAnswer())
 		return got.err != nil
-	case foreign(to, got):
-		x.fail(name, wantTaskNotFound(to), "TaskNotFound, but %v", client.ErrForeignAnswer)
-	case misshapen(to, got) != "":
-		x.warn(name, wantTaskNotFound(to), "TaskNotFound, but %s", misshapen(to, got))
+	case hasForeignID(to, got):
+		x.addFailure(name, wantTaskNotFound(to), "TaskNotFound, but %v", client.ErrForeignAnswer)
+	case errorDefect(to, got) != "":
+		x.addWarning(name, wantTaskNotFound(to), "TaskNotFound, but %s", errorDefect(to, got))
 	default:
-		x.ok(name, "TaskNotFound")
+		x.addPass(name, "TaskNotFound")
 	}
-	x.unguarded(card, to)
+	x.checkUnguarded(card, to)
 	return true
 }
 
@@ -95,14 +95,14 @@ func wantTaskNotFound(to *called) string {
 	return `status 404 and {"error": {"code": 404, "details": [{"reason": "TASK_NOT_FOUND", "domain": "a2a-protocol.org"}]}}`
 }
 
-// foreign reports whether an answer is one to another call, by its id: a delegation
+// hasForeignID reports whether an answer is one to another call, by its id: a delegation
 // takes nothing from it.
-func foreign(to *called, got *seen) bool {
+func hasForeignID(to *called, got *seen) bool {
 	return to.Iface.ProtocolBinding == a2a.TransportProtocolJSONRPC && got.status/100 == 2 && client.CheckID(got.body, unknownCall) != nil
 }
 
-// misshapen returns what is wrong with the form of an error, or nothing.
-func misshapen(to *called, got *seen) string {
+// errorDefect returns what is wrong with the form of an error, or nothing.
+func errorDefect(to *called, got *seen) string {
 	if to.Iface.ProtocolBinding != a2a.TransportProtocolJSONRPC {
 		if got.status != http.StatusNotFound {
 			return fmt.Sprintf("with status %d", got.status)
@@ -124,25 +124,25 @@ func misshapen(to *called, got *seen) string {
 	return ""
 }
 
-// unauthorized looks at a call that was refused.
-func (x *examiner) unauthorized(card *a2a.AgentCard, to *called, got *seen) {
+// checkUnauthorized looks at a call that was refused.
+func (x *examiner) checkUnauthorized(card *a2a.AgentCard, to *called, got *seen) {
 	name, scheme := to.name+" authorization", got.header.Get("WWW-Authenticate")
 	switch {
 	case x.credential:
-		x.fail(name, "a credential that the peer takes", "status %d although a credential was shown; WWW-Authenticate: %q", got.status, scheme)
+		x.addFailure(name, "a credential that the peer takes", "status %d although a credential was shown; WWW-Authenticate: %q", got.status, scheme)
 	case got.status == http.StatusUnauthorized && scheme == "":
-		x.fail(name, "a header WWW-Authenticate that says how", "status 401 without WWW-Authenticate")
+		x.addFailure(name, "a header WWW-Authenticate that says how", "status 401 without WWW-Authenticate")
 	case len(card.SecurityRequirements) == 0:
-		x.fail(name, "securitySchemes and securityRequirements in the card", "status %d, but the card declares no security", got.status)
+		x.addFailure(name, "securitySchemes and securityRequirements in the card", "status %d, but the card declares no security", got.status)
 	default:
-		x.warn(name, "a credential (--header), to look further", "status %d; WWW-Authenticate: %q", got.status, scheme)
+		x.addWarning(name, "a credential (--header), to look further", "status %d; WWW-Authenticate: %q", got.status, scheme)
 	}
 }
 
-// unguarded looks at a call that was let through.
-func (x *examiner) unguarded(card *a2a.AgentCard, to *called) {
+// checkUnguarded looks at a call that was let through.
+func (x *examiner) checkUnguarded(card *a2a.AgentCard, to *called) {
 	if len(card.SecurityRequirements) > 0 && !x.credential {
-		x.warn(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
+		x.addWarning(to.name+" authorization", "status 401 to calls without a credential", "the card requires a credential, but a call without one is answered")
 	}
 }
 
@@ -150,63 +150,63 @@ func (x *examiner) unguarded(card *a2a.AgentCard, to *called) {
 func (x *examiner) otherVersion(ctx context.Context, to *called, c question) {
 	name := to.name + " version"
 	c.version = "99.0"
-	got, err := x.call(ctx, to, &c)
+	got, err := x.makeCall(ctx, to, &c)
 	switch {
 	case err != nil:
-		x.warn(name, "an error VersionNotSupported", "A2A-Version: 99.0: %v", err)
+		x.addWarning(name, "an error VersionNotSupported", "A2A-Version: 99.0: %v", err)
 	case errors.Is(got.err, a2a.ErrVersionNotSupported):
-		x.ok(name, "a version that there is not is refused")
+		x.addPass(name, "a version that there is not is refused")
 	default:
-		x.warn(name, "an error VersionNotSupported", "A2A-Version: 99.0 is answered with %s", got.tell())
+		x.addWarning(name, "an error VersionNotSupported", "A2A-Version: 99.0 is answered with %s", got.describeAnswer())
 	}
 }
 
-// streaming subscribes to a task that there is not.
-func (x *examiner) streaming(ctx context.Context, card *a2a.AgentCard, to *called) {
+// checkStreaming subscribes to a task that there is not.
+func (x *examiner) checkStreaming(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " streaming"
 	c := &question{rpc: "SubscribeToTask", params: map[string]string{"id": unknownTask}, method: http.MethodPost, path: "/tasks/" + unknownTask + ":subscribe", version: client.Version1, stream: true}
-	got, err := x.call(ctx, to, c)
+	got, err := x.makeCall(ctx, to, c)
 	declared := card.Capabilities.Streaming
 	switch {
 	case err != nil:
-		x.fail(name, "an error TaskNotFound", "subscribing to an unknown task: %v", err)
+		x.addFailure(name, "an error TaskNotFound", "subscribing to an unknown task: %v", err)
 	case got.kind != client.TypeEvents && !client.IsJSON(got.kind):
-		x.fail(name, client.TypeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
-	case foreign(to, got):
-		x.fail(name, "the id of the call", "subscribing to an unknown task: %v", client.ErrForeignAnswer)
+		x.addFailure(name, client.TypeEvents+", or an error as JSON", "status %d, content of type %q", got.status, got.kind)
+	case hasForeignID(to, got):
+		x.addFailure(name, "the id of the call", "subscribing to an unknown task: %v", client.ErrForeignAnswer)
 	case declared && errors.Is(got.err, a2a.ErrTaskNotFound):
-		x.ok(name, "declared; subscribing to an unknown task gives TaskNotFound as %s", got.kind)
+		x.addPass(name, "declared; subscribing to an unknown task gives TaskNotFound as %s", got.kind)
 	case declared:
-		x.fail(name, "an error TaskNotFound, or capabilities.streaming: false", "declared, but subscribing to an unknown task gives %s", got.tell())
+		x.addFailure(name, "an error TaskNotFound, or capabilities.streaming: false", "declared, but subscribing to an unknown task gives %s", got.describeAnswer())
 	case got.err != nil:
-		x.ok(name, "not declared; refused with %s", got.tell())
+		x.addPass(name, "not declared; refused with %s", got.describeAnswer())
 	default:
-		x.warn(name, "an error UnsupportedOperation", "not declared, but subscribing gives %s", got.tell())
+		x.addWarning(name, "an error UnsupportedOperation", "not declared, but subscribing gives %s", got.describeAnswer())
 	}
 }
 
-// pushes asks for the webhooks of a task that there is not.
-func (x *examiner) pushes(ctx context.Context, card *a2a.AgentCard, to *called) {
+// checkPush asks for the webhooks of a task that there is not.
+func (x *examiner) checkPush(ctx context.Context, card *a2a.AgentCard, to *called) {
 	name := to.name + " push notifications"
 	c := &question{rpc: "ListTaskPushNotificationConfigs", params: map[string]string{"taskId": unknownTask}, method: http.MethodGet, path: "/tasks/" + unknownTask + "/pushNotificationConfigs", version: client.Version1}
-	got, err := x.call(ctx, to, c)
+	got, err := x.makeCall(ctx, to, c)
 	unsupported := err == nil && (errors.Is(got.err, a2a.ErrPushNotificationNotSupported) || errors.Is(got.err, a2a.ErrMethodNotFound) || errors.Is(got.err, a2a.ErrUnsupportedOperation))
 	switch {
 	case err != nil:
-		x.warn(name, "an answer", "asking for the webhooks of an unknown task: %v", err)
+		x.addWarning(name, "an answer", "asking for the webhooks of an unknown task: %v", err)
 	case card.Capabilities.PushNotifications && unsupported:
-		x.fail(name, "capabilities.pushNotifications: false", "declared, but a call gives %s", got.tell())
+		x.addFailure(name, "capabilities.pushNotifications: false", "declared, but a call gives %s", got.describeAnswer())
 	case card.Capabilities.PushNotifications:
-		x.ok(name, "declared; asking for the webhooks of an unknown task gives %s", got.tell())
+		x.addPass(name, "declared; asking for the webhooks of an unknown task gives %s", got.describeAnswer())
 	case unsupported || errors.Is(got.err, a2a.ErrTaskNotFound):
-		x.ok(name, "not declared; refused with %s", got.tell())
+		x.addPass(name, "not declared; refused with %s", got.describeAnswer())
 	default:
-		x.warn(name, "an error PushNotificationNotSupported", "not declared, but a call gives %s", got.tell())
+		x.addWarning(name, "an error PushNotificationNotSupported", "not declared, but a call gives %s", got.describeAnswer())
 	}
 }
 
-// tell says what an answer is.
-func (s *seen) tell() string {
+// describeAnswer says what an answer is.
+func (s *seen) describeAnswer() string {
 	text := fmt.Sprintf("status %d", s.status)
 	switch {
 	case s.err != nil:
@@ -222,9 +222,9 @@ func (s *seen) tell() string {
 	return text
 }
 
-// call makes a call.
-func (x *examiner) call(ctx context.Context, to *called, c *question) (*seen, error) {
-	req, err := c.request(ctx, to)
+// makeCall makes a call.
+func (x *examiner) makeCall(ctx context.Context, to *called, c *question) (*seen, error) {
+	req, err := c.newRequest(ctx, to)
 	if err != nil {
 		return nil, err
 	}
@@ -232,11 +232,11 @@ func (x *examiner) call(ctx context.Context, to *called, c *question) (*seen, er
 	if c.stream {
 		req.Header.Set("Accept", client.TypeEvents)
 	}
-	return x.do(req)
+	return x.doRequest(req)
 }
 
-// request returns the request that a call is.
-func (c *question) request(ctx context.Context, to *called) (*http.Request, error) {
+// newRequest returns the request that a call is.
+func (c *question) newRequest(ctx context.Context, to *called) (*http.Request, error) {
 	if to.Iface.ProtocolBinding == a2a.TransportProtocolHTTPJSON {
 		u := to.URL
 		if to.Iface.Tenant != "" {
@@ -267,17 +267,17 @@ func (x *examiner) callGRPC(ctx context.Context, to *called) {
 	name := to.name + " unknown task"
 	conn, err := x.peer.GRPCConnection(to.URL)
 	if err != nil {
-		x.fail(name, "a connection", "%v", err)
+		x.addFailure(name, "a connection", "%v", err)
 		return
 	}
 	_, err = a2agrpc.NewGRPCTransport(conn).GetTask(ctx, map[string][]string{strings.ToLower(a2a.SvcParamVersion): {string(client.Version1)}},
 		&a2a.GetTaskRequest{ID: unknownTask, Tenant: to.Iface.Tenant})
 	switch {
 	case errors.Is(err, a2a.ErrTaskNotFound):
-		x.ok(name, "TaskNotFound")
+		x.addPass(name, "TaskNotFound")
 	case err == nil:
-		x.fail(name, "status NOT_FOUND", "a task")
+		x.addFailure(name, "status NOT_FOUND", "a task")
 	default:
-		x.fail(name, "status NOT_FOUND with reason TASK_NOT_FOUND", "%v", err)
+		x.addFailure(name, "status NOT_FOUND with reason TASK_NOT_FOUND", "%v", err)
 	}
 }

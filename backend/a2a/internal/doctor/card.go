@@ -14,29 +14,29 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// shape looks at whether the card is JSON of the right form. It returns nil when
+// checkShape looks at whether the card is JSON of the right form. It returns nil when
 // the card cannot be read.
-func (x *examiner) shape(data []byte) *a2a.AgentCard {
+func (x *examiner) checkShape(data []byte) *a2a.AgentCard {
 	const name = "card JSON"
 	card, err := client.ParseCard(data)
 	if err != nil {
-		x.fail(name, "an object of the form that the protocol has for agent cards", "%v", err)
+		x.addFailure(name, "an object of the form that the protocol has for agent cards", "%v", err)
 		return nil
 	}
 	if strict := readStrictly(data); strict != nil && len(card.SupportedInterfaces) > 0 && card.SupportedInterfaces[0] != nil && !isOld(card.SupportedInterfaces[0].ProtocolVersion) {
-		x.warn(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
+		x.addWarning(name, "every part of the form that the protocol has for it", "a part cannot be read: %v", strict)
 	} else {
-		x.ok(name, "%d bytes", len(data))
+		x.addPass(name, "%d bytes", len(data))
 	}
 	var value any
 	if json.Unmarshal(data, &value) != nil {
 		return card
 	}
 	if nulls := nullEntries(value, ""); len(nulls) > 0 {
-		x.warn("card null entries", "lists without null", "null in %s", strings.Join(nulls, ", "))
+		x.addWarning("card null entries", "lists without null", "null in %s", strings.Join(nulls, ", "))
 	}
 	if bare := bareScopes(data); len(bare) > 0 {
-		x.warn("card security", `scopes as an object: {"list": []}`, "the scopes of %s in securityRequirements are an array, which not all clients read", strings.Join(bare, ", "))
+		x.addWarning("card security", `scopes as an object: {"list": []}`, "the scopes of %s in securityRequirements are an array, which not all clients read", strings.Join(bare, ", "))
 	}
 	return card
 }
@@ -114,8 +114,8 @@ func nullEntries(value any, path string) []string {
 	return found[:min(len(found), maxNulls)]
 }
 
-// fields looks at what a card must say.
-func (x *examiner) fields(card *a2a.AgentCard) {
+// checkFields looks at what a card must say.
+func (x *examiner) checkFields(card *a2a.AgentCard) {
 	const name = "card fields"
 	var missing []string
 	for _, f := range []struct {
@@ -132,28 +132,28 @@ func (x *examiner) fields(card *a2a.AgentCard) {
 	}
 	switch {
 	case strings.TrimSpace(card.Name) == "":
-		x.fail(name, "a name", "the card has no name")
+		x.addFailure(name, "a name", "the card has no name")
 	case len(missing) > 0:
-		x.warn(name, "all fields that the protocol requires", "missing: %s", strings.Join(missing, ", "))
+		x.addWarning(name, "all fields that the protocol requires", "missing: %s", strings.Join(missing, ", "))
 	default:
-		x.ok(name, "all that are required")
+		x.addPass(name, "all that are required")
 	}
 }
 
-// signatures looks at how the card is signed, and whether by a known key if the
+// checkSignatures looks at how the card is signed, and whether by a known key if the
 // endpoint names some.
-func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
+func (x *examiner) checkSignatures(card *a2a.AgentCard, data []byte) {
 	const name = "signature"
 	if err := x.peer.CheckSignatures(data, card); err != nil {
-		x.fail(name, "a signature of a known key over the canonical form of the card", "%v", err)
+		x.addFailure(name, "a signature of a known key over the canonical form of the card", "%v", err)
 		return
 	}
 	switch {
 	case len(card.Signatures) == 0:
-		x.ok(name, "the card is not signed")
+		x.addPass(name, "the card is not signed")
 		return
 	case x.peer.Options.Card.Signatures != client.SignaturesOff:
-		x.ok(name, "the card is signed by a known key")
+		x.addPass(name, "the card is signed by a known key")
 		return
 	}
 	for i, s := range card.Signatures[:min(len(card.Signatures), client.MaxSignatures)] {
@@ -163,29 +163,29 @@ func (x *examiner) signatures(card *a2a.AgentCard, data []byte) {
 		}
 		raw, err := base64.RawURLEncoding.DecodeString(s.Protected)
 		if err != nil || json.Unmarshal(raw, &header) != nil {
-			x.fail(name, "a protected header that is base64url of a JSON object", "the protected header of signature %d cannot be read", i)
+			x.addFailure(name, "a protected header that is base64url of a JSON object", "the protected header of signature %d cannot be read", i)
 			continue
 		}
 		if !slices.Contains(client.SignatureAlgorithms, jose.SignatureAlgorithm(header.Alg)) {
-			x.warn(name, "ES256, EdDSA or RS256", "signature %d is of algorithm %q", i, header.Alg)
+			x.addWarning(name, "ES256, EdDSA or RS256", "signature %d is of algorithm %q", i, header.Alg)
 			continue
 		}
-		x.ok(name, "signature %d: %s, key %q; not verified without a key", i, header.Alg, header.Kid)
+		x.addPass(name, "signature %d: %s, key %q; not verified without a key", i, header.Alg, header.Kid)
 	}
 }
 
-// interfaces looks at each interface, and returns those that can be called.
-func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
+// checkInterfaces looks at each interface, and returns those that can be called.
+func (x *examiner) checkInterfaces(card *a2a.AgentCard) []*called {
 	if len(card.SupportedInterfaces) == 0 {
-		x.fail("interfaces", "at least one entry in supportedInterfaces", "the card has none")
+		x.addFailure("interfaces", "at least one entry in supportedInterfaces", "the card has none")
 	}
 	// One that cannot be used is passed over as long as there is another.
-	report := x.fail
+	report := x.addFailure
 	if slices.ContainsFunc(card.SupportedInterfaces, func(iface *a2a.AgentInterface) bool {
 		_, err := x.peer.CheckAnyVersion(iface)
 		return err == nil
 	}) {
-		report = x.warn
+		report = x.addWarning
 	}
 	var usable []*called
 	for i, iface := range card.SupportedInterfaces {
@@ -196,7 +196,7 @@ func (x *examiner) interfaces(card *a2a.AgentCard) []*called {
 			continue
 		}
 		usable = append(usable, &called{Chosen: to, name: name})
-		x.advertised(name, iface, to)
+		x.checkAdvertised(name, iface, to)
 	}
 	return usable
 }
@@ -217,16 +217,16 @@ func (x *examiner) wantOf(iface *a2a.AgentInterface) string {
 	return "a URL at " + client.ShownOrigin(base) + ", one of JSONRPC, HTTP+JSON, GRPC, and version 1.0"
 }
 
-// advertised looks at what of an interface that can be used could be better.
-func (x *examiner) advertised(name string, iface *a2a.AgentInterface, to *client.Chosen) {
+// checkAdvertised looks at what of an interface that can be used could be better.
+func (x *examiner) checkAdvertised(name string, iface *a2a.AgentInterface, to *client.Chosen) {
 	switch {
 	case iface.ProtocolBinding != to.Iface.ProtocolBinding:
-		x.warn(name, string(to.Iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
+		x.addWarning(name, string(to.Iface.ProtocolBinding), "the transport is written %q", iface.ProtocolBinding)
 	case to.Iface.ProtocolVersion != client.Version1:
-		x.warn(name, "version 1.0; the option allow_v0_3 permits the older one", "%s of version %s", iface.ProtocolBinding, iface.ProtocolVersion)
+		x.addWarning(name, "version 1.0; the option allow_v0_3 permits the older one", "%s of version %s", iface.ProtocolBinding, iface.ProtocolVersion)
 	case to.URL.Scheme == "http" && !client.NamesMachine(to.URL.Hostname()):
-		x.warn(name, "https", "%s", iface.URL)
+		x.addWarning(name, "https", "%s", iface.URL)
 	default:
-		x.ok(name, "%s of version %s at %s", iface.ProtocolBinding, iface.ProtocolVersion, iface.URL)
+		x.addPass(name, "%s of version %s at %s", iface.ProtocolBinding, iface.ProtocolVersion, iface.URL)
 	}
 }

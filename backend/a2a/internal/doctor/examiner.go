@@ -25,19 +25,19 @@ type examiner struct {
 	found *backend.Examination
 }
 
-func (x *examiner) ok(name, format string, args ...any) {
-	x.add(name, backend.OutcomeOK, "", format, args...)
+func (x *examiner) addPass(name, format string, args ...any) {
+	x.addFinding(name, backend.OutcomeOK, "", format, args...)
 }
 
-func (x *examiner) warn(name, want, format string, args ...any) {
-	x.add(name, backend.OutcomeWarning, want, format, args...)
+func (x *examiner) addWarning(name, want, format string, args ...any) {
+	x.addFinding(name, backend.OutcomeWarning, want, format, args...)
 }
 
-func (x *examiner) fail(name, want, format string, args ...any) {
-	x.add(name, backend.OutcomeError, want, format, args...)
+func (x *examiner) addFailure(name, want, format string, args ...any) {
+	x.addFinding(name, backend.OutcomeError, want, format, args...)
 }
 
-func (x *examiner) add(name string, o backend.Outcome, want, format string, args ...any) {
+func (x *examiner) addFinding(name string, o backend.Outcome, want, format string, args ...any) {
 	if x.agent != "" {
 		name = x.agent + ": " + name
 	}
@@ -58,9 +58,9 @@ type seen struct {
 	message string
 }
 
-// do makes a request, and returns the answer with the first maxCard bytes of its
+// doRequest makes a request, and returns the answer with the first maxCard bytes of its
 // body, or of a stream its first event.
-func (x *examiner) do(req *http.Request) (*seen, error) {
+func (x *examiner) doRequest(req *http.Request) (*seen, error) {
 	resp, err := x.peer.Send(req)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (x *examiner) do(req *http.Request) (*seen, error) {
 	return got, err
 }
 
-func (x *examiner) get(ctx context.Context, u *url.URL, tag string) (*seen, error) {
+func (x *examiner) getURL(ctx context.Context, u *url.URL, tag string) (*seen, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (x *examiner) get(ctx context.Context, u *url.URL, tag string) (*seen, erro
 	if tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
-	return x.do(req)
+	return x.doRequest(req)
 }
 
 // firstEvent returns the data of the first event of a stream.

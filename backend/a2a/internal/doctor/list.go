@@ -8,10 +8,10 @@ import (
 	"github.com/agentruntime/agentruntime/backend/a2a/internal/client"
 )
 
-// list looks at the list of cards, and has each agent of it looked at. It reports
+// checkList looks at the list of cards, and has each agent of it looked at. It reports
 // whether there is one: a peer with one agent needs none, unless the endpoint says
 // so.
-func (x *examiner) list(ctx context.Context, look func(one *examiner, card []byte)) bool {
+func (x *examiner) checkList(ctx context.Context, look func(one *examiner, card []byte)) bool {
 	const name = "card list"
 	o := &x.peer.Options
 	if o.Card.URL != "" {
@@ -26,7 +26,7 @@ func (x *examiner) list(ctx context.Context, look func(one *examiner, card []byt
 		if o.Card.List == "" {
 			return false
 		}
-		x.fail(name, "a list of agent cards at "+location.String(), "%v", err)
+		x.addFailure(name, "a list of agent cards at "+location.String(), "%v", err)
 		return true
 	}
 	cards, err := client.ParseList(got.Card)
@@ -34,7 +34,7 @@ func (x *examiner) list(ctx context.Context, look func(one *examiner, card []byt
 	case o.Card.List == "" && (errors.Is(err, client.ErrNoList) || err == nil && len(cards) == 0):
 		return false
 	case err != nil:
-		x.fail(name, "an object with the field agents, a list of agent cards", "%v", err)
+		x.addFailure(name, "an object with the field agents, a list of agent cards", "%v", err)
 		return true
 	}
 	names := make([]string, len(cards))
@@ -43,16 +43,16 @@ func (x *examiner) list(ctx context.Context, look func(one *examiner, card []byt
 		names[i] = client.ListedName(card)
 		counts[names[i]]++
 	}
-	x.ok(name, "%d agents at %s: %s", len(cards), location, strings.Join(names, ", "))
+	x.addPass(name, "%d agents at %s: %s", len(cards), location, strings.Join(names, ", "))
 	if got.Tag == "" {
-		x.warn("card list caching", "an ETag", "no ETag")
+		x.addWarning("card list caching", "an ETag", "no ETag")
 	}
 	for i, card := range cards {
 		switch {
 		case names[i] == "":
-			x.fail(name, "names with letters or digits", "card %d has no name that gives an id", i)
+			x.addFailure(name, "names with letters or digits", "card %d has no name that gives an id", i)
 		case counts[names[i]] > 1:
-			x.fail(name, "one card for each agent", "two agents %q", names[i])
+			x.addFailure(name, "one card for each agent", "two agents %q", names[i])
 		default:
 			look(&examiner{peer: x.peer, credential: x.credential, agent: names[i], found: x.found}, card)
 		}
