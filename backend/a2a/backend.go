@@ -42,21 +42,21 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if err != nil {
 		return &backend.Result{}, err
 	}
-	if t.waits.suspended() && len(t.waits.resolutions) == 0 && ctx.Err() == nil { // nobody has answered
-		return t.result(event.Termination{Type: event.Suspended}), nil
+	if t.waits.isSuspended() && len(t.waits.resolutions) == 0 && ctx.Err() == nil { // nobody has answered
+		return t.turnResult(event.Termination{Type: event.Suspended}), nil
 	}
-	ctx, cancel := t.limited(ctx)
+	ctx, cancel := t.withTimeLimit(ctx)
 	defer cancel()
-	termination, err := t.run(ctx)
+	termination, err := t.runExchange(ctx)
 	switch {
 	case err == nil:
-		return t.result(termination), nil
+		return t.turnResult(termination), nil
 	case errors.Is(err, backend.ErrYield):
-		result := t.result(event.Termination{})
-		result.State = t.state()
+		result := t.turnResult(event.Termination{})
+		result.State = t.currentState()
 		return result, backend.ErrYield
 	case backend.Released(ctx):
-		return t.result(event.Termination{}), err
+		return t.turnResult(event.Termination{}), err
 	}
 	if ctx.Err() != nil || !errors.As(err, new(*checkpointError)) { // else somebody may go on from the state that was kept last
 		t.exchange.Abandon(ctx)
@@ -65,7 +65,7 @@ func (r *remote) Execute(ctx context.Context, job *backend.Job, host backend.Hos
 	if t.response == "" {
 		t.response = t.exchange.Text()
 	}
-	return t.result(backend.TerminationOf(err)), err
+	return t.turnResult(backend.TerminationOf(err)), err
 }
 
 // Abort ends the task of a turn that ended meanwhile. The error says that the
@@ -87,28 +87,28 @@ func (r *remote) Abort(ctx context.Context, state *backend.State) error {
 	return r.peer.CancelTask(ctx, c.TaskID)
 }
 
-// result returns what the turn came to, or how far it came.
-func (t *turn) result(termination event.Termination) *backend.Result {
+// turnResult returns what the turn came to, or how far it came.
+func (t *turn) turnResult(termination event.Termination) *backend.Result {
 	r := &backend.Result{
 		Outcome: event.Outcome{Termination: termination, Response: t.response, Steps: t.stats.Steps, Usage: t.stats.Usage},
-		Session: remember(t.job.Session, t.job.Agent.ID, t.peer.Target(), t.exchange.Position().ContextID),
+		Session: rememberContext(t.job.Session, t.job.Agent.ID, t.peer.Target(), t.exchange.Position().ContextID),
 	}
 	if t.stats.Currency != "" {
 		r.Cost = &event.Cost{Amount: t.stats.Cost, Currency: t.stats.Currency}
 	}
 	switch termination.Type {
 	case event.Suspended:
-		r.State = t.state()
+		r.State = t.currentState()
 		r.Tickets = r.State.Tickets()
 	case "":
 	default:
-		r.Messages = t.messages()
+		r.Messages = t.addedMessages()
 	}
 	return r
 }
 
-// messages returns what the turn adds to the conversation.
-func (t *turn) messages() []model.Message {
+// addedMessages returns what the turn adds to the conversation.
+func (t *turn) addedMessages() []model.Message {
 	if t.response == "" {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // checkLimits returns why the peer must not be called: turns would be nested too
 // deep, or nothing is left of the budgets.
 func (t *turn) checkLimits() error {
-	if t.job.MaxDepth > 0 && t.depth() > t.job.MaxDepth {
+	if t.job.MaxDepth > 0 && t.taskDepth() > t.job.MaxDepth {
 		return t.exchange.Fail(client.CodeDepth, fmt.Sprintf("turns may be nested %d deep", t.job.MaxDepth), nil)
 	}
 	if err := t.job.Meter.Exceeded(); err != nil {
@@ -32,19 +32,19 @@ func (t *turn) checkLimits() error {
 	return nil
 }
 
-// depth is how many turns led to the task: as many as led to this turn, whose
+// taskDepth is how many turns led to the task: as many as led to this turn, whose
 // work it does. A turn that nobody delegated leads to it itself, so that runtimes
 // which send turns to each other come to an end.
-func (t *turn) depth() int { return max(t.job.Depth, 1) }
+func (t *turn) taskDepth() int { return max(t.job.Depth, 1) }
 
 // usedUp returns the error of a budget of which nothing is left.
 func usedUp(budget string, used int) error {
 	return &backend.BudgetError{Budget: budget, Limit: float64(used), Used: float64(used)}
 }
 
-// grant returns what the peer may use of what the turn has left, and until when.
-func (t *turn) grant() *a2awire.Grant {
-	g := &a2awire.Grant{Depth: t.depth(), Deadline: t.course.Deadline}
+// newGrant returns what the peer may use of what the turn has left, and until when.
+func (t *turn) newGrant() *a2awire.Grant {
+	g := &a2awire.Grant{Depth: t.taskDepth(), Deadline: t.course.Deadline}
 	left := t.job.Meter.Left()
 	if left == nil {
 		return g
@@ -61,9 +61,9 @@ func (t *turn) grant() *a2awire.Grant {
 	return g
 }
 
-// spend counts what the peer has used. Money of another currency than that of the
+// countSpent counts what the peer has used. Money of another currency than that of the
 // turn does not count.
-func (t *turn) spend(used *a2awire.Report) {
+func (t *turn) countSpent(used *a2awire.Report) {
 	t.stats.Usage.Add(used.Usage)
 	t.stats.Steps += used.Steps
 	cost := 0.0

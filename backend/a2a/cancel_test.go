@@ -166,7 +166,7 @@ func TestWhatCannotBeEnded(t *testing.T) {
 		t.Error("the state cannot be read, yet the task is ended")
 	}
 	elsewhere := r.stopAt(1)
-	elsewhere.Remote.Resume = encode(&course{Version: 1, Peer: "https://elsewhere.example", Step: 1, Left: 1, Position: exchange.Position{MessageID: "m", TaskID: peertest.TaskID}})
+	elsewhere.Remote.Resume = encodeRecord(&course{Version: 1, Peer: "https://elsewhere.example", Step: 1, Left: 1, Position: exchange.Position{MessageID: "m", TaskID: peertest.TaskID}})
 	if err := r.remote.Abort(t.Context(), elsewhere); !errors.Is(err, errOtherPeer) {
 		t.Errorf("the task is at another peer: %v", err)
 	}

@@ -85,11 +85,11 @@ func TestPropertyWhateverAPeerSendsCanBeKept(t *testing.T) {
 				break
 			}
 		}
-		termination, _ := turn.finish()
+		termination, _ := turn.finishStep()
 		checkStorable(rt, "the answer", turn.response)
 		checkStorable(rt, "the termination", termination)
 		checkStorable(rt, "the files", x.Files())
-		checkStorable(rt, "the state", turn.state())
+		checkStorable(rt, "the state", turn.currentState())
 		for _, data := range h.events {
 			checkStorable(rt, string(data.Type()), data)
 		}

@@ -63,9 +63,9 @@ type memory struct {
 // memoryKey is the key of a session's state that has an agent's memory.
 func memoryKey(agentID string) string { return "a2a:" + agentID }
 
-// recall returns the context id that a session has for an agent at a peer; empty
+// recallContext returns the context id that a session has for an agent at a peer; empty
 // when there is none, or the agent is at another peer now.
-func recall(session map[string]json.RawMessage, agentID, peer string) (string, error) {
+func recallContext(session map[string]json.RawMessage, agentID, peer string) (string, error) {
 	data, ok := session[memoryKey(agentID)]
 	if !ok {
 		return "", nil
@@ -84,20 +84,20 @@ func recall(session map[string]json.RawMessage, agentID, peer string) (string, e
 	return m.ContextID, nil
 }
 
-// remember returns a session's state with the context id of an agent at a peer.
-func remember(session map[string]json.RawMessage, agentID, peer, contextID string) map[string]json.RawMessage {
+// rememberContext returns a session's state with the context id of an agent at a peer.
+func rememberContext(session map[string]json.RawMessage, agentID, peer, contextID string) map[string]json.RawMessage {
 	kept := make(map[string]json.RawMessage, len(session)+1)
 	for key, value := range session {
 		kept[key] = value
 	}
 	if contextID != "" {
-		kept[memoryKey(agentID)] = encode(&memory{Version: courseVersion, Peer: peer, ContextID: contextID})
+		kept[memoryKey(agentID)] = encodeRecord(&memory{Version: courseVersion, Peer: peer, ContextID: contextID})
 	}
 	return kept
 }
 
-// encode returns the JSON form of a record of this package: it has one.
-func encode(record any) json.RawMessage {
+// encodeRecord returns the JSON form of a record of this package: it has one.
+func encodeRecord(record any) json.RawMessage {
 	data, err := json.Marshal(record)
 	if err != nil {
 		return json.RawMessage("null")

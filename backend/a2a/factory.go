@@ -70,15 +70,15 @@ func (*Factory) Validate(e *spec.Endpoint) diag.List { return client.Validate(e)
 
 // New returns the backend of an endpoint. It reaches nothing.
 func (f *Factory) New(e *spec.Endpoint) (backend.Backend, error) {
-	p, err := f.peer(e)
+	p, err := f.peerOf(e)
 	if err != nil {
 		return nil, err
 	}
 	return &remote{peer: p}, nil
 }
 
-// peer returns the peer of an endpoint.
-func (f *Factory) peer(e *spec.Endpoint) (*client.Peer, error) {
+// peerOf returns the peer of an endpoint.
+func (f *Factory) peerOf(e *spec.Endpoint) (*client.Peer, error) {
 	key, err := keyOf(e)
 	if err != nil {
 		return nil, err
@@ -94,13 +94,13 @@ func (f *Factory) peer(e *spec.Endpoint) (*client.Peer, error) {
 	}
 	f.peers[key] = weak.Make(p)
 	// A revision that is gone takes its peers along, and nobody tells them.
-	runtime.AddCleanup(p, f.forget, key)
+	runtime.AddCleanup(p, f.forgetPeer, key)
 	client.CloseUnused(p)
 	return p, nil
 }
 
-// forget drops a peer that nobody has any more.
-func (f *Factory) forget(key peerKey) {
+// forgetPeer drops a peer that nobody has any more.
+func (f *Factory) forgetPeer(key peerKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.peers[key].Value() == nil {

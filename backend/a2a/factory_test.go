@@ -25,11 +25,11 @@ func TestTheSameEndpointHasOnePeer(t *testing.T) {
 		return e
 	}
 	f := NewFactory(Settings{})
-	first, err := f.peer(endpoint(nil))
+	first, err := f.peerOf(endpoint(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := f.peer(endpoint(nil)); again != first || err != nil {
+	if again, err := f.peerOf(endpoint(nil)); again != first || err != nil {
 		t.Errorf("the same endpoint has another peer, %v", err)
 	}
 	for name, change := range map[string]func(*spec.Endpoint){
@@ -39,7 +39,7 @@ func TestTheSameEndpointHasOnePeer(t *testing.T) {
 		"an option":  func(e *spec.Endpoint) { e.Options["concurrency"] = []byte("3") },
 		"no auth":    func(e *spec.Endpoint) { e.Auth = nil },
 	} {
-		if other, err := f.peer(endpoint(change)); other == first || err != nil {
+		if other, err := f.peerOf(endpoint(change)); other == first || err != nil {
 			t.Errorf("%s changes nothing, %v", name, err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestAPeerGoesWithItsBackends(t *testing.T) {
 	t.Parallel()
 	f := NewFactory(Settings{})
 	conn := func() *grpc.ClientConn {
-		p, err := f.peer(&spec.Endpoint{BaseURL: "https://peer.example"})
+		p, err := f.peerOf(&spec.Endpoint{BaseURL: "https://peer.example"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,15 +10,15 @@ import (
 	"github.com/agentruntime/agentruntime/tools"
 )
 
-// finish ends the step of an exchange that has settled, and says how the turn
+// finishStep ends the step of an exchange that has settled, and says how the turn
 // ends.
-func (t *turn) finish() (event.Termination, error) {
+func (t *turn) finishStep() (event.Termination, error) {
 	x := t.exchange
 	if x.Asks() {
 		x.ShowAnswer(x.Text())
 		t.course.Left, t.course.Deadline = max(time.Until(t.course.Deadline), time.Second), time.Time{}
 		t.endStep()
-		t.ask()
+		t.askQuestion()
 		return event.Termination{Type: event.Suspended}, nil
 	}
 	text, err := x.Answer()

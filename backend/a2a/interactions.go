@@ -43,11 +43,11 @@ var (
 // maxQuestion is how much a ticket repeats of a peer's question, in bytes.
 const maxQuestion = 64 << 10
 
-// ask makes the turn wait for what the peer asks.
-func (t *turn) ask() {
+// askQuestion makes the turn wait for what the peer asks.
+func (t *turn) askQuestion() {
 	x := t.exchange
 	t.course.Tickets++
-	question, parameters := t.question()
+	question, parameters := t.peerQuestion()
 	question = clip.At(maxQuestion, question)
 	task := string(x.Position().TaskID)
 	ticket := &backend.Ticket{Request: interaction.Request{
@@ -66,17 +66,17 @@ func (t *turn) ask() {
 	t.host.Emit(&event.InteractionRequest{Request: ticket.Request})
 }
 
-// question returns what the peer asks, and what a program needs to know about
+// peerQuestion returns what the peer asks, and what a program needs to know about
 // it: which task asks, and the data that came with the question unless it is too
 // large.
-func (t *turn) question() (text string, parameters json.RawMessage) {
+func (t *turn) peerQuestion() (text string, parameters json.RawMessage) {
 	at := t.exchange.Position()
 	about := map[string]any{"task_id": string(at.TaskID), "context_id": at.ContextID}
 	text, data := t.exchange.Question()
-	if shown := encode(data); data != nil && len(shown) <= maxQuestion {
+	if shown := encodeRecord(data); data != nil && len(shown) <= maxQuestion {
 		about["data"] = shown
 	}
-	return text, encode(about)
+	return text, encodeRecord(about)
 }
 
 // given is what a person said to what a peer asks.
@@ -117,7 +117,7 @@ func readAnswer(ticket *interaction.Request, r *interaction.Answer) (*given, err
 	}
 	a := new(given)
 	if ticket.Action == ActionAuth && fields.Text == "" && len(fields.Data) == 0 {
-		if part := authorized(ticket.Parameters); part != nil {
+		if part := authorizedPart(ticket.Parameters); part != nil {
 			a.parts = append(a.parts, part)
 		}
 		return a, nil
@@ -173,10 +173,10 @@ func answerTo(q *peerQuestion, response any) *a2a.Part {
 	return a2a.NewDataPart(map[string]any{"interaction_id": q.Interaction, "response": response})
 }
 
-// authorized returns the part that tells a peer that somebody has authorised its
+// authorizedPart returns the part that tells a peer that somebody has authorised its
 // agent; nil for one that finds out by itself. A peer that waits for an answer
 // names the interaction and the form of the answer with its question.
-func authorized(parameters json.RawMessage) *a2a.Part {
+func authorizedPart(parameters json.RawMessage) *a2a.Part {
 	q := questionOf(parameters)
 	if q == nil {
 		return nil
@@ -204,7 +204,7 @@ func (t *turn) takeAnswers() (*given, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.waits.suspended() {
+		if t.waits.isSuspended() {
 			t.host.Emit(event.Resumed(r))
 		}
 		all.parts = append(all.parts, a.parts...)

@@ -85,7 +85,7 @@ func sentTurn(t testing.TB) (begin func(t testing.TB, h *turnHost) *turn) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun.exchange = exchange.New(p, begun.hooks(), exchange.Position{MessageID: "m"}, false)
+		begun.exchange = exchange.New(p, begun.exchangeHooks(), exchange.Position{MessageID: "m"}, false)
 		if _, err := begun.exchange.Connect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -112,10 +112,10 @@ func FuzzTake(f *testing.F) {
 				return
 			}
 		}
-		if termination, err := turn.finish(); err == nil && termination.Type == event.NaturalEnd && h.text() != turn.response {
+		if termination, err := turn.finishStep(); err == nil && termination.Type == event.NaturalEnd && h.text() != turn.response {
 			t.Fatalf("%q is shown of %q", h.text(), turn.response)
 		}
-		stored(t, turn.state())
+		stored(t, turn.currentState())
 	})
 }
 

@@ -98,7 +98,7 @@ func TestARestartDoesNotProlongATurn(t *testing.T) {
 		t.Errorf("%s are left", left)
 	}
 	c.Deadline = time.Now().Add(50 * time.Millisecond)
-	state.Remote.Resume = encode(c)
+	state.Remote.Resume = encodeRecord(c)
 	r.next(state)
 	res, err := r.run(t.Context())
 	if got := termination(res, err); got.Code != string(model.Timeout) || len(r.script.Got(peertest.MethodCancel)) != 1 {
@@ -184,7 +184,7 @@ func TestTheNextTurnOfASessionIsPartOfTheConversation(t *testing.T) {
 	if _, err := r.run(t.Context()); err == nil {
 		t.Error("a session that cannot be read is taken for a new one")
 	}
-	r.job.Session["a2a:far"] = encode(&memory{Version: 1, Peer: "https://elsewhere.example", ContextID: "theirs"})
+	r.job.Session["a2a:far"] = encodeRecord(&memory{Version: 1, Peer: "https://elsewhere.example", ContextID: "theirs"})
 	if _, err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

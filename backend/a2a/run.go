@@ -16,39 +16,39 @@ import (
 func newTurn(p *client.Peer, job *backend.Job, host backend.Host) (*turn, error) {
 	t := &turn{peer: p, job: job, host: host}
 	if job.State != nil {
-		if err := t.restore(job.State); err != nil {
+		if err := t.restoreState(job.State); err != nil {
 			return nil, err
 		}
 	} else {
-		contextID, err := recall(job.Session, job.Agent.ID, p.Target())
+		contextID, err := recallContext(job.Session, job.Agent.ID, p.Target())
 		if err != nil {
 			return nil, err
 		}
 		t.course = course{Version: courseVersion, Peer: p.Target(), Position: exchange.Position{ContextID: contextID}, Left: p.Endpoint.Limit()}
 	}
-	t.exchange = exchange.New(p, t.hooks(), t.course.Position, t.waits.suspended())
+	t.exchange = exchange.New(p, t.exchangeHooks(), t.course.Position, t.waits.isSuspended())
 	t.stats.Started = time.Now()
 	return t, nil
 }
 
-// hooks returns what the exchange tells the turn.
-func (t *turn) hooks() exchange.Hooks {
+// exchangeHooks returns what the exchange tells the turn.
+func (t *turn) exchangeHooks() exchange.Hooks {
 	return exchange.Hooks{
 		ShowText:  func(text string) { t.host.Emit(&event.TextDelta{Delta: text}) },
 		ResetText: func() { t.host.Emit(&event.StreamReset{Reason: "the peer's answer is another than it had begun with"}) },
 		ShowState: t.showTask,
 		Keep: func(ctx context.Context) error {
 			t.waits.tickets, t.waits.resolutions = nil, nil
-			return t.checkpoint(ctx)
+			return t.saveCheckpoint(ctx)
 		},
-		Grant:    t.grant,
-		Spend:    t.spend,
+		Grant:    t.newGrant,
+		Spend:    t.countSpent,
 		Exceeded: t.job.Meter.Exceeded,
 	}
 }
 
-// limited returns a context that ends when the turn's time is up.
-func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeLimit returns a context that ends when the turn's time is up.
+func (t *turn) withTimeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	if t.course.Deadline.IsZero() {
 		t.course.Deadline, t.course.Left = time.Now().Add(t.course.Left), 0
 	}
@@ -61,8 +61,8 @@ func (t *turn) limited(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { cancel(); stop(); end(nil) }
 }
 
-// run goes through the turn.
-func (t *turn) run(ctx context.Context) (termination event.Termination, err error) {
+// runExchange goes through the turn.
+func (t *turn) runExchange(ctx context.Context) (termination event.Termination, err error) {
 	if ctx.Err() != nil {
 		return event.Termination{}, t.exchange.Ended(ctx)
 	}
@@ -80,18 +80,18 @@ func (t *turn) run(ctx context.Context) (termination event.Termination, err erro
 	}
 	defer leave()
 	defer func() { t.span.End(err) }()
-	if ctx, err = t.begin(ctx, said); err != nil {
+	if ctx, err = t.beginTurn(ctx, said); err != nil {
 		return event.Termination{}, err
 	}
 	if err := t.exchange.Run(ctx); err != nil {
 		return event.Termination{}, err
 	}
-	return t.finish()
+	return t.finishStep()
 }
 
-// begin prepares the message that is to be sent, and opens a step unless the
+// beginTurn prepares the message that is to be sent, and opens a step unless the
 // turn is in the middle of one.
-func (t *turn) begin(ctx context.Context, said *given) (context.Context, error) {
+func (t *turn) beginTurn(ctx context.Context, said *given) (context.Context, error) {
 	x := t.exchange
 	switch {
 	case t.job.State == nil:
@@ -101,7 +101,7 @@ func (t *turn) begin(ctx context.Context, said *given) (context.Context, error) 
 		if err := t.beginStep(x.Draft); err != nil {
 			return ctx, err
 		}
-	case t.waits.suspended():
+	case t.waits.isSuspended():
 		begin := x.Draft
 		t.waits.outcome, t.response = "", ""
 		if said.parts == nil { // the peer is told nothing, but looked at again
@@ -116,7 +116,7 @@ func (t *turn) begin(ctx context.Context, said *given) (context.Context, error) 
 	}
 	ctx, t.span = telemetry.TurnFromContext(ctx).StartStep(ctx, t.course.Step, t.job.Agent.ID)
 	if x.Accepted() {
-		return ctx, t.checkpoint(ctx)
+		return ctx, t.saveCheckpoint(ctx)
 	}
 	parts := said.parts
 	if parts == nil {
@@ -125,5 +125,5 @@ func (t *turn) begin(ctx context.Context, said *given) (context.Context, error) 
 	if x.Say(parts); len(parts) == 0 {
 		return ctx, fmt.Errorf("call agent %s: the input has nothing for a peer", t.job.Agent.ID)
 	}
-	return ctx, t.checkpoint(ctx)
+	return ctx, t.saveCheckpoint(ctx)
 }

@@ -49,11 +49,11 @@ type wait struct {
 	resolutions []interaction.Answer
 }
 
-// suspended reports whether nobody has gone on yet.
-func (w *wait) suspended() bool { return w.outcome == event.CallSuspended }
+// isSuspended reports whether nobody has gone on yet.
+func (w *wait) isSuspended() bool { return w.outcome == event.CallSuspended }
 
-// restore takes a turn up where a state left it.
-func (t *turn) restore(s *backend.State) error {
+// restoreState takes a turn up where a state left it.
+func (t *turn) restoreState(s *backend.State) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -117,12 +117,12 @@ func (e *checkpointError) Error() string { return "keep the state of the turn: "
 
 func (e *checkpointError) Unwrap() error { return e.err }
 
-// checkpoint has the turn's state kept, if somebody keeps it.
-func (t *turn) checkpoint(ctx context.Context) error {
+// saveCheckpoint has the turn's state kept, if somebody keeps it.
+func (t *turn) saveCheckpoint(ctx context.Context) error {
 	if t.job.Checkpoint == nil || ctx.Err() != nil {
 		return nil
 	}
-	if err := t.job.Checkpoint(ctx, t.state()); err != nil {
+	if err := t.job.Checkpoint(ctx, t.currentState()); err != nil {
 		return &checkpointError{err}
 	}
 	return nil
@@ -146,24 +146,24 @@ func (t *turn) showTask(state, text string) {
 	at := t.exchange.Position()
 	t.host.Emit(&event.ActivitySnapshot{
 		MessageID: t.job.TurnID + "/task", ActivityType: ActivityTask,
-		Content: encode(&taskActivity{t.peer.Endpoint.BaseURL, at.TaskID, at.ContextID, state, text}),
+		Content: encodeRecord(&taskActivity{t.peer.Endpoint.BaseURL, at.TaskID, at.ContextID, state, text}),
 	})
 }
 
-// state returns what the turn goes on from.
-func (t *turn) state() *backend.State {
+// currentState returns what the turn goes on from.
+func (t *turn) currentState() *backend.State {
 	c := t.course
 	c.Position = t.exchange.Position()
 	stats := t.stats
 	stats.Elapsed += time.Since(stats.Started)
-	session := remember(nil, t.job.Agent.ID, t.peer.Target(), t.exchange.Position().ContextID)
+	session := rememberContext(nil, t.job.Agent.ID, t.peer.Target(), t.exchange.Position().ContextID)
 	s := &backend.State{
 		Version: backend.StateVersion, Agent: t.job.Agent.ID, Stats: stats,
 		Budgets: t.job.Meter.Budgets(), Spent: t.job.Meter.Spent(), Response: t.response,
 		Plugins: execution.State{Session: session, Written: slices.Sorted(maps.Keys(session))},
 		Remote: &backend.CallState{
 			ID:      cmp.Or(string(c.TaskID), c.MessageID),
-			Outcome: t.waits.outcome, Tickets: t.waits.tickets, Resume: encode(&c), Answers: slices.Clone(t.waits.resolutions),
+			Outcome: t.waits.outcome, Tickets: t.waits.tickets, Resume: encodeRecord(&c), Answers: slices.Clone(t.waits.resolutions),
 		},
 	}
 	if before := t.job.State; before != nil {

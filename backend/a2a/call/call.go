@@ -74,32 +74,32 @@ func (c *Request) Ask(ctx context.Context) (string, error) {
 	if c.Text == "" {
 		return "", errNoText
 	}
-	p, err := c.peer()
+	p, err := c.newPeer()
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = p.Close() }()
-	ctx, done := kept(ctx)
+	ctx, done := withoutRelease(ctx)
 	defer done()
 	ctx, cancel := context.WithTimeoutCause(ctx, p.Endpoint.Limit(), exchange.ErrTimeUp)
 	defer cancel()
 	_, err = p.Connect(ctx)
 	switch {
 	case err == nil:
-		return c.ask(ctx, p)
+		return c.sendMessage(ctx, p)
 	case errors.Is(context.Cause(ctx), exchange.ErrTimeUp):
 		return "", p.Fail(client.CodeTimeout, "", "its card has not come within "+p.Endpoint.Limit().String(), err)
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case cardless(err):
-		return c.probe(ctx, p, err)
+	case isCardless(err):
+		return c.probeCardless(ctx, p, err)
 	}
 	return "", p.Fail(client.Judge(err).Code, "", err.Error(), err)
 }
 
-// kept returns a context that ends when ctx does, but never because the turn goes
+// withoutRelease returns a context that ends when ctx does, but never because the turn goes
 // on with another worker: nobody goes on with this call, so its task must be ended.
-func kept(ctx context.Context) (call context.Context, done func()) {
+func withoutRelease(ctx context.Context) (call context.Context, done func()) {
 	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if backend.Released(ctx) {
@@ -114,14 +114,14 @@ func kept(ctx context.Context) (call context.Context, done func()) {
 	}
 }
 
-// peer returns the agent. It reaches nothing.
-func (c *Request) peer() (*client.Peer, error) {
+// newPeer returns the agent. It reaches nothing.
+func (c *Request) newPeer() (*client.Peer, error) {
 	at, err := parseCallURL(c.CardURL)
 	if err != nil {
 		return nil, err
 	}
 	return client.NewStranger(&client.Stranger{
-		CardURL: at, BaseURL: rootOf(at), Header: c.header(), AllowPrivate: c.AllowPrivate,
+		CardURL: at, BaseURL: rootOf(at), Header: c.requestHeader(), AllowPrivate: c.AllowPrivate,
 		Timeout: cmp.Or(c.Timeout, DefaultTimeout), MaxReply: maxReply, Poll: client.Pace{Next: callPoll, Most: maxCallPoll},
 	})
 }
@@ -158,8 +158,8 @@ var reserved = []string{
 	http.CanonicalHeaderKey(a2a.SvcParamVersion), http.CanonicalHeaderKey(a2a.SvcParamExtensions),
 }
 
-// header returns what requests carry.
-func (c *Request) header() http.Header {
+// requestHeader returns what requests carry.
+func (c *Request) requestHeader() http.Header {
 	header := http.Header{}
 	for name, value := range c.Headers {
 		if name = http.CanonicalHeaderKey(name); !slices.Contains(reserved, name) {
@@ -169,9 +169,9 @@ func (c *Request) header() http.Header {
 	return header
 }
 
-// ask sends the message to an agent that can be spoken to. A task that is not
+// sendMessage sends the message to an agent that can be spoken to. A task that is not
 // followed to its end is ended.
-func (c *Request) ask(ctx context.Context, p *client.Peer) (string, error) {
+func (c *Request) sendMessage(ctx context.Context, p *client.Peer) (string, error) {
 	grant := func() *a2awire.Grant { return &a2awire.Grant{Depth: 1} }
 	x := exchange.New(p, exchange.Hooks{Grant: grant}, exchange.Position{ContextID: c.ContextID}, false)
 	if err := x.Draft(exchange.MessageID(cmp.Or(c.MessageID, uuid.NewString()), 1)); err != nil {
@@ -233,18 +233,18 @@ var places = []place{
 	{"/message/send", a2a.TransportProtocolJSONRPC, client.Version03},
 }
 
-// probe sends the message to an agent that has no card which can be used: to one
+// probeCardless sends the message to an agent that has no card which can be used: to one
 // place after the other, until at one of them somebody understands it. No place
 // is tried behind one that may have taken the message.
-func (c *Request) probe(ctx context.Context, p *client.Peer, noCard error) (string, error) {
+func (c *Request) probeCardless(ctx context.Context, p *client.Peer, noCard error) (string, error) {
 	gone := -1 // where nobody answers at all, in any version
 	for i, at := range places {
 		if gone >= 0 && at.path == places[gone].path && at.binding == places[gone].binding {
 			continue
 		}
 		p.Assume(at.path, at.binding, at.version)
-		reply, err := c.ask(ctx, p)
-		if !absent(err) {
+		reply, err := c.sendMessage(ctx, p)
+		if !isAbsent(err) {
 			return reply, err
 		}
 		if !errors.Is(err, a2a.ErrMethodNotFound) && !errors.Is(err, a2a.ErrVersionNotSupported) {
@@ -254,18 +254,18 @@ func (c *Request) probe(ctx context.Context, p *client.Peer, noCard error) (stri
 	return "", p.Fail(client.CodeCard, "", fmt.Sprintf("%v; and no agent answers without one", noCard), noCard)
 }
 
-// cardless reports whether the error of fetching a card says that there is none
+// isCardless reports whether the error of fetching a card says that there is none
 // that can be used, and not that the peer is away or refuses.
-func cardless(err error) bool {
+func isCardless(err error) bool {
 	if refused, ok := errors.AsType[*client.HTTPError](err); ok {
 		return refused.Status >= http.StatusBadRequest && client.JudgeStatus(refused.Status).Code == client.CodeRefused
 	}
 	return errors.As(err, new(*client.CardError)) || errors.As(err, new(*client.ContentTypeError))
 }
 
-// absent reports whether the error of a message says that nobody is there who
+// isAbsent reports whether the error of a message says that nobody is there who
 // understands it.
-func absent(err error) bool {
+func isAbsent(err error) bool {
 	if errors.Is(err, a2a.ErrMethodNotFound) || errors.Is(err, a2a.ErrVersionNotSupported) {
 		return true
 	}
