@@ -33,8 +33,8 @@ func (e *BudgetError) Error() string {
 	return fmt.Sprintf("the budget of %s is used up: %g of %g", e.Budget, e.Used, e.Limit)
 }
 
-// termination is how the turn ends.
-func (e *BudgetError) termination() event.Termination {
+// toTermination is how the turn ends.
+func (e *BudgetError) toTermination() event.Termination {
 	return event.Termination{Type: event.BudgetExceeded, Code: e.Budget, Detail: e.Error()}
 }
 
@@ -126,9 +126,9 @@ func (m *Meter) Left() *spec.Budgets {
 	for ; m != nil; m = m.parent {
 		limits, spent := m.budgets, m.Spent()
 		own := spec.Budgets{
-			MaxTokens: minus(limits.MaxTokens, spent.Tokens), MaxCost: minus(limits.MaxCost, spent.Cost), Currency: limits.Currency,
-			MaxDuration:   minus(limits.MaxDuration, spec.Duration(spent.Duration)),
-			MaxModelCalls: minus(limits.MaxModelCalls, spent.ModelCalls), MaxToolCalls: minus(limits.MaxToolCalls, spent.ToolCalls),
+			MaxTokens: subtractUsed(limits.MaxTokens, spent.Tokens), MaxCost: subtractUsed(limits.MaxCost, spent.Cost), Currency: limits.Currency,
+			MaxDuration:   subtractUsed(limits.MaxDuration, spec.Duration(spent.Duration)),
+			MaxModelCalls: subtractUsed(limits.MaxModelCalls, spent.ModelCalls), MaxToolCalls: subtractUsed(limits.MaxToolCalls, spent.ToolCalls),
 		}
 		if own != (spec.Budgets{}) {
 			left = own.Within(left)
@@ -137,8 +137,8 @@ func (m *Meter) Left() *spec.Budgets {
 	return left
 }
 
-// minus returns what is left of a limit; nil where there is none.
-func minus[N int | float64 | spec.Duration](limit *N, used N) *N {
+// subtractUsed returns what is left of a limit; nil where there is none.
+func subtractUsed[N int | float64 | spec.Duration](limit *N, used N) *N {
 	if limit == nil {
 		return nil
 	}
@@ -158,17 +158,17 @@ func (m *Meter) DurationError() error {
 // BeginModelCall counts a model call, or returns a *BudgetError when none is
 // allowed any more.
 func (m *Meter) BeginModelCall() error {
-	return m.count(BudgetModelCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ModelCalls, m.budgets.MaxModelCalls })
+	return m.countCall(BudgetModelCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ModelCalls, m.budgets.MaxModelCalls })
 }
 
 // BeginToolCall counts a tool call, or returns a *BudgetError when none is
 // allowed any more.
 func (m *Meter) BeginToolCall() error {
-	return m.count(BudgetToolCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ToolCalls, m.budgets.MaxToolCalls })
+	return m.countCall(BudgetToolCalls, func(m *Meter) (used *int, limit *int) { return &m.spent.ToolCalls, m.budgets.MaxToolCalls })
 }
 
-// count adds one call at every level, if all allow it.
-func (m *Meter) count(what string, field func(*Meter) (used, limit *int)) error {
+// countCall adds one call at every level, if all allow it.
+func (m *Meter) countCall(what string, field func(*Meter) (used, limit *int)) error {
 	for at := m; at != nil; at = at.parent {
 		at.mu.Lock()
 		used, limit := field(at)

@@ -98,12 +98,12 @@ const ActionIndeterminate = "tool:Indeterminate"
 func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	after := entry.After
 	entry.After = nil
-	c := s.begun(&entry)
+	c := s.begunCall(&entry)
 	if c == nil {
 		return
 	}
 	if entry.Outcome == "" {
-		if i := s.entry(entry.IdempotencyKey); i >= 0 {
+		if i := s.entryIndex(entry.IdempotencyKey); i >= 0 {
 			s.Journal[i].Resume = entry.Resume
 		}
 		return
@@ -112,7 +112,7 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 	if result == nil && !waits {
 		return // nothing could be gone on with
 	}
-	i := s.entry(entry.IdempotencyKey)
+	i := s.entryIndex(entry.IdempotencyKey)
 	switch {
 	case i < 0:
 		s.Journal = append(s.Journal, entry)
@@ -126,13 +126,13 @@ func (s *State) Record(entry JournalEntry, result *model.ToolResult) {
 		*c = CallState{ID: c.ID, Outcome: event.CallSuspended, Arguments: c.Arguments, Tickets: after.Tickets, Resume: after.Resume}
 	}
 	if after != nil {
-		s.leave(after)
+		s.applyAftermath(after)
 	}
 }
 
-// begun returns the call of an entry, if it was about to begin when the state was
+// begunCall returns the call of an entry, if it was about to begin when the state was
 // made and has not come to anything since.
-func (s *State) begun(entry *JournalEntry) *CallState {
+func (s *State) begunCall(entry *JournalEntry) *CallState {
 	if entry.Step != s.Stats.Steps {
 		return nil
 	}
@@ -144,13 +144,13 @@ func (s *State) begun(entry *JournalEntry) *CallState {
 	return nil
 }
 
-// entry returns the place of a call in the journal, or -1.
-func (s *State) entry(key string) int {
+// entryIndex returns the place of a call in the journal, or -1.
+func (s *State) entryIndex(key string) int {
 	return slices.IndexFunc(s.Journal, func(e JournalEntry) bool { return e.IdempotencyKey == key })
 }
 
-// leave takes in what a call left behind.
-func (s *State) leave(a *Aftermath) {
+// applyAftermath takes in what a call left behind.
+func (s *State) applyAftermath(a *Aftermath) {
 	s.Stats.Usage.Add(a.Usage)
 	s.Stats.Cost += a.Cost
 	s.Spent.Tokens += a.Usage.Total()

@@ -31,7 +31,7 @@ func NewOutputForm(output *spec.OutputSchema) (*OutputForm, error) {
 // with it; "" when nothing is. A value inside a fenced block counts: models that
 // were not made to answer in JSON often write one.
 func (f *OutputForm) Check(answer string) (value, problem string) {
-	value = unfenced(answer)
+	value = stripFence(answer)
 	if !json.Valid([]byte(value)) {
 		return value, "it is no JSON value"
 	}
@@ -49,9 +49,9 @@ func (f *OutputForm) Check(answer string) (value, problem string) {
 	return value, strings.Join(texts, "; ")
 }
 
-// unfenced returns what stands inside a Markdown code block, when the text is
+// stripFence returns what stands inside a Markdown code block, when the text is
 // one, else the text without the blanks around it.
-func unfenced(text string) string {
+func stripFence(text string) string {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "```")
 	if !ok {

@@ -119,7 +119,7 @@ func (p *Profile) Check(need *Requirements) []Mismatch {
 		{"persistence", need.Persistence, p.Persistence},
 		{"transcript", need.Transcript, p.Transcript},
 	} {
-		if !satisfies(d.have, d.required) {
+		if !meetsLevel(d.have, d.required) {
 			out = append(out, Mismatch{Dimension: d.name, Required: d.required, Actual: d.have})
 		}
 	}
@@ -133,7 +133,7 @@ var includes = map[Level][]Level{
 	OverrideLimits: {OverrideParams},
 }
 
-func satisfies(have, required Level) bool {
+func meetsLevel(have, required Level) bool {
 	switch required {
 	case "", LevelNone, PersistEphemeral, TranscriptPrompt, have:
 		return true

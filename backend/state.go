@@ -189,7 +189,7 @@ func (s *State) Check() error {
 		return errors.New("the state of the turn names no agent")
 	case s.Stats.Steps < 0:
 		return fmt.Errorf("the state of the turn counts %d steps", s.Stats.Steps)
-	case !whole(s.Messages), !whole(s.Notes):
+	case !hasWholeParts(s.Messages), !hasWholeParts(s.Notes):
 		return errors.New("a message of the state of the turn has an empty part")
 	case s.Remote != nil && len(s.Calls) > 0:
 		return errors.New("the state of the turn has calls of its own and a turn at a peer")
@@ -200,7 +200,7 @@ func (s *State) Check() error {
 	case len(s.Calls) == 0:
 		return nil
 	}
-	asked := s.asked()
+	asked := s.askedCalls()
 	if len(asked) != len(s.Calls) {
 		return fmt.Errorf("the state of the turn has %d calls, its last answer %d", len(s.Calls), len(asked))
 	}
@@ -213,24 +213,24 @@ func (s *State) Check() error {
 			return fmt.Errorf("call %q of the turn waits for nothing", c.ID)
 		case c.Outcome != "" && c.Outcome != event.CallSuspended && c.Result == nil:
 			return fmt.Errorf("call %q of the turn has no result", c.ID)
-		case c.Result != nil && slices.ContainsFunc(c.Result.Content, hollow):
+		case c.Result != nil && slices.ContainsFunc(c.Result.Content, isHollow):
 			return fmt.Errorf("the result of call %q of the turn has an empty part", c.ID)
 		}
 	}
 	return nil
 }
 
-// whole reports whether each part of messages has what its type says.
-func whole(messages []model.Message) bool {
-	return !slices.ContainsFunc(messages, func(m model.Message) bool { return slices.ContainsFunc(m.Parts, hollow) })
+// hasWholeParts reports whether each part of messages has what its type says.
+func hasWholeParts(messages []model.Message) bool {
+	return !slices.ContainsFunc(messages, func(m model.Message) bool { return slices.ContainsFunc(m.Parts, isHollow) })
 }
 
-func hollow(p model.Part) bool {
+func isHollow(p model.Part) bool {
 	switch p.Type {
 	case model.PartToolCall:
 		return p.ToolCall == nil
 	case model.PartToolResult:
-		return p.ToolResult == nil || slices.ContainsFunc(p.ToolResult.Content, hollow)
+		return p.ToolResult == nil || slices.ContainsFunc(p.ToolResult.Content, isHollow)
 	case model.PartReasoning:
 		return p.Reasoning == nil
 	case model.PartImage, model.PartFile:
@@ -240,8 +240,8 @@ func hollow(p model.Part) bool {
 	}
 }
 
-// asked returns the calls of the last answer.
-func (s *State) asked() []*model.ToolCall {
+// askedCalls returns the calls of the last answer.
+func (s *State) askedCalls() []*model.ToolCall {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		if s.Messages[i].Role == model.RoleAssistant {
 			return s.Messages[i].ToolCalls()
@@ -253,16 +253,16 @@ func (s *State) asked() []*model.ToolCall {
 // Tickets returns what the turn waits for: the tickets that have no answer.
 func (s *State) Tickets() []*interaction.Request {
 	var open []*interaction.Request
-	for c := range s.waiting() {
-		for _, ticket := range c.open() {
+	for c := range s.waitingCalls() {
+		for _, ticket := range c.openTickets() {
 			open = append(open, &ticket.Request)
 		}
 	}
 	return open
 }
 
-// waiting returns what waits for answers.
-func (s *State) waiting() iter.Seq[*CallState] {
+// waitingCalls returns what waits for answers.
+func (s *State) waitingCalls() iter.Seq[*CallState] {
 	return func(yield func(*CallState) bool) {
 		for i := range s.Calls {
 			if c := &s.Calls[i]; c.Outcome == event.CallSuspended && !yield(c) {
@@ -280,8 +280,8 @@ func (c *CallState) HasTicket(id string) bool {
 	return slices.ContainsFunc(c.Tickets, func(t *Ticket) bool { return t.ID == id })
 }
 
-// open returns the tickets of the call that have no answer.
-func (c *CallState) open() []*Ticket {
+// openTickets returns the tickets of the call that have no answer.
+func (c *CallState) openTickets() []*Ticket {
 	var open []*Ticket
 	for _, t := range c.Tickets {
 		if !slices.ContainsFunc(c.Answers, func(r interaction.Answer) bool { return r.Target == t.ID }) {
@@ -296,9 +296,9 @@ func (c *CallState) open() []*Ticket {
 // are an *interaction.UnknownError and a *interaction.AnswerError; with either nothing
 // changed.
 func (s *State) Answer(r interaction.Answer) error {
-	call, ticket := s.find(r.Target)
+	call, ticket := s.findOpen(r.Target)
 	if ticket == nil {
-		return s.again(r)
+		return s.checkRepeat(r)
 	}
 	r.Target = ticket.ID
 	if err := interaction.Check(&ticket.Request, &r); err != nil {
@@ -315,28 +315,28 @@ func (s *State) Answer(r interaction.Answer) error {
 	return nil
 }
 
-// find returns the open ticket that a target names, and its call.
-func (s *State) find(target string) (*CallState, *Ticket) {
-	for c := range s.waiting() {
-		for _, t := range c.open() {
+// findOpen returns the open ticket that a target names, and its call.
+func (s *State) findOpen(target string) (*CallState, *Ticket) {
+	for c := range s.waitingCalls() {
+		for _, t := range c.openTickets() {
 			if t.ID == target {
 				return c, t
 			}
 		}
 	}
-	for c := range s.waiting() {
+	for c := range s.waitingCalls() {
 		if c.ID != target {
 			continue
 		}
-		if open := c.open(); len(open) > 0 {
+		if open := c.openTickets(); len(open) > 0 {
 			return c, open[0]
 		}
 	}
 	return nil, nil
 }
 
-// again judges an answer to something that has one already.
-func (s *State) again(r interaction.Answer) error {
+// checkRepeat judges an answer to something that has one already.
+func (s *State) checkRepeat(r interaction.Answer) error {
 	known, ok := s.Answered[r.Target]
 	if !ok {
 		var open []string

@@ -61,7 +61,7 @@ func TerminationOf(err error) event.Termination {
 		return event.Termination{Type: event.Failed, Code: code, Detail: err.Error()}
 	}
 	if budget, ok := errors.AsType[*BudgetError](err); ok {
-		return budget.termination()
+		return budget.toTermination()
 	}
 	if t, ok := errors.AsType[Terminator](err); ok {
 		return t.Termination()
