@@ -96,12 +96,12 @@ func (d *Dispatcher) Enqueue(_ context.Context, _ any, jobs []store.Job) error {
 	}
 	for _, job := range jobs {
 		if job.NotBefore.After(now) {
-			d.delay(job, now)
+			d.delayJob(job, now)
 		} else {
-			d.push(job.TurnID)
+			d.pushTurn(job.TurnID)
 		}
 	}
-	d.begin()
+	d.startJobs()
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 	}
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	d.work = work
-	d.begin()
+	d.startJobs()
 	return nil
 }
 
@@ -164,40 +164,40 @@ func (d *Dispatcher) close() context.CancelFunc {
 	return d.cancel
 }
 
-// push queues a turn that is due. It is called with the lock held, as are all
+// pushTurn queues a turn that is due. It is called with the lock held, as are all
 // methods below but handle and tick.
-func (d *Dispatcher) push(turnID string) {
+func (d *Dispatcher) pushTurn(turnID string) {
 	s := d.turns[turnID]
 	if s&queued != 0 {
 		return
 	}
 	d.turns[turnID] = s | queued
 	if s&handled == 0 {
-		d.due.push(turnID)
+		d.due.pushID(turnID)
 	}
 }
 
-// delay queues a job for later and sets the timer to the first of those.
-func (d *Dispatcher) delay(job store.Job, now time.Time) {
-	if !d.later.add(job) {
+// delayJob queues a job for later and sets the timer to the first of those.
+func (d *Dispatcher) delayJob(job store.Job, now time.Time) {
+	if !d.later.addJob(job) {
 		return
 	}
-	if d.later.first().NotBefore.Equal(job.NotBefore) {
-		d.wake(job.NotBefore.Sub(now))
+	if d.later.firstDue().NotBefore.Equal(job.NotBefore) {
+		d.setTimer(job.NotBefore.Sub(now))
 	}
 }
 
-// wake sets the timer.
-func (d *Dispatcher) wake(in time.Duration) {
+// setTimer sets the timer.
+func (d *Dispatcher) setTimer(in time.Duration) {
 	if d.timer == nil {
-		d.timer = time.AfterFunc(in, d.tick)
+		d.timer = time.AfterFunc(in, d.queueDue)
 		return
 	}
 	d.timer.Reset(in)
 }
 
-// tick queues the delayed jobs that are due now.
-func (d *Dispatcher) tick() {
+// queueDue queues the delayed jobs that are due now.
+func (d *Dispatcher) queueDue() {
 	now := time.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -205,56 +205,56 @@ func (d *Dispatcher) tick() {
 		return
 	}
 	for d.later.Len() > 0 {
-		job := d.later.first()
+		job := d.later.firstDue()
 		if job.NotBefore.After(now) {
-			d.wake(job.NotBefore.Sub(now))
+			d.setTimer(job.NotBefore.Sub(now))
 			break
 		}
 		heap.Pop(&d.later)
-		d.push(job.TurnID)
+		d.pushTurn(job.TurnID)
 	}
-	d.begin()
+	d.startJobs()
 }
 
-// begin gives jobs that are due to new goroutines while there may be more.
-func (d *Dispatcher) begin() {
+// startJobs gives jobs that are due to new goroutines while there may be more.
+func (d *Dispatcher) startJobs() {
 	if d.work == nil || d.closed {
 		return
 	}
 	for d.running < d.limit && d.due.len() > 0 {
 		d.running++
-		go d.handle(d.take())
+		go d.handleTurns(d.popDue())
 	}
 }
 
-// take removes the first job that is due.
-func (d *Dispatcher) take() string {
-	turnID := d.due.pop()
+// popDue removes the first job that is due.
+func (d *Dispatcher) popDue() string {
+	turnID := d.due.popID()
 	d.turns[turnID] = handled
 	return turnID
 }
 
-// handle handles a turn, and then others for as long as there are any: the
+// handleTurns handles a turn, and then others for as long as there are any: the
 // goroutine is ended by an empty queue, or by close.
-func (d *Dispatcher) handle(turnID string) {
+func (d *Dispatcher) handleTurns(turnID string) {
 	for more := true; more; {
 		d.work(d.ctx, turnID)
-		turnID, more = d.next(turnID)
+		turnID, more = d.nextTurn(turnID)
 	}
 }
 
-// next ends the handling of a turn and takes another one.
-func (d *Dispatcher) next(handledID string) (turnID string, more bool) {
+// nextTurn ends the handling of a turn and takes another one.
+func (d *Dispatcher) nextTurn(handledID string) (turnID string, more bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.turns[handledID]&queued != 0 {
 		d.turns[handledID] = queued
-		d.due.push(handledID)
+		d.due.pushID(handledID)
 	} else {
 		delete(d.turns, handledID)
 	}
 	if !d.closed && d.due.len() > 0 {
-		return d.take(), true
+		return d.popDue(), true
 	}
 	d.running--
 	if d.closed && d.running == 0 {

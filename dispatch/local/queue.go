@@ -14,7 +14,7 @@ type fifo struct {
 
 func (q *fifo) len() int { return len(q.ids) - q.head }
 
-func (q *fifo) push(id string) {
+func (q *fifo) pushID(id string) {
 	// A queue that never runs empty moves down before it grows, once half of it
 	// is behind the head: each id is moved once at most on average.
 	if len(q.ids) == cap(q.ids) && q.head > len(q.ids)/2 {
@@ -25,7 +25,7 @@ func (q *fifo) push(id string) {
 	q.ids = append(q.ids, id)
 }
 
-func (q *fifo) pop() string {
+func (q *fifo) popID() string {
 	id := q.ids[q.head]
 	q.ids[q.head] = ""
 	q.head++
@@ -50,8 +50,8 @@ type key struct {
 
 func keyOf(j store.Job) key { return key{j.TurnID, j.NotBefore.UnixNano()} }
 
-// add adds a job and reports whether it is new.
-func (s *schedule) add(j store.Job) bool {
+// addJob adds a job and reports whether it is new.
+func (s *schedule) addJob(j store.Job) bool {
 	if _, known := s.jobs[keyOf(j)]; known {
 		return false
 	}
@@ -59,8 +59,8 @@ func (s *schedule) add(j store.Job) bool {
 	return true
 }
 
-// first returns the job that is due first.
-func (s *schedule) first() store.Job { return s.heap[0] }
+// firstDue returns the job that is due first.
+func (s *schedule) firstDue() store.Job { return s.heap[0] }
 
 // Len implements heap.Interface.
 func (s *schedule) Len() int { return len(s.heap) }

@@ -120,14 +120,14 @@ func New(pool *pgxpool.Pool, s Settings) (*Dispatcher, error) {
 		return nil, fmt.Errorf("make dispatcher: %w", err)
 	}
 	d.client = client
-	d.ringer = newRinger(d.notify)
+	d.ringer = newRinger(d.notifyReplicas)
 	return d, nil
 }
 
 // Start implements dispatch.Dispatcher. The errors are those of the database;
 // one that is not there is not waited for.
 func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
-	if err := d.begin(work); err != nil {
+	if err := d.setHandler(work); err != nil {
 		return err
 	}
 	if err := d.client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -140,12 +140,12 @@ func (d *Dispatcher) Start(ctx context.Context, work dispatch.Handler) error {
 		d.Stop() // the one that came in between found nothing to stop
 		return errStopped
 	}
-	d.ringer.ring() // for jobs between the first fetch and the begin of listening
+	d.ringer.requestEchoes() // for jobs between the first fetch and the begin of listening
 	return nil
 }
 
-// begin takes the handler, once.
-func (d *Dispatcher) begin(work dispatch.Handler) error {
+// setHandler takes the handler, once.
+func (d *Dispatcher) setHandler(work dispatch.Handler) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -161,7 +161,7 @@ func (d *Dispatcher) begin(work dispatch.Handler) error {
 // Drain implements dispatch.Dispatcher.
 func (d *Dispatcher) Drain(ctx context.Context) error {
 	select {
-	case <-d.end(d.client.Stop):
+	case <-d.stopClient(d.client.Stop):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -171,12 +171,12 @@ func (d *Dispatcher) Drain(ctx context.Context) error {
 // Stop implements dispatch.Dispatcher. Jobs may be queued behind it, for other
 // replicas or the next start.
 func (d *Dispatcher) Stop() {
-	<-d.end(d.client.StopAndCancel)
+	<-d.stopClient(d.client.StopAndCancel)
 	d.ringer.close()
 }
 
-// end begins to end the client and returns what is closed when that is done.
-func (d *Dispatcher) end(stop func(context.Context) error) <-chan struct{} {
+// stopClient begins to end the client and returns what is closed when that is done.
+func (d *Dispatcher) stopClient(stop func(context.Context) error) <-chan struct{} {
 	d.ending.Store(true)
 	d.mu.Lock()
 	stopped := d.stopped

@@ -32,8 +32,8 @@ type executor interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }
 
-// notify tells the replicas of jobs.
-func (d *Dispatcher) notify(ctx context.Context) {
+// notifyReplicas tells the replicas of jobs.
+func (d *Dispatcher) notifyReplicas(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
 	if _, err := d.pool.Exec(bounded, "SELECT "+notify, d.queue); err != nil && ctx.Err() == nil {
@@ -66,7 +66,7 @@ func (d *Dispatcher) Enqueue(ctx context.Context, tx any, jobs []store.Job) erro
 		}
 	}
 	statement := insert
-	if anyNow && d.ringer.inserting() {
+	if anyNow && d.ringer.beforeInsert() {
 		statement = insertAndRing
 	}
 	if _, err := on.Exec(ctx, statement, d.queue, maxAttempts, ids, due); err != nil {

@@ -23,7 +23,7 @@ func (h *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	fields := make([]zap.Field, 0, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
-		fields = append(fields, field(a))
+		fields = append(fields, zapField(a))
 		return true
 	})
 	h.to.Log(zapLevel(r.Level), r.Message, fields...)
@@ -34,7 +34,7 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	fields := make([]zap.Field, len(attrs))
 	for i, a := range attrs {
-		fields[i] = field(a)
+		fields[i] = zapField(a)
 	}
 	return &logHandler{to: h.to.With(fields...)}
 }
@@ -47,15 +47,15 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{to: h.to.With(zap.Namespace(name))}
 }
 
-// field returns an attribute as a field; the attributes of a group are in it.
-func field(a slog.Attr) zap.Field {
+// zapField returns an attribute as a field; the attributes of a group are in it.
+func zapField(a slog.Attr) zap.Field {
 	value := a.Value.Resolve()
 	if value.Kind() != slog.KindGroup {
 		return zap.Any(a.Key, value.Any())
 	}
 	fields := make([]zap.Field, len(value.Group()))
 	for i, member := range value.Group() {
-		fields[i] = field(member)
+		fields[i] = zapField(member)
 	}
 	return zap.Dict(a.Key, fields...)
 }

@@ -21,7 +21,7 @@ const migrationLock = 0x72697672_7475726e
 // migrations that it applied. Replicas that start at the same time wait for one
 // another, each with a connection of its own beside the pool.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
-	unlock, err := lock(ctx, pool)
+	unlock, err := lockMigration(ctx, pool)
 	if err != nil {
 		return nil, fmt.Errorf("migrate the queue: %w", err)
 	}
@@ -40,9 +40,9 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) (applied []string, err err
 	return applied, nil
 }
 
-// lock takes the advisory lock on a connection of its own: one of the pool might
+// lockMigration takes the advisory lock on a connection of its own: one of the pool might
 // be the last that the migrations wait for. The lock ends with the connection.
-func lock(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
+func lockMigration(ctx context.Context, pool *pgxpool.Pool) (unlock func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
 	if err != nil {
 		return nil, err

@@ -43,13 +43,13 @@ func newRinger(notify func(ctx context.Context)) *ringer {
 		notify: notify, cancel: cancel, ended: ctx.Done(),
 		finished: make(chan struct{}), inserts: make(chan struct{}, 1),
 	}
-	go r.run(ctx)
+	go r.runEchoLoop(ctx)
 	return r
 }
 
-// inserting is called before each insert of jobs that are due. It reports
+// beforeInsert is called before each insert of jobs that are due. It reports
 // whether the insert is to notify; otherwise there will be echoes.
-func (r *ringer) inserting() (notify bool) {
+func (r *ringer) beforeInsert() (notify bool) {
 	select {
 	case <-r.ended:
 		return true
@@ -61,33 +61,33 @@ func (r *ringer) inserting() (notify bool) {
 	r.latest = now
 	r.mu.Unlock()
 	if !quiet {
-		r.ring()
+		r.requestEchoes()
 	}
 	return quiet
 }
 
-// ring asks for echoes.
-func (r *ringer) ring() {
+// requestEchoes asks for echoes.
+func (r *ringer) requestEchoes() {
 	select {
 	case r.inserts <- struct{}{}:
 	default:
 	}
 }
 
-func (r *ringer) run(ctx context.Context) {
+func (r *ringer) runEchoLoop(ctx context.Context) {
 	defer close(r.finished)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.inserts:
-			r.echo(ctx)
+			r.runEchoes(ctx)
 		}
 	}
 }
 
-// echo notifies until there was no insert for so long that all are committed.
-func (r *ringer) echo(ctx context.Context) {
+// runEchoes notifies until there was no insert for so long that all are committed.
+func (r *ringer) runEchoes(ctx context.Context) {
 	pause, next := ringFirst, time.Now().Add(ringFirst)
 	timer := time.NewTimer(ringFirst)
 	defer timer.Stop()

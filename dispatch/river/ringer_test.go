@@ -32,7 +32,7 @@ func TestAnInsertThatComesAloneNotifiesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, echoes := ring(t)
 		for range 10 {
-			if !r.inserting() {
+			if !r.beforeInsert() {
 				t.Error("an insert is not to notify")
 			}
 			time.Sleep(ringQuiet)
@@ -46,9 +46,9 @@ func TestAnInsertThatComesAloneNotifiesItself(t *testing.T) {
 func TestAnInsertBehindAnotherHasEchoesUntilItIsCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, echoes := ring(t)
-		r.inserting()
+		r.beforeInsert()
 		time.Sleep(time.Millisecond)
-		if r.inserting() {
+		if r.beforeInsert() {
 			t.Error("it is to notify itself")
 		}
 		begin := time.Now()
@@ -75,7 +75,7 @@ func TestEveryInsertHasItsEchoSoonAndABusyReplicaNotMany(t *testing.T) {
 		begin := time.Now()
 		var inserts []time.Time
 		for i := range 5000 {
-			if !r.inserting() {
+			if !r.beforeInsert() {
 				inserts = append(inserts, time.Now())
 			}
 			time.Sleep(time.Duration(i%7) * 100 * time.Microsecond)
@@ -97,11 +97,11 @@ func TestEveryInsertHasItsEchoSoonAndABusyReplicaNotMany(t *testing.T) {
 func TestBehindTheEndAnInsertNotifiesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, echoes := ring(t)
-		r.inserting()
-		r.inserting()
+		r.beforeInsert()
+		r.beforeInsert()
 		r.close()
 		for range 2 {
-			if !r.inserting() {
+			if !r.beforeInsert() {
 				t.Error("an insert is not to notify")
 			}
 		}
