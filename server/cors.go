@@ -19,9 +19,9 @@ func newCORS(origins []string) *cors {
 	return &cors{origins: origins, all: slices.Contains(origins, "*")}
 }
 
-// answer adds what a page of another site needs to a response. It reports
+// addHeaders adds what a page of another site needs to a response. It reports
 // whether that is all there is to say: the request only asks what is allowed.
-func (c *cors) answer(w http.ResponseWriter, r *http.Request) bool {
+func (c *cors) addHeaders(w http.ResponseWriter, r *http.Request) bool {
 	if len(c.origins) == 0 {
 		return false
 	}

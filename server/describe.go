@@ -31,8 +31,8 @@ type Describer interface {
 	OpenAPI() []byte
 }
 
-// describe adds the description of a surface with some routes to that of the server.
-func (s *Server) describe(surface Surface, routes []Route) error {
+// addDescription adds the description of a surface with some routes to that of the server.
+func (s *Server) addDescription(surface Surface, routes []Route) error {
 	if len(routes) == 0 {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	text, etag, err := s.document.Text()
 	if err != nil { // not reached: the surfaces were checked when they were mounted
 		s.settings.Logger.Error("the description of the server cannot be written", zap.Error(err))
-		refuse(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+		refuseRequest(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
 		return
 	}
 	h := w.Header()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// refuse answers a request in place of its handler.
-func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
+// refuseRequest answers a request in place of its handler.
+func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
 	e.RequestID = RequestID(r.Context())
 	w.Header().Set("Cache-Control", "no-store")
 	if writer != nil {
@@ -16,17 +16,17 @@ func refuse(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error
 	WriteError(w, e)
 }
 
-// write answers with the failure in the shape of errors of a surface, or of the
+// writeError answers with the failure in the shape of errors of a surface, or of the
 // server's own, and says when to ask again, if so.
-func (f *Failure) write(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
+func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
 	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
 	if f.Details != (Details{}) {
 		e.Details = f.Details
 	}
 	if f.Retry {
-		w.Header().Set("Retry-After", seconds(time.Second))
+		w.Header().Set("Retry-After", formatSeconds(time.Second))
 	}
-	refuse(w, r, writer, e)
+	refuseRequest(w, r, writer, e)
 }
 
 // WriteError writes an error in the shape that a server's own errors have:

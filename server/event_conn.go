@@ -76,7 +76,7 @@ func (c *eventConn) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	var size [16]byte
-	b := c.buffer()
+	b := c.pendingBuffer()
 	b.Write(strconv.AppendUint(size[:0], uint64(len(p)), 16))
 	b.Write(chunkEnd)
 	if len(p) < maxCopied {
@@ -89,13 +89,13 @@ func (c *eventConn) Write(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Write(p)
 	if err == nil {
-		c.buffer().Write(chunkEnd)
+		c.pendingBuffer().Write(chunkEnd)
 	}
 	return n, err
 }
 
-// buffer returns what is to be sent, to add to it.
-func (c *eventConn) buffer() *bytes.Buffer {
+// pendingBuffer returns what is to be sent, to add to it.
+func (c *eventConn) pendingBuffer() *bytes.Buffer {
 	if c.pending == nil {
 		c.pending = batches.Get().(*bytes.Buffer)
 	}
@@ -109,7 +109,7 @@ func (c *eventConn) FlushError() error {
 	}
 	b := c.pending
 	c.pending = nil
-	defer release(b)
+	defer releaseBuffer(b)
 	_, err := c.Conn.Write(b.Bytes())
 	return err
 }
@@ -171,16 +171,16 @@ func (c *eventConn) Wake() {
 	}
 }
 
-// finish ends the response. One that is not whole, or to a client that is gone, ends
+// finishResponse ends the response. One that is not whole, or to a client that is gone, ends
 // in the middle with the connection.
-func (c *eventConn) finish(whole bool) {
+func (c *eventConn) finishResponse(whole bool) {
 	if whole {
-		c.buffer().Write(lastChunk)
+		c.pendingBuffer().Write(lastChunk)
 		whole = c.FlushError() == nil
 	}
 	if c.pending != nil {
-		release(c.pending)
+		releaseBuffer(c.pending)
 		c.pending = nil
 	}
-	c.owner.end(c, whole && c.reusable && c.ignored == 0)
+	c.owner.endStream(c, whole && c.reusable && c.ignored == 0)
 }

@@ -32,12 +32,12 @@ func newEventConns(s *http.Server) *eventConns {
 	return &eventConns{http: s, conns: map[*eventConn]struct{}{}, back: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// take takes the connection of a response, whose header was sent, from net/http. It
+// hijackConn takes the connection of a response, whose header was sent, from net/http. It
 // returns nil when there is none: in HTTP/2 requests share it, and before HTTP/1.1
 // there are no chunks. A request with a body that was not read to its end, of which
 // net/http may have read a part, keeps it, too, and so does one that came to a server of
 // the program's own.
-func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
+func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventConn {
 	if r.Context().Value(http.ServerContextKey) != e.http {
 		return nil
 	}
@@ -48,13 +48,13 @@ func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
 	c := &eventConn{owner: e}
 	e.mu.Lock()
 	e.conns[c] = struct{}{}
-	e.streams.begin()
+	e.streams.beginRequest()
 	e.mu.Unlock()
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	e.mu.Lock()
 	cut := e.cut
 	if err != nil {
-		e.forget(c)
+		e.forgetConn(c)
 		c = nil
 	} else {
 		c.Conn, c.unasked = conn, conn
@@ -70,22 +70,22 @@ func (e *eventConns) take(w http.ResponseWriter, r *http.Request) *eventConn {
 	return c
 }
 
-// forget drops a connection. The caller holds the lock.
-func (e *eventConns) forget(c *eventConn) {
+// forgetConn drops a connection. The caller holds the lock.
+func (e *eventConns) forgetConn(c *eventConn) {
 	if _, known := e.conns[c]; known {
 		delete(e.conns, c)
-		e.streams.end()
+		e.streams.endRequest()
 	}
 }
 
-// end ends the stream of a connection, on which another request may come.
-func (e *eventConns) end(c *eventConn, reusable bool) {
+// endStream ends the stream of a connection, on which another request may come.
+func (e *eventConns) endStream(c *eventConn, reusable bool) {
 	if !reusable || !e.giveBack(c.Conn) {
 		_ = c.Close()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.forget(c)
+	e.forgetConn(c)
 }
 
 // giveBack gives a connection to net/http, unless the server takes no more requests.

@@ -59,7 +59,7 @@ type EventStream struct {
 // the request. A serve that panics ends the response as a handler does that panics.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	if out, err := OpenEventStream(w); err == nil {
-		out.serve(w, r, serve)
+		out.serveAfterHandler(w, r, serve)
 	}
 }
 
@@ -67,24 +67,24 @@ func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Cont
 // was written was sent, at least the header. A request with a body is that which the
 // handler was given, whose body it has read to the end.
 func ContinueEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
-	newEventStream(w).serve(w, r, serve)
+	newEventStream(w).serveAfterHandler(w, r, serve)
 }
 
-// serve has the stream served once the handler has returned, or at once.
-func (s *EventStream) serve(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
+// serveAfterHandler has the stream served once the handler has returned, or at once.
+func (s *EventStream) serveAfterHandler(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	x := exchangeFrom(r.Context())
-	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detach(x.mounted.router.server.events, r) {
+	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detachConn(x.mounted.router.server.events, r) {
 		s.conn = w.conn
 		r = r.WithContext(r.Context())
 		r.Body = http.NoBody // the body holds on to what net/http had for the request
-		x.rest = &rest{r, s, serve}
+		x.detached = &detachedStream{r, s, serve}
 		return
 	}
 	serve(r.Context(), s)
 }
 
-// rest is an event stream that goes on after its handler.
-type rest struct {
+// detachedStream is an event stream that goes on after its handler.
+type detachedStream struct {
 	request *http.Request
 	out     *EventStream
 	serve   func(context.Context, *EventStream)
@@ -110,7 +110,7 @@ func OpenEventStream(w http.ResponseWriter) (*EventStream, error) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusOK)
 	s := newEventStream(w)
-	return s, s.send(nil)
+	return s, s.writeAndFlush(nil)
 }
 
 func newEventStream(w http.ResponseWriter) *EventStream {
@@ -126,7 +126,7 @@ func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*b
 		if err == nil && len(records) == 0 {
 			err = s.KeepAlive()
 		} else if err == nil {
-			err = s.gather(records, write)
+			err = s.sendBatch(records, write)
 		}
 		if err != nil {
 			return err
@@ -136,24 +136,24 @@ func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*b
 }
 
 // KeepAlive shows that the stream is there. The error is ErrClientGone.
-func (s *EventStream) KeepAlive() error { return s.send(keepAlive) }
+func (s *EventStream) KeepAlive() error { return s.writeAndFlush(keepAlive) }
 
-// gather sends what write makes of events, much of it at once. The end of the
+// sendBatch sends what write makes of events, much of it at once. The end of the
 // response sends what the terminal event becomes.
-func (s *EventStream) gather(records []event.Record, write func(*bytes.Buffer, *event.Record) error) error {
+func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer, *event.Record) error) error {
 	b := batches.Get().(*bytes.Buffer)
-	defer release(b)
+	defer releaseBuffer(b)
 	for i := range records {
 		if err := write(b, &records[i]); err != nil {
 			return err
 		}
 		if records[i].Terminal() {
-			return s.write(b.Bytes())
+			return s.writeBytes(b.Bytes())
 		}
 		if b.Len() < maxBatch {
 			continue
 		}
-		if err := s.send(b.Bytes()); err != nil {
+		if err := s.writeAndFlush(b.Bytes()); err != nil {
 			return err
 		}
 		b.Reset()
@@ -161,11 +161,11 @@ func (s *EventStream) gather(records []event.Record, write func(*bytes.Buffer, *
 	if b.Len() == 0 {
 		return nil
 	}
-	return s.send(b.Bytes())
+	return s.writeAndFlush(b.Bytes())
 }
 
-// release lets another stream use a buffer.
-func release(b *bytes.Buffer) {
+// releaseBuffer lets another stream use a buffer.
+func releaseBuffer(b *bytes.Buffer) {
 	if b.Cap() <= maxKept {
 		b.Reset()
 		batches.Put(b)
@@ -176,16 +176,16 @@ func release(b *bytes.Buffer) {
 // ErrClientGone.
 func (s *EventStream) Write(write func(*bytes.Buffer) error) error {
 	b := batches.Get().(*bytes.Buffer)
-	defer release(b)
+	defer releaseBuffer(b)
 	if err := write(b); err != nil {
 		return err
 	}
-	return s.send(b.Bytes())
+	return s.writeAndFlush(b.Bytes())
 }
 
-// send sends bytes at once, and what was written before.
-func (s *EventStream) send(p []byte) error {
-	if err := s.write(p); err != nil {
+// writeAndFlush sends bytes at once, and what was written before.
+func (s *EventStream) writeAndFlush(p []byte) error {
+	if err := s.writeBytes(p); err != nil {
 		return err
 	}
 	if s.control.Flush() != nil {
@@ -194,7 +194,7 @@ func (s *EventStream) send(p []byte) error {
 	return nil
 }
 
-func (s *EventStream) write(p []byte) error {
+func (s *EventStream) writeBytes(p []byte) error {
 	if len(p) == 0 {
 		return nil
 	}

@@ -32,11 +32,11 @@ type exchange struct {
 	// leave ends what the limiter counts; nil for nothing.
 	leave func()
 	// rest is what goes on after the handler; nil for nothing.
-	rest *rest
+	detached *detachedStream
 }
 
-// route returns the path in the pattern of the route; empty when there is none.
-func (x *exchange) route() string {
+// routePath returns the path in the pattern of the route; empty when there is none.
+func (x *exchange) routePath() string {
 	if x.mounted == nil {
 		return ""
 	}
@@ -102,9 +102,9 @@ func ClientOf(r *http.Request) string {
 	return host
 }
 
-// log writes the line of a request. Queries and headers may hold secrets, so
+// logRequest writes the line of a request. Queries and headers may hold secrets, so
 // they are left out.
-func (rt *router) log(r *http.Request, x *exchange, w *response) {
+func (rt *router) logRequest(r *http.Request, x *exchange, w *response) {
 	level := zapcore.InfoLevel
 	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {
 		level = zapcore.DebugLevel

@@ -142,32 +142,32 @@ var errHidden = errors.New("the server failed; its log says why")
 
 // failures read the errors that callers are told of.
 var failures = []func(error) *Failure{
-	reading(ClassTooLarge, func(e *http.MaxBytesError) Details {
+	matchErrorType(ClassTooLarge, func(e *http.MaxBytesError) Details {
 		return Details{Problem: fmt.Sprintf("the body has more than %d bytes", e.Limit)}
 	}),
-	reading(ClassNotFound, func(e *service.NotFoundError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
-	reading(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
-	reading(ClassInvalid, func(e *service.InvalidError) Details { return Details{Field: e.Field, Problem: e.Problem} }),
-	reading(ClassMismatch, func(e *backend.MismatchError) Details { return Details{Field: "agent_id", Problem: e.Error()} }),
-	being(ClassInvalid, runtime.ErrNoInput, Details{Field: "input"}),
-	being(ClassCursor, service.ErrCursor, Details{}),
-	being(ClassText, service.ErrText, Details{Problem: service.ErrText.Error()}),
-	reading(ClassUnfitAnswer, func(e *interaction.AnswerError) Details {
+	matchErrorType(ClassNotFound, func(e *service.NotFoundError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
+	matchErrorType(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
+	matchErrorType(ClassInvalid, func(e *service.InvalidError) Details { return Details{Field: e.Field, Problem: e.Problem} }),
+	matchErrorType(ClassMismatch, func(e *backend.MismatchError) Details { return Details{Field: "agent_id", Problem: e.Error()} }),
+	matchError(ClassInvalid, runtime.ErrNoInput, Details{Field: "input"}),
+	matchError(ClassCursor, service.ErrCursor, Details{}),
+	matchError(ClassText, service.ErrText, Details{Problem: service.ErrText.Error()}),
+	matchErrorType(ClassUnfitAnswer, func(e *interaction.AnswerError) Details {
 		return Details{ID: e.Target, Problem: e.Problem, Conflict: e.Conflict}
 	}),
-	reading(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
-	reading(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
-	reading(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),
-	reading(ClassBusy, func(e *service.BusyError) Details { return Details{SessionID: e.SessionID, TurnID: e.TurnID} }),
-	reading(ClassWrongState, func(e *service.StateError) Details {
+	matchErrorType(ClassTooDeep, func(*runtime.DelegationError) Details { return Details{} }),
+	matchErrorType(ClassExists, func(e *service.ExistsError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
+	matchErrorType(ClassKeyConflict, func(e *service.KeyConflictError) Details { return Details{Key: e.Key, ID: e.ID} }),
+	matchErrorType(ClassBusy, func(e *service.BusyError) Details { return Details{SessionID: e.SessionID, TurnID: e.TurnID} }),
+	matchErrorType(ClassWrongState, func(e *service.StateError) Details {
 		return Details{Kind: e.Kind, ID: e.ID, State: e.State, Want: e.Want}
 	}),
-	reading(ClassAnswered, func(e *service.ConflictError) Details { return Details{TurnID: e.TurnID, ID: e.ID} }),
-	reading(ClassLimit, func(*service.LimitError) Details { return Details{} }),
+	matchErrorType(ClassAnswered, func(e *service.ConflictError) Details { return Details{TurnID: e.TurnID, ID: e.ID} }),
+	matchErrorType(ClassLimit, func(*service.LimitError) Details { return Details{} }),
 }
 
-// reading returns what makes a failure of an error of one type.
-func reading[E error](class Class, details func(E) Details) func(error) *Failure {
+// matchErrorType returns what makes a failure of an error of one type.
+func matchErrorType[E error](class Class, details func(E) Details) func(error) *Failure {
 	return func(err error) *Failure {
 		e, ok := errors.AsType[E](err)
 		if !ok {
@@ -177,8 +177,8 @@ func reading[E error](class Class, details func(E) Details) func(error) *Failure
 	}
 }
 
-// being returns what makes a failure of one error.
-func being(class Class, is error, details Details) func(error) *Failure {
+// matchError returns what makes a failure of one error.
+func matchError(class Class, is error, details Details) func(error) *Failure {
 	return func(err error) *Failure {
 		if !errors.Is(err, is) {
 			return nil

@@ -41,7 +41,7 @@ const MaxUnknownFields = 32
 // their names. Values that decode themselves are left to do so.
 func UnknownFields(body []byte, into any) []*UnknownFieldError {
 	s := &fieldSearch{most: MaxUnknownFields, fold: true}
-	s.value("", body, reflect.TypeOf(into))
+	s.searchValue("", body, reflect.TypeOf(into))
 	return s.found
 }
 
@@ -50,7 +50,7 @@ func UnknownFields(body []byte, into any) []*UnknownFieldError {
 // lower case.
 func CheckFields(body []byte, into any) error {
 	s := &fieldSearch{most: 1}
-	if s.value("", body, reflect.TypeOf(into)); len(s.found) > 0 {
+	if s.searchValue("", body, reflect.TypeOf(into)); len(s.found) > 0 {
 		return s.found[0]
 	}
 	return nil
@@ -76,7 +76,7 @@ type fieldSearch struct {
 	found []*UnknownFieldError
 }
 
-func (s *fieldSearch) value(path string, raw []byte, t reflect.Type) {
+func (s *fieldSearch) searchValue(path string, raw []byte, t reflect.Type) {
 	for t.Kind() == reflect.Pointer && !decodesItself(t) {
 		t = t.Elem()
 	}
@@ -88,16 +88,16 @@ func (s *fieldSearch) value(path string, raw []byte, t reflect.Type) {
 			return // the decoder tells what is wrong
 		}
 		for i, element := range list {
-			if s.value(fmt.Sprintf("%s[%d]", path, i), element, t.Elem()); len(s.found) >= s.most {
+			if s.searchValue(fmt.Sprintf("%s[%d]", path, i), element, t.Elem()); len(s.found) >= s.most {
 				return
 			}
 		}
 	case t.Kind() == reflect.Struct:
-		s.object(path, raw, t)
+		s.searchObject(path, raw, t)
 	}
 }
 
-func (s *fieldSearch) object(path string, raw []byte, t reflect.Type) {
+func (s *fieldSearch) searchObject(path string, raw []byte, t reflect.Type) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
 		return // the decoder tells what is wrong
@@ -112,7 +112,7 @@ func (s *fieldSearch) object(path string, raw []byte, t reflect.Type) {
 		if unknown := UnknownName(path, field, known); unknown != nil {
 			s.found = append(s.found, unknown)
 		} else {
-			s.value(fieldPath(path, name), object[name], types[field])
+			s.searchValue(fieldPath(path, name), object[name], types[field])
 		}
 		if len(s.found) >= s.most {
 			return

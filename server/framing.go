@@ -61,11 +61,11 @@ type framingHeader struct {
 // Read reads on and looks at what was read.
 func (c *framedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.watch(p[:n])
+	c.scanRequests(p[:n])
 	return n, err
 }
 
-func (c *framedConn) watch(p []byte) {
+func (c *framedConn) scanRequests(p []byte) {
 	for len(p) > 0 && !c.last.Load() {
 		if c.body > 0 {
 			n := min(c.body, uint64(len(p)))
@@ -98,7 +98,7 @@ func (c *framedConn) endLine() {
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		length, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
 		if err != nil || c.header.sized && length != c.header.length {
-			c.refuse() // net/http refuses it, too, but for one that is too long to look at
+			c.markAmbiguous() // net/http refuses it, too, but for one that is too long to look at
 		}
 		c.header.sized, c.header.length = true, length
 	}
@@ -107,14 +107,14 @@ func (c *framedConn) endLine() {
 func (c *framedConn) endHeader() {
 	switch {
 	case c.header.coded && c.header.sized:
-		c.refuse()
+		c.markAmbiguous()
 	case c.header.coded:
 		c.last.Store(true)
 	}
 	c.body, c.header = c.header.length, framingHeader{}
 }
 
-func (c *framedConn) refuse() {
+func (c *framedConn) markAmbiguous() {
 	c.ambiguous.Store(true)
 	c.last.Store(true)
 }
@@ -150,9 +150,9 @@ func withFraming(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// framed reports whether it is clear where a request ends. It ends the connection
+// checkFraming reports whether it is clear where a request ends. It ends the connection
 // with the response where nothing may follow.
-func framed(w http.ResponseWriter, r *http.Request) bool {
+func checkFraming(w http.ResponseWriter, r *http.Request) bool {
 	c, ok := r.Context().Value(framedConnKey{}).(*framedConn)
 	if !ok {
 		return true

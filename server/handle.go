@@ -32,7 +32,7 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 	return Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		principal, ok := PrincipalFrom(r.Context())
 		if !ok {
-			writeFailure(w, r, errNobody)
+			writeFailure(w, r, errNoPrincipal)
 			return
 		}
 		if err := answer(w, r, principal.Caller); err != nil {
@@ -41,8 +41,8 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 	})}
 }
 
-// errNobody is not reached: routes with an answer are not public.
-var errNobody = errors.New("nobody is known to ask")
+// errNoPrincipal is not reached: routes with an answer are not public.
+var errNoPrincipal = errors.New("nobody is known to ask")
 
 // Handle returns a route that reads a body, hands it to a function and writes what that
 // returns, both as JSON. What cannot be read is refused. The handler of a GET or DELETE
@@ -88,7 +88,7 @@ func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 		logger, writer = m.router.server.settings.Logger, m.writer
 	}
 	f.Log(r.Context(), logger, err)
-	f.write(w, r, writer)
+	f.writeError(w, r, writer)
 }
 
 // ReadJSON reads the body of a request, which is a JSON object, into a struct. A body

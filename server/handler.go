@@ -24,19 +24,19 @@ func (s *Server) Handler() http.Handler {
 
 // serveMounted answers a request that somebody else's server took in.
 func (s *Server) serveMounted(w http.ResponseWriter, r *http.Request) {
-	if !s.mounted.begin() {
+	if !s.mounted.beginRequest() {
 		w.Header().Set("Connection", "close")
 		http.Error(w, ErrDraining.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer s.mounted.end()
+	defer s.mounted.endRequest()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	unlink := context.AfterFunc(s.requests, func() { cancel(context.Cause(s.requests)) })
 	defer unlink()
 	r = r.WithContext(ctx)
 	if s.open && !s.settings.AllowUnauthenticated && !arrivedOnLoopback(r) {
-		refuse(w, r, s.router.nearest(r.URL.Path), &Error{Status: http.StatusForbidden, Code: "forbidden", Message: ErrUnauthenticated.Error()})
+		refuseRequest(w, r, s.router.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusForbidden, Code: "forbidden", Message: ErrUnauthenticated.Error()})
 		return
 	}
 	s.router.ServeHTTP(w, r)
@@ -45,7 +45,7 @@ func (s *Server) serveMounted(w http.ResponseWriter, r *http.Request) {
 // arrivedOnLoopback reports whether only this machine could have sent a request.
 func arrivedOnLoopback(r *http.Request) bool {
 	a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return ok && loopback(a)
+	return ok && isLoopback(a)
 }
 
 // requestCount counts the requests under way that http.Server.Shutdown does not wait
@@ -58,8 +58,8 @@ type requestCount struct {
 	drained chan struct{}
 }
 
-// begin reports whether another request may be answered; end ends it.
-func (c *requestCount) begin() bool {
+// beginRequest reports whether another request may be answered; end ends it.
+func (c *requestCount) beginRequest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -69,7 +69,7 @@ func (c *requestCount) begin() bool {
 	return true
 }
 
-func (c *requestCount) end() {
+func (c *requestCount) endRequest() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.count--; c.count == 0 && c.drained != nil {

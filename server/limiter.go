@@ -49,9 +49,9 @@ func newLimiter(r Rate, clock func() time.Time) *limiter {
 	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}, room: maxIdle}
 }
 
-// enter begins a request of a credential, which leave ends. The error is a
+// beginRequest begins a request of a credential, which leave ends. The error is a
 // *RateError.
-func (l *limiter) enter(keyID string) (leave func(), err error) {
+func (l *limiter) beginRequest(keyID string) (leave func(), err error) {
 	if l.rate.PerSecond <= 0 && l.rate.Concurrency <= 0 {
 		return func() {}, nil
 	}
@@ -59,7 +59,7 @@ func (l *limiter) enter(keyID string) (leave func(), err error) {
 	defer l.mu.Unlock()
 	a := l.keys[keyID]
 	if a == nil {
-		l.forget()
+		l.forgetIdle()
 		a = &allowance{bucket: rate.NewLimiter(rate.Inf, 0)}
 		if l.rate.PerSecond > 0 {
 			a.bucket = rate.NewLimiter(rate.Limit(l.rate.PerSecond), l.rate.Burst)
@@ -76,19 +76,19 @@ func (l *limiter) enter(keyID string) (leave func(), err error) {
 		return nil, &RateError{RetryAfter: wait}
 	}
 	a.open++
-	return func() { l.leave(a) }, nil
+	return func() { l.endRequest(a) }, nil
 }
 
-func (l *limiter) leave(a *allowance) {
+func (l *limiter) endRequest(a *allowance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.open--
 }
 
-// forget drops the allowances that are as good as new, when there are many. It looks
+// forgetIdle drops the allowances that are as good as new, when there are many. It looks
 // again when there are twice as many as are left then, so that a new one costs the
 // same however many there are.
-func (l *limiter) forget() {
+func (l *limiter) forgetIdle() {
 	if len(l.keys) < l.room {
 		return
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// everybody is the Authenticator of a server without credentials: whoever
+// localAuthenticator is the Authenticator of a server without credentials: whoever
 // reaches it is the same principal. What it has to keep out are the pages of
 // other sites in the browser of somebody who may reach it.
-type everybody struct {
+type localAuthenticator struct {
 	principal *Principal
 	foreign   *http.CrossOriginProtection
 	// hosts are the names that the server goes by; nil when any may lead to it.
 	hosts map[string]bool
 }
 
-// newEverybody returns the authenticator of a server without credentials.
-func newEverybody(s *Settings) (*everybody, error) {
-	e := &everybody{
+// newLocalAuthenticator returns the authenticator of a server without credentials.
+func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
+	e := &localAuthenticator{
 		principal: &Principal{Caller: service.Caller{Tenant: "local", Subject: "local"}},
 		foreign:   http.NewCrossOriginProtection(),
 	}
@@ -43,8 +43,8 @@ func newEverybody(s *Settings) (*everybody, error) {
 // Authenticate returns the one principal there is. A name that somebody else
 // made lead to this machine would make their page part of this site, so only
 // the names of the machine itself are answered to.
-func (e *everybody) Authenticate(r *http.Request) (*Principal, error) {
-	if host := hostname(r.Host); e.hosts != nil && !loopbackName(host) && !e.hosts[host] {
+func (e *localAuthenticator) Authenticate(r *http.Request) (*Principal, error) {
+	if host := hostWithoutPort(r.Host); e.hosts != nil && !isLoopbackName(host) && !e.hosts[host] {
 		return nil, ErrForeignSite
 	}
 	if err := e.foreign.Check(r); err != nil {
@@ -53,16 +53,16 @@ func (e *everybody) Authenticate(r *http.Request) (*Principal, error) {
 	return e.principal, nil
 }
 
-// hostname returns the name in the Host of a request.
-func hostname(host string) string {
+// hostWithoutPort returns the name in the Host of a request.
+func hostWithoutPort(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// loopbackName reports whether a name is this machine's for itself.
-func loopbackName(host string) bool {
+// isLoopbackName reports whether a name is this machine's for itself.
+func isLoopbackName(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}

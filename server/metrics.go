@@ -35,15 +35,15 @@ func newMetrics(p metric.MeterProvider) (*metrics, error) {
 	return &metrics{duration: duration, active: active}, errors.Join(err, failed)
 }
 
-func (m *metrics) begin(ctx context.Context, r *http.Request) {
+func (m *metrics) beginRequest(ctx context.Context, r *http.Request) {
 	m.active.Add(ctx, 1, metric.WithAttributes(semconv.HTTPRequestMethodKey.String(knownMethod(r.Method))))
 }
 
-func (m *metrics) end(ctx context.Context, r *http.Request, x *exchange, w *response, took time.Duration) {
+func (m *metrics) endRequest(ctx context.Context, r *http.Request, x *exchange, w *response, took time.Duration) {
 	method := semconv.HTTPRequestMethodKey.String(knownMethod(r.Method))
 	m.active.Add(ctx, -1, metric.WithAttributes(method))
 	m.duration.Record(ctx, took.Seconds(), metric.WithAttributes(method,
-		semconv.HTTPRoute(x.route()), semconv.HTTPResponseStatusCode(cmp.Or(w.status, http.StatusOK))))
+		semconv.HTTPRoute(x.routePath()), semconv.HTTPResponseStatusCode(cmp.Or(w.status, http.StatusOK))))
 }
 
 // knownMethod returns a method, or one name for all that are none: whoever asks

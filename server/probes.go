@@ -25,8 +25,8 @@ func newProbes(s *Server) *probes {
 // and the metrics, which are not.
 func (p *probes) Routes() []Route {
 	routes := []Route{
-		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.healthy), Public: true, Quiet: true},
-		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.ready), Public: true, Quiet: true},
+		{Pattern: "GET /healthz", Handler: http.HandlerFunc(p.serveHealthz), Public: true, Quiet: true},
+		{Pattern: "GET /readyz", Handler: http.HandlerFunc(p.serveReadyz), Public: true, Quiet: true},
 		{Pattern: "GET /openapi.json", Handler: http.HandlerFunc(p.server.serveDocument), Public: true},
 	}
 	if p.server.settings.Metrics != nil {
@@ -46,30 +46,32 @@ func (p *probes) OpenAPI() []byte {
 // isProbe reports whether a path is one that a server answers while it starts.
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
 
-// healthy says that the process answers at all.
-func (*probes) healthy(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") }
+// serveHealthz says that the process answers at all.
+func (*probes) serveHealthz(w http.ResponseWriter, _ *http.Request) {
+	writeText(w, http.StatusOK, "ok\n")
+}
 
-// ready says whether requests should be sent here. Why not, the log tells.
-func (p *probes) ready(w http.ResponseWriter, r *http.Request) {
+// serveReadyz says whether requests should be sent here. Why not, the log tells.
+func (p *probes) serveReadyz(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case p.server.draining.Load():
-		say(w, http.StatusServiceUnavailable, "draining\n")
+		writeText(w, http.StatusServiceUnavailable, "draining\n")
 		return
 	case p.server.starting.Load():
-		w.Header().Set("Retry-After", seconds(time.Second))
-		say(w, http.StatusServiceUnavailable, "starting\n")
+		w.Header().Set("Retry-After", formatSeconds(time.Second))
+		writeText(w, http.StatusServiceUnavailable, "starting\n")
 		return
 	}
 	if err := p.readiness.check(r.Context()); err != nil {
 		p.server.settings.Logger.Warn("not ready", zap.Error(err))
-		say(w, http.StatusServiceUnavailable, "not ready\n")
+		writeText(w, http.StatusServiceUnavailable, "not ready\n")
 		return
 	}
-	say(w, http.StatusOK, "ready\n")
+	writeText(w, http.StatusOK, "ready\n")
 }
 
-// say writes a word that is good for this moment only.
-func say(w http.ResponseWriter, status int, text string) {
+// writeText writes a word that is good for this moment only.
+func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

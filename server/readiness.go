@@ -40,7 +40,7 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 	r.mu.Unlock()
 	if mine {
-		r.run(ctx, l)
+		r.runCheck(ctx, l)
 	}
 	select {
 	case <-l.done:
@@ -50,8 +50,8 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 }
 
-// run looks, for all who wait, also when the one who began to is gone.
-func (r *readiness) run(ctx context.Context, l *readyLook) {
+// runCheck looks, for all who wait, also when the one who began to is gone.
+func (r *readiness) runCheck(ctx context.Context, l *readyLook) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	defer func() { // also when it panics

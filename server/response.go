@@ -23,10 +23,10 @@ type response struct {
 	conn *eventConn
 }
 
-// detach takes the connection of a response whose header was sent from net/http, if
+// detachConn takes the connection of a response whose header was sent from net/http, if
 // it can, and lets go of what net/http keeps for the response.
-func (w *response) detach(events *eventConns, r *http.Request) bool {
-	c := events.take(w.ResponseWriter, r)
+func (w *response) detachConn(events *eventConns, r *http.Request) bool {
+	c := events.hijackConn(w.ResponseWriter, r)
 	if c == nil {
 		return false
 	}
@@ -36,20 +36,20 @@ func (w *response) detach(events *eventConns, r *http.Request) bool {
 
 func newResponse(w http.ResponseWriter, timeout time.Duration) *response {
 	r := &response{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
-	r.disarm() // of the response before on the same connection
+	r.clearWriteDeadline() // of the response before on the same connection
 	return r
 }
 
-// arm begins the time that a write has, and disarm ends it: in HTTP/2 a time
+// setWriteDeadline begins the time that a write has, and disarm ends it: in HTTP/2 a time
 // that is over ends a stream that only waits, too. A writer that knows no
 // deadlines is one of a test.
-func (w *response) arm()    { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
-func (w *response) disarm() { _ = w.control.SetWriteDeadline(time.Time{}) }
+func (w *response) setWriteDeadline()   { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
+func (w *response) clearWriteDeadline() { _ = w.control.SetWriteDeadline(time.Time{}) }
 
-// finish gives what is still to be written, and read of the body, by net/http itself
+// setFinalDeadlines gives what is still to be written, and read of the body, by net/http itself
 // its time.
-func (w *response) finish() {
-	w.arm()
+func (w *response) setFinalDeadlines() {
+	w.setWriteDeadline()
 	_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
 }
 
@@ -66,11 +66,11 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	w.arm()
+	w.setWriteDeadline()
 	n, err := w.ResponseWriter.Write(p)
-	w.disarm()
+	w.clearWriteDeadline()
 	w.bytes += int64(n)
-	return n, w.failed(err)
+	return n, w.noteError(err)
 }
 
 // FlushError sends what was written.
@@ -78,14 +78,14 @@ func (w *response) FlushError() error {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	w.arm()
+	w.setWriteDeadline()
 	err := w.control.Flush()
-	w.disarm()
+	w.clearWriteDeadline()
 	if !w.flushed { // with the header, net/http has done with a body that is not read
 		w.flushed = true
 		_ = w.control.SetReadDeadline(time.Time{})
 	}
-	return w.failed(err)
+	return w.noteError(err)
 }
 
 // Flush sends what was written. What goes wrong then the next write tells.
@@ -94,16 +94,16 @@ func (w *response) Flush() { _ = w.FlushError() }
 // Unwrap returns the writer for what else an http.ResponseController can do.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func (w *response) failed(err error) error {
+func (w *response) noteError(err error) error {
 	if err != nil && w.err == nil {
 		w.err = err
 	}
 	return err
 }
 
-// hurry gives a body its time, whether it is read or not: before net/http answers,
+// setReadDeadline gives a body its time, whether it is read or not: before net/http answers,
 // it waits for what a handler leaves.
-func (w *response) hurry(b io.ReadCloser, timeout time.Duration) {
+func (w *response) setReadDeadline(b io.ReadCloser, timeout time.Duration) {
 	if b != nil && b != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(timeout))
 	}

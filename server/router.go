@@ -40,8 +40,8 @@ func newRouter(s *Server, m *metrics) *router {
 	}
 }
 
-// add adds a route of a surface.
-func (rt *router) add(surface Surface, route Route) (err error) {
+// addRoute adds a route of a surface.
+func (rt *router) addRoute(surface Surface, route Route) (err error) {
 	defer panics.Handle(func(p *panics.Error) { // a ServeMux says in no other way that a pattern is wrong
 		err = fmt.Errorf("mount %q: %v", route.Pattern, p.Value)
 	})
@@ -60,44 +60,44 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := withExchange(r.Context(), x)
 	r = r.WithContext(ctx)
 	out := newResponse(w, s.settings.Limits.WriteTimeout)
-	out.hurry(r.Body, s.settings.Limits.ReadTimeout)
+	out.setReadDeadline(r.Body, s.settings.Limits.ReadTimeout)
 	out.Header().Set(requestIDHeader, x.id)
-	rt.metrics.begin(ctx, r)
+	rt.metrics.beginRequest(ctx, r)
 	defer func() {
 		cause := recover()
-		if cause == nil && x.rest != nil {
+		if cause == nil && x.detached != nil {
 			go rt.serveRest(out, x) // it ends with the stream, for which Shutdown waits
 			return
 		}
-		rt.end(out, r, x, cause)
+		rt.endExchange(out, r, x, cause)
 		switch {
 		case out.conn != nil:
-			out.conn.finish(false)
+			out.conn.finishResponse(false)
 		case x.aborted:
 			panic(http.ErrAbortHandler) // the only way to close a connection in the middle of a response
 		default:
 			if !out.flushed {
 				readUnread(r)
 			}
-			out.finish()
+			out.setFinalDeadlines()
 		}
 	}()
-	if !framed(out, r) {
-		refuse(out, r, rt.nearest(r.URL.Path), &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request has both a Content-Length and a Transfer-Encoding"})
+	if !checkFraming(out, r) {
+		refuseRequest(out, r, rt.nearestErrorWriter(r.URL.Path), &Error{Status: http.StatusBadRequest, Code: "invalid_request", Message: "the request has both a Content-Length and a Transfer-Encoding"})
 		return
 	}
-	if rt.cors.answer(out, r) {
+	if rt.cors.addHeaders(out, r) {
 		return
 	}
 	if s.starting.Load() && !isProbe(r.URL.Path) {
-		out.Header().Set("Retry-After", seconds(time.Second))
-		refuse(out, r, nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
+		out.Header().Set("Retry-After", formatSeconds(time.Second))
+		refuseRequest(out, r, nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the server is starting"})
 		return
 	}
 	r = oneSlash(r)
 	handler, pattern := rt.mux.Handler(r)
 	if pattern == "" {
-		rt.unrouted(out, r, handler)
+		rt.answerUnrouted(out, r, handler)
 		return
 	}
 	rt.mux.ServeHTTP(out, r)
@@ -121,14 +121,14 @@ func oneSlash(r *http.Request) *http.Request {
 	return plain
 }
 
-// end notes that a response has ended, in the way that recover tells.
-func (rt *router) end(w *response, r *http.Request, x *exchange, cause any) {
+// endExchange notes that a response has ended, in the way that recover tells.
+func (rt *router) endExchange(w *response, r *http.Request, x *exchange, cause any) {
 	if x.leave != nil {
 		x.leave()
 	}
-	rt.recovered(w, r, x, cause)
-	rt.metrics.end(r.Context(), r, x, w, rt.server.settings.Clock().Sub(x.began))
-	rt.log(r, x, w)
+	rt.handlePanic(w, r, x, cause)
+	rt.metrics.endRequest(r.Context(), r, x, w, rt.server.settings.Clock().Sub(x.began))
+	rt.logRequest(r, x, w)
 }
 
 // serveRest makes the rest of a response whose connection was taken from net/http.
@@ -136,35 +136,35 @@ func (rt *router) serveRest(w *response, x *exchange) {
 	defer func() {
 		cause := recover()
 		if w.conn.gone {
-			_ = w.failed(ErrClientGone)
+			_ = w.noteError(ErrClientGone)
 		}
-		rt.end(w, x.rest.request, x, cause)
-		w.arm()
-		w.conn.finish(!x.aborted && w.err == nil)
+		rt.endExchange(w, x.detached.request, x, cause)
+		w.setWriteDeadline()
+		w.conn.finishResponse(!x.aborted && w.err == nil)
 	}()
-	ctx, end := rt.server.detached(x.rest.request.Context())
+	ctx, end := rt.server.detachedContext(x.detached.request.Context())
 	defer end()
-	x.rest.serve(ctx, x.rest.out)
+	x.detached.serve(ctx, x.detached.out)
 }
 
-// unrouted answers a request that no route matches, in the shape of the surface
+// answerUnrouted answers a request that no route matches, in the shape of the surface
 // that its path would belong to. The handler is that of the mux, which knows
 // whether another method would do.
-func (rt *router) unrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
-	verdict, writer := &verdict{header: http.Header{}}, rt.nearest(r.URL.Path)
+func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
+	verdict, writer := &statusRecorder{header: http.Header{}}, rt.nearestErrorWriter(r.URL.Path)
 	handler.ServeHTTP(verdict, r)
 	if verdict.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", verdict.header.Get("Allow"))
-		refuse(w, r, writer, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
+		refuseRequest(w, r, writer, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
 		return
 	}
-	refuse(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
+	refuseRequest(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
 }
 
-// nearest returns the shape of errors of the surface with the route whose path
+// nearestErrorWriter returns the shape of errors of the surface with the route whose path
 // has the most in common with one, up to the first wildcard; nil for the server's
 // own, which is that of a server that is starting.
-func (rt *router) nearest(path string) (writer ErrorWriter) {
+func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	if rt.server.starting.Load() {
 		return nil // routes are added meanwhile
 	}
@@ -178,36 +178,36 @@ func (rt *router) nearest(path string) (writer ErrorWriter) {
 	return writer
 }
 
-// verdict takes in the status of a response and drops the rest.
-type verdict struct {
+// statusRecorder takes in the status of a response and drops the rest.
+type statusRecorder struct {
 	header http.Header
 	status int
 }
 
 // Header returns the header of the response.
-func (v *verdict) Header() http.Header { return v.header }
+func (v *statusRecorder) Header() http.Header { return v.header }
 
 // Write drops the body.
-func (*verdict) Write(p []byte) (int, error) { return len(p), nil }
+func (*statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 
 // WriteHeader keeps the status.
-func (v *verdict) WriteHeader(status int) { v.status = status }
+func (v *statusRecorder) WriteHeader(status int) { v.status = status }
 
-// recovered makes a panic of a handler an internal error. Once a response has
+// handlePanic makes a panic of a handler an internal error. Once a response has
 // begun only closing the connection shows that it is not whole.
-func (rt *router) recovered(w *response, r *http.Request, x *exchange, cause any) {
+func (rt *router) handlePanic(w *response, r *http.Request, x *exchange, cause any) {
 	if cause == nil {
 		return
 	}
 	if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-		rt.server.settings.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.route()),
+		rt.server.settings.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.routePath()),
 			zap.Any("panic", cause), zap.Stack("stack"))
 		if w.status == 0 {
 			var writer ErrorWriter
 			if x.mounted != nil {
 				writer = x.mounted.writer
 			}
-			refuse(w, r, writer, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+			refuseRequest(w, r, writer, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
 			return
 		}
 	}
@@ -219,14 +219,14 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := m.router.server
 	x := exchangeFrom(r.Context())
 	x.mounted = m
-	principal, refusal := m.admit(w, r, x)
+	principal, refusal := m.authorizeRequest(w, r, x)
 	if refusal != nil {
-		refuse(w, r, m.writer, refusal)
+		refuseRequest(w, r, m.writer, refusal)
 		return
 	}
 	if principal != nil {
 		x.principal = principal
-		leave := m.enter(w, r, principal)
+		leave := m.beginRequest(w, r, principal)
 		if leave == nil {
 			return
 		}
@@ -235,51 +235,51 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}
 	if m.Begins && s.draining.Load() {
-		w.Header().Set("Retry-After", seconds(time.Second))
-		refuse(w, r, m.writer, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: ErrDraining.Error()})
+		w.Header().Set("Retry-After", formatSeconds(time.Second))
+		refuseRequest(w, r, m.writer, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: ErrDraining.Error()})
 		return
 	}
-	if !m.fits(w, r) {
+	if !m.checkBodySize(w, r) {
 		return
 	}
 	r.Body = limitBody(w, r.Body, s.settings.Limits)
 	if m.Stream {
-		ctx, end := s.stream(r.Context())
+		ctx, end := s.streamContext(r.Context())
 		defer end()
 		r = r.WithContext(ctx)
 	}
 	m.Handler.ServeHTTP(w, r)
 }
 
-// enter begins a request of a principal, which leave ends. It is nil for one that
+// beginRequest begins a request of a principal, which leave ends. It is nil for one that
 // was refused because there are too many.
-func (m *mounted) enter(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
+func (m *mounted) beginRequest(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
 	leave, err := m.router.server.Enter(p)
 	if err != nil {
 		SetRetryAfter(w, err)
-		refuse(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: err.Error()})
+		refuseRequest(w, r, m.writer, &Error{Status: http.StatusTooManyRequests, Code: "rate_limited", Message: err.Error()})
 	}
 	return leave
 }
 
-// fits reports whether a body is said to be no larger than it may be. A request
+// checkBodySize reports whether a body is said to be no larger than it may be. A request
 // with one that is gets its answer here.
-func (m *mounted) fits(w http.ResponseWriter, r *http.Request) bool {
+func (m *mounted) checkBodySize(w http.ResponseWriter, r *http.Request) bool {
 	most := m.router.server.settings.Limits.MaxBodyBytes
 	if r.ContentLength <= most {
 		return true
 	}
 	w.Header().Set("Connection", "close")
-	refuse(w, r, m.writer, &Error{
+	refuseRequest(w, r, m.writer, &Error{
 		Status: http.StatusRequestEntityTooLarge, Code: "too_large",
 		Message: fmt.Sprintf("the body has %d bytes; at most %d are allowed", r.ContentLength, most),
 	})
 	return false
 }
 
-// admit returns who asks, which is nobody where a credential is not needed, or
+// authorizeRequest returns who asks, which is nobody where a credential is not needed, or
 // why the request is refused.
-func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
+func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
 	principal, err := m.router.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
 		if m.Public && !errors.Is(err, ErrForeignSite) {
@@ -300,7 +300,7 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 	case errors.Is(err, ErrForeignSite):
 		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "the pages of other sites may not use this server"}
 	case err != nil || principal == nil:
-		w.Header().Set("Retry-After", seconds(time.Second))
+		w.Header().Set("Retry-After", formatSeconds(time.Second))
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
 	case !principal.Caller.HasScope(m.Scope) && !m.Public:
 		x.keyID, x.problem = principal.KeyID, "the credential lacks the scope "+m.Scope
@@ -315,11 +315,11 @@ func (m *mounted) admit(w http.ResponseWriter, r *http.Request, x *exchange) (*P
 // which is an error of Enter.
 func SetRetryAfter(w http.ResponseWriter, err error) {
 	if limited, ok := errors.AsType[*RateError](err); ok {
-		w.Header().Set("Retry-After", seconds(limited.RetryAfter))
+		w.Header().Set("Retry-After", formatSeconds(limited.RetryAfter))
 	}
 }
 
-// seconds writes a time to wait, in whole seconds.
-func seconds(d time.Duration) string {
+// formatSeconds writes a time to wait, in whole seconds.
+func formatSeconds(d time.Duration) string {
 	return fmt.Sprint(int64((d + time.Second - 1) / time.Second))
 }

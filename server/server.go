@@ -37,10 +37,10 @@ type Server struct {
 	document *openapi.Document
 	listener net.Listener
 	// beside are the surfaces that listen elsewhere, too.
-	beside []Listener
+	listeners []Listener
 	// drainers are the surfaces that the end waits for.
 	drainers []Drainer
-	unused   unused
+	unused   unusedConns
 	events   *eventConns
 	// mounted counts the requests that came by Handler.
 	mounted requestCount
@@ -71,12 +71,12 @@ type ends struct {
 // New returns a server that answers probes and nothing else yet. The error says
 // that an origin is none, or that the meter provider refused an instrument.
 func New(settings Settings) (*Server, error) {
-	settings.complete()
+	settings.setDefaults()
 	s := &Server{settings: settings}
 	s.streams, s.endStreams = context.WithCancelCause(context.Background())
 	s.requests, s.cutShort = context.WithCancelCause(context.Background())
 	if s.settings.Authenticator == nil {
-		e, err := newEverybody(&s.settings)
+		e, err := newLocalAuthenticator(&s.settings)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func New(settings Settings) (*Server, error) {
 		IdleTimeout:       s.settings.Limits.IdleTimeout,
 		MaxHeaderBytes:    s.settings.Limits.MaxHeaderBytes,
 		TLSConfig:         withHTTP(s.settings.TLS),
-		ConnState:         s.unused.note,
+		ConnState:         s.unused.noteState,
 		ConnContext:       withFraming,
 		BaseContext:       func(net.Listener) context.Context { return s.requests },
 		ErrorLog:          complaints,
@@ -115,11 +115,11 @@ func New(settings Settings) (*Server, error) {
 func (s *Server) Mount(ctx context.Context, surface Surface) error {
 	routes := surface.Routes()
 	for _, route := range routes {
-		if err := s.router.add(surface, route); err != nil {
+		if err := s.router.addRoute(surface, route); err != nil {
 			return err
 		}
 	}
-	if err := s.describe(surface, routes); err != nil {
+	if err := s.addDescription(surface, routes); err != nil {
 		return err
 	}
 	if drainer, ok := surface.(Drainer); ok {
@@ -132,7 +132,7 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 	if err := beside.Listen(ctx); err != nil {
 		return err
 	}
-	s.beside = append(s.beside, beside)
+	s.listeners = append(s.listeners, beside)
 	return nil
 }
 
@@ -143,15 +143,15 @@ func (s *Server) Listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	if s.open && !s.settings.AllowUnauthenticated && !loopback(l.Addr()) {
+	if s.open && !s.settings.AllowUnauthenticated && !isLoopback(l.Addr()) {
 		return errors.Join(fmt.Errorf("listen on %s: %w", s.settings.Address, ErrUnauthenticated), l.Close())
 	}
 	s.listener = l
 	return nil
 }
 
-// loopback reports whether only this machine reaches an address.
-func loopback(a net.Addr) bool {
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
@@ -199,9 +199,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	if s.EndStartup(); s.acceptEnded == nil && s.listener != nil {
 		s.startAccepting()
 	}
-	ended := make(chan error, 1+len(s.beside))
+	ended := make(chan error, 1+len(s.listeners))
 	go func() { ended <- s.waitAccepting(ctx) }()
-	for _, beside := range s.beside {
+	for _, beside := range s.listeners {
 		go func() { ended <- beside.Serve(ctx) }()
 	}
 	var errs []error
@@ -251,7 +251,7 @@ func (s *Server) startAccepting() {
 	s.acceptEnded = make(chan struct{})
 	go func() {
 		defer close(s.acceptEnded)
-		s.acceptErr = s.accept()
+		s.acceptErr = s.acceptConns()
 	}()
 }
 
@@ -266,8 +266,8 @@ func (s *Server) waitAccepting(ctx context.Context) error {
 	return s.acceptErr
 }
 
-// accept takes connections until the listener is closed.
-func (s *Server) accept() error {
+// acceptConns takes connections until the listener is closed.
+func (s *Server) acceptConns() error {
 	var l net.Listener = framingListener{s.listener}
 	if s.http.TLSConfig != nil {
 		l = newHandshaker(s.listener, s.http.TLSConfig.Clone(), s.settings.Limits.ReadHeaderTimeout)
@@ -291,9 +291,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if s.acceptEnded != nil {
 		<-s.acceptEnded
 	}
-	errs := make([]error, len(s.beside))
+	errs := make([]error, len(s.listeners))
 	var all sync.WaitGroup
-	for i, beside := range s.beside {
+	for i, beside := range s.listeners {
 		all.Go(func() { errs[i] = beside.Shutdown(ctx) })
 	}
 	s.unused.close()
@@ -312,7 +312,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // that listens by itself. It counts like those that did. leave ends it; the error
 // is a *RateError.
 func (s *Server) Enter(p *Principal) (leave func(), err error) {
-	return s.router.limiter.enter(p.KeyID)
+	return s.router.limiter.beginRequest(p.KeyID)
 }
 
 // Authenticate finds out who a request comes from, as the router does. It is for
@@ -336,9 +336,9 @@ func (s *Server) Routes() []Route {
 	return routes
 }
 
-// stream returns ctx for a stream, which ends when the server does. end frees
+// streamContext returns ctx for a stream, which ends when the server does. end frees
 // what it holds.
-func (s *Server) stream(ctx context.Context) (_ context.Context, end func()) {
+func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(s.streams, func() { cancel(ErrDraining) })
 	return ctx, func() {
@@ -347,10 +347,10 @@ func (s *Server) stream(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// detached returns a context with the values of ctx for a stream whose handler has
+// detachedContext returns a context with the values of ctx for a stream whose handler has
 // returned. It ends when the server does, or cuts requests short.
-func (s *Server) detached(ctx context.Context) (_ context.Context, end func()) {
-	ctx, endStream := s.stream(context.WithoutCancel(ctx))
+func (s *Server) detachedContext(ctx context.Context) (_ context.Context, end func()) {
+	ctx, endStream := s.streamContext(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(s.requests, func() { cancel(context.Cause(s.requests)) })
 	return ctx, func() {

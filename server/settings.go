@@ -83,8 +83,8 @@ type Rate struct {
 	Concurrency int
 }
 
-// complete fills in the defaults.
-func (s *Settings) complete() {
+// setDefaults fills in the defaults.
+func (s *Settings) setDefaults() {
 	l := &s.Limits
 	l.MaxBodyBytes = cmp.Or(l.MaxBodyBytes, settings.DefaultMaxBodyBytes)
 	l.MaxHeaderBytes = cmp.Or(l.MaxHeaderBytes, settings.DefaultMaxHeaderBytes)

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// unused are the connections on which nothing was asked yet, as clients and
+// unusedConns are the connections on which nothing was asked yet, as clients and
 // proxies open them ahead of requests. A http.Server that shuts down waits for
 // each of them until it is five seconds old.
-type unused struct {
+type unusedConns struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
 	closed bool
 }
 
-// note takes in what becomes of a connection. It is called by the http.Server.
-func (u *unused) note(c net.Conn, state http.ConnState) {
+// noteState takes in what becomes of a connection. It is called by the http.Server.
+func (u *unusedConns) noteState(c net.Conn, state http.ConnState) {
 	u.mu.Lock()
 	closed := u.closed
 	switch {
@@ -35,7 +35,7 @@ func (u *unused) note(c net.Conn, state http.ConnState) {
 }
 
 // close closes them, and those that still come.
-func (u *unused) close() {
+func (u *unusedConns) close() {
 	u.mu.Lock()
 	conns := u.conns
 	u.conns, u.closed = nil, true
