@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// body is the body of a request, whose time ends with it: a connection that is
-// silent while the response is made is as it should be.
+// body is the body of a request. Its read deadline is lifted once it has been read:
+// a client may stay silent while the response is made.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
-	// ended tells that it was read to its end.
+	// ended is set once it was read to its end.
 	ended bool
 }
 
-// maxUnread is how much of a body that nobody reads is read before the answer, in
-// bytes, and maxUnreadChunks how much of one that does not say how large it is: more
+// maxUnread is how many bytes of a body that the handler ignored are read before
+// the answer, and maxUnreadChunks how many of a body without Content-Length: more
 // than clients send by mistake.
 const (
 	maxUnread       = 64 << 20
 	maxUnreadChunks = 16 << 20
 )
 
-// readUnread reads what a handler left of the body of a request. A client that sends
-// all of its request before it reads finds no answer on a connection that was closed
-// meanwhile. One that asked whether it may send is answered at once, and so is one
-// whose body is said to be larger still. The body has its time, which goes on.
+// readUnread reads the part of the body that a handler left. A client that sends
+// its whole request before it reads would not find the answer on a connection that
+// was closed meanwhile. A client that sent Expect is answered at once, and so is
+// one that announced a larger body. The read deadline of the body still applies.
 func readUnread(r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody || r.ProtoMajor != 1 || r.Header.Get("Expect") != "" || r.ContentLength > maxUnread {
 		return
@@ -45,13 +45,13 @@ func limitBody(w http.ResponseWriter, b io.ReadCloser, limits Limits) io.ReadClo
 		return b
 	}
 	if out, ok := w.(*response); ok {
-		w = out.ResponseWriter // which is told that the connection is of no more use
+		w = out.ResponseWriter // MaxBytesReader needs the original to close the connection
 	}
 	return &body{ReadCloser: http.MaxBytesReader(w, b, limits.MaxBodyBytes), control: http.NewResponseController(w)}
 }
 
-// bodyEnded reports whether a request has no body, or one that was read to its end, so
-// that net/http has nothing of it any more.
+// bodyEnded reports whether a request has no body, or one that was read to its end,
+// so that net/http does not use it any more.
 func bodyEnded(r *http.Request) bool {
 	if r.ContentLength == 0 {
 		return true
@@ -60,7 +60,7 @@ func bodyEnded(r *http.Request) bool {
 	return ok && b.ended
 }
 
-// Read reads on. After another error than the end the time goes on, because
+// Read reads on. After an error other than io.EOF the deadline stays, because
 // net/http may try to read the rest.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)

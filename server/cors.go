@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// cors lets the pages of other sites use a server. Browsers are never told to
-// send what they know of the server by themselves, such as cookies.
+// cors lets the pages of other sites use a server. It never allows browsers to send
+// credentials of their own, such as cookies.
 type cors struct {
 	origins []string
 	all     bool
 }
 
-// preflightAge is how long browsers need not ask again, in seconds.
+// preflightAge is how long browsers may cache a preflight, in seconds.
 const preflightAge = "600"
 
 func newCORS(origins []string) *cors {
 	return &cors{origins: origins, all: slices.Contains(origins, "*")}
 }
 
-// addHeaders adds what a page of another site needs to a response. It reports
-// whether that is all there is to say: the request only asks what is allowed.
+// addHeaders adds the CORS headers to a response. It reports whether the request
+// was a preflight, which is answered then.
 func (c *cors) addHeaders(w http.ResponseWriter, r *http.Request) bool {
 	if len(c.origins) == 0 {
 		return false

@@ -10,35 +10,35 @@ import (
 	"go.uber.org/zap"
 )
 
-// Describer is implemented by all surfaces that have routes: they describe what
-// they answer. The server makes one document of all descriptions, which is found
-// at /openapi.json.
+// Describer is implemented by every surface that has routes. The server merges all
+// descriptions into one document and serves it at /openapi.json.
 type Describer interface {
-	// OpenAPI returns a document of OpenAPI 3.1, in YAML or JSON. It is called once,
+	// OpenAPI returns an OpenAPI 3.1 document, in YAML or JSON. It is called once,
 	// when the surface is mounted.
 	//
-	// Its operations are the routes of the surface, no more and no fewer, with the
-	// same names for what the path holds. A pattern without a method stands for
-	// operations of any method, and one that ends in {name...} for all operations
-	// below it; both need at least one, or another route with the same path.
+	// Its operations are exactly the routes of the surface, with the same path
+	// parameters. A pattern without a method matches operations of any method, and
+	// one that ends in {name...} all operations below it; both need at least one
+	// operation, or another route with the same path.
 	//
-	// The title of the document is the tag of its operations, and what the names of
-	// its components begin with among those of others. Who may ask is not said
-	// there: the server adds the credentials and the scope of each route, and what
-	// it answers in place of a handler, with the content of the component
-	// responses/Error, which is as the ErrorWriter of the surface writes it. What an
-	// operation describes itself stays.
+	// The title of the document is the tag of its operations, and the prefix of its
+	// components in the merged document. It leaves authentication out: the server
+	// adds the credentials and the scope of each route, and the responses that it
+	// gives in place of a handler, with the content of the component
+	// responses/Error, which describes what the ErrorWriter of the surface writes.
+	// Responses that an operation describes itself are kept.
 	OpenAPI() []byte
 }
 
-// addDescription adds the description of a surface with some routes to that of the server.
+// addDescription adds the description of a surface and its routes to that of the
+// server.
 func (s *Server) addDescription(surface Surface, routes []Route) error {
 	if len(routes) == 0 {
 		return nil
 	}
 	describer, ok := surface.(Describer)
 	if !ok {
-		return fmt.Errorf("describe %T: %w: nothing describes the route %s", surface, openapi.ErrDescription, routes[0].Pattern)
+		return fmt.Errorf("describe %T: %w: the route %s has no description", surface, openapi.ErrDescription, routes[0].Pattern)
 	}
 	described := make([]openapi.Route, len(routes))
 	for i := range routes {
@@ -52,8 +52,8 @@ func (s *Server) addDescription(surface Surface, routes []Route) error {
 	return s.document.Add(d)
 }
 
-// OpenAPI returns the description of the server, which is found at /openapi.json:
-// a document of OpenAPI 3.1 that describes what is mounted.
+// OpenAPI returns the description of everything that is mounted, as an OpenAPI 3.1
+// document. The server serves it at /openapi.json.
 func (s *Server) OpenAPI() ([]byte, error) {
 	text, _, err := s.document.Text()
 	return text, err
@@ -63,8 +63,8 @@ func (s *Server) OpenAPI() ([]byte, error) {
 func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	text, etag, err := s.document.Text()
 	if err != nil { // not reached: the surfaces were checked when they were mounted
-		s.settings.Logger.Error("the description of the server cannot be written", zap.Error(err))
-		refuseRequest(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+		s.settings.Logger.Error("encoding the OpenAPI document failed", zap.Error(err))
+		refuseRequest(w, r, nil, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "internal error; see the server log"})
 		return
 	}
 	h := w.Header()
@@ -77,5 +77,5 @@ func (s *Server) serveDocument(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // a client that is gone misses nothing
+	_, _ = w.Write(text) // the client may be gone
 }

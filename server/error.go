@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// refuseRequest answers a request in place of its handler.
+// refuseRequest answers a request with an error in place of its handler.
 func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e *Error) {
 	e.RequestID = RequestID(r.Context())
 	w.Header().Set("Cache-Control", "no-store")
@@ -16,8 +16,8 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, writer ErrorWriter, e
 	WriteError(w, e)
 }
 
-// writeError answers with the failure in the shape of errors of a surface, or of the
-// server's own, and says when to ask again, if so.
+// writeError answers with the failure in the error format of a surface, or in the
+// server's own, with Retry-After if a retry may succeed.
 func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer ErrorWriter) {
 	e := &Error{Status: f.Status, Code: f.Code, Message: f.Message}
 	if f.Details != (Details{}) {
@@ -29,9 +29,8 @@ func (f *Failure) writeError(w http.ResponseWriter, r *http.Request, writer Erro
 	refuseRequest(w, r, writer, e)
 }
 
-// WriteError writes an error in the shape that a server's own errors have:
-// {"error":{"code","message","request_id","details"}}, without the details where
-// there are none.
+// WriteError writes an error in the server's own format:
+// {"error":{"code","message","request_id","details"}}. Empty details are omitted.
 func WriteError(w http.ResponseWriter, e *Error) {
 	type shown struct {
 		Code      string `json:"code"`
@@ -40,6 +39,6 @@ func WriteError(w http.ResponseWriter, e *Error) {
 		Details   any    `json:"details,omitempty"`
 	}
 	if err := WriteJSON(w, e.Status, map[string]shown{"error": {e.Code, e.Message, e.RequestID, e.Details}}); err != nil {
-		w.WriteHeader(e.Status) // not reached: these are texts, and details that a surface can encode
+		w.WriteHeader(e.Status) // not reached: strings, and details that a surface can encode
 	}
 }

@@ -11,30 +11,32 @@ import (
 	"time"
 )
 
-// eventConn is the connection of an event stream that was taken from net/http,
-// which holds about 20 KiB and two goroutines for each request as long as it lasts.
-// It writes the rest of the response, in chunks, and waits: the one goroutine of an
-// idle stream sits in a read, from which news wake it, so that a client that goes
-// away is noticed at once. It is the response writer of a response that has begun.
+// eventConn is the connection of an event stream that was hijacked from net/http,
+// which keeps about 20 KiB and two goroutines for each request. It writes the rest
+// of the response, in chunks, and waits: the one goroutine of an idle stream blocks
+// in a read, which news interrupt, so that a disconnect is noticed at once. It is
+// the response writer of a response that has begun.
 type eventConn struct {
 	net.Conn
 	owner *eventConns
-	// unasked is where Wait reads: what comes is no request, and is not watched as one.
+	// unasked is the connection that Wait reads from, below the framing check:
+	// these bytes are not a request.
 	unasked net.Conn
-	// reusable tells that another request may come on the connection.
+	// reusable reports whether the connection can serve another request.
 	reusable bool
-	// pending are the chunks that were written and not sent; nil when there are none.
+	// pending are the chunks that were written and not sent; nil if there are no
+	// such chunks.
 	pending *bytes.Buffer
-	// ignored is how many bytes the client sent that nobody asked for.
+	// ignored counts the unexpected bytes that the client sent.
 	ignored int
-	// gone tells that Wait found the client gone.
+	// gone is set when Wait finds the client gone.
 	gone bool
 
 	mu   sync.Mutex
 	wait waitPhase
 }
 
-// waitPhase is what Wait does.
+// waitPhase is the state of Wait.
 //
 //	          Wait               Wake
 //	idle ◀──────────▶ waiting ──────────▶ woken ──▶ idle, when Wait returns
@@ -42,19 +44,19 @@ type eventConn struct {
 type waitPhase uint8
 
 const (
-	// waitIdle: nobody waits, and nothing woke.
+	// waitIdle: there is no Wait and no Wake.
 	waitIdle waitPhase = iota
-	// waitReading: Wait reads.
+	// waitReading: Wait is reading.
 	waitReading
-	// waitWoken: this Wait, or the next one, is to return.
+	// waitWoken: this Wait, or the next one, returns.
 	waitWoken
 )
 
-// maxIgnored is how much a client may send while it is streamed to, in bytes. The
-// requests after its own are not answered: the connection is closed at the end.
+// maxIgnored is how many bytes a client may send while it receives a stream.
+// Pipelined requests are not answered: the connection is closed at the end.
 const maxIgnored = 64 << 10
 
-// maxCopied is how large a chunk may be to be copied before it is sent, in bytes.
+// maxCopied is the size in bytes up to which a chunk is copied before it is sent.
 const maxCopied = 16 << 10
 
 var (
@@ -63,14 +65,15 @@ var (
 	chunkEnd  = []byte("\r\n")
 )
 
-// Header is that of a response that was sent: changes have no effect.
+// Header returns an empty header: the real one was sent, and changes have no
+// effect.
 func (*eventConn) Header() http.Header { return http.Header{} }
 
 // WriteHeader does nothing: the header was sent.
 func (*eventConn) WriteHeader(int) {}
 
-// Write adds a chunk, which FlushError sends. A large one is sent at once, so that
-// there are not two copies of it.
+// Write adds a chunk, which FlushError sends. A large one is sent at once, to avoid
+// a second copy.
 func (c *eventConn) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -94,7 +97,7 @@ func (c *eventConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// pendingBuffer returns what is to be sent, to add to it.
+// pendingBuffer returns the buffer of unsent chunks, to append to it.
 func (c *eventConn) pendingBuffer() *bytes.Buffer {
 	if c.pending == nil {
 		c.pending = batches.Get().(*bytes.Buffer)
@@ -139,7 +142,7 @@ func (c *eventConn) Wait(idle time.Duration) (quiet bool, err error) {
 	return !woken, nil
 }
 
-// beginWait sets when a read ends at the latest. It is false when there was a Wake.
+// beginWait sets the read deadline. It is false after a Wake.
 func (c *eventConn) beginWait(deadline time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +151,7 @@ func (c *eventConn) beginWait(deadline time.Time) bool {
 		return false
 	}
 	c.wait = waitReading
-	_ = c.SetReadDeadline(deadline) // a connection that is closed fails to be read
+	_ = c.SetReadDeadline(deadline) // fails if closed; so does the read
 	return true
 }
 
@@ -167,12 +170,12 @@ func (c *eventConn) Wake() {
 	reads := c.wait == waitReading
 	c.wait = waitWoken
 	if reads {
-		_ = c.SetReadDeadline(longAgo) // a connection that is closed fails to be read
+		_ = c.SetReadDeadline(longAgo) // fails if closed; so does the read
 	}
 }
 
-// finishResponse ends the response. One that is not whole, or to a client that is gone, ends
-// in the middle with the connection.
+// finishResponse ends the response. If it is incomplete, or the client is gone, the
+// connection is closed without the last chunk.
 func (c *eventConn) finishResponse(whole bool) {
 	if whole {
 		c.pendingBuffer().Write(lastChunk)

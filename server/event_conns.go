@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// eventConns are the connections of event streams that were taken from net/http:
-// http.Server.Shutdown does not wait for them. It is the listener, too, through
-// which net/http gets them back for further requests.
+// eventConns are the connections of event streams that were hijacked from net/http:
+// http.Server.Shutdown does not wait for them. It is also the listener that hands
+// them back to net/http for further requests.
 type eventConns struct {
 	http *http.Server
 
 	mu    sync.Mutex
 	conns map[*eventConn]struct{}
-	// cut tells that streams that are left are cut short.
+	// cut is set when the remaining streams are cut short.
 	cut bool
-	// streams counts them.
+	// streams counts the open streams.
 	streams requestCount
 
-	// back are connections for net/http, until closed is.
+	// back hands connections to net/http until closed is closed.
 	back      chan net.Conn
 	closed    chan struct{}
 	serveOnce sync.Once
@@ -32,11 +32,11 @@ func newEventConns(s *http.Server) *eventConns {
 	return &eventConns{http: s, conns: map[*eventConn]struct{}{}, back: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// hijackConn takes the connection of a response, whose header was sent, from net/http. It
-// returns nil when there is none: in HTTP/2 requests share it, and before HTTP/1.1
-// there are no chunks. A request with a body that was not read to its end, of which
-// net/http may have read a part, keeps it, too, and so does one that came to a server of
-// the program's own.
+// hijackConn takes the connection of a response whose header was sent from
+// net/http. It returns nil where that is not possible: HTTP/2 requests share a
+// connection, HTTP/1.0 has no chunks, net/http may have buffered a part of a body
+// that was not read to its end, and the request may belong to another http.Server
+// of the program.
 func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventConn {
 	if r.Context().Value(http.ServerContextKey) != e.http {
 		return nil
@@ -44,7 +44,7 @@ func (e *eventConns) hijackConn(w http.ResponseWriter, r *http.Request) *eventCo
 	if r.Method != http.MethodGet && r.Method != http.MethodPost || !bodyEnded(r) || r.ProtoMajor != 1 || r.ProtoMinor < 1 {
 		return nil
 	}
-	// It is known before it is taken, because from then on net/http does not wait.
+	// Register it before hijacking it: after that, net/http does not wait for it.
 	c := &eventConn{owner: e}
 	e.mu.Lock()
 	e.conns[c] = struct{}{}
@@ -78,7 +78,7 @@ func (e *eventConns) forgetConn(c *eventConn) {
 	}
 }
 
-// endStream ends the stream of a connection, on which another request may come.
+// endStream ends the stream of a connection and gives it back if it is reusable.
 func (e *eventConns) endStream(c *eventConn, reusable bool) {
 	if !reusable || !e.giveBack(c.Conn) {
 		_ = c.Close()
@@ -88,8 +88,9 @@ func (e *eventConns) endStream(c *eventConn, reusable bool) {
 	e.forgetConn(c)
 }
 
-// giveBack gives a connection to net/http, unless the server takes no more requests.
-// To net/http it is a new one: the next request has ReadHeaderTimeout to come.
+// giveBack gives a connection to net/http, unless the server accepts no more
+// requests. To net/http it is a new one: the next request must arrive within
+// ReadHeaderTimeout.
 func (e *eventConns) giveBack(c net.Conn) bool {
 	select {
 	case <-e.closed:
@@ -97,7 +98,7 @@ func (e *eventConns) giveBack(c net.Conn) bool {
 	default:
 	}
 	e.serveOnce.Do(func() { e.serving.Go(func() { _ = e.http.Serve(e) }) }) // it ends with the server
-	_ = c.SetDeadline(time.Time{})                                          // a connection that is closed fails to be read
+	_ = c.SetDeadline(time.Time{})                                          // fails if closed; so does the read
 	select {
 	case e.back <- c:
 		return true
@@ -106,8 +107,8 @@ func (e *eventConns) giveBack(c net.Conn) bool {
 	}
 }
 
-// cutShort closes the connections of the streams that are left, and of those that
-// still begin.
+// cutShort closes the connections of the remaining streams, and of those that still
+// begin.
 func (e *eventConns) cutShort() {
 	e.mu.Lock()
 	e.cut = true
@@ -133,7 +134,8 @@ func (e *eventConns) Accept() (net.Conn, error) {
 	}
 }
 
-// Close has the connections of streams that end closed.
+// Close stops giving connections back: from now on they are closed with their
+// stream.
 func (e *eventConns) Close() error {
 	e.closeOnce.Do(func() { close(e.closed) })
 	return nil

@@ -13,86 +13,85 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// maxBatch is how much of a stream is gathered before it is sent, in bytes, while
-// more is there already. Buffers that grew beyond maxKept are not used again.
+// maxBatch is how many bytes of a stream are gathered before they are sent, while
+// more events are available. Buffers that grew beyond maxKept are not reused.
 const (
 	maxBatch = 64 << 10
 	maxKept  = 4 * maxBatch
 )
 
-// How large one event of a stream may be, in bytes. The one by which a run ends may
+// The size limits of one event of a stream, in bytes. The last event of a run may
 // be larger, because its text is cut off only where clients could not read it: some
-// read no lines of 8 MiB.
+// fail on lines of 8 MiB.
 const (
 	MaxFrame     = 1 << 20
 	MaxLastFrame = 7 << 20
 )
 
-// DefaultKeepAlive is how often a stream with nothing to say shows that it is
-// there.
+// DefaultKeepAlive is the interval of keep-alive comments on an idle stream.
 const DefaultKeepAlive = 15 * time.Second
 
-// ErrClientGone says that the client of a stream takes no more of it.
+// ErrClientGone means that the client of a stream has disconnected.
 var ErrClientGone = errors.New("the client is gone")
 
-// keepAlive is the comment that shows that a stream is there.
+// keepAlive is the comment that keeps an idle stream open.
 var keepAlive = []byte(": keep-alive\n\n")
 
-// batches are buffers of streams, which have none while they have nothing to say.
+// batches are the buffers of streams; an idle stream has no buffer.
 var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // EventStream is a response of server-sent events. One goroutine uses it.
 //
-// A stream of a turn that ends before the turn does must not look whole, or
-// clients take its end for that of the turn: panic with http.ErrAbortHandler.
+// A stream that ends before its turn does must not look complete, or clients take
+// its end for the end of the turn: panic with http.ErrAbortHandler.
 type EventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	// conn is the connection, if it was taken from net/http.
+	// conn is the connection, if it was hijacked from net/http.
 	conn *eventConn
 }
 
-// ServeEvents answers a request with server-sent events, which serve sends. Where it
-// can, the server takes the connection from net/http, so that a stream with nothing
-// to say costs little, and calls serve once the handler has returned. So it is the
-// last thing that a handler does, and serve uses its own context in place of that of
-// the request. A serve that panics ends the response as a handler does that panics.
+// ServeEvents answers a request with server-sent events, which serve sends. Where
+// possible the server hijacks the connection from net/http, so that an idle stream
+// costs little, and calls serve after the handler has returned. Call it last in a
+// handler, and use the context of serve in place of that of the request. A panic in
+// serve ends the response like a panic in a handler.
 func ServeEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	if out, err := OpenEventStream(w); err == nil {
 		out.serveAfterHandler(w, r, serve)
 	}
 }
 
-// ContinueEvents is ServeEvents for a response of server-sent events of which all that
-// was written was sent, at least the header. A request with a body is that which the
-// handler was given, whose body it has read to the end.
+// ContinueEvents is ServeEvents for a response that has begun: its header, and all
+// that was written, must have been flushed. If the request has a body, r is the
+// request that the handler was given, and its body was read to the end.
 func ContinueEvents(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	newEventStream(w).serveAfterHandler(w, r, serve)
 }
 
-// serveAfterHandler has the stream served once the handler has returned, or at once.
+// serveAfterHandler serves the stream after the handler has returned if the
+// connection can be hijacked, else at once.
 func (s *EventStream) serveAfterHandler(w http.ResponseWriter, r *http.Request, serve func(context.Context, *EventStream)) {
 	x := exchangeFrom(r.Context())
 	if w, ok := w.(*response); ok && x.mounted != nil && x.mounted.Stream && w.detachConn(x.mounted.router.server.events, r) {
 		s.conn = w.conn
 		r = r.WithContext(r.Context())
-		r.Body = http.NoBody // the body holds on to what net/http had for the request
+		r.Body = http.NoBody // or the body keeps the buffers of net/http alive
 		x.detached = &detachedStream{r, s, serve}
 		return
 	}
 	serve(r.Context(), s)
 }
 
-// detachedStream is an event stream that goes on after its handler.
+// detachedStream is an event stream that outlives its handler.
 type detachedStream struct {
 	request *http.Request
 	out     *EventStream
 	serve   func(context.Context, *EventStream)
 }
 
-// Waiter waits for news of a turn in the way that suits the stream, for
-// service.Follower.Batches; nil is the usual way. A client that goes away ends it
-// with ErrClientGone.
+// Waiter returns how service.Follower.Batches waits for news on this stream; nil is
+// the default. It returns ErrClientGone when the client disconnects.
 func (s *EventStream) Waiter() service.Waiter {
 	if s.conn == nil {
 		return nil
@@ -117,10 +116,9 @@ func newEventStream(w http.ResponseWriter) *EventStream {
 	return &EventStream{w: w, control: http.NewResponseController(w)}
 }
 
-// Follow sends what write makes of each event, until there are no more. It shows
-// that it is there where a batch is empty, as those of service.Service.Follow are
-// when nothing happens. The error is that of the batches or of write, or
-// ErrClientGone.
+// Follow sends each event as encoded by write, until there are no more. An empty
+// batch, which service.Service.Follow yields when nothing happens, becomes a
+// keep-alive. The error is that of the batches or of write, or ErrClientGone.
 func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*bytes.Buffer, *event.Record) error) error {
 	for records, err := range log {
 		if err == nil && len(records) == 0 {
@@ -135,11 +133,11 @@ func (s *EventStream) Follow(log iter.Seq2[[]event.Record, error], write func(*b
 	return nil
 }
 
-// KeepAlive shows that the stream is there. The error is ErrClientGone.
+// KeepAlive sends a comment that keeps the stream open. The error is ErrClientGone.
 func (s *EventStream) KeepAlive() error { return s.writeAndFlush(keepAlive) }
 
-// sendBatch sends what write makes of events, much of it at once. The end of the
-// response sends what the terminal event becomes.
+// sendBatch sends events as encoded by write, many at once. The terminal event is
+// flushed by the end of the response.
 func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer, *event.Record) error) error {
 	b := batches.Get().(*bytes.Buffer)
 	defer releaseBuffer(b)
@@ -164,7 +162,7 @@ func (s *EventStream) sendBatch(records []event.Record, write func(*bytes.Buffer
 	return s.writeAndFlush(b.Bytes())
 }
 
-// releaseBuffer lets another stream use a buffer.
+// releaseBuffer returns a buffer to the pool.
 func releaseBuffer(b *bytes.Buffer) {
 	if b.Cap() <= maxKept {
 		b.Reset()
@@ -172,7 +170,7 @@ func releaseBuffer(b *bytes.Buffer) {
 	}
 }
 
-// Write sends what write adds to a buffer. The error is that of write, or
+// Write sends the bytes that write adds to a buffer. The error is that of write, or
 // ErrClientGone.
 func (s *EventStream) Write(write func(*bytes.Buffer) error) error {
 	b := batches.Get().(*bytes.Buffer)
@@ -183,7 +181,7 @@ func (s *EventStream) Write(write func(*bytes.Buffer) error) error {
 	return s.writeAndFlush(b.Bytes())
 }
 
-// writeAndFlush sends bytes at once, and what was written before.
+// writeAndFlush writes bytes and flushes the response.
 func (s *EventStream) writeAndFlush(p []byte) error {
 	if err := s.writeBytes(p); err != nil {
 		return err

@@ -13,29 +13,28 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// maxLoggedPath is how much of a path the log has, in bytes: more than the paths of
-// the routes with ids of usual length.
+// maxLoggedPath is the size in bytes at which a path is cut off in the log: longer
+// than those of the routes with ids of usual length.
 const maxLoggedPath = 512
 
-// exchange is what becomes known of a request while it is answered.
+// exchange is the state of a request while it is answered.
 type exchange struct {
 	id    string
 	began time.Time
 	// mounted is the route, or nil.
 	mounted   *mounted
 	principal *Principal
-	// keyID is the credential of a request that is refused, and problem why it
-	// is.
+	// keyID is the credential of a refused request, and problem the reason.
 	keyID, problem string
-	// aborted tells that the response must not look whole.
+	// aborted is set if the response must not look complete.
 	aborted bool
-	// leave ends what the limiter counts; nil for nothing.
+	// leave ends the request for the limiter; nil if it is not counted.
 	leave func()
-	// rest is what goes on after the handler; nil for nothing.
+	// detached is the stream that outlives the handler, or nil.
 	detached *detachedStream
 }
 
-// routePath returns the path in the pattern of the route; empty when there is none.
+// routePath returns the path in the pattern of the route; empty without a route.
 func (x *exchange) routePath() string {
 	if x.mounted == nil {
 		return ""
@@ -55,16 +54,17 @@ func withExchange(ctx context.Context, x *exchange) context.Context {
 func exchangeFrom(ctx context.Context) *exchange {
 	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok {
-		return &exchange{} // not reached: the router puts it there
+		return &exchange{} // not reached: the router sets it
 	}
 	return x
 }
 
-// RequestID returns what a request is called in the log and in its response.
+// RequestID returns the id of a request, as in the log and in its response.
 func RequestID(ctx context.Context) string { return exchangeFrom(ctx).id }
 
-// NoteRefusal notes for the log which credential a request shows, where the router
-// does not know it, and why the request is refused. What is empty is left as it is.
+// NoteRefusal records for the log which credential a request shows, where the
+// router does not know it, and why the request is refused. Empty arguments change
+// nothing.
 func NoteRefusal(ctx context.Context, keyID, problem string) {
 	x := exchangeFrom(ctx)
 	x.keyID, x.problem = cmp.Or(keyID, x.keyID), cmp.Or(problem, x.problem)
@@ -72,12 +72,12 @@ func NoteRefusal(ctx context.Context, keyID, problem string) {
 
 const (
 	requestIDHeader = "X-Request-Id"
-	// maxRequestID bounds an id that a client chose, in bytes.
+	// maxRequestID is the size limit of an id chosen by a client, in bytes.
 	maxRequestID = 128
 )
 
-// requestID returns the id that a client chose for its request, if it can stand
-// in a header and a log as it is, or a new one.
+// requestID returns the id that a client chose for its request, if it is safe in a
+// header and a log, or a new one.
 func requestID(h http.Header, newID func() string) string {
 	id := h.Get(requestIDHeader)
 	if id == "" || len(id) > maxRequestID {
@@ -102,8 +102,8 @@ func ClientOf(r *http.Request) string {
 	return host
 }
 
-// logRequest writes the line of a request. Queries and headers may hold secrets, so
-// they are left out.
+// logRequest logs a request, without its query and headers, which may contain
+// secrets.
 func (rt *router) logRequest(r *http.Request, x *exchange, w *response) {
 	level := zapcore.InfoLevel
 	if x.mounted != nil && x.mounted.Quiet && w.status < http.StatusBadRequest {

@@ -168,7 +168,7 @@ func TestOnlyWhoMayAskContinuesATrace(t *testing.T) {
 		t.Error(got.body)
 	}
 	if got := s.ask(t, "GET /trace", "", "Traceparent", parent); got.body == id {
-		t.Error("whoever comes continues a trace")
+		t.Error("an unauthenticated client continues a trace")
 	}
 }
 

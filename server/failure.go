@@ -14,39 +14,39 @@ import (
 	"go.uber.org/zap"
 )
 
-// Class is a kind of failure, for which each surface has a form.
+// Class is a kind of failure. Each surface has an error format for each class.
 type Class int
 
 // The classes.
 const (
-	// ClassInternal is all that callers are not told: it is logged.
+	// ClassInternal is a failure whose cause is logged and hidden from callers.
 	ClassInternal Class = iota
-	// ClassGone is a request whose client does not wait for the answer.
+	// ClassGone is a request whose client has disconnected.
 	ClassGone
-	// ClassUnresolvable is an agent that cannot be run now.
+	// ClassUnresolvable is an agent that currently cannot be run.
 	ClassUnresolvable
-	// ClassDraining, ClassReadOnly and ClassStoreDown are what may do better later.
+	// ClassDraining, ClassReadOnly and ClassStoreDown may succeed on a retry.
 	ClassDraining
 	ClassReadOnly
 	ClassStoreDown
-	// ClassNotFound is a record, and ClassNoAgent an agent, that does not exist or is
-	// not the caller's to use.
+	// ClassNotFound is a record, and ClassNoAgent an agent, that does not exist or
+	// that the caller may not use.
 	ClassNotFound
 	ClassNoAgent
 	// ClassInvalid, ClassMismatch, ClassCursor, ClassText and ClassUnfitAnswer are
-	// requests that cannot be carried out as they are: a field, what an agent is asked
-	// for that its backend does not do, the place of a page, a text that cannot be
-	// kept, and the answer to an interaction.
+	// invalid requests: a bad field, a feature that the backend of the agent lacks,
+	// a bad page cursor, a text that cannot be stored, and a bad answer to an
+	// interaction.
 	ClassInvalid
 	ClassMismatch
 	ClassCursor
 	ClassText
 	ClassUnfitAnswer
-	// ClassTooLarge is a body that is.
+	// ClassTooLarge is a body above the size limit.
 	ClassTooLarge
 	// ClassTooDeep is a delegation that is nested too deep.
 	ClassTooDeep
-	// The others do not go together with what there is.
+	// The others conflict with the current state.
 	ClassExists
 	ClassKeyConflict
 	ClassBusy
@@ -55,7 +55,8 @@ const (
 	ClassLimit
 )
 
-// outcomes are how each class is answered where a protocol has no form of its own.
+// outcomes are the answers to each class where a protocol has no error format of
+// its own.
 var outcomes = [...]struct {
 	status int
 	code   string
@@ -84,7 +85,7 @@ var outcomes = [...]struct {
 	ClassLimit:        {http.StatusConflict, "limit", false},
 }
 
-// Details are the fields of the error that a failure stands for.
+// Details are the fields of the error that caused a failure.
 type Details struct {
 	Kind      string `json:"kind,omitempty"`
 	ID        string `json:"id,omitempty"`
@@ -99,22 +100,22 @@ type Details struct {
 	Conflict  bool   `json:"conflict,omitempty"`
 }
 
-// Failure is what a request came to that cannot be answered.
+// Failure is an error as it is shown to the caller of a request.
 type Failure struct {
 	Class Class
-	// Status is the HTTP status, and Code a word for programs.
+	// Status is the HTTP status, and Code a machine-readable word.
 	Status int
 	Code   string
-	// Retry tells that the same request may do better later.
+	// Retry reports whether the same request may succeed later.
 	Retry bool
-	// Message is a sentence for callers, which does not say how things are inside.
+	// Message is a sentence for callers that reveals no internals.
 	Message string
-	// Details say the same to programs.
+	// Details is the machine-readable form of the message.
 	Details Details
 }
 
-// Classify returns an error of the service as callers are told of it. ctx is that of
-// the request.
+// Classify converts an error of the service to a Failure. ctx is the context of the
+// request.
 func Classify(ctx context.Context, err error) *Failure {
 	for _, read := range failures {
 		if f := read(err); f != nil {
@@ -137,13 +138,13 @@ func Classify(ctx context.Context, err error) *Failure {
 	}
 }
 
-// errHidden is told in place of what happened inside.
-var errHidden = errors.New("the server failed; its log says why")
+// errHidden replaces errors that callers must not see.
+var errHidden = errors.New("internal error; see the server log")
 
-// failures read the errors that callers are told of.
+// failures match the errors that callers may see.
 var failures = []func(error) *Failure{
 	matchErrorType(ClassTooLarge, func(e *http.MaxBytesError) Details {
-		return Details{Problem: fmt.Sprintf("the body has more than %d bytes", e.Limit)}
+		return Details{Problem: fmt.Sprintf("the body is larger than %d bytes", e.Limit)}
 	}),
 	matchErrorType(ClassNotFound, func(e *service.NotFoundError) Details { return Details{Kind: e.Kind, ID: e.ID} }),
 	matchErrorType(ClassNoAgent, func(e *resolve.AgentNotFoundError) Details { return Details{ID: e.ID, Nearest: e.Nearest} }),
@@ -166,7 +167,7 @@ var failures = []func(error) *Failure{
 	matchErrorType(ClassLimit, func(*service.LimitError) Details { return Details{} }),
 }
 
-// matchErrorType returns what makes a failure of an error of one type.
+// matchErrorType returns a function that converts errors of one type.
 func matchErrorType[E error](class Class, details func(E) Details) func(error) *Failure {
 	return func(err error) *Failure {
 		e, ok := errors.AsType[E](err)
@@ -177,7 +178,7 @@ func matchErrorType[E error](class Class, details func(E) Details) func(error) *
 	}
 }
 
-// matchError returns what makes a failure of one error.
+// matchError returns a function that converts one sentinel error.
 func matchError(class Class, is error, details Details) func(error) *Failure {
 	return func(err error) *Failure {
 		if !errors.Is(err, is) {
@@ -196,8 +197,8 @@ func failureOf(class Class, told error, details Details) *Failure {
 	return f
 }
 
-// Log logs why a request failed that should not have. What its caller did, and one
-// that does not wait, are not logged.
+// Log logs failures of the server. Mistakes of the caller and requests whose client
+// has disconnected are not logged.
 func (f *Failure) Log(ctx context.Context, logger *zap.Logger, err error) {
 	if f.Status >= http.StatusInternalServerError && ctx.Err() == nil {
 		logger.Error("request failed", zap.String("request_id", RequestID(ctx)), zap.Error(err))

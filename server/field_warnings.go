@@ -7,19 +7,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// Protocols may want fields that a server does not know to be ignored, so that newer
-// clients can use older servers. Such fields are named in the header of the answer.
-// One that looks like a field of the protocol is probably a mistake, and logged too.
+// Some protocols require servers to ignore unknown fields, so that newer clients
+// can use older servers. Such fields are listed in the Warning header of the
+// response. One that resembles a field of the protocol is probably a typo, and
+// logged too.
 
 const (
-	// warningHeader has a value for each field of the request that has no effect.
+	// warningHeader has a value for each field of the request that was ignored.
 	warningHeader = "Warning"
-	// maxWarnings bounds its values.
+	// maxWarnings limits the number of its values.
 	maxWarnings = 8
 )
 
-// WarnUnknownFields names fields of a request that are ignored in the header of the
-// answer, which must not have been sent, and logs the misspelt ones.
+// WarnUnknownFields lists ignored fields of a request in the header of the
+// response, which must not have been sent, and logs the misspelt ones.
 func WarnUnknownFields(w http.ResponseWriter, r *http.Request, logger *zap.Logger, unknown []*UnknownFieldError) {
 	var misspelt []string
 	for _, field := range unknown {
@@ -34,8 +35,7 @@ func WarnUnknownFields(w http.ResponseWriter, r *http.Request, logger *zap.Logge
 	}
 }
 
-// AddWarning adds a text to the warnings in the header of an answer, unless there are
-// many already.
+// AddWarning adds a text to the Warning header of a response, up to a limit.
 func AddWarning(h http.Header, text string) {
 	if len(h[warningHeader]) < maxWarnings {
 		h.Add(warningHeader, "299 - "+strconv.QuoteToASCII(text))

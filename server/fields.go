@@ -14,40 +14,40 @@ import (
 	"github.com/agentruntime/agentruntime/internal/nearest"
 )
 
-// UnknownFieldError says that the body of a request has a field that its type does
-// not have.
+// UnknownFieldError reports a field in the body of a request that its type does not
+// have.
 type UnknownFieldError struct {
-	// Path is where the field stands, and Nearest the field that may be meant; empty
-	// when none is near.
+	// Path is the path of the field, and Nearest the known field with the most
+	// similar name, if any.
 	Path, Nearest string
 }
 
 // Error names the field.
 func (e *UnknownFieldError) Error() string { return e.Path + ": " + e.Problem() }
 
-// Problem says what is wrong, without the path.
+// Problem returns the error text without the path.
 func (e *UnknownFieldError) Problem() string {
 	if e.Nearest == "" {
-		return "there is no such field"
+		return "unknown field"
 	}
-	return fmt.Sprintf("there is no such field; did you mean %q?", e.Nearest)
+	return fmt.Sprintf("unknown field; did you mean %q?", e.Nearest)
 }
 
-// MaxUnknownFields is how many unknown fields of a body are looked for.
+// MaxUnknownFields is how many unknown fields of a body are reported.
 const MaxUnknownFields = 32
 
 // UnknownFields returns the fields of valid JSON that encoding/json ignores when it
-// decodes into a value of the type of into, a pointer to a struct, in the order of
-// their names. Values that decode themselves are left to do so.
+// decodes into a value of the type of into, a pointer to a struct, sorted by name.
+// Values with their own decoder are skipped.
 func UnknownFields(body []byte, into any) []*UnknownFieldError {
 	s := &fieldSearch{most: MaxUnknownFields, fold: true}
 	s.searchValue("", body, reflect.TypeOf(into))
 	return s.found
 }
 
-// CheckFields returns the first field of valid JSON that a value of the type of into
-// does not have, as an *UnknownFieldError. Unlike UnknownFields it tells upper from
-// lower case.
+// CheckFields returns the first field of valid JSON that a value of the type of
+// into does not have, as an *UnknownFieldError. Unlike UnknownFields it is
+// case-sensitive.
 func CheckFields(body []byte, into any) error {
 	s := &fieldSearch{most: 1}
 	if s.searchValue("", body, reflect.TypeOf(into)); len(s.found) > 0 {
@@ -56,8 +56,8 @@ func CheckFields(body []byte, into any) error {
 	return nil
 }
 
-// UnknownName returns what is wrong with the name of a field in the object at path,
-// which is empty for the body; nil when it is known.
+// UnknownName returns an error if the object at path, which is empty for the body,
+// has no field of that name.
 func UnknownName(path, name string, known []string) *UnknownFieldError {
 	if slices.Contains(known, name) {
 		return nil
@@ -68,10 +68,10 @@ func UnknownName(path, name string, known []string) *UnknownFieldError {
 
 func fieldPath(path, name string) string { return strings.TrimPrefix(path+"."+clip.Text(name), ".") }
 
-// fieldSearch collects fields that are not known, up to most of them.
+// fieldSearch collects up to most unknown fields.
 type fieldSearch struct {
 	most int
-	// fold takes upper and lower case for the same.
+	// fold ignores case.
 	fold  bool
 	found []*UnknownFieldError
 }
@@ -85,7 +85,7 @@ func (s *fieldSearch) searchValue(path string, raw []byte, t reflect.Type) {
 	case t.Kind() == reflect.Slice:
 		var list []json.RawMessage
 		if json.Unmarshal(raw, &list) != nil {
-			return // the decoder tells what is wrong
+			return // the decoder reports the error
 		}
 		for i, element := range list {
 			if s.searchValue(fmt.Sprintf("%s[%d]", path, i), element, t.Elem()); len(s.found) >= s.most {
@@ -100,7 +100,7 @@ func (s *fieldSearch) searchValue(path string, raw []byte, t reflect.Type) {
 func (s *fieldSearch) searchObject(path string, raw []byte, t reflect.Type) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(raw, &object) != nil {
-		return // the decoder tells what is wrong
+		return // the decoder reports the error
 	}
 	types := fieldTypes(t)
 	known := slices.Sorted(maps.Keys(types))

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// framingListener gives its connections a watch over how requests are framed.
+// framingListener wraps its connections in a framedConn.
 type framingListener struct{ net.Listener }
 
 // Accept waits for the next connection.
@@ -21,44 +21,44 @@ func (l framingListener) Accept() (net.Conn, error) {
 	return &framedConn{Conn: c}, nil
 }
 
-// maxFramingLine is how much of a line of a header is looked at, in bytes: more than
-// the names and values of those that frame a body have.
+// maxFramingLine is how many bytes of a header line are inspected: more than the
+// headers that frame a body have.
 const maxFramingLine = 128
 
-// framedConn reads along with net/http and notes requests that have both a
+// framedConn reads along with net/http and detects requests that have both a
 // Content-Length and a Transfer-Encoding. A proxy and the server may disagree about
-// where such a request ends, so that a second one can be hidden in it. net/http
-// takes the coding and drops the length, so that a handler cannot see it.
+// where such a request ends, so that a second one can be smuggled in it. net/http
+// uses the encoding and drops the length, so that a handler cannot see it.
 //
-// It goes from header to header by the lengths of the bodies between them. It does
-// not read chunks: a request with a coding is the last one of its connection.
+// It finds the headers by the lengths of the bodies between them. It does not parse
+// chunks: a request with a transfer encoding is the last one of its connection.
 type framedConn struct {
 	net.Conn
 
-	// ambiguous tells that a request has both; last that no request may follow the
-	// one that is answered. Both stay as they are once they are set.
+	// ambiguous is set once a request has both headers, and last once no other
+	// request may follow on the connection. Neither is ever cleared.
 	ambiguous, last atomic.Bool
 
-	// The rest is used by whoever reads, one at a time.
+	// The rest is used by the one goroutine that reads.
 
-	// body is what is left of the body that is being read; 0 in a header.
+	// body is the number of bytes left of the current body; 0 in a header.
 	body uint64
-	// line is the beginning of the line that is being read.
+	// line is the beginning of the current line.
 	line   []byte
 	header framingHeader
 }
 
-// framingHeader is what was read of a header.
+// framingHeader is the state of a header that is being read.
 type framingHeader struct {
-	// begun tells that the request line was read.
+	// begun is set after the request line.
 	begun bool
-	// coded tells that the header has a coding, and length is its Content-Length,
-	// which sized tells to be there.
+	// coded is set if the header has a transfer encoding, and sized if it has a
+	// Content-Length, which is length.
 	coded, sized bool
 	length       uint64
 }
 
-// Read reads on and looks at what was read.
+// Read reads from the connection and scans the bytes.
 func (c *framedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.scanRequests(p[:n])
@@ -83,14 +83,14 @@ func (c *framedConn) scanRequests(p []byte) {
 	}
 }
 
-// endLine takes in a line of a header, or the empty one that ends it.
+// endLine parses a line of a header, or the empty line that ends it.
 func (c *framedConn) endLine() {
 	line := bytes.TrimSuffix(c.line, []byte{'\r'})
 	c.line = c.line[:0]
 	switch name, value, _ := bytes.Cut(line, []byte{':'}); {
 	case len(line) == 0 && c.header.begun:
 		c.endHeader()
-	case len(line) == 0: // net/http passes over empty lines between requests
+	case len(line) == 0: // net/http skips empty lines between requests
 	case !c.header.begun:
 		c.header.begun = true
 	case bytes.EqualFold(name, []byte("Transfer-Encoding")):
@@ -98,7 +98,7 @@ func (c *framedConn) endLine() {
 	case bytes.EqualFold(name, []byte("Content-Length")):
 		length, err := strconv.ParseUint(string(bytes.TrimSpace(value)), 10, 63)
 		if err != nil || c.header.sized && length != c.header.length {
-			c.markAmbiguous() // net/http refuses it, too, but for one that is too long to look at
+			c.markAmbiguous() // net/http refuses it, too, unless the line was cut off
 		}
 		c.header.sized, c.header.length = true, length
 	}
@@ -119,8 +119,8 @@ func (c *framedConn) markAmbiguous() {
 	c.last.Store(true)
 }
 
-// CloseWrite ends what is written, as far as the connection can: net/http does so
-// before it closes one on which the client may still write.
+// CloseWrite closes the writing side if the connection can: net/http calls it
+// before it closes a connection on which the client may still write.
 func (c *framedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -128,7 +128,7 @@ func (c *framedConn) CloseWrite() error {
 	return nil
 }
 
-// watchOf returns the watch over a connection; nil when there is none.
+// watchOf returns the framedConn of a connection, or nil.
 func watchOf(c net.Conn) *framedConn {
 	switch c := c.(type) {
 	case *framedConn:
@@ -142,7 +142,7 @@ func watchOf(c net.Conn) *framedConn {
 
 type framedConnKey struct{}
 
-// withFraming returns the context of a connection with its watch in it.
+// withFraming returns the context of a connection with its framedConn.
 func withFraming(ctx context.Context, c net.Conn) context.Context {
 	if framed := watchOf(c); framed != nil {
 		return context.WithValue(ctx, framedConnKey{}, framed)
@@ -150,8 +150,8 @@ func withFraming(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// checkFraming reports whether it is clear where a request ends. It ends the connection
-// with the response where nothing may follow.
+// checkFraming reports whether the end of the request is unambiguous. If no request
+// may follow, the connection is closed after the response.
 func checkFraming(w http.ResponseWriter, r *http.Request) bool {
 	c, ok := r.Context().Value(framedConnKey{}).(*framedConn)
 	if !ok {

@@ -15,13 +15,13 @@ type framedTLSConn struct {
 	tls *tls.Conn
 }
 
-// ConnectionState returns what was agreed on with the client.
+// ConnectionState returns the state of the TLS connection.
 func (c *framedTLSConn) ConnectionState() tls.ConnectionState { return c.tls.ConnectionState() }
 
-// handshaker is a listener of TLS. Its connections come after their handshake, when
-// it is known what they speak: those of HTTP/1 are watched for how requests are
-// framed, and those of HTTP/2, which net/http knows by their type, are not. It does
-// each handshake in a goroutine of its own, as net/http does.
+// handshaker is a TLS listener. It returns connections after their handshake, when
+// the protocol is known: the framing of HTTP/1 requests is checked, and HTTP/2
+// connections, which net/http recognises by their type, stay as they are. Each
+// handshake runs in its own goroutine, as in net/http.
 type handshaker struct {
 	net.Listener
 	config  *tls.Config
@@ -30,14 +30,14 @@ type handshaker struct {
 	begin sync.Once
 	ready chan net.Conn
 	errs  chan error
-	// closing ends when the listener closes, and working waits for what it began.
+	// closing ends when the listener closes, and working waits for its goroutines.
 	closing context.Context
 	close   context.CancelFunc
 	working sync.WaitGroup
 }
 
-// newHandshaker returns a listener of TLS over l. A handshake may take as long as
-// timeout; 0 is without end.
+// newHandshaker returns a TLS listener over l. timeout limits a handshake; 0 means
+// no limit.
 func newHandshaker(l net.Listener, config *tls.Config, timeout time.Duration) *handshaker {
 	h := &handshaker{Listener: l, config: config, timeout: timeout, ready: make(chan net.Conn), errs: make(chan error)}
 	h.closing, h.close = context.WithCancel(context.Background())
@@ -65,8 +65,8 @@ func (h *handshaker) Close() error {
 	return err
 }
 
-// acceptAll begins a handshake with all who come. Errors go to Accept, whose caller
-// decides whether to go on.
+// acceptAll begins a handshake on every connection. Errors go to Accept, whose
+// caller decides whether to go on.
 func (h *handshaker) acceptAll() {
 	for {
 		c, err := h.Listener.Accept()
@@ -82,12 +82,12 @@ func (h *handshaker) acceptAll() {
 	}
 }
 
-// shakeHands makes a connection ready. One whose handshake fails is handed on as
-// well: net/http says why, and closes it.
+// shakeHands makes a connection ready. If the handshake fails, the connection is
+// returned as well: net/http logs the error and closes it.
 func (h *handshaker) shakeHands(raw net.Conn) {
 	c := tls.Server(raw, h.config)
 	if h.timeout > 0 {
-		_ = raw.SetDeadline(time.Now().Add(h.timeout)) // a connection that is closed fails below
+		_ = raw.SetDeadline(time.Now().Add(h.timeout)) // a closed connection fails below
 	}
 	var out net.Conn = c
 	if c.HandshakeContext(h.closing) == nil {
@@ -109,7 +109,7 @@ const (
 	http2Protocol = "h2"
 )
 
-// withHTTP returns a configuration of TLS that offers both protocols; nil for nil.
+// withHTTP returns a TLS configuration that offers both protocols; nil for nil.
 func withHTTP(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil

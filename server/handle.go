@@ -18,16 +18,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// FailureWriter is implemented by surfaces that write what a request came to in a form
-// of their own. Without it a failure has the shape that other errors of the surface
-// have.
+// FailureWriter is implemented by surfaces that write the errors of handlers
+// themselves. Without it failures have the format of the other errors of the
+// surface.
 type FailureWriter interface {
-	// WriteFailure answers with an error of a handler, which Classify reads.
+	// WriteFailure answers with an error of a handler, which Classify understands.
 	WriteFailure(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// Answer returns a route with a handler that knows who asks, and answers by itself or
-// returns why not. The router writes the error as the surface has errors.
+// Answer returns a route whose handler gets the caller, and writes a response or
+// returns an error. The router writes the error in the error format of the surface.
 func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Request, caller service.Caller) error) Route {
 	return Route{Pattern: pattern, Scope: scope, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		principal, ok := PrincipalFrom(r.Context())
@@ -42,11 +42,11 @@ func Answer(pattern, scope string, answer func(w http.ResponseWriter, r *http.Re
 }
 
 // errNoPrincipal is not reached: routes with an answer are not public.
-var errNoPrincipal = errors.New("nobody is known to ask")
+var errNoPrincipal = errors.New("the request has no principal")
 
-// Handle returns a route that reads a body, hands it to a function and writes what that
-// returns, both as JSON. What cannot be read is refused. The handler of a GET or DELETE
-// gets an In that is empty.
+// Handle returns a route that decodes a JSON body, passes it to a function and
+// writes the result as JSON. An invalid body is refused. For GET and DELETE the In
+// is zero.
 func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context, caller service.Caller, r *http.Request, in In) (Out, error)) Route {
 	route := Answer(pattern, scope, func(w http.ResponseWriter, r *http.Request, caller service.Caller) error {
 		var in In
@@ -65,8 +65,8 @@ func Handle[In, Out any](pattern, scope string, answer func(ctx context.Context,
 	return route
 }
 
-// Describe returns a description of routes, for surfaces whose routes are made by
-// Handle or are streams of events: its OpenAPI method returns it.
+// Describe generates an OpenAPI description of routes, for the OpenAPI method of
+// surfaces whose routes are made by Handle or are event streams.
 func Describe(title string, routes []Route) []byte {
 	operations := make([]openapi.Operation, len(routes))
 	for i := range routes {
@@ -91,9 +91,9 @@ func writeFailure(w http.ResponseWriter, r *http.Request, err error) {
 	f.writeError(w, r, writer)
 }
 
-// ReadJSON reads the body of a request, which is a JSON object, into a struct. A body
-// that is empty is an empty object. A strict one has no fields but those of the struct.
-// The error is a *service.InvalidError, or that of reading.
+// ReadJSON decodes the body of a request, a JSON object, into a struct. An empty
+// body counts as an empty object. With strict, unknown fields are an error. The
+// error is a *service.InvalidError, or that of reading.
 func ReadJSON(r *http.Request, into any, strict bool) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -105,13 +105,13 @@ func ReadJSON(r *http.Request, into any, strict bool) error {
 	return DecodeJSON(data, into, strict)
 }
 
-// DecodeJSON reads a JSON object as ReadJSON does.
+// DecodeJSON decodes a JSON object like ReadJSON.
 func DecodeJSON(data []byte, into any, strict bool) error {
 	if err := CheckJSON(data, MaxJSONDepth); err != nil {
 		return badBody(clip.Text(err.Error()))
 	}
 	if bytes.TrimSpace(data)[0] != '{' {
-		return badBody("it is no JSON object")
+		return badBody("it is not a JSON object")
 	}
 	if strict {
 		if unknown, ok := errors.AsType[*UnknownFieldError](CheckFields(data, into)); ok {
@@ -119,7 +119,7 @@ func DecodeJSON(data []byte, into any, strict bool) error {
 		}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	if strict { // for what decodes itself
+	if strict { // for types with their own decoder
 		decoder.DisallowUnknownFields()
 	}
 	err := decoder.Decode(into)

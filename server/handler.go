@@ -7,22 +7,21 @@ import (
 	"sync"
 )
 
-// Handler returns the server as a handler, for a program that has an http.Server of
-// its own. It takes the place of Listen: everything is mounted before it is called,
-// Serve is needed only for surfaces that listen by themselves, and Shutdown, which is
-// called before that of the http.Server, ends streams and waits for requests.
+// Handler returns the server as a handler, for a program that has its own
+// http.Server. Use it in place of Listen: mount everything before, call Serve only
+// for surfaces with their own listener, and call Shutdown before that of the
+// http.Server: it ends streams and waits for requests.
 //
-// Settings.PublicURL says where clients find the server. Under a prefix, which
-// http.StripPrefix takes off, PublicURL ends with it. The time limits for headers and
-// idle connections are those of the http.Server. Without an Authenticator, and
-// without AllowUnauthenticated, requests are answered that came to a loopback address,
-// and all others get 403.
+// Settings.PublicURL is the URL of the server as clients see it, including a prefix
+// that http.StripPrefix removes. The timeouts for headers and idle connections are
+// those of the http.Server. Without an Authenticator and AllowUnauthenticated, only
+// requests to a loopback address are answered, and all others get 403.
 func (s *Server) Handler() http.Handler {
 	s.EndStartup()
 	return http.HandlerFunc(s.serveMounted)
 }
 
-// serveMounted answers a request that somebody else's server took in.
+// serveMounted answers a request that arrived through Handler.
 func (s *Server) serveMounted(w http.ResponseWriter, r *http.Request) {
 	if !s.mounted.beginRequest() {
 		w.Header().Set("Connection", "close")
@@ -42,7 +41,7 @@ func (s *Server) serveMounted(w http.ResponseWriter, r *http.Request) {
 	s.router.ServeHTTP(w, r)
 }
 
-// arrivedOnLoopback reports whether only this machine could have sent a request.
+// arrivedOnLoopback reports whether a request arrived at a loopback address.
 func arrivedOnLoopback(r *http.Request) bool {
 	a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return ok && isLoopback(a)
@@ -53,12 +52,14 @@ func arrivedOnLoopback(r *http.Request) bool {
 type requestCount struct {
 	mu    sync.Mutex
 	count int
-	// closed tells that no more begin, and drained is closed when none is left.
+	// closed is set when no more may begin, and drained is closed when the last one
+	// has ended.
 	closed  bool
 	drained chan struct{}
 }
 
-// beginRequest reports whether another request may be answered; end ends it.
+// beginRequest reports whether another request may be answered. Pair it with
+// endRequest.
 func (c *requestCount) beginRequest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +79,7 @@ func (c *requestCount) endRequest() {
 	}
 }
 
-// drain lets no more requests begin and waits until none is left, or ctx ends.
+// drain admits no more requests and waits until all have ended, or ctx ends.
 func (c *requestCount) drain(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -86,7 +87,7 @@ func (c *requestCount) drain(ctx context.Context) error {
 	return c.wait(ctx)
 }
 
-// wait waits until no requests are left, or ctx ends.
+// wait waits until all requests have ended, or ctx ends.
 func (c *requestCount) wait(ctx context.Context) error {
 	c.mu.Lock()
 	if c.count == 0 {

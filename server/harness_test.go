@@ -97,8 +97,8 @@ type running struct {
 	ended chan error
 }
 
-// start serves the routes to whoever dials, until the test ends. In a bubble its
-// time is that of the bubble, because the connections are pipes.
+// start serves the routes until the test ends. In a bubble its time is that of the
+// bubble, because the connections are pipes.
 func start(t *testing.T, settings server.Settings, mounted ...server.Route) *running {
 	t.Helper()
 	s, err := server.New(settings)
@@ -156,7 +156,7 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
-	// last tells that the connection is closed behind it.
+	// last is set if the connection is closed after it.
 	last bool
 }
 

@@ -51,8 +51,8 @@ func bodies(n *atomic.Int64) http.Handler {
 	})
 }
 
-// Whoever stands in front of the server must not find other requests in the same
-// bytes: what can be read in two ways is refused, and the connection closed.
+// A proxy in front of the server must not find other requests in the same bytes:
+// what can be read in two ways is refused, and the connection closed.
 func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
 	t.Parallel()
 	var read, smuggled atomic.Int64
@@ -105,7 +105,7 @@ func TestRequestsThatCanBeReadInTwoWaysAreRefused(t *testing.T) {
 		}
 	}
 	if n := smuggled.Load(); n > 0 {
-		t.Errorf("%d requests were found behind others", n)
+		t.Errorf("%d smuggled requests were found", n)
 	}
 }
 
@@ -137,7 +137,7 @@ func refuseLengthAndCoding(t *testing.T, settings server.Settings, wrap func(net
 	const head = "POST /read HTTP/1.1\r\nHost: localhost\r\n"
 	for name, text := range map[string]string{
 		"a length before":         head + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
-		"a length behind":         head + "transfer-encoding: chunked\r\ncontent-length: 9999\r\n\r\n" + chunked,
+		"a length after it":       head + "transfer-encoding: chunked\r\ncontent-length: 9999\r\n\r\n" + chunked,
 		"lines without returns":   strings.ReplaceAll(head, "\r", "") + "Content-Length: 4\nTransfer-Encoding: chunked\n\n" + chunked,
 		"a length far to the end": head + "Content-Length:" + strings.Repeat(" ", 200) + "4\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked,
 		"an old version":          "POST /read HTTP/1.0\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -155,7 +155,7 @@ func refuseLengthAndCoding(t *testing.T, settings server.Settings, wrap func(net
 		}
 	}
 	if got, _ := raw(t, c, head+"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked); got.status != http.StatusBadRequest || !got.last {
-		t.Errorf("behind others: %d, the connection closes: %v", got.status, got.last)
+		t.Errorf("smuggled: %d, the connection closes: %v", got.status, got.last)
 	}
 	if got, err := raw(t, wrap(s.dial(t)), head+"Transfer-Encoding: chunked\r\n\r\n"+chunked); err != nil || got.status != http.StatusOK || got.body != inner || !got.last {
 		t.Errorf("a coding alone: %d %q, %v, the connection closes: %v", got.status, got.body, err, got.last)
@@ -255,7 +255,7 @@ func TestBothVersionsOfHTTPAreSpokenOverTLS(t *testing.T) {
 	}
 }
 
-// TestHandshakesThatHangEndWithTheServer leaves connections behind that say nothing.
+// TestHandshakesThatHangEndWithTheServer leaves silent connections open.
 func TestHandshakesThatHangEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	certificate := certified(t)

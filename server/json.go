@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/internal/rawjson"
 )
 
-// CheckJSON reports why the body of a request may be read in more than one way, or
-// take long to read: it is no JSON, is not UTF-8, is nested more than depth levels
-// deep, or has an object with the same key twice. Every surface checks with it what
-// it decodes.
+// CheckJSON returns an error if the body of a request is ambiguous or expensive to
+// decode: it is not valid JSON or not UTF-8, is nested more than depth levels deep,
+// or has an object with a duplicate key. Every surface checks bodies with it before
+// decoding.
 func CheckJSON(body []byte, depth int) error {
 	if fault := rawjson.Fault(body); fault != "" {
-		return errors.New("it is no JSON: " + fault)
+		return errors.New("it is not valid JSON: " + fault)
 	}
 	if !utf8.Valid(body) {
 		return errors.New("it is not UTF-8")
@@ -27,12 +27,12 @@ func CheckJSON(body []byte, depth int) error {
 	return rawjson.DuplicateKeys(body)
 }
 
-// MaxJSONDepth is how many levels the body of a request may have, unless its
-// surface allows fewer.
+// MaxJSONDepth is the nesting limit of the body of a request, unless its surface
+// allows less.
 const MaxJSONDepth = 1000
 
-// WriteJSON answers with a value as JSON, which nobody may keep. The error says
-// that the value cannot be encoded; then nothing is written.
+// WriteJSON answers with a value as JSON that must not be cached. It fails if the
+// value cannot be encoded; then nothing is written.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -43,6 +43,6 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that is gone misses nothing
+	_, _ = w.Write(append(text, '\n')) // the client may be gone
 	return nil
 }

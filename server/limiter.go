@@ -7,16 +7,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// RateError says that a credential asks for more than it may.
+// RateError means that a credential has exceeded its limits.
 type RateError struct {
-	// RetryAfter is when to try again, from now on.
+	// RetryAfter is how long to wait before the next attempt.
 	RetryAfter time.Duration
-	// Open says that too many of its requests are open at the same time, streams
-	// among them. Otherwise they came too fast.
+	// Open means that too many requests and streams are open at the same time.
+	// Otherwise the rate is too high.
 	Open bool
 }
 
-// Error says which of the two it is.
+// Error returns a text for clients.
 func (e *RateError) Error() string {
 	if e.Open {
 		return "too many requests and streams are open at the same time; try again when one has ended"
@@ -24,22 +24,22 @@ func (e *RateError) Error() string {
 	return "too many requests; try again later"
 }
 
-// limiter counts what each credential asks for.
+// limiter enforces the rate and concurrency of each credential.
 type limiter struct {
 	rate  Rate
 	clock func() time.Time
 
 	mu   sync.Mutex
 	keys map[string]*allowance
-	// room is how many there may be before it is looked for some to forget.
+	// room is the number of keys at which idle ones are dropped.
 	room int
 }
 
-// maxIdle is from how many credentials on those that asked for nothing lately are
-// forgotten: whoever issues tokens decides how many there are.
+// maxIdle is the number of credentials from which idle ones are dropped: an issuer
+// of tokens can make any number of them.
 const maxIdle = 10_000
 
-// allowance is what is left to one credential.
+// allowance is the state of one credential.
 type allowance struct {
 	bucket *rate.Limiter
 	open   int
@@ -49,8 +49,8 @@ func newLimiter(r Rate, clock func() time.Time) *limiter {
 	return &limiter{rate: r, clock: clock, keys: map[string]*allowance{}, room: maxIdle}
 }
 
-// beginRequest begins a request of a credential, which leave ends. The error is a
-// *RateError.
+// beginRequest counts a request of a credential until leave is called. The error is
+// a *RateError.
 func (l *limiter) beginRequest(keyID string) (leave func(), err error) {
 	if l.rate.PerSecond <= 0 && l.rate.Concurrency <= 0 {
 		return func() {}, nil
@@ -67,7 +67,7 @@ func (l *limiter) beginRequest(keyID string) (leave func(), err error) {
 		l.keys[keyID] = a
 	}
 	if l.rate.Concurrency > 0 && a.open >= l.rate.Concurrency {
-		return nil, &RateError{RetryAfter: time.Second, Open: true} // nobody knows when one ends
+		return nil, &RateError{RetryAfter: time.Second, Open: true} // when one ends is unknown
 	}
 	now := l.clock()
 	if r := a.bucket.ReserveN(now, 1); r.DelayFrom(now) > 0 {
@@ -85,9 +85,9 @@ func (l *limiter) endRequest(a *allowance) {
 	a.open--
 }
 
-// forgetIdle drops the allowances that are as good as new, when there are many. It looks
-// again when there are twice as many as are left then, so that a new one costs the
-// same however many there are.
+// forgetIdle drops allowances without open requests and with a full bucket, if
+// there are many. It runs again when the number has doubled, so that the amortised
+// cost is constant.
 func (l *limiter) forgetIdle() {
 	if len(l.keys) < l.room {
 		return

@@ -159,7 +159,7 @@ func TestAClientThatStopsReadingEndsItsStream(t *testing.T) {
 			piece := make([]byte, 1<<10)
 			for {
 				if _, err := w.Write(piece); err != nil {
-					<-r.Context().Done() // whoever only waits hears of it, too
+					<-r.Context().Done() // an idle handler notices it, too
 					ended <- err
 					return
 				}

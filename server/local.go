@@ -10,13 +10,13 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// localAuthenticator is the Authenticator of a server without credentials: whoever
-// reaches it is the same principal. What it has to keep out are the pages of
-// other sites in the browser of somebody who may reach it.
+// localAuthenticator is the Authenticator of a server without credentials: every
+// client is the same principal. It rejects the pages of other sites in the browser
+// of a user who can reach the server.
 type localAuthenticator struct {
 	principal *Principal
 	foreign   *http.CrossOriginProtection
-	// hosts are the names that the server goes by; nil when any may lead to it.
+	// hosts are the host names of the server; nil allows any.
 	hosts map[string]bool
 }
 
@@ -40,9 +40,8 @@ func newLocalAuthenticator(s *Settings) (*localAuthenticator, error) {
 	return e, nil
 }
 
-// Authenticate returns the one principal there is. A name that somebody else
-// made lead to this machine would make their page part of this site, so only
-// the names of the machine itself are answered to.
+// Authenticate returns the one principal. Requests with a foreign Host are
+// rejected, as protection from DNS rebinding.
 func (e *localAuthenticator) Authenticate(r *http.Request) (*Principal, error) {
 	if host := hostWithoutPort(r.Host); e.hosts != nil && !isLoopbackName(host) && !e.hosts[host] {
 		return nil, ErrForeignSite
@@ -53,7 +52,7 @@ func (e *localAuthenticator) Authenticate(r *http.Request) (*Principal, error) {
 	return e.principal, nil
 }
 
-// hostWithoutPort returns the name in the Host of a request.
+// hostWithoutPort returns the name in the Host header of a request.
 func hostWithoutPort(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -61,7 +60,7 @@ func hostWithoutPort(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// isLoopbackName reports whether a name is this machine's for itself.
+// isLoopbackName reports whether a host name is a loopback address or localhost.
 func isLoopbackName(host string) bool {
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true

@@ -14,8 +14,8 @@ import (
 // scopeName is the instrumentation scope of the server's metrics.
 const scopeName = "github.com/agentruntime/agentruntime/server"
 
-// durationBuckets are those that the semantic conventions for HTTP prescribe,
-// and more for streams.
+// durationBuckets are those of the semantic conventions for HTTP, plus more for
+// streams.
 var durationBuckets = []float64{
 	0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300,
 }
@@ -46,8 +46,8 @@ func (m *metrics) endRequest(ctx context.Context, r *http.Request, x *exchange, 
 		semconv.HTTPRoute(x.routePath()), semconv.HTTPResponseStatusCode(cmp.Or(w.status, http.StatusOK))))
 }
 
-// knownMethod returns a method, or one name for all that are none: whoever asks
-// chooses it.
+// knownMethod returns a standard method, or "_OTHER", because clients can send any
+// name.
 func knownMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

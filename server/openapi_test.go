@@ -36,19 +36,19 @@ func TestDescriptionsAreThoseOfTheRoutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		patterns string
 		text     string
-		// want is a part of the error; empty is none.
+		// want is a part of the error; empty means no error.
 		want string
 	}{
 		"one for each":                         {"GET /things/{id}", things(thing), ""},
-		"a route more":                         {"GET /things/{id},POST /things", things(thing), "nothing describes the route POST /things"},
+		"a route more":                         {"GET /things/{id},POST /things", things(thing), "the route POST /things has no description"},
 		"another method":                       {"POST /things/{id}", things(thing), "there is no route for GET /things/{id}"},
-		"another name for the same":            {"GET /things/{key}", things(thing), "nothing describes the route GET /things/{key}"},
+		"another name for the same":            {"GET /things/{key}", things(thing), "the route GET /things/{key} has no description"},
 		"a route less":                         {"GET /a", things("\n  /a: {get: " + answersOK + ", put: " + answersOK + "}"), "there is no route for PUT /a"},
 		"any method":                           {"/a", things("\n  /a: {get: " + answersOK + ", put: " + answersOK + "}"), ""},
-		"any method, none described":           {"/b,GET /a", things("\n  /a: {get: " + answersOK + "}"), "nothing describes the route /b"},
+		"any method, none described":           {"/b,GET /a", things("\n  /a: {get: " + answersOK + "}"), "the route /b has no description"},
 		"the other methods of a path":          {"/a,GET /a", things("\n  /a: {get: " + answersOK + "}"), ""},
 		"anything below":                       {"/a/{rest...}", things("\n  /a/b: {get: " + answersOK + "}\n  /a/b/c: {put: " + answersOK + "}"), ""},
-		"nothing below":                        {"/a/{rest...},GET /b", things("\n  /b: {get: " + answersOK + "}"), "nothing describes the route /a/{rest...}"},
+		"nothing below":                        {"/a/{rest...},GET /b", things("\n  /b: {get: " + answersOK + "}"), "the route /a/{rest...} has no description"},
 		"the end of a path":                    {"GET /a/{$}", things("\n  /a/: {get: " + answersOK + "}"), ""},
 		"no OpenAPI":                           {"GET /a", "hello", "cannot unmarshal"},
 		"an earlier version":                   {"GET /a", strings.Replace(things("\n  /a: {get: "+answersOK+"}"), "3.1.0", "3.0.3", 1), "not 3.1"},

@@ -1,7 +1,6 @@
-// Package server answers HTTP requests: one router with one way of finding out
-// who asks, for all the protocols that are mounted on it. What a protocol says
-// is the business of its Surface; who may speak, how much, how fast and for how
-// long is decided here.
+// Package server answers HTTP requests: one router authenticates the requests of
+// all the protocols that are mounted on it. A Surface implements a protocol; the
+// server enforces scopes, sizes, rates and timeouts.
 package server
 
 import (
@@ -12,46 +11,46 @@ import (
 	"github.com/agentruntime/agentruntime/service"
 )
 
-// Principal is who a request comes from, and what it may use. It is not changed
-// once it is made, and is safe for concurrent use.
+// Principal is the authenticated sender of a request, with its permissions. It is
+// immutable and safe for concurrent use.
 type Principal struct {
-	// Caller owns what the request makes, and sees what it made before, as far as it
-	// may use the agents that made it. The router holds routes to its scopes, and the
-	// service all else.
+	// Caller owns what the request creates, and sees what it created before, as far
+	// as it may use the agents involved. The router checks the scopes of routes,
+	// and the service everything else.
 	Caller service.Caller
-	// KeyID names the credential in logs, and is what rates are counted by; empty
-	// where no credential is needed.
+	// KeyID identifies the credential in logs and for rate limits; empty where no
+	// credential is needed.
 	KeyID string
 }
 
-// Authenticator finds out who a request comes from.
+// Authenticator authenticates requests.
 type Authenticator interface {
-	// Authenticate returns who shows a credential. It neither reads the body nor
-	// writes. A request without a credential that is good gives a
-	// *CredentialError; any other error says that nobody can tell now. It is
-	// called from many goroutines at once.
+	// Authenticate returns the principal of the credential in a request. It does
+	// not read the body or write. Without a valid credential the error is a
+	// *CredentialError; any other error means that the credential cannot be checked
+	// now. It is safe for concurrent use.
 	Authenticate(r *http.Request) (*Principal, error)
 }
 
-// ErrForeignSite is the answer to a browser that sends what a page of somebody
-// else's asks for, where no credential tells the two apart.
+// ErrForeignSite refuses a request that a browser sends for the page of another
+// site, where no credentials are used.
 var ErrForeignSite = errors.New("the request comes from the page of another site")
 
-// CredentialError says that a request shows no credential that is good.
+// CredentialError means that a request has no valid credential.
 type CredentialError struct {
-	// Missing says that it shows none at all.
+	// Missing means that the request has no credential at all.
 	Missing bool
-	// Unknown says that the credential is of no kind that the authenticator knows,
+	// Unknown means that the authenticator does not know this kind of credential,
 	// so that another one may.
 	Unknown bool
-	// KeyID is the credential that is no longer good, when it is known.
+	// KeyID identifies an expired or revoked credential, if it is known.
 	KeyID string
-	// Problem is why, for the log. It does not hold the credential, and whoever
-	// asks is not told.
+	// Problem is the reason, for the log. It does not contain the credential, and
+	// clients do not see it.
 	Problem string
 }
 
-// Error says why.
+// Error returns the problem.
 func (e *CredentialError) Error() string { return e.Problem }
 
 // Challenge is the value of WWW-Authenticate that goes with the error.
@@ -64,13 +63,13 @@ func (e *CredentialError) Challenge() string {
 
 type principalKey struct{}
 
-// WithPrincipal returns ctx with who asks in it.
+// WithPrincipal returns ctx with a principal.
 func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalFrom returns who asks. On a route that is not public there always is
-// one.
+// PrincipalFrom returns the principal of a request. A route that is not public
+// always has one.
 func PrincipalFrom(ctx context.Context) (*Principal, bool) {
 	p, ok := ctx.Value(principalKey{}).(*Principal)
 	return p, ok && p != nil

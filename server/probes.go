@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// probes is the surface of those who look after a server, or look at what it is.
+// probes is the surface for operators: health, metrics and the OpenAPI document.
 type probes struct {
 	server    *Server
 	readiness readiness
@@ -46,12 +46,12 @@ func (p *probes) OpenAPI() []byte {
 // isProbe reports whether a path is one that a server answers while it starts.
 func isProbe(path string) bool { return path == "/healthz" || path == "/readyz" }
 
-// serveHealthz says that the process answers at all.
+// serveHealthz answers as long as the process does.
 func (*probes) serveHealthz(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "ok\n")
 }
 
-// serveReadyz says whether requests should be sent here. Why not, the log tells.
+// serveReadyz answers whether requests should be sent here. The reason is logged.
 func (p *probes) serveReadyz(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case p.server.draining.Load():
@@ -70,10 +70,10 @@ func (p *probes) serveReadyz(w http.ResponseWriter, r *http.Request) {
 	writeText(w, http.StatusOK, "ready\n")
 }
 
-// writeText writes a word that is good for this moment only.
+// writeText writes a text that must not be cached.
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // who asked sees the status
+	_, _ = io.WriteString(w, text) // the status is sent
 }

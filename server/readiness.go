@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// readyTimeout bounds how long it is looked whether the server can do its work.
+// readyTimeout is the time limit of a readiness check.
 const readyTimeout = 2 * time.Second
 
-// readiness looks whether the server can do its work. Whoever asks needs no
-// credential, so that all who ask at the same time share one look: many of them
-// must not keep the store busy.
+// readiness checks whether the server can do its work. Probes need no credential,
+// so concurrent ones share one check: they must not be able to overload the store.
 type readiness struct {
 	look func(ctx context.Context) error
 
 	mu sync.Mutex
-	// current is the look under way; nil when there is none.
+	// current is the check under way, or nil.
 	current *readyLook
 }
 
-// readyLook is one look, and what came of it once done is closed.
+// readyLook is one check. err is its result once done is closed.
 type readyLook struct {
 	done chan struct{}
 	err  error
 }
 
-// errBrokenOff is what comes of a look that panics.
-var errBrokenOff = errors.New("the look was broken off")
+// errBrokenOff is the result of a check that panics.
+var errBrokenOff = errors.New("the readiness check panicked")
 
 // check returns why the server cannot do its work, or nil.
 func (r *readiness) check(ctx context.Context) error {
@@ -50,7 +49,8 @@ func (r *readiness) check(ctx context.Context) error {
 	}
 }
 
-// runCheck looks, for all who wait, also when the one who began to is gone.
+// runCheck runs the check for all waiting probes, even if the one that started it
+// has disconnected.
 func (r *readiness) runCheck(ctx context.Context, l *readyLook) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// response is a response whose every write must be taken in time, and what is
-// known of it.
+// response is a response writer with a timeout for every write, and the state of
+// the response.
 type response struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -15,16 +15,16 @@ type response struct {
 	// status is 0 until the response has begun.
 	status int
 	bytes  int64
-	// flushed tells that the header was sent.
+	// flushed is set once the header was sent.
 	flushed bool
 	// err is why a write failed.
 	err error
-	// conn is the connection, once it was taken from net/http.
+	// conn is the connection, once it was hijacked from net/http.
 	conn *eventConn
 }
 
-// detachConn takes the connection of a response whose header was sent from net/http, if
-// it can, and lets go of what net/http keeps for the response.
+// detachConn hijacks the connection of a response whose header was sent, if
+// possible, and releases the state that net/http keeps for the response.
 func (w *response) detachConn(events *eventConns, r *http.Request) bool {
 	c := events.hijackConn(w.ResponseWriter, r)
 	if c == nil {
@@ -36,18 +36,18 @@ func (w *response) detachConn(events *eventConns, r *http.Request) bool {
 
 func newResponse(w http.ResponseWriter, timeout time.Duration) *response {
 	r := &response{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
-	r.clearWriteDeadline() // of the response before on the same connection
+	r.clearWriteDeadline() // set by the previous response on the connection
 	return r
 }
 
-// setWriteDeadline begins the time that a write has, and disarm ends it: in HTTP/2 a time
-// that is over ends a stream that only waits, too. A writer that knows no
-// deadlines is one of a test.
+// setWriteDeadline starts the timeout of a write, and clearWriteDeadline ends it:
+// in HTTP/2 an expired deadline also ends an idle stream. The writers of tests
+// support no deadlines.
 func (w *response) setWriteDeadline()   { _ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) }
 func (w *response) clearWriteDeadline() { _ = w.control.SetWriteDeadline(time.Time{}) }
 
-// setFinalDeadlines gives what is still to be written, and read of the body, by net/http itself
-// its time.
+// setFinalDeadlines limits how long net/http may take to write the rest of the
+// response and to read the rest of the body.
 func (w *response) setFinalDeadlines() {
 	w.setWriteDeadline()
 	_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
@@ -81,17 +81,17 @@ func (w *response) FlushError() error {
 	w.setWriteDeadline()
 	err := w.control.Flush()
 	w.clearWriteDeadline()
-	if !w.flushed { // with the header, net/http has done with a body that is not read
+	if !w.flushed { // after the header net/http does not read the rest of the body
 		w.flushed = true
 		_ = w.control.SetReadDeadline(time.Time{})
 	}
 	return w.noteError(err)
 }
 
-// Flush sends what was written. What goes wrong then the next write tells.
+// Flush sends what was written. An error is reported by the next write.
 func (w *response) Flush() { _ = w.FlushError() }
 
-// Unwrap returns the writer for what else an http.ResponseController can do.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) noteError(err error) error {
@@ -101,8 +101,8 @@ func (w *response) noteError(err error) error {
 	return err
 }
 
-// setReadDeadline gives a body its time, whether it is read or not: before net/http answers,
-// it waits for what a handler leaves.
+// setReadDeadline limits the time of a body, whether it is read or not: before
+// net/http answers, it reads what a handler left.
 func (w *response) setReadDeadline(b io.ReadCloser, timeout time.Duration) {
 	if b != nil && b != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(timeout))

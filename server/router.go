@@ -12,24 +12,24 @@ import (
 	"go.uber.org/zap"
 )
 
-// router finds the route of a request, and decides whether it is answered.
+// router finds the route of a request, and authorizes the request.
 type router struct {
 	server  *Server
 	mux     *http.ServeMux
 	cors    *cors
 	limiter *limiter
 	metrics *metrics
-	// routes are those that are mounted, in their order.
+	// routes are the mounted routes, in order.
 	routes []*mounted
 }
 
-// mounted is a route as a part of a server.
+// mounted is a route of a server.
 type mounted struct {
 	Route
 	router *router
-	// writer is the surface's own shape of errors, or nil.
+	// writer writes errors in the format of the surface, or is nil.
 	writer ErrorWriter
-	// failures is its own form of what handlers return, or nil.
+	// failures writes errors of handlers, or is nil.
 	failures FailureWriter
 }
 
@@ -42,7 +42,7 @@ func newRouter(s *Server, m *metrics) *router {
 
 // addRoute adds a route of a surface.
 func (rt *router) addRoute(surface Surface, route Route) (err error) {
-	defer panics.Handle(func(p *panics.Error) { // a ServeMux says in no other way that a pattern is wrong
+	defer panics.Handle(func(p *panics.Error) { // a ServeMux panics on a bad pattern
 		err = fmt.Errorf("mount %q: %v", route.Pattern, p.Value)
 	})
 	m := &mounted{Route: route, router: rt}
@@ -53,7 +53,7 @@ func (rt *router) addRoute(surface Surface, route Route) (err error) {
 	return nil
 }
 
-// ServeHTTP answers a request, whatever becomes of it, and logs it.
+// ServeHTTP answers and logs a request.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := rt.server
 	x := &exchange{id: requestID(r.Header, s.settings.NewID), began: s.settings.Clock()}
@@ -66,7 +66,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		cause := recover()
 		if cause == nil && x.detached != nil {
-			go rt.serveRest(out, x) // it ends with the stream, for which Shutdown waits
+			go rt.serveRest(out, x) // ends with the stream, for which Shutdown waits
 			return
 		}
 		rt.endExchange(out, r, x, cause)
@@ -103,9 +103,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt.mux.ServeHTTP(out, r)
 }
 
-// oneSlash returns a request with one slash in its path where there are several, as
-// clients write them that join addresses. A mux would redirect them, which many do
-// not follow.
+// oneSlash returns a request without repeated slashes in its path, which clients
+// produce that concatenate URLs. A mux would redirect, which many clients do not
+// follow.
 func oneSlash(r *http.Request) *http.Request {
 	if r.URL.RawPath != "" || !strings.Contains(r.URL.Path, "//") {
 		return r
@@ -121,7 +121,7 @@ func oneSlash(r *http.Request) *http.Request {
 	return plain
 }
 
-// endExchange notes that a response has ended, in the way that recover tells.
+// endExchange finishes a response. cause is the result of recover.
 func (rt *router) endExchange(w *response, r *http.Request, x *exchange, cause any) {
 	if x.leave != nil {
 		x.leave()
@@ -131,7 +131,8 @@ func (rt *router) endExchange(w *response, r *http.Request, x *exchange, cause a
 	rt.logRequest(r, x, w)
 }
 
-// serveRest makes the rest of a response whose connection was taken from net/http.
+// serveRest serves the rest of a response whose connection was hijacked from
+// net/http.
 func (rt *router) serveRest(w *response, x *exchange) {
 	defer func() {
 		cause := recover()
@@ -147,9 +148,9 @@ func (rt *router) serveRest(w *response, x *exchange) {
 	x.detached.serve(ctx, x.detached.out)
 }
 
-// answerUnrouted answers a request that no route matches, in the shape of the surface
-// that its path would belong to. The handler is that of the mux, which knows
-// whether another method would do.
+// answerUnrouted answers a request that no route matches, in the error format of
+// the surface with the nearest path. The handler is that of the mux, which knows
+// whether another method matches.
 func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler http.Handler) {
 	verdict, writer := &statusRecorder{header: http.Header{}}, rt.nearestErrorWriter(r.URL.Path)
 	handler.ServeHTTP(verdict, r)
@@ -158,15 +159,15 @@ func (rt *router) answerUnrouted(w http.ResponseWriter, r *http.Request, handler
 		refuseRequest(w, r, writer, &Error{Status: verdict.status, Code: "method_not_allowed", Message: "the method " + knownMethod(r.Method) + " is not allowed here"})
 		return
 	}
-	refuseRequest(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"})
+	refuseRequest(w, r, writer, &Error{Status: http.StatusNotFound, Code: "not_found", Message: "no such route"})
 }
 
-// nearestErrorWriter returns the shape of errors of the surface with the route whose path
-// has the most in common with one, up to the first wildcard; nil for the server's
-// own, which is that of a server that is starting.
+// nearestErrorWriter returns the ErrorWriter of the surface whose route shares the
+// longest prefix with a path, up to the first wildcard. It is nil for the server's
+// own format, and while the server is starting.
 func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	if rt.server.starting.Load() {
-		return nil // routes are added meanwhile
+		return nil // routes may still be added
 	}
 	most := len("/")
 	for _, m := range rt.routes {
@@ -178,7 +179,7 @@ func (rt *router) nearestErrorWriter(path string) (writer ErrorWriter) {
 	return writer
 }
 
-// statusRecorder takes in the status of a response and drops the rest.
+// statusRecorder records the status of a response and drops the rest.
 type statusRecorder struct {
 	header http.Header
 	status int
@@ -193,28 +194,28 @@ func (*statusRecorder) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader keeps the status.
 func (v *statusRecorder) WriteHeader(status int) { v.status = status }
 
-// handlePanic makes a panic of a handler an internal error. Once a response has
-// begun only closing the connection shows that it is not whole.
+// handlePanic converts a panic of a handler to an internal error. Once a response
+// has begun, only closing the connection shows that it is incomplete.
 func (rt *router) handlePanic(w *response, r *http.Request, x *exchange, cause any) {
 	if cause == nil {
 		return
 	}
 	if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-		rt.server.settings.Logger.Error("a handler panicked", zap.String("request_id", x.id), zap.String("route", x.routePath()),
+		rt.server.settings.Logger.Error("handler panicked", zap.String("request_id", x.id), zap.String("route", x.routePath()),
 			zap.Any("panic", cause), zap.Stack("stack"))
 		if w.status == 0 {
 			var writer ErrorWriter
 			if x.mounted != nil {
 				writer = x.mounted.writer
 			}
-			refuseRequest(w, r, writer, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "the server failed; its log says why"})
+			refuseRequest(w, r, writer, &Error{Status: http.StatusInternalServerError, Code: "internal", Message: "internal error; see the server log"})
 			return
 		}
 	}
 	x.aborted = true
 }
 
-// ServeHTTP answers a request that matches the route, if whoever asks may.
+// ServeHTTP answers a request that matches the route, if the caller is allowed to.
 func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := m.router.server
 	x := exchangeFrom(r.Context())
@@ -231,7 +232,7 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		x.leave = leave
-		// Whoever may ask may also say what trace the request is a part of.
+		// Authenticated callers may set the trace of the request.
 		r = r.WithContext(WithPrincipal(telemetry.Extract(r.Context(), r.Header), principal))
 	}
 	if m.Begins && s.draining.Load() {
@@ -251,8 +252,8 @@ func (m *mounted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.Handler.ServeHTTP(w, r)
 }
 
-// beginRequest begins a request of a principal, which leave ends. It is nil for one that
-// was refused because there are too many.
+// beginRequest counts a request of a principal until leave is called. If the limits
+// are exceeded, it refuses the request and returns nil.
 func (m *mounted) beginRequest(w http.ResponseWriter, r *http.Request, p *Principal) (leave func()) {
 	leave, err := m.router.server.Enter(p)
 	if err != nil {
@@ -262,8 +263,8 @@ func (m *mounted) beginRequest(w http.ResponseWriter, r *http.Request, p *Princi
 	return leave
 }
 
-// checkBodySize reports whether a body is said to be no larger than it may be. A request
-// with one that is gets its answer here.
+// checkBodySize reports whether the announced size of the body is within the limit.
+// Otherwise it refuses the request.
 func (m *mounted) checkBodySize(w http.ResponseWriter, r *http.Request) bool {
 	most := m.router.server.settings.Limits.MaxBodyBytes
 	if r.ContentLength <= most {
@@ -277,8 +278,8 @@ func (m *mounted) checkBodySize(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// authorizeRequest returns who asks, which is nobody where a credential is not needed, or
-// why the request is refused.
+// authorizeRequest returns the principal, which is nil on a public route without a
+// credential, or the reason for a refusal.
 func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *exchange) (*Principal, *Error) {
 	principal, err := m.router.server.settings.Authenticator.Authenticate(r)
 	if err != nil {
@@ -292,13 +293,13 @@ func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *ex
 	case isBad:
 		x.keyID = bad.KeyID
 		w.Header().Set("WWW-Authenticate", bad.Challenge())
-		message := "the credential is not good"
+		message := "the credential is not valid"
 		if bad.Missing {
 			message = "a credential is needed: an API key, as bearer token or in X-API-Key"
 		}
 		return nil, &Error{Status: http.StatusUnauthorized, Code: "unauthorized", Message: message}
 	case errors.Is(err, ErrForeignSite):
-		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "the pages of other sites may not use this server"}
+		return nil, &Error{Status: http.StatusForbidden, Code: "forbidden", Message: "requests from the pages of other sites are not allowed"}
 	case err != nil || principal == nil:
 		w.Header().Set("Retry-After", formatSeconds(time.Second))
 		return nil, &Error{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "the credential cannot be checked now"}
@@ -311,15 +312,14 @@ func (m *mounted) authorizeRequest(w http.ResponseWriter, r *http.Request, x *ex
 	}
 }
 
-// SetRetryAfter says when to ask again, in the answer to whoever asks for too much,
-// which is an error of Enter.
+// SetRetryAfter sets Retry-After for an error of Enter.
 func SetRetryAfter(w http.ResponseWriter, err error) {
 	if limited, ok := errors.AsType[*RateError](err); ok {
 		w.Header().Set("Retry-After", formatSeconds(limited.RetryAfter))
 	}
 }
 
-// formatSeconds writes a time to wait, in whole seconds.
+// formatSeconds formats a duration in whole seconds, rounded up.
 func formatSeconds(d time.Duration) string {
 	return fmt.Sprint(int64((d + time.Second - 1) / time.Second))
 }

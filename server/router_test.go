@@ -110,11 +110,11 @@ func TestErrorsOfTheRouterAreJSON(t *testing.T) {
 	s := start(t, server.Settings{Authenticator: keys(), NewID: func() string { return "r1" }},
 		append(exposed, server.Route{Pattern: "GET /panics", Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("the password is x") }), Public: true})...)
 	for request, want := range map[string]string{
-		"GET /nowhere":  `404 not_found there is nothing here r1`,
+		"GET /nowhere":  `404 not_found no such route r1`,
 		"PUT /private":  `405 method_not_allowed the method PUT is not allowed here r1`,
 		"FROB /private": `405 method_not_allowed the method _OTHER is not allowed here r1`,
 		"POST /private": `401 unauthorized a credential is needed: an API key, as bearer token or in X-API-Key r1`,
-		"GET /panics":   `500 internal the server failed; its log says why r1`,
+		"GET /panics":   `500 internal internal error; see the server log r1`,
 	} {
 		got := s.ask(t, request, "")
 		var shown struct {
@@ -158,7 +158,7 @@ func TestASurfaceMayHaveErrorsOfItsOwn(t *testing.T) {
 	}
 	for request, want := range map[string]string{
 		"PUT /scoped": "method_not_allowed r1", "PUT /things/1": "method_not_allowed r1", "GET /things/1/parts": "not_found r1",
-		"GET /scopedly": `{"error":{"code":"not_found","message":"there is nothing here","request_id":"r1"}}` + "\n",
+		"GET /scopedly": `{"error":{"code":"not_found","message":"no such route","request_id":"r1"}}` + "\n",
 	} {
 		if got := s.ask(t, request, ""); got.body != want {
 			t.Errorf("%s gives %q, want %q", request, got.body, want)

@@ -15,20 +15,20 @@ import (
 )
 
 var (
-	// ErrUnauthenticated says that a server without credentials was to listen
-	// where other machines reach it.
-	ErrUnauthenticated = errors.New("without keys the server listens on loopback only")
-	// ErrDraining is the cause with which the contexts of streams end when the
-	// server does.
+	// ErrUnauthenticated means that a server without credentials was to listen on
+	// an address that other machines can reach.
+	ErrUnauthenticated = errors.New("without keys the server may only listen on loopback")
+	// ErrDraining is the cancellation cause of the contexts of streams when the
+	// server shuts down.
 	ErrDraining = errors.New("the server is shutting down")
-	// ErrCutShort says that requests did not end in time, and were ended.
+	// ErrCutShort means that requests did not end in time, and were canceled.
 	ErrCutShort = errors.New("requests were cut short")
 )
 
-// Server answers HTTP requests. Its life is New, Listen, Mount for each surface,
-// Serve until its context ends, Shutdown; BeginDrain may come ahead of the end. What
-// takes long between Listen and Serve goes between BeginStartup and EndStartup. In a program with an HTTP server of its
-// own, Handler takes the place of Listen.
+// Server answers HTTP requests. Its life cycle is New, Listen, Mount for each
+// surface, Serve until its context ends, Shutdown; BeginDrain may be called before
+// the end. Slow steps between Listen and Serve go between BeginStartup and
+// EndStartup. A program with its own HTTP server uses Handler in place of Listen.
 type Server struct {
 	settings Settings
 
@@ -36,40 +36,41 @@ type Server struct {
 	router   *router
 	document *openapi.Document
 	listener net.Listener
-	// beside are the surfaces that listen elsewhere, too.
+	// listeners are the surfaces with their own listener.
 	listeners []Listener
-	// drainers are the surfaces that the end waits for.
+	// drainers are the surfaces that DrainClients waits for.
 	drainers []Drainer
 	unused   unusedConns
 	events   *eventConns
-	// mounted counts the requests that came by Handler.
+	// mounted counts the requests that arrived through Handler.
 	mounted requestCount
 	accepting
-	// starting tells that only probes are answered, and draining that the server
-	// ends.
+	// starting is set while only probes are answered, and draining when the server
+	// shuts down.
 	starting, draining atomic.Bool
-	// open tells that nobody needs a credential.
+	// open is set if no credentials are needed.
 	open bool
 	ends
 }
 
-// accepting is how connections are accepted.
+// accepting is the state of the accept loop.
 type accepting struct {
-	// acceptEnded is closed when no more connections are accepted, and acceptErr
-	// says why then. acceptEnded is nil until they are.
+	// acceptEnded is closed when the loop has ended, with acceptErr. It is nil
+	// before the loop starts.
 	acceptEnded chan struct{}
 	acceptErr   error
 }
 
 // ends are the contexts that end requests with the server.
 type ends struct {
-	// streams ends when streams are to end, and requests when all are cut short.
+	// streams ends when streams have to end, and requests when all requests are cut
+	// short.
 	streams, requests    context.Context
 	endStreams, cutShort context.CancelCauseFunc
 }
 
-// New returns a server that answers probes and nothing else yet. The error says
-// that an origin is none, or that the meter provider refused an instrument.
+// New returns a server that only answers probes. It fails if an origin is invalid,
+// or if the meter provider rejects an instrument.
 func New(settings Settings) (*Server, error) {
 	settings.setDefaults()
 	s := &Server{settings: settings}
@@ -84,14 +85,14 @@ func New(settings Settings) (*Server, error) {
 	}
 	m, err := newMetrics(s.settings.MeterProvider)
 	if err != nil {
-		return nil, fmt.Errorf("make the instruments of the server: %w", err)
+		return nil, fmt.Errorf("create server metrics: %w", err)
 	}
 	s.router = newRouter(s, m)
 	s.document = openapi.NewDocument(openapi.Server{Version: settings.Version, PublicURL: settings.PublicURL, Open: s.open})
-	// What goes wrong with a connection is the client's doing, mostly.
+	// Errors of connections are mostly caused by clients.
 	complaints, err := zap.NewStdLogAt(s.settings.Logger, zap.DebugLevel)
 	if err != nil {
-		return nil, fmt.Errorf("make the log of the server: %w", err)
+		return nil, fmt.Errorf("create server log: %w", err)
 	}
 	s.http = &http.Server{
 		Handler:           s.router,
@@ -108,10 +109,9 @@ func New(settings Settings) (*Server, error) {
 	return s, s.Mount(context.Background(), newProbes(s))
 }
 
-// Mount adds the routes of a surface, before Serve, and opens the address that it
-// listens at by itself, if it does. The error says that a pattern is none or
-// matches what another one does, that the description does not fit the routes,
-// or that the address cannot be had.
+// Mount adds the routes of a surface, before Serve, and opens its own listener, if
+// it has one. It fails if a pattern is invalid or conflicts with a mounted one, if
+// the description does not match the routes, or if the address is not available.
 func (s *Server) Mount(ctx context.Context, surface Surface) error {
 	routes := surface.Routes()
 	for _, route := range routes {
@@ -136,8 +136,8 @@ func (s *Server) Mount(ctx context.Context, surface Surface) error {
 	return nil
 }
 
-// Listen opens the address, so that nothing else can take it and URL is known.
-// Requests are answered from Serve on.
+// Listen opens the address, so that it is reserved and URL is known. Requests are
+// answered from Serve on.
 func (s *Server) Listen(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.settings.Address)
 	if err != nil {
@@ -150,14 +150,13 @@ func (s *Server) Listen(ctx context.Context) error {
 	return nil
 }
 
-// isLoopback reports whether only this machine reaches an address.
+// isLoopback reports whether an address is reachable only from this machine.
 func isLoopback(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// URL is where the server is found: PublicURL, or else the address that it
-// listens at.
+// URL is the URL of the server: PublicURL, or else LocalURL.
 func (s *Server) URL() string {
 	if s.settings.PublicURL != "" || s.listener == nil {
 		return s.settings.PublicURL
@@ -165,7 +164,8 @@ func (s *Server) URL() string {
 	return s.LocalURL()
 }
 
-// LocalURL is the address that the server listens at; empty before Listen.
+// LocalURL is the URL of the address that the server listens on; empty before
+// Listen.
 func (s *Server) LocalURL() string {
 	switch {
 	case s.listener == nil:
@@ -185,14 +185,13 @@ func (s *Server) BeginStartup() {
 	s.startAccepting()
 }
 
-// EndStartup answers requests as Serve does, on the same connections. Nothing is
+// EndStartup begins to answer all requests, on the same connections. Nothing may be
 // mounted after it. Without BeginStartup it changes nothing.
 func (s *Server) EndStartup() { s.starting.Store(false) }
 
-// Serve answers requests until ctx ends, and then takes no more; those that are
-// under way go on. It returns nil then, and otherwise says why it cannot go on. It
-// ends the startup if EndStartup did not. Without Listen only those surfaces are
-// served that listen by themselves.
+// Serve answers requests until ctx ends, and then accepts no more; those under way
+// go on, and it returns nil. Any other return is an error. It calls EndStartup if
+// necessary. Without Listen only surfaces with their own listener are served.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -225,19 +224,19 @@ func (s *Server) Serve(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// BeginDrain refuses what begins new work from now on, with 503 and Retry-After; all
-// else is answered until the context of Serve ends. The server is not ready any
-// more, and keeps no connections for further requests.
+// BeginDrain refuses new work from now on, with 503 and Retry-After; everything
+// else is answered until the context of Serve ends. The server is no longer ready,
+// and closes connections after their request.
 func (s *Server) BeginDrain() {
 	s.draining.Store(true)
 	s.http.SetKeepAlivesEnabled(false)
 }
 
-// Draining reports whether what begins new work is refused.
+// Draining reports whether new work is refused.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
-// DrainClients waits until no client owes an answer to what it follows, or ctx ends.
-// It comes behind BeginDrain, while requests are still answered.
+// DrainClients waits until no client has a pending answer to a run that it follows,
+// or ctx ends. Call it after BeginDrain, while requests are still answered.
 func (s *Server) DrainClients(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, drainer := range s.drainers {
@@ -246,7 +245,7 @@ func (s *Server) DrainClients(ctx context.Context) {
 	all.Wait()
 }
 
-// startAccepting takes connections until the listener is closed.
+// startAccepting accepts connections until the listener is closed.
 func (s *Server) startAccepting() {
 	s.acceptEnded = make(chan struct{})
 	go func() {
@@ -255,8 +254,8 @@ func (s *Server) startAccepting() {
 	}()
 }
 
-// waitAccepting waits until no more connections are accepted and says why; without a
-// listener it waits for the end of ctx.
+// waitAccepting waits for the end of the accept loop and returns its error; without
+// a listener it waits for the end of ctx.
 func (s *Server) waitAccepting(ctx context.Context) error {
 	if s.listener == nil {
 		<-ctx.Done()
@@ -266,7 +265,7 @@ func (s *Server) waitAccepting(ctx context.Context) error {
 	return s.acceptErr
 }
 
-// acceptConns takes connections until the listener is closed.
+// acceptConns accepts connections until the listener is closed.
 func (s *Server) acceptConns() error {
 	var l net.Listener = framingListener{s.listener}
 	if s.http.TLSConfig != nil {
@@ -279,14 +278,14 @@ func (s *Server) acceptConns() error {
 	return fmt.Errorf("accept connections: %w", err)
 }
 
-// Shutdown tells streams to end and waits for all requests. When ctx ends first,
-// those that are left are ended, and the error is ErrCutShort. It is called once
+// Shutdown ends streams and waits for all requests. If ctx ends first, the
+// remaining ones are canceled, and the error is ErrCutShort. It is called after
 // Serve has returned, or in its place.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)
 	s.endStreams(ErrDraining)
 	if s.listener != nil {
-		_ = s.listener.Close() // closed already when there was a Serve
+		_ = s.listener.Close() // Serve may have closed it
 	}
 	if s.acceptEnded != nil {
 		<-s.acceptEnded
@@ -308,26 +307,26 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(append(errs, cut)...)
 }
 
-// Enter begins a request that did not come through the router: one of a surface
-// that listens by itself. It counts like those that did. leave ends it; the error
-// is a *RateError.
+// Enter counts a request that did not pass the router, of a surface with its own
+// listener, against the limits of its principal until leave is called. The error is
+// a *RateError.
 func (s *Server) Enter(p *Principal) (leave func(), err error) {
 	return s.router.limiter.beginRequest(p.KeyID)
 }
 
-// Authenticate finds out who a request comes from, as the router does. It is for
-// surfaces that listen by themselves, as are TLS and Limits.
+// Authenticate authenticates a request like the router. It is for surfaces with
+// their own listener, as are TLS and Limits.
 func (s *Server) Authenticate(r *http.Request) (*Principal, error) {
 	return s.settings.Authenticator.Authenticate(r)
 }
 
-// TLS returns the server's certificate; nil is HTTP without TLS.
+// TLS returns the TLS configuration of the server; nil means plain HTTP.
 func (s *Server) TLS() *tls.Config { return s.settings.TLS }
 
-// Limits returns what bounds each request.
+// Limits returns the limits of each request.
 func (s *Server) Limits() Limits { return s.settings.Limits }
 
-// Routes returns all routes that are mounted, in their order.
+// Routes returns all mounted routes, in order.
 func (s *Server) Routes() []Route {
 	routes := make([]Route, len(s.router.routes))
 	for i, m := range s.router.routes {
@@ -336,8 +335,8 @@ func (s *Server) Routes() []Route {
 	return routes
 }
 
-// streamContext returns ctx for a stream, which ends when the server does. end frees
-// what it holds.
+// streamContext returns a context for a stream, which ends when the server shuts
+// down. end releases it.
 func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	unlink := context.AfterFunc(s.streams, func() { cancel(ErrDraining) })
@@ -347,8 +346,8 @@ func (s *Server) streamContext(ctx context.Context) (_ context.Context, end func
 	}
 }
 
-// detachedContext returns a context with the values of ctx for a stream whose handler has
-// returned. It ends when the server does, or cuts requests short.
+// detachedContext returns a context with the values of ctx for a stream whose
+// handler has returned. It ends when the server shuts down or cuts requests short.
 func (s *Server) detachedContext(ctx context.Context) (_ context.Context, end func()) {
 	ctx, endStream := s.streamContext(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithCancelCause(ctx)

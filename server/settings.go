@@ -14,68 +14,67 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings is what a server is made of. Everything but the Address has a
-// default.
+// Settings are the settings of a server. Everything but the Address has a default.
 type Settings struct {
-	// Address is where the server listens, as host:port; port 0 takes one that is
-	// free.
+	// Address is the listen address, as host:port; port 0 picks a free one.
 	Address string
-	// TLS holds the certificate; nil is HTTP without TLS.
+	// TLS contains the certificate; nil means plain HTTP.
 	TLS *tls.Config
-	// PublicURL is where clients find the server, when it stands behind something
-	// else.
+	// PublicURL is the URL of the server as clients see it, if it is behind a
+	// proxy.
 	PublicURL string
-	// Version is that of the program, which the description of the server names;
-	// empty is "devel".
+	// Version is the version of the program in the OpenAPI document; the default is
+	// "devel".
 	Version string
-	// Authenticator finds out who asks. Without one everybody is the subject
-	// "local" of the tenant "local", and the server listens on loopback only,
-	// unless AllowUnauthenticated permits more.
+	// Authenticator authenticates requests. If it is nil, every client is the
+	// subject "local" of the tenant "local", and the server listens on loopback
+	// only, unless AllowUnauthenticated is set.
 	Authenticator        Authenticator
 	AllowUnauthenticated bool
-	// CORSOrigins are the sites whose pages may use the server, such as
-	// https://console.example.com; "*" is all. None may when it is empty.
+	// CORSOrigins are the origins whose pages may use the server, such as
+	// https://console.example.com; "*" means all. By default none may.
 	CORSOrigins []string
 	Limits      Limits
 	Rate        Rate
-	// Ready says why the server cannot do its work, or nil; nil is always.
+	// Ready returns an error if the server cannot do its work. If it is nil, the
+	// server is always ready.
 	Ready func(ctx context.Context) error
-	// Metrics answers GET /metrics; nil leaves that out. Whoever asks needs the
-	// scope metrics:read.
+	// Metrics answers GET /metrics, which needs the scope metrics:read; nil leaves
+	// the route out.
 	Metrics http.Handler
-	// MeterProvider takes what the server measures of itself; nil for none.
+	// MeterProvider receives the metrics of the server; nil disables them.
 	MeterProvider metric.MeterProvider
-	// Logger takes in a line for each request; nil drops it.
+	// Logger logs each request; nil disables it.
 	Logger *zap.Logger
-	// Clock tells the time; nil is time.Now. NewID makes the ids of requests; nil
-	// makes UUIDs of version 7.
+	// Clock returns the time; the default is time.Now. NewID creates request ids;
+	// the default is UUIDs of version 7.
 	Clock func() time.Time
 	NewID func() string
 
 	_ struct{} // keyed literals only
 }
 
-// Limits bound what one request may cost. A field that is 0 has the default of
+// Limits are the limits of one request. The defaults are those of
 // settings.ServerLimits.
 type Limits struct {
-	// MaxBodyBytes and MaxHeaderBytes bound the size of a request.
+	// MaxBodyBytes and MaxHeaderBytes limit the size of a request.
 	MaxBodyBytes   int64
 	MaxHeaderBytes int
 	// ReadHeaderTimeout and ReadTimeout are how long a client may take to send its
 	// header, and then its body.
 	ReadHeaderTimeout time.Duration
 	ReadTimeout       time.Duration
-	// WriteTimeout is how long a client may take to take in one write. There is
-	// no limit to the time of a whole response.
+	// WriteTimeout is how long a client may take to receive one write. The time of
+	// a whole response is not limited.
 	WriteTimeout time.Duration
-	// IdleTimeout is how long a connection may lie idle between requests.
+	// IdleTimeout is how long a connection may be idle between requests.
 	IdleTimeout time.Duration
 }
 
-// Rate bounds what one credential may ask for. A field that is 0 is no limit.
+// Rate limits the requests of one credential. 0 means no limit.
 type Rate struct {
-	// PerSecond is how many requests a second are answered in the long run, and
-	// Burst how many at once; a Burst of 0 is PerSecond, at least 1.
+	// PerSecond is the sustained rate of requests, and Burst how many may arrive at
+	// once; a Burst of 0 means PerSecond, at least 1.
 	PerSecond float64
 	Burst     int
 	// Concurrency is how many requests may be open at the same time, streams
@@ -83,7 +82,7 @@ type Rate struct {
 	Concurrency int
 }
 
-// setDefaults fills in the defaults.
+// setDefaults sets the defaults.
 func (s *Settings) setDefaults() {
 	l := &s.Limits
 	l.MaxBodyBytes = cmp.Or(l.MaxBodyBytes, settings.DefaultMaxBodyBytes)

@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// unusedConns are the connections on which nothing was asked yet, as clients and
-// proxies open them ahead of requests. A http.Server that shuts down waits for
-// each of them until it is five seconds old.
+// unusedConns are the connections without any request so far, which clients and
+// proxies open in advance. During its shutdown an http.Server waits for each of
+// them until it is five seconds old.
 type unusedConns struct {
 	mu     sync.Mutex
 	conns  map[net.Conn]struct{}
 	closed bool
 }
 
-// noteState takes in what becomes of a connection. It is called by the http.Server.
+// noteState is the ConnState hook of the http.Server.
 func (u *unusedConns) noteState(c net.Conn, state http.ConnState) {
 	u.mu.Lock()
 	closed := u.closed
@@ -34,7 +34,7 @@ func (u *unusedConns) noteState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// close closes them, and those that still come.
+// close closes them, and those that are still opened.
 func (u *unusedConns) close() {
 	u.mu.Lock()
 	conns := u.conns

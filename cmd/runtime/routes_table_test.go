@@ -45,22 +45,22 @@ const (
 var (
 	runsDialect = &dialect{
 		`{"error":"Unauthorized","code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key","hint":"a credential is needed: an API key, as bearer token or in X-API-Key"}`,
-		`{"error":"Invalid API key or OAuth access token","code":"unauthorized","hint":"the credential is not good"}`,
+		`{"error":"Invalid API key or OAuth access token","code":"unauthorized","hint":"the credential is not valid"}`,
 		`{"error":"insufficient_scope","code":"insufficient_scope","hint":"the credential lacks the scope %s","required":"%s"}`,
 	}
 	plainDialect = &dialect{
 		`{"error":{"code":"unauthorized","message":"a credential is needed: an API key, as bearer token or in X-API-Key","request_id":"REQUEST"}}`,
-		`{"error":{"code":"unauthorized","message":"the credential is not good","request_id":"REQUEST"}}`,
+		`{"error":{"code":"unauthorized","message":"the credential is not valid","request_id":"REQUEST"}}`,
 		`{"error":{"code":"insufficient_scope","message":"the credential lacks the scope %s","request_id":"REQUEST"}}`,
 	}
 	rpcDialect = &dialect{
 		`{"error":{"code":-31401,"message":"a credential is needed: an API key, as bearer token or in X-API-Key"},"id":null,"jsonrpc":"2.0"}`,
-		`{"error":{"code":-31401,"message":"the credential is not good"},"id":null,"jsonrpc":"2.0"}`,
+		`{"error":{"code":-31401,"message":"the credential is not valid"},"id":null,"jsonrpc":"2.0"}`,
 		`{"error":{"code":-31403,"message":"the credential lacks the scope %s"},"id":null,"jsonrpc":"2.0"}`,
 	}
 	restDialect = &dialect{
 		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"a credential is needed: an API key, as bearer token or in X-API-Key","status":"UNAUTHENTICATED"}}`,
-		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"the credential is not good","status":"UNAUTHENTICATED"}}`,
+		`{"error":{"code":401,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"UNAUTHORIZED"}],"message":"the credential is not valid","status":"UNAUTHENTICATED"}}`,
 		`{"error":{"code":403,"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","domain":"a2a-protocol.org","reason":"INSUFFICIENT_SCOPE"}],"message":"the credential lacks the scope %s","status":"PERMISSION_DENIED"}}`,
 	}
 )

@@ -325,7 +325,7 @@ func etagOf(data []byte) string {
 func (s *Server) write(w http.ResponseWriter, r *http.Request, p *published) {
 	if p.err != nil {
 		s.settings.Logger.Error("a card cannot be shown", zap.Error(p.err))
-		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "the server failed; its log says why")
+		writeProblem(w, http.StatusInternalServerError, "INTERNAL", "internal error; see the server log")
 		return
 	}
 	h := w.Header()

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	errInternal     = a2a.NewError(a2a.ErrInternalError, "the server failed; its log says why")
+	errInternal     = a2a.NewError(a2a.ErrInternalError, "internal error; see the server log")
 	errNobody       = a2a.NewError(a2a.ErrUnauthenticated, "a credential is needed")
 	errDraining     = a2a.NewError(a2a.ErrServerError, "the server is shutting down; ask again")
 	errReadOnly     = a2a.NewError(a2a.ErrServerError, "the store takes no writes now; ask again")

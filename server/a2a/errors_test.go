@@ -53,7 +53,7 @@ func TestErrorsAreShownAsTheProtocolHasThem(t *testing.T) {
 		"the end":             {draining, context.Canceled, a2a.ErrServerError, "the server is shutting down; ask again"},
 		"an agent":            {t.Context(), &resolve.Error{Agent: "clerk", Errs: []error{errors.New("key sk-1234")}}, a2a.ErrServerError, "the agent cannot be run now"},
 		"no store":            {t.Context(), fmt.Errorf("pq: sk-1234: %w", store.ErrUnavailable), a2a.ErrServerError, "the store cannot be reached; ask again"},
-		"anything":            {t.Context(), errors.New("pq: password sk-1234"), a2a.ErrInternalError, "the server failed; its log says why"},
+		"anything":            {t.Context(), errors.New("pq: password sk-1234"), a2a.ErrInternalError, "internal error; see the server log"},
 	} {
 		got := s.shown(c.ctx, "x", c.err)
 		if !errors.Is(got, c.want) || c.text != "" && got.Error() != c.text {

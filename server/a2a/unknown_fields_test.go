@@ -32,8 +32,8 @@ func TestFieldsWithoutEffectAreNamedInTheAnswer(t *testing.T) {
 		"nothing in 0.3":       {"", "0.3", rpc("message/send", at(old)), nil, false},
 		"another case":         {"", "1.0", rpc("SendMessage", strings.Replace(hello, "messageId", "messageID", 1)), nil, false},
 		"a foreign field":      {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"colour":1,"role"`, 1)), []string{"params.message.colour"}, false},
-		"a misspelt one":       {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"taskld":"x","role"`, 1)), []string{`params.message.taskld: there is no such field; did you mean \"taskId\"?`}, true},
-		"of the configuration": {"/message:send", "1.0", strings.Replace(hello, `{`, `{"configuration":{"returnImmediatly":true},`, 1), []string{`configuration.returnImmediatly: there is no such field; did you mean \"returnImmediately\"?`}, true},
+		"a misspelt one":       {"", "1.0", rpc("SendMessage", strings.Replace(hello, `"role"`, `"taskld":"x","role"`, 1)), []string{`params.message.taskld: unknown field; did you mean \"taskId\"?`}, true},
+		"of the configuration": {"/message:send", "1.0", strings.Replace(hello, `{`, `{"configuration":{"returnImmediatly":true},`, 1), []string{`configuration.returnImmediatly: unknown field; did you mean \"returnImmediately\"?`}, true},
 		"of a part":            {"/message:send", "1.0", strings.Replace(hello, `"text"`, `"mimeType":"x","text"`, 1), []string{"message.parts[0].mimeType"}, false},
 		"in metadata":          {"/message:send", "1.0", strings.Replace(hello, `"role"`, `"metadata":{"colour":1},"role"`, 1), nil, false},
 		"in 0.3":               {"", "0.3", rpc("message/send", strings.Replace(at(old), `"role"`, `"contextID2":"x","role"`, 1)), []string{`params.message.contextID2`}, true},
@@ -65,7 +65,7 @@ func TestUnknownFieldsOfEveryMethodAreNamed(t *testing.T) {
 	expect := func(what, method, path, body, version, unknown string) {
 		t.Helper()
 		resp, answer := w.plainly(method, path, body, "Content-Type", asJSON, "A2A-Version", version)
-		if warned := resp.Header.Values("Warning"); len(warned) != 1 || !strings.Contains(warned[0], unknown+": there is no such field") {
+		if warned := resp.Header.Values("Warning"); len(warned) != 1 || !strings.Contains(warned[0], unknown+": unknown field") {
 			t.Errorf("%s of %s: %d, warned of %q: %.200s", what, version, resp.StatusCode, warned, answer)
 		}
 	}
@@ -191,12 +191,12 @@ func TestUnknownParametersAreNamed(t *testing.T) {
 		warned  string // empty for no warning
 	}{
 		{"tasks?pageSize=1&a2a-version=1.0&context_id=c&lastUpdatedAfter=2026-01-02T03:04:05Z", "1.0", ""},
-		{"tasks?pagesize=1", "1.0", `pagesize: there is no such field; did you mean \"pageSize\"?`},
+		{"tasks?pagesize=1", "1.0", `pagesize: unknown field; did you mean \"pageSize\"?`},
 		{configs + "pageSize=1&pageToken=", "1.0", ""},
 		{"v0.3/v1/tasks?pageSize=1&contextId=c&lastUpdatedAfter=2026-01-02T03:04:05Z", "0.3", ""},
-		{"v0.3/v1/tasks?statusTimestampAfter=2026-01-02T03:04:05Z", "0.3", "statusTimestampAfter: there is no such field"},
-		{"v0.3/v1/" + configs + "pageSize=1", "0.3", "pageSize: there is no such field"},
-		{"v0.3/v1/" + configs + "pageToken=x", "0.3", "pageToken: there is no such field"},
+		{"v0.3/v1/tasks?statusTimestampAfter=2026-01-02T03:04:05Z", "0.3", "statusTimestampAfter: unknown field"},
+		{"v0.3/v1/" + configs + "pageSize=1", "0.3", "pageSize: unknown field"},
+		{"v0.3/v1/" + configs + "pageToken=x", "0.3", "pageToken: unknown field"},
 	} {
 		resp, body := w.plainly(http.MethodGet, "/a2a/clerk/"+c.path, "", "A2A-Version", c.version)
 		if got := strings.Join(resp.Header.Values("Warning"), ", "); resp.StatusCode != http.StatusOK || (got == "") != (c.warned == "") || !strings.Contains(got, c.warned) {

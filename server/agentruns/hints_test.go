@@ -87,11 +87,11 @@ func TestARefusalOverHTTPHasItsReasonInTheHint(t *testing.T) {
 	id, _ := w.waiting(lookRef)
 	for _, tt := range []struct{ as, method, path, body, reason string }{
 		{"", "GET", "/models", "", "a credential is needed"},
-		{"mallory", "GET", "/models", "", "the credential is not good"},
+		{"mallory", "GET", "/models", "", "the credential is not valid"},
 		{"joe", "GET", "/models", "", "the credential lacks the scope models:read"},
 		{"alice", "GET", "/api/v1/workspaces/bobs/models", "", "alices"},
 		{"alice", "POST", "/models", "", "the method POST is not allowed here"},
-		{"alice", "GET", "/nothing", "", "there is nothing here"},
+		{"alice", "GET", "/nothing", "", "no such route"},
 		{"alice", "POST", "/agent-runs", "x", "the body cannot be used"},
 		{"alice", "POST", "/agent-runs", `{"prompt":"x"}`, "systemPrompt is required"},
 		{"alice", "POST", "/agent-runs", `{"systemPrompt":"s","prompt":"x","promt":"y"}`, `did you mean "prompt"?`},

@@ -131,7 +131,7 @@ func (d *Description) assign(routes []Route) error {
 	for i := range routes {
 		method, path, _ := parsePattern(routes[i].Pattern)
 		if !busy[&routes[i]] && (method != "" || d.doc.Paths.Value(path) == nil) {
-			errs = append(errs, fmt.Errorf("%w: nothing describes the route %s", ErrDescription, routes[i].Pattern))
+			errs = append(errs, fmt.Errorf("%w: the route %s has no description", ErrDescription, routes[i].Pattern))
 		}
 	}
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
