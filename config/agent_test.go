@@ -14,7 +14,7 @@ import (
 // agentOf reads an agent from its fields, written in flow style.
 func agentOf(t *testing.T, fields string) (*spec.Agent, diag.List) {
 	t.Helper()
-	f, list := parse(t, "version: 1\nagents: {a: {model_id: m, "+fields+"}}\n")
+	f, list := parseDocument(t, "version: 1\nagents: {a: {model_id: m, "+fields+"}}\n")
 	if len(f.Agents) != 1 {
 		t.Fatalf("there are %d agents in %s", len(f.Agents), fields)
 	}
@@ -87,7 +87,7 @@ func TestFieldsOfAgents(t *testing.T) {
 // What may be set for all agents is read like what one agent sets.
 func TestFieldsOfDefaults(t *testing.T) {
 	t.Parallel()
-	f, list := parse(t, lines(
+	f, list := parseDocument(t, lines(
 		"version: 1",
 		"defaults:",
 		"  budgets: {max_duration: 5m}",
@@ -180,7 +180,7 @@ func TestAMisspelledFieldIsNotMissing(t *testing.T) {
 		"  a: {modle_id: m, output_schema: {shema: {}}}",
 		"  b: {max_rounds: 1}",
 	)
-	f, load := parse(t, text)
+	f, load := parseDocument(t, text)
 	list := f.Complete(load, diag.List{
 		diag.New(diag.MissingField, "models.m.upstream_model", "upstream_model is missing"),
 		diag.New(diag.MissingField, "agents.a.model_id", "no model_id"),

@@ -38,8 +38,8 @@ var lookalikes = map[string]struct {
 	"Greek":    {[]rune("αικνορτυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ"), "aiknoptuxABEZHIKMNOPTYX"},
 }
 
-// lookalike returns the script of a letter that looks like a Latin one, and that.
-func lookalike(r rune) (script string, latin rune) {
+// latinLookalike returns the script of a letter that looks like a Latin one, and that.
+func latinLookalike(r rune) (script string, latin rune) {
 	if r >= 0xFF21 && r <= 0xFF5A {
 		return "fullwidth", r - 0xFF21 + 'A'
 	}
@@ -66,15 +66,15 @@ func (f *File) nameCharacters(list diag.List) {
 				continue
 			}
 			if said := doc.oddCharacter(d); said != "" {
-				d.Hint = join(d.Hint, said)
+				d.Hint = joinHints(d.Hint, said)
 			}
 			break
 		}
 	}
 }
 
-// join puts a second hint behind a first one.
-func join(first, second string) string {
+// joinHints puts a second hint behind a first one.
+func joinHints(first, second string) string {
 	switch {
 	case first == "":
 		return second
@@ -96,14 +96,14 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 		if d.EndLine != d.Line || d.EndColumn-d.Column > maxToken {
 			return ""
 		}
-		text := skipRunes(doc.line(d.Line), d.Column-1)
-		text, _ = cut(text, d.EndColumn-d.Column)
-		return odd(text, d.Column, false)
+		text := skipRunes(doc.lineText(d.Line), d.Column-1)
+		text, _ = splitRunes(text, d.EndColumn-d.Column)
+		return nameOddCharacter(text, d.Column, false)
 	}
-	if said := odd(doc.line(d.Line), 1, true); said != "" || d.Line == 1 {
+	if said := nameOddCharacter(doc.lineText(d.Line), 1, true); said != "" || d.Line == 1 {
 		return said
 	}
-	if said := odd(doc.line(d.Line-1), 1, true); said != "" {
+	if said := nameOddCharacter(doc.lineText(d.Line-1), 1, true); said != "" {
 		return strings.Replace(said, " at column", fmt.Sprintf(" in line %d, at column", d.Line-1), 1)
 	}
 	return ""
@@ -113,8 +113,8 @@ func (doc *document) oddCharacter(d *diag.Diagnostic) string {
 // further, and a file may be one line.
 const maxColumn = 1000
 
-// line returns a line as editors count them, as far as it is looked at.
-func (doc *document) line(n int) string {
+// lineText returns a line as editors count them, as far as it is looked at.
+func (doc *document) lineText(n int) string {
 	x := doc.lines()
 	if n < 1 || n > len(x.shown) {
 		return ""
@@ -132,8 +132,8 @@ func skipRunes(text string, n int) string {
 	return text
 }
 
-// cut parts a text behind its first n characters.
-func cut(text string, n int) (kept, rest string) {
+// splitRunes parts a text behind its first n characters.
+func splitRunes(text string, n int) (kept, rest string) {
 	rest = skipRunes(text, n)
 	return text[:len(text)-len(rest)], rest
 }
@@ -142,10 +142,10 @@ func cut(text string, n int) (kept, rest string) {
 // for: ids and names are short.
 const maxToken = 200
 
-// odd names the first odd character of a text that begins at a column. In a line
+// nameOddCharacter names the first odd character of a text that begins at a column. In a line
 // that cannot be parsed quotes count only where a value may begin.
-func odd(text string, column int, line bool) string {
-	token := !line && len(text) <= maxToken && disguised(text)
+func nameOddCharacter(text string, column int, line bool) string {
+	token := !line && len(text) <= maxToken && isDisguised(text)
 	before := rune(' ')
 	for _, r := range text {
 		name, hidden := invisible[r]
@@ -156,7 +156,7 @@ func odd(text string, column int, line bool) string {
 		case typed && (r >= 0xFF00 || !line && column > 0 && startsTypeset(text) || line && strings.ContainsRune(" [{,:", before)):
 			return fmt.Sprintf("there is a U+%04X %s at column %d, where YAML needs a plain character", r, quote, column)
 		case token && r >= utf8.RuneSelf:
-			if script, latin := lookalike(r); script != "" {
+			if script, latin := latinLookalike(r); script != "" {
 				return fmt.Sprintf("there is a U+%04X at column %d, a %s letter that looks like %q", r, column, script, string(latin))
 			}
 		}
@@ -173,15 +173,15 @@ func startsTypeset(text string) bool {
 	return typed || len(text) <= maxToken && !strings.Contains(text, " ")
 }
 
-// disguised reports whether a text reads as an ASCII word, but is not: it has
+// isDisguised reports whether a text reads as an ASCII word, but is not: it has
 // letters of other scripts, and all of them look like Latin ones.
-func disguised(text string) bool {
+func isDisguised(text string) bool {
 	found := false
 	for _, r := range text {
 		if r < utf8.RuneSelf {
 			continue
 		}
-		if script, _ := lookalike(r); script == "" {
+		if script, _ := latinLookalike(r); script == "" {
 			return false
 		}
 		found = true

@@ -13,7 +13,7 @@ import (
 // left out, as are repetitions. Values that must not be shown are taken out of
 // the texts, and what comments in the files silence is left out.
 func (f *File) Complete(load, build diag.List) diag.List {
-	shown, _, _ := f.applyIgnores(f.complete(load, build))
+	shown, _, _ := f.applyIgnores(f.mergeFindings(load, build))
 	return shown
 }
 
@@ -21,35 +21,35 @@ func (f *File) Complete(load, build diag.List) diag.List {
 // comments silence as well, and reports the comments that are wrong or silence
 // nothing.
 func (f *File) CompleteAll(load, build diag.List) (diag.List, []diag.Suppressed) {
-	all := f.complete(load, build)
+	all := f.mergeFindings(load, build)
 	shown, suppressed, used := f.applyIgnores(all)
 	wrong := f.checkIgnores(all, used)
 	if len(wrong) > 0 {
-		f.redactor.diagnostics(wrong)
+		f.redactor.redactDiagnostics(wrong)
 		shown = append(shown, wrong...)
-		shown.Sort(f.names())
+		shown.Sort(f.fileNames())
 	}
 	return shown, suppressed
 }
 
-// complete is Complete without regard to comments.
-func (f *File) complete(load, build diag.List) diag.List {
+// mergeFindings is Complete without regard to comments.
+func (f *File) mergeFindings(load, build diag.List) diag.List {
 	causes := newCauses(load)
 	causes.meant = f.meant
-	causes.absent(f.root)
+	causes.addMissingRegistries(f.root)
 	list := slices.Clone(load)
 	for _, d := range build {
-		if !f.Partial && !causes.explain(d) {
+		if !f.Partial && !causes.coversFinding(d) {
 			list = append(list, d)
 		}
 	}
 	for i := range list {
-		f.place(&list[i])
+		f.fillSpans(&list[i])
 	}
 	f.nameCharacters(list)
-	f.redactor.diagnostics(list)
+	f.redactor.redactDiagnostics(list)
 	list = onePerPlace(list.Dedup())
-	list.Sort(f.names())
+	list.Sort(f.fileNames())
 	return list
 }
 
@@ -78,10 +78,10 @@ func onePerPlace(list diag.List) diag.List {
 	return out
 }
 
-// place fills in the places that a diagnostic does not have yet.
-func (f *File) place(d *diag.Diagnostic) {
+// fillSpans fills in the places that a diagnostic does not have yet.
+func (f *File) fillSpans(d *diag.Diagnostic) {
 	if d.Line == 0 && d.Path != "" {
-		if span, ok := f.locate(placeCode(d), d.Path); ok {
+		if span, ok := f.locateSpan(placeCode(d), d.Path); ok {
 			d.Span = span
 		}
 	}
@@ -91,7 +91,7 @@ func (f *File) place(d *diag.Diagnostic) {
 		if r.Line != 0 || r.Path == "" {
 			continue
 		}
-		if span, ok := f.locate("", r.Path); ok {
+		if span, ok := f.locateSpan("", r.Path); ok {
 			r.Span = span
 		}
 	}
@@ -131,15 +131,15 @@ func newCauses(load diag.List) *causes {
 		if !d.Code.MarksKey() {
 			c.below[d.Path] = true
 		}
-		c.contain(d.Path, unset)
-		c.note(d)
+		c.addEnclosingFields(d.Path, unset)
+		c.addFinding(d)
 	}
 	return c
 }
 
-// contain notes the fields around a place. A field stands below an entry of a
+// addEnclosingFields notes the fields around a place. A field stands below an entry of a
 // registry, or directly below the defaults and settings.
-func (c *causes) contain(path string, unset bool) {
+func (c *causes) addEnclosingFields(path string, unset bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok {
 		return
@@ -152,11 +152,11 @@ func (c *causes) contain(path string, unset bool) {
 		from = 2 // making the component of an empty value may fail as a whole
 	}
 	for n := from; n < len(segments); n++ {
-		c.inside[joined(segments[:n])] = true
+		c.inside[joinPath(segments[:n])] = true
 	}
 }
 
-func joined(segments []diag.Segment) string {
+func joinPath(segments []diag.Segment) string {
 	path := ""
 	for _, s := range segments {
 		if s.IsIndex {
@@ -168,13 +168,13 @@ func joined(segments []diag.Segment) string {
 	return path
 }
 
-// explain reports whether a diagnostic of building only repeats, or follows
+// coversFinding reports whether a diagnostic of building only repeats, or follows
 // from, one of loading.
-func (c *causes) explain(d diag.Diagnostic) bool {
+func (c *causes) coversFinding(d diag.Diagnostic) bool {
 	if d.Path == "" {
 		return false
 	}
-	if c.consequence(d) || c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
+	if c.isConsequence(d) || c.at[d.Path] || c.inside[d.Path] || c.meant[d.Path] && d.Code == diag.MissingField {
 		return true
 	}
 	if len(c.below) == 0 {
@@ -185,16 +185,16 @@ func (c *causes) explain(d diag.Diagnostic) bool {
 		return false
 	}
 	for n := 1; n < len(segments); n++ {
-		if c.below[joined(segments[:n])] {
+		if c.below[joinPath(segments[:n])] {
 			return true
 		}
 	}
 	return false
 }
 
-// checked adds what a record said about itself, except what only repeats or
+// addValidationFindings adds what a record said about itself, except what only repeats or
 // follows from what was found in it since start.
-func (d *decoder) checked(start int, p *place, n *node, list diag.List) {
+func (d *decoder) addValidationFindings(start int, p *place, n *node, list diag.List) {
 	if len(list) == 0 {
 		return
 	}
@@ -202,17 +202,17 @@ func (d *decoder) checked(start int, p *place, n *node, list diag.List) {
 	base := p.path()
 	for _, one := range list {
 		one.Path = diag.Join(base, one.Path)
-		if d.file.meant[one.Path] && one.Code == diag.MissingField || follows(one, before, base) {
+		if d.file.meant[one.Path] && one.Code == diag.MissingField || repeatsFinding(one, before, base) {
 			continue
 		}
 		d.addAt(one, n)
 	}
 }
 
-// follows reports whether what a record says about itself comes from something
+// repeatsFinding reports whether what a record says about itself comes from something
 // found already: at the same place, around it, inside of it, or, when it
 // concerns the record as a whole, anywhere.
-func follows(one diag.Diagnostic, before diag.List, base string) bool {
+func repeatsFinding(one diag.Diagnostic, before diag.List, base string) bool {
 	for i := range before {
 		b := &before[i]
 		switch {
@@ -236,8 +236,8 @@ func isBelow(path, above string) bool {
 
 // addAt adds a diagnostic of a record at the place its path leads to.
 func (d *decoder) addAt(one diag.Diagnostic, n *node) {
-	if at, ok := d.file.target(placeCode(&one), one.Path); ok {
+	if at, ok := d.file.findTarget(placeCode(&one), one.Path); ok {
 		n = at
 	}
-	d.add(one, n)
+	d.addFinding(one, n)
 }

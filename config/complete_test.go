@@ -33,7 +33,7 @@ func TestComplete(t *testing.T) {
 		"      - u",
 		"  b: {model_id: m}",
 	)
-	f, load := parse(t, text)
+	f, load := parseDocument(t, text)
 	build := diag.List{
 		// kept
 		diag.New(diag.ModelNotFound, "agents.a.model_id", "no model nowhere").ForAgent("a"),
@@ -79,7 +79,7 @@ func TestComplete(t *testing.T) {
 
 func TestCompleteAmbiguousModel(t *testing.T) {
 	t.Parallel()
-	f, load := parse(t, "version: 1\nmodels: {m: {provider_id: p, upstream_model: x}}\nmodel_pools: {m: {members: [{model_id: n}]}}\nagents: {a: {model_id: m}}\n")
+	f, load := parseDocument(t, "version: 1\nmodels: {m: {provider_id: p, upstream_model: x}}\nmodel_pools: {m: {members: [{model_id: n}]}}\nagents: {a: {model_id: m}}\n")
 	list := f.Complete(load, diag.List{diag.New(diag.AmbiguousModel, "agents.a.model_id", "m is both")})
 	// The definition is wrong, and so is what refers to it: these are two places
 	// to look at.
@@ -136,7 +136,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 
 func TestSecretsOfAFileThatDoesNotParse(t *testing.T) {
 	t.Parallel()
-	f, list := parse(t, "version: 1\nproviders: {p: {api_key: sk-123\n")
+	f, list := parseDocument(t, "version: 1\nproviders: {p: {api_key: sk-123\n")
 	if len(list) != 1 || strings.Contains(string(f.Source("testdata/config.yaml")), "sk-123") {
 		t.Errorf("%s\n%s", shows(list), f.Source("testdata/config.yaml"))
 	}

@@ -65,7 +65,7 @@ type Options struct {
 	RequireVariables bool
 }
 
-func (o *Options) lookup() func(string) (string, bool) {
+func (o *Options) lookupFunc() func(string) (string, bool) {
 	if o.LookupEnv != nil {
 		return o.LookupEnv
 	}
@@ -148,11 +148,11 @@ type File struct {
 // they are when it is read, such as prompts, scripts and certificates. They are
 // listed whether or not they are there.
 func (f *File) Files() []string {
-	return append(f.names(), slices.Sorted(maps.Keys(f.referred))...)
+	return append(f.fileNames(), slices.Sorted(maps.Keys(f.referred))...)
 }
 
-// refer notes that the configuration refers to a file.
-func (f *File) refer(name string) {
+// addReferredFile notes that the configuration refers to a file.
+func (f *File) addReferredFile(name string) {
 	if name == "" {
 		return
 	}
@@ -162,8 +162,8 @@ func (f *File) refer(name string) {
 	f.referred[name] = struct{}{}
 }
 
-// names returns the names of the files in the order in which they were given.
-func (f *File) names() []string {
+// fileNames returns the names of the files in the order in which they were given.
+func (f *File) fileNames() []string {
 	names := make([]string, len(f.documents))
 	for i, doc := range f.documents {
 		names[i] = doc.name

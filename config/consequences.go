@@ -25,32 +25,32 @@ func newConsequences() consequences {
 	return consequences{catalogs: map[string]bool{}, uses: map[string]bool{}, lost: map[string]bool{}}
 }
 
-// note notes what may follow from a diagnostic of loading.
-func (c *consequences) note(d *diag.Diagnostic) {
+// addFinding notes what may follow from a diagnostic of loading.
+func (c *consequences) addFinding(d *diag.Diagnostic) {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
 		return
 	}
-	c.refer(at)
+	c.addReferredRegistries(at)
 	switch d.Code {
 	case diag.UnknownField:
 		c.unknownTop = c.unknownTop || len(at) == 1
-		c.unnamed(at)
+		c.addUnknownAgentField(at)
 	case diag.MissingField:
-		c.unnamed(at)
+		c.addUnknownAgentField(at)
 	case diag.InvalidID:
 		c.refused = append(c.refused, strconv.Quote(at[len(at)-1].Key))
 	}
 }
 
-// absent notes the registries that no file has, where one has a top-level key that
+// addMissingRegistries notes the registries that no file has, where one has a top-level key that
 // may be meant for any of them.
-func (c *consequences) absent(root *node) {
+func (c *consequences) addMissingRegistries(root *node) {
 	if !c.unknownTop || root == nil {
 		return
 	}
 	for _, r := range registries {
-		if _, value := root.get(r.name); value == nil {
+		if _, value := root.findField(r.name); value == nil {
 			c.lost[r.name] = true
 		}
 	}
@@ -65,9 +65,9 @@ var referrers = map[string][]string{
 	"excluded_tools": {"tools"}, "excluded_tool_patterns": {"tools"},
 }
 
-// refer notes which registries a place refers to. What cannot be read there may
+// addReferredRegistries notes which registries a place refers to. What cannot be read there may
 // be the one use of an entry.
-func (c *consequences) refer(at []diag.Segment) {
+func (c *consequences) addReferredRegistries(at []diag.Segment) {
 	record, rest := at[0].Key, at[1:]
 	if record == "agents" && len(rest) > 0 {
 		record, rest = diag.Key(record, rest[0].Key), rest[1:]
@@ -90,9 +90,9 @@ func (c *consequences) refer(at []diag.Segment) {
 	}
 }
 
-// unnamed notes a field of an agent whose name or place nobody knows: it may be any
+// addUnknownAgentField notes a field of an agent whose name or place nobody knows: it may be any
 // reference.
-func (c *consequences) unnamed(at []diag.Segment) {
+func (c *consequences) addUnknownAgentField(at []diag.Segment) {
 	if at[0].Key == "agents" && len(at) == 3 || at[0].Key == "defaults" && len(at) == 2 {
 		c.anyEntry()
 	}
@@ -104,9 +104,9 @@ func (c *consequences) anyEntry() {
 	}
 }
 
-// consequence reports whether a diagnostic of building speaks of what is not there
+// isConsequence reports whether a diagnostic of building speaks of what is not there
 // or not used, where something could not be read that may have been it.
-func (c *consequences) consequence(d diag.Diagnostic) bool {
+func (c *consequences) isConsequence(d diag.Diagnostic) bool {
 	at, ok := diag.ParsePath(d.Path)
 	if !ok {
 		return false

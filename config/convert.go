@@ -37,24 +37,24 @@ type converter struct {
 	fatal      bool
 }
 
-func (c *converter) offset(line, column int) int {
+func (c *converter) byteOffset(line, column int) int {
 	return c.doc.lines().offset(max(line-c.extraLines, 1), column)
 }
 
-func (c *converter) report(n *node, format string, args ...any) reported {
+func (c *converter) addFault(n *node, format string, args ...any) reported {
 	if len(c.found) > maxFindings {
 		return reported{}
 	}
 	d := diag.New(diag.InvalidYAML, "", format, args...)
-	d.Span = c.doc.span(n)
+	d.Span = c.doc.spanOfNode(n)
 	c.found = append(c.found, d)
 	return reported{&c.found[len(c.found)-1]}
 }
 
-// stop reports a fault after which the tree is of no use.
-func (c *converter) stop(n *node, format string, args ...any) {
+// reportFatal reports a fault after which the tree is of no use.
+func (c *converter) reportFatal(n *node, format string, args ...any) {
 	if !c.fatal {
-		c.report(n, format, args...)
+		c.addFault(n, format, args...)
 		c.fatal = true
 	}
 }
@@ -65,7 +65,7 @@ func (c *converter) newNode(y *yaml.Node) *node {
 	}
 	n := &c.arena[0]
 	c.arena = c.arena[1:]
-	*n = node{document: c.index, line: int32(y.Line - c.extraLines), column: int32(y.Column), text: c.standIns.restore(y.Value)}
+	*n = node{document: c.index, line: int32(y.Line - c.extraLines), column: int32(y.Column), text: c.standIns.restoreText(y.Value)}
 	return n
 }
 
@@ -75,11 +75,11 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 		return &node{}, size{}
 	}
 	if y.Kind == yaml.AliasNode {
-		return c.alias(y)
+		return c.convertAlias(y)
 	}
 	if at != nil && at.level > 2*maxDepth {
 		n := c.newNode(y)
-		c.stop(n, "more than %d collections stand in each other", maxDepth)
+		c.reportFatal(n, "more than %d collections stand in each other", maxDepth)
 		return n, size{}
 	}
 	var mark *anchored
@@ -91,11 +91,11 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 	s := size{nodes: 1, bytes: len(y.Value)}
 	switch y.Kind {
 	case yaml.MappingNode:
-		c.mapping(n, y, at, &s)
+		c.convertMapping(n, y, at, &s)
 	case yaml.SequenceNode:
-		c.sequence(n, y, at, &s)
+		c.convertSequence(n, y, at, &s)
 	default:
-		c.scalar(n, y)
+		c.setScalarKind(n, y)
 	}
 	if s.nodes > maxNodes || s.bytes > maxExpanded || s.depth > maxDepth {
 		c.tooLarge(n, s)
@@ -109,21 +109,21 @@ func (c *converter) convert(y *yaml.Node, at *location) (*node, size) {
 func (c *converter) tooLarge(n *node, s size) {
 	switch {
 	case s.depth > maxDepth:
-		c.stop(n, "more than %d collections stand in each other", maxDepth)
+		c.reportFatal(n, "more than %d collections stand in each other", maxDepth)
 	case s.nodes > maxNodes:
-		c.stop(n, "with its aliases written out, the file has more than %d values", maxNodes)
+		c.reportFatal(n, "with its aliases written out, the file has more than %d values", maxNodes)
 	default:
-		c.stop(n, "with its aliases written out, the file has more than %d bytes of text", maxExpanded)
+		c.reportFatal(n, "with its aliases written out, the file has more than %d bytes of text", maxExpanded)
 	}
 }
 
-func (c *converter) alias(y *yaml.Node) (*node, size) {
+func (c *converter) convertAlias(y *yaml.Node) (*node, size) {
 	if target, ok := c.anchors[y.Alias]; ok && target.node != nil {
 		return target.node, target.size
 	}
 	n := c.newNode(y)
 	n.text = "*" + y.Value
-	c.stop(n, "the alias *%s stands inside of what it refers to", y.Value)
+	c.reportFatal(n, "the alias *%s stands inside of what it refers to", y.Value)
 	return n, size{}
 }
 
@@ -134,21 +134,21 @@ type location struct {
 	key    string
 }
 
-func (l *location) inside() *location {
+func (l *location) nextLevel() *location {
 	if l == nil {
 		return &location{level: 1}
 	}
 	return &location{parent: l, level: l.level + 1}
 }
 
-func (c *converter) sequence(n *node, y *yaml.Node, at *location, s *size) {
+func (c *converter) convertSequence(n *node, y *yaml.Node, at *location, s *size) {
 	n.kind, n.style = sequenceNode, collectionStyle(y)
 	c.checkTag(n, y, "!!seq")
 	if len(y.Content) == 0 {
 		return
 	}
 	n.children = make([]*node, 0, len(y.Content))
-	inside := at.inside()
+	inside := at.nextLevel()
 	for _, child := range y.Content {
 		v, size := c.convert(child, inside)
 		s.add(size)
@@ -156,9 +156,9 @@ func (c *converter) sequence(n *node, y *yaml.Node, at *location, s *size) {
 	}
 }
 
-// mapping converts a mapping. Own keys come first, in order, then those that
+// convertMapping converts a mapping. Own keys come first, in order, then those that
 // merge keys bring in.
-func (c *converter) mapping(n *node, y *yaml.Node, at *location, s *size) {
+func (c *converter) convertMapping(n *node, y *yaml.Node, at *location, s *size) {
 	n.kind, n.style = mappingNode, collectionStyle(y)
 	c.checkTag(n, y, "!!map")
 	if len(y.Content) == 0 {
@@ -167,7 +167,7 @@ func (c *converter) mapping(n *node, y *yaml.Node, at *location, s *size) {
 	n.children = make([]*node, 0, len(y.Content))
 	var merges []*node
 	keys := newKeySet(len(y.Content) / 2)
-	inside := at.inside()
+	inside := at.nextLevel()
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, size := c.convert(y.Content[i], inside)
 		s.add(size)
@@ -182,7 +182,7 @@ func (c *converter) mapping(n *node, y *yaml.Node, at *location, s *size) {
 		case !c.checkKey(key):
 		default:
 			if first := keys.add(key); first != nil {
-				c.repeated(key, first, at)
+				c.reportRepeatedKey(key, first, at)
 				continue
 			}
 			n.children = append(n.children, key, value)
@@ -192,7 +192,7 @@ func (c *converter) mapping(n *node, y *yaml.Node, at *location, s *size) {
 		return // convert reports it
 	}
 	for _, m := range merges {
-		c.merge(n, m, keys)
+		c.addMergedKeys(n, m, keys)
 	}
 }
 
@@ -202,37 +202,37 @@ func (c *converter) checkKey(key *node) bool {
 	case stringNode:
 		return true
 	case nullNode:
-		c.report(key, "a key is missing here")
+		c.addFault(key, "a key is missing here")
 	case sequenceNode, mappingNode:
-		c.report(key, "a key must be a text, not a collection")
+		c.addFault(key, "a key must be a text, not a collection")
 	default:
-		c.report(key, "the key %s is a %s; keys must be texts", clip.Text(key.text), kindName(key)).
-			hint(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)))
+		c.addFault(key, "the key %s is a %s; keys must be texts", clip.Text(key.text), kindName(key)).
+			setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(key.text)))
 	}
 	return false
 }
 
-// repeated reports a second key. In a registry it is an id.
-func (c *converter) repeated(key, first *node, at *location) {
+// reportRepeatedKey reports a second key. In a registry it is an id.
+func (c *converter) reportRepeatedKey(key, first *node, at *location) {
 	if len(c.found) > maxFindings {
 		return
 	}
-	related := diag.Related{Message: "the first one is here", Span: c.doc.span(first)}
+	related := diag.Related{Message: "the first one is here", Span: c.doc.spanOfNode(first)}
 	if at != nil && at.parent == nil && registryNamed(at.key) != nil {
 		d := diag.New(diag.DuplicateID, diag.Key(at.key, key.text), "%s %q is defined twice", registryNamed(at.key).noun, clip.Text(key.text))
-		d.Span = c.doc.span(key)
+		d.Span = c.doc.spanOfNode(key)
 		related.Path = d.Path
 		d.Related = []diag.Related{related}
 		c.found = append(c.found, d)
 		return
 	}
-	again := c.report(key, "the key %q stands here a second time; the first is in line %d", clip.Text(key.text), related.Line)
+	again := c.addFault(key, "the key %q stands here a second time; the first is in line %d", clip.Text(key.text), related.Line)
 	again.diagnostic.Related = []diag.Related{related}
 }
 
-// merge adds the keys of a mapping, or of a list of mappings, that a merge key
+// addMergedKeys adds the keys of a mapping, or of a list of mappings, that a merge key
 // refers to. Keys that are there already win.
-func (c *converter) merge(n, source *node, keys *keySet) {
+func (c *converter) addMergedKeys(n, source *node, keys *keySet) {
 	switch source.kind {
 	case mappingNode:
 		for key, value := range source.pairs {
@@ -240,7 +240,7 @@ func (c *converter) merge(n, source *node, keys *keySet) {
 				continue
 			}
 			if c.merged += 2; c.merged > maxNodes {
-				c.stop(n, "with its merge keys written out, the file has more than %d values", maxNodes)
+				c.reportFatal(n, "with its merge keys written out, the file has more than %d values", maxNodes)
 				return
 			}
 			n.children = append(n.children, key, value)
@@ -248,14 +248,14 @@ func (c *converter) merge(n, source *node, keys *keySet) {
 	case sequenceNode:
 		for _, element := range source.children {
 			if element.kind != mappingNode {
-				c.report(element, "a merge key takes mappings, not %s", describe(element, false))
+				c.addFault(element, "a merge key takes mappings, not %s", describeValue(element, false))
 				continue
 			}
-			c.merge(n, element, keys)
+			c.addMergedKeys(n, element, keys)
 		}
 	default:
-		c.report(source, "a merge key takes a mapping, not %s", describe(source, false)).
-			hint("write <<: *anchor")
+		c.addFault(source, "a merge key takes a mapping, not %s", describeValue(source, false)).
+			setHint("write <<: *anchor")
 	}
 }
 
@@ -266,7 +266,7 @@ func collectionStyle(y *yaml.Node) nodeStyle {
 	return blockCollection
 }
 
-func (c *converter) scalar(n *node, y *yaml.Node) {
+func (c *converter) setScalarKind(n *node, y *yaml.Node) {
 	switch {
 	case y.Style&yaml.SingleQuotedStyle != 0:
 		n.style = singleQuoted
@@ -300,5 +300,5 @@ func (c *converter) checkTag(n *node, y *yaml.Node, allowed string) {
 	if y.Style&yaml.TaggedStyle == 0 || y.Tag == allowed {
 		return
 	}
-	c.report(n, "the tag %s is not supported", clip.Text(y.Tag)).hint("write the value without a tag")
+	c.addFault(n, "the tag %s is not supported", clip.Text(y.Tag)).setHint("write the value without a tag")
 }

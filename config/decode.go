@@ -20,30 +20,30 @@ type decoder struct {
 	scopes   []string // those that routes of the server need
 }
 
-// report adds a diagnostic about the value n, or the key of the place p when
+// addDiagnostic adds a diagnostic about the value n, or the key of the place p when
 // the code speaks of keys.
-func (d *decoder) report(code diag.Code, p *place, n *node, format string, args ...any) reported {
+func (d *decoder) addDiagnostic(code diag.Code, p *place, n *node, format string, args ...any) reported {
 	if p != nil && p.node != nil && (code.MarksKey() || n.kind == nullNode && n.text == "") {
 		n = p.node // the key, also of a value that is not even written
 	}
 	if doc := d.file.documents[n.document]; doc.findings > maxFindings {
-		doc.count(code.Info().Severity) // not worth a text
+		doc.countFinding(code.Info().Severity) // not worth a text
 		return reported{}
 	}
-	return d.add(diag.New(code, p.path(), format, args...), n)
+	return d.addFinding(diag.New(code, p.path(), format, args...), n)
 }
 
-// add adds a diagnostic that is about n. Of one file only so many are kept.
-func (d *decoder) add(found diag.Diagnostic, n *node) reported {
+// addFinding adds a diagnostic that is about n. Of one file only so many are kept.
+func (d *decoder) addFinding(found diag.Diagnostic, n *node) reported {
 	doc := d.file.documents[n.document]
-	if !doc.count(found.Severity) {
+	if !doc.countFinding(found.Severity) {
 		if doc.omitted == nil {
-			found.Span = doc.span(n)
+			found.Span = doc.spanOfNode(n)
 			doc.omitted = &found
 		}
 		return reported{}
 	}
-	found.Span = doc.span(n)
+	found.Span = doc.spanOfNode(n)
 	d.found = append(d.found, found)
 	return reported{&d.found[len(d.found)-1]}
 }
@@ -52,14 +52,14 @@ func (d *decoder) add(found diag.Diagnostic, n *node) reported {
 // empty when the diagnostic was not kept.
 type reported struct{ diagnostic *diag.Diagnostic }
 
-func (r reported) hint(text string) {
+func (r reported) setHint(text string) {
 	if r.diagnostic != nil {
 		r.diagnostic.Hint = text
 	}
 }
 
-// count counts a diagnostic and reports whether it is kept.
-func (doc *document) count(severity diag.Severity) bool {
+// countFinding counts a diagnostic and reports whether it is kept.
+func (doc *document) countFinding(severity diag.Severity) bool {
 	doc.findings++
 	if severity == diag.Error {
 		doc.errors++
@@ -67,8 +67,8 @@ func (doc *document) count(severity diag.Severity) bool {
 	return doc.findings <= maxFindings
 }
 
-// errors returns how many errors were found so far, reported or not.
-func (d *decoder) errors() int {
+// countErrors returns how many errors were found so far, reported or not.
+func (d *decoder) countErrors() int {
 	n := 0
 	for _, doc := range d.file.documents {
 		n += doc.errors
@@ -76,12 +76,12 @@ func (d *decoder) errors() int {
 	return n
 }
 
-// exhausted reports whether a file has so many errors that reading on is of no
+// hasTooManyErrors reports whether a file has so many errors that reading on is of no
 // use.
-func (doc *document) exhausted() bool { return doc.errors > maxFindings }
+func (doc *document) hasTooManyErrors() bool { return doc.errors > maxFindings }
 
-// rest returns a diagnostic that stands for those that were left out.
-func (doc *document) rest() diag.List {
+// omittedFindings returns a diagnostic that stands for those that were left out.
+func (doc *document) omittedFindings() diag.List {
 	if doc.omitted == nil {
 		return nil
 	}
@@ -93,11 +93,11 @@ func (doc *document) rest() diag.List {
 	return diag.List{d}
 }
 
-// record decodes a mapping into a struct. also is a further key that the
+// decodeFields decodes a mapping into a struct. also is a further key that the
 // caller has dealt with.
-func (d *decoder) record(r *record, n *node, v reflect.Value, p *place, also string) {
+func (d *decoder) decodeFields(r *record, n *node, v reflect.Value, p *place, also string) {
 	if n.kind != mappingNode {
-		d.report(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describe(n, false))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
 		return
 	}
 	seen := make(map[*field]*node, len(n.children)/2)
@@ -107,45 +107,45 @@ func (d *decoder) record(r *record, n *node, v reflect.Value, p *place, also str
 		switch {
 		case f == nil && key.text == also:
 		case f == nil && isExtension(key.text):
-			d.hide(value, secretName(key.text))
+			d.hideSecrets(value, secretName(key.text))
 		case f == nil:
 			unknown = append(unknown, [2]*node{key, value})
 		case seen[f] != nil:
 			first := seen[f]
-			d.report(diag.InvalidValue, p.field(key.text, key), key, "%s says the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
+			d.addDiagnostic(diag.InvalidValue, p.fieldPlace(key.text, key), key, "%s says the same as %s; only one of them can be given", clip.Text(key.text), clip.Text(first.text))
 		default:
 			seen[f] = key
-			d.field(f, key, value, v, p)
+			d.decodeField(f, key, value, v, p)
 		}
 	}
 	variant := r.checkVariant(d, n, v, seen, p)
 	for _, pair := range unknown {
-		d.unknown(r, pair[0], pair[1], p, variant, also)
+		d.reportUnknownField(r, pair[0], pair[1], p, variant, also)
 	}
-	d.missing(r, n, seen, p)
+	d.checkRequired(r, n, seen, p)
 }
 
-// field decodes the value of a field.
-func (d *decoder) field(f *field, key, value *node, v reflect.Value, p *place) {
-	at := p.field(key.text, key)
-	target := f.value(v)
+// decodeField decodes the value of a field.
+func (d *decoder) decodeField(f *field, key, value *node, v reflect.Value, p *place) {
+	at := p.fieldPlace(key.text, key)
+	target := f.fieldValue(v)
 	s := shapeOf(f.typ)
 	if value.kind == nullNode && s != namesShape {
 		// Nothing is the same as no field, except where it is a list that
 		// tells the two apart.
 		if f.required {
-			d.report(diag.MissingField, at, value, "%s has no value", clip.Text(key.text))
+			d.addDiagnostic(diag.MissingField, at, value, "%s has no value", clip.Text(key.text))
 		}
 		return
 	}
-	if other := f.spelled(key.text); other != nil {
-		d.file.spelled(f.name, other.name)
-		d.units(*other, value, target, at)
+	if other := f.otherSpelling(key.text); other != nil {
+		d.file.addSpelling(f.name, other.name)
+		d.decodeUnits(*other, value, target, at)
 		return
 	}
-	d.value(f, value, target, at)
+	d.decodeValue(f, value, target, at)
 	if f.required && s == textShape && value.kind == stringNode && value.text == "" {
-		d.report(diag.MissingField, at, value, "%s is empty", clip.Text(key.text))
+		d.addDiagnostic(diag.MissingField, at, value, "%s is empty", clip.Text(key.text))
 	}
 }
 
@@ -155,7 +155,7 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 	if r.variant == nil {
 		return ""
 	}
-	variant := r.variant.value(v).String()
+	variant := r.variant.fieldValue(v).String()
 	if !contains(r.variant.enum, variant) {
 		return ""
 	}
@@ -164,52 +164,52 @@ func (r *record) checkVariant(d *decoder, n *node, v reflect.Value, seen map[*fi
 		if f == nil || len(f.of) == 0 || contains(f.of, variant) || seen[f] != key {
 			continue
 		}
-		d.report(diag.UnknownField, p.field(key.text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.text), variant, either(f.of)).
-			hint(known(r.names(variant)))
+		d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "%s does not belong to the type %s, only to %s", clip.Text(key.text), variant, joinAlternatives(f.of)).
+			setHint(listAllowed(r.fieldNames(variant)))
 	}
 	return variant
 }
 
-// unknown reports a key that a record does not have.
-func (d *decoder) unknown(r *record, key, value *node, p *place, variant, also string) {
-	at := p.field(key.text, key)
-	found := d.report(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
+// reportUnknownField reports a key that a record does not have.
+func (d *decoder) reportUnknownField(r *record, key, value *node, p *place, variant, also string) {
+	at := p.fieldPlace(key.text, key)
+	found := d.addDiagnostic(diag.UnknownField, at, key, "unknown field %q", clip.Text(key.text))
 	if found.diagnostic == nil {
-		d.hide(value, secretName(key.text))
+		d.hideSecrets(value, secretName(key.text))
 		return
 	}
-	names := r.names(variant)
+	names := r.fieldNames(variant)
 	if also != "" {
 		names = append(names, also)
 	}
-	near, hint, ok := r.meant(key.text, names, p)
+	near, hint, ok := r.guessField(key.text, names, p)
 	if near == "" {
 		if !ok {
-			hint = known(names)
+			hint = listAllowed(names)
 		}
-		found.hint(hint)
-		d.hide(value, secretName(key.text))
+		found.setHint(hint)
+		d.hideSecrets(value, secretName(key.text))
 		return
 	}
-	found.hint(hint)
+	found.setHint(hint)
 	if f := r.byName[near]; f != nil {
-		d.mean(p.field(f.name, nil))
-		d.hide(value, f.secret || secretName(key.text))
+		d.addMeantField(p.fieldPlace(f.name, nil))
+		d.hideSecrets(value, f.secret || secretName(key.text))
 		return
 	}
-	d.mean(p.field(near, nil))
+	d.addMeantField(p.fieldPlace(near, nil))
 }
 
-// meant returns which of its fields a record's unknown name probably means, and the
+// guessField returns which of its fields a record's unknown name probably means, and the
 // hint; ok is false when nothing is known of the name. What other systems call a
 // field comes before what looks like it.
-func (r *record) meant(name string, names []string, p *place) (field, hint string, ok bool) {
+func (r *record) guessField(name string, names []string, p *place) (field, hint string, ok bool) {
 	near, isNear := nearest.Of(name, names)
 	if isNear && strings.EqualFold(strings.ReplaceAll(near, "_", ""), strings.NewReplacer("_", "", "-", "").Replace(name)) {
 		return near, didYouMean(near), true // the same name in another case
 	}
-	if f, ok := foreign(foreignFields[recordKind(p, r.typ)], name); ok && (f.field == "" || contains(names, f.field)) {
-		return f.field, f.asked(), true
+	if f, ok := findForeign(foreignFields[recordKind(p, r.typ)], name); ok && (f.field == "" || contains(names, f.field)) {
+		return f.field, f.hintText(), true
 	}
 	if isNear {
 		return near, didYouMean(near), true
@@ -217,37 +217,37 @@ func (r *record) meant(name string, names []string, p *place) (field, hint strin
 	return "", "", false
 }
 
-func (d *decoder) mean(p *place) {
+func (d *decoder) addMeantField(p *place) {
 	if d.file.meant == nil {
 		d.file.meant = map[string]bool{}
 	}
 	d.file.meant[p.path()] = true
 }
 
-// missing reports the required fields that are not there.
-func (d *decoder) missing(r *record, n *node, seen map[*field]*node, p *place) {
+// checkRequired reports the required fields that are not there.
+func (d *decoder) checkRequired(r *record, n *node, seen map[*field]*node, p *place) {
 	for _, f := range r.required {
 		if seen[f] != nil {
 			continue
 		}
-		d.absent(f.name, n, p, f.doc)
+		d.reportMissingField(f.name, n, p, f.doc)
 	}
 }
 
-// absent reports a field that is not there, at the key of its record.
-func (d *decoder) absent(name string, n *node, p *place, hint string) {
-	at := p.field(name, nil)
+// reportMissingField reports a field that is not there, at the key of its record.
+func (d *decoder) reportMissingField(name string, n *node, p *place, hint string) {
+	at := p.fieldPlace(name, nil)
 	if d.file.meant[at.path()] {
 		return
 	}
 	if p != nil && p.node != nil {
 		n = p.node
 	}
-	d.report(diag.MissingField, at, n, "%s is missing", name).hint(hint)
+	d.addDiagnostic(diag.MissingField, at, n, "%s is missing", name).setHint(hint)
 }
 
-// known offers the names that a record has, if they are few.
-func known(names []string) string {
+// listAllowed offers the names that a record has, if they are few.
+func listAllowed(names []string) string {
 	const few = 12
 	switch {
 	case len(names) == 0:
@@ -255,7 +255,7 @@ func known(names []string) string {
 	case len(names) > few:
 		return ""
 	}
-	return "allowed are " + either(names)
+	return "allowed are " + joinAlternatives(names)
 }
 
 func didYouMean(name string) string { return "did you mean \"" + name + "\"?" }

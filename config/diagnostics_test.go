@@ -154,7 +154,7 @@ func TestDiagnostics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, list := parse(t, tt.text)
+			_, list := parseDocument(t, tt.text)
 			if diff := cmp.Diff(tt.want, spans(tt.text, list)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, shows(list))
 			}
@@ -217,7 +217,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, list := parse(t, tt.text)
+			_, list := parseDocument(t, tt.text)
 			if diff := cmp.Diff(tt.want, spans(tt.text, list)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, shows(list))
 			}

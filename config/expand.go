@@ -77,7 +77,7 @@ func (e *expander) expand(text, dir string) expansion {
 				x.err = fmt.Errorf("the reference %q lacks its closing }", clip.Text(text))
 				return x
 			}
-			value, err := e.reference(text[2:end], dir, &x)
+			value, err := e.expandReference(text[2:end], dir, &x)
 			if err != nil {
 				x.err = err
 				return x
@@ -98,10 +98,10 @@ func (e *expander) expand(text, dir string) expansion {
 	return x
 }
 
-// reference returns what a reference, given without its braces, stands for.
-func (e *expander) reference(ref, dir string, x *expansion) (string, error) {
+// expandReference returns what a reference, given without its braces, stands for.
+func (e *expander) expandReference(ref, dir string, x *expansion) (string, error) {
 	if path, ok := strings.CutPrefix(ref, "file:"); ok {
-		value, err := e.include(path, dir)
+		value, err := e.includeFile(path, dir)
 		if err != nil {
 			return "", err
 		}
@@ -143,8 +143,8 @@ func validName(name string) bool {
 	return name != ""
 }
 
-// include returns the text of a file. Its contents never appear in the error.
-func (e *expander) include(path, dir string) (string, error) {
+// includeFile returns the text of a file. Its contents never appear in the error.
+func (e *expander) includeFile(path, dir string) (string, error) {
 	if path == "" {
 		return "", errors.New("the path of the file is empty")
 	}
@@ -180,7 +180,7 @@ func relativeTo(dir, path string) string {
 func readText(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", reason(err)
+		return "", fileErrorReason(err)
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is no regular file")
@@ -188,7 +188,7 @@ func readText(path string) (string, error) {
 	data, err := readLimited(path, maxIncluded+1)
 	switch {
 	case err != nil:
-		return "", reason(err)
+		return "", fileErrorReason(err)
 	case len(data) > maxIncluded:
 		return "", fmt.Errorf("it has more than %d bytes", maxIncluded)
 	}
@@ -205,8 +205,8 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// reason strips an error of a file of what its caller says anyway.
-func reason(err error) error {
+// fileErrorReason strips an error of a file of what its caller says anyway.
+func fileErrorReason(err error) error {
 	var number syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

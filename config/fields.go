@@ -157,7 +157,7 @@ func recordOf(t reflect.Type) *record {
 		return known.(*record) //nolint:forcetypeassert // the map holds nothing else
 	}
 	r := &record{typ: t, byName: map[string]*field{}}
-	r.describe(t, nil)
+	r.addStructFields(t, nil)
 	known, _ := records.LoadOrStore(t, r)
 	return known.(*record) //nolint:forcetypeassert // as above
 }
@@ -168,15 +168,15 @@ var omitted = map[reflect.Type][]string{
 	defaultsType: {"endpoint"},
 }
 
-// describe adds the fields of a struct type, those of embedded structs
+// addStructFields adds the fields of a struct type, those of embedded structs
 // included.
-func (r *record) describe(t reflect.Type, index []int) {
+func (r *record) addStructFields(t reflect.Type, index []int) {
 	for i := range t.NumField() {
 		sf := t.Field(i)
 		at := append(append([]int(nil), index...), i)
 		name, _, _ := strings.Cut(sf.Tag.Get("json"), ",")
 		if sf.Anonymous && name == "" && sf.Type.Kind() == reflect.Struct && shapeOf(sf.Type) == recordShape {
-			r.describe(sf.Type, at)
+			r.addStructFields(sf.Type, at)
 			continue
 		}
 		if !sf.IsExported() || name == "-" {
@@ -192,12 +192,12 @@ func (r *record) describe(t reflect.Type, index []int) {
 			continue
 		}
 		if !contains(omitted[r.typ], name) {
-			r.add(newField(name, sf, at))
+			r.addField(newField(name, sf, at))
 		}
 	}
 }
 
-func (r *record) add(f *field) {
+func (r *record) addField(f *field) {
 	if _, taken := r.byName[f.name]; taken {
 		return // as in Go, the outer field hides the embedded one
 	}
@@ -230,17 +230,17 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 		path:      sf.Tag.Get("path") != "",
 		read:      sf.Tag.Get("path") == "read",
 		byDefault: sf.Tag.Get("default"),
-		enum:      split(sf.Tag.Get("enum"), "|"),
-		of:        split(sf.Tag.Get("of"), "|"),
-		min:       limit(sf.Tag.Get("min")),
-		max:       limit(sf.Tag.Get("max")),
+		enum:      splitTag(sf.Tag.Get("enum"), "|"),
+		of:        splitTag(sf.Tag.Get("of"), "|"),
+		min:       parseLimit(sf.Tag.Get("min")),
+		max:       parseLimit(sf.Tag.Get("max")),
 	}
 	if pattern := sf.Tag.Get("pattern"); pattern != "" {
 		if re, err := regexp.Compile(pattern); err == nil {
 			f.pattern = re
 		}
 	}
-	for _, s := range split(sf.Tag.Get("alias"), ",") {
+	for _, s := range splitTag(sf.Tag.Get("alias"), ",") {
 		name, unit, _ := strings.Cut(s, ":")
 		switch unit {
 		case "ms":
@@ -252,13 +252,13 @@ func newField(name string, sf reflect.StructField, index []int) *field {
 	return f
 }
 
-// value returns the field of a struct, making embedded pointers is not needed
+// fieldValue returns the field of a struct, making embedded pointers is not needed
 // because only structs are embedded.
-func (f *field) value(v reflect.Value) reflect.Value { return v.FieldByIndex(f.index) }
+func (f *field) fieldValue(v reflect.Value) reflect.Value { return v.FieldByIndex(f.index) }
 
-// spelled returns the other spelling of a field that name is, or nil when name
+// otherSpelling returns the other spelling of a field that name is, or nil when name
 // is the field's own.
-func (f *field) spelled(name string) *spelling {
+func (f *field) otherSpelling(name string) *spelling {
 	for i := range f.other {
 		if f.other[i].name == name {
 			return &f.other[i]
@@ -267,9 +267,9 @@ func (f *field) spelled(name string) *spelling {
 	return nil
 }
 
-// names returns the names of the fields that a record of a variant may have;
+// fieldNames returns the names of the fields that a record of a variant may have;
 // an empty variant has those of all.
-func (r *record) names(variant string) []string {
+func (r *record) fieldNames(variant string) []string {
 	var names []string
 	for _, f := range r.fields {
 		if variant == "" || len(f.of) == 0 || contains(f.of, variant) {
@@ -282,14 +282,14 @@ func (r *record) names(variant string) []string {
 	return names
 }
 
-func limit(tag string) *float64 {
+func parseLimit(tag string) *float64 {
 	if v, err := strconv.ParseFloat(tag, 64); err == nil {
 		return &v
 	}
 	return nil
 }
 
-func split(list, separator string) []string {
+func splitTag(list, separator string) []string {
 	if list == "" {
 		return nil
 	}

@@ -83,8 +83,8 @@ func (s *standIns) appendReplaced(out, reference []byte) []byte {
 	return out
 }
 
-// restore returns a text with the real characters.
-func (s *standIns) restore(text string) string {
+// restoreText returns a text with the real characters.
+func (s *standIns) restoreText(text string) string {
 	if s == nil || strings.IndexByte(text, '\xEE') < 0 {
 		return text
 	}

@@ -207,9 +207,9 @@ func recordKind(p *place, t reflect.Type) string {
 	return recordName(t)
 }
 
-// foreign finds a name among those of other systems, in whichever case it is
+// findForeign finds a name among those of other systems, in whichever case it is
 // written; the spelling may be a little off.
-func foreign(table []foreignName, name string) (foreignName, bool) {
+func findForeign(table []foreignName, name string) (foreignName, bool) {
 	if len(name) > maxForeign {
 		return foreignName{}, false
 	}
@@ -223,7 +223,7 @@ func foreign(table []foreignName, name string) (foreignName, bool) {
 		all = append(all, names...)
 	}
 	if near, ok := nearest.Of(name, all); ok && len(name) > 4 {
-		return foreign(table, near)
+		return findForeign(table, near)
 	}
 	return foreignName{}, false
 }
@@ -250,8 +250,8 @@ func snakeCase(name string) string {
 	return b.String()
 }
 
-// asked returns the hint.
-func (f foreignName) asked() string {
+// hintText returns the hint.
+func (f foreignName) hintText() string {
 	if f.hint == "" {
 		return didYouMean(f.field)
 	}

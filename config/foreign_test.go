@@ -71,7 +71,7 @@ func TestNamesOfOtherSystemsHaveHints(t *testing.T) {
 		{"tools: {t: {type: function}}", "type: command"},
 		{"plugins: {p: {type: permission}}", "plugin_ids"},
 	} {
-		_, list := parse(t, head+tt.text+"\n")
+		_, list := parseDocument(t, head+tt.text+"\n")
 		found := false
 		for _, d := range list {
 			found = found || d.Severity == diag.Error && strings.Contains(d.Hint, tt.hint)
@@ -111,7 +111,7 @@ func TestOddCharactersAreNamed(t *testing.T) {
 		{"version: 1\nagents: {a: {model_id: m, max_rounds: \u221214}}\n", "U+2212 minus sign"},
 		{"version\uff1a 1\n", "U+FF1A fullwidth colon"},
 	} {
-		_, list := parse(t, strings.ReplaceAll(tt.text, "%", ""))
+		_, list := parseDocument(t, strings.ReplaceAll(tt.text, "%", ""))
 		if !strings.Contains(hints(list), tt.said) {
 			t.Errorf("%q: nothing says %q:\n%s", tt.text, tt.said, hints(list))
 		}
@@ -120,7 +120,7 @@ func TestOddCharactersAreNamed(t *testing.T) {
 		strings.ReplaceAll(agent, "%", "description: \"Привет, мир: \u201cx\u201d\"\n    max_rounds: x\n    "),
 		strings.ReplaceAll(agent, "%", "описание: x\n    "),
 	} {
-		if _, list := parse(t, text); strings.Contains(hints(list), "U+") {
+		if _, list := parseDocument(t, text); strings.Contains(hints(list), "U+") {
 			t.Errorf("%q: characters are named that are not to blame:\n%s", text, hints(list))
 		}
 	}
@@ -136,7 +136,7 @@ func TestAMissingVersionNamesWhatStandsInItsPlace(t *testing.T) {
 		"agents: {}\nVerison: 1\n":        "2:1 write version: 1 in place of Verison",
 		"kind: Agent\n":                   "1:1 the supported version is 1: write version: 1",
 	} {
-		_, list := parse(t, text)
+		_, list := parseDocument(t, text)
 		if len(list) != 1 || list[0].Code != diag.UnsupportedVersion {
 			t.Errorf("%q gives %v", text, list)
 			continue

@@ -78,10 +78,10 @@ func inComments(data []byte, marks [][]int) []bool {
 	}
 	probed := bytes.Clone(data)
 	for i, m := range marks {
-		copy(probed[m[2]:m[3]], prefix+letters(i, probeLength-prefixLength))
+		copy(probed[m[2]:m[3]], prefix+toLetters(i, probeLength-prefixLength))
 		out[i] = true
 	}
-	readable := texts(probed, func(text string) {
+	readable := visitTexts(probed, func(text string) {
 		for {
 			_, rest, found := strings.Cut(text, prefix)
 			if !found {
@@ -104,15 +104,15 @@ func inComments(data []byte, marks [][]int) []bool {
 // unusedPrefix returns letters that do not occur in data.
 func unusedPrefix(data []byte) (string, bool) {
 	for i := range 26 * 26 * 26 {
-		if prefix := strings.ToUpper(letters(i, prefixLength)); !bytes.Contains(data, []byte(prefix)) {
+		if prefix := strings.ToUpper(toLetters(i, prefixLength)); !bytes.Contains(data, []byte(prefix)) {
 			return prefix, true
 		}
 	}
 	return "", false
 }
 
-// letters writes a number as n small letters.
-func letters(i, n int) string {
+// toLetters writes a number as n small letters.
+func toLetters(i, n int) string {
 	word := make([]byte, n)
 	for at := n - 1; at >= 0; at-- {
 		word[at] = byte('a' + i%26)
@@ -147,7 +147,7 @@ func (doc *document) newIgnore(from, rest, limit int) ignore {
 	c := ignore{span: doc.spanOf(from, rest+len(content)), line: doc.silencedLine(from)}
 	parts := ignoreParts.FindSubmatch(content)
 	if parts == nil {
-		c.fault("the comment names no code to ignore", ignoreForm)
+		c.addFault("the comment names no code to ignore", ignoreForm)
 		return c
 	}
 	c.reason = string(parts[2])
@@ -156,7 +156,7 @@ func (doc *document) newIgnore(from, rest, limit int) ignore {
 	}
 	if c.reason == "" && len(c.faults) == 0 {
 		c.codes = nil
-		c.fault("the comment gives no reason", "say why after the code: # runtime: ignore CODE reason")
+		c.addFault("the comment gives no reason", "say why after the code: # runtime: ignore CODE reason")
 	}
 	return c
 }
@@ -170,9 +170,9 @@ func (c *ignore) addCode(name string) {
 	}
 	switch {
 	case code == diag.InvalidIgnore:
-		c.fault(name+" cannot be ignored", "mend or remove the comment that it is about")
+		c.addFault(name+" cannot be ignored", "mend or remove the comment that it is about")
 	case !contains(names, name):
-		c.fault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
+		c.addFault(fmt.Sprintf("the comment names the unknown code %q", clip.Text(name)), ignoreForm)
 		last := len(c.faults) - 1
 		c.faults[last] = c.faults[last].WithNearest(name, names)
 	case !slices.Contains(c.codes, code):
@@ -180,8 +180,8 @@ func (c *ignore) addCode(name string) {
 	}
 }
 
-// fault adds something that is wrong with the comment.
-func (c *ignore) fault(message, hint string) {
+// addFault adds something that is wrong with the comment.
+func (c *ignore) addFault(message, hint string) {
 	d := diag.New(diag.InvalidIgnore, "", "%s", message).WithHint("%s", hint)
 	d.Span = c.span
 	c.faults = append(c.faults, d)
@@ -191,7 +191,7 @@ func (c *ignore) fault(message, hint string) {
 // alone, the next one that is more than a comment. An empty line ends the search.
 func (doc *document) silencedLine(from int) int {
 	x := doc.lines()
-	line, _ := x.place(from)
+	line, _ := x.lineAndColumn(from)
 	if len(bytes.TrimSpace(doc.data[x.shown[line-1]:from])) > 0 {
 		return line
 	}

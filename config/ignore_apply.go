@@ -72,9 +72,9 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 				switch {
 				case used[at] || ofTheMachine(code, unknownTools):
 				case isError[at]:
-					c.fault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "mend the error and remove the comment")
+					c.addFault(fmt.Sprintf("%s is an error here; only warnings and infos can be ignored", code), "mend the error and remove the comment")
 				case complete:
-					c.fault(fmt.Sprintf("there is no %s to ignore on %s", code, c.where()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
+					c.addFault(fmt.Sprintf("there is no %s to ignore on %s", code, c.describeLine()), "remove the comment, or put it on the line of the diagnostic or alone on the one before")
 				}
 			}
 			found = append(found, c.faults...)
@@ -83,8 +83,8 @@ func (f *File) checkIgnores(list diag.List, used map[ignoredLine]bool) diag.List
 	return found
 }
 
-// where names the line that the comment speaks of.
-func (c *ignore) where() string {
+// describeLine names the line that the comment speaks of.
+func (c *ignore) describeLine() string {
 	switch c.line {
 	case c.span.Line:
 		return "this line"

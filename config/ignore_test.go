@@ -36,7 +36,7 @@ func TestCommentsSilenceDiagnosticsOfTheirLine(t *testing.T) {
 		"",
 		"  a: {model_id: m} #runtime:ignore no-tools,unmatched-tool it talks # runtime: ignore delegate-cycle wanted",
 	)
-	f, load := parse(t, text)
+	f, load := parseDocument(t, text)
 	build := diag.List{
 		diag.New(diag.UnusedDefinition, "tools.t", "nothing uses t"),
 		diag.New(diag.NoEffect, "tools.t", "no effect"),
@@ -123,7 +123,7 @@ func TestCommentsThatSilenceNothingAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f, load := parse(t, "version: 1\n"+oneProvider+oneModel+"agents:\n"+tt.line+"\n")
+			f, load := parseDocument(t, "version: 1\n"+oneProvider+oneModel+"agents:\n"+tt.line+"\n")
 			all, suppressed := f.CompleteAll(load, tt.build)
 			if diff := cmp.Diff(tt.want, said(all)); diff != "" {
 				t.Errorf("shown (-want +got):\n%s", diff)
@@ -138,7 +138,7 @@ func TestCommentsThatSilenceNothingAreReported(t *testing.T) {
 func TestAReasonShowsNoSecret(t *testing.T) {
 	t.Parallel()
 	text := "version: 1\n" + oneModel + "providers: {p: {type: vendor, api_key: literal-secret-1}} # runtime: ignore plain-secret,unused-definition it is literal-secret-1\n"
-	f, load := parse(t, text)
+	f, load := parseDocument(t, text)
 	_, suppressed := f.CompleteAll(load, diag.List{diag.New(diag.UnusedDefinition, "providers.p", "x")})
 	if len(suppressed) == 0 {
 		t.Fatal("nothing is silenced")

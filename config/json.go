@@ -10,10 +10,10 @@ import (
 	"github.com/agentruntime/agentruntime/diag"
 )
 
-// json turns a value into JSON: texts expanded, numbers exact, keys in order.
-func (d *decoder) json(n *node, p *place) (json.RawMessage, bool) {
+// encodeJSON turns a value into JSON: texts expanded, numbers exact, keys in order.
+func (d *decoder) encodeJSON(n *node, p *place) (json.RawMessage, bool) {
 	w := jsonWriter{decoder: d}
-	ok := w.write(n, p)
+	ok := w.writeValue(n, p)
 	return w.out.Bytes(), ok
 }
 
@@ -22,9 +22,9 @@ type jsonWriter struct {
 	out     bytes.Buffer
 }
 
-// write appends a value. It goes on after a mistake, so that all of them are
+// writeValue appends a value. It goes on after a mistake, so that all of them are
 // reported.
-func (w *jsonWriter) write(n *node, p *place) bool {
+func (w *jsonWriter) writeValue(n *node, p *place) bool {
 	switch n.kind {
 	case nullNode:
 		w.out.WriteString("null")
@@ -33,43 +33,43 @@ func (w *jsonWriter) write(n *node, p *place) bool {
 	case intNode, floatNode:
 		v, err := parseNumber(n.text)
 		if err != nil {
-			w.decoder.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			w.decoder.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 			return false
 		}
 		w.out.WriteString(v.json)
 	case sequenceNode:
-		return w.sequence(n, p)
+		return w.writeSequence(n, p)
 	case mappingNode:
-		return w.mapping(n, p)
+		return w.writeMapping(n, p)
 	default:
 		kind := ordinary
 		if p != nil && p.index < 0 && secretName(p.key) {
 			kind = named
-			w.decoder.secret(n)
+			w.decoder.addSecret(n)
 		}
-		text, _, ok := w.decoder.expand(kind, n, p)
+		text, _, ok := w.decoder.expandText(kind, n, p)
 		if !ok {
 			return false
 		}
-		w.text(text)
+		w.writeText(text)
 	}
 	return true
 }
 
-func (w *jsonWriter) sequence(n *node, p *place) bool {
+func (w *jsonWriter) writeSequence(n *node, p *place) bool {
 	ok := true
 	w.out.WriteByte('[')
 	for i, child := range n.children {
 		if i > 0 {
 			w.out.WriteByte(',')
 		}
-		ok = w.write(child, p.element(i)) && ok
+		ok = w.writeValue(child, p.elementPlace(i)) && ok
 	}
 	w.out.WriteByte(']')
 	return ok
 }
 
-func (w *jsonWriter) mapping(n *node, p *place) bool {
+func (w *jsonWriter) writeMapping(n *node, p *place) bool {
 	ok, first := true, true
 	w.out.WriteByte('{')
 	for key, value := range n.pairs {
@@ -77,19 +77,19 @@ func (w *jsonWriter) mapping(n *node, p *place) bool {
 			w.out.WriteByte(',')
 		}
 		first = false
-		w.text(key.text)
+		w.writeText(key.text)
 		w.out.WriteByte(':')
-		ok = w.write(value, p.field(key.text, key)) && ok
+		ok = w.writeValue(value, p.fieldPlace(key.text, key)) && ok
 	}
 	w.out.WriteByte('}')
 	return ok
 }
 
-// text appends a text, quoted. Nearly all need no escape.
-func (w *jsonWriter) text(s string) {
+// writeText appends a text, quoted. Nearly all need no escape.
+func (w *jsonWriter) writeText(s string) {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7F {
-			w.escaped(s)
+			w.writeEscaped(s)
 			return
 		}
 	}
@@ -98,7 +98,7 @@ func (w *jsonWriter) text(s string) {
 	w.out.WriteByte('"')
 }
 
-func (w *jsonWriter) escaped(s string) {
+func (w *jsonWriter) writeEscaped(s string) {
 	encoder := json.NewEncoder(&w.out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(s); err != nil { // a text always encodes
@@ -123,28 +123,28 @@ func secretName(name string) bool {
 	return name != "" && strings.IndexByte("yYnNtTdDsS", name[len(name)-1]) >= 0 && secretNames.MatchString(name)
 }
 
-// secret keeps a value of a file from being shown with the file's text.
-func (d *decoder) secret(n *node) {
+// addSecret keeps a value of a file from being shown with the file's text.
+func (d *decoder) addSecret(n *node) {
 	doc := d.file.documents[n.document]
 	doc.secrets = append(doc.secrets, n)
 }
 
-// hide keeps the texts of a value that is not decoded from being shown, if it
+// hideSecrets keeps the texts of a value that is not decoded from being shown, if it
 // is a secret, and else those below whose name says that they are.
-func (d *decoder) hide(n *node, secret bool) {
+func (d *decoder) hideSecrets(n *node, secret bool) {
 	switch n.kind {
 	case mappingNode:
 		for key, value := range n.pairs {
-			d.hide(value, secret || secretName(key.text))
+			d.hideSecrets(value, secret || secretName(key.text))
 		}
 	case sequenceNode:
 		for _, child := range n.children {
-			d.hide(child, secret)
+			d.hideSecrets(child, secret)
 		}
 	case stringNode, intNode, floatNode:
 		if secret {
-			d.secret(n)
-			d.file.redactor.hide(hiddenValue{n.text, secretShown})
+			d.addSecret(n)
+			d.file.redactor.addValue(hiddenValue{n.text, secretShown})
 		}
 	}
 }

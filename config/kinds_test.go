@@ -36,13 +36,13 @@ type command struct {
 	Timeout     spec.Duration   `json:"timeout,omitempty" alias:"timeout_ms:ms,timeout_secs:s" default:"60s" doc:"How long a call may take."`
 	Effect      string          `json:"effect,omitempty" enum:"read|idempotent|once" default:"once" doc:"What a call does."`
 	Retries     uint8           `json:"retries,omitempty" doc:"How often to try again."`
-	Limits      *limits         `json:"limits,omitempty" doc:"Limits of the process."`
+	Limits      *withLimits     `json:"limits,omitempty" doc:"Limits of the process."`
 	Mounts      []mount         `json:"mounts,omitempty" doc:"Directories."`
 	Level       level           `json:"level,omitempty" doc:"A type that reads texts."`
 	Extra       any             `json:"extra,omitempty" doc:"Anything."`
 }
 
-type limits struct {
+type withLimits struct {
 	Memory int64 `json:"memory" required:"true" min:"1" doc:"Bytes."`
 }
 
@@ -97,7 +97,7 @@ func testKinds() config.Kinds {
 	}
 }
 
-func parse(t *testing.T, text string) (*config.File, diag.List) {
+func parseDocument(t *testing.T, text string) (*config.File, diag.List) {
 	t.Helper()
 	return config.Parse([]config.Source{{Name: "testdata/config.yaml", Data: []byte(text)}}, options(nil))
 }

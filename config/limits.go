@@ -30,19 +30,19 @@ const (
 	maxFindings = 1000
 )
 
-// preflight refuses data that the parser should not even see: what is too
+// checkData refuses data that the parser should not even see: what is too
 // large, and what is no text. Doing so first gives the place of a broken
 // character, which the parser does not know.
-func preflight(doc *document) (diag.Diagnostic, bool) {
+func checkData(doc *document) (diag.Diagnostic, bool) {
 	data := doc.data
 	switch {
 	case len(data) >= maxFileSize:
 		doc.data = nil
-		return doc.at(0, 0, "the file has %d bytes or more; it must be smaller than %d", maxFileSize, maxFileSize).
+		return doc.faultAt(0, 0, "the file has %d bytes or more; it must be smaller than %d", maxFileSize, maxFileSize).
 			WithHint("split it: several files may be given"), false
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		doc.data = nil
-		return doc.at(0, 0, "the file is encoded as UTF-16; only UTF-8 can be read"), false
+		return doc.faultAt(0, 0, "the file is encoded as UTF-16; only UTF-8 can be read"), false
 	}
 	for i := 0; i < len(data); {
 		c := data[i]
@@ -50,21 +50,21 @@ func preflight(doc *document) (diag.Diagnostic, bool) {
 		case c >= 0x20 && c < utf8.RuneSelf, c == '\n', c == '\t', c == '\r':
 			i++
 		case c < 0x20:
-			return doc.at(i, i+1, "the file contains the control character U+%04X, which YAML does not allow", c).
+			return doc.faultAt(i, i+1, "the file contains the control character U+%04X, which YAML does not allow", c).
 				WithHint("inside double quotes, write it as an escape such as \\x%02x", c), false
 		default:
 			r, size := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return doc.at(i, i+1, "the file is no valid UTF-8: unexpected byte 0x%02x", c), false
+				return doc.faultAt(i, i+1, "the file is no valid UTF-8: unexpected byte 0x%02x", c), false
 			}
 			if r == 0xFFFE || r == 0xFFFF {
-				return doc.at(i, i+size, "the file contains the character U+%04X, which YAML does not allow", r), false
+				return doc.faultAt(i, i+size, "the file contains the character U+%04X, which YAML does not allow", r), false
 			}
 			i += size
 		}
 	}
 	if n := estimateNodes(data); n > maxNodes {
-		return doc.at(0, 0, "the file has too many values: about %d, and at most %d are allowed", n, maxNodes).
+		return doc.faultAt(0, 0, "the file has too many values: about %d, and at most %d are allowed", n, maxNodes).
 			WithHint("split it: several files may be given"), false
 	}
 	return diag.Diagnostic{}, true
@@ -108,8 +108,8 @@ func blankAfter(data []byte, i int) bool {
 	return false
 }
 
-// at returns an invalid-yaml diagnostic for a range of bytes.
-func (doc *document) at(from, to int, format string, args ...any) diag.Diagnostic {
+// faultAt returns an invalid-yaml diagnostic for a range of bytes.
+func (doc *document) faultAt(from, to int, format string, args ...any) diag.Diagnostic {
 	d := diag.New(diag.InvalidYAML, "", "%s", fmt.Sprintf(format, args...))
 	d.Span = doc.spanOf(from, to)
 	return d

@@ -134,7 +134,7 @@ func TestFileSize(t *testing.T) {
 	t.Parallel()
 	head := "version: 1\n#"
 	for size, want := range map[int]int{4_999_999: 0, 5_000_000: 1, 5_000_001: 1} {
-		_, list := parse(t, head+strings.Repeat("x", size-len(head)))
+		_, list := parseDocument(t, head+strings.Repeat("x", size-len(head)))
 		if len(list) != want {
 			t.Errorf("%d bytes: %s", size, shows(list))
 		}
@@ -149,17 +149,17 @@ func TestDepth(t *testing.T) {
 	nested := func(n int) string {
 		return "version: 1\nagents: {a: {model_id: m, sections: {x: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "}}}\n"
 	}
-	if _, list := parse(t, nested(90)); len(list) > 0 {
+	if _, list := parseDocument(t, nested(90)); len(list) > 0 {
 		t.Error(shows(list))
 	}
-	if _, list := parse(t, nested(101)); len(list) != 1 || list[0].Code != diag.InvalidYAML {
+	if _, list := parseDocument(t, nested(101)); len(list) != 1 || list[0].Code != diag.InvalidYAML {
 		t.Error(shows(list))
 	}
 }
 
 func TestManyDiagnostics(t *testing.T) {
 	t.Parallel()
-	_, list := parse(t, "version: 1\nagents:\n  a:\n    model_id: m\n"+manyKeys(1500))
+	_, list := parseDocument(t, "version: 1\nagents:\n  a:\n    model_id: m\n"+manyKeys(1500))
 	if len(list) != 1001 {
 		t.Fatalf("%d diagnostics", len(list))
 	}

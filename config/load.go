@@ -51,7 +51,7 @@ func Load(paths []string, opts Options) (*File, diag.List, error) {
 func Parse(sources []Source, opts Options) (*File, diag.List) {
 	f := &File{}
 	d := &decoder{file: f, strict: opts.RequireVariables}
-	d.expander = expander{lookup: opts.lookup(), left: maxExpanded, unread: maxIncludedTotal}
+	d.expander = expander{lookup: opts.lookupFunc(), left: maxExpanded, unread: maxIncludedTotal}
 	for i, source := range sources {
 		doc := &document{
 			name: source.Name,
@@ -59,7 +59,7 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 			data: bytes.TrimPrefix(source.Data, []byte("\ufeff")),
 		}
 		f.documents = append(f.documents, doc)
-		found, ok := parse(doc, i)
+		found, ok := parseDocument(doc, i)
 		d.addAll(doc, found)
 		if !ok || !d.checkVersion(doc) {
 			doc.root = nil
@@ -68,34 +68,34 @@ func Parse(sources []Source, opts Options) (*File, diag.List) {
 			f.Partial = true
 		}
 	}
-	f.root = d.merge()
-	d.components(opts.Kinds)
-	d.models()
+	f.root = d.mergeDocuments()
+	d.decodeComponents(opts.Kinds)
+	d.decodeModels()
 	d.remoteAgents()
-	d.agents()
+	d.decodeAgents()
 	d.scopes = opts.Kinds.Scopes
-	d.settings()
-	d.schedules()
+	d.decodeSettings()
+	d.decodeSchedules()
 	list := d.found
 	for _, doc := range f.documents {
-		list = append(list, doc.rest()...)
-		f.Partial = f.Partial || doc.exhausted()
+		list = append(list, doc.omittedFindings()...)
+		f.Partial = f.Partial || doc.hasTooManyErrors()
 	}
 	for name := range d.expander.files {
-		f.refer(name)
+		f.addReferredFile(name)
 	}
-	f.redactor.finish()
+	f.redactor.sortValues()
 	f.nameCharacters(list)
-	f.redactor.diagnostics(list)
+	f.redactor.redactDiagnostics(list)
 	list = onePerPlace(list)
-	list.Sort(f.names())
+	list.Sort(f.fileNames())
 	return f, list
 }
 
 // addAll adds diagnostics of a document that have their places already.
 func (d *decoder) addAll(doc *document, found diag.List) {
 	for _, one := range found {
-		if doc.count(one.Severity) {
+		if doc.countFinding(one.Severity) {
 			d.found = append(d.found, one)
 		} else if doc.omitted == nil {
 			doc.omitted = &one
@@ -114,22 +114,22 @@ func (d *decoder) checkVersion(doc *document) bool {
 		return false
 	}
 	if doc.root.kind != mappingNode {
-		d.report(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", describe(doc.root, false))
+		d.addDiagnostic(diag.InvalidValue, nil, doc.root, "a configuration file must be a mapping, not %s", describeValue(doc.root, false))
 		return false
 	}
-	key, value := doc.root.get("version")
+	key, value := doc.root.findField("version")
 	if value == nil {
 		d.addAll(doc, diag.List{doc.missingVersion(supported)})
 		return false
 	}
 	if value.kind == intNode || value.kind == floatNode {
-		if n, err := parseNumber(value.text); err == nil && n.float() == Version {
+		if n, err := parseNumber(value.text); err == nil && n.asFloat() == Version {
 			return true
 		}
 	}
 	var root *place
-	found := d.report(diag.UnsupportedVersion, root.field("version", key), value, "version %s is not supported", version(value))
-	found.hint(supported)
+	found := d.addDiagnostic(diag.UnsupportedVersion, root.fieldPlace("version", key), value, "version %s is not supported", describeVersion(value))
+	found.setHint(supported)
 	return false
 }
 
@@ -140,37 +140,37 @@ func (doc *document) missingVersion(supported string) diag.Diagnostic {
 	found.Span = doc.spanOf(0, 0)
 	for key := range doc.root.pairs {
 		near, isNear := nearest.Of(snakeCase(key.text), []string{"version"})
-		if f, known := foreign(foreignTop, key.text); isNear || known && f.field == "version" {
-			found.Span = doc.span(key)
+		if f, known := findForeign(foreignTop, key.text); isNear || known && f.field == "version" {
+			found.Span = doc.spanOfNode(key)
 			return found.WithHint("write %s: %d in place of %s", cmp.Or(near, f.field), Version, clip.Text(key.text))
 		}
 	}
 	return found
 }
 
-func version(n *node) string {
+func describeVersion(n *node) string {
 	if n.kind == stringNode {
 		return fmt.Sprintf("%q", clip.Text(n.text))
 	}
-	if n.scalar() && n.kind != nullNode {
+	if n.isScalar() && n.kind != nullNode {
 		return clip.Text(n.text)
 	}
-	return "(" + describe(n, false) + ")"
+	return "(" + describeValue(n, false) + ")"
 }
 
-// merge returns the root of what all files say together.
-func (d *decoder) merge() *node {
+// mergeDocuments returns the root of what all files say together.
+func (d *decoder) mergeDocuments() *node {
 	m := merger{root: &node{kind: mappingNode}, position: map[*node]map[string]int{}}
 	for _, doc := range d.file.documents {
 		for key, value := range doc.root.pairs {
 			switch name := key.text; {
 			case registryNamed(name) != nil:
 				if d.isMapping(key, value) {
-					m.registry(m.root, key, value)
+					m.mergeRegistry(m.root, key, value)
 				}
 			case name == "defaults" || settingNamed(name) != nil:
 				if d.isMapping(key, value) {
-					m.fields(key, value)
+					m.mergeFields(key, value)
 				}
 			case name == "remote_agents":
 				if value.kind == sequenceNode {
@@ -179,7 +179,7 @@ func (d *decoder) merge() *node {
 					d.wrongTop(key, value, "a list")
 				}
 			case isExtension(name):
-				d.hide(value, false)
+				d.hideSecrets(value, false)
 			case name != "version":
 				d.unknownTop(key, value)
 			}
@@ -200,7 +200,7 @@ func (d *decoder) isMapping(key, value *node) bool {
 func (d *decoder) wrongTop(key, value *node, want string) {
 	var root *place
 	d.file.Partial = true
-	d.report(diag.InvalidValue, root.field(key.text, key), value, "%s must be %s, not %s", key.text, want, describe(value, false)).hint(formOf(key.text, value))
+	d.addDiagnostic(diag.InvalidValue, root.fieldPlace(key.text, key), value, "%s must be %s, not %s", key.text, want, describeValue(value, false)).setHint(formOf(key.text, value))
 }
 
 // formOf shows the form of a top-level value, with an id that the file has.
@@ -234,22 +234,22 @@ func findEntryID(entry *node) (id string) {
 
 func (d *decoder) unknownTop(key, value *node) {
 	names := topNames()
-	found := d.report(diag.UnknownField, (*place)(nil).field(key.text, key), key, "unknown field %q", clip.Text(key.text))
-	found.hint(known(names))
+	found := d.addDiagnostic(diag.UnknownField, (*place)(nil).fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text))
+	found.setHint(listAllowed(names))
 	near, isNear := nearest.Of(key.text, names)
-	f, known := foreign(foreignTop, key.text)
+	f, known := findForeign(foreignTop, key.text)
 	switch {
 	case strings.HasPrefix(key.text, "//"):
-		found.hint("write comments with #")
+		found.setHint("write comments with #")
 	case isNear:
-		found.hint(didYouMean(near))
+		found.setHint(didYouMean(near))
 	case known:
 		near = f.field
-		found.hint(f.asked())
+		found.setHint(f.hintText())
 	}
 	// What was meant to be defined there is missing.
 	d.file.Partial = d.file.Partial || near != ""
-	d.hide(value, false)
+	d.hideSecrets(value, false)
 }
 
 // merger merges the trees of files. Nodes of files stay as they are; merged
@@ -260,8 +260,8 @@ type merger struct {
 	position map[*node]map[string]int
 }
 
-// set puts an entry into a collection, in the place of one with the same key.
-func (m *merger) set(into, key, value *node) {
+// setEntry puts an entry into a collection, in the place of one with the same key.
+func (m *merger) setEntry(into, key, value *node) {
 	at, ok := m.position[into]
 	if !ok {
 		at = make(map[string]int, len(into.children)/2)
@@ -278,10 +278,10 @@ func (m *merger) set(into, key, value *node) {
 	into.children = append(into.children, key, value)
 }
 
-// own returns the collection of a name in a collection, as one that may be
+// ownCollection returns the collection of a name in a collection, as one that may be
 // changed, or nil when there is none yet.
-func (m *merger) own(in *node, name string) *node {
-	_, have := in.get(name)
+func (m *merger) ownCollection(in *node, name string) *node {
+	_, have := in.findField(name)
 	if have == nil {
 		return nil
 	}
@@ -298,21 +298,21 @@ func (m *merger) own(in *node, name string) *node {
 	return &c
 }
 
-func (m *merger) registry(in, key, value *node) {
-	into := m.own(in, key.text)
+func (m *merger) mergeRegistry(in, key, value *node) {
+	into := m.ownCollection(in, key.text)
 	if into == nil {
-		m.set(in, key, value)
+		m.setEntry(in, key, value)
 		return
 	}
 	for k, v := range value.pairs {
-		m.set(into, k, v)
+		m.setEntry(into, k, v)
 	}
 }
 
 func (m *merger) appendList(key, value *node) {
-	into := m.own(m.root, key.text)
+	into := m.ownCollection(m.root, key.text)
 	if into == nil {
-		m.set(m.root, key, value)
+		m.setEntry(m.root, key, value)
 		return
 	}
 	into.children = append(into.children, value.children...)
@@ -321,19 +321,19 @@ func (m *merger) appendList(key, value *node) {
 // byKey are the fields of records that are merged key by key.
 var byKey = []string{"sections", "retention", "limits", "rate", "a2a"}
 
-// fields merges a record field by field, and some of its fields key by key.
-func (m *merger) fields(key, value *node) {
-	into := m.own(m.root, key.text)
+// mergeFields merges a record field by field, and some of its fields key by key.
+func (m *merger) mergeFields(key, value *node) {
+	into := m.ownCollection(m.root, key.text)
 	if into == nil {
-		m.set(m.root, key, value)
+		m.setEntry(m.root, key, value)
 		return
 	}
 	for k, v := range value.pairs {
-		_, have := into.get(k.text)
+		_, have := into.findField(k.text)
 		if contains(byKey, k.text) && v.kind == mappingNode && have != nil && have.kind == mappingNode {
-			m.registry(into, k, v)
+			m.mergeRegistry(into, k, v)
 			continue
 		}
-		m.set(into, k, v)
+		m.setEntry(into, k, v)
 	}
 }

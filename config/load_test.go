@@ -268,7 +268,7 @@ func TestRequireVariables(t *testing.T) {
 
 func TestBrokenEntriesAreListed(t *testing.T) {
 	t.Parallel()
-	f, _ := parse(t, "version: 1\nproviders: {a: {type: x}, b: {type: vendor}, c: 3, \"d/e\": {type: echo}}\nagents: {x: {bogus: 1}, y: 3}\n")
+	f, _ := parseDocument(t, "version: 1\nproviders: {a: {type: x}, b: {type: vendor}, c: 3, \"d/e\": {type: echo}}\nagents: {x: {bogus: 1}, y: 3}\n")
 	var got []string
 	for _, p := range f.Providers {
 		if !p.Broken {
@@ -301,7 +301,7 @@ func TestDefaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, list := parse(t, tt.text)
+			_, list := parseDocument(t, tt.text)
 			if diff := cmp.Diff(tt.want, spans(tt.text, list)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, shows(list))
 			}

@@ -11,15 +11,15 @@ type found struct {
 	exact bool
 }
 
-// find walks along a path as far as it exists.
-func (f *File) find(path string) (found, bool) {
+// findPath walks along a path as far as it exists.
+func (f *File) findPath(path string) (found, bool) {
 	segments, ok := diag.ParsePath(path)
 	if !ok || f.root == nil {
 		return found{}, false
 	}
 	at := found{value: f.root}
 	for i, segment := range segments {
-		next, ok := f.step(at.value, segment)
+		next, ok := f.followSegment(at.value, segment)
 		if !ok {
 			return at, i > 0 && (at.key != nil || at.value != f.root)
 		}
@@ -29,28 +29,28 @@ func (f *File) find(path string) (found, bool) {
 	return at, len(segments) > 0
 }
 
-// step returns what a segment leads to from a node.
-func (f *File) step(from *node, segment diag.Segment) (found, bool) {
+// followSegment returns what a segment leads to from a node.
+func (f *File) followSegment(from *node, segment diag.Segment) (found, bool) {
 	if segment.IsIndex {
 		if from.kind != sequenceNode || segment.Index >= len(from.children) {
 			return found{}, false
 		}
 		return found{value: from.children[segment.Index]}, true
 	}
-	if key, value := f.child(from, segment.Key); value != nil {
+	if key, value := f.findChild(from, segment.Key); value != nil {
 		return found{key: key, value: value}, true
 	}
 	for _, other := range f.spellings[segment.Key] {
-		if key, value := f.child(from, other); value != nil {
+		if key, value := f.findChild(from, other); value != nil {
 			return found{key: key, value: value}, true
 		}
 	}
 	return found{}, false
 }
 
-// spelled notes that the files have a field under another name, so that it is
+// addSpelling notes that the files have a field under another name, so that it is
 // found under its own.
-func (f *File) spelled(name, other string) {
+func (f *File) addSpelling(name, other string) {
 	if f.spellings == nil {
 		f.spellings = map[string][]string{}
 	}
@@ -59,11 +59,11 @@ func (f *File) spelled(name, other string) {
 	}
 }
 
-// child finds a key; large mappings get an index the first time.
-func (f *File) child(from *node, name string) (key, value *node) {
+// findChild finds a key; large mappings get an index the first time.
+func (f *File) findChild(from *node, name string) (key, value *node) {
 	const large = 128
 	if len(from.children) < large {
-		return from.get(name)
+		return from.findField(name)
 	}
 	known, ok := f.index[from]
 	if !ok {
@@ -82,9 +82,9 @@ func (f *File) child(from *node, name string) (key, value *node) {
 	return nil, nil
 }
 
-// target returns the key or the value that a diagnostic of a code speaks of.
-func (f *File) target(code diag.Code, path string) (*node, bool) {
-	at, ok := f.find(path)
+// findTarget returns the key or the value that a diagnostic of a code speaks of.
+func (f *File) findTarget(code diag.Code, path string) (*node, bool) {
+	at, ok := f.findPath(path)
 	switch n := at.value; {
 	case !ok:
 		return nil, false
@@ -99,13 +99,13 @@ func (f *File) target(code diag.Code, path string) (*node, bool) {
 	}
 }
 
-// locate returns the span of what a diagnostic of a code speaks of.
-func (f *File) locate(code diag.Code, path string) (diag.Span, bool) {
-	n, ok := f.target(code, path)
+// locateSpan returns the span of what a diagnostic of a code speaks of.
+func (f *File) locateSpan(code diag.Code, path string) (diag.Span, bool) {
+	n, ok := f.findTarget(code, path)
 	if !ok || int(n.document) >= len(f.documents) {
 		return diag.Span{}, false
 	}
-	return f.documents[n.document].span(n), true
+	return f.documents[n.document].spanOfNode(n), true
 }
 
 // namesItself reports whether a value is the id that a diagnostic is about, as

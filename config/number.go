@@ -44,12 +44,12 @@ func parseNumber(text string) (number, error) {
 	case len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9':
 		return number{}, fmt.Errorf("the number %s begins with 0, which may mean octal: write it without, or as 0o…, or in quotes", clip.Text(text))
 	}
-	return decimal(text, sign, digits)
+	return normalizeDecimal(text, sign, digits)
 }
 
-// decimal brings a decimal number into the form of JSON, without changing its
+// normalizeDecimal brings a decimal number into the form of JSON, without changing its
 // digits.
-func decimal(text, sign, digits string) (number, error) {
+func normalizeDecimal(text, sign, digits string) (number, error) {
 	mantissa, exponent := digits, ""
 	if i := strings.IndexAny(digits, "eE"); i >= 0 {
 		mantissa, exponent = digits[:i], digits[i:]
@@ -92,19 +92,19 @@ func allDigits(s string) bool {
 	return true
 }
 
-// float returns the number as a float.
-func (n number) float() float64 {
+// asFloat returns the number as a float.
+func (n number) asFloat() float64 {
 	v, _ := strconv.ParseFloat(n.json, 64)
 	return v
 }
 
-// int returns the number when it is whole and fits an int64. whole tells
+// asInt returns the number when it is whole and fits an int64. whole tells
 // whether it is whole at all.
-func (n number) int() (v int64, whole bool) {
+func (n number) asInt() (v int64, whole bool) {
 	if v, err := strconv.ParseInt(n.json, 10, 64); err == nil {
 		return v, true
 	}
-	f := n.float()
+	f := n.asFloat()
 	if f != math.Trunc(f) {
 		return 0, false
 	}
@@ -114,11 +114,11 @@ func (n number) int() (v int64, whole bool) {
 	return 0, true
 }
 
-// store stores the number, if it fits without loss.
-func (n number) store(v reflect.Value) bool {
+// storeIn stores the number, if it fits without loss.
+func (n number) storeIn(v reflect.Value) bool {
 	switch shapeOf(v.Type()) {
 	case floatShape:
-		f := n.float()
+		f := n.asFloat()
 		if v.OverflowFloat(f) {
 			return false
 		}
@@ -128,7 +128,7 @@ func (n number) store(v reflect.Value) bool {
 		i, err := strconv.ParseInt(n.json, 10, 64)
 		if err != nil {
 			var whole bool
-			if i, whole = n.int(); !whole || float64(i) != n.float() {
+			if i, whole = n.asInt(); !whole || float64(i) != n.asFloat() {
 				return false
 			}
 		}
@@ -140,8 +140,8 @@ func (n number) store(v reflect.Value) bool {
 	default:
 		u, err := strconv.ParseUint(n.json, 10, 64)
 		if err != nil {
-			i, whole := n.int()
-			if !whole || i < 0 || float64(i) != n.float() {
+			i, whole := n.asInt()
+			if !whole || i < 0 || float64(i) != n.asFloat() {
 				return false
 			}
 			u = uint64(i)

@@ -13,20 +13,20 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// parse reads the text of a document into its tree. ok is false when there is
+// parseDocument reads the text of a document into its tree. ok is false when there is
 // no tree; what it reports otherwise are faults inside of one. An empty
 // document has the root nil.
 //
 // This file and convert.go are the only ones that know the YAML library.
-func parse(doc *document, index int) (found diag.List, ok bool) {
-	if d, ok := preflight(doc); !ok {
+func parseDocument(doc *document, index int) (found diag.List, ok bool) {
+	if d, ok := checkData(doc); !ok {
 		return diag.List{d}, false
 	}
 	text, extraLines := withDocumentStart(doc.data)
 	text, standIns := withStandIns(text)
 	loader, err := newLoader(text)
 	if err != nil {
-		return diag.List{doc.at(0, 0, "the file cannot be read: %v", err)}, false
+		return diag.List{doc.faultAt(0, 0, "the file cannot be read: %v", err)}, false
 	}
 	c := &converter{doc: doc, index: uint16(index), extraLines: extraLines, standIns: standIns, anchors: map[*yaml.Node]*anchored{}}
 	var root, next yaml.Node
@@ -34,15 +34,15 @@ func parse(doc *document, index int) (found diag.List, ok bool) {
 	case errors.Is(err, io.EOF):
 		return nil, true
 	case err != nil:
-		return c.syntax(err), false
+		return c.addSyntaxErrors(err), false
 	}
 	switch err := loadNode(loader, &next); {
 	case errors.Is(err, io.EOF):
 	case err != nil:
-		return c.syntax(err), false
+		return c.addSyntaxErrors(err), false
 	default:
-		at := c.offset(next.Line, next.Column)
-		return diag.List{doc.at(at, at+len(bytes.TrimRight(firstLine(doc.data[at:]), " \t\r")),
+		at := c.byteOffset(next.Line, next.Column)
+		return diag.List{doc.faultAt(at, at+len(bytes.TrimRight(firstLine(doc.data[at:]), " \t\r")),
 			"the file contains a second document; only one is allowed").
 			WithHint("put it into a file of its own: several files may be given")}, false
 	}
@@ -80,9 +80,9 @@ func newLoader(text []byte) (*yaml.Loader, error) {
 		loaderlimits.New(loaderlimits.DepthValue(maxDepth), loaderlimits.AliasNone())))
 }
 
-// texts calls visit with every text of the document in data: keys, values, tags and
+// visitTexts calls visit with every text of the document in data: keys, values, tags and
 // anchors, but no comments. It reports whether the document could be read.
-func texts(data []byte, visit func(string)) bool {
+func visitTexts(data []byte, visit func(string)) bool {
 	text, _ := withDocumentStart(data)
 	text, _ = withStandIns(text)
 	loader, err := newLoader(text)
@@ -115,8 +115,8 @@ func loadNode(loader *yaml.Loader, n *yaml.Node) (err error) {
 	return loader.Load(n)
 }
 
-// syntax turns an error of the library into diagnostics, one for each fault.
-func (c *converter) syntax(err error) diag.List {
+// addSyntaxErrors turns an error of the library into diagnostics, one for each fault.
+func (c *converter) addSyntaxErrors(err error) diag.List {
 	var faults []*yaml.LoadError
 	var several *yaml.LoadErrors
 	var one *yaml.LoadError
@@ -126,7 +126,7 @@ func (c *converter) syntax(err error) diag.List {
 	case errors.As(err, &one):
 		faults = []*yaml.LoadError{one}
 	default:
-		return diag.List{c.doc.at(0, 0, "%v", err)}
+		return diag.List{c.doc.faultAt(0, 0, "%v", err)}
 	}
 	var list diag.List
 	for _, fault := range faults {
@@ -135,7 +135,7 @@ func (c *converter) syntax(err error) diag.List {
 			mark, fault.ContextMark = fault.ContextMark, fault.Mark
 			fault.ContextMark.Line = 0 // where it was noticed helps nobody
 		}
-		at := c.offset(mark.Line, mark.Column)
+		at := c.byteOffset(mark.Line, mark.Column)
 		end := at
 		if at < len(c.doc.data) && c.doc.data[at] != '\n' && c.doc.data[at] != '\r' {
 			end = at + 1
@@ -147,9 +147,9 @@ func (c *converter) syntax(err error) diag.List {
 		if fault.ContextMsg != "" {
 			message += " " + fault.ContextMsg
 		}
-		d := c.doc.at(at, end, "%s", message)
+		d := c.doc.faultAt(at, end, "%s", message)
 		if ctx := fault.ContextMark; fault.ContextMsg != "" && ctx.Line > 0 && ctx.Line != fault.Mark.Line {
-			from := c.offset(ctx.Line, ctx.Column)
+			from := c.byteOffset(ctx.Line, ctx.Column)
 			d.Related = []diag.Related{{Message: "it began here", Span: c.doc.spanOf(from, from+1)}}
 		}
 		list = append(list, withSyntaxHint(d, message, c.doc.data[at:]))

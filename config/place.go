@@ -21,11 +21,11 @@ type place struct {
 	node *node
 }
 
-func (p *place) field(key string, n *node) *place {
+func (p *place) fieldPlace(key string, n *node) *place {
 	return &place{parent: p, key: key, node: n, index: -1}
 }
 
-func (p *place) element(i int) *place { return &place{parent: p, index: i} }
+func (p *place) elementPlace(i int) *place { return &place{parent: p, index: i} }
 
 // path returns the path of the place.
 func (p *place) path() string {
@@ -52,8 +52,8 @@ func (p *place) label() string {
 	}
 }
 
-// describe says what a value is, for a message.
-func describe(n *node, secret bool) string {
+// describeValue says what a value is, for a message.
+func describeValue(n *node, secret bool) string {
 	switch n.kind {
 	case nullNode:
 		return "nothing"
@@ -94,8 +94,8 @@ func kindName(n *node) string {
 	}
 }
 
-// either lists names as in "a, b or c".
-func either(names []string) string {
+// joinAlternatives lists names as in "a, b or c".
+func joinAlternatives(names []string) string {
 	switch len(names) {
 	case 0:
 		return "none"

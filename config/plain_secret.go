@@ -32,9 +32,9 @@ var keyShapes = regexp.MustCompile(strings.Join([]string{
 // have none, and looking for them takes little.
 var keyMarks = bytes.Fields([]byte("PRIVATE sk- _live_ _test_ AIza gh github_pat_ glpat- xox xapp- AKIA ASIA hf_ npm_ gsk_ xai_ eyJ earer EARER"))
 
-// credentials returns where a text contains credentials that are recognised by
+// findCredentials returns where a text contains credentials that are recognised by
 // their form: keys of vendors, and passwords in URLs.
-func credentials(text []byte) [][2]int {
+func findCredentials(text []byte) [][2]int {
 	var found [][2]int
 	if slices.ContainsFunc(keyMarks, func(mark []byte) bool { return bytes.Contains(text, mark) }) {
 		for _, at := range keyShapes.FindAllIndex(text, -1) {
@@ -101,16 +101,16 @@ func credentialName(name string) bool { return credentialNames.MatchString(name)
 // masked wherever the file is shown, and never printed.
 func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 	text := []byte(n.text)
-	found := credentials(text)
+	found := findCredentials(text)
 	for _, at := range found {
-		d.file.redactor.hide(hiddenValue{string(text[at[0]:at[1]]), secretShown})
+		d.file.redactor.addValue(hiddenValue{string(text[at[0]:at[1]]), secretShown})
 	}
 	literal := literalOf(n.text)
 	switch {
 	case len(found) > 0:
 	case kind == credential && literal != "":
 	case kind == named && len(literal) >= minRandom && looksRandom([]byte(literal)) && !strings.ContainsAny(literal, " \n"):
-		d.file.redactor.hide(hiddenValue{n.text, secretShown})
+		d.file.redactor.addValue(hiddenValue{n.text, secretShown})
 	default:
 		return
 	}
@@ -118,7 +118,7 @@ func (d *decoder) checkPlainSecret(kind sensitivity, n *node, p *place) {
 }
 
 func (d *decoder) reportPlainSecret(n *node, p *place) {
-	d.add(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
+	d.addFinding(diag.New(diag.PlainSecret, p.path(), "%s contains a secret in plain text", p.label()).
 		WithHint("write ${NAME} and set the variable, or ${file:path}"), n)
 }
 
@@ -149,7 +149,7 @@ var referenceDefault = regexp.MustCompile(`\$\{[A-Za-z_]\w*:-([^}]*)\}`)
 // maskCredentials returns a text without what is recognised as a credential by its
 // form.
 func maskCredentials(text string) string {
-	found := credentials([]byte(text))
+	found := findCredentials([]byte(text))
 	slices.SortFunc(found, func(a, b [2]int) int { return b[0] - a[0] })
 	end := len(text)
 	for _, at := range found {

@@ -32,7 +32,7 @@ func TestPlainKeysAreFoundInEveryText(t *testing.T) {
 	}
 	for path, file := range places {
 		for _, key := range plainKeys() {
-			f, list := parse(t, fmt.Sprintf(file+"# %s\n", "use "+key, key))
+			f, list := parseDocument(t, fmt.Sprintf(file+"# %s\n", "use "+key, key))
 			found := ofCode(list, diag.PlainSecret)
 			if len(found) != 1 || found[0].Path != path || found[0].Severity != diag.Warning || found[0].Line == 0 {
 				t.Errorf("%s: %.10s…: %v", path, key, list)
@@ -61,7 +61,7 @@ func TestLiteralsInSecretFieldsAreFound(t *testing.T) {
 		`api_key: "${KEY}", base_url: "https://me:correct-horse@x.example"`:        1,
 		`api_key: "${KEY}", base_url: "https://me:${PASSWORD}@x.example"`:          0,
 	} {
-		f, list := parse(t, fmt.Sprintf(provider, fields))
+		f, list := parseDocument(t, fmt.Sprintf(provider, fields))
 		if found := ofCode(list, diag.PlainSecret); len(found) != want {
 			t.Errorf("%s: %v, want %d", fields, list, want)
 		}
@@ -73,7 +73,7 @@ func TestLiteralsInSecretFieldsAreFound(t *testing.T) {
 		"host=db user=me password=correct-horse": 1, "host=db user=me password=${PASSWORD}": 0,
 		"postgres://me:correct-horse@db/x": 1, "postgres://me:${PASSWORD}@db/x": 0, "${DATABASE}": 0,
 	} {
-		f, list := parse(t, fmt.Sprintf("version: 1\nstore: {driver: postgres, dsn: %q}\n", dsn))
+		f, list := parseDocument(t, fmt.Sprintf("version: 1\nstore: {driver: postgres, dsn: %q}\n", dsn))
 		if found := ofCode(list, diag.PlainSecret); len(found) != want {
 			t.Errorf("%s: %v, want %d", dsn, list, want)
 		}
@@ -88,7 +88,7 @@ func TestWordsAreNoKeys(t *testing.T) {
 		"sk-learn-pipelines-explained", "risk-1234567890123456", "bearer of good news", "The max_token_count is 4096.",
 		"https://user@host.example/a:b@c", "eyJhbGciOi", "-----BEGIN CERTIFICATE-----", "tool_token",
 	} {
-		if _, list := parse(t, fmt.Sprintf("version: 1\nagents: {a: {model_id: m, system_prompt: %q}}\n", text)); len(list) > 0 {
+		if _, list := parseDocument(t, fmt.Sprintf("version: 1\nagents: {a: {model_id: m, system_prompt: %q}}\n", text)); len(list) > 0 {
 			t.Errorf("%q: %v", text, list)
 		}
 	}
@@ -124,7 +124,7 @@ func TestForeignSpellingsOfVariables(t *testing.T) {
 		{prompt, "Explain what $PATH and {{ env.HOME }} mean; pay $USD.", ""},
 		{prompt, "$variable", ""},
 	} {
-		_, list := parse(t, fmt.Sprintf(tt.file, tt.text))
+		_, list := parseDocument(t, fmt.Sprintf(tt.file, tt.text))
 		got := make([]string, 0, 1)
 		for _, d := range list {
 			got = append(got, string(d.Code)+" "+d.Hint)

@@ -96,8 +96,8 @@ func countRunes(data []byte) int {
 	return n
 }
 
-// rune returns the number of characters before an offset.
-func (x *lineIndex) rune(offset int) int {
+// countRunesBefore returns the number of characters before an offset.
+func (x *lineIndex) countRunesBefore(offset int) int {
 	if x.ascii || len(x.runes) == 0 {
 		return offset
 	}
@@ -117,12 +117,12 @@ func (x *lineIndex) offset(line, column int) int {
 	if x.ascii {
 		return min(start+max(column-1, 0), len(x.data))
 	}
-	want := x.rune(start) + max(column-1, 0)
+	want := x.countRunesBefore(start) + max(column-1, 0)
 	at := sort.Search(len(x.runes), func(i int) bool { return int(x.runes[i]) > want }) - 1
 	at = max(at, start/checkpoint)
 	offset, have := at*checkpoint, int(x.runes[at])
 	if offset < start {
-		offset, have = start, x.rune(start)
+		offset, have = start, x.countRunesBefore(start)
 	}
 	for ; offset < len(x.data); offset++ {
 		if x.data[offset]&0xC0 == 0x80 {
@@ -136,30 +136,30 @@ func (x *lineIndex) offset(line, column int) int {
 	return offset
 }
 
-// place returns the line and column of an offset, as they are shown.
-func (x *lineIndex) place(offset int) (line, column int) {
+// lineAndColumn returns the line and column of an offset, as they are shown.
+func (x *lineIndex) lineAndColumn(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(x.data))
 	line = sort.Search(len(x.shown), func(i int) bool { return int(x.shown[i]) > offset })
-	return line, x.rune(offset) - x.rune(int(x.shown[line-1])) + 1
+	return line, x.countRunesBefore(offset) - x.countRunesBefore(int(x.shown[line-1])) + 1
 }
 
 // spanOf returns the span of a range of bytes.
 func (doc *document) spanOf(from, to int) diag.Span {
 	x := doc.lines()
 	s := diag.Span{File: doc.name}
-	s.Line, s.Column = x.place(from)
-	s.EndLine, s.EndColumn = x.place(max(from, to))
+	s.Line, s.Column = x.lineAndColumn(from)
+	s.EndLine, s.EndColumn = x.lineAndColumn(max(from, to))
 	return s
 }
 
-// span returns the place of a node.
-func (doc *document) span(n *node) diag.Span {
-	from, to := doc.extent(n)
+// spanOfNode returns the place of a node.
+func (doc *document) spanOfNode(n *node) diag.Span {
+	from, to := doc.nodeRange(n)
 	return doc.spanOf(from, to)
 }
 
-// extent returns the bytes that a node takes up, without its anchor and tag.
-func (doc *document) extent(n *node) (from, to int) {
+// nodeRange returns the bytes that a node takes up, without its anchor and tag.
+func (doc *document) nodeRange(n *node) (from, to int) {
 	from = doc.lines().offset(int(n.line), int(n.column))
 	rest := doc.data[from:]
 	if n.style != blockCollection {
@@ -195,7 +195,7 @@ func (doc *document) extent(n *node) (from, to int) {
 func (doc *document) lastEnd(n *node) int {
 	for i := len(n.children) - 1; i >= 0; i-- {
 		if child := n.children[i]; child.line >= n.line && child.document == n.document {
-			_, end := doc.extent(child)
+			_, end := doc.nodeRange(child)
 			return end
 		}
 	}

@@ -16,28 +16,28 @@ type promptFile struct {
 	File string `json:"file" required:"true" path:"read" doc:"A text file, relative to the file that names it."`
 }
 
-func (d *decoder) prompt(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodePrompt(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind != mappingNode {
 		if n.kind == sequenceNode {
-			d.mismatch(f, n, p, "a text or {file: path}")
+			d.reportMismatch(f, n, p, "a text or {file: path}")
 			return
 		}
-		d.text(f, n, v, p)
+		d.decodeText(f, n, v, p)
 		return
 	}
 	var from promptFile
 	before := len(d.found)
-	d.record(recordOf(reflect.TypeFor[promptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
+	d.decodeFields(recordOf(reflect.TypeFor[promptFile]()), n, reflect.ValueOf(&from).Elem(), p, "")
 	if from.File == "" || len(d.found) > before {
 		return
 	}
-	key, value := n.get("file")
-	text, err := d.expander.include(from.File, "")
+	key, value := n.findField("file")
+	text, err := d.expander.includeFile(from.File, "")
 	if err == nil && !utf8.ValidString(text) {
 		err = fmt.Errorf("the file %s is no text in UTF-8", clip.Text(from.File))
 	}
 	if err != nil {
-		d.report(diag.InvalidValue, p.field("file", key), value, "%v", err)
+		d.addDiagnostic(diag.InvalidValue, p.fieldPlace("file", key), value, "%v", err)
 		return
 	}
 	v.SetString(text)
@@ -48,31 +48,31 @@ type effortBudget struct {
 	Budget int `json:"budget" required:"true" min:"1" doc:"The number of tokens the model may think for."`
 }
 
-func (d *decoder) effort(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeEffort(f *field, n *node, v reflect.Value, p *place) {
 	switch n.kind {
 	case stringNode:
 		level := field{enum: spec.EffortLevels()}
-		text, known, ok := d.string(f, n, p)
-		if ok && known && d.allowed(&level, n, text, p) {
+		text, known, ok := d.readText(f, n, p)
+		if ok && known && d.checkText(&level, n, text, p) {
 			v.Set(reflect.ValueOf(spec.Effort{Level: text}))
 		}
 	case mappingNode:
 		var budget effortBudget
-		d.record(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
+		d.decodeFields(recordOf(reflect.TypeFor[effortBudget]()), n, reflect.ValueOf(&budget).Elem(), p, "")
 		v.Set(reflect.ValueOf(spec.Effort{Budget: budget.Budget}))
 	case intNode, floatNode:
 		number, err := parseNumber(n.text)
 		if err != nil {
-			d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 			return
 		}
-		percent, whole := number.int()
+		percent, whole := number.asInt()
 		if !whole || percent < 0 || percent > 100 {
-			d.report(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.text))
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; as a number it must be a whole one from 0 to 100", p.label(), clip.Text(n.text))
 			return
 		}
 		v.Set(reflect.ValueOf(spec.EffortPercent(int(percent))))
 	default:
-		d.mismatch(f, n, p, "one of "+strings.Join(spec.EffortLevels(), ", ")+", a number from 0 to 100, or {budget: tokens}")
+		d.reportMismatch(f, n, p, "one of "+strings.Join(spec.EffortLevels(), ", ")+", a number from 0 to 100, or {budget: tokens}")
 	}
 }

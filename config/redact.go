@@ -29,8 +29,8 @@ type redactor struct {
 	known  map[string]bool
 }
 
-// hide adds a value, and the ways in which it is written inside of others.
-func (r *redactor) hide(v hiddenValue) {
+// addValue adds a value, and the ways in which it is written inside of others.
+func (r *redactor) addValue(v hiddenValue) {
 	if v.value == "" || r.known[v.value] {
 		return
 	}
@@ -46,9 +46,9 @@ func (r *redactor) hide(v hiddenValue) {
 	}
 }
 
-// finish makes the redactor ready: from then on it is only read. Longer values
+// sortValues makes the redactor ready: from then on it is only read. Longer values
 // come first, because they may contain shorter ones.
-func (r *redactor) finish() {
+func (r *redactor) sortValues() {
 	slices.SortStableFunc(r.values, func(a, b hiddenValue) int { return len(b.value) - len(a.value) })
 	r.known = nil
 }
@@ -97,10 +97,10 @@ func replacePrefixed(text string, v hiddenValue) string {
 	return out.String()
 }
 
-// diagnostics redacts the texts of diagnostics in place. Credentials that are
+// redactDiagnostics redacts the texts of diagnostics in place. Credentials that are
 // recognised by their form are taken out even where no value was hidden: an id
 // may be one.
-func (r *redactor) diagnostics(list diag.List) {
+func (r *redactor) redactDiagnostics(list diag.List) {
 	for i := range list {
 		list[i].Message = maskCredentials(r.redact(list[i].Message))
 		list[i].Hint = maskCredentials(r.redact(list[i].Hint))
@@ -121,7 +121,7 @@ func (f *File) Redact(text string) string { return f.redactor.redact(text) }
 func (f *File) Source(name string) []byte {
 	for _, doc := range f.documents {
 		if doc.name == name {
-			return doc.shown()
+			return doc.redactedText()
 		}
 	}
 	return nil
@@ -160,17 +160,17 @@ func lastWord(text []byte) string {
 	return string(text[from:])
 }
 
-func (doc *document) shown() []byte {
+func (doc *document) redactedText() []byte {
 	var ranges [][2]int
 	if doc.root == nil {
 		ranges = secretValues(doc.data)
 	}
-	ranges = append(ranges, credentials(doc.data)...)
+	ranges = append(ranges, findCredentials(doc.data)...)
 	for _, n := range doc.secrets {
-		from, to := doc.extent(n)
+		from, to := doc.nodeRange(n)
 		ranges = append(ranges, [2]int{from, to})
 	}
-	return mask(doc.data, ranges)
+	return maskRanges(doc.data, ranges)
 }
 
 // passwords finds the password of a URL.
@@ -180,9 +180,9 @@ var passwords = regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)
 // gives nothing away.
 var onlyReference = regexp.MustCompile(`^["']?\$\{(?:[A-Za-z_][A-Za-z0-9_]*|file:[^}]*)\}["']?$`)
 
-// mask returns data with each character of the ranges replaced by an asterisk.
+// maskRanges returns data with each character of the ranges replaced by an asterisk.
 // It keeps white space, and with it the shape of the text.
-func mask(data []byte, ranges [][2]int) []byte {
+func maskRanges(data []byte, ranges [][2]int) []byte {
 	if len(ranges) == 0 {
 		return data
 	}

@@ -13,50 +13,50 @@ import (
 // table for each record, made from the descriptions that decode it.
 func Reference(kinds Kinds) string {
 	w := &referenceWriter{seen: map[reflect.Type]bool{}}
-	w.line("# Configuration reference")
-	w.line("")
-	w.line("| Key | What it holds |")
-	w.line("|---|---|")
-	w.line("| `version` | The version of the file format: %d. Required. |", Version)
+	w.writeLine("# Configuration reference")
+	w.writeLine("")
+	w.writeLine("| Key | What it holds |")
+	w.writeLine("|---|---|")
+	w.writeLine("| `version` | The version of the file format: %d. Required. |", Version)
 	for _, r := range registries {
-		w.line("| [`%s`](#%s) | %s |", r.name, r.name, r.doc)
+		w.writeLine("| [`%s`](#%s) | %s |", r.name, r.name, r.doc)
 	}
-	w.line("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
-	w.line("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
+	w.writeLine("| [`remote_agents`](#remote_agents) | A list of peers whose agents are discovered and appear as `<name>/<agent>`. |")
+	w.writeLine("| [`defaults`](#defaults) | What agents inherit; what an agent says itself wins. |")
 	for _, s := range processSettings {
-		w.line("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
+		w.writeLine("| [`%s`](#%s) | %s |", s.name, s.name, s.doc)
 	}
 	for _, r := range registries {
-		w.heading(2, r.name)
-		w.line("%s", r.doc)
+		w.writeHeading(2, r.name)
+		w.writeLine("%s", r.doc)
 		switch r.name {
 		case "providers":
-			w.kinds("provider", kindsOf(kinds.Providers))
+			w.writeKinds("provider", kindsOf(kinds.Providers))
 		case "tools":
-			w.kinds("tool", kindsOf(kinds.Tools))
+			w.writeKinds("tool", kindsOf(kinds.Tools))
 		case "plugins":
-			w.kinds("plugin", kindsOf(kinds.Plugins))
+			w.writeKinds("plugin", kindsOf(kinds.Plugins))
 		case "models":
-			w.table(recordOf(reflect.TypeFor[spec.Model]()))
+			w.writeTable(recordOf(reflect.TypeFor[spec.Model]()))
 		case "model_pools":
-			w.table(recordOf(reflect.TypeFor[spec.Pool]()))
+			w.writeTable(recordOf(reflect.TypeFor[spec.Pool]()))
 		case "agents":
-			w.table(recordOf(reflect.TypeFor[spec.Agent]()))
+			w.writeTable(recordOf(reflect.TypeFor[spec.Agent]()))
 		case "schedules":
-			w.table(recordOf(reflect.TypeFor[settings.Schedule]()))
+			w.writeTable(recordOf(reflect.TypeFor[settings.Schedule]()))
 		}
 	}
-	w.heading(2, "remote_agents")
-	w.table(recordOf(reflect.TypeFor[spec.RemoteSource]()))
-	w.heading(2, "defaults")
-	w.line("Every field of an agent but `endpoint`.")
+	w.writeHeading(2, "remote_agents")
+	w.writeTable(recordOf(reflect.TypeFor[spec.RemoteSource]()))
+	w.writeHeading(2, "defaults")
+	w.writeLine("Every field of an agent but `endpoint`.")
 	for _, s := range processSettings {
-		w.heading(2, s.name)
-		w.line("%s", s.doc)
-		w.table(recordOf(s.typ))
+		w.writeHeading(2, s.name)
+		w.writeLine("%s", s.doc)
+		w.writeTable(recordOf(s.typ))
 	}
 	w.listSections(kinds)
-	w.records()
+	w.writeRecords()
 	return w.out.String()
 }
 
@@ -66,32 +66,32 @@ type referenceWriter struct {
 	seen map[reflect.Type]bool
 }
 
-func (w *referenceWriter) line(format string, args ...any) {
+func (w *referenceWriter) writeLine(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-func (w *referenceWriter) heading(level int, text string) {
-	w.line("\n%s %s\n", strings.Repeat("#", level), text)
+func (w *referenceWriter) writeHeading(level int, text string) {
+	w.writeLine("\n%s %s\n", strings.Repeat("#", level), text)
 }
 
-// kinds writes a table for each kind of component.
-func (w *referenceWriter) kinds(noun string, kinds []kind) {
+// writeKinds writes a table for each kind of component.
+func (w *referenceWriter) writeKinds(noun string, kinds []kind) {
 	for _, k := range kinds {
-		w.heading(3, noun+" `type: "+k.typ+"`")
-		w.line("%s", k.summary)
+		w.writeHeading(3, noun+" `type: "+k.typ+"`")
+		w.writeLine("%s", k.summary)
 		if r := kindRecord(k); r != nil {
-			w.table(r)
+			w.writeTable(r)
 		}
 	}
 }
 
-// table writes the fields of a record.
-func (w *referenceWriter) table(r *record) {
+// writeTable writes the fields of a record.
+func (w *referenceWriter) writeTable(r *record) {
 	if len(r.fields) == 0 {
 		return
 	}
-	w.line("\n| Field | Type | Default | Meaning |")
-	w.line("|---|---|---|---|")
+	w.writeLine("\n| Field | Type | Default | Meaning |")
+	w.writeLine("|---|---|---|---|")
 	for _, f := range r.fields {
 		name := "`" + f.name + "`"
 		for _, s := range f.other {
@@ -104,17 +104,17 @@ func (w *referenceWriter) table(r *record) {
 		case f.byDefault != "":
 			byDefault = "`" + f.byDefault + "`"
 		}
-		w.line("| %s | %s | %s | %s |", name, cell(w.describe(f, f.typ)), cell(byDefault), cell(w.meaning(f)))
+		w.writeLine("| %s | %s | %s | %s |", name, escapeCell(w.describeType(f, f.typ)), escapeCell(byDefault), escapeCell(w.describeMeaning(f)))
 	}
 }
 
-func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
+func escapeCell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
 
-// meaning is the description of a field with what its tags add.
-func (w *referenceWriter) meaning(f *field) string {
+// describeMeaning is the description of a field with what its tags add.
+func (w *referenceWriter) describeMeaning(f *field) string {
 	text := f.doc
 	if len(f.of) > 0 {
-		text += " Only with type " + either(code(f.of)) + "."
+		text += " Only with type " + joinAlternatives(quoteCode(f.of)) + "."
 	}
 	if f.path {
 		text += " Relative to the directory of the file."
@@ -128,13 +128,13 @@ func (w *referenceWriter) meaning(f *field) string {
 	return text
 }
 
-// describe names the type of a value.
-func (w *referenceWriter) describe(f *field, t reflect.Type) string {
+// describeType names the type of a value.
+func (w *referenceWriter) describeType(f *field, t reflect.Type) string {
 	switch shapeOf(t) {
 	case textShape:
 		switch {
 		case len(f.enum) > 0:
-			return either(code(f.enum))
+			return joinAlternatives(quoteCode(f.enum))
 		case f.pattern != nil:
 			return "text matching `" + f.pattern.String() + "`"
 		}
@@ -152,15 +152,15 @@ func (w *referenceWriter) describe(f *field, t reflect.Type) string {
 	case namesShape:
 		return "list of text"
 	case effortShape:
-		return either(code(spec.EffortLevels())) + ", a number from 0 to 100, or `{budget: tokens}`"
+		return joinAlternatives(quoteCode(spec.EffortLevels())) + ", a number from 0 to 100, or `{budget: tokens}`"
 	case textualShape:
 		return "text"
 	case pointerShape:
-		return w.describe(f, t.Elem())
+		return w.describeType(f, t.Elem())
 	case listShape:
-		return "list of " + w.describe(f.element(), t.Elem())
+		return "list of " + w.describeType(f.elementField(), t.Elem())
 	case mapShape:
-		return "mapping of " + w.describe(f.element(), t.Elem())
+		return "mapping of " + w.describeType(f.elementField(), t.Elem())
 	case recordShape:
 		if !w.seen[t] {
 			w.seen[t] = true
@@ -172,7 +172,7 @@ func (w *referenceWriter) describe(f *field, t reflect.Type) string {
 	}
 }
 
-func code(names []string) []string {
+func quoteCode(names []string) []string {
 	list := make([]string, len(names))
 	for i, name := range names {
 		list[i] = "`" + name + "`"
@@ -183,11 +183,11 @@ func code(names []string) []string {
 func rangeOf(f *field) string {
 	switch {
 	case f.min != nil && f.max != nil:
-		return " from " + format(*f.min) + " to " + format(*f.max)
+		return " from " + formatNumber(*f.min) + " to " + formatNumber(*f.max)
 	case f.min != nil:
-		return ", " + format(*f.min) + " or more"
+		return ", " + formatNumber(*f.min) + " or more"
 	case f.max != nil:
-		return ", " + format(*f.max) + " or less"
+		return ", " + formatNumber(*f.max) + " or less"
 	default:
 		return ""
 	}
@@ -198,20 +198,20 @@ func (w *referenceWriter) listSections(kinds Kinds) {
 	if len(kinds.Sections) == 0 {
 		return
 	}
-	w.heading(2, "sections")
-	w.line("| Key | What it says |")
-	w.line("|---|---|")
+	w.writeHeading(2, "sections")
+	w.writeLine("| Key | What it says |")
+	w.writeLine("|---|---|")
 	for _, s := range kinds.Sections {
-		w.line("| `%s` | %s |", s.Key, cell(s.Summary))
+		w.writeLine("| `%s` | %s |", s.Key, escapeCell(s.Summary))
 	}
 }
 
-// records writes the tables of the records that others refer to.
-func (w *referenceWriter) records() {
+// writeRecords writes the tables of the records that others refer to.
+func (w *referenceWriter) writeRecords() {
 	for len(w.todo) > 0 {
 		t := w.todo[0]
 		w.todo = w.todo[1:]
-		w.heading(2, recordName(t))
-		w.table(recordOf(t))
+		w.writeHeading(2, recordName(t))
+		w.writeTable(recordOf(t))
 	}
 }

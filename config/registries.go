@@ -48,36 +48,36 @@ func topNames() []string {
 	return names
 }
 
-// entries calls yield for each entry of a registry, after checking its id. sound
+// eachEntry calls yield for each entry of a registry, after checking its id. sound
 // tells whether that is right.
-func (d *decoder) entries(name string, yield func(id string, n *node, p *place, sound bool)) {
-	key, value := d.file.root.get(name)
+func (d *decoder) eachEntry(name string, yield func(id string, n *node, p *place, sound bool)) {
+	key, value := d.file.root.findField(name)
 	if value == nil {
 		return
 	}
 	r := registryNamed(name)
-	top := (*place)(nil).field(name, key)
-	outdented := d.outdented(value, top)
+	top := (*place)(nil).fieldPlace(name, key)
+	outdented := d.findOutdented(value, top)
 	for key, value := range value.pairs {
-		if d.file.documents[key.document].exhausted() || outdented[key] {
+		if d.file.documents[key.document].hasTooManyErrors() || outdented[key] {
 			continue
 		}
-		p := top.field(key.text, key)
+		p := top.fieldPlace(key.text, key)
 		found := spec.CheckID(p.path(), r.noun, key.text)
 		if name == "tools" {
 			found = spec.CheckToolID(p.path(), key.text)
 		}
 		for _, one := range found {
-			d.add(one, key)
+			d.addFinding(one, key)
 		}
 		yield(key.text, value, p, len(found) == 0)
 	}
 }
 
-// outdented finds entries without a value whose fields stand beside them rather than
+// findOutdented finds entries without a value whose fields stand beside them rather than
 // below them, and reports the first field of each. It returns the keys of such entries
 // and fields.
-func (d *decoder) outdented(registry *node, top *place) map[*node]bool {
+func (d *decoder) findOutdented(registry *node, top *place) map[*node]bool {
 	var found map[*node]bool
 	var entry *node // without a value
 	reported := false
@@ -90,21 +90,21 @@ func (d *decoder) outdented(registry *node, top *place) map[*node]bool {
 			entry = nil
 			continue
 		case !reported:
-			d.report(diag.InvalidValue, top.field(key.text, key), key, "%s stands beside %s, not below it", clip.Text(key.text), clip.Text(entry.text)).
-				hint("indent it, and the fields after it, further than " + clip.Text(entry.text))
+			d.addDiagnostic(diag.InvalidValue, top.fieldPlace(key.text, key), key, "%s stands beside %s, not below it", clip.Text(key.text), clip.Text(entry.text)).
+				setHint("indent it, and the fields after it, further than " + clip.Text(entry.text))
 			reported, d.file.Partial = true, true
 		}
 		if found == nil {
 			found = map[*node]bool{}
 		}
 		found[entry], found[key] = true, true
-		d.hide(value, secretName(key.text))
+		d.hideSecrets(value, secretName(key.text))
 	}
 	return found
 }
 
-// components decodes the registries whose entries have a type.
-func (d *decoder) components(kinds Kinds) {
+// decodeComponents decodes the registries whose entries have a type.
+func (d *decoder) decodeComponents(kinds Kinds) {
 	d.file.Providers = decodeKinds(d, "providers", kinds.Providers)
 	d.file.Tools = decodeKinds(d, "tools", kinds.Tools)
 	d.file.Plugins, d.file.PluginKinds = decodeKinds(d, "plugins", kinds.Plugins), kinds.Plugins
@@ -113,89 +113,89 @@ func (d *decoder) components(kinds Kinds) {
 func decodeKinds[S, T any](d *decoder, name string, kinds []spec.Kind[S, T]) []Entry[spec.Kind[S, T]] {
 	var list []Entry[spec.Kind[S, T]]
 	known := kindsOf(kinds)
-	d.entries(name, func(id string, n *node, p *place, sound bool) {
+	d.eachEntry(name, func(id string, n *node, p *place, sound bool) {
 		entry := Entry[spec.Kind[S, T]]{ID: id, Dir: d.file.documents[n.document].dir}
-		before := d.errors()
-		if i, ok := d.kind(n, p, known); ok {
+		before := d.countErrors()
+		if i, ok := d.findKind(n, p, known); ok {
 			entry.Kind = kinds[i]
 			entry.Config = kinds[i].NewConfig()
-			d.component(id, n, p, entry.Config)
+			d.decodeComponent(id, n, p, entry.Config)
 		}
-		entry.Broken = !sound || entry.Config == nil || d.errors() > before
+		entry.Broken = !sound || entry.Config == nil || d.countErrors() > before
 		list = append(list, entry)
 	})
 	return list
 }
 
-// kind finds the kind that the type of an entry names.
-func (d *decoder) kind(n *node, p *place, kinds []kind) (int, bool) {
+// findKind finds the kind that the type of an entry names.
+func (d *decoder) findKind(n *node, p *place, kinds []kind) (int, bool) {
 	if n.kind != mappingNode {
-		d.report(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describe(n, false))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s must be a mapping, not %s", p.label(), describeValue(n, false))
 		return 0, false
 	}
 	types := make([]string, len(kinds))
 	for i, k := range kinds {
 		types[i] = k.typ
 	}
-	key, value := n.get("type")
+	key, value := n.findField("type")
 	if value == nil || value.kind == nullNode {
-		d.untyped(n, p, types)
-		d.hide(n, false)
+		d.reportMissingType(n, p, types)
+		d.hideSecrets(n, false)
 		return 0, false
 	}
-	at := p.field("type", key)
-	text, known, ok := d.string(plain, value, at)
+	at := p.fieldPlace("type", key)
+	text, known, ok := d.readText(plain, value, at)
 	if ok && known {
 		for i, k := range kinds {
 			if k.typ == text {
 				return i, true
 			}
 		}
-		found := d.report(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), either(types))
-		if f, ok := foreign(foreignKinds[p.parent.key], text); ok && !contains(types, f.field) && f.field != "" {
-			found.hint("")
+		found := d.addDiagnostic(diag.InvalidValue, at, value, "type cannot be %q; allowed are %s", clip.Text(value.text), joinAlternatives(types))
+		if f, ok := findForeign(foreignKinds[p.parent.key], text); ok && !contains(types, f.field) && f.field != "" {
+			found.setHint("")
 		} else if ok {
-			found.hint(f.asked())
+			found.setHint(f.hintText())
 		} else if near, ok := nearest.Of(text, types); ok {
-			found.hint(didYouMean(near))
+			found.setHint(didYouMean(near))
 		}
 	}
-	d.hide(n, false)
+	d.hideSecrets(n, false)
 	return 0, false
 }
 
-// untyped reports an entry without a type, and a key that is probably meant to
+// reportMissingType reports an entry without a type, and a key that is probably meant to
 // be it.
-func (d *decoder) untyped(n *node, p *place, types []string) {
+func (d *decoder) reportMissingType(n *node, p *place, types []string) {
 	for key := range n.pairs {
 		if contains(typeNames, key.text) {
-			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip.Text(key.text)).hint("write type: " + either(types))
+			d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text)).setHint("write type: " + joinAlternatives(types))
 			return
 		}
 		if len(key.text) > len("types") {
 			continue
 		}
 		if near, ok := nearest.Of(key.text, []string{"type"}); ok && key.text != near {
-			d.report(diag.UnknownField, p.field(key.text, key), key, "unknown field %q", clip.Text(key.text)).hint(didYouMean(near))
+			d.addDiagnostic(diag.UnknownField, p.fieldPlace(key.text, key), key, "unknown field %q", clip.Text(key.text)).setHint(didYouMean(near))
 			return
 		}
 	}
-	hint := "allowed are " + either(types)
-	_, args := n.get("args")
+	hint := "allowed are " + joinAlternatives(types)
+	_, args := n.findField("args")
 	if p.parent.key == "tools" && args != nil {
 		hint = "for an MCP server write type: mcp, and command: [program, argument] in place of command and args"
 	}
-	d.absent("type", n, p, hint)
+	d.reportMissingField("type", n, p, hint)
 }
 
 // typeNames are what other systems call the type of a component.
 var typeNames = []string{"kind", "provider", "vendor", "driver", "class", "transport"}
 
-// component decodes the fields of an entry into its kind's record.
-func (d *decoder) component(id string, n *node, p *place, config any) {
+// decodeComponent decodes the fields of an entry into its kind's record.
+func (d *decoder) decodeComponent(id string, n *node, p *place, config any) {
 	v := reflect.ValueOf(config)
 	if v.Kind() != reflect.Pointer || v.IsNil() || shapeOf(v.Type().Elem()) != recordShape {
-		d.report(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %T is not supported)", p.label(), config)
 		return
 	}
 	start := len(d.found)
@@ -203,9 +203,9 @@ func (d *decoder) component(id string, n *node, p *place, config any) {
 	if r.id != nil {
 		v.Elem().FieldByIndex(r.id).SetString(id)
 	}
-	d.record(r, n, v.Elem(), p, "type")
+	d.decodeFields(r, n, v.Elem(), p, "type")
 	if validator, ok := config.(Validator); ok {
-		d.checked(start, p, n, validator.Validate())
+		d.addValidationFindings(start, p, n, validator.Validate())
 	}
 }
 
@@ -218,64 +218,64 @@ func decodeRecord[T any](d *decoder, id string, n *node, p *place) (record T, st
 	if r.id != nil {
 		v.FieldByIndex(r.id).SetString(id)
 	}
-	d.record(r, n, v, p, "")
+	d.decodeFields(r, n, v, p, "")
 	return record, start
 }
 
-func (d *decoder) models() {
-	d.entries("models", func(id string, n *node, p *place, _ bool) {
+func (d *decoder) decodeModels() {
+	d.eachEntry("models", func(id string, n *node, p *place, _ bool) {
 		m, start := decodeRecord[spec.Model](d, id, n, p)
-		d.checked(start, p, n, m.Validate())
+		d.addValidationFindings(start, p, n, m.Validate())
 		d.file.Models = append(d.file.Models, m)
 	})
-	_, models := d.file.root.get("models")
+	_, models := d.file.root.findField("models")
 	first := make(map[string]*node, len(d.file.Models))
 	for key := range models.pairs {
 		first[key.text] = key
 	}
-	d.entries("model_pools", func(id string, n *node, p *place, _ bool) {
+	d.eachEntry("model_pools", func(id string, n *node, p *place, _ bool) {
 		pool, start := decodeRecord[spec.Pool](d, id, n, p)
-		d.checked(start, p, n, pool.Validate())
+		d.addValidationFindings(start, p, n, pool.Validate())
 		if other := first[id]; other != nil {
 			found := diag.New(diag.DuplicateID, p.path(), "%q is the id of a model and of a model pool", clip.Text(id)).
 				WithHint("models and model pools share one namespace; rename one of them")
-			d.twice(found, p.node, other, diag.Key("models", id), "the model is here")
+			d.reportDuplicate(found, p.node, other, diag.Key("models", id), "the model is here")
 		}
 		d.file.Pools = append(d.file.Pools, pool)
 	})
 }
 
-// twice reports a second definition; the one that stands first in the files
+// reportDuplicate reports a second definition; the one that stands first in the files
 // counts as the first.
-func (d *decoder) twice(found diag.Diagnostic, n, first *node, path, message string) {
-	found.Related = []diag.Related{{Message: message, Path: path, Span: d.file.documents[first.document].span(first)}}
-	d.add(found, n)
+func (d *decoder) reportDuplicate(found diag.Diagnostic, n, first *node, path, message string) {
+	found.Related = []diag.Related{{Message: message, Path: path, Span: d.file.documents[first.document].spanOfNode(first)}}
+	d.addFinding(found, n)
 }
 
 func (d *decoder) remoteAgents() {
-	key, value := d.file.root.get("remote_agents")
+	key, value := d.file.root.findField("remote_agents")
 	if value == nil {
 		return
 	}
-	top := (*place)(nil).field("remote_agents", key)
+	top := (*place)(nil).fieldPlace("remote_agents", key)
 	seen := map[string]*place{}
 	for i, n := range value.children {
-		p := top.element(i)
-		before := d.errors()
+		p := top.elementPlace(i)
+		before := d.countErrors()
 		source, start := decodeRecord[spec.RemoteSource](d, "", n, p)
-		d.checked(start, p, n, source.Validate())
-		nameKey, name := n.get("name")
+		d.addValidationFindings(start, p, n, source.Validate())
+		nameKey, name := n.findField("name")
 		if name != nil && source.Name != "" {
-			at := p.field("name", nameKey)
+			at := p.fieldPlace("name", nameKey)
 			if first := seen[source.Name]; first != nil {
-				_, other := value.children[first.parent.index].get("name")
+				_, other := value.children[first.parent.index].findField("name")
 				found := diag.New(diag.DuplicateID, at.path(), "remote source %q is defined twice", clip.Text(source.Name))
-				d.twice(found, name, other, first.path(), "the first one is here")
+				d.reportDuplicate(found, name, other, first.path(), "the first one is here")
 			} else {
 				seen[source.Name] = at
 			}
 		}
-		if d.errors() > before {
+		if d.countErrors() > before {
 			if d.file.BrokenSources == nil {
 				d.file.BrokenSources = map[int]bool{}
 			}
@@ -286,21 +286,21 @@ func (d *decoder) remoteAgents() {
 	}
 }
 
-// agents decodes the defaults and the agents. What an agent inherits is
+// decodeAgents decodes the defaults and the agents. What an agent inherits is
 // checked together with the agent, but reported at the defaults only.
-func (d *decoder) agents() {
-	key, value := d.file.root.get("defaults")
+func (d *decoder) decodeAgents() {
+	key, value := d.file.root.findField("defaults")
 	inherited := map[string]bool{}
 	if value != nil {
-		p := (*place)(nil).field("defaults", key)
+		p := (*place)(nil).fieldPlace("defaults", key)
 		defaults, start := decodeRecord[spec.Defaults](d, "", value, p)
-		d.checked(start, p, value, append(without(defaults.Validate(), "model_id"), checkForm(defaults.OutputSchema)...))
+		d.addValidationFindings(start, p, value, append(withoutPath(defaults.Validate(), "model_id"), checkForm(defaults.OutputSchema)...))
 		d.file.Defaults = &defaults
 		for key := range value.pairs {
 			inherited[key.text] = true
 		}
 	}
-	d.entries("agents", func(id string, n *node, p *place, _ bool) {
+	d.eachEntry("agents", func(id string, n *node, p *place, _ bool) {
 		agent, start := decodeRecord[spec.Agent](d, id, n, p)
 		d.file.Agents = append(d.file.Agents, &agent)
 		merged, origin := d.file.Defaults.Apply(&agent)
@@ -311,7 +311,7 @@ func (d *decoder) agents() {
 			}
 			found = append(found, one.ForAgent(id))
 		}
-		d.checked(start, p, n, found)
+		d.addValidationFindings(start, p, n, found)
 		for i := start; i < len(d.found); i++ {
 			d.found[i].Agent = id
 		}
@@ -327,8 +327,8 @@ func checkForm(output *spec.OutputSchema) diag.List {
 	return check.Within("output_schema", spec.CheckShorthand("schema", output.Schema))
 }
 
-// without returns the diagnostics of other paths.
-func without(list diag.List, path string) diag.List {
+// withoutPath returns the diagnostics of other paths.
+func withoutPath(list diag.List, path string) diag.List {
 	out := list[:0:0]
 	for _, one := range list {
 		if one.Path != path {

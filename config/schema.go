@@ -31,18 +31,18 @@ func Schema(kinds Kinds) json.RawMessage {
 		{"const", Version},
 	}}}
 	for _, r := range registries {
-		top = top.with(r.name, w.registry(r, kinds))
+		top = top.with(r.name, w.registrySchema(r, kinds))
 	}
 	top = top.with("remote_agents", object{
 		{"description", "Peers whose agents are discovered and appear as <name>/<agent>."},
 		{"type", []string{"array", "null"}},
-		{"items", w.ref(reflect.TypeFor[spec.RemoteSource]())},
+		{"items", w.recordRef(reflect.TypeFor[spec.RemoteSource]())},
 	})
 	top = top.with("defaults", orNull(object{
 		{"description", "What agents inherit; what an agent says itself wins."},
-	}.with("$ref", w.ref(defaultsType)[0].value)))
+	}.with("$ref", w.recordRef(defaultsType)[0].value)))
 	for _, s := range processSettings {
-		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.ref(s.typ)[0].value)))
+		top = top.with(s.name, orNull(object{{"description", s.doc}}.with("$ref", w.recordRef(s.typ)[0].value)))
 	}
 	root := object{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -69,26 +69,26 @@ type schemaWriter struct {
 	taken    map[string]bool
 }
 
-// registry returns the schema of a top-level mapping.
-func (w *schemaWriter) registry(r registry, kinds Kinds) object {
+// registrySchema returns the schema of a top-level mapping.
+func (w *schemaWriter) registrySchema(r registry, kinds Kinds) object {
 	var entry any
 	pattern := spec.IDPattern
 	switch r.name {
 	case "providers":
-		entry = w.union("provider", kindsOf(kinds.Providers))
+		entry = w.unionOfKinds("provider", kindsOf(kinds.Providers))
 	case "tools":
 		pattern = spec.ToolIDPattern
-		entry = w.union("tool", kindsOf(kinds.Tools))
+		entry = w.unionOfKinds("tool", kindsOf(kinds.Tools))
 	case "plugins":
-		entry = w.union("plugin", kindsOf(kinds.Plugins))
+		entry = w.unionOfKinds("plugin", kindsOf(kinds.Plugins))
 	case "models":
-		entry = w.ref(reflect.TypeFor[spec.Model]())
+		entry = w.recordRef(reflect.TypeFor[spec.Model]())
 	case "model_pools":
-		entry = w.ref(reflect.TypeFor[spec.Pool]())
+		entry = w.recordRef(reflect.TypeFor[spec.Pool]())
 	case "schedules":
-		entry = w.ref(reflect.TypeFor[settings.Schedule]())
+		entry = w.recordRef(reflect.TypeFor[settings.Schedule]())
 	default:
-		entry = w.ref(reflect.TypeFor[spec.Agent]())
+		entry = w.recordRef(reflect.TypeFor[spec.Agent]())
 	}
 	return object{
 		{"description", r.doc},
@@ -98,8 +98,8 @@ func (w *schemaWriter) registry(r registry, kinds Kinds) object {
 	}
 }
 
-// union returns the schema of entries whose type decides about their fields.
-func (w *schemaWriter) union(name string, kinds []kind) any {
+// unionOfKinds returns the schema of entries whose type decides about their fields.
+func (w *schemaWriter) unionOfKinds(name string, kinds []kind) any {
 	if len(kinds) == 0 {
 		return false
 	}
@@ -111,13 +111,13 @@ func (w *schemaWriter) union(name string, kinds []kind) any {
 			continue
 		}
 		def := name + "." + k.typ
-		w.define(def, w.fields(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields))
+		w.addDefinition(def, w.fieldsSchema(r, k.summary, object{{"type", object{{"const", k.typ}}}}, r.fields))
 		types = append(types, k.typ)
-		variants = append(variants, when("type", k.typ, def))
+		variants = append(variants, ifFieldIs("type", k.typ, def))
 	}
-	w.define(name, object{
+	w.addDefinition(name, object{
 		{"type", "object"},
-		{"properties", object{{"type", choice(types).with("description", "The kind of the "+name+".")}}},
+		{"properties", object{{"type", choiceSchema(types).with("description", "The kind of the "+name+".")}}},
 		{"required", []string{"type"}},
 		{"allOf", variants},
 	})
@@ -133,8 +133,8 @@ func kindRecord(k kind) *record {
 	return recordOf(t.Elem())
 }
 
-// when returns a condition: with that value of a field, that definition holds.
-func when(field, value, def string) object {
+// ifFieldIs returns a condition: with that value of a field, that definition holds.
+func ifFieldIs(field, value, def string) object {
 	return object{
 		{"if", object{
 			{"properties", object{{field, object{{"const", value}}}}},
@@ -146,7 +146,7 @@ func when(field, value, def string) object {
 
 func refTo(def string) object { return object{{"$ref", "#/$defs/" + def}} }
 
-func (w *schemaWriter) define(name string, schema object) {
+func (w *schemaWriter) addDefinition(name string, schema object) {
 	w.taken[name] = true
 	for i := range w.defs {
 		if w.defs[i].name == name {
@@ -157,27 +157,27 @@ func (w *schemaWriter) define(name string, schema object) {
 	w.defs = w.defs.with(name, schema)
 }
 
-// ref returns a reference to the definition of a record, which it adds the
+// recordRef returns a reference to the definition of a record, which it adds the
 // first time.
-func (w *schemaWriter) ref(t reflect.Type) object {
+func (w *schemaWriter) recordRef(t reflect.Type) object {
 	name, ok := w.names[t]
 	if !ok {
-		name = w.name(t)
+		name = w.definitionName(t)
 		w.names[t] = name
-		w.define(name, nil) // takes its place before those of its fields
+		w.addDefinition(name, nil) // takes its place before those of its fields
 		r := recordOf(t)
 		if r.variant != nil {
-			w.define(name, w.variants(name, r))
+			w.addDefinition(name, w.variantsSchema(name, r))
 		} else {
-			w.define(name, w.fields(r, "", nil, r.fields))
+			w.addDefinition(name, w.fieldsSchema(r, "", nil, r.fields))
 		}
 	}
 	return refTo(name)
 }
 
-// name returns the name of a record's definition: that of its type, made
+// definitionName returns the name of a record's definition: that of its type, made
 // unique.
-func (w *schemaWriter) name(t reflect.Type) string {
+func (w *schemaWriter) definitionName(t reflect.Type) string {
 	name := recordName(t)
 	for i := 2; w.taken[name]; i++ {
 		name = recordName(t) + strconv.Itoa(i)
@@ -195,9 +195,9 @@ func recordName(t reflect.Type) string {
 	return strings.ToLower(wordStart.ReplaceAllString(name, "${1}${3}_${2}${4}"))
 }
 
-// variants returns the schema of a record whose type field decides which
+// variantsSchema returns the schema of a record whose type field decides which
 // others it has.
-func (w *schemaWriter) variants(name string, r *record) object {
+func (w *schemaWriter) variantsSchema(name string, r *record) object {
 	var conditions []any
 	for _, variant := range r.variant.enum {
 		var fields []*field
@@ -207,20 +207,20 @@ func (w *schemaWriter) variants(name string, r *record) object {
 			}
 		}
 		def := name + "." + variant
-		w.define(def, w.fields(r, "", object{{r.variant.name, object{{"const", variant}}}}, fields))
-		conditions = append(conditions, when(r.variant.name, variant, def))
+		w.addDefinition(def, w.fieldsSchema(r, "", object{{r.variant.name, object{{"const", variant}}}}, fields))
+		conditions = append(conditions, ifFieldIs(r.variant.name, variant, def))
 	}
 	return object{
 		{"type", "object"},
-		{"properties", object{{r.variant.name, w.property(r, r.variant)}}},
+		{"properties", object{{r.variant.name, w.propertySchema(r, r.variant)}}},
 		{"required", []string{r.variant.name}},
 		{"allOf", conditions},
 	}
 }
 
-// fields returns the schema of a record with some of its fields. properties
+// fieldsSchema returns the schema of a record with some of its fields. properties
 // are those it has besides.
-func (w *schemaWriter) fields(r *record, summary string, properties object, fields []*field) object {
+func (w *schemaWriter) fieldsSchema(r *record, summary string, properties object, fields []*field) object {
 	var required []string
 	var clashes []any
 	for _, m := range properties {
@@ -230,7 +230,7 @@ func (w *schemaWriter) fields(r *record, summary string, properties object, fiel
 		if properties.has(f.name) {
 			continue
 		}
-		properties = properties.with(f.name, w.property(r, f))
+		properties = properties.with(f.name, w.propertySchema(r, f))
 		spelled := []string{f.name}
 		for _, s := range f.other {
 			properties = properties.with(s.name, orNull(object{

@@ -66,15 +66,15 @@ func allowReferences(raw json.RawMessage) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	out, err := json.Marshal(referable(schema))
+	out, err := json.Marshal(acceptReferences(schema))
 	if err != nil {
 		return nil
 	}
 	return out
 }
 
-// referable returns a schema that accepts variables where it accepts some texts.
-func referable(schema any) any {
+// acceptReferences returns a schema that accepts variables where it accepts some texts.
+func acceptReferences(schema any) any {
 	s, ok := schema.(object)
 	if !ok {
 		return schema
@@ -109,18 +109,18 @@ func referableBelow(m member) any {
 			return m.value
 		}
 		for i := range named {
-			named[i].value = referable(named[i].value)
+			named[i].value = acceptReferences(named[i].value)
 		}
 		return named
 	case "items", "additionalProperties", "unevaluatedProperties", "then", "else":
-		return referable(m.value)
+		return acceptReferences(m.value)
 	case "prefixItems", "anyOf", "allOf":
 		list, ok := m.value.([]any)
 		if !ok {
 			return m.value
 		}
 		for i := range list {
-			list[i] = referable(list[i])
+			list[i] = acceptReferences(list[i])
 		}
 		return list
 	default:

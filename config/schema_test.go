@@ -243,7 +243,7 @@ func TestSchemaAndLoaderAgree(t *testing.T) {
 		{oneAgent + "schedules: {s/t: {cron: \"@daily\", agent: a, prompt: x}}\n", false},
 		{oneAgent + "schedules: []\n", false},
 	} {
-		_, list := parse(t, tt.text)
+		_, list := parseDocument(t, tt.text)
 		if got := !list.HasErrors(); got != tt.valid {
 			t.Errorf("%sloader: valid %v, want %v\n%s", tt.text, got, tt.valid, shows(list))
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// property returns the schema of a field.
-func (w *schemaWriter) property(r *record, f *field) object {
+// propertySchema returns the schema of a field.
+func (w *schemaWriter) propertySchema(r *record, f *field) object {
 	schema := object{}.withText("description", f.doc)
 	if f.byDefault != "" {
-		schema = schema.with("default", typed(f))
+		schema = schema.with("default", typedDefault(f))
 	}
 	var value object
 	if f.name == "sections" && (r.typ == defaultsType || r.typ == reflect.TypeFor[spec.Agent]()) {
 		value = w.sectionsOf()
 	} else {
-		value = w.value(f, f.typ)
+		value = w.valueSchema(f, f.typ)
 	}
 	if f.required {
 		switch shapeOf(f.typ) {
@@ -32,8 +32,8 @@ func (w *schemaWriter) property(r *record, f *field) object {
 	return orNull(append(schema, value...))
 }
 
-// typed returns the default of a field as the type it has.
-func typed(f *field) any {
+// typedDefault returns the default of a field as the type it has.
+func typedDefault(f *field) any {
 	t := f.typ
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -47,8 +47,8 @@ func typed(f *field) any {
 	return f.byDefault
 }
 
-// value returns the schema of a value of a type.
-func (w *schemaWriter) value(f *field, t reflect.Type) object {
+// valueSchema returns the schema of a value of a type.
+func (w *schemaWriter) valueSchema(f *field, t reflect.Type) object {
 	switch shapeOf(t) {
 	case textShape:
 		return textSchema(f)
@@ -57,26 +57,26 @@ func (w *schemaWriter) value(f *field, t reflect.Type) object {
 	case intShape, uintShape:
 		return integerSchema(f, t)
 	case floatShape:
-		return limits(object{{"type", "number"}}, "minimum", "maximum", f)
+		return withLimits(object{{"type", "number"}}, "minimum", "maximum", f)
 	case durationShape:
 		return object{{"type", "string"}, {"pattern", jsonschema.DurationPattern + "|" + reference}}
 	case promptShape:
-		return object{{"anyOf", []any{object{{"type", "string"}}, w.ref(reflect.TypeFor[promptFile]())}}}
+		return object{{"anyOf", []any{object{{"type", "string"}}, w.recordRef(reflect.TypeFor[promptFile]())}}}
 	case namesShape:
-		return object{{"type", []string{"array", "null"}}, {"items", textSchema(f.element())}}
+		return object{{"type", []string{"array", "null"}}, {"items", textSchema(f.elementField())}}
 	case effortShape:
-		return object{{"anyOf", []any{choice(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.ref(reflect.TypeFor[effortBudget]())}}}
+		return object{{"anyOf", []any{choiceSchema(spec.EffortLevels()), object{{"type", "integer"}, {"minimum", 0}, {"maximum", 100}}, w.recordRef(reflect.TypeFor[effortBudget]())}}}
 	case textualShape:
 		return object{{"type", "string"}}
 	case pointerShape:
-		return w.value(f, t.Elem())
+		return w.valueSchema(f, t.Elem())
 	case listShape:
-		list := limits(object{{"type", "array"}}, "minItems", "maxItems", f)
-		return list.with("items", w.value(f.element(), t.Elem()))
+		list := withLimits(object{{"type", "array"}}, "minItems", "maxItems", f)
+		return list.with("items", w.valueSchema(f.elementField(), t.Elem()))
 	case mapShape:
-		return object{{"type", "object"}, {"additionalProperties", w.value(f.element(), t.Elem())}}
+		return object{{"type", "object"}, {"additionalProperties", w.valueSchema(f.elementField(), t.Elem())}}
 	case recordShape:
-		return w.ref(t)
+		return w.recordRef(t)
 	case unsupportedShape:
 		return object{{"not", object{}}}
 	default:
@@ -87,7 +87,7 @@ func (w *schemaWriter) value(f *field, t reflect.Type) object {
 func textSchema(f *field) object {
 	switch {
 	case len(f.enum) > 0:
-		return choice(f.enum)
+		return choiceSchema(f.enum)
 	case f.pattern != nil:
 		return object{{"type", "string"}, {"pattern", "(?:" + f.pattern.String() + ")|" + reference}}
 	default:
@@ -95,8 +95,8 @@ func textSchema(f *field) object {
 	}
 }
 
-// choice returns the schema of one of some texts.
-func choice(values []string) object {
+// choiceSchema returns the schema of one of some texts.
+func choiceSchema(values []string) object {
 	return object{{"anyOf", []any{
 		object{{"enum", values}},
 		object{{"type", "string"}, {"pattern", reference}},
@@ -106,7 +106,7 @@ func choice(values []string) object {
 // integerSchema returns the schema of a whole number, with the limits of small
 // types.
 func integerSchema(f *field, t reflect.Type) object {
-	schema := limits(object{{"type", "integer"}}, "minimum", "maximum", f)
+	schema := withLimits(object{{"type", "integer"}}, "minimum", "maximum", f)
 	unsigned := shapeOf(t) == uintShape
 	bits := t.Bits()
 	if !schema.has("minimum") {
@@ -126,12 +126,12 @@ func integerSchema(f *field, t reflect.Type) object {
 	return schema
 }
 
-func limits(schema object, least, most string, f *field) object {
+func withLimits(schema object, least, most string, f *field) object {
 	if f.min != nil {
-		schema = schema.with(least, json.RawMessage(format(*f.min)))
+		schema = schema.with(least, json.RawMessage(formatNumber(*f.min)))
 	}
 	if f.max != nil {
-		schema = schema.with(most, json.RawMessage(format(*f.max)))
+		schema = schema.with(most, json.RawMessage(formatNumber(*f.max)))
 	}
 	return schema
 }

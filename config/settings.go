@@ -46,8 +46,8 @@ const (
 	storeFile = "runtime.db"
 )
 
-// settings decodes the records of the whole runtime.
-func (d *decoder) settings() {
+// decodeSettings decodes the records of the whole runtime.
+func (d *decoder) decodeSettings() {
 	d.file.Store = decodeSetting(d, "store", d.checkStore)
 	d.file.Turns = decodeSetting(d, "turns", (*settings.Turns).Validate)
 	d.file.Server = decodeSetting(d, "server", d.checkServer)
@@ -55,21 +55,21 @@ func (d *decoder) settings() {
 }
 
 func decodeSetting[T any](d *decoder, name string, validate func(*T) diag.List) (record T) {
-	key, value := d.file.root.get(name)
+	key, value := d.file.root.findField(name)
 	if value == nil || value.kind == nullNode {
 		return record
 	}
-	p := (*place)(nil).field(name, key)
+	p := (*place)(nil).fieldPlace(name, key)
 	record, start := decodeRecord[T](d, "", value, p)
-	d.checked(start, p, value, validate(&record))
+	d.addValidationFindings(start, p, value, validate(&record))
 	return record
 }
 
 // checkStore checks the store by itself. What its DSN has to be nobody can tell
 // where the driver is not readable.
 func (d *decoder) checkStore(s *settings.Store) diag.List {
-	_, store := d.file.root.get("store")
-	if _, driver := store.get("driver"); s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"] {
+	_, store := d.file.root.findField("store")
+	if _, driver := store.findField("driver"); s.Driver == "" && driver != nil && driver.kind != nullNode || d.file.meant["store.driver"] {
 		return nil
 	}
 	return s.Validate()
@@ -109,8 +109,8 @@ func (d *decoder) storePaths() {
 		s.DataDir = filepath.Join(d.file.documents[0].dir, dataDir)
 	}
 	file := s.Driver == settings.StoreSQLite && !strings.Contains(s.DSN, "://")
-	_, store := d.file.root.get("store")
-	_, dsn := store.get("dsn")
+	_, store := d.file.root.findField("store")
+	_, dsn := store.findField("dsn")
 	switch {
 	case s.DSN == "" && file:
 		s.DSN = filepath.Join(s.DataDir, storeFile)
@@ -118,13 +118,13 @@ func (d *decoder) storePaths() {
 	case file:
 		s.DSN = relativeTo(d.file.documents[dsn.document].dir, s.DSN)
 	default:
-		d.file.redactor.hide(hiddenValue{s.DSN, secretShown})
+		d.file.redactor.addValue(hiddenValue{s.DSN, secretShown})
 		for _, password := range passwordsOf(s.DSN) {
-			d.file.redactor.hide(hiddenValue{password, secretShown})
+			d.file.redactor.addValue(hiddenValue{password, secretShown})
 		}
-		d.secret(dsn)
+		d.addSecret(dsn)
 		if at := keyPassword.FindStringSubmatch(dsn.text); at != nil && literalOf(at[1]) != "" {
-			d.reportPlainSecret(dsn, (*place)(nil).field("store", nil).field("dsn", nil))
+			d.reportPlainSecret(dsn, (*place)(nil).fieldPlace("store", nil).fieldPlace("dsn", nil))
 		}
 	}
 }
@@ -148,13 +148,13 @@ func passwordsOf(dsn string) []string {
 	return found
 }
 
-// schedules decodes the schedules, which refer to agents.
-func (d *decoder) schedules() {
-	d.entries("schedules", func(id string, n *node, p *place, _ bool) {
+// decodeSchedules decodes the schedules, which refer to agents.
+func (d *decoder) decodeSchedules() {
+	d.eachEntry("schedules", func(id string, n *node, p *place, _ bool) {
 		s, start := decodeRecord[settings.Schedule](d, id, n, p)
 		found := append(s.Validate(), checkTimes(&s)...)
 		found = append(found, d.file.checkAgent("agent", s.Agent)...)
-		d.checked(start, p, n, found)
+		d.addValidationFindings(start, p, n, found)
 		d.file.Schedules = append(d.file.Schedules, s)
 	})
 }

@@ -152,7 +152,7 @@ func TestWrongSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, list := parse(t, tt.text)
+			_, list := parseDocument(t, tt.text)
 			if len(list) == 0 {
 				t.Fatal("nothing is wrong")
 			}
@@ -225,7 +225,7 @@ func TestTheKeysOfAServerAreNeverShown(t *testing.T) {
 
 func TestAScheduleMayNameAnAgentOfARemoteSource(t *testing.T) {
 	t.Parallel()
-	_, list := parse(t, "version: 1\nremote_agents: [{name: cloud, base_url: \"http://x\"}]\nschedules: {s: {agent: cloud/a, prompt: x, cron: \"@daily\"}}\n")
+	_, list := parseDocument(t, "version: 1\nremote_agents: [{name: cloud, base_url: \"http://x\"}]\nschedules: {s: {agent: cloud/a, prompt: x, cron: \"@daily\"}}\n")
 	if len(list) > 0 {
 		t.Error(shows(list))
 	}
@@ -263,7 +263,7 @@ func TestHowADatabaseIsReachedIsNeverShown(t *testing.T) {
 
 func TestThePathOfAStoreIsNoSecret(t *testing.T) {
 	t.Parallel()
-	f, _ := parse(t, "version: 1\nstore: {dsn: some/runtime.db}\n")
+	f, _ := parseDocument(t, "version: 1\nstore: {dsn: some/runtime.db}\n")
 	if got := f.Redact("some/runtime.db is in use"); got != "some/runtime.db is in use" {
 		t.Error(got)
 	}

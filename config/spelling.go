@@ -80,6 +80,6 @@ func (d *decoder) reportSpelling(exact bool, name string, n *node, p *place) boo
 	if strings.Contains(n.text, "$") {
 		hint += "; a plain $ is written $$"
 	}
-	d.add(found.WithHint(hint, name), n)
+	d.addFinding(found.WithHint(hint, name), n)
 	return exact
 }

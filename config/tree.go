@@ -57,8 +57,8 @@ func (n *node) pairs(yield func(key, value *node) bool) {
 	}
 }
 
-// get returns the key and the value of a field of a mapping, or nil.
-func (n *node) get(name string) (key, value *node) {
+// findField returns the key and the value of a field of a mapping, or nil.
+func (n *node) findField(name string) (key, value *node) {
 	for k, v := range n.pairs {
 		if k.text == name {
 			return k, v
@@ -67,4 +67,4 @@ func (n *node) get(name string) (key, value *node) {
 	return nil, nil
 }
 
-func (n *node) scalar() bool { return n.kind < sequenceNode }
+func (n *node) isScalar() bool { return n.kind < sequenceNode }

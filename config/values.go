@@ -15,90 +15,90 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// value decodes a value of any shape.
-func (d *decoder) value(f *field, n *node, v reflect.Value, p *place) {
+// decodeValue decodes a value of any shape.
+func (d *decoder) decodeValue(f *field, n *node, v reflect.Value, p *place) {
 	switch shapeOf(v.Type()) {
 	case textShape:
-		d.text(f, n, v, p)
+		d.decodeText(f, n, v, p)
 	case boolShape:
 		if n.kind != boolNode {
-			d.mismatch(f, n, p, "true or false")
+			d.reportMismatch(f, n, p, "true or false")
 			return
 		}
 		v.SetBool(strings.EqualFold(n.text, "true"))
 	case intShape, uintShape, floatShape:
-		d.number(f, n, v, p)
+		d.decodeNumber(f, n, v, p)
 	case durationShape:
-		d.duration(f, n, v, p)
+		d.decodeDuration(f, n, v, p)
 	case promptShape:
-		d.prompt(f, n, v, p)
+		d.decodePrompt(f, n, v, p)
 	case namesShape:
 		if n.kind == nullNode {
 			v.Set(reflect.ValueOf(spec.Names{}))
 			return
 		}
-		d.list(f, n, v, p)
+		d.decodeList(f, n, v, p)
 	case effortShape:
-		d.effort(f, n, v, p)
+		d.decodeEffort(f, n, v, p)
 	case pointerShape:
 		target, before := reflect.New(v.Type().Elem()), len(d.found)
-		d.value(f, n, target.Elem(), p)
+		d.decodeValue(f, n, target.Elem(), p)
 		// A pointer that stays nil means the default; a record is better kept
 		// as far as it could be read.
 		if len(d.found) == before || shapeOf(v.Type().Elem()) == recordShape {
 			v.Set(target)
 		}
 	case listShape:
-		d.list(f, n, v, p)
+		d.decodeList(f, n, v, p)
 	case mapShape:
-		d.mapping(f, n, v, p)
+		d.decodeMapping(f, n, v, p)
 	case recordShape:
-		d.record(recordOf(v.Type()), n, v, p, "")
+		d.decodeFields(recordOf(v.Type()), n, v, p, "")
 	default:
-		d.foreign(f, n, v, p)
+		d.decodeCustom(f, n, v, p)
 	}
 }
 
-// mismatch reports a value of the wrong type.
-func (d *decoder) mismatch(f *field, n *node, p *place, want string) reported {
-	found := d.report(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, describe(n, f.secret))
+// reportMismatch reports a value of the wrong type.
+func (d *decoder) reportMismatch(f *field, n *node, p *place, want string) reported {
+	found := d.addDiagnostic(diag.InvalidValue, p, n, "%s must be %s, not %s", p.label(), want, describeValue(n, f.secret))
 	if f.secret {
-		d.hide(n, true)
+		d.hideSecrets(n, true)
 	}
 	return found
 }
 
-// string returns the expanded text of a value. ok is false when it is no text
+// readText returns the expanded text of a value. ok is false when it is no text
 // or cannot be expanded. known is false when a variable is not set, so that
 // nothing can be said about the text.
-func (d *decoder) string(f *field, n *node, p *place) (text string, known, ok bool) {
+func (d *decoder) readText(f *field, n *node, p *place) (text string, known, ok bool) {
 	switch n.kind {
 	case stringNode:
 	case boolNode, intNode, floatNode:
-		found := d.mismatch(f, n, p, "a text")
+		found := d.reportMismatch(f, n, p, "a text")
 		switch {
 		case f.secret:
-			found.hint("write it in quotes")
+			found.setHint("write it in quotes")
 		case n.kind == intNode && p != nil && strings.HasSuffix(p.key, "listen"):
-			found.hint("write host:port, such as \"127.0.0.1:" + clip.Text(n.text) + "\"")
+			found.setHint("write host:port, such as \"127.0.0.1:" + clip.Text(n.text) + "\"")
 		default:
-			found.hint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.text)))
+			found.setHint(fmt.Sprintf("write it in quotes: %q", clip.Text(n.text)))
 		}
 		return "", false, false
 	default:
-		d.mismatch(f, n, p, "a text")
+		d.reportMismatch(f, n, p, "a text")
 		return "", false, false
 	}
-	text, known, ok = d.expand(sensitivityOf(f, p), n, p)
+	text, known, ok = d.expandText(sensitivityOf(f, p), n, p)
 	if f.secret && ok {
-		d.file.redactor.hide(hiddenValue{text, secretShown})
-		d.secret(n)
+		d.file.redactor.addValue(hiddenValue{text, secretShown})
+		d.addSecret(n)
 	}
 	return text, known, ok
 }
 
-// expand expands the text of a node, and checks what stands in the file itself.
-func (d *decoder) expand(kind sensitivity, n *node, p *place) (text string, known, ok bool) {
+// expandText expands the text of a node, and checks what stands in the file itself.
+func (d *decoder) expandText(kind sensitivity, n *node, p *place) (text string, known, ok bool) {
 	if d.checkSpelling(kind, n, p) {
 		return "", false, false
 	}
@@ -108,12 +108,12 @@ func (d *decoder) expand(kind sensitivity, n *node, p *place) (text string, know
 	}
 	x := d.expander.expand(n.text, d.file.documents[n.document].dir)
 	for _, hidden := range x.hidden {
-		d.file.redactor.hide(hidden)
+		d.file.redactor.addValue(hidden)
 	}
 	if x.err != nil {
-		found := d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), x.err)
 		if x.meant != "" {
-			found.hint("write ${" + x.meant + "}")
+			found.setHint("write ${" + x.meant + "}")
 		}
 		return "", false, false
 	}
@@ -126,53 +126,53 @@ func (d *decoder) expand(kind sensitivity, n *node, p *place) (text string, know
 		if d.strict {
 			found.Severity = diag.Error
 		}
-		d.add(found, n)
+		d.addFinding(found, n)
 	}
 	return x.text, len(x.unset) == 0, true
 }
 
-func (d *decoder) text(f *field, n *node, v reflect.Value, p *place) {
-	text, known, ok := d.string(f, n, p)
+func (d *decoder) decodeText(f *field, n *node, v reflect.Value, p *place) {
+	text, known, ok := d.readText(f, n, p)
 	if !ok {
 		return
 	}
-	if known && !d.allowed(f, n, text, p) {
+	if known && !d.checkText(f, n, text, p) {
 		return
 	}
 	if f.path {
 		text = relativeTo(d.file.documents[n.document].dir, text)
 	}
 	if f.read {
-		d.file.refer(text)
+		d.file.addReferredFile(text)
 	}
 	v.SetString(text)
 }
 
-// allowed checks a text against the enum and the pattern of its field.
-func (d *decoder) allowed(f *field, n *node, text string, p *place) bool {
+// checkText checks a text against the enum and the pattern of its field.
+func (d *decoder) checkText(f *field, n *node, text string, p *place) bool {
 	switch {
 	case len(f.enum) > 0 && !contains(f.enum, text):
-		found := d.report(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoted(f, n), either(f.enum))
+		found := d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; allowed are %s", p.label(), quoteValue(f, n), joinAlternatives(f.enum))
 		if near, ok := nearest.Of(text, f.enum); ok {
-			found.hint(didYouMean(near))
+			found.setHint(didYouMean(near))
 		}
 		return false
 	case f.pattern != nil && !f.pattern.MatchString(text):
-		d.report(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.label(), quoted(f, n), f.pattern)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be %s; it must match %s", p.label(), quoteValue(f, n), f.pattern)
 		return false
 	}
 	return true
 }
 
-// quoted shows a text as the file has it.
-func quoted(f *field, n *node) string {
+// quoteValue shows a text as the file has it.
+func quoteValue(f *field, n *node) string {
 	if f.secret {
 		return "that text"
 	}
 	return strconv.Quote(clip.Text(n.text))
 }
 
-func (d *decoder) number(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeNumber(f *field, n *node, v reflect.Value, p *place) {
 	want := "a whole number"
 	if shapeOf(v.Type()) == floatShape {
 		want = "a number"
@@ -183,34 +183,34 @@ func (d *decoder) number(f *field, n *node, v reflect.Value, p *place) {
 	}
 	number, err := parseNumber(n.text)
 	if err != nil {
-		d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 		return
 	}
-	if !d.inRange(f, n, number.float(), p) {
+	if !d.inRange(f, n, number.asFloat(), p) {
 		return
 	}
-	if !number.store(v) {
-		if _, whole := number.int(); whole || want == "a number" {
-			d.report(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.text))
+	if !number.storeIn(v) {
+		if _, whole := number.asInt(); whole || want == "a number" {
+			d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s, which is too large or too small", p.label(), clip.Text(n.text))
 			return
 		}
-		d.mismatch(f, n, p, want)
+		d.reportMismatch(f, n, p, want)
 	}
 }
 
 // notNumber reports a value that should be a number.
 func (d *decoder) notNumber(f *field, n *node, p *place, want string) {
-	found := d.mismatch(f, n, p, want)
+	found := d.reportMismatch(f, n, p, want)
 	if n.kind != stringNode {
 		return
 	}
 	if _, err := parseNumber(n.text); err == nil {
-		found.hint("write it without quotes")
+		found.setHint("write it without quotes")
 	} else if strings.Contains(n.text, "${") {
-		found.hint("variables give texts, never numbers")
+		found.setHint("variables give texts, never numbers")
 	} else if bare := strings.TrimSpace(currency.ReplaceAllString(n.text, "")); bare != n.text {
 		if _, err := parseNumber(bare); err == nil && !f.secret {
-			found.hint("write " + bare)
+			found.setHint("write " + bare)
 		}
 	}
 }
@@ -222,47 +222,47 @@ var currency = regexp.MustCompile(`(?i)[$€£¥]|\b(?:usd|eur|gbp)\b`)
 func (d *decoder) inRange(f *field, n *node, v float64, p *place) bool {
 	switch {
 	case f.min != nil && f.max != nil && (v < *f.min || v > *f.max):
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.text), format(*f.min), format(*f.max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be between %s and %s", p.label(), clip.Text(n.text), formatNumber(*f.min), formatNumber(*f.max))
 	case f.min != nil && v < *f.min:
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.text), format(*f.min))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or more", p.label(), clip.Text(n.text), formatNumber(*f.min))
 	case f.max != nil && v > *f.max:
-		d.report(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.text), format(*f.max))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s is %s; it must be %s or less", p.label(), clip.Text(n.text), formatNumber(*f.max))
 	default:
 		return true
 	}
 	return false
 }
 
-func format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // plain is the description of elements without limits of their own.
 var plain = &field{}
 
-// element returns the description of the elements of a list or mapping.
-func (f *field) element() *field {
+// elementField returns the description of the elements of a list or mapping.
+func (f *field) elementField() *field {
 	if len(f.enum) == 0 && f.pattern == nil && !f.secret && !f.path {
 		return plain
 	}
 	return &field{enum: f.enum, pattern: f.pattern, secret: f.secret, path: f.path, read: f.read}
 }
 
-func (d *decoder) list(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeList(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind != sequenceNode {
-		found := d.mismatch(f, n, p, "a list")
+		found := d.reportMismatch(f, n, p, "a list")
 		if n.kind == stringNode && v.Type().Elem().Kind() == reflect.String && !f.secret {
-			found.hint("write [" + elementsOf(n.text, p) + "]")
+			found.setHint("write [" + elementsOf(n.text, p) + "]")
 		}
 		return
 	}
 	length := float64(len(n.children))
 	if f.min != nil && length < *f.min || f.max != nil && length > *f.max {
-		d.report(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), plural(len(n.children), "element"), bounds(f))
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s has %s; %s", p.label(), countNoun(len(n.children), "element"), describeBounds(f))
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.children), len(n.children))
-	of := f.element()
+	of := f.elementField()
 	for i, child := range n.children {
-		d.value(of, child, list.Index(i), p.element(i))
+		d.decodeValue(of, child, list.Index(i), p.elementPlace(i))
 	}
 	v.Set(list)
 }
@@ -285,50 +285,50 @@ func elementsOf(text string, p *place) string {
 // plainWord matches what needs no quotes inside of a list.
 var plainWord = regexp.MustCompile(`^[A-Za-z./_-][A-Za-z0-9./_=+-]*$`)
 
-// bounds says how long a list may be.
-func bounds(f *field) string {
+// describeBounds says how long a list may be.
+func describeBounds(f *field) string {
 	switch {
 	case f.max == nil:
-		return "it must have " + format(*f.min) + " or more"
+		return "it must have " + formatNumber(*f.min) + " or more"
 	case f.min == nil:
-		return "it can have at most " + format(*f.max)
+		return "it can have at most " + formatNumber(*f.max)
 	default:
-		return "it must have " + format(*f.min) + " to " + format(*f.max)
+		return "it must have " + formatNumber(*f.min) + " to " + formatNumber(*f.max)
 	}
 }
 
-func (d *decoder) mapping(f *field, n *node, v reflect.Value, p *place) {
+func (d *decoder) decodeMapping(f *field, n *node, v reflect.Value, p *place) {
 	if n.kind != mappingNode {
-		d.mismatch(f, n, p, "a mapping")
+		d.reportMismatch(f, n, p, "a mapping")
 		return
 	}
 	m := reflect.MakeMapWithSize(v.Type(), len(n.children)/2)
-	of := f.element()
+	of := f.elementField()
 	for key, value := range n.pairs {
 		element := reflect.New(v.Type().Elem()).Elem()
-		d.value(of, value, element, p.field(key.text, key))
+		d.decodeValue(of, value, element, p.fieldPlace(key.text, key))
 		m.SetMapIndex(reflect.ValueOf(key.text).Convert(v.Type().Key()), element)
 	}
 	v.Set(m)
 }
 
-// foreign decodes into types that read JSON or text themselves.
-func (d *decoder) foreign(f *field, n *node, v reflect.Value, p *place) {
+// decodeCustom decodes into types that read JSON or text themselves.
+func (d *decoder) decodeCustom(f *field, n *node, v reflect.Value, p *place) {
 	var err error
 	switch shapeOf(v.Type()) {
 	case rawShape:
-		if raw, ok := d.json(n, p); ok {
+		if raw, ok := d.encodeJSON(n, p); ok {
 			v.SetBytes(raw)
 		}
 		return
 	case anyShape, customShape:
-		raw, ok := d.json(n, p)
+		raw, ok := d.encodeJSON(n, p)
 		if !ok {
 			return
 		}
 		err = json.Unmarshal(raw, v.Addr().Interface())
 	case textualShape:
-		text, known, ok := d.string(f, n, p)
+		text, known, ok := d.readText(f, n, p)
 		if !ok || !known {
 			return
 		}
@@ -336,20 +336,20 @@ func (d *decoder) foreign(f *field, n *node, v reflect.Value, p *place) {
 			err = u.UnmarshalText([]byte(text))
 		}
 	default:
-		d.report(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.label(), v.Type())
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s cannot be set in a file (its type %s is not supported)", p.label(), v.Type())
 		return
 	}
 	switch {
 	case err != nil && f.secret:
-		d.report(diag.InvalidValue, p, n, "%s does not have the form it must have", p.label())
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s does not have the form it must have", p.label())
 	case err != nil:
-		d.report(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
+		d.addDiagnostic(diag.InvalidValue, p, n, "%s: %v", p.label(), err)
 	}
 }
 
-// plural returns a count with its noun: 1 word, 2 words. With two forms it
+// countNoun returns a count with its noun: 1 word, 2 words. With two forms it
 // chooses between them.
-func plural(n int, noun string, form ...string) string {
+func countNoun(n int, noun string, form ...string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
