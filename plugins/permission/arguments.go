@@ -58,7 +58,7 @@ func (a *arguments) primaryFits(glob *operand, cautious bool) bool {
 		for _, v := range a.object {
 			// Beside others, an argument that is no text need not be the one meant.
 			_, text := v.(string)
-			if t := glob.matches(v); t == yes || t == unknown && cautious && (single || text) {
+			if t := glob.matchesValue(v); t == yes || t == unknown && cautious && (single || text) {
 				return true
 			}
 		}
@@ -89,25 +89,25 @@ func textOf(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(plain(v)); err != nil {
+	if err := e.Encode(normalizeNumbers(v)); err != nil {
 		return "" // what was decoded from JSON can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// plain returns a value with its numbers in their shortest form.
-func plain(v any) any {
+// normalizeNumbers returns a value with its numbers in their shortest form.
+func normalizeNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for key, value := range v {
-			out[key] = plain(value)
+			out[key] = normalizeNumbers(value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, value := range v {
-			out[i] = plain(value)
+			out[i] = normalizeNumbers(value)
 		}
 		return out
 	case json.Number:

@@ -30,7 +30,7 @@ func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 				s = newShape(list[j].Parameters)
 				shapes[list[j].ID] = s
 			}
-			wrong := e.check(list[j].ID, s)
+			wrong := e.checkSchema(list[j].ID, s)
 			if wrong == nil {
 				own = nil
 				break
@@ -44,17 +44,17 @@ func (g *gate) CheckSchemas(list []plugins.ToolSchema) (found diag.List) {
 	return found
 }
 
-// check reports the conditions of a rule that do not fit the arguments of a tool.
-func (e *entry) check(tool string, s shape) (found diag.List) {
+// checkSchema reports the conditions of a rule that do not fit the arguments of a tool.
+func (e *entry) checkSchema(tool string, s shape) (found diag.List) {
 	if e.primary != nil {
-		if names := s.names(); len(names) > 1 {
-			return diag.List{warning(diag.New(diag.InvalidCondition, e.path, "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[e.primary.kind]).
+		if names := s.propertyNames(); len(names) > 1 {
+			return diag.List{asWarning(diag.New(diag.InvalidCondition, e.path, "tool %q takes several arguments, so that %s fits each of them, or none", tool, primaryPrefixes[e.primary.kind]).
 				WithHint("name the one that is meant: %s(%s ~ %s)", tool, names[0], e.primary))}
 		}
 		return nil
 	}
 	for i := range e.conditions {
-		if d := e.conditions[i].check(tool, s); d != nil {
+		if d := e.conditions[i].checkPath(tool, s); d != nil {
 			d.Path = e.path
 			found = append(found, *d)
 		}
@@ -62,50 +62,50 @@ func (e *entry) check(tool string, s shape) (found diag.List) {
 	return found
 }
 
-// check reports a path that leads to nothing, and a value of another kind than
+// checkPath reports a path that leads to nothing, and a value of another kind than
 // the tool takes there.
-func (c *condition) check(tool string, s shape) *diag.Diagnostic {
+func (c *condition) checkPath(tool string, s shape) *diag.Diagnostic {
 	for i, at := range c.path {
-		next, ok := s.step(at)
+		next, ok := s.followStep(at)
 		if ok {
 			s = next
 			continue
 		}
 		d := diag.New(diag.InvalidCondition, "", "the condition on %s looks at %q, which tool %q does not have", c.path, c.path[:i+1], tool)
 		if at.kind == toKey {
-			if near, known := nearest.Of(at.key, s.names()); known {
+			if near, known := nearest.Of(at.key, s.propertyNames()); known {
 				d = d.WithHint("did you mean %q?", append(slices.Clone(c.path[:i]), step{kind: toKey, key: near}))
-			} else if names := s.names(); len(names) > 0 {
+			} else if names := s.propertyNames(); len(names) > 0 {
 				d = d.WithHint("it has %s", strings.Join(names, ", "))
 			}
 		}
-		if at.kind == toKey && !s.closed() {
-			d = warning(d)
+		if at.kind == toKey && !s.isClosed() {
+			d = asWarning(d)
 		}
 		return &d
 	}
 	return c.checkKind(tool, s)
 }
 
-// warning returns a diagnostic as a warning: the tool may take what its schema
+// asWarning returns a diagnostic as a warning: the tool may take what its schema
 // does not list, and the rule fails closed.
-func warning(d diag.Diagnostic) diag.Diagnostic {
+func asWarning(d diag.Diagnostic) diag.Diagnostic {
 	d.Severity = diag.Warning
 	return d
 }
 
 // checkKind reports values that the tool never takes at the path.
 func (c *condition) checkKind(tool string, s shape) *diag.Diagnostic {
-	types := s.types()
+	types := s.allowedTypes()
 	if types == nil {
 		return nil
 	}
-	for _, wanted := range c.kinds() {
+	for _, wanted := range c.comparableTypes() {
 		if slices.ContainsFunc(wanted, func(kind string) bool { return slices.Contains(types, kind) }) {
 			continue
 		}
 		d := diag.New(diag.InvalidCondition, "", "the condition %s compares with %s, but %s of tool %q is %s",
-			c, article(wanted[0]), c.path, tool, article(strings.Join(types, " or ")))
+			c, withArticle(wanted[0]), c.path, tool, withArticle(strings.Join(types, " or ")))
 		return &d
 	}
 	return c.checkChoice(tool, s)
@@ -113,7 +113,7 @@ func (c *condition) checkKind(tool string, s shape) *diag.Diagnostic {
 
 // checkChoice reports a text that is none of those that the tool takes.
 func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
-	allowed := s.choices()
+	allowed := s.allowedTexts()
 	if allowed == nil || !slices.Contains([]operator{same, equal, notEqual, among}, c.op) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
 		d := diag.New(diag.InvalidCondition, "", "the condition %s compares with %s, which %s of tool %q never is", c, &values[i], c.path, tool)
 		quoted := make([]string, len(allowed))
 		for j, text := range allowed {
-			quoted[j] = quote(text)
+			quoted[j] = quoteText(text)
 		}
 		d = d.WithHint("it is one of %s", strings.Join(quoted, ", ")).WithNearest(values[i].text, allowed)
 		return &d
@@ -136,9 +136,9 @@ func (c *condition) checkChoice(tool string, s shape) *diag.Diagnostic {
 	return nil
 }
 
-// kinds returns, for each value that the condition compares with, the types of
+// comparableTypes returns, for each value that the condition compares with, the types of
 // JSON that it can be compared with; none where any can.
-func (c *condition) kinds() [][]string {
+func (c *condition) comparableTypes() [][]string {
 	values := []operand{c.value}
 	if c.value.kind == ofList {
 		values = c.value.list
@@ -172,7 +172,7 @@ func (c *condition) kinds() [][]string {
 	return all
 }
 
-func article(kind string) string {
+func withArticle(kind string) string {
 	switch kind[0] {
 	case 'a', 'e', 'i', 'o', 'u':
 		return "an " + kind

@@ -57,10 +57,10 @@ func compileCommand(source string) (*commandPattern, error) {
 	return p, nil
 }
 
-// match compares the commands of a text: yes when all of them fit, no when none
+// matchText compares the commands of a text: yes when all of them fit, no when none
 // does. In between, and for what cannot be read, a rule that denies or asks
 // fits, and one that allows does not.
-func (p *commandPattern) match(text string) truth {
+func (p *commandPattern) matchText(text string) truth {
 	commands, err := splitCommand(text)
 	if err != nil {
 		return unknown
@@ -83,10 +83,10 @@ func (p *commandPattern) matchOne(c *simpleCommand) truth {
 	case fits, c.runsOthers:
 		return unknown
 	case c.known:
-		return orNo(p.glob.Match(c.text) || p.glob.Match(c.base()))
+		return orNo(p.glob.Match(c.text) || p.glob.Match(c.baseText()))
 	default:
 		// What is not known could be anything, unless the beginning tells.
-		return orNo(p.possible(c.prefix) || p.possible(c.baseOf(c.prefix)))
+		return orNo(p.mayMatchPrefix(c.prefix) || p.mayMatchPrefix(c.baseOf(c.prefix)))
 	}
 }
 
@@ -98,8 +98,8 @@ func orNo(possible bool) truth {
 	return no
 }
 
-// possible reports whether the glob may match a text that begins with a prefix.
-func (p *commandPattern) possible(prefix string) bool {
+// mayMatchPrefix reports whether the glob may match a text that begins with a prefix.
+func (p *commandPattern) mayMatchPrefix(prefix string) bool {
 	return strings.HasPrefix(prefix, p.prefix) || strings.HasPrefix(p.prefix, prefix)
 }
 
@@ -120,8 +120,8 @@ type simpleCommand struct {
 	runsOthers bool
 }
 
-// base returns the text with the name of the program in place of its path.
-func (c *simpleCommand) base() string { return c.baseOf(c.text) }
+// baseText returns the text with the name of the program in place of its path.
+func (c *simpleCommand) baseText() string { return c.baseOf(c.text) }
 
 func (*simpleCommand) baseOf(text string) string {
 	name, rest, more := strings.Cut(text, " ")
@@ -207,7 +207,7 @@ func commandOf(s *syntax.Stmt) *simpleCommand {
 
 // touchesFile reports whether a redirection opens anything but the null device.
 func touchesFile(r *syntax.Redirect) bool {
-	target, known := literal(r.Word)
+	target, known := literalText(r.Word)
 	switch r.Op {
 	case syntax.DplOut, syntax.DplIn:
 		return !known || strings.Trim(target, "0123456789-") != ""
@@ -222,7 +222,7 @@ func touchesFile(r *syntax.Redirect) bool {
 func (c *simpleCommand) addWords(words []*syntax.Word) {
 	c.known = true
 	for i, word := range words {
-		value, known := literal(word)
+		value, known := literalText(word)
 		text, quoted := value, value
 		if known && (value == "" || strings.ContainsAny(value, " \t\n'")) {
 			quoted = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
@@ -231,7 +231,7 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 			text, quoted = " "+text, " "+quoted
 		}
 		c.text, c.quoted = c.text+text, c.quoted+quoted
-		if i == 0 && (!known || value == "" || slices.Contains(runners, program(value))) {
+		if i == 0 && (!known || value == "" || slices.Contains(runners, programName(value))) {
 			c.runsOthers = true
 		}
 		if !known {
@@ -242,8 +242,8 @@ func (c *simpleCommand) addWords(words []*syntax.Word) {
 	c.prefix, c.quotedPrefix = c.text, c.quoted
 }
 
-// program returns the name of a program without its path and version.
-func program(name string) string {
+// programName returns the name of a program without its path and version.
+func programName(name string) string {
 	base := stdpath.Base(name)
 	return cmp.Or(strings.TrimRight(base, "0123456789."), base)
 }
@@ -257,9 +257,9 @@ var runners = strings.Fields(`
 	taskset chrt script expect xargs parallel find fd watch entr at batch crontab ssh docker podman kubectl systemd-run
 	python perl ruby node nodejs deno bun php lua awk gawk mawk nawk tclsh`)
 
-// literal returns what a word stands for, when nothing in it is expanded; else
+// literalText returns what a word stands for, when nothing in it is expanded; else
 // what it begins with.
-func literal(word *syntax.Word) (value string, known bool) {
+func literalText(word *syntax.Word) (value string, known bool) {
 	if word == nil {
 		return "", false
 	}
@@ -267,7 +267,7 @@ func literal(word *syntax.Word) (value string, known bool) {
 	for i, part := range word.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			text, known := unquoted(part.Value, i == 0)
+			text, known := unescapeWord(part.Value, i == 0)
 			b.WriteString(text)
 			if !known {
 				return b.String(), false
@@ -298,9 +298,9 @@ func literal(word *syntax.Word) (value string, known bool) {
 // inQuotes removes the backslashes that count within double quotes.
 var inQuotes = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "")
 
-// unquoted returns what text outside of quotes stands for. It is known unless a
+// unescapeWord returns what text outside of quotes stands for. It is known unless a
 // shell would expand a pattern, braces or a home directory in it.
-func unquoted(text string, first bool) (value string, known bool) {
+func unescapeWord(text string, first bool) (value string, known bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

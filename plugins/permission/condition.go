@@ -26,11 +26,11 @@ const (
 // operators are those that are signs; "in" is a word.
 var operators = []operator{same, notEqual, greater, atLeast, less, atMost, like, notLike, equal, matches, notMatches}
 
-// negative reports whether the operator holds for what does not fit.
-func (o operator) negative() bool { return o[0] == '!' }
+// isNegated reports whether the operator holds for what does not fit.
+func (o operator) isNegated() bool { return o[0] == '!' }
 
-// ordered reports whether the operator compares by size.
-func (o operator) ordered() bool { return o[0] == '>' || o[0] == '<' }
+// comparesOrder reports whether the operator compares by size.
+func (o operator) comparesOrder() bool { return o[0] == '>' || o[0] == '<' }
 
 // precision says how narrow the operator is; what it excludes is wider than
 // what it names.
@@ -58,20 +58,20 @@ type condition struct {
 	value operand
 }
 
-// holds reports whether a rule counts the condition as true for the arguments
+// isMet reports whether a rule counts the condition as true for the arguments
 // of a call. A cautious rule, which denies or asks, does when it is true, or
 // cannot be decided, for one of the values that the path leads to; one that
 // allows does when it is true for all of them.
 //
 // With the operators ~, = and =~ and a text, one value is enough for a rule that
 // allows, too.
-func (c *condition) holds(object any, cautious bool) bool {
+func (c *condition) isMet(object any, cautious bool) bool {
 	found, all, some := false, true, false
-	c.path.walk(object, func(v any, there bool) bool {
-		t := c.judge(v, there)
+	c.path.visitValues(object, func(v any, there bool) bool {
+		t := c.compareArgument(v, there)
 		found = true
-		some = some || t.enough(cautious)
-		all = all && t.enough(cautious)
+		some = some || t.countsAsTrue(cautious)
+		all = all && t.countsAsTrue(cautious)
 		return true
 	})
 	if cautious || c.anyOne() {
@@ -85,13 +85,13 @@ func (c *condition) anyOne() bool {
 	return slices.Contains([]operator{like, equal, matches}, c.op) && slices.Contains([]operandKind{ofText, ofGlob, ofRegex}, c.value.kind)
 }
 
-// judge compares one value. What is not there cannot be compared.
-func (c *condition) judge(v any, there bool) truth {
+// compareArgument compares one value. What is not there cannot be compared.
+func (c *condition) compareArgument(v any, there bool) truth {
 	if !there {
 		return unknown
 	}
 	t := c.compareValue(v)
-	if c.op.negative() {
+	if c.op.isNegated() {
 		if c.value.kind == ofGlob || c.value.kind == ofRegex {
 			if _, text := v.(string); !text && t == no {
 				return unknown // not to fit a pattern says little of what is no text
@@ -104,16 +104,16 @@ func (c *condition) judge(v any, there bool) truth {
 
 func (c *condition) compareValue(v any) truth {
 	switch {
-	case c.op.ordered():
-		return c.value.orders(c.op, v)
+	case c.op.comparesOrder():
+		return c.value.compareNumber(c.op, v)
 	case c.op == among:
-		return c.value.contains(v)
+		return c.value.listContains(v)
 	case c.op == same, c.value.kind == ofNumber, c.value.kind == ofBoolean, c.value.kind == ofNull:
-		return c.value.equals(v)
+		return c.value.equalsValue(v)
 	case c.value.kind == ofText:
-		return c.value.resembles(v)
+		return c.value.equalsText(v)
 	default:
-		return c.value.matches(v)
+		return c.value.matchesValue(v)
 	}
 }
 

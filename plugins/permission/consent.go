@@ -52,15 +52,15 @@ type subject struct {
 	Scopes []Scope `json:"scopes"`
 }
 
-// question is the decision that makes a call wait for a person.
-func (g *gate) question(call *model.ToolCall, o outcome, scopes []Scope) plugins.Decision {
+// askPerson is the decision that makes a call wait for a person.
+func (g *gate) askPerson(call *model.ToolCall, o outcome, scopes []Scope) plugins.Decision {
 	message := fmt.Sprintf("Agent %s wants to call tool %s. No rule speaks of it, so it needs your approval.", g.agent, call.Name)
 	if o.entry != nil {
 		message = fmt.Sprintf("Agent %s wants to call tool %s. By the rule %q that needs your approval.", g.agent, call.Name, o.entry.text)
 	}
-	parameters, err := json.Marshal(subject{Agent: g.agent, Tool: call.Name, Rule: o.rule(), Scopes: scopes})
+	parameters, err := json.Marshal(subject{Agent: g.agent, Tool: call.Name, Rule: o.ruleText(), Scopes: scopes})
 	if err != nil {
-		return block("permission denied: %v", err)
+		return blockCall("permission denied: %v", err)
 	}
 	return plugins.Decision{Kind: plugins.Suspend, Reason: message, Ticket: &interaction.Request{
 		ID: "perm_" + call.ID, Action: Action, Message: message, Parameters: parameters,
@@ -110,9 +110,9 @@ func consentOf(r *interaction.Answer) (c consent, err error) {
 	return c, nil
 }
 
-// concerns reports whether an answer is about the call as it is now: a person who
+// isAbout reports whether an answer is about the call as it is now: a person who
 // changed the arguments, or saw others, did not agree to these.
-func concerns(ticket *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
+func isAbout(ticket *interaction.Request, r *interaction.Answer, call *model.ToolCall) bool {
 	shown := ticket.Arguments
 	if len(r.Arguments) > 0 {
 		shown = r.Arguments

@@ -8,15 +8,15 @@ import (
 	"github.com/agentruntime/agentruntime/internal/clip"
 )
 
-// explain says of each condition of a rule that fits a call why it counts as
+// explainMatch says of each condition of a rule that fits a call why it counts as
 // true.
-func (r *Rule) explain(args *arguments) []string {
+func (r *Rule) explainMatch(args *arguments) []string {
 	if r.primary != nil && (r.primary.kind == ofPath || r.primary.kind == ofCommand) {
 		return []string{r.explainPrimary(args)}
 	}
 	texts := make([]string, len(r.conditions))
 	for i := range r.conditions {
-		texts[i] = r.conditions[i].explain(args.object)
+		texts[i] = r.conditions[i].explainValue(args.object)
 	}
 	return texts
 }
@@ -26,16 +26,16 @@ func (r *Rule) explainPrimary(args *arguments) string {
 		return "the call has no argument, so the rule counts as fitting"
 	}
 	c := condition{path: path{{kind: toAnyKey}}, op: like, value: *r.primary}
-	return c.explain(args.object)
+	return c.explainValue(args.object)
 }
 
-// explain names the value that counts: the one that the condition is true for,
+// explainValue names the value that counts: the one that the condition is true for,
 // or for which it cannot be decided.
-func (c *condition) explain(object any) string {
+func (c *condition) explainValue(object any) string {
 	best, text := no, ""
-	c.path.walk(object, func(v any, there bool) bool {
-		t := c.judge(v, there)
-		if said := c.describe(v, there, t); t > best || t == best && (text == "" || said < text) {
+	c.path.visitValues(object, func(v any, there bool) bool {
+		t := c.compareArgument(v, there)
+		if said := c.describeValue(v, there, t); t > best || t == best && (text == "" || said < text) {
 			best, text = t, said
 		}
 		return true
@@ -49,15 +49,15 @@ func (c *condition) explain(object any) string {
 	return fmt.Sprintf("%s holds: %s", c, text)
 }
 
-// describe says what a value that the path leads to is.
-func (c *condition) describe(v any, there bool, t truth) string {
+// describeValue says what a value that the path leads to is.
+func (c *condition) describeValue(v any, there bool, t truth) string {
 	shown := clip.Text(textOf(v))
 	s, isText := v.(string)
 	switch {
 	case !there:
 		return "the call has no such argument"
 	case c.value.kind == ofCommand && isText:
-		return c.value.command.describe(s)
+		return c.value.command.describeMatch(s)
 	case t == unknown && c.value.kind == ofPath && isText:
 		return fmt.Sprintf("%q cannot be compared with the pattern", shown)
 	case t == unknown:
@@ -71,8 +71,8 @@ func (c *condition) describe(v any, there bool, t truth) string {
 	}
 }
 
-// describe names the command of a text that fits, or that may.
-func (p *commandPattern) describe(text string) string {
+// describeMatch names the command of a text that fits, or that may.
+func (p *commandPattern) describeMatch(text string) string {
 	commands, err := splitCommand(text)
 	if err != nil {
 		return "it cannot be read as a command with confidence"

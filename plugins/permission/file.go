@@ -52,11 +52,11 @@ func compilePath(source string) (*pathPattern, error) {
 	return p, nil
 }
 
-// match compares a path. It cannot be decided where a path is that leads out of
+// matchPath compares a path. It cannot be decided where a path is that leads out of
 // the directory that it begins in, that a shell or another system would read
 // differently, or that is relative when the pattern is absolute or the other way
 // round.
-func (p *pathPattern) match(text string) truth {
+func (p *pathPattern) matchPath(text string) truth {
 	if text == "" || text[0] == '~' || !utf8.ValidString(text) || strings.ContainsFunc(text, oddInPath) {
 		return unknown
 	}
@@ -66,7 +66,7 @@ func (p *pathPattern) match(text string) truth {
 	}
 	outside := clean == ".." || strings.HasPrefix(clean, "../")
 	if p.anywhere {
-		return p.ends(clean)
+		return p.matchSuffix(clean)
 	}
 	switch {
 	case outside, p.absolute != (clean[0] == '/'):
@@ -80,10 +80,10 @@ func (p *pathPattern) match(text string) truth {
 	}
 }
 
-// ends compares a path with a pattern that speaks of the end of one. Below the
+// matchSuffix compares a path with a pattern that speaks of the end of one. Below the
 // directory that the tool works in, which is all that an allowing rule can mean,
 // is only what is relative.
-func (p *pathPattern) ends(clean string) truth {
+func (p *pathPattern) matchSuffix(clean string) truth {
 	relative := clean[0] != '/' && clean != ".." && !strings.HasPrefix(clean, "../")
 	switch {
 	case p.glob.Match(clean) && relative:

@@ -25,11 +25,11 @@ var (
 // Check decides about a call of the agent. A call that comes back with a person's
 // answer is judged again: what a rule denies no answer allows.
 func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
-	if o.behavior == Ask && g.granted(p, o) {
+	o := g.policy.decideCall(p.Call.Name, p.Call.Arguments)
+	if o.behavior == Ask && g.isGranted(p, o) {
 		return plugins.Decision{Kind: plugins.Allow}, nil
 	}
-	return g.decision(p, o, o.scopes()), nil
+	return g.newDecision(p, o, o.grantableScopes()), nil
 }
 
 // Ceiling decides about a call of a delegate. The agent's default counts only
@@ -37,16 +37,16 @@ func (g *gate) Check(_ context.Context, p *plugins.PhaseContext) (plugins.Decisi
 // affair. What a person grants for a session is granted to the agent, not to its
 // delegates.
 func (g *gate) Ceiling(_ context.Context, p *plugins.PhaseContext) (plugins.Decision, error) {
-	o := g.policy.match(p.Call.Name, p.Call.Arguments)
+	o := g.policy.matchRules(p.Call.Name, p.Call.Arguments)
 	if o.entry == nil && o.fault == nil && o.behavior == Ask {
 		return plugins.Decision{}, nil
 	}
-	return g.decision(p, o.readable(p.Call.Arguments), onlyOnce), nil
+	return g.newDecision(p, o.denyUnreadable(p.Call.Arguments), onlyOnce), nil
 }
 
 // Verdict tells what will be decided about a tool, as far as it does not depend
 // on arguments.
-func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.verdict(toolID) }
+func (g *gate) Verdict(toolID string) plugins.Verdict { return g.policy.toolVerdict(toolID) }
 
 // CeilingVerdict tells what the agent's delegates are held to when they call a
 // tool, as far as it does not depend on arguments.
@@ -54,57 +54,57 @@ func (g *gate) CeilingVerdict(toolID string) plugins.Verdict { return g.policy.c
 
 // Explain tells what will be decided about a call, when nobody was asked yet.
 func (g *gate) Explain(toolID string, arguments json.RawMessage) plugins.Verdict {
-	o := g.policy.decide(toolID, arguments)
+	o := g.policy.decideCall(toolID, arguments)
 	if o.fault != nil {
 		return plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("%v, so the call cannot be judged", o.fault)}
 	}
 	v := plugins.Verdict{
-		Access: o.behavior.access(), Rule: g.policy.name(o.entry), Path: g.policy.path(o.entry), Terminate: o.behavior == Terminate,
+		Access: o.behavior.toAccess(), Rule: g.policy.entryName(o.entry), Path: g.policy.entryPath(o.entry), Terminate: o.behavior == Terminate,
 	}
 	if o.entry != nil && o.entry.Conditional() {
 		if args, err := decodeArguments(arguments); err == nil {
-			v.Conditions = o.entry.explain(args)
+			v.Conditions = o.entry.explainMatch(args)
 		}
 	}
 	return v
 }
 
-func (g *gate) decision(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
+func (g *gate) newDecision(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	switch {
 	case o.fault != nil:
-		return block("permission denied: %v, so this call cannot be judged", o.fault)
+		return blockCall("permission denied: %v, so this call cannot be judged", o.fault)
 	case o.behavior == Allow:
 		return plugins.Decision{Kind: plugins.Allow}
 	case o.behavior == Ask:
-		return g.ask(p, o, scopes)
+		return g.useAnswer(p, o, scopes)
 	case o.entry == nil:
-		return block("permission denied: no rule allows this call of tool %q", p.Call.Name)
+		return blockCall("permission denied: no rule allows this call of tool %q", p.Call.Name)
 	}
-	d := block("permission denied: the rule %q forbids this call", o.entry.text)
+	d := blockCall("permission denied: the rule %q forbids this call", o.entry.text)
 	d.Terminate = o.behavior == Terminate
 	return d
 }
 
-// ask is the decision on a call that a person has to agree to: what the person
+// useAnswer is the decision on a call that a person has to agree to: what the person
 // said, or else the question.
-func (g *gate) ask(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
+func (g *gate) useAnswer(p *plugins.PhaseContext, o outcome, scopes []Scope) plugins.Decision {
 	ticket, answer := p.Answered(Action)
-	if answer == nil || !concerns(ticket, answer, p.Call) {
-		return g.question(p.Call, o, scopes)
+	if answer == nil || !isAbout(ticket, answer, p.Call) {
+		return g.askPerson(p.Call, o, scopes)
 	}
 	c, err := consentOf(answer)
 	switch {
 	case err != nil:
-		return block("permission denied: the answer to the question whether this call may be made cannot be read: %v", err)
+		return blockCall("permission denied: the answer to the question whether this call may be made cannot be read: %v", err)
 	case c.Approved:
 		return plugins.Decision{Kind: plugins.Allow}
 	case c.Reason != "":
-		return block("permission denied: a person refused this call: %s", c.Reason)
+		return blockCall("permission denied: a person refused this call: %s", c.Reason)
 	default:
-		return block("permission denied: a person refused this call")
+		return blockCall("permission denied: a person refused this call")
 	}
 }
 
-func block(format string, args ...any) plugins.Decision {
+func blockCall(format string, args ...any) plugins.Decision {
 	return plugins.Decision{Kind: plugins.Block, Reason: fmt.Sprintf(format, args...)}
 }

@@ -20,10 +20,10 @@ type grant struct {
 // asked again.
 const maxGrants = 64
 
-var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(union))
+var grantsKey = plugins.NewKey("permission.grants", plugins.ScopeSession, plugins.Merge(mergeGrants))
 
-// union returns all grants, those of the second list behind.
-func union(committed, own []grant) []grant {
+// mergeGrants returns all grants, those of the second list behind.
+func mergeGrants(committed, own []grant) []grant {
 	all := slices.Clone(committed)
 	for _, g := range own {
 		if !slices.Contains(all, g) {
@@ -33,32 +33,32 @@ func union(committed, own []grant) []grant {
 	return all[max(0, len(all)-maxGrants):]
 }
 
-// granted reports whether a person granted what is asked about.
-func (g *gate) granted(p *plugins.PhaseContext, o outcome) bool {
-	return slices.Contains(o.scopes(), Session) &&
-		slices.Contains(grantsKey.Get(p), grant{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()})
+// isGranted reports whether a person granted what is asked about.
+func (g *gate) isGranted(p *plugins.PhaseContext, o outcome) bool {
+	return slices.Contains(o.grantableScopes(), Session) &&
+		slices.Contains(grantsKey.Get(p), grant{Agent: g.agent, Tool: p.Call.Name, Rule: o.ruleText()})
 }
 
-// record keeps what a person granted for the session, once the call is let
+// recordGrant keeps what a person granted for the session, once the call is let
 // through: only what this agent's rules still ask about, by the rule that the
 // person was shown.
-func (g *gate) record(p *plugins.PhaseContext) error {
+func (g *gate) recordGrant(p *plugins.PhaseContext) error {
 	ticket, answer := p.Answered(Action)
-	if answer == nil || !concerns(ticket, answer, p.Call) {
+	if answer == nil || !isAbout(ticket, answer, p.Call) {
 		return nil
 	}
 	c, err := consentOf(answer)
 	if err != nil || !c.Approved || c.Scope != Session {
 		return nil //nolint:nilerr // the gate has refused the call
 	}
-	o := g.policy.decide(p.Call.Name, p.Call.Arguments)
+	o := g.policy.decideCall(p.Call.Name, p.Call.Arguments)
 	var shown subject
 	if err := json.Unmarshal(ticket.Parameters, &shown); err != nil {
 		return nil //nolint:nilerr // without its parameters a ticket grants the one call
 	}
-	fits := o.behavior == Ask && slices.Contains(o.scopes(), Session) && shown.Agent == g.agent && shown.Rule == o.rule()
-	if fits && !g.granted(p, o) {
-		grantsKey.Set(p, union(grantsKey.Get(p), []grant{{Agent: g.agent, Tool: p.Call.Name, Rule: o.rule()}}))
+	fits := o.behavior == Ask && slices.Contains(o.grantableScopes(), Session) && shown.Agent == g.agent && shown.Rule == o.ruleText()
+	if fits && !g.isGranted(p, o) {
+		grantsKey.Set(p, mergeGrants(grantsKey.Get(p), []grant{{Agent: g.agent, Tool: p.Call.Name, Rule: o.ruleText()}}))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestCommandsAreSplit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.glob, err)
 		}
-		if got := p.match(tt.text); got != tt.want {
+		if got := p.matchText(tt.text); got != tt.want {
 			t.Errorf("%q on %.80q: got %d, want %d", tt.glob, tt.text, got, tt.want)
 		}
 	}
@@ -161,7 +161,7 @@ func TestPathsAreCleaned(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", tt.glob, err)
 		}
-		if got := p.match(tt.text); got != tt.want {
+		if got := p.matchPath(tt.text); got != tt.want {
 			t.Errorf("%q on %q: got %d, want %d", tt.glob, tt.text, got, tt.want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestPropertyPathsStayBelowTheirRoot(t *testing.T) {
 		if rapid.Bool().Draw(rt, "absolute") {
 			text = "/" + text
 		}
-		got := p.match(text)
+		got := p.matchPath(text)
 		cwd := rapid.SampledFrom([]string{"/", "/srv", "/home/x/y", "/srv/data"}).Draw(rt, "working directory")
 		at := func(name string) string {
 			if strings.HasPrefix(name, "/") {
@@ -201,8 +201,8 @@ func TestPropertyPathsStayBelowTheirRoot(t *testing.T) {
 		}
 		if text != "" && text[0] != '~' {
 			other := strings.ReplaceAll(text, "/", "/./") + "//"
-			if text != "/" && p.match(other) != got {
-				rt.Fatalf("%q is %d, and %q is %d", text, got, other, p.match(other))
+			if text != "/" && p.matchPath(other) != got {
+				rt.Fatalf("%q is %d, and %q is %d", text, got, other, p.matchPath(other))
 			}
 		}
 	})
@@ -235,10 +235,10 @@ func TestPropertyNothingHidesACommand(t *testing.T) {
 		for _, f := range rapid.SliceOfN(frame, 1, 3).Draw(rt, "frames") {
 			text = strings.ReplaceAll(f, "%", text)
 		}
-		if deny.match(text) == no {
+		if deny.matchText(text) == no {
 			rt.Fatalf("%q hides rm", text)
 		}
-		if allow.match(text) == yes {
+		if allow.matchText(text) == yes {
 			rt.Fatalf("%q is taken for ls alone", text)
 		}
 	})
@@ -254,17 +254,17 @@ func FuzzSplitCommand(f *testing.F) {
 	deny, _ := compileCommand("rm *")
 	allow, _ := compileCommand("ls *")
 	f.Fuzz(func(t *testing.T, text string) {
-		before := deny.match(text)
-		if after := deny.match("rm x\n" + text); after == no {
+		before := deny.matchText(text)
+		if after := deny.matchText("rm x\n" + text); after == no {
 			t.Errorf("%q hides the command before it", text)
 		}
-		if allow.match("rm x\n"+text) == yes {
+		if allow.matchText("rm x\n"+text) == yes {
 			t.Errorf("%q gets the command before it allowed", text)
 		}
-		if before == yes && allow.match(text) == yes {
+		if before == yes && allow.matchText(text) == yes {
 			t.Errorf("%q is both", text)
 		}
-		deny.describe(text)
+		deny.describeMatch(text)
 	})
 }
 
@@ -281,10 +281,10 @@ func FuzzMatchPath(f *testing.F) {
 			return
 		}
 		clean := stdpath.Clean(text)
-		if p.match(text) == yes && (clean == ".." || strings.HasPrefix(clean, "../") || clean[0] == '/' && glob[0] != '/') {
+		if p.matchPath(text) == yes && (clean == ".." || strings.HasPrefix(clean, "../") || clean[0] == '/' && glob[0] != '/') {
 			t.Errorf("%q fits %q", text, glob)
 		}
-		if literal, _, found := strings.Cut(glob, "*"); found && !strings.ContainsAny(literal, `?[]{}\,!`) && p.match(text) == yes && !strings.HasPrefix(clean, literal) {
+		if literal, _, found := strings.Cut(glob, "*"); found && !strings.ContainsAny(literal, `?[]{}\,!`) && p.matchPath(text) == yes && !strings.HasPrefix(clean, literal) {
 			t.Errorf("%q fits %q", text, glob)
 		}
 	})

@@ -53,21 +53,21 @@ func (o *operand) String() string {
 		}
 		return "[" + strings.Join(texts, ", ") + "]"
 	case ofPath:
-		return "path:" + quote(o.text)
+		return "path:" + quoteText(o.text)
 	case ofCommand:
-		return "command:" + quote(o.text)
+		return "command:" + quoteText(o.text)
 	default:
-		return quote(o.text)
+		return quoteText(o.text)
 	}
 }
 
-func quote(text string) string { return `"` + quoter.Replace(text) + `"` }
+func quoteText(text string) string { return `"` + quoter.Replace(text) + `"` }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// equals compares a value strictly: a text is no number, even if it reads like
+// equalsValue compares a value strictly: a text is no number, even if it reads like
 // one. A value of another kind than the operand's cannot be compared.
-func (o *operand) equals(v any) truth {
+func (o *operand) equalsValue(v any) truth {
 	switch v := v.(type) {
 	case string:
 		if o.kind == ofText {
@@ -94,9 +94,9 @@ func (o *operand) equals(v any) truth {
 	return unknown
 }
 
-// resembles compares a value with a text in quotes as rules always could: by
+// equalsText compares a value with a text in quotes as rules always could: by
 // the text of the value, a number being one text however it is written.
-func (o *operand) resembles(v any) truth {
+func (o *operand) equalsText(v any) truth {
 	switch v := v.(type) {
 	case string:
 		return truthOf(v == o.text)
@@ -122,11 +122,11 @@ func orUnknown(holds bool) truth {
 	return unknown
 }
 
-// contains looks for a value in a list.
-func (o *operand) contains(v any) truth {
+// listContains looks for a value in a list.
+func (o *operand) listContains(v any) truth {
 	known := false
 	for i := range o.list {
-		switch o.list[i].equals(v) {
+		switch o.list[i].equalsValue(v) {
 		case yes:
 			return yes
 		case no:
@@ -140,8 +140,8 @@ func (o *operand) contains(v any) truth {
 	return unknown
 }
 
-// orders compares a number, which alone has an order.
-func (o *operand) orders(op operator, v any) truth {
+// compareNumber compares a number, which alone has an order.
+func (o *operand) compareNumber(op operator, v any) truth {
 	n, ok := v.(json.Number)
 	if !ok {
 		return unknown
@@ -163,23 +163,23 @@ func (o *operand) orders(op operator, v any) truth {
 	}
 }
 
-// matches looks whether a value fits a pattern. Globs and regular expressions
+// matchesValue looks whether a value fits a pattern. Globs and regular expressions
 // see the text of a number and of true and false; lists, objects and null have
 // a text, too, but not one that a tool would have to use.
-func (o *operand) matches(v any) truth {
+func (o *operand) matchesValue(v any) truth {
 	switch o.kind {
 	case ofPath:
 		text, ok := v.(string)
 		if !ok {
 			return unknown
 		}
-		return o.path.match(text)
+		return o.path.matchPath(text)
 	case ofCommand:
 		text, ok := v.(string)
 		if !ok {
 			return unknown
 		}
-		return o.command.match(text)
+		return o.command.matchText(text)
 	}
 	text := textOf(v)
 	fits := o.kind == ofGlob && o.glob.Match(text) || o.kind == ofRegex && o.regex.MatchString(text)
@@ -244,10 +244,10 @@ func compileRegex(source string) (*regexp.Regexp, error) {
 	return regex, nil
 }
 
-// within reports whether all that one glob matches is known to be matched by
+// isWithin reports whether all that one glob matches is known to be matched by
 // another one: the other has no wildcard but '*', and matches the first when each
 // wildcard in that is a character that nothing but a '*' matches.
-func (o *operand) within(other *operand) bool {
+func (o *operand) isWithin(other *operand) bool {
 	const wildcard = "\U0010fffe"
 	if o.kind != other.kind || o.kind != ofGlob && o.kind != ofCommand {
 		return false

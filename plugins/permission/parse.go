@@ -36,7 +36,7 @@ func (e *ParseError) Error() string {
 // is a *ParseError.
 func ParseRule(text string) (Rule, error) {
 	p := parser{text: text}
-	rule, err := p.rule()
+	rule, err := p.parseRule()
 	if err != nil {
 		return Rule{}, err
 	}
@@ -49,66 +49,66 @@ type parser struct {
 	pos  int
 }
 
-func (p *parser) fault(at int, format string, args ...any) error {
+func (p *parser) errorAt(at int, format string, args ...any) error {
 	return &ParseError{
 		Rule: p.text, Column: utf8.RuneCountInString(p.text[:at]) + 1, Message: fmt.Sprintf(format, args...),
 	}
 }
 
-func (p *parser) rule() (r Rule, err error) {
+func (p *parser) parseRule() (r Rule, err error) {
 	switch {
 	case len(p.text) > maxRule:
-		return r, p.fault(0, "the rule has %d bytes; at most %d are allowed", len(p.text), maxRule)
+		return r, p.errorAt(0, "the rule has %d bytes; at most %d are allowed", len(p.text), maxRule)
 	case !utf8.ValidString(p.text):
-		return r, p.fault(0, "the rule is no valid UTF-8")
+		return r, p.errorAt(0, "the rule is no valid UTF-8")
 	}
-	p.blanks()
-	if p.end() {
-		return r, p.fault(0, "the rule is empty")
+	p.skipBlanks()
+	if p.atEnd() {
+		return r, p.errorAt(0, "the rule is empty")
 	}
-	if r.tool, err = p.tool(); err != nil {
+	if r.tool, err = p.parseTool(); err != nil {
 		return r, err
 	}
-	p.blanks()
-	if p.end() {
+	p.skipBlanks()
+	if p.atEnd() {
 		return r, nil
 	}
 	if p.next() != '(' {
-		return r, p.fault(p.pos, "%q follows the tool; only arguments in parentheses may", p.char())
+		return r, p.errorAt(p.pos, "%q follows the tool; only arguments in parentheses may", p.nextChar())
 	}
-	if err := p.arguments(&r); err != nil {
+	if err := p.parseArguments(&r); err != nil {
 		return r, err
 	}
-	p.blanks()
-	if !p.end() {
-		return r, p.fault(p.pos, "%q follows the closing parenthesis; nothing may", p.char())
+	p.skipBlanks()
+	if !p.atEnd() {
+		return r, p.errorAt(p.pos, "%q follows the closing parenthesis; nothing may", p.nextChar())
 	}
 	return r, nil
 }
 
-func (p *parser) end() bool { return p.pos >= len(p.text) }
+func (p *parser) atEnd() bool { return p.pos >= len(p.text) }
 
 // next returns the byte at the position, 0 at the end.
 func (p *parser) next() byte {
-	if p.end() {
+	if p.atEnd() {
 		return 0
 	}
 	return p.text[p.pos]
 }
 
-// char returns the character at the position, for messages.
-func (p *parser) char() string {
+// nextChar returns the character at the position, for messages.
+func (p *parser) nextChar() string {
 	_, size := utf8.DecodeRuneInString(p.text[p.pos:])
 	return p.text[p.pos : p.pos+size]
 }
 
-func (p *parser) blanks() {
+func (p *parser) skipBlanks() {
 	p.pos = len(p.text) - len(strings.TrimLeftFunc(p.text[p.pos:], unicode.IsSpace))
 }
 
-// skip goes past the character at the position, and past the one that it
+// skipChar goes past the character at the position, and past the one that it
 // escapes.
-func (p *parser) skip() {
+func (p *parser) skipChar() {
 	if p.next() == '\\' && p.pos+1 < len(p.text) {
 		p.pos++
 	}
@@ -116,23 +116,23 @@ func (p *parser) skip() {
 	p.pos += size
 }
 
-func (p *parser) tool() (toolPattern, error) {
+func (p *parser) parseTool() (toolPattern, error) {
 	if p.next() == '/' {
 		return p.toolRegex()
 	}
 	from := p.pos
-	for !p.end() && p.next() != '(' {
+	for !p.atEnd() && p.next() != '(' {
 		if r, _ := utf8.DecodeRuneInString(p.text[p.pos:]); unicode.IsSpace(r) {
 			break
 		}
 		if p.next() == ')' {
-			return toolPattern{}, p.fault(p.pos, "the parenthesis closes none")
+			return toolPattern{}, p.errorAt(p.pos, "the parenthesis closes none")
 		}
-		p.skip()
+		p.skipChar()
 	}
 	t := toolPattern{kind: byName, text: p.text[from:p.pos]}
 	if t.text == "" {
-		return t, p.fault(from, "a tool must stand ahead of the parenthesis")
+		return t, p.errorAt(from, "a tool must stand ahead of the parenthesis")
 	}
 	if !strings.ContainsAny(t.text, `*?[{\`) {
 		return t, nil
@@ -140,7 +140,7 @@ func (p *parser) tool() (toolPattern, error) {
 	t.kind = byGlob
 	var err error
 	if t.glob, err = pattern.Compile(t.text); err != nil {
-		return t, p.fault(from, "%v", err)
+		return t, p.errorAt(from, "%v", err)
 	}
 	return t, nil
 }
@@ -152,14 +152,14 @@ func (p *parser) toolRegex() (toolPattern, error) {
 	var b strings.Builder
 	for {
 		switch c := p.next(); {
-		case p.end():
-			return toolPattern{}, p.fault(from, "the regular expression is not closed by a '/'")
+		case p.atEnd():
+			return toolPattern{}, p.errorAt(from, "the regular expression is not closed by a '/'")
 		case c == '/':
 			p.pos++
 			t := toolPattern{kind: byRegex, text: b.String()}
 			var err error
 			if t.regex, err = compileRegex(t.text); err != nil {
-				return t, p.fault(from, "%v", err)
+				return t, p.errorAt(from, "%v", err)
 			}
 			return t, nil
 		case c == '\\' && strings.HasPrefix(p.text[p.pos:], `\/`):
@@ -167,31 +167,31 @@ func (p *parser) toolRegex() (toolPattern, error) {
 			p.pos += len(`\/`)
 		default:
 			at := p.pos
-			p.skip()
+			p.skipChar()
 			b.WriteString(p.text[at:p.pos])
 		}
 	}
 }
 
-// arguments reads what stands in the parentheses, and those.
-func (p *parser) arguments(r *Rule) (err error) {
+// parseArguments reads what stands in the parentheses, and those.
+func (p *parser) parseArguments(r *Rule) (err error) {
 	open := p.pos
 	p.pos++
-	p.blanks()
+	p.skipBlanks()
 	switch rest := p.text[p.pos:]; {
 	case p.next() == ')':
-		return p.fault(open, "the parentheses are empty; leave them out, or write (*)")
+		return p.errorAt(open, "the parentheses are empty; leave them out, or write (*)")
 	case rest != "" && rest[0] == '*' && strings.HasPrefix(strings.TrimLeftFunc(rest[1:], unicode.IsSpace), ")"):
 		r.star = true
 		p.pos++
-		p.blanks()
+		p.skipBlanks()
 		p.pos++
 		return nil
 	case p.conditionAhead():
-		r.conditions, err = p.conditions(open)
+		r.conditions, err = p.parseConditions(open)
 		return err
 	default:
-		r.primary, err = p.primary(open)
+		r.primary, err = p.parsePrimary(open)
 		return err
 	}
 }

@@ -22,10 +22,10 @@ func (p *parser) matcherAhead() (operandKind, bool) {
 // meant for one.
 func (p *parser) conditionAhead() bool {
 	ahead := *p
-	if _, err := ahead.path(); err != nil {
+	if _, err := ahead.parsePath(); err != nil {
 		return false
 	}
-	ahead.blanks()
+	ahead.skipBlanks()
 	return operatorSign(ahead.text[ahead.pos:]) != "" || operatorWord(ahead.text[ahead.pos:]) != ""
 }
 
@@ -78,41 +78,41 @@ func scanWord(text string) (word, rest string) {
 	return text[:len(text)-len(rest)], rest
 }
 
-func (p *parser) conditions(open int) ([]condition, error) {
+func (p *parser) parseConditions(open int) ([]condition, error) {
 	var list []condition
 	for {
-		c, err := p.condition()
+		c, err := p.parseCondition()
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, c)
-		p.blanks()
+		p.skipBlanks()
 		switch {
-		case p.end():
-			return nil, p.fault(open, "the parenthesis is not closed")
+		case p.atEnd():
+			return nil, p.errorAt(open, "the parenthesis is not closed")
 		case p.next() == ')':
 			p.pos++
 			return list, nil
 		case p.next() != ',':
-			return nil, p.fault(p.pos, "%q follows a condition; a ',' or ')' must", p.char())
+			return nil, p.errorAt(p.pos, "%q follows a condition; a ',' or ')' must", p.nextChar())
 		}
 		p.pos++
-		p.blanks()
+		p.skipBlanks()
 	}
 }
 
-func (p *parser) condition() (condition, error) {
-	at, err := p.path()
+func (p *parser) parseCondition() (condition, error) {
+	at, err := p.parsePath()
 	if err != nil {
 		return condition{}, err
 	}
-	p.blanks()
-	op, err := p.operator(at)
+	p.skipBlanks()
+	op, err := p.parseOperator(at)
 	if err != nil {
 		return condition{}, err
 	}
-	p.blanks()
-	value, err := p.operand(op)
+	p.skipBlanks()
+	value, err := p.parseOperand(op)
 	if err != nil {
 		return condition{}, err
 	}
@@ -122,21 +122,21 @@ func (p *parser) condition() (condition, error) {
 // operatorList is for messages.
 const operatorList = "== != > >= < <= in ~ !~ = =~ or !=~"
 
-func (p *parser) operator(at path) (operator, error) {
+func (p *parser) parseOperator(at path) (operator, error) {
 	from, rest := p.pos, p.text[p.pos:]
 	if word := operatorWord(rest); word == string(among) {
 		p.pos += len(word)
 		return among, nil
 	} else if word != "" {
-		return "", p.fault(from, "%q is no operator; there are %s", word, operatorList)
+		return "", p.errorAt(from, "%q is no operator; there are %s", word, operatorList)
 	}
 	sign := operatorSign(rest)
 	p.pos += len(sign)
 	switch {
 	case sign == "":
-		return "", p.fault(from, "an operator must follow the path %s: %s", at, operatorList)
+		return "", p.errorAt(from, "an operator must follow the path %s: %s", at, operatorList)
 	case slices.Contains(operators, operator(sign)):
 		return operator(sign), nil
 	}
-	return "", p.fault(from, `%q is no operator; there are %s. To match the text itself, write \%s`, sign, operatorList, sign)
+	return "", p.errorAt(from, `%q is no operator; there are %s. To match the text itself, write \%s`, sign, operatorList, sign)
 }

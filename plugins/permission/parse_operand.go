@@ -7,70 +7,70 @@ import (
 	"unicode"
 )
 
-// operand reads the value that a condition compares with.
-func (p *parser) operand(op operator) (operand, error) {
+// parseOperand reads the value that a condition compares with.
+func (p *parser) parseOperand(op operator) (operand, error) {
 	from := p.pos
 	switch {
 	case op == among:
-		return p.list()
-	case op.ordered():
-		o, err := p.literal(op)
+		return p.parseList()
+	case op.comparesOrder():
+		o, err := p.parseLiteral(op)
 		if err == nil && o.kind != ofNumber {
-			err = p.fault(from, "%s compares numbers; write one without quotes", op)
+			err = p.errorAt(from, "%s compares numbers; write one without quotes", op)
 		}
 		return o, err
 	case slices.Contains([]operator{equal, same, notEqual}, op):
-		return p.literal(op)
+		return p.parseLiteral(op)
 	}
 	kind := ofGlob
 	if op == matches || op == notMatches {
 		kind = ofRegex
 	} else if matcher, ok := p.matcherAhead(); ok {
 		kind = matcher
-		p.blanks()
+		p.skipBlanks()
 	}
-	text, err := p.quoted(op)
+	text, err := p.parseQuoted(op)
 	if err != nil {
 		return operand{}, err
 	}
 	o, err := newPattern(kind, text)
 	if err != nil {
-		return operand{}, p.fault(from, "%v", err)
+		return operand{}, p.errorAt(from, "%v", err)
 	}
 	return o, nil
 }
 
-// list reads [value, value].
-func (p *parser) list() (operand, error) {
+// parseList reads [value, value].
+func (p *parser) parseList() (operand, error) {
 	from := p.pos
 	if p.next() != '[' {
-		return operand{}, p.fault(from, `a list must follow in, as in ["a", "b"]; to match the text itself, write \in`)
+		return operand{}, p.errorAt(from, `a list must follow in, as in ["a", "b"]; to match the text itself, write \in`)
 	}
 	o := operand{kind: ofList}
 	for {
 		p.pos++
-		p.blanks()
-		value, err := p.literal(among)
+		p.skipBlanks()
+		value, err := p.parseLiteral(among)
 		if err != nil {
 			return operand{}, err
 		}
 		o.list = append(o.list, value)
-		p.blanks()
+		p.skipBlanks()
 		switch p.next() {
 		case ']':
 			p.pos++
 			return o, nil
 		case ',':
 		default:
-			return operand{}, p.fault(from, "the list is not closed by a ']'")
+			return operand{}, p.errorAt(from, "the list is not closed by a ']'")
 		}
 	}
 }
 
-// literal reads a text in quotes, a number, true, false or null.
-func (p *parser) literal(op operator) (operand, error) {
+// parseLiteral reads a text in quotes, a number, true, false or null.
+func (p *parser) parseLiteral(op operator) (operand, error) {
 	if p.next() == '"' {
-		text, err := p.quoted(op)
+		text, err := p.parseQuoted(op)
 		return operand{kind: ofText, text: text}, err
 	}
 	from := p.pos
@@ -86,24 +86,24 @@ func (p *parser) literal(op operator) (operand, error) {
 	number, ok := parseDecimal(json.Number(word))
 	rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
 	if !ok || strings.Trim(rest[:min(1, len(rest))], ",)]") != "" {
-		if op.ordered() {
-			return operand{}, p.fault(from, `a number must follow %s; to match the text itself, write \%s`, op, op)
+		if op.comparesOrder() {
+			return operand{}, p.errorAt(from, `a number must follow %s; to match the text itself, write \%s`, op, op)
 		}
-		return operand{}, p.fault(from, `a value in double quotes must follow %s, or a number, true, false or null; to match the text itself, write \%s`, op, op)
+		return operand{}, p.errorAt(from, `a value in double quotes must follow %s, or a number, true, false or null; to match the text itself, write \%s`, op, op)
 	}
 	p.pos += len(word)
 	return operand{kind: ofNumber, text: number.String(), number: number}, nil
 }
 
-// quoted reads a text in quotes.
-func (p *parser) quoted(op operator) (string, error) {
+// parseQuoted reads a text in quotes.
+func (p *parser) parseQuoted(op operator) (string, error) {
 	from := p.pos
 	if p.next() != '"' {
-		return "", p.fault(from, `a value in double quotes must follow %s; to match the text itself, write \%s`, op, op)
+		return "", p.errorAt(from, `a value in double quotes must follow %s; to match the text itself, write \%s`, op, op)
 	}
 	p.pos++
 	var b strings.Builder
-	for !p.end() {
+	for !p.atEnd() {
 		switch rest := p.text[p.pos:]; {
 		case rest[0] == '"':
 			p.pos++
@@ -116,5 +116,5 @@ func (p *parser) quoted(op operator) (string, error) {
 			p.pos++
 		}
 	}
-	return "", p.fault(from, "the quote is not closed")
+	return "", p.errorAt(from, "the quote is not closed")
 }

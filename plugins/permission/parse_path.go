@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-func (p *parser) path() (path, error) {
+func (p *parser) parsePath() (path, error) {
 	var at path
 	for {
-		s, err := p.key()
+		s, err := p.parseKey()
 		if err != nil {
 			return nil, err
 		}
 		at = append(at, s)
 		for p.next() == '[' {
-			if s, err = p.element(); err != nil {
+			if s, err = p.parseElement(); err != nil {
 				return nil, err
 			}
 			at = append(at, s)
@@ -26,7 +26,7 @@ func (p *parser) path() (path, error) {
 	}
 }
 
-func (p *parser) key() (step, error) {
+func (p *parser) parseKey() (step, error) {
 	if p.next() == '*' {
 		p.pos++
 		return step{kind: toAnyKey}, nil
@@ -36,7 +36,7 @@ func (p *parser) key() (step, error) {
 		p.pos++
 	}
 	if p.pos == from {
-		return step{}, p.fault(from, "the name of an argument must stand here: letters, digits, '_' and '-', or '*'")
+		return step{}, p.errorAt(from, "the name of an argument must stand here: letters, digits, '_' and '-', or '*'")
 	}
 	return step{kind: toKey, key: p.text[from:p.pos]}, nil
 }
@@ -45,12 +45,12 @@ func isIdentifier(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
-// element reads [n] or [*].
-func (p *parser) element() (step, error) {
+// parseElement reads [n] or [*].
+func (p *parser) parseElement() (step, error) {
 	from := p.pos
 	inside, _, closed := strings.Cut(p.text[p.pos+1:], "]")
 	if !closed {
-		return step{}, p.fault(from, "the bracket is not closed")
+		return step{}, p.errorAt(from, "the bracket is not closed")
 	}
 	p.pos += len(inside) + len("[]")
 	if inside == "*" {
@@ -58,7 +58,7 @@ func (p *parser) element() (step, error) {
 	}
 	n, err := strconv.ParseUint(inside, 10, 31)
 	if err != nil {
-		return step{}, p.fault(from, "brackets hold the number of an element, or '*'; not %q", inside)
+		return step{}, p.errorAt(from, "brackets hold the number of an element, or '*'; not %q", inside)
 	}
 	return step{kind: toElement, index: int(n)}, nil //nolint:gosec // it has 31 bits
 }

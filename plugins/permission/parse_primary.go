@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// primary reads the glob over the one argument, up to the parenthesis that
+// parsePrimary reads the glob over the one argument, up to the parenthesis that
 // closes the one at open.
-func (p *parser) primary(open int) (*operand, error) {
+func (p *parser) parsePrimary(open int) (*operand, error) {
 	kind, matcher := p.matcherAhead()
 	if !matcher {
 		kind = ofGlob
 	}
-	p.blanks()
+	p.skipBlanks()
 	from, depth := p.pos, 0
-	for ; !p.end(); p.skip() {
+	for ; !p.atEnd(); p.skipChar() {
 		switch p.next() {
 		case '(':
 			depth++
@@ -24,11 +24,11 @@ func (p *parser) primary(open int) (*operand, error) {
 			depth--
 		case '"':
 			if p.afterOperator(from) || matcher && p.pos == from {
-				return nil, p.fault(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \"`)
+				return nil, p.errorAt(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \"`)
 			}
 		case '<', '>', '=':
 			if sign := operatorSign(p.text[p.pos:]); !matcher && p.comparesNumber(sign) {
-				return nil, p.fault(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \%s`, sign)
+				return nil, p.errorAt(from, `this reads like a condition, but does not begin with a path such as files[0].name; to match the text itself, write \%s`, sign)
 			}
 		}
 		if depth < 0 {
@@ -36,12 +36,12 @@ func (p *parser) primary(open int) (*operand, error) {
 			p.pos++
 			glob, err := newPattern(kind, text)
 			if err != nil {
-				return nil, p.fault(from, "%v", err)
+				return nil, p.errorAt(from, "%v", err)
 			}
 			return &glob, nil
 		}
 	}
-	return nil, p.fault(open, "the parenthesis is not closed")
+	return nil, p.errorAt(open, "the parenthesis is not closed")
 }
 
 // comparesNumber reports whether an operator is next that a number and the end of

@@ -25,11 +25,11 @@ const (
 	toAnyElement
 )
 
-// walk calls visit with each value that the path leads to, until visit returns
+// visitValues calls visit with each value that the path leads to, until visit returns
 // false; there is false where the path leads to nothing. It returns false when
 // visit did. An empty list or object has no values, of which none is missing.
 // The order is that of no particular kind.
-func (p path) walk(v any, visit func(v any, there bool) bool) bool {
+func (p path) visitValues(v any, visit func(v any, there bool) bool) bool {
 	if len(p) == 0 {
 		return visit(v, true)
 	}
@@ -38,15 +38,15 @@ func (p path) walk(v any, visit func(v any, there bool) bool) bool {
 	switch s := p[0]; s.kind {
 	case toKey:
 		if value, ok := object[s.key]; ok {
-			return p[1:].walk(value, visit)
+			return p[1:].visitValues(value, visit)
 		}
 	case toElement:
 		if s.index < len(list) {
-			return p[1:].walk(list[s.index], visit)
+			return p[1:].visitValues(list[s.index], visit)
 		}
 	case toAnyKey:
 		for _, value := range object {
-			if !p[1:].walk(value, visit) {
+			if !p[1:].visitValues(value, visit) {
 				return false
 			}
 		}
@@ -55,7 +55,7 @@ func (p path) walk(v any, visit func(v any, there bool) bool) bool {
 		}
 	case toAnyElement:
 		for _, value := range list {
-			if !p[1:].walk(value, visit) {
+			if !p[1:].visitValues(value, visit) {
 				return false
 			}
 		}

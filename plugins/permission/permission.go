@@ -85,7 +85,7 @@ func (*Plugin) Descriptor() plugins.Descriptor {
 	return plugins.Descriptor{
 		Summary: "Allows, denies, or asks a person about tool calls, by rules.",
 		Sections: []plugins.Section{
-			plugins.NewSection(SectionKey, "Which tool calls the agent may make.", schema, decode).AsGuard(),
+			plugins.NewSection(SectionKey, "Which tool calls the agent may make.", schema, decodeSection).AsGuard(),
 		},
 	}
 }
@@ -100,9 +100,9 @@ func (*Plugin) Register(r *plugins.Registrar) error {
 	}
 	g := &gate{agent: r.Agent().ID, policy: policy}
 	r.ToolGate(g)
-	if policy.asks() {
+	if policy.mayAsk() {
 		r.StateKey(grantsKey)
-		r.Hook(plugins.BeforeToolExecute, func(_ context.Context, p *plugins.PhaseContext) error { return g.record(p) })
+		r.Hook(plugins.BeforeToolExecute, func(_ context.Context, p *plugins.PhaseContext) error { return g.recordGrant(p) })
 	}
 	return nil
 }

@@ -37,17 +37,17 @@ func newEntry(i int, text string, rule Rule, behavior Behavior, scope Scope) ent
 	}
 }
 
-// forbids reports whether the rule refuses what it fits.
-func (e *entry) forbids() bool { return e.behavior == Deny || e.behavior == Terminate }
+// isDenial reports whether the rule refuses what it fits.
+func (e *entry) isDenial() bool { return e.behavior == Deny || e.behavior == Terminate }
 
-// beats reports whether the rule counts when both fit.
-func (e *entry) beats(other *entry) bool {
+// overrides reports whether the rule counts when both fit.
+func (e *entry) overrides(other *entry) bool {
 	switch {
 	case other == nil:
 		return true
-	case e.forbids() != other.forbids():
-		return e.forbids()
-	case e.forbids() && e.behavior != other.behavior:
+	case e.isDenial() != other.isDenial():
+		return e.isDenial()
+	case e.isDenial() && e.behavior != other.behavior:
 		return e.behavior == Terminate
 	}
 	if c := e.rank.compare(other.rank); c != 0 {
@@ -68,42 +68,42 @@ type outcome struct {
 	fault error
 }
 
-// rule returns the text of the rule that counts, "" for the default.
-func (o outcome) rule() string {
+// ruleText returns the text of the rule that counts, "" for the default.
+func (o outcome) ruleText() string {
 	if o.entry == nil {
 		return ""
 	}
 	return o.entry.text
 }
 
-// scopes returns what a person who is asked may grant.
-func (o outcome) scopes() []Scope {
+// grantableScopes returns what a person who is asked may grant.
+func (o outcome) grantableScopes() []Scope {
 	if o.entry != nil && o.entry.scope == Once {
 		return onlyOnce
 	}
 	return anyScope
 }
 
-// asks reports whether a person is asked about any call.
-func (p *policy) asks() bool {
+// mayAsk reports whether a person is asked about any call.
+func (p *policy) mayAsk() bool {
 	return p.fallback == Ask || slices.ContainsFunc(p.entries, func(e entry) bool { return e.behavior == Ask })
 }
 
-func (p *policy) outcome(best *entry) outcome {
+func (p *policy) outcomeOf(best *entry) outcome {
 	if best == nil {
 		return outcome{behavior: p.fallback}
 	}
 	return outcome{behavior: best.behavior, entry: best}
 }
 
-// decide judges a call. Its arguments are looked at only when a rule for the
+// decideCall judges a call. Its arguments are looked at only when a rule for the
 // tool does, and when a person would have to.
-func (p *policy) decide(tool string, raw json.RawMessage) outcome {
-	return p.match(tool, raw).readable(raw)
+func (p *policy) decideCall(tool string, raw json.RawMessage) outcome {
+	return p.matchRules(tool, raw).denyUnreadable(raw)
 }
 
-// readable refuses what a person is to be asked about and could not read.
-func (o outcome) readable(raw json.RawMessage) outcome {
+// denyUnreadable refuses what a person is to be asked about and could not read.
+func (o outcome) denyUnreadable(raw json.RawMessage) outcome {
 	if o.behavior != Ask {
 		return o
 	}
@@ -113,47 +113,47 @@ func (o outcome) readable(raw json.RawMessage) outcome {
 	return o
 }
 
-// match returns what the rule that counts for a call says. A rule that asks, and
+// matchRules returns what the rule that counts for a call says. A rule that asks, and
 // for which it cannot be decided whether it fits, counts when that is no less
 // strict than what counts without it: the call may be one that it does not speak
 // of.
-func (p *policy) match(tool string, raw json.RawMessage) outcome {
-	best, conditional := p.unconditional(tool)
+func (p *policy) matchRules(tool string, raw json.RawMessage) outcome {
+	best, conditional := p.findUnconditional(tool)
 	if !conditional || best != nil && best.behavior == Terminate {
-		return p.outcome(best)
+		return p.outcomeOf(best)
 	}
 	sure := best
 	var args *arguments
 	for i := range p.entries {
 		e := &p.entries[i]
-		if !e.Conditional() || !e.MatchesTool(tool) || !e.beats(best) && !e.beats(sure) {
+		if !e.Conditional() || !e.MatchesTool(tool) || !e.overrides(best) && !e.overrides(sure) {
 			continue
 		}
 		if args == nil {
 			var err error
 			if args, err = decodeArguments(raw); err != nil {
-				return p.unjudged(best, err)
+				return p.denyUndecodable(best, err)
 			}
 		}
 		if !e.matchesArguments(args, e.behavior != Allow) {
 			continue
 		}
-		if e.beats(best) {
+		if e.overrides(best) {
 			best = e
 		}
-		if e.beats(sure) && (e.behavior != Ask || e.matchesArguments(args, false)) {
+		if e.overrides(sure) && (e.behavior != Ask || e.matchesArguments(args, false)) {
 			sure = e
 		}
 	}
-	if p.level(best) < p.level(sure) {
+	if p.strictness(best) < p.strictness(sure) {
 		best = sure
 	}
-	return p.outcome(best)
+	return p.outcomeOf(best)
 }
 
-// level orders what a rule, or the default, does with a call, the most open
+// strictness orders what a rule, or the default, does with a call, the most open
 // first. A person who may approve one call only is asked again.
-func (p *policy) level(e *entry) int {
+func (p *policy) strictness(e *entry) int {
 	behavior, once := p.fallback, false
 	if e != nil {
 		behavior, once = e.behavior, e.scope == Once
@@ -172,32 +172,34 @@ func (p *policy) level(e *entry) int {
 	}
 }
 
-// unconditional returns the rule that counts among those that do not look at
+// findUnconditional returns the rule that counts among those that do not look at
 // arguments, and whether others do.
-func (p *policy) unconditional(tool string) (best *entry, conditional bool) {
+func (p *policy) findUnconditional(tool string) (best *entry, conditional bool) {
 	for i := range p.entries {
 		e := &p.entries[i]
 		switch {
 		case !e.MatchesTool(tool):
 		case e.Conditional():
 			conditional = true
-		case e.beats(best):
+		case e.overrides(best):
 			best = e
 		}
 	}
 	return best, conditional
 }
 
-// unjudged is the outcome of a call whose arguments cannot be judged.
-func (p *policy) unjudged(best *entry, err error) outcome {
-	if best != nil && best.forbids() {
-		return p.outcome(best)
+// denyUndecodable is the outcome of a call whose arguments cannot be judged.
+func (p *policy) denyUndecodable(best *entry, err error) outcome {
+	if best != nil && best.isDenial() {
+		return p.outcomeOf(best)
 	}
 	return outcome{behavior: Deny, fault: err}
 }
 
-// verdict returns what can be told about a tool without a call.
-func (p *policy) verdict(tool string) plugins.Verdict { return p.foretell(tool, p.fallback.access()) }
+// toolVerdict returns what can be told about a tool without a call.
+func (p *policy) toolVerdict(tool string) plugins.Verdict {
+	return p.verdictWithDefault(tool, p.fallback.toAccess())
+}
 
 // ceilingVerdict returns what can be told about a tool of a delegate, which the
 // default does not ask about.
@@ -206,16 +208,16 @@ func (p *policy) ceilingVerdict(tool string) plugins.Verdict {
 	if fallback == Ask {
 		fallback = Allow
 	}
-	return p.foretell(tool, fallback.access())
+	return p.verdictWithDefault(tool, fallback.toAccess())
 }
 
-// foretell returns what can be told about a tool when the default comes to an
+// verdictWithDefault returns what can be told about a tool when the default comes to an
 // access.
-func (p *policy) foretell(tool string, fallback plugins.Access) plugins.Verdict {
-	best, conditional := p.unconditional(tool)
-	final := plugins.Verdict{Access: fallback, Rule: p.name(best), Path: p.path(best)}
+func (p *policy) verdictWithDefault(tool string, fallback plugins.Access) plugins.Verdict {
+	best, conditional := p.findUnconditional(tool)
+	final := plugins.Verdict{Access: fallback, Rule: p.entryName(best), Path: p.entryPath(best)}
 	if best != nil {
-		final.Access = best.behavior.access()
+		final.Access = best.behavior.toAccess()
 	}
 	if !conditional {
 		return final
@@ -225,7 +227,7 @@ func (p *policy) foretell(tool string, fallback plugins.Access) plugins.Verdict 
 	var names []string
 	for i := range p.entries {
 		e := &p.entries[i]
-		if e.Conditional() && e.MatchesTool(tool) && e.beats(best) && e.behavior.access() != final.Access {
+		if e.Conditional() && e.MatchesTool(tool) && e.overrides(best) && e.behavior.toAccess() != final.Access {
 			names = append(names, e.name)
 		}
 	}
@@ -235,22 +237,22 @@ func (p *policy) foretell(tool string, fallback plugins.Access) plugins.Verdict 
 	return plugins.Verdict{Access: plugins.AccessDepends, Rule: strings.Join(names, ", ") + ", else " + final.Rule}
 }
 
-// name names a rule, or the default.
-func (p *policy) name(e *entry) string {
+// entryName names a rule, or the default.
+func (p *policy) entryName(e *entry) string {
 	if e == nil {
 		return "default_behavior " + string(p.fallback)
 	}
 	return e.name
 }
 
-func (p *policy) path(e *entry) string {
+func (p *policy) entryPath(e *entry) string {
 	if e == nil {
 		return "sections." + SectionKey + ".default_behavior"
 	}
 	return e.path
 }
 
-func (b Behavior) access() plugins.Access {
+func (b Behavior) toAccess() plugins.Access {
 	switch b {
 	case Allow:
 		return plugins.AccessAllow

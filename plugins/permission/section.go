@@ -74,9 +74,9 @@ type section struct {
 	} `json:"rules"`
 }
 
-// decode compiles the section. A rule that does not compile makes the section
+// decodeSection compiles the section. A rule that does not compile makes the section
 // invalid: were it left out, a mistyped denial would let everything through.
-func decode(raw json.RawMessage) (*policy, diag.List) {
+func decodeSection(raw json.RawMessage) (*policy, diag.List) {
 	var s section
 	if raw != nil {
 		s2, list := plugins.DecodeInto(section{})(raw)

@@ -24,15 +24,15 @@ func newShape(raw json.RawMessage) shape {
 	if json.Unmarshal(raw, &root) != nil || root == nil {
 		return anything
 	}
-	return shape{root: root}.of(root)
+	return shape{root: root}.subshape(root)
 }
 
 // combining are the keywords whose schemas apply besides the one they stand in,
 // and so may know more than that.
 var combining = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef", "$anchor", "$id"}
 
-// of returns the shape that a schema in the same document describes.
-func (s shape) of(v any) shape {
+// subshape returns the shape that a schema in the same document describes.
+func (s shape) subshape(v any) shape {
 	const maxReferences = 16
 	for range maxReferences {
 		schema, ok := v.(map[string]any)
@@ -53,7 +53,7 @@ func (s shape) of(v any) shape {
 				return anything
 			}
 		}
-		if v, ok = s.resolve(ref); !ok {
+		if v, ok = s.resolveRef(ref); !ok {
 			return anything
 		}
 	}
@@ -64,8 +64,8 @@ func isRoot(schema, root map[string]any) bool {
 	return len(schema) == len(root) && schema["$id"] == root["$id"]
 }
 
-// resolve follows a reference within the document, given as a JSON Pointer.
-func (s shape) resolve(ref string) (any, bool) {
+// resolveRef follows a reference within the document, given as a JSON Pointer.
+func (s shape) resolveRef(ref string) (any, bool) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok || strings.Contains(pointer, "%") || pointer != "" && pointer[0] != '/' {
 		return nil, false
@@ -83,68 +83,68 @@ func (s shape) resolve(ref string) (any, bool) {
 	return v, true
 }
 
-// step returns the shape of what a step leads to, and false when there is
+// followStep returns the shape of what a step leads to, and false when there is
 // nothing there that the schema knows.
-func (s shape) step(at step) (shape, bool) {
+func (s shape) followStep(at step) (shape, bool) {
 	if s.open {
 		return anything, true
 	}
 	switch at.kind {
 	case toAnyKey:
-		return anything, s.may("object")
+		return anything, s.allowsType("object")
 	case toAnyElement, toElement:
-		if !s.may("array") {
+		if !s.allowsType("array") {
 			return anything, false
 		}
 		if _, tuple := s.schema["prefixItems"]; tuple {
 			return anything, true
 		}
-		return s.of(s.schema["items"]), true
+		return s.subshape(s.schema["items"]), true
 	}
-	if !s.may("object") {
+	if !s.allowsType("object") {
 		return anything, false
 	}
 	properties, _ := s.schema["properties"].(map[string]any)
 	if property, ok := properties[at.key]; ok {
-		return s.of(property), true
+		return s.subshape(property), true
 	}
-	if s.closed() {
+	if s.isClosed() {
 		return anything, false
 	}
 	// Keys that are not listed are expected when none is, or when the schema says
 	// what they hold.
 	if _, described := s.schema["additionalProperties"].(map[string]any); described {
-		return s.of(s.schema["additionalProperties"]), true
+		return s.subshape(s.schema["additionalProperties"]), true
 	}
 	_, patterns := s.schema["patternProperties"]
 	return anything, len(properties) == 0 || patterns
 }
 
-// closed reports whether the schema refuses keys that it does not list.
-func (s shape) closed() bool {
+// isClosed reports whether the schema refuses keys that it does not list.
+func (s shape) isClosed() bool {
 	if s.open {
 		return false
 	}
-	if !s.may("object") {
+	if !s.allowsType("object") {
 		return true
 	}
 	_, patterns := s.schema["patternProperties"]
 	return !patterns && (s.schema["additionalProperties"] == false || s.schema["unevaluatedProperties"] == false)
 }
 
-// names returns the keys that the schema lists.
-func (s shape) names() []string {
+// propertyNames returns the keys that the schema lists.
+func (s shape) propertyNames() []string {
 	properties, _ := s.schema["properties"].(map[string]any)
 	return slices.Sorted(maps.Keys(properties))
 }
 
-func (s shape) may(kind string) bool {
-	types := s.types()
+func (s shape) allowsType(kind string) bool {
+	types := s.allowedTypes()
 	return types == nil || slices.Contains(types, kind)
 }
 
-// types returns the types that the value may have, nil when any.
-func (s shape) types() []string {
+// allowedTypes returns the types that the value may have, nil when any.
+func (s shape) allowedTypes() []string {
 	if s.open {
 		return nil
 	}
@@ -192,9 +192,9 @@ func (s shape) enumTypes() []string {
 	return types
 }
 
-// choices returns the texts that the value must be one of, nil when it may be
+// allowedTexts returns the texts that the value must be one of, nil when it may be
 // another one or something else.
-func (s shape) choices() []string {
+func (s shape) allowedTexts() []string {
 	if s.open {
 		return nil
 	}

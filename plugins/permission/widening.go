@@ -33,13 +33,13 @@ func (g *gate) compareWith(before plugins.Gate, toolID string, ceilings ...bool)
 	})
 	for _, ceiling := range ceilings {
 		c := newComparison(was.policy, g.policy, toolID, ceiling)
-		wider, stricter := c.between(&c.before, &c.after), c.between(&c.after, &c.before)
+		wider, stricter := c.findStricter(&c.before, &c.after), c.findStricter(&c.after, &c.before)
 		if wider != nil && !w.Widened {
-			w.Widened, w.Reason = true, c.reason(wider.other, wider.way)
+			w.Widened, w.Reason = true, c.describeChange(wider.other, wider.way)
 		}
 		if stricter != nil {
 			if !w.Widened && !w.Narrowed {
-				w.Reason = c.reason(stricter.way, stricter.other)
+				w.Reason = c.describeChange(stricter.way, stricter.other)
 			}
 			w.Narrowed = true
 		}
@@ -118,7 +118,7 @@ func newComparison(before, after *policy, tool string, ceiling bool) *comparison
 	}
 	for i, r := range c.rules {
 		for j, other := range c.rules {
-			if i != j && r.implies(other) {
+			if i != j && r.impliesRule(other) {
 				c.implied = append(c.implied, [2]int{i, j})
 			}
 		}
@@ -126,8 +126,8 @@ func newComparison(before, after *policy, tool string, ceiling bool) *comparison
 	return c
 }
 
-// ways returns all ways in which a policy can decide.
-func (c *comparison) ways(s *situation) (all []way) {
+// listWays returns all ways in which a policy can decide.
+func (c *comparison) listWays(s *situation) (all []way) {
 	for sure := range len(s.entries) + 1 {
 		all = c.addWay(all, s, sure, sure)
 		for asks := range s.entries {
@@ -168,20 +168,20 @@ func (c *comparison) addWay(all []way, s *situation, sure, asks int) []way {
 		restrict(asks, undecided)
 	}
 	for i, e := range s.entries {
-		if i != sure && i != asks && e.beats(second) {
+		if i != sure && i != asks && e.overrides(second) {
 			restrict(i, anyState&^fittingStates(e))
 		}
-		if i != sure && e.beats(first) {
+		if i != sure && e.overrides(first) {
 			restrict(i, anyState&^sureStates(e))
 		}
 	}
-	if !possible || slices.Contains(w.need, 0) || sure != asks && !second.beats(first) {
+	if !possible || slices.Contains(w.need, 0) || sure != asks && !second.overrides(first) {
 		return all
 	}
-	if w.entry = second; s.policy.level(second) < s.policy.level(first) {
+	if w.entry = second; s.policy.strictness(second) < s.policy.strictness(first) {
 		w.entry = first
 	}
-	w.level = c.level(s, w.entry)
+	w.level = c.strictness(s, w.entry)
 	return append(all, w)
 }
 
@@ -196,16 +196,16 @@ func fittingStates(e *entry) states {
 // sureStates returns those in which it does so for sure: one that refuses always
 // does.
 func sureStates(e *entry) states {
-	if e != nil && e.forbids() {
+	if e != nil && e.isDenial() {
 		return undecided | fitting
 	}
 	return fitting
 }
 
-// level orders what may become of a call, as the policy does. Delegates are not
+// strictness orders what may become of a call, as the policy does. Delegates are not
 // asked about what only the default asks about, and are granted single calls only.
-func (c *comparison) level(s *situation, e *entry) int {
-	level := s.policy.level(e)
+func (c *comparison) strictness(s *situation, e *entry) int {
+	level := s.policy.strictness(e)
 	switch {
 	case c.ceiling && level == 1 && e == nil:
 		return 0
@@ -219,12 +219,12 @@ func (c *comparison) level(s *situation, e *entry) int {
 // pair is a way of deciding, and a more open one of the other policy.
 type pair struct{ way, other *entry }
 
-// between finds a call that one policy treats more strictly than another one.
-func (c *comparison) between(strict, open *situation) *pair {
-	others := c.ways(open)
-	for _, w := range c.ways(strict) {
+// findStricter finds a call that one policy treats more strictly than another one.
+func (c *comparison) findStricter(strict, open *situation) *pair {
+	others := c.listWays(open)
+	for _, w := range c.listWays(strict) {
 		for _, other := range others {
-			if other.level < w.level && c.compatible(w.need, other.need) {
+			if other.level < w.level && c.isCompatible(w.need, other.need) {
 				return &pair{way: w.entry, other: other.entry}
 			}
 		}
@@ -232,17 +232,17 @@ func (c *comparison) between(strict, open *situation) *pair {
 	return nil
 }
 
-// reason says what decides now, and what did.
-func (c *comparison) reason(now, was *entry) string {
-	text := c.after.policy.name(now) + " in place of " + c.before.policy.name(was)
+// describeChange says what decides now, and what did.
+func (c *comparison) describeChange(now, was *entry) string {
+	text := c.after.policy.entryName(now) + " in place of " + c.before.policy.entryName(was)
 	if c.ceiling {
 		text += ", for delegates"
 	}
 	return text
 }
 
-// compatible reports whether one call can have all the states that two ways need.
-func (c *comparison) compatible(a, b []states) bool {
+// isCompatible reports whether one call can have all the states that two ways need.
+func (c *comparison) isCompatible(a, b []states) bool {
 	for i := range a {
 		if a[i]&b[i] == 0 {
 			return false
@@ -275,26 +275,26 @@ func (r *Rule) argumentsText() string {
 	return bare.String()
 }
 
-// implies reports whether all arguments that a rule fits are known to be
+// impliesRule reports whether all arguments that a rule fits are known to be
 // fitted by another one, in either state.
-func (r *Rule) implies(other *Rule) bool {
+func (r *Rule) impliesRule(other *Rule) bool {
 	if r.primary != nil && other.primary != nil {
-		return r.primary.within(other.primary)
+		return r.primary.isWithin(other.primary)
 	}
 	if len(r.conditions) == 0 || len(other.conditions) == 0 {
 		return false
 	}
 	for i := range other.conditions {
-		if !slices.ContainsFunc(r.conditions, func(c condition) bool { return c.implies(&other.conditions[i]) }) {
+		if !slices.ContainsFunc(r.conditions, func(c condition) bool { return c.impliesCondition(&other.conditions[i]) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// implies reports whether a condition is known to hold no more often than
+// impliesCondition reports whether a condition is known to hold no more often than
 // another one.
-func (c *condition) implies(other *condition) bool {
+func (c *condition) impliesCondition(other *condition) bool {
 	if c.path.String() != other.path.String() {
 		return false
 	}
@@ -302,21 +302,21 @@ func (c *condition) implies(other *condition) bool {
 		return true
 	}
 	switch {
-	case c.op.ordered() && other.op.ordered() && c.op[0] == other.op[0]:
+	case c.op.comparesOrder() && other.op.comparesOrder() && c.op[0] == other.op[0]:
 		order := c.value.number.compare(other.value.number)
 		if c.op[0] == '<' {
 			order = -order
 		}
 		return order > 0 || order == 0 && len(other.op) == len(atLeast)
 	case c.op == like && other.op == like && c.anyOne() == other.anyOne():
-		return c.value.within(&other.value)
+		return c.value.isWithin(&other.value)
 	}
-	some, all := c.choices(), other.choices()
-	return some != nil && all != nil && subset(some, all)
+	some, all := c.allowedValues(), other.allowedValues()
+	return some != nil && all != nil && isSubset(some, all)
 }
 
-// choices returns what a value must be one of.
-func (c *condition) choices() []operand {
+// allowedValues returns what a value must be one of.
+func (c *condition) allowedValues() []operand {
 	switch {
 	case c.op == among:
 		return c.value.list
@@ -327,9 +327,9 @@ func (c *condition) choices() []operand {
 	}
 }
 
-// subset reports whether all of some values are among others that are of the same
+// isSubset reports whether all of some values are among others that are of the same
 // kinds, so that the same values can be compared with both.
-func subset(some, all []operand) bool {
+func isSubset(some, all []operand) bool {
 	has := func(list []operand, o operand) bool {
 		return slices.ContainsFunc(list, func(x operand) bool { return x.String() == o.String() })
 	}
