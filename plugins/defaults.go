@@ -25,7 +25,7 @@ func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
 				return bare, diag.List{diag.New(diag.InvalidPluginConfig, "", "the section does not decode: %v", err)}
 			}
 		}
-		replacer{}.replace(reflect.ValueOf(&v).Elem(), reflect.ValueOf(&bare).Elem())
+		replacer{}.replaceLists(reflect.ValueOf(&v).Elem(), reflect.ValueOf(&bare).Elem())
 		return v, nil
 	}
 }
@@ -36,7 +36,7 @@ func DecodeInto[T any](defaults T) func(raw json.RawMessage) (T, diag.List) {
 // default entry says. It knows the pointers that it has followed.
 type replacer map[uintptr]bool
 
-func (r replacer) replace(v, bare reflect.Value) {
+func (r replacer) replaceLists(v, bare reflect.Value) {
 	switch v.Kind() {
 	case reflect.Slice:
 		if !bare.IsNil() {
@@ -44,17 +44,17 @@ func (r replacer) replace(v, bare reflect.Value) {
 		}
 	case reflect.Interface:
 		if v.Elem().Kind() == reflect.Pointer && bare.Elem().Kind() == reflect.Pointer {
-			r.replace(v.Elem(), bare.Elem())
+			r.replaceLists(v.Elem(), bare.Elem())
 		}
 	case reflect.Pointer:
 		if !v.IsNil() && !bare.IsNil() && !r[v.Pointer()] {
 			r[v.Pointer()] = true
-			r.replace(v.Elem(), bare.Elem())
+			r.replaceLists(v.Elem(), bare.Elem())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() || field.Anonymous {
-				r.replace(v.Field(i), bare.Field(i))
+				r.replaceLists(v.Field(i), bare.Field(i))
 			}
 		}
 	default:
@@ -65,7 +65,7 @@ func (r replacer) replace(v, bare reflect.Value) {
 // write to.
 func copyOf[T any](v T, k copier) T {
 	var c T
-	k.copy(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&v).Elem())
+	k.copyValue(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&v).Elem())
 	return c
 }
 
@@ -83,21 +83,21 @@ type copier struct {
 	withoutLists bool
 }
 
-// copy copies src to dst, which can be set.
-func (k copier) copy(dst, src reflect.Value) {
-	if k.encodes(dst, src) {
+// copyValue copies src to dst, which can be set.
+func (k copier) copyValue(dst, src reflect.Value) {
+	if k.copyEncoded(dst, src) {
 		return
 	}
 	dst.Set(src)
 	switch src.Kind() {
 	case reflect.Pointer, reflect.Map:
 		if !src.IsNil() {
-			dst.Set(k.referred(src))
+			dst.Set(k.copyReferred(src))
 		}
 	case reflect.Interface:
 		if !src.IsNil() {
 			elem := reflect.New(src.Elem().Type()).Elem()
-			k.copy(elem, src.Elem())
+			k.copyValue(elem, src.Elem())
 			dst.Set(elem)
 		}
 	case reflect.Slice:
@@ -109,32 +109,32 @@ func (k copier) copy(dst, src reflect.Value) {
 		fallthrough
 	case reflect.Array:
 		for i := range src.Len() {
-			k.copy(dst.Index(i), src.Index(i))
+			k.copyValue(dst.Index(i), src.Index(i))
 		}
 	case reflect.Struct:
 		for i := range src.NumField() {
-			k.field(dst.Field(i), src.Field(i), src.Type().Field(i))
+			k.copyField(dst.Field(i), src.Field(i), src.Type().Field(i))
 		}
 	default:
 	}
 }
 
-// field copies a field of a struct. JSON reaches the fields of an embedded
+// copyField copies a field of a struct. JSON reaches the fields of an embedded
 // struct even where its type is not exported and reflect refuses to set it.
-func (k copier) field(dst, src reflect.Value, field reflect.StructField) {
+func (k copier) copyField(dst, src reflect.Value, field reflect.StructField) {
 	switch {
 	case field.IsExported():
-		k.copy(dst, src)
+		k.copyValue(dst, src)
 	case field.Anonymous && src.CanAddr():
 		settable := func(v reflect.Value) reflect.Value {
 			return reflect.NewAt(field.Type, v.Addr().UnsafePointer()).Elem()
 		}
-		k.copy(settable(dst), settable(src))
+		k.copyValue(settable(dst), settable(src))
 	}
 }
 
-// referred returns the copy of what a pointer or map refers to.
-func (k copier) referred(src reflect.Value) reflect.Value {
+// copyReferred returns the copy of what a pointer or map refers to.
+func (k copier) copyReferred(src reflect.Value) reflect.Value {
 	at := reference{src.Pointer(), src.Type()}
 	if known, ok := k.known[at]; ok {
 		return known
@@ -142,36 +142,36 @@ func (k copier) referred(src reflect.Value) reflect.Value {
 	if src.Kind() == reflect.Pointer {
 		c := reflect.New(src.Type().Elem())
 		k.known[at] = c
-		k.copy(c.Elem(), src.Elem())
+		k.copyValue(c.Elem(), src.Elem())
 		return c
 	}
 	c := reflect.MakeMapWithSize(src.Type(), src.Len())
 	k.known[at] = c
 	for key, value := range src.Seq2() {
 		elem := reflect.New(src.Type().Elem()).Elem()
-		k.copy(elem, value)
+		k.copyValue(elem, value)
 		c.SetMapIndex(key, elem)
 	}
 	return c
 }
 
-// encodes copies a struct that reads and writes its own form, as big.Int does:
+// copyEncoded copies a struct that reads and writes its own form, as big.Int does:
 // reading may write to what its unexported fields refer to. It reports whether
 // the copy is equal; one that is not, such as a time in a location, is no copy.
-func (k copier) encodes(dst, src reflect.Value) bool {
+func (k copier) copyEncoded(dst, src reflect.Value) bool {
 	if src.Kind() != reflect.Struct || !src.CanAddr() {
 		return false
 	}
 	from, to := src.Addr().Interface(), dst.Addr().Interface()
-	if !recode(from, to) || !reflect.DeepEqual(from, to) {
+	if !copyByEncoding(from, to) || !reflect.DeepEqual(from, to) {
 		dst.SetZero()
 		return false
 	}
 	return true
 }
 
-// recode reads into to what from writes.
-func recode(from, to any) bool {
+// copyByEncoding reads into to what from writes.
+func copyByEncoding(from, to any) bool {
 	switch to := to.(type) {
 	case json.Unmarshaler:
 		if from, ok := from.(json.Marshaler); ok {

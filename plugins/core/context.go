@@ -25,9 +25,9 @@ type sending struct {
 	Digest   string `json:"digest"`
 }
 
-// cools reports whether a message with the same text must wait. In the step in
+// coolsDown reports whether a message with the same text must wait. In the step in
 // which it was sent it need not: it takes its own place there.
-func (s *sending) cools(step int) bool { return step > s.Step && step-s.Step <= s.Cooldown }
+func (s *sending) coolsDown(step int) bool { return step > s.Step && step-s.Step <= s.Cooldown }
 
 // addLasting adds the messages that last. It runs ahead of the actions, which
 // may replace or remove them.
@@ -37,7 +37,7 @@ func addLasting(_ context.Context, p *plugins.PhaseContext) error {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(kept)) {
-		send(p, kept[key])
+		sendMessage(p, kept[key])
 	}
 	return nil
 }
@@ -46,11 +46,11 @@ func addContext(_ context.Context, p *plugins.PhaseContext, m plugins.ContextMes
 	if err := checkContext(&m); err != nil {
 		return err
 	}
-	forget(p, m.Key)
+	removeMessage(p, m.Key)
 	if m.Persistent || m.ConsumeAfterEmit {
-		lasting.Update(p, with(m.Key, m))
+		lasting.Update(p, withEntry(m.Key, m))
 	}
-	send(p, m)
+	sendMessage(p, m)
 	return nil
 }
 
@@ -73,35 +73,35 @@ func checkContext(m *plugins.ContextMessage) error {
 }
 
 func removeContext(_ context.Context, p *plugins.PhaseContext, key string) error {
-	forget(p, key)
+	removeMessage(p, key)
 	return nil
 }
 
-// forget takes a message out of the next request and those behind it.
-func forget(p *plugins.PhaseContext, key string) {
+// removeMessage takes a message out of the next request and those behind it.
+func removeMessage(p *plugins.PhaseContext, key string) {
 	p.Request().RemoveContext(key)
 	if _, kept := lasting.Get(p)[key]; kept {
-		lasting.Update(p, without[plugins.ContextMessage](key))
+		lasting.Update(p, withoutEntry[plugins.ContextMessage](key))
 	}
 }
 
-// send adds a message to the next request, unless it cools down.
-func send(p *plugins.PhaseContext, m plugins.ContextMessage) {
-	if m.CooldownTurns > 0 && !ready(p, &m) {
+// sendMessage adds a message to the next request, unless it cools down.
+func sendMessage(p *plugins.PhaseContext, m plugins.ContextMessage) {
+	if m.CooldownTurns > 0 && !isReady(p, &m) {
 		return
 	}
 	p.Request().AddContext(m)
 	if m.ConsumeAfterEmit {
-		lasting.Update(p, without[plugins.ContextMessage](m.Key))
+		lasting.Update(p, withoutEntry[plugins.ContextMessage](m.Key))
 	}
 }
 
-// ready reports whether a message with a cooldown may be sent now, and notes that
+// isReady reports whether a message with a cooldown may be sent now, and notes that
 // it is.
-func ready(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
-	step, now := p.Stats.Steps, digest(m.Text)
+func isReady(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
+	step, now := p.Stats.Steps, digestOf(m.Text)
 	all := sent.Get(p)
-	if last, ok := all[m.Key]; ok && last.Digest == now && last.cools(step) {
+	if last, ok := all[m.Key]; ok && last.Digest == now && last.coolsDown(step) {
 		return false
 	}
 	all = maps.Clone(all)
@@ -114,9 +114,9 @@ func ready(p *plugins.PhaseContext, m *plugins.ContextMessage) bool {
 	return true
 }
 
-// with and without return what changes one entry of a map, which itself stays as
+// withEntry and without return what changes one entry of a map, which itself stays as
 // it is.
-func with[V any](key string, v V) func(map[string]V) map[string]V {
+func withEntry[V any](key string, v V) func(map[string]V) map[string]V {
 	return func(m map[string]V) map[string]V {
 		m = maps.Clone(m)
 		if m == nil {
@@ -127,7 +127,7 @@ func with[V any](key string, v V) func(map[string]V) map[string]V {
 	}
 }
 
-func without[V any](key string) func(map[string]V) map[string]V {
+func withoutEntry[V any](key string) func(map[string]V) map[string]V {
 	return func(m map[string]V) map[string]V {
 		m = maps.Clone(m)
 		delete(m, key)

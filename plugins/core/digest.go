@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 )
 
-// digest returns what stands for a text in the state, where the text itself would
+// digestOf returns what stands for a text in the state, where the text itself would
 // be long and show up in snapshots.
-func digest(text string) string {
+func digestOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

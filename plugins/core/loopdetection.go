@@ -39,7 +39,7 @@ func (*LoopDetection) Descriptor() plugins.Descriptor {
 func (l *LoopDetection) Register(r *plugins.Registrar) error {
 	if l.consecutive > 0 {
 		r.StateKey(streakKey)
-		r.BatchGate(l.judge)
+		r.BatchGate(l.checkBatch)
 	}
 	return nil
 }
@@ -58,9 +58,9 @@ const (
 	finalText    = "You have repeated the same tool calls too often. No further calls are possible: give your final answer from what you know."
 )
 
-// judge counts the batch. The first one that is too many is answered with a
+// checkBatch counts the batch. The first one that is too many is answered with a
 // hint, those behind it only with results, and the last with the end of tools.
-func (l *LoopDetection) judge(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
+func (l *LoopDetection) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (plugins.BatchDecision, error) {
 	s := streakKey.Get(p)
 	if signature := signatureOf(calls); signature != s.Signature {
 		s = streak{Signature: signature}
@@ -91,18 +91,18 @@ func (l *LoopDetection) judge(_ context.Context, p *plugins.PhaseContext, calls 
 func signatureOf(calls []*model.ToolCall) string {
 	parts := make([]string, len(calls))
 	for i, c := range calls {
-		parts[i] = strconv.Quote(c.Name) + canonical(c.Arguments)
+		parts[i] = strconv.Quote(c.Name) + canonicalJSON(c.Arguments)
 	}
 	slices.Sort(parts)
 	for i := range parts {
 		parts[i] = strconv.Itoa(len(parts[i])) + ":" + parts[i]
 	}
-	return digest(strings.Join(parts, ""))
+	return digestOf(strings.Join(parts, ""))
 }
 
-// canonical returns arguments with sorted keys and without blanks, and what is no
+// canonicalJSON returns arguments with sorted keys and without blanks, and what is no
 // JSON as it is. No arguments are an empty object.
-func canonical(raw json.RawMessage) string {
+func canonicalJSON(raw json.RawMessage) string {
 	var v any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

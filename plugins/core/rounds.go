@@ -70,10 +70,10 @@ func maxRounds(limit int) condition {
 		if p.Stats.Steps < limit || !p.Answer.HasToolCalls() {
 			return event.Termination{}, false
 		}
-		return stopped(spec.StopMaxRounds, strconv.Itoa(limit)+" rounds"), true
+		return newStop(spec.StopMaxRounds, strconv.Itoa(limit)+" rounds"), true
 	}
 }
 
-func stopped(code spec.StopType, detail string) event.Termination {
+func newStop(code spec.StopType, detail string) event.Termination {
 	return event.Termination{Type: event.Stopped, Code: string(code), Detail: detail}
 }

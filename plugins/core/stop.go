@@ -35,7 +35,7 @@ var recentKey = plugins.NewKey[[]string]("runtime.recent_answers", plugins.Scope
 func NewStopConditions(list []spec.StopCondition) *StopConditions {
 	s := &StopConditions{}
 	for i := range list {
-		c := compile(&list[i])
+		c := compileCondition(&list[i])
 		if c == nil {
 			continue
 		}
@@ -62,7 +62,7 @@ func (s *StopConditions) Register(r *plugins.Registrar) error {
 		r.StateKey(recentKey)
 	}
 	r.Hook(plugins.AfterInference, func(_ context.Context, p *plugins.PhaseContext) error {
-		s.remember(p)
+		s.rememberAnswer(p)
 		stopIf(p, s.conditions)
 		return nil
 	})
@@ -87,23 +87,23 @@ func stopIf(p *plugins.PhaseContext, conditions []condition) {
 	}
 }
 
-// remember keeps what stands for the text of the answer, if any condition looks
+// rememberAnswer keeps what stands for the text of the answer, if any condition looks
 // back at it.
-func (s *StopConditions) remember(p *plugins.PhaseContext) {
+func (s *StopConditions) rememberAnswer(p *plugins.PhaseContext) {
 	text := p.Answer.Text()
 	if s.window == 0 || text == "" {
 		return
 	}
-	recent := append(slices.Clone(recentKey.Get(p)), digest(text))
+	recent := append(slices.Clone(recentKey.Get(p)), digestOf(text))
 	recentKey.Set(p, recent[max(0, len(recent)-s.window):])
 }
 
-func compile(c *spec.StopCondition) condition {
+func compileCondition(c *spec.StopCondition) condition {
 	switch c.Type {
 	case spec.StopMaxRounds:
 		return maxRounds(c.Rounds)
 	case spec.StopTimeout:
-		return timeout(c.Timeout)
+		return workedLonger(c.Timeout)
 	case spec.StopTokenBudget:
 		return tokenBudget(c.MaxTotal)
 	case spec.StopConsecutiveErrors:
@@ -123,12 +123,12 @@ func compile(c *spec.StopCondition) condition {
 // only keep a turn from going on. What looks at the answer itself, as
 // content_match, ends the turn by its own name either way.
 
-func timeout(limit *spec.Duration) condition {
+func workedLonger(limit *spec.Duration) condition {
 	if limit == nil || *limit == 0 {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		return stopped(spec.StopTimeout, "after "+limit.String()), p.Answer.HasToolCalls() && p.Stats.Worked(p.Now) > limit.Std()
+		return newStop(spec.StopTimeout, "after "+limit.String()), p.Answer.HasToolCalls() && p.Stats.Worked(p.Now) > limit.Std()
 	}
 }
 
@@ -141,7 +141,7 @@ func tokenBudget(limit int) condition {
 		if used <= limit || !p.Answer.HasToolCalls() {
 			return event.Termination{}, false
 		}
-		return stopped(spec.StopTokenBudget, fmt.Sprintf("%d of %d tokens", used, limit)), true
+		return newStop(spec.StopTokenBudget, fmt.Sprintf("%d of %d tokens", used, limit)), true
 	}
 }
 
@@ -153,7 +153,7 @@ func consecutiveErrors(limit int) condition {
 		if p.Stats.FailedSteps < limit || !p.Answer.HasToolCalls() {
 			return event.Termination{}, false
 		}
-		return stopped(spec.StopConsecutiveErrors, fmt.Sprintf("%d steps in a row failed", p.Stats.FailedSteps)), true
+		return newStop(spec.StopConsecutiveErrors, fmt.Sprintf("%d steps in a row failed", p.Stats.FailedSteps)), true
 	}
 }
 
@@ -164,7 +164,7 @@ func onTool(name string) condition {
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
 		for _, call := range p.Answer.ToolCalls() {
 			if call.Name == name {
-				return stopped(spec.StopOnTool, name), true
+				return newStop(spec.StopOnTool, name), true
 			}
 		}
 		return event.Termination{}, false
@@ -177,7 +177,7 @@ func contentMatch(pattern string) condition {
 		return nil
 	}
 	return func(p *plugins.PhaseContext) (event.Termination, bool) {
-		return stopped(spec.StopContentMatch, pattern), re.MatchString(p.Answer.Text())
+		return newStop(spec.StopContentMatch, pattern), re.MatchString(p.Answer.Text())
 	}
 }
 
@@ -193,6 +193,6 @@ func loopDetection(window int) condition {
 		}
 		latest := recent[len(recent)-window:]
 		differs := func(other string) bool { return other != latest[window-1] }
-		return stopped(spec.StopLoopDetection, fmt.Sprintf("%d identical answers", window)), !slices.ContainsFunc(latest, differs)
+		return newStop(spec.StopLoopDetection, fmt.Sprintf("%d identical answers", window)), !slices.ContainsFunc(latest, differs)
 	}
 }

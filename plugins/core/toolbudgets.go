@@ -32,7 +32,7 @@ func (*ToolBudgets) Descriptor() plugins.Descriptor {
 func (b *ToolBudgets) Register(r *plugins.Registrar) error {
 	if len(b.budgets) > 0 {
 		r.StateKey(attemptsKey)
-		r.BatchGate(b.judge)
+		r.BatchGate(b.checkBatch)
 	}
 	return nil
 }
@@ -42,8 +42,8 @@ var attemptsKey = plugins.NewKey[map[string]int]("runtime.tool_attempts", plugin
 
 const exceededText = "This call was not made: tool %s may be called %d times in a turn, and that is used up. Go on with what you know."
 
-// judge counts the calls, those that are not made included.
-func (b *ToolBudgets) judge(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
+// checkBatch counts the calls, those that are not made included.
+func (b *ToolBudgets) checkBatch(_ context.Context, p *plugins.PhaseContext, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
 	var counts map[string]int
 	for _, c := range calls {
 		budget, bounded := b.budgets[c.Name]

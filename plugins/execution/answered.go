@@ -22,15 +22,15 @@ func (e *Engine) noteAnswer() {
 		return
 	}
 	e.answers = slices.DeleteFunc(slices.Clone(e.answers), func(a Answered) bool {
-		return a.Step != e.step() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
+		return a.Step != e.currentStep() || a.Ticket.CallID == p.Call.ID && a.Ticket.ID == p.Ticket.ID
 	})
-	a := Answered{Step: e.step(), Ticket: *p.Ticket, Resolution: *p.Resolution}
+	a := Answered{Step: e.currentStep(), Ticket: *p.Ticket, Resolution: *p.Resolution}
 	a.Ticket.CallID = p.Call.ID
 	e.answers = append(e.answers, a)
 }
 
-// step returns the step that the context is in.
-func (e *Engine) step() int {
+// currentStep returns the step that the context is in.
+func (e *Engine) currentStep() int {
 	if e.Context.Stats == nil {
 		return 0
 	}

@@ -24,15 +24,15 @@ func (e *Engine) Batch(ctx context.Context, calls []*model.ToolCall) (plugins.Ba
 		if len(left) == 0 {
 			break
 		}
-		d, err := e.judge(ctx, &e.env.batchGates[i], left)
+		d, err := e.askBatchGate(ctx, &e.env.batchGates[i], left)
 		if err != nil {
 			e.staged = staged{}
 			return plugins.BatchDecision{}, err
 		}
 		mergeDecision(&all, d)
 	}
-	_, effects := e.commit()
-	e.handOn(ctx, effects)
+	_, effects := e.commitStaged()
+	e.runEffects(ctx, effects)
 	return all, nil
 }
 
@@ -63,7 +63,7 @@ func mergeDecision(d *plugins.BatchDecision, other plugins.BatchDecision) {
 	d.Finalize = d.Finalize || other.Finalize
 }
 
-func (e *Engine) judge(ctx context.Context, g *taggedBatchGate, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
+func (e *Engine) askBatchGate(ctx context.Context, g *taggedBatchGate, calls []*model.ToolCall) (d plugins.BatchDecision, err error) {
 	defer func() {
 		if err != nil {
 			err = &HookError{Plugin: g.owner, Phase: plugins.ToolGate, Err: err}
@@ -71,7 +71,7 @@ func (e *Engine) judge(ctx context.Context, g *taggedBatchGate, calls []*model.T
 	}()
 	defer panics.Recover(&err)
 	if d, err = g.gate(ctx, &e.Context, calls); err == nil {
-		err = e.check()
+		err = e.checkStaged()
 	}
 	return d, err
 }

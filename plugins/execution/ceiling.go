@@ -63,7 +63,7 @@ func (e *Env) ownedCeilings() map[string][]plugins.Gate {
 // ceilingVerdict returns what a ceiling gate tells of a tool of a delegate.
 func ceilingVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	if ceiling, ok := gate.(plugins.CeilingDiffGate); ok {
-		return foretell(func() plugins.Verdict { return ceiling.CeilingVerdict(toolID) })
+		return askVerdict(func() plugins.Verdict { return ceiling.CeilingVerdict(toolID) })
 	}
 	return staticVerdict(gate, toolID)
 }
@@ -74,7 +74,7 @@ func compareCeilings(was, is plugins.Gate, toolID string, settingsChanged bool) 
 	if !ok {
 		return compareGates(was, is, toolID, settingsChanged)
 	}
-	defer panics.Handle(func(p *panics.Error) { w = incomparable(p) })
+	defer panics.Handle(func(p *panics.Error) { w = incomparableGates(p) })
 	return ceiling.CeilingWidening(was, toolID)
 }
 

@@ -91,7 +91,7 @@ type staged struct {
 	err     error
 }
 
-func (s *staged) fail(err error) {
+func (s *staged) setError(err error) {
 	if s.err == nil {
 		s.err = err
 	}
@@ -158,18 +158,18 @@ func (e *Engine) Run(ctx context.Context, phase plugins.Phase) error {
 		if h.phase != phase {
 			continue
 		}
-		if err := e.call(ctx, h); err != nil {
+		if err := e.callHook(ctx, h); err != nil {
 			e.staged = staged{}
 			return err
 		}
 	}
-	if err := e.carryOut(ctx, phase); err != nil {
+	if err := e.carryOutActions(ctx, phase); err != nil {
 		e.staged = staged{}
 		return err
 	}
-	stop, effects := e.commit()
+	stop, effects := e.commitStaged()
 	e.askStop(stop)
-	e.handOn(ctx, effects)
+	e.runEffects(ctx, effects)
 	return nil
 }
 
@@ -180,12 +180,12 @@ func (e *Engine) askStop(stop *event.Termination) {
 	}
 }
 
-func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
+func (e *Engine) callHook(ctx context.Context, h *taggedHook) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = &HookError{Plugin: h.owner, Phase: h.phase, Err: p}
 	})
 	if err = h.hook(ctx, &e.Context); err == nil {
-		err = e.check()
+		err = e.checkStaged()
 	}
 	if err != nil {
 		return &HookError{Plugin: h.owner, Phase: h.phase, Err: err}
@@ -193,31 +193,31 @@ func (e *Engine) call(ctx context.Context, h *taggedHook) (err error) {
 	return nil
 }
 
-// check refuses what a hook or handler staged and cannot be committed, right
+// checkStaged refuses what a hook or handler staged and cannot be committed, right
 // behind it: actions and effects that nobody handles, and values without a JSON
 // form.
-func (e *Engine) check() error {
+func (e *Engine) checkStaged() error {
 	if e.staged.err != nil {
 		return e.staged.err
 	}
 	for _, a := range e.staged.actions {
-		if e.env.action(a.Key) < 0 {
+		if e.env.findAction(a.Key) < 0 {
 			return fmt.Errorf("no plugin handles the action %q", a.Key)
 		}
 	}
 	for _, a := range e.staged.effects {
-		if e.env.effect(a.Key) < 0 {
+		if e.env.findEffect(a.Key) < 0 {
 			return fmt.Errorf("no plugin handles the effect %q", a.Key)
 		}
 	}
-	return e.encode()
+	return e.encodeStaged()
 }
 
-// carryOut runs the actions of the phase, round by round, until none is left.
-func (e *Engine) carryOut(ctx context.Context, phase plugins.Phase) error {
+// carryOutActions runs the actions of the phase, round by round, until none is left.
+func (e *Engine) carryOutActions(ctx context.Context, phase plugins.Phase) error {
 	count := 0
 	for range maxActionRounds {
-		due := e.due(phase)
+		due := e.takeDue(phase)
 		if len(due) == 0 {
 			return nil
 		}
@@ -225,23 +225,23 @@ func (e *Engine) carryOut(ctx context.Context, phase plugins.Phase) error {
 			return e.actionLoop(phase, due, fmt.Sprintf("more than %d", maxActions))
 		}
 		for _, a := range due {
-			e.act(ctx, a)
+			e.carryOutAction(ctx, a)
 		}
 	}
-	if due := e.due(phase); len(due) > 0 {
+	if due := e.takeDue(phase); len(due) > 0 {
 		return e.actionLoop(phase, due, fmt.Sprintf("for %d rounds", maxActionRounds))
 	}
 	return nil
 }
 
 func (e *Engine) actionLoop(phase plugins.Phase, due []pendingAction, how string) error {
-	owner := e.env.actions[e.env.action(due[0].Key)].owner
+	owner := e.env.actions[e.env.findAction(due[0].Key)].owner
 	return &HookError{Plugin: owner, Phase: phase, Err: fmt.Errorf("%w, %s", ErrActionLoop, how)}
 }
 
-// due takes out the actions that belong to the phase, those of earlier phases
+// takeDue takes out the actions that belong to the phase, those of earlier phases
 // first. The others wait for theirs.
-func (e *Engine) due(phase plugins.Phase) []pendingAction {
+func (e *Engine) takeDue(phase plugins.Phase) []pendingAction {
 	if len(e.pending) == 0 && len(e.staged.actions) == 0 {
 		return nil
 	}
@@ -249,7 +249,7 @@ func (e *Engine) due(phase plugins.Phase) []pendingAction {
 	for _, list := range []*[]pendingAction{&e.pending, &e.staged.actions} {
 		rest := (*list)[:0]
 		for _, a := range *list {
-			if h := &e.env.actions[e.env.action(a.Key)]; h.phase == phase && e.concerns(h.owner) {
+			if h := &e.env.actions[e.env.findAction(a.Key)]; h.phase == phase && e.isConcerned(h.owner) {
 				due = append(due, a)
 			} else {
 				rest = append(rest, a)
@@ -260,9 +260,9 @@ func (e *Engine) due(phase plugins.Phase) []pendingAction {
 	return due
 }
 
-// commit makes what is staged part of the turn, and returns the end and the
+// commitStaged makes what is staged part of the turn, and returns the end and the
 // effects that were asked for.
-func (e *Engine) commit() (*event.Termination, []Action) {
+func (e *Engine) commitStaged() (*event.Termination, []Action) {
 	s := e.staged
 	e.staged = staged{}
 	if s.state != nil {
@@ -280,12 +280,12 @@ func (e *Engine) commit() (*event.Termination, []Action) {
 	return s.stop, s.effects
 }
 
-// act carries out one action. What a failed handler staged is dropped.
-func (e *Engine) act(ctx context.Context, a pendingAction) {
+// carryOutAction carries out one action. What a failed handler staged is dropped.
+func (e *Engine) carryOutAction(ctx context.Context, a pendingAction) {
 	before, request := e.staged, e.Request
 	e.staged = staged{state: maps.Clone(before.state), stop: before.stop, handOff: before.handOff}
-	h := &e.env.actions[e.env.action(a.Key)]
-	if err := e.handle(ctx, h, a.Payload); err != nil {
+	h := &e.env.actions[e.env.findAction(a.Key)]
+	if err := e.callHandler(ctx, h, a.Payload); err != nil {
 		e.staged, e.Request = before, request
 		e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a.Action, Err: err})
 		return
@@ -294,25 +294,25 @@ func (e *Engine) act(ctx context.Context, a pendingAction) {
 	e.staged.effects = append(before.effects, e.staged.effects...)
 }
 
-func (e *Engine) handle(ctx context.Context, h *actionHandler, payload any) (err error) {
+func (e *Engine) callHandler(ctx context.Context, h *actionHandler, payload any) (err error) {
 	defer panics.Recover(&err)
 	if err := h.handle(ctx, &e.Context, payload); err != nil {
 		return err
 	}
-	return e.check()
+	return e.checkStaged()
 }
 
-// handOn runs effects in order.
-func (e *Engine) handOn(ctx context.Context, effects []Action) {
+// runEffects runs effects in order.
+func (e *Engine) runEffects(ctx context.Context, effects []Action) {
 	for _, a := range effects {
-		h := &e.env.effects[e.env.effect(a.Key)]
-		if err := affect(ctx, h, a); err != nil {
+		h := &e.env.effects[e.env.findEffect(a.Key)]
+		if err := callEffect(ctx, h, a); err != nil {
 			e.deadLetters = append(e.deadLetters, DeadLetter{Plugin: h.owner, Action: a, Err: err})
 		}
 	}
 }
 
-func affect(ctx context.Context, h *effectHandler, a Action) (err error) {
+func callEffect(ctx context.Context, h *effectHandler, a Action) (err error) {
 	defer panics.Recover(&err)
 	return h.handle(ctx, a.Payload)
 }

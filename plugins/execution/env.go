@@ -103,7 +103,7 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (
 		l := &loaded[i]
 		r.owner, r.errs = l.ID, nil
 		r.active = l.Core || len(agent.ActiveHookFilter) == 0 || slices.Contains(agent.ActiveHookFilter, l.ID)
-		if err := register(l.Plugin, given); err != nil {
+		if err := registerPlugin(l.Plugin, given); err != nil {
 			r.Fail(err)
 		}
 		for _, err := range r.errs {
@@ -113,7 +113,7 @@ func Build(agent *spec.Agent, loaded []Loaded, sections map[plugins.Claim]any) (
 	return env, errs
 }
 
-func register(p plugins.Plugin, r *plugins.Registrar) (err error) {
+func registerPlugin(p plugins.Plugin, r *plugins.Registrar) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("panic in Register: %v", p.Value)
 	})
@@ -190,20 +190,20 @@ func (e *Env) Registrations() []Registration {
 	return all
 }
 
-func (e *Env) action(key string) int {
+func (e *Env) findAction(key string) int {
 	return slices.IndexFunc(e.actions, func(a actionHandler) bool { return a.key == key })
 }
 
-func (e *Env) effect(key string) int {
+func (e *Env) findEffect(key string) int {
 	return slices.IndexFunc(e.effects, func(a effectHandler) bool { return a.key == key })
 }
 
-func (e *Env) declares(key plugins.StateKey) bool {
+func (e *Env) hasKey(key plugins.StateKey) bool {
 	return slices.ContainsFunc(e.keys, func(k keyRegistration) bool { return k.key == key })
 }
 
-// key returns the key with an id and a scope.
-func (e *Env) key(id string, scope plugins.Scope) (plugins.StateKey, bool) {
+// findKey returns the key with an id and a scope.
+func (e *Env) findKey(id string, scope plugins.Scope) (plugins.StateKey, bool) {
 	for i := range e.keys {
 		if k := e.keys[i].key; k.ID() == id && k.Scope() == scope {
 			return k, true
@@ -221,7 +221,7 @@ func (e *Env) ToolVerdict(toolID string) plugins.Verdict {
 		if !ok {
 			continue
 		}
-		if v := foretell(func() plugins.Verdict { return static.Verdict(toolID) }); v.Access > strictest.Access {
+		if v := askVerdict(func() plugins.Verdict { return static.Verdict(toolID) }); v.Access > strictest.Access {
 			v.Plugin = e.gates[i].owner
 			strictest = v
 		}
@@ -239,7 +239,7 @@ func (e *Env) CallVerdict(toolID string, arguments json.RawMessage) (strictest p
 			silent = append(silent, owner)
 			continue
 		}
-		v := foretell(func() plugins.Verdict { return gate.Explain(toolID, arguments) })
+		v := askVerdict(func() plugins.Verdict { return gate.Explain(toolID, arguments) })
 		if v.Access > strictest.Access || strictest.Plugin == "" {
 			v.Plugin = owner
 			strictest = v
@@ -291,14 +291,14 @@ func (e *Env) ownedGates() map[string][]plugins.Gate {
 // staticVerdict returns what a gate tells of a tool, and nothing when it cannot.
 func staticVerdict(gate plugins.Gate, toolID string) plugins.Verdict {
 	if static, ok := gate.(plugins.StaticGate); ok {
-		return foretell(func() plugins.Verdict { return static.Verdict(toolID) })
+		return askVerdict(func() plugins.Verdict { return static.Verdict(toolID) })
 	}
 	return plugins.Verdict{}
 }
 
 // compareGates compares two gates of one plugin.
 func compareGates(was, is plugins.Gate, toolID string, settingsChanged bool) (w plugins.Widening) {
-	defer panics.Handle(func(p *panics.Error) { w = incomparable(p) })
+	defer panics.Handle(func(p *panics.Error) { w = incomparableGates(p) })
 	if gate, ok := is.(plugins.DiffGate); ok {
 		return gate.Widening(was, toolID)
 	}
@@ -311,13 +311,13 @@ func compareGates(was, is plugins.Gate, toolID string, settingsChanged bool) (w 
 	return w
 }
 
-// incomparable is what is known of gates when one of them panics: nothing.
-func incomparable(p *panics.Error) plugins.Widening {
+// incomparableGates is what is known of gates when one of them panics: nothing.
+func incomparableGates(p *panics.Error) plugins.Widening {
 	return plugins.Widening{Widened: true, Narrowed: true, Reason: fmt.Sprintf("the gate panics: %v", p.Value)}
 }
 
-// foretell asks a gate. One that panics denies the tool.
-func foretell(ask func() plugins.Verdict) (v plugins.Verdict) {
+// askVerdict asks a gate. One that panics denies the tool.
+func askVerdict(ask func() plugins.Verdict) (v plugins.Verdict) {
 	defer panics.Handle(func(p *panics.Error) {
 		v = plugins.Verdict{Access: plugins.AccessDeny, Rule: fmt.Sprintf("the gate panics: %v", p.Value)}
 	})

@@ -17,20 +17,20 @@ func (e *Engine) Gate(ctx context.Context) plugins.Decision {
 	e.noteAnswer()
 	for i := range e.env.gates {
 		g := &e.env.gates[i]
-		if d := e.ask(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
+		if d := e.askGate(ctx, g.owner, g.gate.Check); d.Kind > strictest.Kind {
 			strictest = d
 		}
 	}
 	for _, g := range e.ceiling {
-		if d := e.ask(ctx, "of a delegating agent", g.Ceiling); d.Kind > strictest.Kind {
+		if d := e.askGate(ctx, "of a delegating agent", g.Ceiling); d.Kind > strictest.Kind {
 			strictest = d
 		}
 	}
 	return strictest
 }
 
-// ask asks one gate. What the gate staged is dropped: it may only decide.
-func (e *Engine) ask(ctx context.Context, owner string, gate plugins.GateFunc) (d plugins.Decision) {
+// askGate asks one gate. What the gate staged is dropped: it may only decide.
+func (e *Engine) askGate(ctx context.Context, owner string, gate plugins.GateFunc) (d plugins.Decision) {
 	defer func() {
 		err := e.staged.err
 		e.staged = staged{}
@@ -45,7 +45,7 @@ func (e *Engine) ask(ctx context.Context, owner string, gate plugins.GateFunc) (
 		err = fmt.Errorf("it decides the unknown kind %d", d.Kind)
 	}
 	if err != nil {
-		e.staged.fail(err)
+		e.staged.setError(err)
 	}
 	return d
 }

@@ -38,7 +38,7 @@ func (e *Engine) Activate(ctx context.Context) error {
 	e.active = true
 	stop, errs := e.runEach(ctx, plugins.Activate, nil)
 	e.askStop(stop)
-	return joined(errs)
+	return joinErrors(errs)
 }
 
 // Deactivate runs the hooks of Deactivate, once, if Activate ran. What fails is a
@@ -63,28 +63,28 @@ func (e *Engine) Deactivate(ctx context.Context) {
 // yet: all of a new turn, those of an agent that took over which the agents
 // before it did not have. Errors are those of Activate.
 func (e *Engine) Start(ctx context.Context) error {
-	joining := slices.DeleteFunc(e.env.participants(), func(id string) bool { return slices.Contains(e.begun, id) })
+	joining := slices.DeleteFunc(e.env.findParticipants(), func(id string) bool { return slices.Contains(e.begun, id) })
 	if len(joining) == 0 {
 		return nil
 	}
 	e.begun = append(slices.Clip(e.begun), joining...)
 	stop, errs := e.runEach(ctx, plugins.RunStart, joining)
 	e.askStop(stop)
-	return joined(errs)
+	return joinErrors(errs)
 }
 
 // End runs the hooks of RunEnd of the plugins for which Start ran those of
 // RunStart. Errors are those of Activate.
-func (e *Engine) End(ctx context.Context) error { return e.finish(ctx, nil) }
+func (e *Engine) End(ctx context.Context) error { return e.runEnd(ctx, nil) }
 
 // Leave is End for the plugins that the agent that takes over does not have.
 func (e *Engine) Leave(ctx context.Context, next *Env) error {
-	return e.finish(ctx, next.participants())
+	return e.runEnd(ctx, next.findParticipants())
 }
 
-// finish runs the hooks of RunEnd of the plugins that are part of the turn and
+// runEnd runs the hooks of RunEnd of the plugins that are part of the turn and
 // do not stay.
-func (e *Engine) finish(ctx context.Context, stay []string) error {
+func (e *Engine) runEnd(ctx context.Context, stay []string) error {
 	var leaving, staying []string
 	for _, id := range e.begun {
 		if slices.Contains(stay, id) {
@@ -98,12 +98,12 @@ func (e *Engine) finish(ctx context.Context, stay []string) error {
 	}
 	stop, errs := e.runEach(ctx, plugins.RunEnd, leaving)
 	e.askStop(stop)
-	return joined(errs)
+	return joinErrors(errs)
 }
 
-// participants returns the plugins that take part in RunStart or RunEnd, in
+// findParticipants returns the plugins that take part in RunStart or RunEnd, in
 // order.
-func (e *Env) participants() []string {
+func (e *Env) findParticipants() []string {
 	var ids []string
 	add := func(phase plugins.Phase, owner string) {
 		if (phase == plugins.RunStart || phase == plugins.RunEnd) && !slices.Contains(ids, owner) {
@@ -136,24 +136,24 @@ func (e *Engine) runEach(ctx context.Context, phase plugins.Phase, only []string
 			errs = append(errs, err)
 			return
 		}
-		asked, more := e.commit()
+		asked, more := e.commitStaged()
 		if stop == nil {
 			stop = asked
 		}
 		effects = append(effects, more...)
 	}
 	for hooks := range e.env.byPlugin() {
-		if e.concerns(hooks[0].owner) {
+		if e.isConcerned(hooks[0].owner) {
 			settle(e.callEach(ctx, phase, hooks))
 		}
 	}
-	settle(e.carryOut(ctx, phase))
-	e.handOn(ctx, effects)
+	settle(e.carryOutActions(ctx, phase))
+	e.runEffects(ctx, effects)
 	return stop, errs
 }
 
-// concerns reports whether the phase that runs is one of a plugin.
-func (e *Engine) concerns(plugin string) bool {
+// isConcerned reports whether the phase that runs is one of a plugin.
+func (e *Engine) isConcerned(plugin string) bool {
 	return e.only == nil || slices.Contains(e.only, plugin)
 }
 
@@ -179,15 +179,15 @@ func (e *Engine) callEach(ctx context.Context, phase plugins.Phase, hooks []tagg
 		if hooks[i].phase != phase {
 			continue
 		}
-		if err := e.call(ctx, &hooks[i]); err != nil {
+		if err := e.callHook(ctx, &hooks[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// joined returns errors as one, a single one as it is.
-func joined(errs []error) error {
+// joinErrors returns errors as one, a single one as it is.
+func joinErrors(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
 	}

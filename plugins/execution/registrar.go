@@ -31,27 +31,27 @@ func (r *registrar) Section(key string) (any, bool) {
 
 // Hook adds a hook, unless a filter keeps it out.
 func (r *registrar) Hook(phase plugins.Phase, hook plugins.Hook) {
-	if r.runs("hook", phase, hook == nil) && (r.active || phase == plugins.Activate || phase == plugins.Deactivate) {
+	if r.checkPhase("hook", phase, hook == nil) && (r.active || phase == plugins.Activate || phase == plugins.Deactivate) {
 		r.env.hooks = append(r.env.hooks, taggedHook{phase: phase, owner: r.owner, hook: hook})
 		r.env.phases |= 1 << phase
 	}
 }
 
-// runs reports whether something may run in a phase, and keeps why it may not.
-func (r *registrar) runs(what string, phase plugins.Phase, missing bool) bool {
+// checkPhase reports whether something may run in a phase, and keeps why it may not.
+func (r *registrar) checkPhase(what string, phase plugins.Phase, missing bool) bool {
 	switch {
 	case !phase.Valid():
 		r.Fail(fmt.Errorf("its %s is for the unknown phase %d", what, phase))
 	case phase == plugins.ToolGate:
 		r.Fail(fmt.Errorf("its %s is for the phase ToolGate, which takes gates only", what))
 	default:
-		return r.given(what, missing)
+		return r.checkGiven(what, missing)
 	}
 	return false
 }
 
-// given reports whether something is there at all, and keeps that it is not.
-func (r *registrar) given(what string, missing bool) bool {
+// checkGiven reports whether something is there at all, and keeps that it is not.
+func (r *registrar) checkGiven(what string, missing bool) bool {
 	if missing {
 		r.Fail(fmt.Errorf("its %s is nil", what))
 	}
@@ -60,13 +60,13 @@ func (r *registrar) given(what string, missing bool) bool {
 
 // ToolGate adds a gate.
 func (r *registrar) ToolGate(gate plugins.Gate) {
-	if r.given("tool gate", gate == nil) && r.passes() {
+	if r.checkGiven("tool gate", gate == nil) && r.countsGates() {
 		r.env.gates = append(r.env.gates, taggedGate{owner: r.owner, gate: gate})
 	}
 }
 
-// passes reports whether the plugin's gates count, and notes when they do not.
-func (r *registrar) passes() bool {
+// countsGates reports whether the plugin's gates count, and notes when they do not.
+func (r *registrar) countsGates() bool {
 	if !r.active && !slices.Contains(r.env.silenced, r.owner) {
 		r.env.silenced = append(r.env.silenced, r.owner)
 	}
@@ -75,14 +75,14 @@ func (r *registrar) passes() bool {
 
 // BatchGate adds a batch gate.
 func (r *registrar) BatchGate(gate plugins.BatchGate) {
-	if r.given("batch gate", gate == nil) && r.passes() {
+	if r.checkGiven("batch gate", gate == nil) && r.countsGates() {
 		r.env.batchGates = append(r.env.batchGates, taggedBatchGate{owner: r.owner, gate: gate})
 	}
 }
 
 // RequestTransform adds a transform of requests.
 func (r *registrar) RequestTransform(transform plugins.RequestTransform) {
-	if r.given("request transform", transform == nil) && r.active {
+	if r.checkGiven("request transform", transform == nil) && r.active {
 		r.env.transforms = append(r.env.transforms, taggedTransform{owner: r.owner, transform: transform})
 	}
 }
@@ -103,29 +103,29 @@ func (r *registrar) Tool(id string, tool tools.Tool) {
 
 // ActionHandler adds the handler of an action.
 func (r *registrar) ActionHandler(key string, phase plugins.Phase, handler plugins.ActionHandler) {
-	if i := r.env.action(key); i >= 0 {
+	if i := r.env.findAction(key); i >= 0 {
 		r.Fail(&DuplicateError{What: "action handler", ID: key, First: r.env.actions[i].owner, Second: r.owner})
 		return
 	}
-	if r.runs("action handler", phase, handler == nil) {
+	if r.checkPhase("action handler", phase, handler == nil) {
 		r.env.actions = append(r.env.actions, actionHandler{key: key, phase: phase, owner: r.owner, handle: handler})
 	}
 }
 
 // EffectHandler adds the handler of an effect.
 func (r *registrar) EffectHandler(key string, handler plugins.EffectHandler) {
-	if i := r.env.effect(key); i >= 0 {
+	if i := r.env.findEffect(key); i >= 0 {
 		r.Fail(&DuplicateError{What: "effect handler", ID: key, First: r.env.effects[i].owner, Second: r.owner})
 		return
 	}
-	if r.given("effect handler", handler == nil) {
+	if r.checkGiven("effect handler", handler == nil) {
 		r.env.effects = append(r.env.effects, effectHandler{key: key, owner: r.owner, handle: handler})
 	}
 }
 
 // StateKey declares a key of the state.
 func (r *registrar) StateKey(key plugins.StateKey) {
-	if !r.given("state key", key == nil) {
+	if !r.checkGiven("state key", key == nil) {
 		return
 	}
 	for _, k := range r.env.keys {

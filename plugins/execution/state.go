@@ -53,9 +53,9 @@ type unknown struct {
 	actions      []ScheduledAction
 }
 
-// encode gives what is staged its JSON form: the values, and the payloads of
+// encodeStaged gives what is staged its JSON form: the values, and the payloads of
 // actions that wait for another phase.
-func (e *Engine) encode() error {
+func (e *Engine) encodeStaged() error {
 	for key, v := range e.staged.state {
 		if v.raw != nil {
 			continue
@@ -68,7 +68,7 @@ func (e *Engine) encode() error {
 	}
 	for i := range e.staged.actions {
 		a := &e.staged.actions[i]
-		if a.raw != nil || a.Payload == nil || e.env.actions[e.env.action(a.Key)].phase == e.Context.Phase {
+		if a.raw != nil || a.Payload == nil || e.env.actions[e.env.findAction(a.Key)].phase == e.Context.Phase {
 			continue
 		}
 		raw, err := json.Marshal(a.Payload)
@@ -88,12 +88,12 @@ func (e *Engine) Export() State {
 	}
 	for key, v := range e.state {
 		if key.Scope() == plugins.ScopeSession {
-			put(&s.Session, key.ID(), v.raw)
+			putValue(&s.Session, key.ID(), v.raw)
 			if v.written {
 				s.Written = append(s.Written, key.ID())
 			}
 		} else {
-			put(&s.Run, key.ID(), v.raw)
+			putValue(&s.Run, key.ID(), v.raw)
 		}
 	}
 	slices.Sort(s.Written)
@@ -108,7 +108,7 @@ func (e *Engine) Export() State {
 	return s
 }
 
-func put(values *map[string]json.RawMessage, id string, raw json.RawMessage) {
+func putValue(values *map[string]json.RawMessage, id string, raw json.RawMessage) {
 	if *values == nil {
 		*values = make(map[string]json.RawMessage)
 	}
@@ -121,27 +121,27 @@ func put(values *map[string]json.RawMessage, id string, raw json.RawMessage) {
 // *StateError, are all values that do not fit their key; nothing is restored
 // then.
 func (e *Engine) Restore(s State) error {
-	known, err := e.decode(s)
+	known, err := e.decodeState(s)
 	if err != nil {
 		return err
 	}
 	e.state = known
 	for id, raw := range s.Run {
-		if _, ok := e.env.key(id, plugins.ScopeRun); !ok {
-			put(&e.unknown.run, id, raw)
+		if _, ok := e.env.findKey(id, plugins.ScopeRun); !ok {
+			putValue(&e.unknown.run, id, raw)
 		}
 	}
 	for id, raw := range s.Session {
-		if _, ok := e.env.key(id, plugins.ScopeSession); ok {
+		if _, ok := e.env.findKey(id, plugins.ScopeSession); ok {
 			continue
 		}
-		put(&e.unknown.session, id, raw)
+		putValue(&e.unknown.session, id, raw)
 		if slices.Contains(s.Written, id) {
 			e.unknown.written = append(e.unknown.written, id)
 		}
 	}
 	for _, a := range s.Actions {
-		if e.env.action(a.Key) < 0 {
+		if e.env.findAction(a.Key) < 0 {
 			e.unknown.actions = append(e.unknown.actions, a)
 			continue
 		}
@@ -158,13 +158,13 @@ func (e *Engine) Restore(s State) error {
 	return nil
 }
 
-// decode returns the values of the keys that the plugins declared.
-func (e *Engine) decode(s State) (map[plugins.StateKey]entry, error) {
+// decodeState returns the values of the keys that the plugins declared.
+func (e *Engine) decodeState(s State) (map[plugins.StateKey]entry, error) {
 	known := make(map[plugins.StateKey]entry, len(s.Run)+len(s.Session))
 	var errs []error
 	take := func(values map[string]json.RawMessage, scope plugins.Scope) {
 		for _, id := range slices.Sorted(maps.Keys(values)) {
-			key, ok := e.env.key(id, scope)
+			key, ok := e.env.findKey(id, scope)
 			if !ok {
 				continue
 			}
@@ -187,7 +187,7 @@ func (e *Engine) decode(s State) (map[plugins.StateKey]entry, error) {
 // stays as this turn wrote it. The errors are those of Restore; nothing is merged
 // then.
 func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
-	theirs, err := e.decode(State{Session: committed})
+	theirs, err := e.decodeState(State{Session: committed})
 	if err != nil {
 		return err
 	}
@@ -210,8 +210,8 @@ func (e *Engine) MergeSession(committed map[string]json.RawMessage) error {
 		}
 	}
 	for id, raw := range committed {
-		if _, ok := e.env.key(id, plugins.ScopeSession); !ok && !slices.Contains(e.unknown.written, id) {
-			put(&e.unknown.session, id, raw)
+		if _, ok := e.env.findKey(id, plugins.ScopeSession); !ok && !slices.Contains(e.unknown.written, id) {
+			putValue(&e.unknown.session, id, raw)
 		}
 	}
 	if len(merged) > 0 {

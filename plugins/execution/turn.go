@@ -67,7 +67,7 @@ func (t turn) Answered(action string) (*interaction.Request, *interaction.Answer
 	}
 	for i := len(t.engine.answers) - 1; i >= 0; i-- {
 		a := &t.engine.answers[i]
-		if a.Step == t.engine.step() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
+		if a.Step == t.engine.currentStep() && a.Ticket.CallID == p.Call.ID && a.Ticket.Action == action {
 			return &a.Ticket, &a.Resolution
 		}
 	}
@@ -85,8 +85,8 @@ func (t turn) Value(key plugins.StateKey) any {
 
 // SetValue stages the value of a key that a plugin declared.
 func (t turn) SetValue(key plugins.StateKey, value any) {
-	if !t.engine.env.declares(key) {
-		t.engine.staged.fail(&UnknownKeyError{Key: key.ID()})
+	if !t.engine.env.hasKey(key) {
+		t.engine.staged.setError(&UnknownKeyError{Key: key.ID()})
 		return
 	}
 	if t.engine.staged.state == nil {

@@ -22,13 +22,13 @@ type Config struct {
 
 // Validate checks the settings by themselves.
 func (c *Config) Validate() diag.List {
-	if _, err := c.level(); err != nil {
+	if _, err := c.slogLevel(); err != nil {
 		return diag.List{diag.New(diag.InvalidValue, "level", "level is %q; allowed are debug, info, warn and error", c.Level)}
 	}
 	return nil
 }
 
-func (c *Config) level() (slog.Level, error) {
+func (c *Config) slogLevel() (slog.Level, error) {
 	switch c.Level {
 	case "debug":
 		return slog.LevelDebug, nil
@@ -58,7 +58,7 @@ func Kind() plugins.Kind {
 
 // New returns a *Plugin. A nil logger writes nothing.
 func New(settings plugins.Settings, c *Config) (plugins.Plugin, error) {
-	level, err := c.level()
+	level, err := c.slogLevel()
 	if err != nil {
 		return nil, err
 	}
@@ -80,12 +80,12 @@ func (l *Plugin) Register(r *plugins.Registrar) error {
 		return nil
 	}
 	t := &turn{Plugin: l}
-	r.Hook(plugins.RunStart, t.start)
-	r.Hook(plugins.StepStart, t.step)
-	r.Hook(plugins.AfterInference, t.answer)
-	r.Hook(plugins.BeforeToolExecute, t.call)
-	r.Hook(plugins.AfterToolExecute, t.result)
-	r.Hook(plugins.RunEnd, t.end)
+	r.Hook(plugins.RunStart, t.logStart)
+	r.Hook(plugins.StepStart, t.logStep)
+	r.Hook(plugins.AfterInference, t.logAnswer)
+	r.Hook(plugins.BeforeToolExecute, t.noteCallStart)
+	r.Hook(plugins.AfterToolExecute, t.logResult)
+	r.Hook(plugins.RunEnd, t.logEnd)
 	return nil
 }
 
@@ -102,7 +102,7 @@ type turn struct {
 	attrs []slog.Attr
 }
 
-func (t *turn) write(ctx context.Context, p *plugins.PhaseContext, message string, attrs ...slog.Attr) {
+func (t *turn) writeLine(ctx context.Context, p *plugins.PhaseContext, message string, attrs ...slog.Attr) {
 	if t.logger == nil {
 		t.logger = slog.New(t.Plugin.logger.Handler().WithAttrs([]slog.Attr{
 			slog.String("turn_id", p.TurnID), slog.String("session_id", p.SessionID), slog.String("agent", p.Agent.ID),
@@ -115,24 +115,24 @@ func (t *turn) write(ctx context.Context, p *plugins.PhaseContext, message strin
 	t.logger.LogAttrs(ctx, t.level, message, t.attrs...)
 }
 
-func (t *turn) start(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "turn started", slog.Int("messages", len(p.Messages)))
+func (t *turn) logStart(ctx context.Context, p *plugins.PhaseContext) error {
+	t.writeLine(ctx, p, "turn started", slog.Int("messages", len(p.Messages)))
 	return nil
 }
 
-func (t *turn) step(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "step started")
+func (t *turn) logStep(ctx context.Context, p *plugins.PhaseContext) error {
+	t.writeLine(ctx, p, "step started")
 	return nil
 }
 
-func (t *turn) answer(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "model answered",
+func (t *turn) logAnswer(ctx context.Context, p *plugins.PhaseContext) error {
+	t.writeLine(ctx, p, "model answered",
 		slog.Int("tool_calls", len(p.Answer.ToolCalls())), slog.Int("characters", len(p.Answer.Text())),
 		slog.Int("input_tokens", p.Stats.Usage.Input), slog.Int("output_tokens", p.Stats.Usage.Output))
 	return nil
 }
 
-func (t *turn) call(_ context.Context, p *plugins.PhaseContext) error {
+func (t *turn) noteCallStart(_ context.Context, p *plugins.PhaseContext) error {
 	if t.called == nil {
 		t.called = make(map[string]time.Time)
 	}
@@ -140,18 +140,18 @@ func (t *turn) call(_ context.Context, p *plugins.PhaseContext) error {
 	return nil
 }
 
-func (t *turn) result(ctx context.Context, p *plugins.PhaseContext) error {
+func (t *turn) logResult(ctx context.Context, p *plugins.PhaseContext) error {
 	outcome := "succeeded"
 	if p.Result.IsError {
 		outcome = "failed"
 	}
-	t.write(ctx, p, "tool called", slog.String("call_id", p.Call.ID), slog.String("tool", p.Call.Name),
+	t.writeLine(ctx, p, "tool called", slog.String("call_id", p.Call.ID), slog.String("tool", p.Call.Name),
 		slog.String("outcome", outcome), slog.Duration("duration", p.Now.Sub(t.called[p.Call.ID])))
 	return nil
 }
 
-func (t *turn) end(ctx context.Context, p *plugins.PhaseContext) error {
-	t.write(ctx, p, "turn ended", slog.String("termination", string(p.Termination.Type)),
+func (t *turn) logEnd(ctx context.Context, p *plugins.PhaseContext) error {
+	t.writeLine(ctx, p, "turn ended", slog.String("termination", string(p.Termination.Type)),
 		slog.String("code", p.Termination.Code), slog.Int("tokens", p.Stats.Usage.Total()))
 	return nil
 }

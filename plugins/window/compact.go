@@ -34,31 +34,31 @@ type standing struct {
 	message model.Message
 }
 
-// stand returns a summary with the message that is sent. It comes from the
+// newStanding returns a summary with the message that is sent. It comes from the
 // user: what it repeats was said by users and tools, and must not gain the
 // weight of instructions.
-func stand(s summary, covers int) standing {
+func newStanding(s summary, covers int) standing {
 	if s.Text == "" {
 		return standing{summary: s}
 	}
-	return standing{summary: s, covers: covers, message: model.User(element(s.Text))}
+	return standing{summary: s, covers: covers, message: model.User(summaryElement(s.Text))}
 }
 
-// compact has the earlier part of the conversation summarised when a request
+// compactConversation has the earlier part of the conversation summarised when a request
 // has become as long as the policy says. A summary that fails, or saves too
 // little, is shown and changes nothing; the next one is tried when the
 // conversation has grown. The error is that of a ctx that ended.
-func (t *turn) compact(ctx context.Context, p *plugins.PhaseContext) error {
+func (t *turn) compactConversation(ctx context.Context, p *plugins.PhaseContext) error {
 	if t.policy.CompactAt == 0 || t.plugin.summariser.Executor == nil {
 		return nil
 	}
-	costs := t.estimate(p)
+	costs := t.estimateRequest(p)
 	if costs.all < max(t.policy.CompactAt, t.summary.RetryAt) {
 		return nil
 	}
 	from := max(t.leading, t.summary.covers)
-	to := frontier(t.conversation, from, t.policy)
-	folded := costs.of(from, to)
+	to := findFrontier(t.conversation, from, t.policy)
+	folded := costs.sumOf(from, to)
 	if folded < smallestFold {
 		return nil
 	}
@@ -67,11 +67,11 @@ func (t *turn) compact(ctx context.Context, p *plugins.PhaseContext) error {
 		before += Estimate(&t.summary.message)
 	}
 	shown := &event.ContextCompacted{Messages: to - t.leading, Before: before, Model: t.plugin.summariser.Upstream}
-	text, err := t.summarise(ctx, p, t.conversation[from:to], shown)
+	text, err := t.askForSummary(ctx, p, t.conversation[from:to], shown)
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
-	next := stand(summary{Through: markOf(t.conversation, to), Text: text}, to)
+	next := newStanding(summary{Through: markOf(t.conversation, to), Text: text}, to)
 	switch after := Estimate(&next.message); {
 	case err != nil:
 		shown.Outcome, shown.Reason = event.CompactionFailed, err.Error()
@@ -99,7 +99,7 @@ type estimated struct {
 	messages []int
 }
 
-func (e *estimated) of(from, to int) int {
+func (e *estimated) sumOf(from, to int) int {
 	n := 0
 	for _, c := range e.messages[from:max(from, to)] {
 		n += c
@@ -107,14 +107,14 @@ func (e *estimated) of(from, to int) int {
 	return n
 }
 
-// estimate returns what the next request costs before anything is left out.
-func (t *turn) estimate(p *plugins.PhaseContext) estimated {
+// estimateRequest returns what the next request costs before anything is left out.
+func (t *turn) estimateRequest(p *plugins.PhaseContext) estimated {
 	latest := latestStep(t.conversation)
-	e := estimated{all: tokens(weight(string(p.Agent.SystemPrompt))), messages: t.trimmer.costs[:0]}
+	e := estimated{all: toTokens(textWeight(string(p.Agent.SystemPrompt))), messages: t.trimmer.costs[:0]}
 	for i := range t.conversation {
 		cost := 0
 		if i < t.leading || i >= t.summary.covers {
-			m := t.trimmer.measures.of(&t.conversation[i])
+			m := t.trimmer.measures.measureOf(&t.conversation[i])
 			if cost = m.tokens; m.preview != nil && i < latest {
 				cost = m.preview.tokens
 			}
@@ -132,10 +132,10 @@ func (t *turn) estimate(p *plugins.PhaseContext) estimated {
 	return e
 }
 
-// frontier returns how many messages a summary may cover that begins at from.
+// findFrontier returns how many messages a summary may cover that begins at from.
 // Tool calls stay together with their results, and what the model has not
 // answered yet stays as it is.
-func frontier(conversation []model.Message, from int, policy *Policy) int {
+func findFrontier(conversation []model.Message, from int, policy *Policy) int {
 	to := len(conversation)
 	if !policy.SafeFrontier {
 		to -= policy.RawSuffixMessages
@@ -152,7 +152,7 @@ func frontier(conversation []model.Message, from int, policy *Policy) int {
 // else what follows it.
 func latestGroup(conversation []model.Message) int {
 	at := latestStep(conversation)
-	if at > 0 && calls(&conversation[at-1]) {
+	if at > 0 && callsTools(&conversation[at-1]) {
 		return at - 1
 	}
 	return at

@@ -26,7 +26,7 @@ func compacts(w model.Executor, change ...func(p *window.Policy)) *window.Plugin
 	return window.New(p, window.Summariser{Executor: w, Upstream: "small", ModelID: "s"})
 }
 
-func frontier(p *window.Policy) { p.SafeFrontier = true }
+func findFrontier(p *window.Policy) { p.SafeFrontier = true }
 
 // talk is a conversation of so many questions and answers of about 400 tokens,
 // with a system message ahead, and one more question.
@@ -88,7 +88,7 @@ func TestAShortConversationIsNotSummarised(t *testing.T) {
 		"too little to fold":     {talk(2), func(p *window.Policy) { p.CompactAt = 1 }},
 		"all of it is kept":      {talk(10), func(p *window.Policy) { p.RawSuffixMessages = 19 }},
 		"all since one question": {steps(50), func(*window.Policy) {}},
-		"nothing was answered":   {[]model.Message{model.User(words(5000)), model.User("?")}, frontier},
+		"nothing was answered":   {[]model.Message{model.User(words(5000)), model.User("?")}, findFrontier},
 	} {
 		w := &writer{text: "They talked."}
 		c := begin(t, compacts(w, tt.change), nil)
@@ -111,8 +111,8 @@ func TestASummaryCoversWhatItsModeSays(t *testing.T) {
 	}{
 		"since the last question": {work, func(*window.Policy) {}, []string{"user: now", "assistant: call 1", "tool: result 1 one", "assistant: call 2", "tool: result 2 two"}},
 		"a longer suffix":         {work, func(p *window.Policy) { p.RawSuffixMessages = 6 }, []string{say, "user: now", "assistant: call 1", "tool: result 1 one", "assistant: call 2", "tool: result 2 two"}},
-		"the safe frontier":       {work, frontier, []string{"assistant: call 2", "tool: result 2 two"}},
-		"a question alone":        {talk(10), frontier, []string{"user: now"}},
+		"the safe frontier":       {work, findFrontier, []string{"assistant: call 2", "tool: result 2 two"}},
+		"a question alone":        {talk(10), findFrontier, []string{"user: now"}},
 		"open calls": {append(talk(10), calling("1")), func(p *window.Policy) { p.RawSuffixMessages = 0 },
 			[]string{"user: now", "assistant: call 1", "tool: result 1 [Tool execution was interrupted]!"}},
 		"no question at all": {slices.DeleteFunc(append(talk(20), calling("1", "2"), result("1", "one"), result("2", "two")), func(m model.Message) bool { return m.Role == model.RoleUser }),
@@ -257,7 +257,7 @@ func TestAFailedSummaryKeepsTheOneBefore(t *testing.T) {
 
 func TestARequestThatStaysLongIsNotSummarisedEachStep(t *testing.T) {
 	w := &writer{text: "They talked."}
-	c := begin(t, compacts(w, frontier, func(p *window.Policy) { p.CompactAt = 500 }), nil)
+	c := begin(t, compacts(w, findFrontier, func(p *window.Policy) { p.CompactAt = 500 }), nil)
 	c.ahead = []model.Message{model.System(words(10_000))}
 	c.engine.Context.Agent.SystemPrompt = "" // the plugin does not know what is ahead
 	c.tools = []model.Tool{{Name: "x", Description: words(20_000)}}
@@ -328,7 +328,7 @@ func TestASummaryEndsWithItsTurn(t *testing.T) {
 // TestTheSummaryRequest holds what a model is asked against a file.
 func TestTheSummaryRequest(t *testing.T) {
 	w := &writer{text: "The user wants the report.\nNothing was done."}
-	c := begin(t, compacts(w, frontier, func(p *window.Policy) {
+	c := begin(t, compacts(w, findFrontier, func(p *window.Policy) {
 		p.CompactAt, p.Preview = 500, window.Preview{MinTokens: 100, MaxChars: 60, MaxLines: 4}
 	}), nil)
 	reading := calling("1")

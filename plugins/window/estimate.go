@@ -24,7 +24,7 @@ const (
 // content of their results, and a fixed price for each image and file. A text
 // file costs what its text does.
 func Estimate(m *model.Message) int {
-	return tokens(4*messageTokens + partsWeight(m.Parts))
+	return toTokens(4*messageTokens + partsWeight(m.Parts))
 }
 
 // EstimateTools returns about how many tokens the declarations of tools cost.
@@ -32,19 +32,19 @@ func EstimateTools(tools []model.Tool) int {
 	w := 0
 	for i := range tools {
 		t := &tools[i]
-		w += 4*declarationTokens + weight(t.Name) + weight(t.Description) + weight(t.Parameters)
+		w += 4*declarationTokens + textWeight(t.Name) + textWeight(t.Description) + textWeight(t.Parameters)
 	}
-	return tokens(w)
+	return toTokens(w)
 }
 
-// tokens turns a weight into tokens. A weight counts quarters of tokens, so
+// toTokens turns a weight into tokens. A weight counts quarters of tokens, so
 // that many small pieces do not add up to many roundings.
-func tokens(weight int) int { return (weight + 3) / 4 }
+func toTokens(weight int) int { return (weight + 3) / 4 }
 
-// weight returns what a text weighs. Four bytes make a token, but a character
+// textWeight returns what a text weighs. Four bytes make a token, but a character
 // from U+2E80 on, which is where the scripts of East Asia begin, is one by
 // itself: it has three or four bytes, so one more for those of three does it.
-func weight[T string | ~[]byte](text T) int {
+func textWeight[T string | ~[]byte](text T) int {
 	const (
 		last2E80, next2E80 = 0xE2, 0xBA // U+2E80 is E2 BA 80
 		lead4              = 0xF0
@@ -73,16 +73,16 @@ func partsWeight(parts []model.Part) int {
 func partWeight(p *model.Part) int {
 	switch {
 	case p.ToolCall != nil:
-		return 4*callTokens + weight(p.ToolCall.Name) + weight(p.ToolCall.Arguments)
+		return 4*callTokens + textWeight(p.ToolCall.Name) + textWeight(p.ToolCall.Arguments)
 	case p.ToolResult != nil:
-		return 4*callTokens + weight(p.ToolResult.Name) + partsWeight(p.ToolResult.Content)
+		return 4*callTokens + textWeight(p.ToolResult.Name) + partsWeight(p.ToolResult.Content)
 	case p.Reasoning != nil:
 		// The opaque form holds the same thoughts; vendors are sent either.
-		return max(weight(p.Reasoning.Text), weight(p.Reasoning.Encrypted))
+		return max(textWeight(p.Reasoning.Text), textWeight(p.Reasoning.Encrypted))
 	case p.Blob != nil:
 		return blobWeight(p)
 	default:
-		return weight(p.Text)
+		return textWeight(p.Text)
 	}
 }
 
@@ -90,7 +90,7 @@ func blobWeight(p *model.Part) int {
 	switch p.Modality() {
 	case spec.ModalityText:
 		if len(p.Blob.Data) > 0 {
-			return weight(p.Blob.Name) + weight(p.Blob.Data)
+			return textWeight(p.Blob.Name) + textWeight(p.Blob.Data)
 		}
 		return 4 * fileTokens
 	case spec.ModalityImage:

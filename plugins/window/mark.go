@@ -28,11 +28,11 @@ func markOf(conversation []model.Message, n int) mark {
 	return mark{Messages: n, LastID: conversation[n-1].ID, Sum: checksum(conversation[:n])}
 }
 
-// find returns how many messages of a conversation the marked beginning has. It
+// findIn returns how many messages of a conversation the marked beginning has. It
 // is 0 when the conversation does not begin so: it was edited, or is another one.
 // When only its first messages were taken away, the last marked one still tells
 // where the beginning ends.
-func (m *mark) find(conversation []model.Message) int {
+func (m *mark) findIn(conversation []model.Message) int {
 	if m.Messages <= 0 {
 		return 0
 	}
@@ -58,8 +58,8 @@ func checksum(messages []model.Message) uint32 {
 	hash := crc32.New(castagnoli)
 	w := checksumWriter{bufio.NewWriter(hash)}
 	for i := range messages {
-		w.text(string(messages[i].Role))
-		w.parts(messages[i].Parts)
+		w.writeText(string(messages[i].Role))
+		w.writeParts(messages[i].Parts)
 	}
 	w.Flush()
 	return hash.Sum32()
@@ -67,34 +67,34 @@ func checksum(messages []model.Message) uint32 {
 
 type checksumWriter struct{ *bufio.Writer }
 
-func (w checksumWriter) number(n int) {
+func (w checksumWriter) writeNumber(n int) {
 	var room [binary.MaxVarintLen64]byte
 	w.Write(binary.AppendVarint(room[:0], int64(n))) //nolint:errcheck // a hash takes everything
 }
 
-func (w checksumWriter) text(s string) {
-	w.number(len(s))
+func (w checksumWriter) writeText(s string) {
+	w.writeNumber(len(s))
 	w.WriteString(s) //nolint:errcheck // a hash takes everything
 }
 
-func (w checksumWriter) parts(parts []model.Part) {
-	w.number(len(parts))
+func (w checksumWriter) writeParts(parts []model.Part) {
+	w.writeNumber(len(parts))
 	for i := range parts {
 		p := &parts[i]
-		w.text(string(p.Type))
+		w.writeText(string(p.Type))
 		switch {
 		case p.ToolCall != nil:
-			w.text(p.ToolCall.ID)
-			w.text(p.ToolCall.Name)
+			w.writeText(p.ToolCall.ID)
+			w.writeText(p.ToolCall.Name)
 		case p.ToolResult != nil:
-			w.text(p.ToolResult.CallID)
-			w.parts(p.ToolResult.Content)
+			w.writeText(p.ToolResult.CallID)
+			w.writeParts(p.ToolResult.Content)
 		case p.Blob != nil:
-			w.text(p.Blob.URI)
-			w.number(len(p.Blob.Data))
+			w.writeText(p.Blob.URI)
+			w.writeNumber(len(p.Blob.Data))
 			w.Write(p.Blob.Data) //nolint:errcheck // a hash takes everything
 		case p.Reasoning == nil:
-			w.text(p.Text)
+			w.writeText(p.Text)
 		}
 	}
 }

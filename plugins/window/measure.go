@@ -43,8 +43,8 @@ type measures struct {
 	known  map[identity]measure
 }
 
-// of returns what is known of a message.
-func (s *measures) of(m *model.Message) measure {
+// measureOf returns what is known of a message.
+func (s *measures) measureOf(m *model.Message) measure {
 	id := identityOf(m)
 	if id.first == nil {
 		return measure{tokens: messageTokens}
@@ -52,7 +52,7 @@ func (s *measures) of(m *model.Message) measure {
 	if known, ok := s.known[id]; ok {
 		return known
 	}
-	fresh := s.take(m)
+	fresh := s.newMeasure(m)
 	if s.known == nil {
 		s.known = make(map[identity]measure)
 	}
@@ -60,18 +60,18 @@ func (s *measures) of(m *model.Message) measure {
 	return fresh
 }
 
-// take measures a message.
-func (s *measures) take(m *model.Message) measure {
+// newMeasure measures a message.
+func (s *measures) newMeasure(m *model.Message) measure {
 	all := 4 * messageTokens
 	saved, results := 0, 0
 	var parts []model.Part
 	for i := range m.Parts {
 		w := partWeight(&m.Parts[i])
 		all += w
-		if m.Role != model.RoleTool || tokens(w) < s.policy.MinTokens {
+		if m.Role != model.RoleTool || toTokens(w) < s.policy.MinTokens {
 			continue
 		}
-		short := s.policy.result(&m.Parts[i], w)
+		short := s.policy.shortenResult(&m.Parts[i], w)
 		if short == nil {
 			continue
 		}
@@ -83,14 +83,14 @@ func (s *measures) take(m *model.Message) measure {
 		results++
 	}
 	if parts == nil {
-		return measure{tokens: tokens(all)}
+		return measure{tokens: toTokens(all)}
 	}
-	return measure{tokens: tokens(all), preview: &preview{parts: parts, tokens: tokens(all - saved), results: results}}
+	return measure{tokens: toTokens(all), preview: &preview{parts: parts, tokens: toTokens(all - saved), results: results}}
 }
 
-// prune forgets the messages that stood in one request only, when they are more
+// forgetOld forgets the messages that stood in one request only, when they are more
 // than those of the conversation.
-func (s *measures) prune(conversation int) {
+func (s *measures) forgetOld(conversation int) {
 	const slack = 64
 	if s.known == nil || len(s.known) > 2*conversation+slack {
 		s.known = make(map[identity]measure, conversation+slack)

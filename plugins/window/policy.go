@@ -74,22 +74,22 @@ func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
 		preview = &spec.ToolResultPreview{}
 	}
 	p := Policy{
-		ContextTokens:     atMost(or(policy.MaxContextTokens, defaultContextTokens), contextWindow),
-		OutputTokens:      atMost(or(policy.MaxOutputTokens, defaultOutputTokens), maxOutput),
-		MinRecentMessages: or(policy.MinRecentMessages, defaultRecent),
-		CompactAt:         or(policy.AutocompactThreshold, 0),
+		ContextTokens:     atMost(valueOr(policy.MaxContextTokens, defaultContextTokens), contextWindow),
+		OutputTokens:      atMost(valueOr(policy.MaxOutputTokens, defaultOutputTokens), maxOutput),
+		MinRecentMessages: valueOr(policy.MinRecentMessages, defaultRecent),
+		CompactAt:         valueOr(policy.AutocompactThreshold, 0),
 		SafeFrontier:      policy.CompactionMode == safeFrontier,
-		RawSuffixMessages: or(policy.CompactionRawSuffixMessages, defaultRawSuffix),
-		SummaryTokens:     or(policy.SummaryMaxTokens, defaultSummaryTokens),
-		MinSavings:        or(policy.MinSavingsRatio, defaultSavings),
+		RawSuffixMessages: valueOr(policy.CompactionRawSuffixMessages, defaultRawSuffix),
+		SummaryTokens:     valueOr(policy.SummaryMaxTokens, defaultSummaryTokens),
+		MinSavings:        valueOr(policy.MinSavingsRatio, defaultSavings),
 		Preview: Preview{
-			MinTokens: or(preview.MinTokens, defaultPreviewTokens),
-			MaxChars:  or(preview.MaxChars, defaultPreviewChars),
-			MaxLines:  or(preview.MaxLines, defaultPreviewLines),
+			MinTokens: valueOr(preview.MinTokens, defaultPreviewTokens),
+			MaxChars:  valueOr(preview.MaxChars, defaultPreviewChars),
+			MaxLines:  valueOr(preview.MaxLines, defaultPreviewLines),
 		},
 	}
 	p.OutputTokens = min(p.OutputTokens, threeQuarters(p.ContextTokens))
-	p.CompactAt = min(p.CompactAt, p.limit())
+	p.CompactAt = min(p.CompactAt, p.requestLimit())
 	return p
 }
 
@@ -97,11 +97,11 @@ func Resolve(policy *spec.ContextPolicy, contextWindow, maxOutput int) Policy {
 // know, such as the model of summaries, is that of the declared record.
 func (p *Policy) Spec(declared *spec.ContextPolicy) *spec.ContextPolicy {
 	s := *declared
-	s.MaxContextTokens, s.MaxOutputTokens = known(p.ContextTokens), known(p.OutputTokens)
-	s.MinRecentMessages, s.AutocompactThreshold = new(p.MinRecentMessages), known(p.CompactAt)
+	s.MaxContextTokens, s.MaxOutputTokens = nilIfZero(p.ContextTokens), nilIfZero(p.OutputTokens)
+	s.MinRecentMessages, s.AutocompactThreshold = new(p.MinRecentMessages), nilIfZero(p.CompactAt)
 	s.CompactionRawSuffixMessages = new(p.RawSuffixMessages)
 	s.SummaryMaxTokens, s.MinSavingsRatio = new(p.SummaryTokens), new(p.MinSavings)
-	s.EnablePromptCache = new(or(declared.EnablePromptCache, true))
+	s.EnablePromptCache = new(valueOr(declared.EnablePromptCache, true))
 	s.ToolResultPreview = &spec.ToolResultPreview{
 		MinTokens: new(p.Preview.MinTokens), MaxChars: new(p.Preview.MaxChars), MaxLines: new(p.Preview.MaxLines),
 	}
@@ -111,18 +111,18 @@ func (p *Policy) Spec(declared *spec.ContextPolicy) *spec.ContextPolicy {
 	return &s
 }
 
-// known returns a limit, nil for one that is 0.
-func known(n int) *int {
+// nilIfZero returns a limit, nil for one that is 0.
+func nilIfZero(n int) *int {
 	if n == 0 {
 		return nil
 	}
 	return &n
 }
 
-// limit is how many tokens a request may have, without the answer.
-func (p *Policy) limit() int { return p.ContextTokens - p.OutputTokens }
+// requestLimit is how many tokens a request may have, without the answer.
+func (p *Policy) requestLimit() int { return p.ContextTokens - p.OutputTokens }
 
-func or[T any](set *T, absent T) T {
+func valueOr[T any](set *T, absent T) T {
 	if set == nil {
 		return absent
 	}

@@ -8,26 +8,26 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// result returns the tool result of a part shortened, or nil when it stays as it
+// shortenResult returns the tool result of a part shortened, or nil when it stays as it
 // is. The same part, of a known weight, always comes to the same bytes.
-func (p *Preview) result(part *model.Part, partWeight int) *model.ToolResult {
+func (p *Preview) shortenResult(part *model.Part, partWeight int) *model.ToolResult {
 	r := part.ToolResult
 	if r == nil {
 		return nil
 	}
-	content := partWeight - 4*callTokens - weight(r.Name)
-	if tokens(content) < p.MinTokens {
+	content := partWeight - 4*callTokens - textWeight(r.Name)
+	if toTokens(content) < p.MinTokens {
 		return nil
 	}
 	var b strings.Builder
-	b.WriteString(shorten(model.PartsText(r.Content), p.MaxChars, p.MaxLines))
+	b.WriteString(shortenText(model.PartsText(r.Content), p.MaxChars, p.MaxLines))
 	for i := range r.Content {
 		if r.Content[i].Blob != nil {
 			b.WriteString(blobNote(&r.Content[i]))
 		}
 	}
 	text := b.String()
-	if weight(text) >= content {
+	if textWeight(text) >= content {
 		return nil
 	}
 	return &model.ToolResult{CallID: r.CallID, Name: r.Name, IsError: r.IsError, Content: []model.Part{model.Text(text)}}
@@ -45,10 +45,10 @@ func blobNote(p *model.Part) string {
 	return "\n[" + what + " left out]"
 }
 
-// shorten returns the beginning and the end of a text, at most so many
+// shortenText returns the beginning and the end of a text, at most so many
 // characters and lines of it, with a note of what is missing between them. A
 // text that is no longer than that stays as it is.
-func shorten(text string, maxChars, maxLines int) string {
+func shortenText(text string, maxChars, maxLines int) string {
 	headChars, headLines := (maxChars+1)/2, (maxLines+1)/2
 	head := headEnd(text, headChars, headLines)
 	tail := tailStart(text, maxChars-headChars, maxLines-headLines)

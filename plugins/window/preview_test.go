@@ -28,7 +28,7 @@ func TestShorten(t *testing.T) {
 		"whole characters":        {"äöüßéèñç", 4, 2, "äö\n[… 8 bytes left out …]\nñç"},
 		"no UTF-8":                {"\xff\xfe\xfd\xfc", 2, 2, "\xff\n[… 2 bytes left out …]\n\xfc"},
 	} {
-		if diff := cmp.Diff(tt.want, shorten(tt.text, tt.chars, tt.lines)); diff != "" {
+		if diff := cmp.Diff(tt.want, shortenText(tt.text, tt.chars, tt.lines)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -38,7 +38,7 @@ func TestShortenKeepsNoMoreThanItMay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("ab\n\n好🙂"))).Draw(t, "text")
 		chars, lines := rapid.IntRange(1, 20).Draw(t, "chars"), rapid.IntRange(1, 6).Draw(t, "lines")
-		short := shorten(text, chars, lines)
+		short := shortenText(text, chars, lines)
 		if short == text {
 			return
 		}
@@ -65,7 +65,7 @@ func TestFilesInLongResultsAreNamed(t *testing.T) {
 		model.Text("see:"), blob(model.PartImage, model.Blob{MediaType: "image/png", URI: "https://a/b"}),
 		model.Text("done"), blob(model.PartFile, model.Blob{Name: "a.bin"}),
 	}}}
-	short := p.result(&part, partWeight(&part))
+	short := p.shortenResult(&part, partWeight(&part))
 	want := &model.ToolResult{CallID: "1", Name: "x", IsError: true, Content: []model.Part{
 		model.Text("see:done\n[image image/png left out]\n[file a.bin left out]"),
 	}}

@@ -10,7 +10,7 @@ const interrupted = "[Tool execution was interrupted]"
 // group is sent as a whole or not at all.
 func groupEnd(messages []model.Message, i int) int {
 	end := i + 1
-	if !calls(&messages[i]) {
+	if !callsTools(&messages[i]) {
 		return end
 	}
 	for end < len(messages) && messages[end].Role == model.RoleTool {
@@ -19,29 +19,29 @@ func groupEnd(messages []model.Message, i int) int {
 	return end
 }
 
-// calls reports whether a message is an answer that calls tools.
-func calls(m *model.Message) bool { return m.Role == model.RoleAssistant && m.HasToolCalls() }
+// callsTools reports whether a message is an answer that calls tools.
+func callsTools(m *model.Message) bool { return m.Role == model.RoleAssistant && m.HasToolCalls() }
 
-// complete reports whether each call of a group has its result, in order, and
+// isComplete reports whether each call of a group has its result, in order, and
 // each result its call. Vendors refuse a conversation in which one is missing.
-func complete(group []model.Message) bool {
+func isComplete(group []model.Message) bool {
 	if group[0].Role == model.RoleTool {
 		return false // an answer would be ahead of it
 	}
-	if !calls(&group[0]) {
+	if !callsTools(&group[0]) {
 		return true
 	}
-	next := results{in: group[1:]}
+	rest := results{in: group[1:]}
 	for i := range group[0].Parts {
 		call := group[0].Parts[i].ToolCall
 		if call == nil {
 			continue
 		}
-		if result := next.take(); result == nil || result.ToolResult.CallID != call.ID {
+		if result := rest.next(); result == nil || result.ToolResult.CallID != call.ID {
 			return false
 		}
 	}
-	return next.take() == nil
+	return rest.next() == nil
 }
 
 // results goes through the tool results of messages.
@@ -50,8 +50,8 @@ type results struct {
 	part int
 }
 
-// take returns the next result, or nil.
-func (r *results) take() *model.Part {
+// next returns the next result, or nil.
+func (r *results) next() *model.Part {
 	for len(r.in) > 0 {
 		parts := r.in[0].Parts
 		for r.part < len(parts) {
@@ -66,15 +66,15 @@ func (r *results) take() *model.Part {
 	return nil
 }
 
-// repaired returns what a group becomes that is not complete: its answer and one
+// repairGroup returns what a group becomes that is not complete: its answer and one
 // message with a result for each call, in order. Results without a call go.
-func repaired(group []model.Message) []model.Message {
+func repairGroup(group []model.Message) []model.Message {
 	if group[0].Role == model.RoleTool {
 		return nil
 	}
 	var found []*model.Part
 	for r := (results{in: group[1:]}); ; {
-		p := r.take()
+		p := r.next()
 		if p == nil {
 			break
 		}

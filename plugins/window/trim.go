@@ -53,23 +53,23 @@ type trimmed struct {
 	before, after int
 }
 
-// trim returns what is sent of a request that may have a number of tokens.
+// trimRequest returns what is sent of a request that may have a number of tokens.
 //
 // Vendors cache the beginning of a request, so it should seldom change. The cut
 // of the request before stands as long as the request fits with it, and a new
 // one leaves a quarter of the budget free for the steps to come. For the same
 // reason results are shortened as soon as they are not the latest, and not when
 // space runs out.
-func (t *trimmer) trim(messages []model.Message, pinned, previous, budget int) trimmed {
+func (t *trimmer) trimRequest(messages []model.Message, pinned, previous, budget int) trimmed {
 	t.messages, t.pinned = messages, pinned
 	t.latest, t.allShort = latestStep(messages), false
-	before := t.measure()
+	before := t.measureAll()
 	latest := max(pinned, t.groupStart(t.latest))
-	if t.cost(0, pinned)+t.cost(latest, len(messages)) > budget {
+	if t.costOf(0, pinned)+t.costOf(latest, len(messages)) > budget {
 		t.allShort = true
-		t.measure()
+		t.measureAll()
 	}
-	out := t.send(t.cut(previous, budget))
+	out := t.buildRequest(t.findCut(previous, budget))
 	out.before = before
 	return out
 }
@@ -83,26 +83,26 @@ func latestStep(messages []model.Message) int {
 	return i
 }
 
-// measure finds out what each message costs, and returns what all would cost as
+// measureAll finds out what each message costs, and returns what all would cost as
 // they are.
-func (t *trimmer) measure() (asTheyAre int) {
+func (t *trimmer) measureAll() (asTheyAre int) {
 	t.costs, t.mended, t.short = t.costs[:0], t.mended[:0], 0
 	for i := range t.pinned {
-		t.costs = append(t.costs, t.measures.of(&t.messages[i]).tokens)
+		t.costs = append(t.costs, t.measures.measureOf(&t.messages[i]).tokens)
 		asTheyAre += t.costs[i]
 	}
 	for i := t.pinned; i < len(t.messages); {
 		end := groupEnd(t.messages, i)
-		if group := t.messages[i:end]; !complete(group) {
-			t.mend(i, end)
+		if group := t.messages[i:end]; !isComplete(group) {
+			t.repairRange(i, end)
 		}
 		for k := i; k < end; k++ {
-			m := t.measures.of(&t.messages[k])
+			m := t.measures.measureOf(&t.messages[k])
 			asTheyAre += m.tokens
 			if len(t.costs) > k {
 				continue // it is part of a mended group
 			}
-			if m.preview != nil && t.shortens(k) {
+			if m.preview != nil && t.isShortened(k) {
 				m.tokens = m.preview.tokens
 				t.short++
 			}
@@ -113,13 +113,13 @@ func (t *trimmer) measure() (asTheyAre int) {
 	return asTheyAre
 }
 
-// mend completes a group. Its parts are made anew for each request, so they are
+// repairRange completes a group. Its parts are made anew for each request, so they are
 // not remembered.
-func (t *trimmer) mend(start, end int) {
-	group, cost := mended{start: start, end: end, messages: repaired(t.messages[start:end])}, 0
+func (t *trimmer) repairRange(start, end int) {
+	group, cost := mended{start: start, end: end, messages: repairGroup(t.messages[start:end])}, 0
 	for i := range group.messages {
-		m := t.measures.take(&group.messages[i])
-		if m.preview != nil && t.shortens(start+1) {
+		m := t.measures.newMeasure(&group.messages[i])
+		if m.preview != nil && t.isShortened(start+1) {
 			group.messages[i].Parts, m.tokens = m.preview.parts, m.preview.tokens
 			group.shortened += m.preview.results
 		}
@@ -132,11 +132,11 @@ func (t *trimmer) mend(start, end int) {
 	}
 }
 
-// shortens reports whether the results in a message are shortened.
-func (t *trimmer) shortens(i int) bool { return i < t.latest || t.allShort }
+// isShortened reports whether the results in a message are shortened.
+func (t *trimmer) isShortened(i int) bool { return i < t.latest || t.allShort }
 
-// cost returns what the messages from start to end cost.
-func (t *trimmer) cost(start, end int) int {
+// costOf returns what the messages from start to end cost.
+func (t *trimmer) costOf(start, end int) int {
 	n := 0
 	for _, c := range t.costs[start:end] {
 		n += c
@@ -152,22 +152,22 @@ func (t *trimmer) groupStart(i int) int {
 	return i
 }
 
-// cut returns where the messages begin that are sent behind the pinned ones.
-func (t *trimmer) cut(previous, budget int) int {
+// findCut returns where the messages begin that are sent behind the pinned ones.
+func (t *trimmer) findCut(previous, budget int) int {
 	n, target := len(t.messages), threeQuarters(budget)
-	pinned := t.cost(0, t.pinned)
-	all := pinned + t.cost(t.pinned, n)
+	pinned := t.costOf(0, t.pinned)
+	all := pinned + t.costOf(t.pinned, n)
 	if all <= target || previous <= t.pinned && all <= budget {
 		return t.pinned
 	}
 	pinned += leftOutTokens
-	cut := t.recent()
-	if previous = t.groupStart(min(previous, cut)); previous > t.pinned && pinned+t.cost(previous, n) <= budget {
+	cut := t.recentStart()
+	if previous = t.groupStart(min(previous, cut)); previous > t.pinned && pinned+t.costOf(previous, n) <= budget {
 		return previous
 	}
-	for kept := pinned + t.cost(cut, n); cut > t.pinned; {
+	for kept := pinned + t.costOf(cut, n); cut > t.pinned; {
 		start := t.groupStart(cut - 1)
-		if kept += t.cost(start, cut); kept > target {
+		if kept += t.costOf(start, cut); kept > target {
 			break
 		}
 		cut = start
@@ -175,9 +175,9 @@ func (t *trimmer) cut(previous, budget int) int {
 	return cut
 }
 
-// recent returns where the messages begin that are sent whatever they cost: the
+// recentStart returns where the messages begin that are sent whatever they cost: the
 // latest ones, and what the model has not answered yet.
-func (t *trimmer) recent() int {
+func (t *trimmer) recentStart() int {
 	n := len(t.messages)
 	heard := n - 1
 	for i := heard; i >= t.pinned; i-- {
@@ -189,9 +189,9 @@ func (t *trimmer) recent() int {
 	return t.groupStart(max(t.pinned, min(heard, n-t.policy.MinRecentMessages)))
 }
 
-// send puts together what is sent from the cut on.
-func (t *trimmer) send(cut int) trimmed {
-	out := trimmed{messages: t.messages, cut: cut, after: t.cost(0, t.pinned) + t.cost(cut, len(t.messages))}
+// buildRequest puts together what is sent from the cut on.
+func (t *trimmer) buildRequest(cut int) trimmed {
+	out := trimmed{messages: t.messages, cut: cut, after: t.costOf(0, t.pinned) + t.costOf(cut, len(t.messages))}
 	if cut == t.pinned && len(t.mended) == 0 && t.short == 0 {
 		return out
 	}
@@ -213,8 +213,8 @@ func (t *trimmer) send(cut int) trimmed {
 			continue
 		}
 		m := t.messages[i]
-		if m.Role == model.RoleTool && t.shortens(i) {
-			if short := t.measures.of(&m).preview; short != nil {
+		if m.Role == model.RoleTool && t.isShortened(i) {
+			if short := t.measures.measureOf(&m).preview; short != nil {
 				m.Parts = short.parts
 				out.shortened += short.results
 			}

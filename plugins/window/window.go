@@ -56,10 +56,10 @@ func (p *Plugin) Register(r *plugins.Registrar) error {
 	t.trimmer = trimmer{policy: t.policy, measures: measures{policy: &p.policy.Preview}}
 	r.StateKey(cutKey)
 	r.StateKey(summaryKey)
-	r.Hook(plugins.BeforeInference, t.prepare)
-	r.RequestTransform(t.transform)
-	r.Hook(plugins.AfterInference, t.keep)
-	r.Hook(plugins.RunEnd, t.keep)
+	r.Hook(plugins.BeforeInference, t.prepareRequest)
+	r.RequestTransform(t.fitRequest)
+	r.Hook(plugins.AfterInference, t.reportTrimming)
+	r.Hook(plugins.RunEnd, t.reportTrimming)
 	return nil
 }
 
@@ -99,62 +99,62 @@ type turn struct {
 	effect, shown event.ContextTrimmed
 }
 
-// prepare gets ready for a request: it looks at the conversation, and has it
+// prepareRequest gets ready for a request: it looks at the conversation, and has it
 // summarised when it has become long.
-func (t *turn) prepare(ctx context.Context, p *plugins.PhaseContext) error {
-	t.look(p)
-	t.trimmer.measures.prune(len(t.conversation))
+func (t *turn) prepareRequest(ctx context.Context, p *plugins.PhaseContext) error {
+	t.readConversation(p)
+	t.trimmer.measures.forgetOld(len(t.conversation))
 	if !t.restored {
 		t.restored = true
-		t.restore(p)
+		t.restoreState(p)
 	}
-	return t.compact(ctx, p)
+	return t.compactConversation(ctx, p)
 }
 
-// look takes in the conversation, to which the turn only ever adds.
-func (t *turn) look(p *plugins.PhaseContext) {
+// readConversation takes in the conversation, to which the turn only ever adds.
+func (t *turn) readConversation(p *plugins.PhaseContext) {
 	t.conversation, t.leading = p.Messages, 0
 	for t.leading < len(p.Messages) && p.Messages[t.leading].Role == model.RoleSystem {
 		t.leading++
 	}
 }
 
-// restore takes up what earlier turns of the session left, as far as it belongs
+// restoreState takes up what earlier turns of the session left, as far as it belongs
 // to this conversation.
-func (t *turn) restore(p *plugins.PhaseContext) {
+func (t *turn) restoreState(p *plugins.PhaseContext) {
 	if kept := cutKey.Get(p); kept != (mark{}) {
-		t.cut = kept.find(t.conversation)
+		t.cut = kept.findIn(t.conversation)
 		t.cutMoved = t.cut == 0
 	}
 	if kept := summaryKey.Get(p); kept != (summary{}) {
-		covers := kept.Through.find(t.conversation)
+		covers := kept.Through.findIn(t.conversation)
 		if covers <= t.leading && kept.Text != "" {
 			kept = summary{}
 			summaryKey.Set(p, kept)
 		}
-		t.summary = stand(kept, covers)
+		t.summary = newStanding(kept, covers)
 	}
 }
 
-// transform makes a request fit.
-func (t *turn) transform(messages []model.Message, offered []model.Tool) []model.Message {
+// fitRequest makes a request fit.
+func (t *turn) fitRequest(messages []model.Message, offered []model.Tool) []model.Message {
 	tools := t.plugin.toolTokens(offered)
-	start, found := t.locate(messages)
+	start, found := t.findConversation(messages)
 	pinned, shift := start, t.leading-start
 	if !found {
 		pinned = systemMessages(messages)
 	} else if covered := t.summary.covers - t.leading; t.summary.covers > t.leading {
-		messages = replaced(messages, start, covered, t.summary.message)
+		messages = replaceRange(messages, start, covered, t.summary.message)
 		pinned, shift = start+1, t.summary.covers-start-1
 	}
 	previous := 0
 	if found {
 		previous = t.cut - shift
 	}
-	out := t.trimmer.trim(messages, pinned, previous, max(0, t.policy.limit()-tools))
+	out := t.trimmer.trimRequest(messages, pinned, previous, max(0, t.policy.requestLimit()-tools))
 	t.effect = event.ContextTrimmed{
 		Dropped: out.cut - pinned, Previews: out.shortened,
-		Before: out.before + tools, After: out.after + tools, Limit: t.policy.limit(),
+		Before: out.before + tools, After: out.after + tools, Limit: t.policy.requestLimit(),
 	}
 	if found && out.cut > pinned && out.cut+shift != t.cut {
 		t.cut, t.cutMoved = out.cut+shift, true
@@ -162,9 +162,9 @@ func (t *turn) transform(messages []model.Message, offered []model.Tool) []model
 	return out.messages
 }
 
-// locate returns where the conversation behind its leading system messages
+// findConversation returns where the conversation behind its leading system messages
 // begins in a request, which adds messages ahead of it and behind.
-func (t *turn) locate(request []model.Message) (start int, found bool) {
+func (t *turn) findConversation(request []model.Message) (start int, found bool) {
 	rest := t.conversation[t.leading:]
 	if len(rest) == 0 {
 		return 0, false
@@ -186,18 +186,18 @@ func systemMessages(messages []model.Message) int {
 	return n
 }
 
-// replaced returns messages with one in place of several.
-func replaced(messages []model.Message, start, count int, by model.Message) []model.Message {
+// replaceRange returns messages with one in place of several.
+func replaceRange(messages []model.Message, start, count int, by model.Message) []model.Message {
 	out := make([]model.Message, 0, len(messages)-count+1)
 	out = append(out, messages[:start]...)
 	out = append(out, by)
 	return append(out, messages[start+count:]...)
 }
 
-// keep shows what was left out of the request, if that changed, and keeps the
+// reportTrimming shows what was left out of the request, if that changed, and keeps the
 // cut for the requests to come. It runs when the model has answered and, for a
 // request that failed, at the end of the turn.
-func (t *turn) keep(_ context.Context, p *plugins.PhaseContext) error {
+func (t *turn) reportTrimming(_ context.Context, p *plugins.PhaseContext) error {
 	if t.cutMoved && t.cut <= len(p.Messages) {
 		cutKey.Set(p, markOf(p.Messages, t.cut))
 		t.cutMoved = false
