@@ -26,8 +26,8 @@ func capabilitiesOf(models ...*spec.Model) capabilities {
 		} else if m.KnowledgeCutoff != c.KnowledgeCutoff {
 			c.KnowledgeCutoff = ""
 		}
-		c.ContextWindow = least(c.ContextWindow, m.ContextWindow)
-		c.MaxOutput = least(c.MaxOutput, m.MaxOutputTokens)
+		c.ContextWindow = minLimit(c.ContextWindow, m.ContextWindow)
+		c.MaxOutput = minLimit(c.MaxOutput, m.MaxOutputTokens)
 		if m.Pricing != nil {
 			if c.Pricing == nil {
 				c.Pricing = make(map[string]*spec.Pricing)
@@ -38,8 +38,8 @@ func capabilitiesOf(models ...*spec.Model) capabilities {
 	return c
 }
 
-// least returns the smaller of a limit, 0 for none, and one that may be unknown.
-func least(limit int, declared *int) int {
+// minLimit returns the smaller of a limit, 0 for none, and one that may be unknown.
+func minLimit(limit int, declared *int) int {
 	if declared == nil || limit > 0 && limit <= *declared {
 		return limit
 	}

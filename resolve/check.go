@@ -21,11 +21,11 @@ import (
 // joined, each of its own type. It fits registry.NewStore.
 func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	c := &check{index: indexOf(rev)}
-	c.records()
+	c.checkRecords()
 	c.failAll(c.found)
-	c.bundles()
-	c.sources()
-	templates, err := c.all(ctx)
+	c.checkBundles()
+	c.checkSources()
+	templates, err := c.resolveAll(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +35,11 @@ func Check(ctx context.Context, rev *registry.Revision) (diag.List, error) {
 	}
 	c.warnPools()
 	c.unclaimedDefaults(templates)
-	c.cycles()
-	c.unused(templates)
+	c.warnCycles()
+	c.noteUnusedAll(templates)
 	c.errs = oneAmbiguity(c.errs)
-	list := append(diagnostics(c.errs), c.rest...)
-	return list.Dedup(), errors.Join(dedup(c.errs)...)
+	list := append(toDiagnostics(c.errs), c.rest...)
+	return list.Dedup(), errors.Join(dropRepeated(c.errs)...)
 }
 
 // check collects what a dry run finds.
@@ -49,11 +49,11 @@ type check struct {
 	rest diag.List
 }
 
-func (c *check) fail(err error) { c.errs = append(c.errs, err) }
+func (c *check) addError(err error) { c.errs = append(c.errs, err) }
 
 func (c *check) failAll(list diag.List) {
 	for _, d := range list {
-		c.fail(d)
+		c.addError(d)
 	}
 }
 
@@ -73,8 +73,8 @@ func oneAmbiguity(errs []error) []error {
 	})
 }
 
-// dedup leaves out repetitions: many agents may suffer from one cause.
-func dedup(errs []error) []error {
+// dropRepeated leaves out repetitions: many agents may suffer from one cause.
+func dropRepeated(errs []error) []error {
 	type key struct {
 		code          diag.Code
 		path, message string
@@ -95,8 +95,8 @@ func dedup(errs []error) []error {
 	})
 }
 
-// records validates what can be validated without resolving.
-func (c *check) records() {
+// checkRecords validates what can be validated without resolving.
+func (c *check) checkRecords() {
 	checkIDs(c, c.set.Providers, "provider")
 	checkIDs(c, c.set.Models, "model")
 	checkIDs(c, c.set.Pools, "model pool")
@@ -105,23 +105,23 @@ func (c *check) records() {
 	checkIDs(c, c.set.Agents, "agent")
 	for _, id := range c.set.Plugins.IDs() {
 		if strings.HasPrefix(id, core.Prefix) {
-			c.fail(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
+			c.addError(diag.New(diag.InvalidID, c.set.Plugins.Path(id), "plugin id %q is reserved: %s begins the ids of the runtime's own plugins", id, core.Prefix))
 		}
 	}
 	if _, ok := c.set.Agents.Get(spec.EphemeralAgent); ok {
-		c.fail(diag.New(diag.InvalidID, c.set.Agents.Path(spec.EphemeralAgent), "agent id %q is reserved for agents that runs bring along", spec.EphemeralAgent))
+		c.addError(diag.New(diag.InvalidID, c.set.Agents.Path(spec.EphemeralAgent), "agent id %q is reserved for agents that runs bring along", spec.EphemeralAgent))
 	}
 	for id, m := range c.set.Models.All() {
 		c.failBelow(c.set.Models.Path(id), m.Validate())
 		if _, ok := c.set.Providers.Get(m.ProviderID); !ok && m.ProviderID != "" {
-			c.fail(c.providerNotFound(m, ""))
+			c.addError(c.providerNotFound(m, ""))
 		}
 	}
 	for id, pool := range c.set.Pools.All() {
 		c.failBelow(c.set.Pools.Path(id), pool.Validate())
 		for i, member := range pool.Members {
 			if _, ok := c.set.Models.Get(member.ModelID); !ok && member.ModelID != "" {
-				c.fail(c.memberNotFound(pool, i, ""))
+				c.addError(c.memberNotFound(pool, i, ""))
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func (c *check) records() {
 func (c *check) failBelow(path string, list diag.List) {
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
-		c.fail(d)
+		c.addError(d)
 	}
 }
 
@@ -140,13 +140,13 @@ func checkIDs[T any](c *check, r *registry.Registry[T], kind string) {
 	}
 }
 
-// bundles reports what the entries that stand for many tools say of them.
-func (c *check) bundles() {
+// checkBundles reports what the entries that stand for many tools say of them.
+func (c *check) checkBundles() {
 	for id, bundle := range c.set.Bundles.All() {
 		for _, d := range bundle.Found {
 			d.Path = diag.Join(c.set.Bundles.Path(id), d.Path)
 			if d.Severity == diag.Error {
-				c.fail(d)
+				c.addError(d)
 			} else {
 				c.rest = append(c.rest, d)
 			}
@@ -154,8 +154,8 @@ func (c *check) bundles() {
 	}
 }
 
-// sources checks the peers whose agents are discovered.
-func (c *check) sources() {
+// checkSources checks the peers whose agents are discovered.
+func (c *check) checkSources() {
 	for _, src := range c.set.Sources.All() {
 		path, kind := src.Path(), src.Spec.Kind()
 		c.failBelow(path, src.Spec.Validate())
@@ -169,22 +169,22 @@ func (c *check) sources() {
 		if src.Spec.Backend != "" {
 			path = diag.Join(path, "backend")
 		}
-		c.fail(&UnsupportedBackendError{Backend: kind, Path: path, Known: c.set.Backends.IDs()})
+		c.addError(&UnsupportedBackendError{Backend: kind, Path: path, Known: c.set.Backends.IDs()})
 	}
 }
 
 // sourceOptions lets a backend check how a source is reached.
 func (c *check) sourceOptions(path string, factory backend.Discoverer, endpoint *spec.Endpoint) {
 	var found diag.List
-	if err := guarded("Validate", func() { found = factory.Validate(endpoint) }); err != nil {
+	if err := callGuarded("Validate", func() { found = factory.Validate(endpoint) }); err != nil {
 		found = diag.List{diag.New(diag.InvalidEndpoint, "", "backend %q: %v", endpoint.Kind(), err)}
 	}
 	c.failBelow(path, found)
 }
 
-// all makes the templates of all agents, on all processors, in the order of
+// resolveAll makes the templates of all agents, on all processors, in the order of
 // the agents.
-func (x *index) all(ctx context.Context) ([]*template, error) {
+func (x *index) resolveAll(ctx context.Context) ([]*template, error) {
 	ids := x.set.AgentIDs()
 	templates := make([]*template, len(ids))
 	var next atomic.Int64
@@ -196,7 +196,7 @@ func (x *index) all(ctx context.Context) ([]*template, error) {
 				if i >= len(ids) || ctx.Err() != nil {
 					return
 				}
-				templates[i] = x.template(ids[i])
+				templates[i] = x.templateOf(ids[i])
 			}
 		})
 	}
@@ -223,14 +223,14 @@ func (c *check) unclaimedDefaults(templates []*template) {
 			if t.origin[rel] && !claimed[key] {
 				claimed[key] = true
 				c.rest = append(c.rest, t.readerOf(key).hint(
-					diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of any agent claims section %q", key)))
+					diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of any agent claims section %q", key)))
 			}
 		}
 	}
 }
 
-// unused notes definitions that nothing uses.
-func (c *check) unused(templates []*template) {
+// noteUnusedAll notes definitions that nothing uses.
+func (c *check) noteUnusedAll(templates []*template) {
 	u := usage{models: used{ids: map[string]bool{}}, providers: used{ids: map[string]bool{}}, plugins: used{ids: map[string]bool{}}, tools: used{ids: map[string]bool{}}}
 	for _, pool := range c.set.Pools.All() {
 		for i := range pool.Members {
@@ -262,7 +262,7 @@ func (c *check) unused(templates []*template) {
 			u.tools.ids[entry.ID] = true
 		}
 	}
-	u.meant(c.errs)
+	u.addMeant(c.errs)
 	for _, id := range c.toolIDs {
 		if c.global[id] == nil {
 			u.tools.ids[id] = true // it is broken, which is what to say of it
@@ -271,7 +271,7 @@ func (c *check) unused(templates []*template) {
 	for id := range c.set.Available {
 		u.plugins.ids[id] = true
 	}
-	u.note(c)
+	u.noteKinds(c)
 }
 
 // usage is what the agents of a revision use. A reference that is missing or
@@ -286,8 +286,8 @@ type used struct {
 	any bool
 }
 
-// note notes what is not used.
-func (u *usage) note(c *check) {
+// noteKinds notes what is not used.
+func (u *usage) noteKinds(c *check) {
 	if !u.providers.any {
 		noteUnused(c, c.set.Providers, u.providers.ids)
 	}
@@ -303,9 +303,9 @@ func (u *usage) note(c *check) {
 	}
 }
 
-// meant counts what misspelt references probably mean as used: the mistake is
+// addMeant counts what misspelt references probably mean as used: the mistake is
 // in the reference alone.
-func (u *usage) meant(errs []error) {
+func (u *usage) addMeant(errs []error) {
 	for _, err := range errs {
 		switch e := err.(type) { //nolint:errorlint // the errors of a check are not wrapped
 		case *ModelNotFoundError:

@@ -123,10 +123,10 @@ func (t *template) fillPolicy(c compaction) {
 	}
 	section := diag.Key("sections", CompactionKey)
 	if t.agent.ContextPolicy != nil {
-		d := diag.New(diag.InvalidValue, t.path(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, CompactionKey).
+		d := diag.New(diag.InvalidValue, t.pathOf(section), "agent %q has both context_policy and sections.%s, which say the same thing", t.agent.ID, CompactionKey).
 			WithHint("write all of it in one of them").AtKey()
-		d.Related = []diag.Related{{Message: "the context policy is here", Path: t.path("context_policy")}}
-		t.fail(d.ForAgent(t.agent.ID))
+		d.Related = []diag.Related{{Message: "the context policy is here", Path: t.pathOf("context_policy")}}
+		t.addError(d.ForAgent(t.agent.ID))
 		return
 	}
 	t.summaryAt = diag.Join(section, c.summary)

@@ -9,14 +9,14 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// unmeasured returns why a limit of cost would not hold a turn of an agent: the
+// unmeasuredCosts returns why a limit of cost would not hold a turn of an agent: the
 // models that it, or an agent it can call, may ask, that have no price or one in
 // another currency. It is empty when every call has a price in the currency of the
 // limit; an empty currency is that of the prices, which must then be one. What a
 // remote agent costs is its own to report.
-func (x *index) unmeasured(agent *spec.Agent, currency string) []string {
+func (x *index) unmeasuredCosts(agent *spec.Agent, currency string) []string {
 	c := costs{index: x, currency: currency, seen: map[string]bool{}}
-	c.agent(agent)
+	c.checkAgent(agent)
 	return c.reasons
 }
 
@@ -28,8 +28,8 @@ type costs struct {
 	reasons  []string
 }
 
-// agent looks at the models of an agent and of all that it can call.
-func (c *costs) agent(agent *spec.Agent) {
+// checkAgent looks at the models of an agent and of all that it can call.
+func (c *costs) checkAgent(agent *spec.Agent) {
 	if c.seen["agent "+agent.ID] || !agent.Local() {
 		return
 	}
@@ -38,30 +38,30 @@ func (c *costs) agent(agent *spec.Agent) {
 	if len(c.seen) > 1 {
 		of = fmt.Sprintf(" of agent %q", agent.ID)
 	}
-	c.model(agent.ModelID, of)
+	c.checkModel(agent.ModelID, of)
 	if agent.ContextPolicy != nil && agent.ContextPolicy.SummaryModelID != "" {
-		c.model(agent.ContextPolicy.SummaryModelID, of)
+		c.checkModel(agent.ContextPolicy.SummaryModelID, of)
 	}
 	for _, id := range slices.Concat(agent.Delegates, agent.Handoffs) {
 		if next, ok := c.set.Agent(id); ok {
 			effective, _ := c.set.Defaults.Apply(next)
-			c.agent(effective)
+			c.checkAgent(effective)
 		}
 	}
 }
 
-// model looks at a model, or at the members of a pool.
-func (c *costs) model(id, of string) {
+// checkModel looks at a model, or at the members of a pool.
+func (c *costs) checkModel(id, of string) {
 	if pool, ok := c.set.Pools.Get(id); ok {
 		for i := range pool.Members {
-			c.price(pool.Members[i].ModelID, of)
+			c.checkPrice(pool.Members[i].ModelID, of)
 		}
 		return
 	}
-	c.price(id, of)
+	c.checkPrice(id, of)
 }
 
-func (c *costs) price(id, of string) {
+func (c *costs) checkPrice(id, of string) {
 	m, ok := c.set.Models.Get(id)
 	if !ok || c.seen["model "+id] {
 		return // that it is missing is an error of its own
@@ -85,12 +85,12 @@ func (t *template) warnUnmeasuredCost() {
 		return
 	case b.MaxCost == nil:
 		if b.Currency != "" {
-			t.ineffective("budgets.currency", "currency is that of max_cost, which is absent")
+			t.warnIneffective("budgets.currency", "currency is that of max_cost, which is absent")
 		}
 		return
 	}
-	if reasons := t.index.unmeasured(t.agent, b.Currency); len(reasons) > 0 {
-		t.warning(diag.New(diag.NoEffect, t.path("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
+	if reasons := t.index.unmeasuredCosts(t.agent, b.Currency); len(reasons) > 0 {
+		t.addWarning(diag.New(diag.NoEffect, t.pathOf("budgets.max_cost"), "max_cost cannot be measured: %s", strings.Join(reasons, "; ")).
 			WithHint("give the models pricing in one currency, or limit max_tokens"))
 	}
 }
@@ -105,7 +105,7 @@ func (t *template) checkCostLimit(v *variant) error {
 	if own != nil && own.MaxCost != nil && *own.MaxCost == *asked.MaxCost && own.Currency == asked.Currency {
 		return nil // the agent's own, which publishing has warned of
 	}
-	reasons := t.index.unmeasured(v.agent, asked.Currency)
+	reasons := t.index.unmeasuredCosts(v.agent, asked.Currency)
 	if len(reasons) == 0 {
 		return nil
 	}

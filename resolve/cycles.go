@@ -12,12 +12,12 @@ import (
 // otherwise.
 const DefaultDepth = 8
 
-// cycles warns of agents that can call each other in a circle, once for each
+// warnCycles warns of agents that can call each other in a circle, once for each
 // circle, at the delegate that closes it.
-func (c *check) cycles() {
+func (c *check) warnCycles() {
 	f := &cycleFinder{check: c, state: make(map[string]visit)}
 	for _, id := range c.set.Agents.IDs() {
-		f.visit(id)
+		f.searchFrom(id)
 	}
 }
 
@@ -45,11 +45,11 @@ type frame struct {
 	next      int
 }
 
-func (f *cycleFinder) visit(root string) {
+func (f *cycleFinder) searchFrom(root string) {
 	if f.state[root] != unseen {
 		return
 	}
-	f.push(root)
+	f.pushFrame(root)
 	for len(f.path) > 0 {
 		top := &f.path[len(f.path)-1]
 		if top.next == len(top.delegates) {
@@ -61,20 +61,20 @@ func (f *cycleFinder) visit(root string) {
 		top.next++
 		switch f.state[id] {
 		case unseen:
-			f.push(id)
+			f.pushFrame(id)
 		case onPath:
-			f.report(top.id, id)
+			f.reportCycle(top.id, id)
 		case finished:
 		}
 	}
 }
 
-// push follows a delegate. One whose tool the catalog drops cannot be called,
+// pushFrame follows a delegate. One whose tool the catalog drops cannot be called,
 // so it closes no circle.
-func (f *cycleFinder) push(id string) {
+func (f *cycleFinder) pushFrame(id string) {
 	f.state[id] = onPath
 	fr := frame{id: id}
-	if t := f.template(id); t != nil {
+	if t := f.templateOf(id); t != nil {
 		for _, called := range t.calls {
 			if target, found := f.set.Agent(called); found {
 				fr.delegates = append(fr.delegates, target.ID)
@@ -84,27 +84,27 @@ func (f *cycleFinder) push(id string) {
 	f.path = append(f.path, fr)
 }
 
-func (f *cycleFinder) report(from, to string) {
+func (f *cycleFinder) reportCycle(from, to string) {
 	start := slices.IndexFunc(f.path, func(fr frame) bool { return fr.id == to })
 	names := make([]string, 0, len(f.path)-start+1)
 	for _, fr := range f.path[start:] {
 		names = append(names, fr.id)
 	}
 	names = append(names, to)
-	t := f.template(from)
+	t := f.templateOf(from)
 	at := slices.IndexFunc(t.agent.Delegates, func(id string) bool {
 		target, ok := f.set.Agent(id)
 		return ok && target.ID == to
 	})
-	f.rest = append(f.rest, diag.New(diag.DelegateCycle, t.path(diag.Index("delegates", at)),
-		"agents can call each other in a circle: %s", circle(names)).
+	f.rest = append(f.rest, diag.New(diag.DelegateCycle, t.pathOf(diag.Index("delegates", at)),
+		"agents can call each other in a circle: %s", formatCircle(names)).
 		WithHint("at run time a call back into the chain is refused, and so is one deeper than %d levels", DefaultDepth).
 		ForAgent(from))
 }
 
-// circle writes the agents of a circle in a line, without the middle of a long
+// formatCircle writes the agents of a circle in a line, without the middle of a long
 // one.
-func circle(names []string) string {
+func formatCircle(names []string) string {
 	const begin, end = 6, 2
 	if left := len(names) - begin - end; left > 1 {
 		names = slices.Concat(names[:begin], []string{fmt.Sprintf("… %d more …", left)}, names[len(names)-end:])

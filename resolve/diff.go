@@ -79,7 +79,7 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 		d := AgentDiff{Agent: id, Kind: Removed, Changes: []Change{}}
 		if now := fresh[id]; now != nil {
 			reached := delegation{set: after.Set(), explained: fresh, root: now}
-			d.Kind, d.Changes = Changed, compare(viewOf(before.Set(), old[id]), viewOf(after.Set(), now), &reached)
+			d.Kind, d.Changes = Changed, compareViews(viewOf(before.Set(), old[id]), viewOf(after.Set(), now), &reached)
 			if len(d.Changes) == 0 {
 				continue
 			}
@@ -89,7 +89,7 @@ func Diff(ctx context.Context, before, after *registry.Revision) ([]AgentDiff, e
 	for _, id := range after.Set().AgentIDs() {
 		if old[id] == nil {
 			reached := delegation{set: after.Set(), explained: fresh, root: fresh[id]}
-			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compare(view{}, viewOf(after.Set(), fresh[id]), &reached)})
+			out = append(out, AgentDiff{Agent: id, Kind: Added, Changes: compareViews(view{}, viewOf(after.Set(), fresh[id]), &reached)})
 		}
 	}
 	return out, nil
@@ -159,7 +159,7 @@ func viewOf(set *registry.Set, e *Explanation) view {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.Sections)) {
-		v.section = append(v.section, field{key, compact(a.Sections[key])})
+		v.section = append(v.section, field{key, compactJSON(a.Sections[key])})
 	}
 	v.tools, v.env = e.Tools, e.env
 	v.does = make(map[string]string)
@@ -180,7 +180,7 @@ func toolDefinition(set *registry.Set, id string) string {
 	}
 	d := tool.Descriptor()
 	return shortHash(fmt.Sprintf("%s\x1f%s\x1f%s\x1f%s\x1f%v",
-		set.Definitions[set.Tools.Path(id)], compact(d.Parameters), d.Effect, d.Limit(), d.Serial))
+		set.Definitions[set.Tools.Path(id)], compactJSON(d.Parameters), d.Effect, d.Limit(), d.Serial))
 }
 
 // providerText identifies the providers that an agent's model calls go to.
@@ -222,7 +222,7 @@ func modelText(e *Explanation) string {
 	case e.Model != nil:
 		return fmt.Sprintf("%s (%s at %s)", e.Model.ID, e.Model.UpstreamModel, e.Model.ProviderID)
 	case e.Pool != nil:
-		return fmt.Sprintf("%s (pool: %s)", e.Pool.ID, members(e.Pool))
+		return fmt.Sprintf("%s (pool: %s)", e.Pool.ID, memberIDs(e.Pool))
 	default:
 		return ""
 	}
@@ -251,7 +251,7 @@ func jsonText(v any) string {
 	return string(data)
 }
 
-func compact(raw json.RawMessage) string {
+func compactJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
 		return string(raw)
@@ -259,7 +259,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-func compare(before, after view, reached *delegation) []Change {
+func compareViews(before, after view, reached *delegation) []Change {
 	changes := []Change{}
 	old := make(map[string]string, len(before.single))
 	for _, f := range before.single {

@@ -28,7 +28,7 @@ func (d *delegation) compareDelegated(before, after *view, settingsChanged bool)
 	old, fresh := byID(before.tools), byID(after.tools)
 	var changes []Change
 	for _, id := range d.toolIDs() {
-		if visible(old[id]) && visible(fresh[id]) {
+		if isVisible(old[id]) && isVisible(fresh[id]) {
 			continue
 		}
 		w := after.env.CeilingWidening(before.env, id, settingsChanged)
@@ -45,7 +45,7 @@ func (d *delegation) compareDelegated(before, after *view, settingsChanged bool)
 	return changes
 }
 
-func visible(c *ToolChoice) bool { return c != nil && c.Rule.Visible }
+func isVisible(c *ToolChoice) bool { return c != nil && c.Rule.Visible }
 
 // ceilingText says what delegates are held to.
 func ceilingText(v plugins.Verdict) string {
@@ -59,7 +59,7 @@ func ceilingText(v plugins.Verdict) string {
 func (d *delegation) toolIDs() []string {
 	var ids []string
 	seen := make(map[string]bool)
-	d.search("", func(_ []string, e *Explanation) bool {
+	d.visitReachable("", func(_ []string, e *Explanation) bool {
 		for i := range e.Tools {
 			if c := &e.Tools[i]; c.Offered() && !seen[c.ID] {
 				seen[c.ID] = true
@@ -74,7 +74,7 @@ func (d *delegation) toolIDs() []string {
 // routeTo returns the agents that lead to one that may call a tool on behalf of
 // the root, which is the last of them, by the fewest steps; nil when there is none.
 func (d *delegation) routeTo(toolID string) (route []string) {
-	d.search(toolID, func(found []string, e *Explanation) bool {
+	d.visitReachable(toolID, func(found []string, e *Explanation) bool {
 		if c := e.Tool(toolID); c != nil && c.Offered() {
 			route = found
 		}
@@ -83,12 +83,12 @@ func (d *delegation) routeTo(toolID string) (route []string) {
 	return route
 }
 
-// search visits the agents that a delegate of the root may lead to, nearest
+// visitReachable visits the agents that a delegate of the root may lead to, nearest
 // first, until visit returns true. It leaves out those that cannot be reached, and
 // those whose callers deny the tool to all their delegates. That a caller below
 // the root denies its delegates the tool that leads on is not looked at, so an
 // agent may be visited that no turn reaches, and none is left out that one does.
-func (d *delegation) search(toolID string, visit func(route []string, e *Explanation) bool) {
+func (d *delegation) visitReachable(toolID string, visit func(route []string, e *Explanation) bool) {
 	visited := map[string]bool{d.root.Agent.ID: true}
 	queue := [][]string{nil}
 	for len(queue) > 0 {
@@ -101,7 +101,7 @@ func (d *delegation) search(toolID string, visit func(route []string, e *Explana
 				return
 			}
 		}
-		for _, id := range d.steps(from, toolID) {
+		for _, id := range d.nextAgents(from, toolID) {
 			if !visited[id] {
 				visited[id] = true
 				queue = append(queue, append(slices.Clip(route), id))
@@ -110,17 +110,17 @@ func (d *delegation) search(toolID string, visit func(route []string, e *Explana
 	}
 }
 
-// steps returns the local agents that one may call, or hand the conversation to,
+// nextAgents returns the local agents that one may call, or hand the conversation to,
 // while it works for the root. The root's own hand-offs are none of them: an agent
 // that takes over from it is not held to its rules.
-func (d *delegation) steps(from *Explanation, toolID string) (ids []string) {
+func (d *delegation) nextAgents(from *Explanation, toolID string) (ids []string) {
 	for i := range from.Tools {
 		c := &from.Tools[i]
 		calls := c.Source.Kind == toolset.SourceDelegate
 		if !c.Offered() || !calls && (c.Source.Kind != toolset.SourceHandOff || from == d.root) {
 			continue
 		}
-		if from != d.root && (denies(d.root, c.ID) || calls && toolID != "" && denies(from, toolID)) {
+		if from != d.root && (deniesDelegates(d.root, c.ID) || calls && toolID != "" && deniesDelegates(from, toolID)) {
 			continue
 		}
 		if agent, ok := d.set.Agent(c.Source.Name); ok && agent.Local() && d.explained[agent.ID] != nil {
@@ -130,8 +130,8 @@ func (d *delegation) steps(from *Explanation, toolID string) (ids []string) {
 	return ids
 }
 
-// denies reports whether an agent denies its delegates a tool, whatever its
+// deniesDelegates reports whether an agent denies its delegates a tool, whatever its
 // arguments.
-func denies(e *Explanation, toolID string) bool {
+func deniesDelegates(e *Explanation, toolID string) bool {
 	return e.env.CeilingVerdict(toolID).Access == plugins.AccessDeny
 }

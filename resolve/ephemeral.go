@@ -41,7 +41,7 @@ func ResolveEphemeral(ctx context.Context, rev *registry.Revision, e *Ephemeral,
 		return nil, &RemoteNotLocalError{Agent: e.Agent.ID, Path: "endpoint"}
 	}
 	t := &template{brought: e.Tools, passing: true}
-	return indexOf(rev).compose(t, e.Agent, nil).plan(opts)
+	return indexOf(rev).runStages(t, e.Agent, nil).newPlan(opts)
 }
 
 // addBrought adds the tools that the turn brought along. They hide the global ones
@@ -51,13 +51,13 @@ func (m *merger) addBrought() {
 	for i, b := range m.brought {
 		path := diag.Index("tools", i)
 		if first, taken := m.own[b.ID]; taken {
-			m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: b.ID, First: first.Source, Second: source, Path: path})
+			m.addError(&ToolIDConflictError{Agent: m.agent.ID, ToolID: b.ID, First: first.Source, Second: source, Path: path})
 			continue
 		}
 		if hidden, ok := m.index.global[b.ID]; ok {
 			m.all = slices.DeleteFunc(slices.Clone(m.all), func(e *toolset.Entry) bool { return e == hidden })
 		}
 		entry, found := toolset.Compile(b.ID, b.Tool, source)
-		m.add(b.ID, entry, found, path)
+		m.addTool(b.ID, entry, found, path)
 	}
 }

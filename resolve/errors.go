@@ -42,7 +42,7 @@ type Reference struct {
 	Hint string
 }
 
-func (r *Reference) diagnostic(code diag.Code, kind string) diag.Diagnostic {
+func (r *Reference) notDefined(code diag.Code, kind string) diag.Diagnostic {
 	d := diag.New(code, r.Path, "%s %q is not defined", kind, r.ID).ForAgent(r.Agent)
 	switch {
 	case r.Hint != "":
@@ -68,22 +68,22 @@ type PluginNotFoundError struct{ Reference }
 
 // Diagnostic returns the error as agent-not-found.
 func (e *AgentNotFoundError) Diagnostic() diag.Diagnostic {
-	return e.diagnostic(diag.AgentNotFound, "agent")
+	return e.notDefined(diag.AgentNotFound, "agent")
 }
 
 // Diagnostic returns the error as model-not-found.
 func (e *ModelNotFoundError) Diagnostic() diag.Diagnostic {
-	return e.diagnostic(diag.ModelNotFound, "model")
+	return e.notDefined(diag.ModelNotFound, "model")
 }
 
 // Diagnostic returns the error as provider-not-found.
 func (e *ProviderNotFoundError) Diagnostic() diag.Diagnostic {
-	return e.diagnostic(diag.ProviderNotFound, "provider")
+	return e.notDefined(diag.ProviderNotFound, "provider")
 }
 
 // Diagnostic returns the error as plugin-not-found.
 func (e *PluginNotFoundError) Diagnostic() diag.Diagnostic {
-	return e.diagnostic(diag.PluginNotFound, "plugin")
+	return e.notDefined(diag.PluginNotFound, "plugin")
 }
 
 // Error returns the text of the diagnostic.
@@ -230,5 +230,5 @@ var _ = []diag.Diagnoser{
 	(*ToolIDConflictError)(nil), (*EnvBuildError)(nil),
 }
 
-// diagnostics returns all errors as diagnostics.
-func diagnostics(errs []error) diag.List { return diag.FromError(errors.Join(errs...)) }
+// toDiagnostics returns all errors as diagnostics.
+func toDiagnostics(errs []error) diag.List { return diag.FromError(errors.Join(errs...)) }

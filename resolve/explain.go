@@ -53,8 +53,8 @@ func Explain(ctx context.Context, rev *registry.Revision, agentID string) (*Expl
 		return nil, x.unknownAgent(agentID)
 	}
 	trace := &Trace{}
-	t := x.resolve(agentID, trace)
-	err := t.err()
+	t := x.resolveAgent(agentID, trace)
+	err := t.joinedError()
 	e := &Explanation{
 		Agent: t.agent, Origin: t.origin, Path: t.base,
 		Model: t.model, Pool: t.pool, Retried: t.wrapped,

@@ -24,7 +24,7 @@ type sectionReader struct {
 // one that the configuration could declare, or that of the key nearest to it.
 func (t *template) readerOf(key string) sectionReader {
 	if c, ok := t.index.claimOf(key); ok {
-		return sectionReader{t.guards(&c), func(d diag.Diagnostic) diag.Diagnostic {
+		return sectionReader{t.isGuard(&c), func(d diag.Diagnostic) diag.Diagnostic {
 			return d.WithHint("plugin %q claims it: add it to plugin_ids", c.plugin)
 		}}
 	}
@@ -89,7 +89,7 @@ func (x *index) sectionKeys() []string {
 // guardsKey reports whether a section that something may read guards.
 func (t *template) guardsKey(key string) bool {
 	if c, ok := t.index.claimOf(key); ok {
-		return t.guards(&c)
+		return t.isGuard(&c)
 	}
 	for _, sections := range t.index.set.Undeclared {
 		if slices.Contains(sections, spec.KindSection{Key: key, Guards: true}) {
@@ -99,13 +99,13 @@ func (t *template) guardsKey(key string) bool {
 	return key == permissionKey
 }
 
-// guards reports whether a claimed section limits what the agent may do: the
+// isGuard reports whether a claimed section limits what the agent may do: the
 // plugin says so, or has a gate.
-func (t *template) guards(c *claim) bool { return c.Guards || t.gates(c.plugin) }
+func (t *template) isGuard(c *claim) bool { return c.Guards || t.hasGate(c.plugin) }
 
-// gates reports whether a plugin has a gate, be it that this agent does not load
+// hasGate reports whether a plugin has a gate, be it that this agent does not load
 // it. A plugin that cannot tell because it does not register counts as one.
-func (t *template) gates(id string) bool {
+func (t *template) hasGate(id string) bool {
 	if t.env != nil && slices.ContainsFunc(t.loaded, func(l execution.Loaded) bool { return l.ID == id }) {
 		return t.env.Gates(id)
 	}
@@ -115,23 +115,23 @@ func (t *template) gates(id string) bool {
 	}
 	sections := make(map[plugins.Claim]any)
 	for _, c := range t.index.claims[id] {
-		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settings(t.agent.Sections[c.Key])
+		sections[plugins.Claim{Plugin: id, Key: c.Key}] = c.settingsOf(t.agent.Sections[c.Key])
 	}
 	env, errs := execution.Build(t.agent, []execution.Loaded{{ID: id, Plugin: plugin, Core: true}}, sections)
 	return len(errs) > 0 || env.Gates(id)
 }
 
-// settings returns what a section decodes to, or the plugin's defaults when the
+// settingsOf returns what a section decodes to, or the plugin's defaults when the
 // section is not valid.
-func (c *claim) settings(raw []byte) any {
+func (c *claim) settingsOf(raw []byte) any {
 	if raw != nil && c.schema != nil {
 		if found, err := c.schema.ValidateJSON(raw); err != nil || len(found) > 0 {
 			raw = nil
 		}
 	}
-	v, found, err := c.decode(raw)
+	v, found, err := c.decodeSection(raw)
 	if raw != nil && (err != nil || found.HasErrors()) {
-		v, _, _ = c.decode(nil)
+		v, _, _ = c.decodeSection(nil)
 	}
 	return v
 }
@@ -146,14 +146,14 @@ func (t *template) reportUnclaimed() {
 		}
 		rel, reader := diag.Key("sections", key), t.readerOf(key)
 		if reader.guards {
-			t.fail(reader.hint(diag.New(diag.UnclaimedSection, t.path(rel),
+			t.addError(reader.hint(diag.New(diag.UnclaimedSection, t.pathOf(rel),
 				"section %q guards nothing: no plugin of agent %q claims it", key, t.agent.ID).
 				WithSeverity(diag.Error)).ForAgent(t.agent.ID))
 			continue
 		}
 		t.unclaimed = append(t.unclaimed, key)
 		if !t.origin[rel] {
-			t.warning(reader.hint(diag.New(diag.UnclaimedSection, t.path(rel), "no plugin of agent %q claims section %q", t.agent.ID, key)))
+			t.addWarning(reader.hint(diag.New(diag.UnclaimedSection, t.pathOf(rel), "no plugin of agent %q claims section %q", t.agent.ID, key)))
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (t *template) reportSilenced() {
 		}
 		guards := t.env.Gates(id) || slices.ContainsFunc(t.index.claims[id], func(c claim) bool { return c.Guards })
 		if guards {
-			t.fail(diag.New(diag.IgnoredField, t.path(diag.Index("plugin_ids", i)), "plugin %q guards nothing: active_hook_filter leaves it out", id).
+			t.addError(diag.New(diag.IgnoredField, t.pathOf(diag.Index("plugin_ids", i)), "plugin %q guards nothing: active_hook_filter leaves it out", id).
 				WithHint("add it to active_hook_filter, or remove it from plugin_ids").ForAgent(t.agent.ID))
 		}
 	}
@@ -182,22 +182,22 @@ func (t *template) reportIgnored() {
 		case !f.Set, f.Effect == spec.RemoteRead, f.Effect == spec.RemoteBudgets && t.holdsBudgets():
 		case f.Effect == spec.RemoteSections:
 			for _, key := range slices.Sorted(maps.Keys(t.agent.Sections)) {
-				t.ignored(diag.Key(f.Name, key), t.guardsKey(key) || t.readerOf(key).guards)
+				t.reportIgnoredField(diag.Key(f.Name, key), t.guardsKey(key) || t.readerOf(key).guards)
 			}
 		default:
-			t.ignored(f.Name, f.Effect != spec.RemoteIgnored)
+			t.reportIgnoredField(f.Name, f.Effect != spec.RemoteIgnored)
 		}
 	}
 }
 
-// ignored reports a field of an endpoint-backed agent that nothing reads.
-func (t *template) ignored(field string, guards bool) {
-	d := diag.New(diag.IgnoredField, t.path(field), "agent %q runs at an endpoint, where %s has no effect", t.agent.ID, field)
+// reportIgnoredField reports a field of an endpoint-backed agent that nothing reads.
+func (t *template) reportIgnoredField(field string, guards bool) {
+	d := diag.New(diag.IgnoredField, t.pathOf(field), "agent %q runs at an endpoint, where %s has no effect", t.agent.ID, field)
 	if guards {
-		t.fail(d.WithHint("only the peer can enforce it: configure it there and remove it here").ForAgent(t.agent.ID))
+		t.addError(d.WithHint("only the peer can enforce it: configure it there and remove it here").ForAgent(t.agent.ID))
 		return
 	}
-	t.warning(d.WithSeverity(diag.Warning).WithHint("remove it"))
+	t.addWarning(d.WithSeverity(diag.Warning).WithHint("remove it"))
 }
 
 // holdsBudgets reports whether the agent's backend holds turns to budgets. One
@@ -207,6 +207,6 @@ func (t *template) holdsBudgets() bool {
 		return true
 	}
 	holds := true
-	_ = guarded("Profile", func() { holds = t.remote.Profile().Budgets == backend.BudgetsEnforced })
+	_ = callGuarded("Profile", func() { holds = t.remote.Profile().Budgets == backend.BudgetsEnforced })
 	return holds
 }

@@ -57,13 +57,13 @@ type claim struct {
 	schema *schema.Schema
 }
 
-// decode returns what the plugin makes of a section that satisfies the schema;
+// decodeSection returns what the plugin makes of a section that satisfies the schema;
 // raw is nil when the agent does not have it. The error is a panic of the plugin.
-func (c *claim) decode(raw json.RawMessage) (v any, found diag.List, err error) {
+func (c *claim) decodeSection(raw json.RawMessage) (v any, found diag.List, err error) {
 	if c.Decode == nil {
 		return raw, nil, nil
 	}
-	err = guarded("the decoder of section "+strconv.Quote(c.Key), func() { v, found = c.Decode(raw) })
+	err = callGuarded("the decoder of section "+strconv.Quote(c.Key), func() { v, found = c.Decode(raw) })
 	return v, found, err
 }
 
@@ -104,30 +104,30 @@ func newIndex(rev *registry.Revision) *index {
 	}
 	x.toolIDs = slices.Sorted(slices.Values(set.Tools.IDs()))
 	for id, plugin := range set.Plugins.All() {
-		x.claims[id] = x.claim(id, plugin)
+		x.claims[id] = x.compileClaims(id, plugin)
 	}
 	for _, section := range Sections() {
-		x.pipeline = append(x.pipeline, x.compile(section.Key, "", section))
+		x.pipeline = append(x.pipeline, x.compileSection(section.Key, "", section))
 	}
 	return x
 }
 
-// claim compiles the sections of a plugin.
-func (x *index) claim(id string, plugin plugins.Plugin) []claim {
+// compileClaims compiles the sections of a plugin.
+func (x *index) compileClaims(id string, plugin plugins.Plugin) []claim {
 	path := x.set.Plugins.Path(id)
 	var d plugins.Descriptor
-	if err := guarded("Descriptor", func() { d = plugin.Descriptor() }); err != nil {
+	if err := callGuarded("Descriptor", func() { d = plugin.Descriptor() }); err != nil {
 		x.found = append(x.found, diag.New(diag.EnvBuild, path, "plugin %s: %v", id, err).AtKey())
 		return nil
 	}
 	claims := make([]claim, 0, len(d.Sections))
 	for _, section := range d.Sections {
-		claims = append(claims, x.compile(id, path, section))
+		claims = append(claims, x.compileSection(id, path, section))
 	}
 	return claims
 }
 
-func (x *index) compile(plugin, path string, section plugins.Section) claim {
+func (x *index) compileSection(plugin, path string, section plugins.Section) claim {
 	c := claim{plugin: plugin, Section: section}
 	compiled, err := schema.Compile(section.Schema)
 	if err != nil {
@@ -139,9 +139,9 @@ func (x *index) compile(plugin, path string, section plugins.Section) claim {
 	return c
 }
 
-// guarded calls what a component implements. A panic there becomes an error
+// callGuarded calls what a component implements. A panic there becomes an error
 // that names what was called.
-func guarded(what string, call func()) (err error) {
+func callGuarded(what string, call func()) (err error) {
 	defer panics.Handle(func(p *panics.Error) {
 		err = fmt.Errorf("panic in %s: %v", what, p.Value)
 	})
@@ -149,9 +149,9 @@ func guarded(what string, call func()) (err error) {
 	return nil
 }
 
-// template returns what resolving the agent comes to; nil when there is no such
+// templateOf returns what resolving the agent comes to; nil when there is no such
 // agent.
-func (x *index) template(id string) *template {
+func (x *index) templateOf(id string) *template {
 	found, ok := x.templates.Load(id)
 	if !ok {
 		if _, ok := x.set.Agent(id); !ok {
@@ -160,7 +160,7 @@ func (x *index) template(id string) *template {
 		found, _ = x.templates.LoadOrStore(id, new(slot))
 	}
 	s := found.(*slot) //nolint:forcetypeassert // only slots are stored
-	s.once.Do(func() { s.template = x.resolve(id, nil) })
+	s.once.Do(func() { s.template = x.resolveAgent(id, nil) })
 	return s.template
 }
 
@@ -184,8 +184,8 @@ func (x *index) sharedPool(key poolKey, keep bool, make func() *model.Pool) *mod
 	return p.(*model.Pool) //nolint:forcetypeassert // as above
 }
 
-// breaker returns the one circuit breaker of the revision for a model.
-func (x *index) breaker(modelID string) *model.Breaker {
+// breakerOf returns the one circuit breaker of the revision for a model.
+func (x *index) breakerOf(modelID string) *model.Breaker {
 	if b, ok := x.breakers.Load(modelID); ok {
 		return b.(*model.Breaker) //nolint:forcetypeassert // only breakers are stored
 	}
@@ -200,9 +200,9 @@ type suggestion struct{ kind, id string }
 // come from outside, and must not make the revision grow for ever.
 const maxSuggestions = 4096
 
-// nearest returns the id of a registry that looks most like a missing one. A
+// nearestID returns the id of a registry that looks most like a missing one. A
 // file may repeat one mistake thousands of times, so answers are kept.
-func (x *index) nearest(kind, id string, candidates func() []string) string {
+func (x *index) nearestID(kind, id string, candidates func() []string) string {
 	key := suggestion{kind, id}
 	if found, ok := x.suggested.Load(key); ok {
 		return found.(string) //nolint:forcetypeassert // only strings are stored

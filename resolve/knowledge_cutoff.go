@@ -55,5 +55,5 @@ func (t *template) warnKnowledgeCutoff() {
 	if t.pool != nil {
 		why = fmt.Sprintf("the members of pool %q do not all declare the same one", t.pool.ID)
 	}
-	t.ineffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
+	t.warnIneffective(diag.Key("sections", KnowledgeCutoffKey), "the model is told no knowledge cutoff: %s", why)
 }

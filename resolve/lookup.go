@@ -15,23 +15,23 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// lookup is the first stage. It finds the agent's endpoint and stops there, or
+// lookupModel is the first stage. It finds the agent's endpoint and stops there, or
 // finds its model or pool and the providers behind it, and puts around them what
 // every model call needs.
-func (t *template) lookup() {
-	t.trace.stage(StageLookup)
-	defer t.trace.end()
-	t.trace.add("looked up", "agent", t.agent.ID, t.whereAgent())
+func (t *template) lookupModel() {
+	t.trace.beginStage(StageLookup)
+	defer t.trace.endStage()
+	t.trace.addChoice("looked up", "agent", t.agent.ID, t.whereAgent())
 	if !t.agent.Local() {
 		t.lookupEndpoint()
 		return
 	}
 	t.decodePipeline()
 	if t.agent.ModelID != "" { // the record's own validation reports its absence
-		t.served = t.serve(t.agent.ModelID, t.path("model_id"))
+		t.served = t.findServed(t.agent.ModelID, t.pathOf("model_id"))
 	}
 	if p := t.agent.ContextPolicy; p != nil && p.SummaryModelID != "" {
-		t.summary = t.serve(p.SummaryModelID, t.path(t.summaryAt))
+		t.summary = t.findServed(p.SummaryModelID, t.pathOf(t.summaryAt))
 	}
 	t.warnContextPolicy()
 	t.clampPolicy()
@@ -62,7 +62,7 @@ func (t *template) whereAgent() string {
 
 // lookupEndpoint makes the backend of an endpoint-backed agent.
 func (t *template) lookupEndpoint() {
-	factory, errs := t.index.checkEndpoint(t.agent, t.agent.ID, t.path("endpoint"))
+	factory, errs := t.index.checkEndpoint(t.agent, t.agent.ID, t.pathOf("endpoint"))
 	if errs != nil {
 		t.errs = append(t.errs, errs...)
 		return
@@ -70,19 +70,19 @@ func (t *template) lookupEndpoint() {
 	kind := t.agent.Endpoint.Kind()
 	remote, err := newBackend(factory, t.agent.Endpoint)
 	if err != nil {
-		t.fail(&InvalidEndpointError{
+		t.addError(&InvalidEndpointError{
 			Agent: t.agent.ID, Backend: kind,
-			Found: diag.New(diag.InvalidEndpoint, t.path("endpoint"), "%v", err),
+			Found: diag.New(diag.InvalidEndpoint, t.pathOf("endpoint"), "%v", err),
 		})
 		return
 	}
 	t.remote = remote
-	t.trace.add("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
+	t.trace.addChoice("delegated", "the whole turn to backend", kind, "the agent has an endpoint")
 }
 
 // newBackend lets a factory make the backend of an endpoint.
 func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.Backend, err error) {
-	if panicked := guarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
+	if panicked := callGuarded("New", func() { made, err = factory.New(endpoint) }); panicked != nil {
 		err = panicked
 	}
 	if err == nil && made == nil {
@@ -98,7 +98,7 @@ func newBackend(factory backend.Factory, endpoint *spec.Endpoint) (made backend.
 func (t *template) decodePipeline() {
 	t.calling, t.summaryAt = defaultCalling(), "context_policy.summary_model_id"
 	for _, c := range t.index.pipeline {
-		v, ok := t.section(c)
+		v, ok := t.decodeSection(c)
 		if !ok {
 			continue
 		}
@@ -113,9 +113,9 @@ func (t *template) decodePipeline() {
 	}
 }
 
-// provides returns who serves the one model, as observers are told: the vendor,
+// servedBy returns who serves the one model, as observers are told: the vendor,
 // or the provider's id where that is not known. A pool has several.
-func (t *template) provides() string {
+func (t *template) servedBy() string {
 	if t.model == nil {
 		return ""
 	}
@@ -145,14 +145,14 @@ func (t *template) poolProviders() map[string]string {
 	return all
 }
 
-// serve finds the model or pool that is named at a path.
-func (t *template) serve(id, path string) (s served) {
+// findServed finds the model or pool that is named at a path.
+func (t *template) findServed(id, path string) (s served) {
 	set := t.index.set
 	m, isModel := set.Models.Get(id)
 	pool, isPool := set.Pools.Get(id)
 	switch {
 	case isModel && isPool:
-		t.fail(&AmbiguousModelError{ID: id, Agent: t.agent.ID, Path: path})
+		t.addError(&AmbiguousModelError{ID: id, Agent: t.agent.ID, Path: path})
 	case isModel:
 		t.checkWritesText(m, path)
 		s.model, s.upstream = m, m.UpstreamModel
@@ -160,17 +160,17 @@ func (t *template) serve(id, path string) (s served) {
 		s.capabilities = capabilitiesOf(m)
 	case isPool:
 		s.pool, s.upstream = pool, pool.ID
-		if t.trace.on() {
-			t.trace.add("looked up", "model pool", id, members(pool))
+		if t.trace.isOn() {
+			t.trace.addChoice("looked up", "model pool", id, memberIDs(pool))
 		}
 		s.executor, s.capabilities = t.poolExecutor(pool)
 	default:
-		t.fail(t.index.modelNotFound(id, t.agent.ID, path))
+		t.addError(t.index.modelNotFound(id, t.agent.ID, path))
 	}
 	return s
 }
 
-func members(pool *spec.Pool) string {
+func memberIDs(pool *spec.Pool) string {
 	names := make([]string, len(pool.Members))
 	for i := range pool.Members {
 		names[i] = pool.Members[i].ModelID
@@ -181,22 +181,22 @@ func members(pool *spec.Pool) string {
 	return "members " + strings.Join(names, ", ")
 }
 
-// provider returns the executor of a model's provider, or nil when that does not
+// executorOf returns the executor of a model's provider, or nil when that does not
 // exist.
-func (t *template) provider(m *spec.Model) model.Executor {
-	if t.trace.on() {
-		t.trace.add("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
+func (t *template) executorOf(m *spec.Model) model.Executor {
+	if t.trace.isOn() {
+		t.trace.addChoice("looked up", "model", m.ID, fmt.Sprintf("upstream %q", m.UpstreamModel))
 	}
 	exec, ok := t.index.set.Providers.Get(m.ProviderID)
 	if !ok {
 		if m.ProviderID != "" {
-			t.fail(t.index.providerNotFound(m, t.agent.ID))
+			t.addError(t.index.providerNotFound(m, t.agent.ID))
 			return nil
 		}
 		t.failBelow(t.index.set.Models.Path(m.ID), m.Validate())
 		return nil
 	}
-	t.trace.add("looked up", "provider", m.ProviderID, "")
+	t.trace.addChoice("looked up", "provider", m.ProviderID, "")
 	return exec
 }
 
@@ -204,14 +204,14 @@ func (t *template) provider(m *spec.Model) model.Executor {
 // when its provider does not exist. However often a call is repeated, the
 // model's breaker counts it once.
 func (t *template) modelExecutor(m *spec.Model) model.Executor {
-	exec := t.provider(m)
+	exec := t.executorOf(m)
 	if exec == nil {
 		return nil
 	}
-	breaker := t.index.breaker(m.ID)
+	breaker := t.index.breakerOf(m.ID)
 	watched := &model.Watched{Executor: exec, Idle: t.calling.idle}
 	exec = watched
-	if t.retries("provider", m.ProviderID) {
+	if t.usesRetries("provider", m.ProviderID) {
 		exec = &model.Retrying{Executor: watched, Policy: t.calling.retry, Breaker: breaker}
 	} else {
 		watched.Breaker = breaker
@@ -222,16 +222,16 @@ func (t *template) modelExecutor(m *spec.Model) model.Executor {
 	return exec
 }
 
-// retries reports whether calls of what is named are repeated, as the retry
+// usesRetries reports whether calls of what is named are repeated, as the retry
 // section says.
-func (t *template) retries(kind, id string) bool {
+func (t *template) usesRetries(kind, id string) bool {
 	n := t.calling.retry.MaxRetries
 	if n == 0 {
 		return false
 	}
 	t.wrapped = true
-	if t.trace.on() {
-		t.trace.add("wrapped", kind, id, fmt.Sprintf("sections.retry: up to %d retries", n))
+	if t.trace.isOn() {
+		t.trace.addChoice("wrapped", kind, id, fmt.Sprintf("sections.retry: up to %d retries", n))
 	}
 	return true
 }
@@ -255,7 +255,7 @@ func (t *template) checkWritesText(m *spec.Model, path string) {
 	}
 	d := diag.New(diag.InvalidValue, path, "model %q cannot answer agents: its modalities.output is %s, without text", m.ID, strings.Join(output, ", "))
 	d.Related = []diag.Related{{Message: "the model declares it here", Path: diag.Join(t.index.set.Models.Path(m.ID), "modalities.output")}}
-	t.fail(d.ForAgent(t.agent.ID))
+	t.addError(d.ForAgent(t.agent.ID))
 }
 
 // poolExecutor returns the executor of a pool, or nil when a member cannot be
@@ -272,19 +272,19 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 		m, ok := t.index.set.Models.Get(member.ModelID)
 		if !ok {
 			if member.ModelID != "" {
-				t.fail(t.index.memberNotFound(pool, i, t.agent.ID))
+				t.addError(t.index.memberNotFound(pool, i, t.agent.ID))
 			}
 			continue
 		}
 		t.checkWritesText(m, diag.Index(diag.Join(t.index.set.Pools.Path(pool.ID), "members"), i)+".model_id")
-		exec := t.provider(m)
+		exec := t.executorOf(m)
 		if exec == nil {
 			continue
 		}
 		models = append(models, m)
 		list = append(list, model.Member{
 			ID: m.ID, Upstream: m.UpstreamModel, Executor: &model.Watched{Executor: exec, Idle: t.calling.idle},
-			Breaker: t.index.breaker(m.ID), Input: inputOf(m),
+			Breaker: t.index.breakerOf(m.ID), Input: inputOf(m),
 			Weight: member.Share(), FailoverOnly: !member.Home(),
 		})
 	}
@@ -296,7 +296,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 	shared := t.index.sharedPool(poolKey{id: pool.ID, idle: t.calling.idle}, keep, func() *model.Pool {
 		return model.NewPool(pool.ID, list, poolPolicy(pool))
 	})
-	if !t.retries("model pool", pool.ID) {
+	if !t.usesRetries("model pool", pool.ID) {
 		return shared, known
 	}
 	return &model.Retrying{Executor: shared, Policy: t.calling.retry}, known
@@ -307,7 +307,7 @@ func (t *template) poolExecutor(pool *spec.Pool) (model.Executor, capabilities) 
 func (t *template) failBelow(path string, list diag.List) {
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
-		t.fail(d.ForAgent(t.agent.ID))
+		t.addError(d.ForAgent(t.agent.ID))
 	}
 }
 
@@ -334,7 +334,7 @@ func poolPolicy(pool *spec.Pool) model.PoolPolicy {
 func (x *index) modelNotFound(id, agent, path string) error {
 	meant, hint := x.modelHint(id)
 	if hint == "" {
-		meant = x.nearest("model", id, func() []string {
+		meant = x.nearestID("model", id, func() []string {
 			return append(append([]string(nil), x.set.Models.IDs()...), x.set.Pools.IDs()...)
 		})
 	}
@@ -346,7 +346,7 @@ func (x *index) memberNotFound(pool *spec.Pool, i int, agent string) error {
 	path := diag.Index(diag.Join(x.set.Pools.Path(pool.ID), "members"), i) + ".model_id"
 	meant, hint := x.modelHint(id)
 	if hint == "" {
-		meant = x.nearest("member", id, x.set.Models.IDs)
+		meant = x.nearestID("member", id, x.set.Models.IDs)
 	}
 	return &ModelNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
@@ -355,13 +355,13 @@ func (x *index) providerNotFound(m *spec.Model, agent string) error {
 	path := diag.Join(x.set.Models.Path(m.ID), "provider_id")
 	meant, hint := x.providerHint(m.ProviderID)
 	if hint == "" {
-		meant = x.nearest("provider", m.ProviderID, x.set.Providers.IDs)
+		meant = x.nearestID("provider", m.ProviderID, x.set.Providers.IDs)
 	}
 	return &ProviderNotFoundError{Reference{ID: m.ProviderID, Agent: agent, Path: path, Nearest: meant, Hint: hint}}
 }
 
 func (x *index) agentNotFound(id, agent, path string) error {
-	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearest("agent", id, x.set.AgentIDs)}}
+	return &AgentNotFoundError{Reference{ID: id, Agent: agent, Path: path, Nearest: x.nearestID("agent", id, x.set.AgentIDs)}}
 }
 
 // unknownAgent is agentNotFound for an id that comes from outside of the
@@ -379,7 +379,7 @@ func (x *index) checkEndpoint(agent *spec.Agent, wanting, path string) (backend.
 	found := agent.Endpoint.Validate()
 	factory, known := x.set.Backends.Get(kind)
 	if known {
-		err := guarded("Validate", func() { found = append(found, factory.Validate(agent.Endpoint)...) })
+		err := callGuarded("Validate", func() { found = append(found, factory.Validate(agent.Endpoint)...) })
 		if err != nil {
 			found = append(found, diag.New(diag.InvalidEndpoint, "", "backend %q: %v", kind, err))
 		}

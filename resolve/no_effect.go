@@ -26,10 +26,10 @@ func (m *merger) warnNoEffect(ids []string, catalog *toolset.Filter) {
 	m.warnFilteredBudgets(ids, catalog)
 }
 
-// ineffective warns of a part of the agent. What came from the defaults is silent.
-func (t *template) ineffective(rel, format string, args ...any) {
-	if path := t.path(rel); t.origin == nil || path == diag.Join(t.base, rel) {
-		t.warning(diag.New(diag.NoEffect, path, format, args...))
+// warnIneffective warns of a part of the agent. What came from the defaults is silent.
+func (t *template) warnIneffective(rel, format string, args ...any) {
+	if path := t.pathOf(rel); t.origin == nil || path == diag.Join(t.base, rel) {
+		t.addWarning(diag.New(diag.NoEffect, path, format, args...))
 	}
 }
 
@@ -38,18 +38,18 @@ func (t *template) ineffective(rel, format string, args ...any) {
 func (m *merger) warnFilteredAgents(catalog *toolset.Filter) {
 	for i, id := range m.agent.Delegates {
 		tool := agenttool.DelegateID(id)
-		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
-			m.ineffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
+		if m.isHidden(catalog, tool) && !slices.Contains(m.lost, tool) {
+			m.warnIneffective(diag.Index("delegates", i), "the catalog filters out %q, the tool that calls agent %q", tool, id)
 		}
 	}
 	for i, id := range m.agent.Handoffs {
 		tool := agenttool.HandOffID(id)
-		if m.hides(catalog, tool) && !slices.Contains(m.lost, tool) {
-			m.ineffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
+		if m.isHidden(catalog, tool) && !slices.Contains(m.lost, tool) {
+			m.warnIneffective(diag.Index("handoffs", i), "the catalog filters out %q, the tool that hands over to agent %q", tool, id)
 		}
 	}
 	if m.agent.MaxHandoffs != nil && len(m.agent.Handoffs) == 0 {
-		m.ineffective("max_handoffs", "max_handoffs limits nothing: the agent has no handoffs")
+		m.warnIneffective("max_handoffs", "max_handoffs limits nothing: the agent has no handoffs")
 	}
 }
 
@@ -64,16 +64,16 @@ func (t *template) warnContextPolicy() {
 	known := t.capabilities
 	at := t.summaryAt[:strings.LastIndexByte(t.summaryAt, '.')] // context_policy, or the section
 	if p.MaxContextTokens != nil && known.ContextWindow > 0 && *p.MaxContextTokens > known.ContextWindow {
-		t.ineffective(at+".max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
+		t.warnIneffective(at+".max_context_tokens", "max_context_tokens is %d, but the context window has %d tokens", *p.MaxContextTokens, known.ContextWindow)
 	}
 	if p.MaxOutputTokens != nil && known.MaxOutput > 0 && *p.MaxOutputTokens > known.MaxOutput {
-		t.ineffective(at+".max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
+		t.warnIneffective(at+".max_output_tokens", "max_output_tokens is %d, but an answer of the model has at most %d tokens", *p.MaxOutputTokens, known.MaxOutput)
 	}
 	if p.AutocompactThreshold == nil {
 		t.warnNoCompaction(at)
 	}
 	if from := p.AutocompactThreshold; from != nil && *from != math.MaxInt && *from > effective.ContextTokens-effective.OutputTokens {
-		t.ineffective(at+".autocompact_threshold",
+		t.warnIneffective(at+".autocompact_threshold",
 			"autocompact_threshold is %d, but a request has room for %d tokens, at which the conversation is summarised", *from, effective.ContextTokens-effective.OutputTokens)
 	}
 }
@@ -92,7 +92,7 @@ func (t *template) warnNoCompaction(at string) {
 		{p.MinSavingsRatio != nil, "min_savings_ratio"},
 	} {
 		if setting.given {
-			t.ineffective(diag.Join(at, setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
+			t.warnIneffective(diag.Join(at, setting.name), "%s has no effect: without autocompact_threshold nothing is summarised", setting.name)
 		}
 	}
 }
@@ -100,14 +100,14 @@ func (t *template) warnNoCompaction(at string) {
 // warnRounds warns of what is to happen after rounds that never are used up.
 func (t *template) warnRounds() {
 	if t.agent.OnMaxRounds != "" && t.agent.Rounds() == 0 {
-		t.ineffective("on_max_rounds", "on_max_rounds never applies: max_rounds is 0, which is unlimited")
+		t.warnIneffective("on_max_rounds", "on_max_rounds never applies: max_rounds is 0, which is unlimited")
 	}
 	if l := t.agent.LoopDetection; l != nil && l.Enabled != nil && !*l.Enabled {
 		if l.ConsecutiveThreshold != nil {
-			t.ineffective("loop_detection.consecutive_threshold", "loop_detection is not enabled")
+			t.warnIneffective("loop_detection.consecutive_threshold", "loop_detection is not enabled")
 		}
 		if l.HardCutoffThreshold != nil {
-			t.ineffective("loop_detection.hard_cutoff_threshold", "loop_detection is not enabled")
+			t.warnIneffective("loop_detection.hard_cutoff_threshold", "loop_detection is not enabled")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (t *template) warnRetry() {
 		switch key {
 		case "max_retries", "stream_idle_timeout", "stream_idle_timeout_secs":
 		default:
-			t.ineffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
+			t.warnIneffective(diag.Join(diag.Key("sections", RetryKey), key), "%s never applies: max_retries is 0", key)
 		}
 	}
 }
@@ -137,22 +137,22 @@ func (m *merger) warnStopConditions(ids []string, catalog *toolset.Filter) {
 			c.Type == spec.StopTokenBudget && c.MaxTotal == 0, c.Type == spec.StopConsecutiveErrors && c.Max == 0,
 			c.Type == spec.StopOnTool && c.ToolName == "", c.Type == spec.StopContentMatch && c.Pattern == "",
 			c.Type == spec.StopLoopDetection && c.Window == 0:
-			m.ineffective(path, "the condition %s has no limit, so it never holds", c.Type)
+			m.warnIneffective(path, "the condition %s has no limit, so it never holds", c.Type)
 		case c.Type == spec.StopMaxRounds && rounds > 0 && c.Rounds > rounds:
-			m.ineffective(path+".rounds", "rounds is %d, but max_rounds ends the turn after %d", c.Rounds, rounds)
-		case c.Type == spec.StopOnTool && m.absent(c.ToolName, ids, catalog):
-			m.ineffective(path+".tool_name", "the agent has no tool %q", c.ToolName)
+			m.warnIneffective(path+".rounds", "rounds is %d, but max_rounds ends the turn after %d", c.Rounds, rounds)
+		case c.Type == spec.StopOnTool && m.isAbsent(c.ToolName, ids, catalog):
+			m.warnIneffective(path+".tool_name", "the agent has no tool %q", c.ToolName)
 		}
 	}
 }
 
-// absent reports whether an agent does not have a tool, as far as that is known.
-func (m *merger) absent(id string, ids []string, catalog *toolset.Filter) bool {
+// isAbsent reports whether an agent does not have a tool, as far as that is known.
+func (m *merger) isAbsent(id string, ids []string, catalog *toolset.Filter) bool {
 	if m.broken || m.passing {
 		return false // a plugin or the turn may bring it
 	}
 	if _, registered := slices.BinarySearch(ids, id); registered {
-		return m.hides(catalog, id)
+		return m.isHidden(catalog, id)
 	}
 	return !m.index.set.Expected(id)
 }
@@ -160,8 +160,8 @@ func (m *merger) absent(id string, ids []string, catalog *toolset.Filter) bool {
 // warnFilteredBudgets warns of budgets of tools that the catalog filters out.
 func (m *merger) warnFilteredBudgets(ids []string, catalog *toolset.Filter) {
 	for _, name := range slices.Sorted(maps.Keys(m.agent.ToolBudgets)) {
-		if _, registered := slices.BinarySearch(ids, name); registered && m.hides(catalog, name) {
-			m.ineffective(diag.Key("tool_budgets", name), "the catalog filters out the tool %q", name)
+		if _, registered := slices.BinarySearch(ids, name); registered && m.isHidden(catalog, name) {
+			m.warnIneffective(diag.Key("tool_budgets", name), "the catalog filters out the tool %q", name)
 		}
 	}
 }

@@ -28,8 +28,8 @@ func (o *Overrides) Empty() bool {
 	return o.MaxRounds == nil && o.OnMaxRounds == "" && o.OnTruncation == "" && o.Budgets == nil && o.LoopDetection == nil && o.ToolBudgets == nil && o.Output == nil
 }
 
-// apply returns the agent as it is for the turn.
-func (o *Overrides) apply(agent *spec.Agent) *spec.Agent {
+// applyTo returns the agent as it is for the turn.
+func (o *Overrides) applyTo(agent *spec.Agent) *spec.Agent {
 	a := *agent
 	if o.MaxRounds != nil {
 		a.MaxRounds = o.MaxRounds
@@ -59,13 +59,13 @@ type variant struct {
 	form   *backend.OutputForm
 }
 
-// variant returns the template's own, or one with overrides, which are checked
+// newVariant returns the template's own, or one with overrides, which are checked
 // as if the agent said so.
-func (t *template) variant(o *Overrides) (variant, error) {
+func (t *template) newVariant(o *Overrides) (variant, error) {
 	if o.Empty() {
 		return variant{t.agent, t.loaded, t.form}, nil
 	}
-	v := variant{agent: o.apply(t.agent), form: t.form}
+	v := variant{agent: o.applyTo(t.agent), form: t.form}
 	e := &Error{Agent: t.agent.ID}
 	for _, d := range v.agent.Validate() {
 		e.Errs = append(e.Errs, d.ForAgent(t.agent.ID))
@@ -97,7 +97,7 @@ func (t *template) compileOutput() {
 	}
 	form, err := backend.NewOutputForm(output)
 	if err != nil {
-		t.fail(diag.New(diag.InvalidSchema, t.path("output_schema.schema"),
+		t.addError(diag.New(diag.InvalidSchema, t.pathOf("output_schema.schema"),
 			"the form of the answer is no valid JSON Schema: %v", err).ForAgent(t.agent.ID))
 		return
 	}

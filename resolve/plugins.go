@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/spec"
 )
 
-// load is the second stage. It finds the agent's plugins, adds the runtime's
+// loadPlugins is the second stage. It finds the agent's plugins, adds the runtime's
 // own, validates every section that one of them claims, and registers them all
 // to see that they fit together.
-func (t *template) load() {
-	t.trace.stage(StagePlugins)
-	defer t.trace.end()
+func (t *template) loadPlugins() {
+	t.trace.beginStage(StagePlugins)
+	defer t.trace.endStage()
 	t.findPlugins()
 	t.injectPlugins()
 	if !t.validateSections() {
@@ -28,32 +28,32 @@ func (t *template) load() {
 	}
 	env, errs := execution.Build(t.agent, t.loaded, t.sections)
 	for _, err := range errs {
-		t.fail(t.envBuildError(err))
+		t.addError(t.envBuildError(err))
 		t.broken = true
 	}
 	t.env = env
 	t.reportSilenced()
-	if t.trace.on() {
+	if t.trace.isOn() {
 		t.traceEnv()
 	}
 }
 
 func (t *template) findPlugins() {
 	for i, id := range t.agent.PluginIDs {
-		path := t.path(diag.Index("plugin_ids", i))
+		path := t.pathOf(diag.Index("plugin_ids", i))
 		plugin, ok := t.index.set.Plugins.Get(id)
 		switch {
 		case !ok:
-			near := t.index.nearest("plugin", id, t.index.set.Plugins.IDs)
+			near := t.index.nearestID("plugin", id, t.index.set.Plugins.IDs)
 			t.meant = append(t.meant, near)
 			t.broken = true
-			t.fail(&PluginNotFoundError{Reference{ID: id, Agent: t.agent.ID, Path: path, Nearest: near}})
+			t.addError(&PluginNotFoundError{Reference{ID: id, Agent: t.agent.ID, Path: path, Nearest: near}})
 		case slices.Contains(t.agent.PluginIDs[:i], id):
-			t.fail(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(t.agent.ID))
+			t.addError(diag.New(diag.InvalidValue, path, "plugin %q is listed twice", id).ForAgent(t.agent.ID))
 		default:
 			t.loaded = append(t.loaded, execution.Loaded{ID: id, Plugin: plugin})
-			if t.trace.on() {
-				t.trace.add("loaded", "plugin", id, diag.Index("plugin_ids", i))
+			if t.trace.isOn() {
+				t.trace.addChoice("loaded", "plugin", id, diag.Index("plugin_ids", i))
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func (t *template) findPlugins() {
 
 // injectPlugins adds the runtime's own plugins.
 func (t *template) injectPlugins() {
-	t.loaded = append(t.loaded, t.ownPlugins(t.agent, func(id, why string) { t.trace.add("injected", "plugin", id, why) })...)
+	t.loaded = append(t.loaded, t.ownPlugins(t.agent, func(id, why string) { t.trace.addChoice("injected", "plugin", id, why) })...)
 }
 
 // ownPlugins returns the runtime's own plugins for an agent. A tell that is not
@@ -93,7 +93,7 @@ func (t *template) ownPlugins(agent *spec.Agent, tell func(id, why string)) []ex
 		add(core.KnowledgeCutoffID, core.NewKnowledgeCutoff(cutoff), "knowledge_cutoff "+cutoff)
 	}
 	if agent.ContextPolicy != nil && t.executor != nil {
-		add(window.ID, t.window(agent), t.policyText(agent))
+		add(window.ID, t.newWindow(agent), t.policyText(agent))
 	}
 	return list
 }
@@ -109,7 +109,7 @@ func (t *template) validateSections() bool {
 	for _, l := range t.loaded {
 		for _, c := range t.index.claims[l.ID] {
 			t.claimed = append(t.claimed, c.Key)
-			v, ok := t.section(c)
+			v, ok := t.decodeSection(c)
 			if !ok {
 				right = false
 				continue
@@ -128,24 +128,24 @@ func (t *template) validateSections() bool {
 	return right
 }
 
-// section validates and decodes one claimed section of the agent.
-func (t *template) section(c claim) (v any, ok bool) {
+// decodeSection validates and decodes one claimed section of the agent.
+func (t *template) decodeSection(c claim) (v any, ok bool) {
 	if !t.validSection(c) {
 		return nil, false
 	}
 	raw := t.agent.Sections[c.Key]
-	path := t.path(diag.Key("sections", c.Key))
-	v, list, err := c.decode(raw)
+	path := t.pathOf(diag.Key("sections", c.Key))
+	v, list, err := c.decodeSection(raw)
 	if err != nil {
-		t.fail(&EnvBuildError{Agent: t.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
+		t.addError(&EnvBuildError{Agent: t.agent.ID, Plugin: c.plugin, Path: path, Err: fmt.Errorf("plugin %s: %w", c.plugin, err)})
 		return nil, false
 	}
 	for _, d := range list {
 		d.Path = diag.Join(path, d.Path)
 		if d.Severity == diag.Error {
-			t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+			t.addError(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
 		} else {
-			t.warning(d)
+			t.addWarning(d)
 		}
 	}
 	return v, !list.HasErrors()
@@ -162,25 +162,25 @@ func (t *template) validSection(c claim) bool {
 	if err != nil {
 		return false // the record's own validation reports it
 	}
-	path := t.path(diag.Key("sections", c.Key))
+	path := t.pathOf(diag.Key("sections", c.Key))
 	for _, violation := range found {
-		d := diag.New(diag.InvalidPluginConfig, below(path, violation.Path), "section %q: %s", c.Key, violation.Message)
+		d := diag.New(diag.InvalidPluginConfig, pathBelow(path, violation.Path), "section %q: %s", c.Key, violation.Message)
 		if violation.Near != "" {
 			d = d.WithHint("did you mean %q?", violation.Near)
 		}
 		if violation.Key {
 			d = d.AtKey()
 		}
-		t.fail(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
+		t.addError(&InvalidPluginConfigError{Agent: t.agent.ID, Plugin: c.plugin, Key: c.Key, Found: d})
 	}
-	if len(found) == 0 && t.trace.on() {
-		t.trace.add("validated", "section", c.Key, "against the schema of "+c.plugin)
+	if len(found) == 0 && t.trace.isOn() {
+		t.trace.addChoice("validated", "section", c.Key, "against the schema of "+c.plugin)
 	}
 	return len(found) == 0
 }
 
-// below turns the path of a violation into one below a section.
-func below(path string, segments []string) string {
+// pathBelow turns the path of a violation into one below a section.
+func pathBelow(path string, segments []string) string {
 	for _, s := range segments {
 		if i, err := strconv.Atoi(s); err == nil && i >= 0 && strconv.Itoa(i) == s {
 			path = diag.Index(path, i)
@@ -194,7 +194,7 @@ func below(path string, segments []string) string {
 // envBuildError places what went wrong in Register at the entry of plugin_ids
 // that loads the plugin.
 func (t *template) envBuildError(err error) error {
-	e := &EnvBuildError{Agent: t.agent.ID, Err: err, Path: t.path("")}
+	e := &EnvBuildError{Agent: t.agent.ID, Err: err, Path: t.pathOf("")}
 	if reg, ok := err.(*execution.RegisterError); ok { //nolint:errorlint // Build returns nothing else
 		e.Plugin = reg.Plugin
 		e.Path = t.pluginPath(reg.Plugin)
@@ -205,21 +205,21 @@ func (t *template) envBuildError(err error) error {
 // pluginPath returns the entry of plugin_ids that loads a plugin.
 func (t *template) pluginPath(id string) string {
 	if i := slices.Index(t.agent.PluginIDs, id); i >= 0 {
-		return t.path(diag.Index("plugin_ids", i))
+		return t.pathOf(diag.Index("plugin_ids", i))
 	}
-	return t.path("plugin_ids")
+	return t.pathOf("plugin_ids")
 }
 
 // traceEnv records what the plugins registered.
 func (t *template) traceEnv() {
 	for _, r := range t.env.Registrations() {
 		if r.Name == "" {
-			t.trace.note("registered", r.What, "plugin "+r.Plugin)
+			t.trace.addNote("registered", r.What, "plugin "+r.Plugin)
 		} else {
-			t.trace.add("registered", r.What, r.Name, "plugin "+r.Plugin)
+			t.trace.addChoice("registered", r.What, r.Name, "plugin "+r.Plugin)
 		}
 	}
 	if len(t.agent.ActiveHookFilter) > 0 {
-		t.trace.note("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))
+		t.trace.addNote("filtered", "hooks, gates, transforms and tools", "active_hook_filter "+strings.Join(t.agent.ActiveHookFilter, ", "))
 	}
 }

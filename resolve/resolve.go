@@ -58,22 +58,22 @@ func Resolve(ctx context.Context, rev *registry.Revision, agentID string, opts O
 		return nil, fmt.Errorf("resolve agent %s: %w", agentID, err)
 	}
 	x := indexOf(rev)
-	t := x.template(agentID)
+	t := x.templateOf(agentID)
 	if t == nil {
 		return nil, x.unknownAgent(agentID)
 	}
-	return t.plan(opts)
+	return t.newPlan(opts)
 }
 
-// plan instantiates the template for one turn.
-func (t *template) plan(opts Options) (*Plan, error) {
+// newPlan instantiates the template for one turn.
+func (t *template) newPlan(opts Options) (*Plan, error) {
 	if opts.LocalOnly && !t.agent.Local() {
-		return nil, &RemoteNotLocalError{Agent: t.agent.ID, Path: t.path("endpoint")}
+		return nil, &RemoteNotLocalError{Agent: t.agent.ID, Path: t.pathOf("endpoint")}
 	}
-	if err := t.err(); err != nil {
+	if err := t.joinedError(); err != nil {
 		return nil, err
 	}
-	v, err := t.variant(&opts.Overrides)
+	v, err := t.newVariant(&opts.Overrides)
 	if err != nil {
 		return nil, err
 	}
@@ -94,21 +94,21 @@ func (t *template) plan(opts Options) (*Plan, error) {
 		}
 		return nil, e
 	}
-	set, err := t.instantiate(env)
+	set, err := t.instantiateTools(env)
 	if err != nil {
 		return nil, err
 	}
 	plan.Local = &backend.Environment{
 		Model: t.executor, Upstream: t.upstream, Pool: t.pool != nil, Env: env, Tools: set, Offered: t.offered.set().Declarations(),
-		ModelID: t.agent.ModelID, Provider: t.provides(), Providers: t.providers, Pricing: t.prices, Output: v.form,
+		ModelID: t.agent.ModelID, Provider: t.servedBy(), Providers: t.providers, Pricing: t.prices, Output: v.form,
 		MaxOutput: t.outputLimit, ModelOutput: t.capabilities.MaxOutput,
 	}
 	return plan, nil
 }
 
-// instantiate returns the agent's tools with the instances that this turn's
+// instantiateTools returns the agent's tools with the instances that this turn's
 // plugins registered.
-func (t *template) instantiate(env *execution.Env) (*toolset.Set, error) {
+func (t *template) instantiateTools(env *execution.Env) (*toolset.Set, error) {
 	fresh, known := env.Tools(), t.env.Tools()
 	if len(fresh) == 0 && len(known) == 0 {
 		return t.seen.set(), nil
@@ -119,7 +119,7 @@ func (t *template) instantiate(env *execution.Env) (*toolset.Set, error) {
 	}
 	if !same {
 		return nil, &Error{Agent: t.agent.ID, Errs: []error{&EnvBuildError{
-			Agent: t.agent.ID, Path: t.path("plugin_ids"),
+			Agent: t.agent.ID, Path: t.pathOf("plugin_ids"),
 			Err: fmt.Errorf("the plugins register other tools than when the revision was published"),
 		}}}
 	}

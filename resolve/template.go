@@ -83,37 +83,37 @@ type gaps struct {
 	wanted     []string
 }
 
-// resolve runs the stages for an agent that exists. A stage goes on where an
+// resolveAgent runs the stages for an agent that exists. A stage goes on where an
 // earlier one failed, so that all errors are found; what only follows from an
 // earlier error is left out.
-func (x *index) resolve(id string, trace *Trace) *template {
+func (x *index) resolveAgent(id string, trace *Trace) *template {
 	declared, _ := x.set.Agent(id)
-	return x.compose(&template{base: agentPath(x.set, declared)}, declared, trace)
+	return x.runStages(&template{base: agentPath(x.set, declared)}, declared, trace)
 }
 
-// compose runs the stages for an agent, in a template that says where it comes
+// runStages runs the stages for an agent, in a template that says where it comes
 // from.
-func (x *index) compose(t *template, declared *spec.Agent, trace *Trace) *template {
+func (x *index) runStages(t *template, declared *spec.Agent, trace *Trace) *template {
 	t.index, t.trace = x, trace
 	t.agent, t.origin = x.set.Defaults.Apply(declared)
-	t.validate()
-	t.lookup()
+	t.validateAgent()
+	t.lookupModel()
 	if !t.agent.Local() {
 		t.reportIgnored()
 	} else {
-		t.prices, t.outputLimit = t.pricing(), t.maxOutput(t.agent)
+		t.prices, t.outputLimit = t.modelPrices(), t.maxOutput(t.agent)
 		t.providers = t.poolProviders()
 		t.compileOutput()
-		t.load()
-		t.collect()
+		t.loadPlugins()
+		t.collectTools()
 	}
-	t.errs = dedup(t.errs)
+	t.errs = dropRepeated(t.errs)
 	t.trace = nil
 	return t
 }
 
-// validate checks the agent's record by itself.
-func (t *template) validate() {
+// validateAgent checks the agent's record by itself.
+func (t *template) validateAgent() {
 	for _, d := range t.agent.Validate() {
 		if d.Code == diag.InvalidEndpoint {
 			continue // the first stage reports it, with the backend's own findings
@@ -121,31 +121,31 @@ func (t *template) validate() {
 		if d.Code == diag.MissingField {
 			d.Message = fmt.Sprintf("agent %q has no %s", t.agent.ID, d.Path)
 		}
-		d.Path = t.path(d.Path)
-		t.fail(d.ForAgent(t.agent.ID))
+		d.Path = t.pathOf(d.Path)
+		t.addError(d.ForAgent(t.agent.ID))
 	}
 }
 
-// path returns where a part of the agent was written: the agent's own record,
+// pathOf returns where a part of the agent was written: the agent's own record,
 // or the defaults.
-func (t *template) path(rel string) string { return t.origin.Path(t.base, rel) }
+func (t *template) pathOf(rel string) string { return t.origin.Path(t.base, rel) }
 
-func (t *template) fail(err error) { t.errs = append(t.errs, err) }
+func (t *template) addError(err error) { t.errs = append(t.errs, err) }
 
 // failAll reports diagnostics with paths below the agent.
 func (t *template) failAll(list diag.List) {
 	for _, d := range list {
-		d.Path = t.path(d.Path)
-		t.fail(d.ForAgent(t.agent.ID))
+		d.Path = t.pathOf(d.Path)
+		t.addError(d.ForAgent(t.agent.ID))
 	}
 }
 
-func (t *template) warning(d diag.Diagnostic) {
+func (t *template) addWarning(d diag.Diagnostic) {
 	t.warnings = append(t.warnings, d.ForAgent(t.agent.ID))
 }
 
-// err returns everything that stands in the way, or nil.
-func (t *template) err() error {
+// joinedError returns everything that stands in the way, or nil.
+func (t *template) joinedError() error {
 	if len(t.errs) == 0 {
 		return nil
 	}

@@ -31,8 +31,8 @@ func newToolboxes() *toolboxes {
 	return &toolboxes{seed: maphash.MakeSeed(), all: make(map[uint64][]*toolbox)}
 }
 
-// of returns the toolbox of some entries, in their order.
-func (b *toolboxes) of(entries []*toolset.Entry) *toolbox {
+// shareToolbox returns the toolbox of some entries, in their order.
+func (b *toolboxes) shareToolbox(entries []*toolset.Entry) *toolbox {
 	var h maphash.Hash
 	h.SetSeed(b.seed)
 	for _, entry := range entries {

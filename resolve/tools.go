@@ -28,19 +28,19 @@ func (c *ToolChoice) Offered() bool {
 	return c.Rule.Visible && c.Verdict.Access != plugins.AccessDeny
 }
 
-// collect is the third stage. It merges the global tools, the delegates and
+// collectTools is the third stage. It merges the global tools, the delegates and
 // the tools of plugins, finds conflicts, and filters the whole by the agent's
 // catalog.
-func (t *template) collect() {
-	t.trace.stage(StageTools)
-	defer t.trace.end()
-	m := t.merge()
+func (t *template) collectTools() {
+	t.trace.beginStage(StageTools)
+	defer t.trace.endStage()
+	m := t.mergeTools()
 	catalog, list := toolset.CompileFilter(t.agent)
 	t.failAll(list)
 	t.unreadable = len(list) > 0
-	m.filter(catalog)
+	m.filterTools(catalog)
 	m.checkGates()
-	m.warn(catalog)
+	m.warnAll(catalog)
 }
 
 // merger collects the tools of one agent.
@@ -55,12 +55,12 @@ type merger struct {
 	lost []string
 }
 
-// merge puts the tools of all sources together. Of two tools with one id the
+// mergeTools puts the tools of all sources together. Of two tools with one id the
 // first stays, and the conflict is an error.
-func (t *template) merge() *merger {
+func (t *template) mergeTools() *merger {
 	m := &merger{template: t, all: slices.Clip(t.index.tools)}
-	if t.trace.on() {
-		t.trace.note("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
+	if t.trace.isOn() {
+		t.trace.addNote("merged", "the global tools", strconv.Itoa(len(m.all))+" in all")
 	}
 	m.addBrought()
 	for i, id := range t.agent.Delegates {
@@ -83,12 +83,12 @@ func (t *template) merge() *merger {
 
 // addDelegate adds the tool that calls another agent.
 func (m *merger) addDelegate(i int, id string) {
-	path := m.path(diag.Index("delegates", i))
+	path := m.pathOf(diag.Index("delegates", i))
 	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
 	agent, ok := m.index.set.Agent(id)
 	if !ok && !m.index.set.Undiscovered(id) {
 		m.lost = append(m.lost, agenttool.DelegateID(id))
-		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
+		m.addError(m.index.agentNotFound(id, m.agent.ID, path))
 		return
 	}
 	if ok && !agent.Local() {
@@ -98,31 +98,31 @@ func (m *merger) addDelegate(i int, id string) {
 			return
 		}
 	}
-	if m.free(agenttool.DelegateID(id), source, path) {
-		tool := m.index.delegate(id, agent)
-		m.add(agenttool.DelegateID(id), tool.entry, tool.found, path)
+	if m.claimID(agenttool.DelegateID(id), source, path) {
+		tool := m.index.delegateTool(id, agent)
+		m.addTool(agenttool.DelegateID(id), tool.entry, tool.found, path)
 	}
 }
 
 // addHandOff adds the tool that hands the conversation to another agent, which
 // has to run on the local loop, too.
 func (m *merger) addHandOff(i int, id string) {
-	path := m.path(diag.Index("handoffs", i))
+	path := m.pathOf(diag.Index("handoffs", i))
 	agent, ok := m.index.set.Agent(id)
 	switch {
 	case !ok:
 		m.lost = append(m.lost, agenttool.HandOffID(id))
-		m.fail(m.index.agentNotFound(id, m.agent.ID, path))
+		m.addError(m.index.agentNotFound(id, m.agent.ID, path))
 	case !agent.Local():
 		m.lost = append(m.lost, agenttool.HandOffID(id))
-		m.fail(diag.New(diag.RemoteNotLocal, path, "agent %q runs at an endpoint, so the conversation cannot be handed to it", id).
+		m.addError(diag.New(diag.RemoteNotLocal, path, "agent %q runs at an endpoint, so the conversation cannot be handed to it", id).
 			WithHint("make it a delegate").ForAgent(m.agent.ID))
 	case agent.ID == m.agent.ID:
 		m.lost = append(m.lost, agenttool.HandOffID(id))
-		m.fail(diag.New(diag.InvalidValue, path, "agent %q cannot hand the conversation to itself", id).ForAgent(m.agent.ID))
-	case m.free(agenttool.HandOffID(id), toolset.Source{Kind: toolset.SourceHandOff, Name: id}, path):
+		m.addError(diag.New(diag.InvalidValue, path, "agent %q cannot hand the conversation to itself", id).ForAgent(m.agent.ID))
+	case m.claimID(agenttool.HandOffID(id), toolset.Source{Kind: toolset.SourceHandOff, Name: id}, path):
 		tool := m.index.handOff(id, agent)
-		m.add(agenttool.HandOffID(id), tool.entry, tool.found, path)
+		m.addTool(agenttool.HandOffID(id), tool.entry, tool.found, path)
 	}
 }
 
@@ -130,29 +130,29 @@ func (m *merger) addHandOff(i int, id string) {
 func (m *merger) addPluginTool(p execution.PluginTool) {
 	path := m.pluginPath(p.Owner)
 	source := toolset.Source{Kind: toolset.SourcePlugin, Name: p.Owner}
-	if m.free(p.ID, source, path) {
+	if m.claimID(p.ID, source, path) {
 		entry, found := toolset.Compile(p.ID, p.Tool, source)
-		m.add(p.ID, entry, found, path)
+		m.addTool(p.ID, entry, found, path)
 	}
 }
 
-// free reports whether no tool has an id yet; if one has, that is an error.
-func (m *merger) free(id string, source toolset.Source, path string) bool {
+// claimID reports whether no tool has an id yet; if one has, that is an error.
+func (m *merger) claimID(id string, source toolset.Source, path string) bool {
 	first, taken := m.own[id]
 	if !taken {
 		first, taken = m.index.global[id]
 	}
 	if taken {
-		m.fail(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
+		m.addError(&ToolIDConflictError{Agent: m.agent.ID, ToolID: id, First: first.Source, Second: source, Path: path})
 	}
 	return !taken
 }
 
-// add adds a tool that was compiled, or reports why there is none.
-func (m *merger) add(id string, entry *toolset.Entry, found diag.List, path string) {
+// addTool adds a tool that was compiled, or reports why there is none.
+func (m *merger) addTool(id string, entry *toolset.Entry, found diag.List, path string) {
 	for _, d := range found {
 		d.Path = path
-		m.fail(d.ForAgent(m.agent.ID))
+		m.addError(d.ForAgent(m.agent.ID))
 	}
 	if entry == nil {
 		m.lost = append(m.lost, id)
@@ -163,8 +163,8 @@ func (m *merger) add(id string, entry *toolset.Entry, found diag.List, path stri
 	}
 	m.own[id] = entry
 	m.all = append(m.all, entry)
-	if m.trace.on() {
-		m.trace.add("merged", "tool", id, entry.Source.String())
+	if m.trace.isOn() {
+		m.trace.addChoice("merged", "tool", id, entry.Source.String())
 	}
 }
 
@@ -174,11 +174,11 @@ type agentTool struct {
 	found diag.List
 }
 
-// delegate returns the tool that calls an agent, which is the same for all that
+// delegateTool returns the tool that calls an agent, which is the same for all that
 // may call it. The agent is nil when its source was not asked yet.
-func (x *index) delegate(id string, agent *spec.Agent) *agentTool {
+func (x *index) delegateTool(id string, agent *spec.Agent) *agentTool {
 	source := toolset.Source{Kind: toolset.SourceDelegate, Name: id}
-	tool := func() tools.Tool { return &agenttool.Delegate{AgentID: id, Description: x.describe(id, agent)} }
+	tool := func() tools.Tool { return &agenttool.Delegate{AgentID: id, Description: x.describeAgent(id, agent)} }
 	if agent == nil { // any id may be that of such an agent, so it is not kept
 		made := new(agentTool)
 		made.entry, made.found = toolset.Compile(agenttool.DelegateID(id), tool(), source)
@@ -192,12 +192,12 @@ func (x *index) delegate(id string, agent *spec.Agent) *agentTool {
 func (x *index) handOff(id string, agent *spec.Agent) *agentTool {
 	source := toolset.Source{Kind: toolset.SourceHandOff, Name: id}
 	return x.agentTool(source, agenttool.HandOffID(id), func() tools.Tool {
-		return &agenttool.HandOff{AgentID: id, Description: x.describe(id, agent)}
+		return &agenttool.HandOff{AgentID: id, Description: x.describeAgent(id, agent)}
 	})
 }
 
-// describe returns what other agents are told of an agent.
-func (x *index) describe(id string, agent *spec.Agent) string {
+// describeAgent returns what other agents are told of an agent.
+func (x *index) describeAgent(id string, agent *spec.Agent) string {
 	if agent == nil {
 		return "Agent " + id
 	}
@@ -215,13 +215,13 @@ func (x *index) agentTool(source toolset.Source, id string, tool func() tools.To
 	return known.(*agentTool) //nolint:forcetypeassert // as above
 }
 
-// filter applies the catalog, and finds what the gates say of each tool.
-func (m *merger) filter(catalog *toolset.Filter) {
+// filterTools applies the catalog, and finds what the gates say of each tool.
+func (m *merger) filterTools(catalog *toolset.Filter) {
 	t := m.template
 	seen := make([]*toolset.Entry, 0, len(m.all))
 	var denied []*toolset.Entry
 	for _, entry := range m.all {
-		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: t.verdict(entry.ID)}
+		choice := ToolChoice{ID: entry.ID, Source: entry.Source, Rule: catalog.Decide(entry.ID), Verdict: t.verdictOn(entry.ID)}
 		if choice.Rule.Visible {
 			seen = append(seen, entry)
 			if !choice.Offered() {
@@ -230,16 +230,16 @@ func (m *merger) filter(catalog *toolset.Filter) {
 				t.calls = append(t.calls, entry.Source.Name)
 			}
 		}
-		if t.trace.on() {
+		if t.trace.isOn() {
 			t.choices = append(t.choices, choice)
 			t.traceTool(&choice)
 		}
 	}
-	t.seen = m.toolbox(seen)
+	t.seen = m.toolboxOf(seen)
 	t.offered = t.seen
 	if denied != nil {
 		offered := slices.DeleteFunc(slices.Clone(seen), func(e *toolset.Entry) bool { return slices.Contains(denied, e) })
-		t.offered = m.toolbox(offered)
+		t.offered = m.toolboxOf(offered)
 	}
 }
 
@@ -257,32 +257,32 @@ func (m *merger) checkGates() {
 		}
 	}
 	var found diag.List
-	if err := guarded("the check of the gates", func() { found = m.env.CheckSchemas(list) }); err != nil {
-		m.fail(&EnvBuildError{Agent: m.agent.ID, Path: m.path("plugin_ids"), Err: err})
+	if err := callGuarded("the check of the gates", func() { found = m.env.CheckSchemas(list) }); err != nil {
+		m.addError(&EnvBuildError{Agent: m.agent.ID, Path: m.pathOf("plugin_ids"), Err: err})
 		return
 	}
 	for _, d := range found {
-		d.Path = m.path(d.Path)
+		d.Path = m.pathOf(d.Path)
 		if d.Severity == diag.Error {
-			m.fail(d.ForAgent(m.agent.ID))
+			m.addError(d.ForAgent(m.agent.ID))
 		} else {
-			m.warning(d)
+			m.addWarning(d)
 		}
 	}
 }
 
-// toolbox returns the toolbox of some tools. The tools of plugins are the
+// toolboxOf returns the toolbox of some tools. The tools of plugins are the
 // agent's own, and those of a turn the turn's, so there is nobody to share them
 // with.
-func (m *merger) toolbox(entries []*toolset.Entry) *toolbox {
+func (m *merger) toolboxOf(entries []*toolset.Entry) *toolbox {
 	if m.passing || m.env != nil && len(m.env.Tools()) > 0 {
 		return newToolbox(entries)
 	}
-	return m.index.toolboxes.of(entries)
+	return m.index.toolboxes.shareToolbox(entries)
 }
 
-// verdict returns what the gates say of a tool.
-func (t *template) verdict(id string) plugins.Verdict {
+// verdictOn returns what the gates say of a tool.
+func (t *template) verdictOn(id string) plugins.Verdict {
 	if t.env == nil {
 		return plugins.Verdict{}
 	}
@@ -292,10 +292,10 @@ func (t *template) verdict(id string) plugins.Verdict {
 func (t *template) traceTool(c *ToolChoice) {
 	switch {
 	case !c.Rule.Visible:
-		t.trace.add("dropped", "tool", c.ID, c.Rule.Rule())
+		t.trace.addChoice("dropped", "tool", c.ID, c.Rule.Rule())
 	case !c.Offered():
-		t.trace.add("hidden", "tool", c.ID, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
+		t.trace.addChoice("hidden", "tool", c.ID, fmt.Sprintf("plugin %s: %s", c.Verdict.Plugin, c.Verdict.Rule))
 	default:
-		t.trace.add("kept", "tool", c.ID, c.Rule.Rule())
+		t.trace.addChoice("kept", "tool", c.ID, c.Rule.Rule())
 	}
 }

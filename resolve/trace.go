@@ -37,8 +37,8 @@ type Trace struct {
 	begun  time.Time
 }
 
-// stage opens a stage; end closes it.
-func (t *Trace) stage(name string) {
+// beginStage opens a stage; end closes it.
+func (t *Trace) beginStage(name string) {
 	if t == nil {
 		return
 	}
@@ -46,16 +46,16 @@ func (t *Trace) stage(name string) {
 	t.Stages = append(t.Stages, Stage{Name: name, Choices: []Choice{}})
 }
 
-func (t *Trace) end() {
+func (t *Trace) endStage() {
 	if t == nil {
 		return
 	}
 	t.Stages[len(t.Stages)-1].Duration = time.Since(t.begun)
 }
 
-// add records a choice about the thing of a kind that has an id. Callers that
+// addChoice records a choice about the thing of a kind that has an id. Callers that
 // have to compute the detail ask on first.
-func (t *Trace) add(action, kind, id, detail string) {
+func (t *Trace) addChoice(action, kind, id, detail string) {
 	if t == nil {
 		return
 	}
@@ -63,8 +63,8 @@ func (t *Trace) add(action, kind, id, detail string) {
 	s.Choices = append(s.Choices, Choice{Action: action, Subject: kind + " " + strconv.Quote(id), Detail: detail})
 }
 
-// note records a choice about something that has no id.
-func (t *Trace) note(action, subject, detail string) {
+// addNote records a choice about something that has no id.
+func (t *Trace) addNote(action, subject, detail string) {
 	if t == nil {
 		return
 	}
@@ -72,4 +72,4 @@ func (t *Trace) note(action, subject, detail string) {
 	s.Choices = append(s.Choices, Choice{Action: action, Subject: subject, Detail: detail})
 }
 
-func (t *Trace) on() bool { return t != nil }
+func (t *Trace) isOn() bool { return t != nil }

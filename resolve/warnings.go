@@ -15,10 +15,10 @@ import (
 // claims it.
 const permissionKey = "permission"
 
-// warn collects what is probably not meant. What only follows from an error
+// warnAll collects what is probably not meant. What only follows from an error
 // that was reported is left out.
-func (m *merger) warn(catalog *toolset.Filter) {
-	t, ids := m.template, m.ids()
+func (m *merger) warnAll(catalog *toolset.Filter) {
+	t, ids := m.template, m.toolIDs()
 	explained := t.unreadable || t.broken
 	if !t.broken {
 		explained = t.warnUnmatched(ids, catalog) || explained
@@ -32,13 +32,13 @@ func (m *merger) warn(catalog *toolset.Filter) {
 	visible := func(id string) bool { return catalog.Decide(id).Visible }
 	t.toolless = len(t.seen.entries) == 0 && len(ids) > 0 && !t.wantsNoTools() && !slices.ContainsFunc(ids, visible)
 	if t.toolless && !explained {
-		t.warning(diag.New(diag.NoTools, t.path(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
+		t.addWarning(diag.New(diag.NoTools, t.pathOf(""), "the catalog leaves agent %q with no tool; registered: %d", t.agent.ID, len(ids)))
 	}
 }
 
-// hides reports whether the catalog filters a tool out, unless that follows from a
+// isHidden reports whether the catalog filters a tool out, unless that follows from a
 // mistake in the catalog itself, which is reported.
-func (t *template) hides(catalog *toolset.Filter, id string) bool {
+func (t *template) isHidden(catalog *toolset.Filter, id string) bool {
 	return !catalog.Decide(id).Visible && !t.unreadable && !slices.Contains(t.wanted, id)
 }
 
@@ -49,8 +49,8 @@ func (t *template) wantsNoTools() bool {
 	return (a.AllowedTools != nil || a.AllowedToolPatterns != nil) && len(a.AllowedTools)+len(a.AllowedToolPatterns) == 0
 }
 
-// ids returns the ids of all tools there are or would be, sorted.
-func (m *merger) ids() []string {
+// toolIDs returns the ids of all tools there are or would be, sorted.
+func (m *merger) toolIDs() []string {
 	own := m.all[len(m.index.tools):]
 	if len(own)+len(m.lost) == 0 {
 		return m.index.toolIDs
@@ -73,7 +73,7 @@ func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows 
 			if strings.HasPrefix(d.Entry, "^") || strings.HasSuffix(d.Entry, "$") || strings.Contains(d.Entry, ".*") {
 				w = w.WithHint("patterns are globs, not regular expressions: * stands for any text, and the whole id must match")
 			}
-			t.warning(w)
+			t.addWarning(w)
 			allows = allows || d.Field == toolset.FieldAllowedToolPatterns
 		}
 	}
@@ -88,7 +88,7 @@ func (t *template) warnUnmatched(ids []string, catalog *toolset.Filter) (allows 
 			w = w.WithHint("did you mean %q?", near)
 			t.wanted = append(t.wanted, near)
 		}
-		t.warning(w)
+		t.addWarning(w)
 		allows = allows || d.Field == toolset.FieldAllowedTools
 	}
 	return allows
@@ -100,11 +100,11 @@ func (t *template) warnToolBudgets(ids []string) {
 		if _, ok := slices.BinarySearch(ids, name); ok || t.index.set.Expected(name) {
 			continue
 		}
-		w := diag.New(diag.UnmatchedTool, t.path(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
+		w := diag.New(diag.UnmatchedTool, t.pathOf(diag.Key("tool_budgets", name)), "%q names no registered tool", name).AtKey()
 		if near := t.nearestTool(name, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
 		}
-		t.warning(w)
+		t.addWarning(w)
 	}
 }
 
@@ -125,7 +125,7 @@ func (t *template) warnPermissionShaped() (allows bool) {
 				name, _ := ruleTool(entry)
 				t.wanted = append(t.wanted, name)
 				allows = allows || field.name == toolset.FieldAllowedTools || field.name == toolset.FieldAllowedToolPatterns
-				t.warning(diag.New(diag.PermissionShapedEntry, t.path(diag.Index(string(field.name), i)),
+				t.addWarning(diag.New(diag.PermissionShapedEntry, t.pathOf(diag.Index(string(field.name), i)),
 					"%q looks like a permission rule; a catalog entry is only a tool id or pattern", entry).
 					WithHint("write it under sections.permission.rules"))
 			}
@@ -148,7 +148,7 @@ func patternField(f toolset.Field) toolset.Field {
 }
 
 func (t *template) entryPath(d toolset.Decision) string {
-	return t.path(diag.Index(string(d.Field), d.Index))
+	return t.pathOf(diag.Index(string(d.Field), d.Index))
 }
 
 // permissionShaped reports whether an entry has the form name(…), with
@@ -176,21 +176,21 @@ func (t *template) warnPermissionRules(ids []string, catalog *toolset.Filter) {
 	for i, rule := range section.Rules {
 		name, literal := ruleTool(rule.Tool)
 		_, registered := slices.BinarySearch(ids, name)
-		if !literal || seen[name] || registered && !t.hides(catalog, name) || !registered && (t.broken || t.index.set.Expected(name)) {
+		if !literal || seen[name] || registered && !t.isHidden(catalog, name) || !registered && (t.broken || t.index.set.Expected(name)) {
 			continue
 		}
 		seen[name] = true
 		t.wanted = append(t.wanted, name)
-		path := t.path(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
+		path := t.pathOf(diag.Index(diag.Join(diag.Key("sections", permissionKey), "rules"), i) + ".tool")
 		if registered {
-			t.warning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
+			t.addWarning(diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which the catalog filtered out", name))
 			continue
 		}
 		w := diag.New(diag.OrphanPermissionRule, path, "the rule names tool %q, which is unknown", name)
 		if near := t.nearestTool(name, ids); near != "" {
 			w = w.WithHint("did you mean %q?", near)
 		}
-		t.warning(w)
+		t.addWarning(w)
 	}
 }
 
@@ -212,12 +212,12 @@ func (t *template) warnHookFilter() {
 		if slices.Contains(loaded, id) || slices.Contains(t.agent.PluginIDs, id) {
 			continue
 		}
-		w := diag.New(diag.UnknownHookFilter, t.path(diag.Index("active_hook_filter", i)), "plugin %q is not loaded by this agent", id)
+		w := diag.New(diag.UnknownHookFilter, t.pathOf(diag.Index("active_hook_filter", i)), "plugin %q is not loaded by this agent", id)
 		if near, ok := nearest.Of(id, loaded); ok {
 			w = w.WithHint("did you mean %q?", near)
 		} else if _, ok := t.index.set.Plugins.Get(id); ok {
 			w = w.WithHint("add it to plugin_ids")
 		}
-		t.warning(w)
+		t.addWarning(w)
 	}
 }

@@ -35,9 +35,9 @@ func (t *template) policyText(agent *spec.Agent) string {
 	return text
 }
 
-// window returns the plugin that keeps the agent's conversation inside the
-// window of its model.
-func (t *template) window(agent *spec.Agent) *window.Plugin {
+// newWindow returns the plugin that keeps the agent's conversation inside the
+// newWindow of its model.
+func (t *template) newWindow(agent *spec.Agent) *window.Plugin {
 	by, id := t.served, t.agent.ModelID
 	if t.summary.executor != nil {
 		by, id = t.summary, agent.ContextPolicy.SummaryModelID
@@ -60,8 +60,8 @@ func (t *template) maxOutput(agent *spec.Agent) int {
 	return p.OutputTokens
 }
 
-// pricing returns what the models cost that the agent may ask, by id.
-func (t *template) pricing() map[string]*spec.Pricing {
+// modelPrices returns what the models cost that the agent may ask, by id.
+func (t *template) modelPrices() map[string]*spec.Pricing {
 	if t.summary.capabilities.Pricing == nil {
 		return t.capabilities.Pricing
 	}
