@@ -47,7 +47,7 @@ func New() *AgentRuntimeBuilder {
 
 // WithAgentSpec adds an agent. The builder keeps a copy.
 func (b *AgentRuntimeBuilder) WithAgentSpec(agent spec.Agent) *AgentRuntimeBuilder {
-	b.keep(b.set.Agents.Add(agent.ID, agent.Clone()))
+	b.addError(b.set.Agents.Add(agent.ID, agent.Clone()))
 	return b
 }
 
@@ -62,14 +62,14 @@ func (b *AgentRuntimeBuilder) WithAgentSpecs(agents ...spec.Agent) *AgentRuntime
 // WithModel adds a model under its id, which pools share. The builder keeps a
 // copy.
 func (b *AgentRuntimeBuilder) WithModel(m spec.Model) *AgentRuntimeBuilder {
-	b.keep(b.set.AddModel(m.Clone()))
+	b.addError(b.set.AddModel(m.Clone()))
 	return b
 }
 
 // WithModelPool adds a model pool under its id, which models share. The builder
 // keeps a copy.
 func (b *AgentRuntimeBuilder) WithModelPool(pool spec.Pool) *AgentRuntimeBuilder {
-	b.keep(b.set.AddPool(pool.Clone()))
+	b.addError(b.set.AddPool(pool.Clone()))
 	return b
 }
 
@@ -78,10 +78,10 @@ func (b *AgentRuntimeBuilder) WithModelPool(pool spec.Pool) *AgentRuntimeBuilder
 // too. So it is with tools and plugins.
 func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *AgentRuntimeBuilder {
 	if exec == nil {
-		b.refuse(b.set.Providers.Path(id), "provider %q is nil", id)
+		b.addInvalid(b.set.Providers.Path(id), "provider %q is nil", id)
 		exec = model.Unavailable{}
 	}
-	b.keep(b.set.Providers.Add(id, exec))
+	b.addError(b.set.Providers.Add(id, exec))
 	return b
 }
 
@@ -89,20 +89,20 @@ func (b *AgentRuntimeBuilder) WithProvider(id string, exec model.Executor) *Agen
 // Of a tools.Bundle it adds the members.
 func (b *AgentRuntimeBuilder) WithTool(id string, tool tools.Tool) *AgentRuntimeBuilder {
 	if tool == nil {
-		b.refuse(b.set.Tools.Path(id), "tool %q is nil", id)
+		b.addInvalid(b.set.Tools.Path(id), "tool %q is nil", id)
 		tool = unavailableTool{err: errBroken}
 	}
-	b.keep(b.set.AddTool(id, tool))
+	b.addError(b.set.AddTool(id, tool))
 	return b
 }
 
 // WithPlugin adds a plugin, which runs for the agents whose plugin_ids name it.
 func (b *AgentRuntimeBuilder) WithPlugin(id string, plugin plugins.Plugin) *AgentRuntimeBuilder {
 	if plugin == nil {
-		b.refuse(b.set.Plugins.Path(id), "plugin %q is nil", id)
+		b.addInvalid(b.set.Plugins.Path(id), "plugin %q is nil", id)
 		plugin = unavailablePlugin{}
 	}
-	b.keep(b.set.Plugins.Add(id, plugin))
+	b.addError(b.set.Plugins.Add(id, plugin))
 	return b
 }
 
@@ -116,13 +116,13 @@ func (b *AgentRuntimeBuilder) WithAvailablePlugin(id string, plugin plugins.Plug
 // WithBackend adds a kind of remote backend.
 func (b *AgentRuntimeBuilder) WithBackend(factory backend.Factory) *AgentRuntimeBuilder {
 	if factory == nil {
-		return b.refuse("backends", "a backend factory is nil")
+		return b.addInvalid("backends", "a backend factory is nil")
 	}
 	kind, err := kindOf(factory)
 	if err != nil {
-		return b.refuse("backends", "a backend factory does not name its kind: %v", err)
+		return b.addInvalid("backends", "a backend factory does not name its kind: %v", err)
 	}
-	b.keep(b.set.Backends.Add(kind, factory))
+	b.addError(b.set.Backends.Add(kind, factory))
 	return b
 }
 
@@ -141,7 +141,7 @@ func (b *AgentRuntimeBuilder) WithRemoteAgents(source spec.RemoteSource) *AgentR
 // addSource adds a source behind the others.
 func (b *AgentRuntimeBuilder) addSource(source *registry.Source) *AgentRuntimeBuilder {
 	source.Position = b.sources
-	b.keep(b.set.AddSource(source))
+	b.addError(b.set.AddSource(source))
 	b.sources++
 	return b
 }
@@ -180,7 +180,7 @@ func (b *AgentRuntimeBuilder) WithTelemetry(t *telemetry.Telemetry) *AgentRuntim
 // resolve.DefaultDepth.
 func (b *AgentRuntimeBuilder) WithDelegationDepth(depth int) *AgentRuntimeBuilder {
 	if depth < 1 {
-		return b.refuse("", "the delegation depth is %d; it must be 1 or more", depth)
+		return b.addInvalid("", "the delegation depth is %d; it must be 1 or more", depth)
 	}
 	b.depth = depth
 	return b
@@ -193,28 +193,28 @@ func (b *AgentRuntimeBuilder) WithIDs(newID func() string) *AgentRuntimeBuilder 
 	return b
 }
 
-func (b *AgentRuntimeBuilder) keep(err error) {
+func (b *AgentRuntimeBuilder) addError(err error) {
 	if err != nil {
 		b.errs = append(b.errs, err)
 	}
 }
 
-func (b *AgentRuntimeBuilder) refuse(path, format string, args ...any) *AgentRuntimeBuilder {
-	b.keep(diag.New(diag.InvalidValue, path, format, args...))
+func (b *AgentRuntimeBuilder) addInvalid(path, format string, args ...any) *AgentRuntimeBuilder {
+	b.addError(diag.New(diag.InvalidValue, path, format, args...))
 	return b
 }
 
 // Build makes the runtime and resolves every agent once, so that what cannot
 // run is found now. The error is a *BuildError with all that is wrong.
 func (b *AgentRuntimeBuilder) Build() (*runtime.AgentRuntime, error) {
-	return b.build(context.Background(), resolve.Check)
+	return b.buildChecked(context.Background(), resolve.Check)
 }
 
 // BuildUnchecked makes the runtime without resolving anything: an agent that
 // cannot run fails when it is first asked for. The error is a *BuildError with
 // what the With methods found.
 func (b *AgentRuntimeBuilder) BuildUnchecked() (*runtime.AgentRuntime, error) {
-	return b.build(context.Background(), nil)
+	return b.buildChecked(context.Background(), nil)
 }
 
 // Check does what Build does and returns everything it finds, warnings and
@@ -226,8 +226,8 @@ func (b *AgentRuntimeBuilder) Check(ctx context.Context) (*registry.Revision, di
 		rev = draft
 		return nil, nil
 	})
-	found := diag.FromError(b.err())
-	if _, err := store.Publish(ctx, b.fill); err != nil {
+	found := diag.FromError(b.joinedError())
+	if _, err := store.Publish(ctx, b.fillDraft); err != nil {
 		return nil, found
 	}
 	more, _ := resolve.Check(ctx, rev)
@@ -243,36 +243,36 @@ func withoutAmbiguity(list diag.List) diag.List {
 	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool { return d.Code == diag.AmbiguousModel })
 }
 
-// err returns what was found before anything was resolved.
-func (b *AgentRuntimeBuilder) err() error {
+// joinedError returns what was found before anything was resolved.
+func (b *AgentRuntimeBuilder) joinedError() error {
 	return errors.Join(errors.Join(b.errs...), errors.Join(b.discovery...), errors.Join(b.probes...), errors.Join(b.refresh...))
 }
 
-// build publishes the first revision; a nil check publishes it unchecked.
-func (b *AgentRuntimeBuilder) build(ctx context.Context, check registry.Check) (*runtime.AgentRuntime, error) {
+// buildChecked publishes the first revision; a nil check publishes it unchecked.
+func (b *AgentRuntimeBuilder) buildChecked(ctx context.Context, check registry.Check) (*runtime.AgentRuntime, error) {
 	store := registry.NewStore(resolve.Check)
 	publish := store.PublishUnchecked
 	if check != nil {
 		publish = store.Publish
 	}
-	_, err := publish(ctx, b.fill)
-	found := diag.FromError(b.err())
+	_, err := publish(ctx, b.fillDraft)
+	found := diag.FromError(b.joinedError())
 	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
 		found = append(found, invalid.Diagnostics...)
 		err = invalid.Err
 	}
-	if err := errors.Join(b.err(), err); err != nil {
+	if err := errors.Join(b.joinedError(), err); err != nil {
 		return nil, &BuildError{Diagnostics: withoutAmbiguity(found).Dedup(), Err: err}
 	}
 	rt := runtime.New(runtime.Settings{
 		Registry: store, Local: local.Backend{}, Logger: b.logger, Warn: b.warn, Telemetry: b.observer, NewID: b.newID, Depth: b.depth,
 	})
-	b.watch(rt)
+	b.publishOnChange(rt)
 	return rt, nil
 }
 
-// fill puts what the builder collected into an empty draft.
-func (b *AgentRuntimeBuilder) fill(draft *registry.Draft) error {
+// fillDraft puts what the builder collected into an empty draft.
+func (b *AgentRuntimeBuilder) fillDraft(draft *registry.Draft) error {
 	draft.Set = b.set.Clone()
 	return nil
 }

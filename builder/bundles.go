@@ -41,7 +41,7 @@ func (e *BundleError) Diagnostic() diag.Diagnostic {
 // keeps the tools that are known of it.
 func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
 	b.refresh = nil
-	for _, err := range b.ask(ctx, func(tools.LiveBundle) bool { return true }) {
+	for _, err := range b.refreshBundles(ctx, func(tools.LiveBundle) bool { return true }) {
 		b.refresh = append(b.refresh, err)
 		if bundle, _ := b.set.Bundles.Get(err.Bundle); len(bundle.Found) > 0 {
 			// The error says more than what was found before.
@@ -53,7 +53,7 @@ func (b *AgentRuntimeBuilder) RefreshTools(ctx context.Context) {
 // LearnTools asks for their tools the servers of which none are known. One that
 // fails has no tools; that is logged, and the dry run warns of it.
 func (b *AgentRuntimeBuilder) LearnTools(ctx context.Context) {
-	for _, err := range b.ask(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
+	for _, err := range b.refreshBundles(ctx, func(l tools.LiveBundle) bool { return !l.Known() }) {
 		b.logger.Named("tool."+err.Bundle).Warn("the tools cannot be listed", zap.Error(err.Err))
 	}
 }
@@ -81,9 +81,9 @@ func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	var running sync.WaitGroup
 	for i, id := range ids {
 		bundle, _ := bundles.Get(id)
-		if live, ok := bundle.Source.(tools.LiveBundle); ok && unlisted(bundle) {
+		if live, ok := bundle.Source.(tools.LiveBundle); ok && hasNoCatalog(bundle) {
 			running.Go(func() {
-				if err := relearn(ctx, rt, id, live); err != nil {
+				if err := publishTools(ctx, rt, id, live); err != nil {
 					errs[i] = &ToolsError{Server: id, Err: err}
 				}
 			})
@@ -93,16 +93,16 @@ func RelearnTools(ctx context.Context, rt *runtime.AgentRuntime) error {
 	return errors.Join(errs...)
 }
 
-// unlisted reports whether a revision has none of the tools of a bundle because
+// hasNoCatalog reports whether a revision has none of the tools of a bundle because
 // they were not known.
-func unlisted(bundle *registry.Bundle) bool {
+func hasNoCatalog(bundle *registry.Bundle) bool {
 	return slices.ContainsFunc(bundle.Found, func(d diag.Diagnostic) bool { return d.Code == diag.NoCatalog })
 }
 
-// relearn asks one bundle, and publishes its tools unless another configuration
+// publishTools asks one bundle, and publishes its tools unless another configuration
 // has replaced it meanwhile.
-func relearn(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
-	if err := refresh(ctx, live); err != nil {
+func publishTools(ctx context.Context, rt *runtime.AgentRuntime, id string, live tools.LiveBundle) error {
+	if err := refreshBundle(ctx, live); err != nil {
 		return err
 	}
 	_, err := rt.Publish(ctx, func(d *registry.Draft) error {
@@ -117,8 +117,8 @@ func relearn(ctx context.Context, rt *runtime.AgentRuntime, id string, live tool
 	return nil
 }
 
-// ask asks the bundles that are due, and takes in their members.
-func (b *AgentRuntimeBuilder) ask(ctx context.Context, due func(tools.LiveBundle) bool) []*BundleError {
+// refreshBundles asks the bundles that are due, and takes in their members.
+func (b *AgentRuntimeBuilder) refreshBundles(ctx context.Context, due func(tools.LiveBundle) bool) []*BundleError {
 	ids := b.set.Bundles.IDs()
 	errs := make([]error, len(ids))
 	asked := make([]bool, len(ids))
@@ -127,7 +127,7 @@ func (b *AgentRuntimeBuilder) ask(ctx context.Context, due func(tools.LiveBundle
 		bundle, _ := b.set.Bundles.Get(id)
 		live, ok := bundle.Source.(tools.LiveBundle)
 		if asked[i] = ok && due(live); asked[i] {
-			running.Go(func() { errs[i] = refresh(ctx, live) })
+			running.Go(func() { errs[i] = refreshBundle(ctx, live) })
 		}
 	}
 	running.Wait()
@@ -137,14 +137,14 @@ func (b *AgentRuntimeBuilder) ask(ctx context.Context, due func(tools.LiveBundle
 		case errs[i] != nil:
 			failed = append(failed, &BundleError{Bundle: id, Path: b.set.Bundles.Path(id), Err: errs[i]})
 		case asked[i]:
-			b.keep(b.set.RefreshBundle(id))
+			b.addError(b.set.RefreshBundle(id))
 		}
 	}
 	return failed
 }
 
-// refresh asks one bundle. A panic is an error.
-func refresh(ctx context.Context, bundle tools.LiveBundle) (err error) {
+// refreshBundle asks one bundle. A panic is an error.
+func refreshBundle(ctx context.Context, bundle tools.LiveBundle) (err error) {
 	defer panics.Recover(&err)
 	return bundle.Refresh(ctx)
 }
@@ -156,8 +156,8 @@ func (b *AgentRuntimeBuilder) Close() error { return b.set.Close() }
 // errNotIn says that a bundle is no longer part of what the runtime knows.
 var errNotIn = errors.New("the bundle is gone")
 
-// watch has a runtime publish a revision whenever the tools of a bundle change.
-func (b *AgentRuntimeBuilder) watch(rt *runtime.AgentRuntime) {
+// publishOnChange has a runtime publish a revision whenever the tools of a bundle change.
+func (b *AgentRuntimeBuilder) publishOnChange(rt *runtime.AgentRuntime) {
 	for id, bundle := range b.set.Bundles.All() {
 		live, ok := bundle.Source.(tools.LiveBundle)
 		if !ok {

@@ -25,32 +25,32 @@ import (
 // not look wrong, too.
 func (b *AgentRuntimeBuilder) WithConfig(f *config.File) *AgentRuntimeBuilder {
 	if f == nil {
-		return b.refuse("", "the configuration is nil")
+		return b.addInvalid("", "the configuration is nil")
 	}
 	for _, e := range f.Providers {
-		exec, err := create(e, model.Settings{ID: e.ID})
+		exec, err := createComponent(e, model.Settings{ID: e.ID})
 		if err != nil {
 			exec = model.Unavailable{Err: err}
 		}
-		b.created(b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
+		b.addFingerprint(b.set.Providers.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Providers.Path(e.ID), "provider", e.ID, err)
 		b.WithProvider(e.ID, exec)
 	}
 	for _, e := range f.Tools {
-		tool, err := create(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
+		tool, err := createComponent(e, tools.Settings{ID: e.ID, Dir: e.Dir, Logger: zaplog.New(b.logger.Named("tool." + e.ID))})
 		if err != nil {
 			tool = unavailableTool{err, parametersOf(e.Config)}
 		}
-		b.created(b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
+		b.addFingerprint(b.set.Tools.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Tools.Path(e.ID), "tool", e.ID, err)
 		b.WithTool(e.ID, tool)
 	}
 	for _, e := range f.Plugins {
-		plugin, err := create(e, plugins.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("plugin." + e.ID))})
+		plugin, err := createComponent(e, plugins.Settings{ID: e.ID, Logger: zaplog.New(b.logger.Named("plugin." + e.ID))})
 		if err != nil {
 			plugin = unavailablePlugin{}
 		}
-		b.created(b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
+		b.addFingerprint(b.set.Plugins.Path(e.ID), e.Kind.Type, e.Config)
 		b.reportCreate(b.set.Plugins.Path(e.ID), "plugin", e.ID, err)
 		b.WithPlugin(e.ID, plugin)
 	}
@@ -86,8 +86,8 @@ func (b *AgentRuntimeBuilder) withRecords(f *config.File) {
 // errBroken stands for settings that the loader has complained about.
 var errBroken = errors.New("its settings are wrong")
 
-// create makes the component of an entry. A panic of the kind is an error.
-func create[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T, err error) {
+// createComponent makes the component of an entry. A panic of the kind is an error.
+func createComponent[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T, err error) {
 	if e.Broken {
 		return component, errBroken
 	}
@@ -95,10 +95,10 @@ func create[S, T any](e config.Entry[spec.Kind[S, T]], settings S) (component T,
 	return e.Kind.Create(settings, e.Config)
 }
 
-// created keeps the fingerprint of a component's settings. The description is
+// addFingerprint keeps the fingerprint of a component's settings. The description is
 // left out: it changes nothing of what the component does. Secrets do not
 // enter, because the settings write themselves without them.
-func (b *AgentRuntimeBuilder) created(path, typ string, settings any) {
+func (b *AgentRuntimeBuilder) addFingerprint(path, typ string, settings any) {
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return // settings that cannot be written have no fingerprint
@@ -124,10 +124,10 @@ func (b *AgentRuntimeBuilder) reportCreate(path, what, id string, err error) {
 		if d.File == "" {
 			d.Path = diag.Join(path, d.Path)
 		}
-		b.keep(d)
+		b.addError(d)
 	}
 	if len(found) == 0 {
-		b.keep(diag.New(diag.InvalidValue, path, "%s %q cannot be made: %v", what, id, err).AtKey())
+		b.addError(diag.New(diag.InvalidValue, path, "%s %q cannot be made: %v", what, id, err).AtKey())
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *DiscoveryError) Diagnostic() diag.Diagnostic {
 // and then does what Build does. A source that fails is one of the errors.
 func (b *AgentRuntimeBuilder) BuildAndDiscover(ctx context.Context) (*runtime.AgentRuntime, error) {
 	b.Discover(ctx)
-	return b.build(ctx, resolve.Check)
+	return b.buildChecked(ctx, resolve.Check)
 }
 
 // Discover asks all remote sources for their agents, at the same time, and
@@ -106,7 +106,7 @@ func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Sourc
 		if !ok || known.Broken || known.Spec.Validate().HasErrors() {
 			continue // the dry run reports it
 		}
-		running.Go(func() { errs[i] = discover(ctx, factory, source) })
+		running.Go(func() { errs[i] = discoverAgents(ctx, factory, source) })
 	}
 	running.Wait()
 	for i, source := range asked {
@@ -117,8 +117,8 @@ func askSources(ctx context.Context, set *registry.Set) (asked []*registry.Sourc
 	return asked, failed
 }
 
-// discover asks one source, and names its agents.
-func discover(ctx context.Context, factory backend.Factory, source *registry.Source) (err error) {
+// discoverAgents asks one source, and names its agents.
+func discoverAgents(ctx context.Context, factory backend.Factory, source *registry.Source) (err error) {
 	defer panics.Recover(&err)
 	discoverer, ok := factory.(backend.Discoverer)
 	if !ok {
@@ -131,7 +131,7 @@ func discover(ctx context.Context, factory backend.Factory, source *registry.Sou
 	}
 	agents := make([]*spec.Agent, 0, len(found))
 	for _, agent := range found {
-		if err := acceptable(agent, agents); err != nil {
+		if err := checkAgent(agent, agents); err != nil {
 			return err
 		}
 		own := agent.Clone()
@@ -143,9 +143,9 @@ func discover(ctx context.Context, factory backend.Factory, source *registry.Sou
 	return nil
 }
 
-// acceptable checks an agent that a peer has named: what comes from outside must
+// checkAgent checks an agent that a peer has named: what comes from outside must
 // not define an agent that runs here.
-func acceptable(agent *spec.Agent, before []*spec.Agent) error {
+func checkAgent(agent *spec.Agent, before []*spec.Agent) error {
 	switch {
 	case agent == nil:
 		return errors.New("it names an agent that is nil")

@@ -16,16 +16,16 @@ import (
 // of the revision before are closed when no turn uses them any more. From then on
 // those of the builder belong to the runtime.
 func (b *AgentRuntimeBuilder) Publish(ctx context.Context, rt *runtime.AgentRuntime) (*registry.Revision, error) {
-	if err := b.err(); err != nil {
+	if err := b.joinedError(); err != nil {
 		return nil, &BuildError{Diagnostics: diag.FromError(err).Dedup(), Err: err}
 	}
-	rev, err := rt.Publish(ctx, b.fill)
+	rev, err := rt.Publish(ctx, b.fillDraft)
 	if invalid, ok := errors.AsType[*registry.InvalidError](err); ok {
 		return nil, &BuildError{Diagnostics: invalid.Diagnostics.Dedup(), Err: invalid.Err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	b.watch(rt)
+	b.publishOnChange(rt)
 	return rev, nil
 }

@@ -25,10 +25,10 @@ func (c *cache[K, V]) get(key K, create func(K) *V) *V {
 			return v
 		}
 	}
-	return c.add(key, create)
+	return c.addEntry(key, create)
 }
 
-func (c *cache[K, V]) add(key K, create func(K) *V) *V {
+func (c *cache[K, V]) addEntry(key K, create func(K) *V) *V {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var next map[K]*V

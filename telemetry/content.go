@@ -53,7 +53,7 @@ func (c *content) appendRequest(attributes []attribute.KeyValue, messages []mode
 	var instructions []part
 	for i := range messages {
 		if messages[i].Role == model.RoleSystem {
-			instructions = append(instructions, w.parts(messages[i].Parts)...)
+			instructions = append(instructions, w.toParts(messages[i].Parts)...)
 		}
 	}
 	cut := w.cut
@@ -67,48 +67,48 @@ func (c *content) appendRequest(attributes []attribute.KeyValue, messages []mode
 			w.cut = true
 			break
 		}
-		talk = append(talk, message{Role: string(m.Role), Parts: w.parts(m.Parts)})
+		talk = append(talk, message{Role: string(m.Role), Parts: w.toParts(m.Parts)})
 	}
 	slices.Reverse(talk)
 	if len(instructions) > 0 {
-		attributes = append(attributes, semconv.GenAISystemInstructionsKey.String(encode(instructions)))
+		attributes = append(attributes, semconv.GenAISystemInstructionsKey.String(encodeJSON(instructions)))
 	}
-	attributes = append(attributes, semconv.GenAIInputMessagesKey.String(encode(talk)))
-	return note(attributes, cut || w.cut)
+	attributes = append(attributes, semconv.GenAIInputMessagesKey.String(encodeJSON(talk)))
+	return noteCut(attributes, cut || w.cut)
 }
 
 // appendAnswer adds the model's answer.
 func (c *content) appendAnswer(attributes []attribute.KeyValue, m *model.Message, reason model.FinishReason) []attribute.KeyValue {
 	w := writer{content: c, left: c.limit}
-	answer := message{Role: string(model.RoleAssistant), Parts: w.parts(m.Parts), FinishReason: "error"}
+	answer := message{Role: string(model.RoleAssistant), Parts: w.toParts(m.Parts), FinishReason: "error"}
 	if known, ok := finishReasons[reason]; ok {
 		answer.FinishReason = known.Value.AsStringSlice()[0]
 	}
-	attributes = append(attributes, semconv.GenAIOutputMessagesKey.String(encode([]message{answer})))
-	return note(attributes, w.cut)
+	attributes = append(attributes, semconv.GenAIOutputMessagesKey.String(encodeJSON([]message{answer})))
+	return noteCut(attributes, w.cut)
 }
 
 // appendArguments adds the arguments of a tool call.
 func (c *content) appendArguments(attributes []attribute.KeyValue, arguments json.RawMessage) []attribute.KeyValue {
 	w := writer{content: c, left: c.limit}
-	attributes = append(attributes, semconv.GenAIToolCallArgumentsKey.String(string(w.json(arguments))))
-	return note(attributes, w.cut)
+	attributes = append(attributes, semconv.GenAIToolCallArgumentsKey.String(string(w.redactJSON(arguments))))
+	return noteCut(attributes, w.cut)
 }
 
 // appendResult adds what a tool call came to, as the text that the model reads.
 func (c *content) appendResult(attributes []attribute.KeyValue, parts []model.Part) []attribute.KeyValue {
 	w := writer{content: c, left: c.limit}
-	attributes = append(attributes, semconv.GenAIToolCallResultKey.String(w.text(model.PartsText(parts))))
-	return note(attributes, w.cut)
+	attributes = append(attributes, semconv.GenAIToolCallResultKey.String(w.redactText(model.PartsText(parts))))
+	return noteCut(attributes, w.cut)
 }
 
-// text returns a text alone, redacted and cut.
-func (c *content) text(text string) string {
+// redactText returns a text alone, redacted and cut.
+func (c *content) redactText(text string) string {
 	w := writer{content: c, left: c.limit}
-	return w.text(text)
+	return w.redactText(text)
 }
 
-func note(attributes []attribute.KeyValue, cut bool) []attribute.KeyValue {
+func noteCut(attributes []attribute.KeyValue, cut bool) []attribute.KeyValue {
 	if cut {
 		return append(attributes, keyContentCut.Bool(true))
 	}
@@ -123,9 +123,9 @@ type writer struct {
 	cut  bool
 }
 
-// text redacts a text, and then cuts it: half a secret would not be known for
+// redactText redacts a text, and then cuts it: half a secret would not be known for
 // one.
-func (w *writer) text(text string) string {
+func (w *writer) redactText(text string) string {
 	text = w.redact(text)
 	if len(text) > w.left {
 		text, w.cut = strings.ToValidUTF8(text[:max(w.left, 0)], ""), true
@@ -134,18 +134,18 @@ func (w *writer) text(text string) string {
 	return text
 }
 
-func (w *writer) parts(parts []model.Part) []part {
+func (w *writer) toParts(parts []model.Part) []part {
 	written := make([]part, 0, len(parts))
 	for i := range parts {
-		written = append(written, w.part(&parts[i]))
+		written = append(written, w.toPart(&parts[i]))
 	}
 	return written
 }
 
-func (w *writer) part(p *model.Part) part {
+func (w *writer) toPart(p *model.Part) part {
 	out := part{Type: string(p.Type)}
 	text := func(s string) *string {
-		s = w.text(s)
+		s = w.redactText(s)
 		return &s
 	}
 	switch {
@@ -154,50 +154,50 @@ func (w *writer) part(p *model.Part) part {
 	case p.Type == model.PartReasoning && p.Reasoning != nil:
 		out.Content = text(p.Reasoning.Text)
 	case p.Type == model.PartToolCall && p.ToolCall != nil:
-		out.ID, out.Name, out.Arguments = p.ToolCall.ID, p.ToolCall.Name, w.json(p.ToolCall.Arguments)
+		out.ID, out.Name, out.Arguments = p.ToolCall.ID, p.ToolCall.Name, w.redactJSON(p.ToolCall.Arguments)
 	case p.Type == model.PartToolResult && p.ToolResult != nil:
 		out.Type, out.ID = "tool_call_response", p.ToolResult.CallID
 		out.Response = text(model.PartsText(p.ToolResult.Content))
 	case p.Blob != nil:
-		w.blob(&out, p.Blob)
+		w.writeBlob(&out, p.Blob)
 	}
 	return out
 }
 
-// blob tells that there was an image or file, and where; its bytes are not
+// writeBlob tells that there was an image or file, and where; its bytes are not
 // kept.
-func (w *writer) blob(out *part, b *model.Blob) {
+func (w *writer) writeBlob(out *part, b *model.Blob) {
 	out.MimeType, out.Modality = b.MediaType, "document"
 	if kind, _, _ := strings.Cut(b.MediaType, "/"); kind == "image" || kind == "audio" || kind == "video" {
 		out.Modality = kind
 	}
 	if b.URI != "" {
-		out.Type, out.URI = "uri", w.text(b.URI)
+		out.Type, out.URI = "uri", w.redactText(b.URI)
 		return
 	}
 	none := ""
 	out.Type, out.Content = "blob", &none
 }
 
-// json redacts and cuts the texts in JSON one by one, so that it stays JSON. What
+// redactJSON redacts and cuts the texts in JSON one by one, so that it stays JSON. What
 // is no JSON becomes a text.
-func (w *writer) json(data json.RawMessage) json.RawMessage {
+func (w *writer) redactJSON(data json.RawMessage) json.RawMessage {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any
 	if !json.Valid(data) || dec.Decode(&v) != nil {
-		return json.RawMessage(encode(w.text(string(data))))
+		return json.RawMessage(encodeJSON(w.redactText(string(data))))
 	}
-	return json.RawMessage(encode(w.value(v)))
+	return json.RawMessage(encodeJSON(w.redactValue(v)))
 }
 
-func (w *writer) value(v any) any {
+func (w *writer) redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return w.text(v)
+		return w.redactText(v)
 	case json.Number:
 		if number := w.redact(v.String()); number != v.String() || len(number) > w.left {
-			return w.text(v.String())
+			return w.redactText(v.String())
 		}
 		w.left -= len(v)
 		return v
@@ -207,17 +207,17 @@ func (w *writer) value(v any) any {
 				w.cut = true
 				return v[:i]
 			}
-			v[i] = w.value(v[i])
+			v[i] = w.redactValue(v[i])
 		}
 		return v
 	case map[string]any:
-		return w.object(v)
+		return w.redactObject(v)
 	default:
 		return v
 	}
 }
 
-func (w *writer) object(v map[string]any) map[string]any {
+func (w *writer) redactObject(v map[string]any) map[string]any {
 	out := make(map[string]any, len(v))
 	names := make([]string, 0, len(v))
 	for name := range v {
@@ -230,13 +230,13 @@ func (w *writer) object(v map[string]any) map[string]any {
 			break
 		}
 		value := v[name]
-		out[w.text(name)] = w.value(value)
+		out[w.redactText(name)] = w.redactValue(value)
 	}
 	return out
 }
 
-// encode writes a value as JSON. The values are made here, of what JSON has.
-func encode(v any) string {
+// encodeJSON writes a value as JSON. The values are made here, of what JSON has.
+func encodeJSON(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

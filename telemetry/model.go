@@ -73,7 +73,7 @@ func (s *TurnSpan) StartModel(ctx context.Context, call Inference) (context.Cont
 	}
 	if s.span != nil {
 		begin := s.telemetry.starts.models.get(modelStart{m.agent, call.Provider, m.key.model}, newModelStart)
-		ctx, m.span = s.telemetry.begin(ctx, begin)
+		ctx, m.span = s.telemetry.startSpan(ctx, begin)
 	}
 	return ctx, m
 }
@@ -119,7 +119,7 @@ func (m *ModelSpan) Observe(ev *model.Event) {
 		}
 	case model.EventRetry:
 		if ev.Retry != nil {
-			m.retry(ev.Retry)
+			m.countRetry(ev.Retry)
 		}
 	case model.EventReset:
 		if m.span != nil {
@@ -129,7 +129,7 @@ func (m *ModelSpan) Observe(ev *model.Event) {
 	}
 }
 
-func (m *ModelSpan) retry(r *model.Retry) {
+func (m *ModelSpan) countRetry(r *model.Retry) {
 	m.retries++
 	metrics := m.turn.telemetry.metrics
 	key := retryKey{m.key.provider, m.key.model, string(r.Class), string(r.Plan)}
@@ -158,16 +158,16 @@ func (m *ModelSpan) End(o ModelOutcome) {
 		m.key.served = m.key.model
 	}
 	if m.span != nil {
-		m.conclude(&o)
+		m.setAttributes(&o)
 		m.span.End()
 	}
-	m.measure(&o)
+	m.recordMetrics(&o)
 	m.turn = nil
 }
 
-// conclude tells of the call all at once: each time that attributes are set, a
+// setAttributes tells of the call all at once: each time that attributes are set, a
 // span copies those it has.
-func (m *ModelSpan) conclude(o *ModelOutcome) {
+func (m *ModelSpan) setAttributes(o *ModelOutcome) {
 	t := m.turn.telemetry
 	attributes := make([]attribute.KeyValue, 0, 16) // which is seldom more
 	attributes = appendUsage(t.appendRequest(attributes, m.request), &o.Usage)
@@ -192,10 +192,10 @@ func (m *ModelSpan) conclude(o *ModelOutcome) {
 	if t.content != nil && o.Answer != nil {
 		attributes = t.content.appendAnswer(attributes, o.Answer, o.Reason)
 	}
-	m.span.SetAttributes(t.fail(m.span, attributes, m.key.failure, o.Err)...)
+	m.span.SetAttributes(t.setFailure(m.span, attributes, m.key.failure, o.Err)...)
 }
 
-func (m *ModelSpan) measure(o *ModelOutcome) {
+func (m *ModelSpan) recordMetrics(o *ModelOutcome) {
 	ctx, metrics := context.Background(), m.turn.telemetry.metrics
 	by := metrics.models.get(m.key, newModelMeasured)
 	metrics.modelDuration.Record(ctx, time.Since(m.begun).Seconds(), by.call.record...)

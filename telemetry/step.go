@@ -24,7 +24,7 @@ func (s *TurnSpan) StartStep(ctx context.Context, number int, agentID string) (c
 	if s.span == nil {
 		return ctx, StepSpan{}
 	}
-	ctx, span := s.telemetry.begin(ctx, s.telemetry.starts.steps.get(stepStart{agentID, number}, newStepStart))
+	ctx, span := s.telemetry.startSpan(ctx, s.telemetry.starts.steps.get(stepStart{agentID, number}, newStepStart))
 	return ctx, StepSpan{s, span}
 }
 
@@ -35,7 +35,7 @@ func (s StepSpan) End(err error) {
 		return
 	}
 	if failure := errorType(err); failure != "" {
-		s.span.SetAttributes(s.turn.telemetry.fail(s.span, nil, failure, err)...)
+		s.span.SetAttributes(s.turn.telemetry.setFailure(s.span, nil, failure, err)...)
 	}
 	s.span.End()
 }

@@ -70,7 +70,7 @@ func (s *TurnSpan) StartTool(ctx context.Context, call ToolCall) (context.Contex
 	}
 	if s.span != nil {
 		begin := s.telemetry.starts.tools.get(toolStart{call.AgentID, call.Name, call.Type, call.Effect, call.Source}, newToolStart)
-		ctx, c.span = s.telemetry.begin(ctx, begin)
+		ctx, c.span = s.telemetry.startSpan(ctx, begin)
 	}
 	return ctx, c
 }
@@ -90,18 +90,18 @@ func (c ToolSpan) End(o ToolOutcome) {
 	}
 	t := c.turn.telemetry
 	if c.span != nil {
-		c.conclude(t, &o)
+		c.setAttributes(t, &o)
 		c.span.End()
 	}
 	m := t.metrics
 	m.toolDuration.Record(context.Background(), time.Since(c.begun).Seconds(), m.tools.get(c.key, newToolMeasured).record...)
 }
 
-func (c *ToolSpan) conclude(t *Telemetry, o *ToolOutcome) {
+func (c *ToolSpan) setAttributes(t *Telemetry, o *ToolOutcome) {
 	attributes := make([]attribute.KeyValue, 0, 6)
 	attributes = append(attributes, semconv.GenAIToolCallID(c.id), keyToolOutcome.String(string(o.Outcome)))
 	if t.content != nil {
 		attributes = t.content.appendResult(t.content.appendArguments(attributes, c.arguments), o.Result)
 	}
-	c.span.SetAttributes(t.fail(c.span, attributes, c.key.failure, nil)...)
+	c.span.SetAttributes(t.setFailure(c.span, attributes, c.key.failure, nil)...)
 }

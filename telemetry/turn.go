@@ -75,16 +75,16 @@ func (t *Telemetry) StartTurn(ctx context.Context, turn Turn) (context.Context, 
 	s.turn, s.of = turn.TurnID, s
 	if t.tracer != nil {
 		begin := t.starts.turns.get(turnStart{turn.AgentID, turn.Description, turn.Provider, turn.Model}, newTurnStart)
-		ctx, s.span = t.begin(ctx, begin)
-		s.describe(&turn)
+		ctx, s.span = t.startSpan(ctx, begin)
+		s.setTurnAttributes(&turn)
 	}
 	t.metrics.active.Add(ctx, 1, t.metrics.agents.get(agentKey{s.agent, s.tenant}, newAgentMeasured).add...)
 	return context.WithValue(ctx, identityKey{}, &s.identity), s
 }
 
-// begin begins a span. The span is nil when it records nothing; its children
+// startSpan begins a span. The span is nil when it records nothing; its children
 // are not sampled then either.
-func (t *Telemetry) begin(ctx context.Context, begin *start) (context.Context, trace.Span) {
+func (t *Telemetry) startSpan(ctx context.Context, begin *start) (context.Context, trace.Span) {
 	ctx, span := t.tracer.Start(ctx, begin.name, begin.options...)
 	if !span.IsRecording() {
 		return ctx, nil
@@ -92,7 +92,7 @@ func (t *Telemetry) begin(ctx context.Context, begin *start) (context.Context, t
 	return ctx, span
 }
 
-func (s *TurnSpan) describe(turn *Turn) {
+func (s *TurnSpan) setTurnAttributes(turn *Turn) {
 	if s.span == nil {
 		return
 	}
@@ -139,7 +139,7 @@ func (s *TurnSpan) End(o TurnOutcome) {
 	}
 	failure := turnFailure(o.Status, &o.Termination)
 	if s.span != nil {
-		s.conclude(&o, failure)
+		s.setAttributes(&o, failure)
 		s.span.End()
 	}
 	m, ctx := s.telemetry.metrics, context.Background()
@@ -150,7 +150,7 @@ func (s *TurnSpan) End(o TurnOutcome) {
 		m.turns.get(turnKey{s.agent, string(o.Status), failure, s.tenant}, newTurnMeasured).record...)
 }
 
-func (s *TurnSpan) conclude(o *TurnOutcome, failure string) {
+func (s *TurnSpan) setAttributes(o *TurnOutcome, failure string) {
 	attributes := make([]attribute.KeyValue, 0, 12)
 	attributes = append(attributes, keyTurnStatus.String(string(o.Status)), keySteps.Int(o.Steps))
 	if o.Termination.Type != "" {
@@ -166,7 +166,7 @@ func (s *TurnSpan) conclude(o *TurnOutcome, failure string) {
 	if reason, ok := finishReasons[o.FinishReason]; ok {
 		attributes = append(attributes, reason)
 	}
-	s.span.SetAttributes(s.telemetry.fail(s.span, attributes, failure, o.Err)...)
+	s.span.SetAttributes(s.telemetry.setFailure(s.span, attributes, failure, o.Err)...)
 }
 
 // turnFailure returns the error.type of a turn, "" for one that ended well.
@@ -185,17 +185,17 @@ func turnFailure(status event.Status, end *event.Termination) string {
 	}
 }
 
-// fail gives a span the status of its failure, and returns the attributes with
+// setFailure gives a span the status of its failure, and returns the attributes with
 // its error.type. The text of the error is content, so that without content the
 // status says the type only.
-func (t *Telemetry) fail(span trace.Span, attributes []attribute.KeyValue, failure string, err error) []attribute.KeyValue {
+func (t *Telemetry) setFailure(span trace.Span, attributes []attribute.KeyValue, failure string, err error) []attribute.KeyValue {
 	if failure == "" {
 		return attributes
 	}
 	if failure != errorCancelled {
 		text := failure
 		if err != nil && t.content != nil {
-			text = t.content.text(err.Error())
+			text = t.content.redactText(err.Error())
 		}
 		span.SetStatus(codes.Error, text)
 	}
