@@ -163,11 +163,11 @@ type Diagnoser interface {
 // left out.
 func FromError(err error) List {
 	var list List
-	collect(err, &list)
+	collectDiagnostics(err, &list)
 	return list
 }
 
-func collect(err error, list *List) {
+func collectDiagnostics(err error, list *List) {
 	if err == nil {
 		return
 	}
@@ -177,11 +177,11 @@ func collect(err error, list *List) {
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, part := range joined.Unwrap() {
-			collect(part, list)
+			collectDiagnostics(part, list)
 		}
 		return
 	}
-	collect(errors.Unwrap(err), list)
+	collectDiagnostics(errors.Unwrap(err), list)
 }
 
 // List is a collection of diagnostics in the order in which they are shown.

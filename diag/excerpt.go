@@ -61,10 +61,10 @@ func excerptOf(line string, from, to int) excerpt {
 	from, to = from-skipped, to-skipped
 	cells := cellsOf(line)
 	to = min(to, len(cells))
-	first, last := window(cells, from, to)
+	first, last := visibleWindow(cells, from, to)
 
 	var b strings.Builder
-	e := excerpt{indent: columns(cells[first:from]), width: max(columns(cells[from:min(to, last)]), 1)}
+	e := excerpt{indent: countColumns(cells[first:from]), width: max(countColumns(cells[from:min(to, last)]), 1)}
 	if first > 0 || skipped > 0 {
 		b.WriteString("…")
 		e.indent++
@@ -79,17 +79,17 @@ func excerptOf(line string, from, to int) excerpt {
 	return e
 }
 
-// window chooses which cells of a line are shown: all that fit, and otherwise
+// visibleWindow chooses which cells of a line are shown: all that fit, and otherwise
 // those around the marked ones. The first marked cell is always shown.
-func window(cells []cell, from, to int) (first, last int) {
-	if columns(cells) <= maxColumns {
+func visibleWindow(cells []cell, from, to int) (first, last int) {
+	if countColumns(cells) <= maxColumns {
 		return 0, len(cells)
 	}
 	first = from
-	if columns(cells[:to]) <= maxColumns {
+	if countColumns(cells[:to]) <= maxColumns {
 		first = 0
 	} else {
-		context := max((maxColumns-columns(cells[from:to]))/2, minContext)
+		context := max((maxColumns-countColumns(cells[from:to]))/2, minContext)
 		for first > 0 && context >= cells[first-1].width {
 			first--
 			context -= cells[first].width
@@ -105,7 +105,7 @@ func window(cells []cell, from, to int) (first, last int) {
 	return first, last
 }
 
-func columns(cells []cell) int {
+func countColumns(cells []cell) int {
 	n := 0
 	for _, c := range cells {
 		n += c.width

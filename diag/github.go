@@ -20,7 +20,7 @@ func (r *Report) renderGitHub(w io.Writer) error {
 
 func writeCommand(b *strings.Builder, d *Diagnostic) {
 	b.WriteString("::" + githubCommand(d.Severity) + " ")
-	at := d.region()
+	at := d.normalizedSpan()
 	property := func(name, value string) {
 		b.WriteString(name + "=" + githubProperty.Replace(value) + ",")
 	}

@@ -81,14 +81,14 @@ func (r *Report) Render(w io.Writer, f Format) error {
 	}
 }
 
-// summary says in one line what was found, as in "2 errors, 1 warning in 3
+// summaryLine says in one line what was found, as in "2 errors, 1 warning in 3
 // agents (1 info ignored)".
-func (r *Report) summary() string {
+func (r *Report) summaryLine() string {
 	found := countSeverities(r.Diagnostics)
 	if found == "" {
 		found = "no problems"
 	}
-	found += " in " + count(r.Agents, "agent")
+	found += " in " + countNoun(r.Agents, "agent")
 	suppressed := make(List, len(r.Suppressed))
 	for i := range r.Suppressed {
 		suppressed[i] = r.Suppressed[i].Diagnostic
@@ -107,13 +107,13 @@ func countSeverities(list List) string {
 		noun     string
 	}{{Error, "error"}, {Warning, "warning"}, {Note, "info"}} {
 		if n := list.Count(kind.severity); n > 0 {
-			parts = append(parts, count(n, kind.noun))
+			parts = append(parts, countNoun(n, kind.noun))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-func count(n int, noun string) string {
+func countNoun(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
@@ -129,10 +129,10 @@ func (d *Diagnostic) textWithHint() string {
 	return d.Message + " (" + d.Hint + ")"
 }
 
-// region returns the span as renderings can rely on it: what is unknown is
+// normalizedSpan returns the span as renderings can rely on it: what is unknown is
 // zero, and an end that does not lie behind the start is unknown, except that
 // the end of a known line is at least on that line.
-func (s Span) region() Span {
+func (s Span) normalizedSpan() Span {
 	if s.File == "" || s.Line < 1 {
 		return Span{File: s.File}
 	}

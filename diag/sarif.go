@@ -152,7 +152,7 @@ func sarifResultOf(d *Diagnostic, index map[Code]int) sarifResult {
 
 // sarifPlace describes a place; ok is false when nothing is known of it.
 func sarifPlace(span Span, path string) (place sarifLocation, ok bool) {
-	at := span.region()
+	at := span.normalizedSpan()
 	if at.File != "" {
 		place.PhysicalLocation = &sarifPhysical{ArtifactLocation: sarifArtifact{URI: fileURI(at.File)}}
 		if at.Line > 0 {

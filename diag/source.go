@@ -8,9 +8,9 @@ type sources struct {
 	files map[string][]string
 }
 
-// line returns line n of a file, counted from 1 and without its end; ok is
+// lineText returns line n of a file, counted from 1 and without its end; ok is
 // false when it is not at hand.
-func (s *sources) line(file string, n int) (line string, ok bool) {
+func (s *sources) lineText(file string, n int) (line string, ok bool) {
 	if s.read == nil || file == "" {
 		return "", false
 	}

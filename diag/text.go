@@ -20,41 +20,41 @@ type text struct {
 func (r *Report) renderText(w io.Writer) error {
 	t := &text{color: r.Color, sources: sources{read: r.Source}}
 	for i := range r.Diagnostics {
-		t.diagnostic(&r.Diagnostics[i])
+		t.writeDiagnostic(&r.Diagnostics[i])
 		t.WriteByte('\n')
 	}
-	t.WriteString(r.summary() + "\n")
+	t.WriteString(r.summaryLine() + "\n")
 	_, err := io.WriteString(w, t.String())
 	return err
 }
 
-// diagnostic writes a diagnostic with its place, the line it speaks of, the
+// writeDiagnostic writes a diagnostic with its place, the line it speaks of, the
 // hint, and the related places.
-func (t *text) diagnostic(d *Diagnostic) {
-	t.header(d)
-	at := d.region()
-	line, quoted := t.sources.line(at.File, at.Line)
+func (t *text) writeDiagnostic(d *Diagnostic) {
+	t.writeHeader(d)
+	at := d.normalizedSpan()
+	line, quoted := t.sources.lineText(at.File, at.Line)
 	width := gutter
 	if quoted {
 		width = max(width, len(strconv.Itoa(at.Line)))
 	}
 	if place := describePlace(d.Span, d.Path); place != "" {
-		t.note(width, "-->", place)
+		t.writeNote(width, "-->", place)
 	}
 	if quoted {
-		t.quote(width, at, line, d)
+		t.quoteLine(width, at, line, d)
 	}
 	for i := range d.Related {
 		related := &d.Related[i]
-		t.note(width, ":::", strings.TrimPrefix(describePlace(related.Span, related.Path)+" "+related.Message, " "))
+		t.writeNote(width, ":::", strings.TrimPrefix(describePlace(related.Span, related.Path)+" "+related.Message, " "))
 	}
 	if !quoted && d.Hint != "" {
-		t.note(width+1, "=", "hint: "+d.Hint)
+		t.writeNote(width+1, "=", "hint: "+d.Hint)
 	}
 }
 
-// header writes the severity, the code and the message.
-func (t *text) header(d *Diagnostic) {
+// writeHeader writes the severity, the code and the message.
+func (t *text) writeHeader(d *Diagnostic) {
 	label := string(d.Severity)
 	if d.Code != "" {
 		label += "[" + string(d.Code) + "]"
@@ -62,22 +62,22 @@ func (t *text) header(d *Diagnostic) {
 	indent := strings.Repeat(" ", len(label)+2)
 	for i, line := range printableLines(d.Message) {
 		if i == 0 {
-			t.paint(severityStyle(d.Severity), label)
-			t.paint(bold, ": "+line)
+			t.applyStyle(severityStyle(d.Severity), label)
+			t.applyStyle(bold, ": "+line)
 		} else {
-			t.paint(bold, indent+line)
+			t.applyStyle(bold, indent+line)
 		}
 		t.WriteByte('\n')
 	}
 }
 
-// note writes a mark in the margin and what it stands for.
-func (t *text) note(width int, mark, content string) {
+// writeNote writes a mark in the margin and what it stands for.
+func (t *text) writeNote(width int, mark, content string) {
 	margin := strings.Repeat(" ", width)
 	for i, line := range printableLines(content) {
 		t.WriteString(margin)
 		if i == 0 {
-			t.paint(gutterStyle, mark)
+			t.applyStyle(gutterStyle, mark)
 		} else {
 			t.WriteString(strings.Repeat(" ", len(mark)))
 		}
@@ -85,31 +85,31 @@ func (t *text) note(width int, mark, content string) {
 	}
 }
 
-// quote writes the line of the file, with the span underlined and the hint
+// quoteLine writes the line of the file, with the span underlined and the hint
 // behind that.
-func (t *text) quote(width int, at Span, line string, d *Diagnostic) {
+func (t *text) quoteLine(width int, at Span, line string, d *Diagnostic) {
 	margin := strings.Repeat(" ", width+1)
 	number := strconv.Itoa(at.Line)
 	number = strings.Repeat(" ", width-len(number)) + number
 	from, to := markedRunes(at, line)
 	cut := excerptOf(line, from, to)
-	t.paint(gutterStyle, margin+"|")
+	t.applyStyle(gutterStyle, margin+"|")
 	t.WriteByte('\n')
-	t.paint(gutterStyle, number+" |")
+	t.applyStyle(gutterStyle, number+" |")
 	if cut.text != "" {
 		t.WriteString(" " + cut.text)
 	}
 	t.WriteByte('\n')
 	style := severityStyle(d.Severity)
 	for i, hint := range printableLines(d.Hint) {
-		t.paint(gutterStyle, margin+"|")
+		t.applyStyle(gutterStyle, margin+"|")
 		t.WriteString(strings.Repeat(" ", 1+cut.indent))
 		if i == 0 {
 			hint = strings.TrimRight(strings.Repeat("^", cut.width)+" "+hint, " ")
 		} else {
 			hint = strings.Repeat(" ", cut.width+1) + hint
 		}
-		t.paint(style, hint)
+		t.applyStyle(style, hint)
 		t.WriteByte('\n')
 	}
 }
@@ -117,7 +117,7 @@ func (t *text) quote(width int, at Span, line string, d *Diagnostic) {
 // describePlace names a place as people and their editors do, as in
 // config.yaml:14:15, or by its path when no line is known.
 func describePlace(span Span, path string) string {
-	at := span.region()
+	at := span.normalizedSpan()
 	switch {
 	case at.File == "":
 		return path
@@ -154,8 +154,8 @@ func severityStyle(s Severity) ansiStyle {
 	}
 }
 
-// paint writes s, in style when colours are wanted.
-func (t *text) paint(style ansiStyle, s string) {
+// applyStyle writes s, in style when colours are wanted.
+func (t *text) applyStyle(style ansiStyle, s string) {
 	if t.color {
 		s = "\x1b[" + string(style) + "m" + s + "\x1b[0m"
 	}

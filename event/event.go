@@ -62,5 +62,5 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	head := header{e.Seq, e.Time, e.Data.Type(), e.TurnID, e.SessionID}
-	return head.join(body)
+	return head.joinBody(body)
 }

@@ -21,10 +21,10 @@ type header struct {
 // headerSize is how much room the fields of most headers take, in bytes.
 const headerSize = 224
 
-// join returns the object of an event: the fields of its header, and those of
+// joinBody returns the object of an event: the fields of its header, and those of
 // its data. It writes what json.Marshal makes of the header, without reflection:
 // this is done for every event, and for every reader of one.
-func (h *header) join(body []byte) (b []byte, err error) {
+func (h *header) joinBody(body []byte) (b []byte, err error) {
 	b = make([]byte, 0, headerSize+len(body))
 	b = strconv.AppendUint(append(b, `{"seq":`...), h.Seq, 10)
 	b = append(b, `,"time":"`...)

@@ -38,7 +38,7 @@ func (r *Record) Terminal() bool { return r.Type == TypeRunFinish }
 // MarshalJSON writes the event as Event.MarshalJSON does.
 func (r Record) MarshalJSON() ([]byte, error) {
 	head := header{r.Seq, r.Time, r.Type, r.TurnID, r.SessionID}
-	return head.join(r.Data)
+	return head.joinBody(r.Data)
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. The fields of the data keep their

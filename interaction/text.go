@@ -20,7 +20,7 @@ func AnswerForms(text string, schema json.RawMessage) []json.RawMessage {
 	if choice := choiceOf(text, schema); choice != nil {
 		plain = append(plain, choice)
 	}
-	if yes, ok := meant(text); ok {
+	if yes, ok := parseYesNo(text); ok {
 		word, _ := json.Marshal(yes) // a boolean
 		plain = append(plain, word)
 	}
@@ -102,8 +102,8 @@ func onlyField(schema json.RawMessage) string {
 	return ""
 }
 
-// meant returns what a word says where yes or no is asked for.
-func meant(text string) (yes, ok bool) {
+// parseYesNo returns what a word says where yes or no is asked for.
+func parseYesNo(text string) (yes, ok bool) {
 	switch strings.ToLower(strings.TrimRight(text, ".!")) {
 	case "yes", "y", "true", "ok", "okay", "approve", "approved", "allow", "accept":
 		return true, true

@@ -2,8 +2,8 @@ package settings
 
 import "github.com/agentruntime/agentruntime/diag"
 
-// ineffective adds a warning of a setting if it is given.
-func ineffective(list *diag.List, given bool, path, format string, args ...any) {
+// warnIneffective adds a warning of a setting if it is given.
+func warnIneffective(list *diag.List, given bool, path, format string, args ...any) {
 	if given {
 		*list = append(*list, diag.New(diag.NoEffect, path, format, args...))
 	}
@@ -32,19 +32,19 @@ func (s *Server) warnNoEffect() diag.List {
 			{a.Push.Enabled != nil && *a.Push.Enabled, "push.enabled"},
 			{len(a.Push.AllowPrivate) > 0, "push.allow_private"},
 		} {
-			ineffective(&list, setting.given, "a2a."+setting.name, off, setting.name)
+			warnIneffective(&list, setting.given, "a2a."+setting.name, off, setting.name)
 		}
 	} else {
-		ineffective(&list, !a.Push.On() && len(a.Push.AllowPrivate) > 0, "a2a.push.allow_private",
+		warnIneffective(&list, !a.Push.On() && len(a.Push.AllowPrivate) > 0, "a2a.push.allow_private",
 			"allow_private has no effect: push is not enabled")
 	}
 	if r := &s.AgentRuns; !r.On() {
 		const off = "%s has no effect: agent_runs is not enabled"
-		ineffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
-		ineffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
-		ineffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
+		warnIneffective(&list, r.LocalToolTimeout != nil, "agent_runs.local_tool_timeout", off, "local_tool_timeout")
+		warnIneffective(&list, r.StrictToolResults, "agent_runs.strict_tool_results", off, "strict_tool_results")
+		warnIneffective(&list, len(r.AllowPrivate) > 0, "agent_runs.allow_private", off, "allow_private")
 	}
-	ineffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",
+	warnIneffective(&list, s.EncryptionKey != "" && s.OAuth == nil && !s.AgentRuns.On() && (!s.A2A.On() || !s.A2A.Push.On()), "encryption_key",
 		"encryption_key has no effect: there are no access tokens, no runs and no notifications, so nothing is encrypted")
 	return list
 }
@@ -56,9 +56,9 @@ func (s *Store) warnNoEffect() diag.List {
 	var list diag.List
 	switch {
 	case s.Kind() == StoreMemory:
-		ineffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: the driver memory makes no files")
+		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: the driver memory makes no files")
 	case s.Kind() == StoreSQLite && s.DSN != "":
-		ineffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: dsn says where the file is")
+		warnIneffective(&list, s.DataDir != "", "data_dir", "data_dir has no effect: dsn says where the file is")
 	}
 	return list
 }
@@ -66,7 +66,7 @@ func (s *Store) warnNoEffect() diag.List {
 // warnNoEffect returns warnings of what is to happen and never does.
 func (t *Turns) warnNoEffect() diag.List {
 	var list diag.List
-	ineffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
+	warnIneffective(&list, t.OnInteractionTimeout != "" && t.InteractionTimeout == 0, "on_interaction_timeout",
 		"on_interaction_timeout never applies: interaction_timeout is 0, which is for ever")
 	return list
 }

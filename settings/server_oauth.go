@@ -44,14 +44,14 @@ func (c *OAuthClient) Owner() (tenant, subject string) {
 	return cmp.Or(c.Tenant, DefaultTenant), cmp.Or(c.Subject, c.ID)
 }
 
-// key returns the client as the key that its secret is.
-func (c *OAuthClient) key() *ServerKey {
+// asServerKey returns the client as the key that its secret is.
+func (c *OAuthClient) asServerKey() *ServerKey {
 	return &ServerKey{ID: c.ID, Hash: c.SecretHash, Key: c.Secret, Agents: c.Agents, Scopes: c.Scopes}
 }
 
 // Validate checks the record by itself. The secret is not repeated in messages.
 func (c *OAuthClient) Validate() diag.List {
-	list := c.key().Validate()
+	list := c.asServerKey().Validate()
 	for i := range list {
 		switch list[i].Path {
 		case "hash":

@@ -172,21 +172,21 @@ func (a *Agent) DisplayDescription() string {
 // sections and options, which are never modified.
 func (a *Agent) Clone() *Agent {
 	c := *a
-	c.MaxRounds = copied(a.MaxRounds)
-	c.MaxContinuationRetries = copied(a.MaxContinuationRetries)
-	c.ReasoningEffort = copied(a.ReasoningEffort)
+	c.MaxRounds = copyPointer(a.MaxRounds)
+	c.MaxContinuationRetries = copyPointer(a.MaxContinuationRetries)
+	c.ReasoningEffort = copyPointer(a.ReasoningEffort)
 	c.ContextPolicy = a.ContextPolicy.clone()
 	c.Budgets = a.Budgets.clone()
 	c.LoopDetection = a.LoopDetection.clone()
 	c.ToolBudgets = maps.Clone(a.ToolBudgets)
-	c.OutputSchema = copied(a.OutputSchema)
+	c.OutputSchema = copyPointer(a.OutputSchema)
 	c.Handoffs = slices.Clone(a.Handoffs)
-	c.MaxHandoffs = copied(a.MaxHandoffs)
+	c.MaxHandoffs = copyPointer(a.MaxHandoffs)
 	c.A2A = a.A2A.clone()
 	c.Endpoint = a.Endpoint.clone()
 	c.StopConditions = slices.Clone(a.StopConditions)
 	for i := range c.StopConditions {
-		c.StopConditions[i].Timeout = copied(c.StopConditions[i].Timeout)
+		c.StopConditions[i].Timeout = copyPointer(c.StopConditions[i].Timeout)
 	}
 	c.PluginIDs = slices.Clone(a.PluginIDs)
 	c.ActiveHookFilter = slices.Clone(a.ActiveHookFilter)

@@ -56,7 +56,7 @@ func (a *Auth) Secrets() []string {
 }
 
 func (a *Auth) clone() *Auth {
-	c := copied(a)
+	c := copyPointer(a)
 	if c != nil {
 		c.Scopes = slices.Clone(a.Scopes)
 	}
@@ -83,7 +83,7 @@ func (a *Auth) checkKey() diag.List {
 	if a.In != "" && a.In != InHeader && a.In != InQuery && a.In != InCookie {
 		list = append(list, diag.New(diag.InvalidEndpoint, "in", "in is %q; allowed are %s, %s, %s", clip.Text(a.In), InHeader, InQuery, InCookie))
 	}
-	if strings.ContainsFunc(a.Name, func(r rune) bool { return !visible(r) || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
+	if strings.ContainsFunc(a.Name, func(r rune) bool { return !isVisible(r) || strings.ContainsRune(`()<>@,;:\"/[]?={}`, r) }) {
 		list = append(list, diag.New(diag.InvalidEndpoint, "name", "name %q cannot be that of a header, parameter or cookie", clip.Text(a.Name)))
 	}
 	return list
@@ -124,12 +124,12 @@ func checkSecret(path, value string) diag.List {
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is empty", path)}
 	case value == redact.Placeholder:
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s is the placeholder that stands for a hidden one", path)}
-	case strings.ContainsFunc(value, func(r rune) bool { return !visible(r) }):
+	case strings.ContainsFunc(value, func(r rune) bool { return !isVisible(r) }):
 		return diag.List{diag.New(diag.InvalidEndpoint, path, "%s has a space or another character that a request cannot carry", path)}
 	}
 	return nil
 }
 
-// visible reports whether a rune is a printable ASCII character other than the
+// isVisible reports whether a rune is a printable ASCII character other than the
 // space.
-func visible(r rune) bool { return r > ' ' && r < 0x7f }
+func isVisible(r rune) bool { return r > ' ' && r < 0x7f }

@@ -38,18 +38,18 @@ type ToolResultPreview struct {
 }
 
 func (p *ContextPolicy) clone() *ContextPolicy {
-	c := copied(p)
+	c := copyPointer(p)
 	if c != nil {
-		c.MaxContextTokens = copied(p.MaxContextTokens)
-		c.MaxOutputTokens = copied(p.MaxOutputTokens)
-		c.MinRecentMessages = copied(p.MinRecentMessages)
-		c.EnablePromptCache = copied(p.EnablePromptCache)
-		c.AutocompactThreshold = copied(p.AutocompactThreshold)
-		c.CompactionRawSuffixMessages = copied(p.CompactionRawSuffixMessages)
-		c.SummaryMaxTokens = copied(p.SummaryMaxTokens)
-		c.MinSavingsRatio = copied(p.MinSavingsRatio)
+		c.MaxContextTokens = copyPointer(p.MaxContextTokens)
+		c.MaxOutputTokens = copyPointer(p.MaxOutputTokens)
+		c.MinRecentMessages = copyPointer(p.MinRecentMessages)
+		c.EnablePromptCache = copyPointer(p.EnablePromptCache)
+		c.AutocompactThreshold = copyPointer(p.AutocompactThreshold)
+		c.CompactionRawSuffixMessages = copyPointer(p.CompactionRawSuffixMessages)
+		c.SummaryMaxTokens = copyPointer(p.SummaryMaxTokens)
+		c.MinSavingsRatio = copyPointer(p.MinSavingsRatio)
 		if v := p.ToolResultPreview; v != nil {
-			c.ToolResultPreview = &ToolResultPreview{copied(v.MinTokens), copied(v.MaxChars), copied(v.MaxLines)}
+			c.ToolResultPreview = &ToolResultPreview{copyPointer(v.MinTokens), copyPointer(v.MaxChars), copyPointer(v.MaxLines)}
 		}
 	}
 	return c

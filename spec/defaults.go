@@ -40,23 +40,23 @@ func (d *Defaults) Apply(a *Agent) (*Agent, Origin) {
 	}
 	d = &Defaults{Agent: *d.Clone()} // each agent has its own
 	m := &merge{origin: Origin{}, agent: a.Clone()}
-	inherit(m, "description", &m.agent.Description, d.Description, a.Description != "")
-	inherit(m, "model_id", &m.agent.ModelID, d.ModelID, a.ModelID != "")
-	inherit(m, "system_prompt", &m.agent.SystemPrompt, d.SystemPrompt, a.SystemPrompt != "")
-	inherit(m, "max_rounds", &m.agent.MaxRounds, d.MaxRounds, a.MaxRounds != nil)
-	inherit(m, "max_continuation_retries", &m.agent.MaxContinuationRetries, d.MaxContinuationRetries, a.MaxContinuationRetries != nil)
-	inherit(m, "on_max_rounds", &m.agent.OnMaxRounds, d.OnMaxRounds, a.OnMaxRounds != "")
-	inherit(m, "on_truncation", &m.agent.OnTruncation, d.OnTruncation, a.OnTruncation != "")
-	inherit(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
-	inherit(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
+	inheritField(m, "description", &m.agent.Description, d.Description, a.Description != "")
+	inheritField(m, "model_id", &m.agent.ModelID, d.ModelID, a.ModelID != "")
+	inheritField(m, "system_prompt", &m.agent.SystemPrompt, d.SystemPrompt, a.SystemPrompt != "")
+	inheritField(m, "max_rounds", &m.agent.MaxRounds, d.MaxRounds, a.MaxRounds != nil)
+	inheritField(m, "max_continuation_retries", &m.agent.MaxContinuationRetries, d.MaxContinuationRetries, a.MaxContinuationRetries != nil)
+	inheritField(m, "on_max_rounds", &m.agent.OnMaxRounds, d.OnMaxRounds, a.OnMaxRounds != "")
+	inheritField(m, "on_truncation", &m.agent.OnTruncation, d.OnTruncation, a.OnTruncation != "")
+	inheritField(m, "reasoning_effort", &m.agent.ReasoningEffort, d.ReasoningEffort, a.ReasoningEffort != nil)
+	inheritField(m, "tool_execution", &m.agent.ToolExecution, d.ToolExecution, a.ToolExecution != "")
 	_, compacts := a.Sections[CompactionSection]
 	ownPolicy := compacts || a.ContextPolicy != nil
-	inherit(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, ownPolicy)
-	inherit(m, "budgets", &m.agent.Budgets, d.Budgets, a.Budgets != nil)
-	inherit(m, "loop_detection", &m.agent.LoopDetection, d.LoopDetection, a.LoopDetection != nil)
-	inherit(m, "output_schema", &m.agent.OutputSchema, d.OutputSchema, a.OutputSchema != nil)
-	inherit(m, "a2a", &m.agent.A2A, d.A2A, a.A2A != nil)
-	inherit(m, "max_handoffs", &m.agent.MaxHandoffs, d.MaxHandoffs, a.MaxHandoffs != nil)
+	inheritField(m, "context_policy", &m.agent.ContextPolicy, d.ContextPolicy, ownPolicy)
+	inheritField(m, "budgets", &m.agent.Budgets, d.Budgets, a.Budgets != nil)
+	inheritField(m, "loop_detection", &m.agent.LoopDetection, d.LoopDetection, a.LoopDetection != nil)
+	inheritField(m, "output_schema", &m.agent.OutputSchema, d.OutputSchema, a.OutputSchema != nil)
+	inheritField(m, "a2a", &m.agent.A2A, d.A2A, a.A2A != nil)
+	inheritField(m, "max_handoffs", &m.agent.MaxHandoffs, d.MaxHandoffs, a.MaxHandoffs != nil)
 	inheritList(m, "handoffs", &m.agent.Handoffs, d.Handoffs, a.Handoffs != nil)
 	if a.ToolBudgets == nil && d.ToolBudgets != nil {
 		m.agent.ToolBudgets = d.ToolBudgets
@@ -90,7 +90,7 @@ type merge struct {
 	origin Origin
 }
 
-func inherit[T comparable](m *merge, name string, field *T, value T, own bool) {
+func inheritField[T comparable](m *merge, name string, field *T, value T, own bool) {
 	var zero T
 	if own || value == zero {
 		return

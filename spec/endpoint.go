@@ -44,10 +44,10 @@ func (e *Endpoint) Limit() time.Duration {
 }
 
 func (e *Endpoint) clone() *Endpoint {
-	c := copied(e)
+	c := copyPointer(e)
 	if c != nil {
 		c.Auth = e.Auth.clone()
-		c.Timeout = copied(e.Timeout)
+		c.Timeout = copyPointer(e.Timeout)
 		c.Options = maps.Clone(e.Options)
 	}
 	return c

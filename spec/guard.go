@@ -50,23 +50,23 @@ func (b *Budgets) Within(limits *Budgets) *Budgets {
 		return cmp.Or(b, limits).clone()
 	}
 	c := b.clone()
-	c.MaxTokens = smaller(c.MaxTokens, limits.MaxTokens)
+	c.MaxTokens = smallerLimit(c.MaxTokens, limits.MaxTokens)
 	switch {
 	case c.MaxCost == nil:
-		c.MaxCost, c.Currency = copied(limits.MaxCost), limits.Currency
+		c.MaxCost, c.Currency = copyPointer(limits.MaxCost), limits.Currency
 	case limits.MaxCost != nil && (c.Currency == limits.Currency || c.Currency == "" || limits.Currency == ""):
-		c.MaxCost, c.Currency = smaller(c.MaxCost, limits.MaxCost), cmp.Or(c.Currency, limits.Currency)
+		c.MaxCost, c.Currency = smallerLimit(c.MaxCost, limits.MaxCost), cmp.Or(c.Currency, limits.Currency)
 	}
-	c.MaxDuration = smaller(c.MaxDuration, limits.MaxDuration)
-	c.MaxModelCalls = smaller(c.MaxModelCalls, limits.MaxModelCalls)
-	c.MaxToolCalls = smaller(c.MaxToolCalls, limits.MaxToolCalls)
+	c.MaxDuration = smallerLimit(c.MaxDuration, limits.MaxDuration)
+	c.MaxModelCalls = smallerLimit(c.MaxModelCalls, limits.MaxModelCalls)
+	c.MaxToolCalls = smallerLimit(c.MaxToolCalls, limits.MaxToolCalls)
 	return c
 }
 
-// smaller returns the smaller of two limits, of which nil is none.
-func smaller[T cmp.Ordered](a, b *T) *T {
+// smallerLimit returns the smaller of two limits, of which nil is none.
+func smallerLimit[T cmp.Ordered](a, b *T) *T {
 	if a == nil || b != nil && *b < *a {
-		return copied(b)
+		return copyPointer(b)
 	}
 	return a
 }
@@ -75,10 +75,10 @@ func smaller[T cmp.Ordered](a, b *T) *T {
 var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (b *Budgets) clone() *Budgets {
-	c := copied(b)
+	c := copyPointer(b)
 	if c != nil {
-		c.MaxTokens, c.MaxCost, c.MaxDuration = copied(b.MaxTokens), copied(b.MaxCost), copied(b.MaxDuration)
-		c.MaxModelCalls, c.MaxToolCalls = copied(b.MaxModelCalls), copied(b.MaxToolCalls)
+		c.MaxTokens, c.MaxCost, c.MaxDuration = copyPointer(b.MaxTokens), copyPointer(b.MaxCost), copyPointer(b.MaxDuration)
+		c.MaxModelCalls, c.MaxToolCalls = copyPointer(b.MaxModelCalls), copyPointer(b.MaxToolCalls)
 	}
 	return c
 }
@@ -126,10 +126,10 @@ func (l *LoopDetection) Thresholds() (consecutive, hardCutoff int) {
 }
 
 func (l *LoopDetection) clone() *LoopDetection {
-	c := copied(l)
+	c := copyPointer(l)
 	if c != nil {
-		c.Enabled = copied(l.Enabled)
-		c.ConsecutiveThreshold, c.HardCutoffThreshold = copied(l.ConsecutiveThreshold), copied(l.HardCutoffThreshold)
+		c.Enabled = copyPointer(l.Enabled)
+		c.ConsecutiveThreshold, c.HardCutoffThreshold = copyPointer(l.ConsecutiveThreshold), copyPointer(l.HardCutoffThreshold)
 	}
 	return c
 }
@@ -137,8 +137,8 @@ func (l *LoopDetection) clone() *LoopDetection {
 // Validate checks the record by itself, with the defaults merged under it.
 func (l *LoopDetection) Validate() diag.List {
 	list := slices.Concat(
-		between("consecutive_threshold", l.ConsecutiveThreshold, minConsecutive, maxLoopThreshold),
-		between("hard_cutoff_threshold", l.HardCutoffThreshold, minHardCutoff, maxLoopThreshold),
+		checkRange("consecutive_threshold", l.ConsecutiveThreshold, minConsecutive, maxLoopThreshold),
+		checkRange("hard_cutoff_threshold", l.HardCutoffThreshold, minHardCutoff, maxLoopThreshold),
 	)
 	if list != nil {
 		return list
@@ -179,7 +179,7 @@ func checkToolBudgets(budgets map[string]ToolBudget) diag.List {
 	return list
 }
 
-func between(path string, v *int, least, most int) diag.List {
+func checkRange(path string, v *int, least, most int) diag.List {
 	if v == nil || *v >= least && *v <= most {
 		return nil
 	}

@@ -62,14 +62,14 @@ func (p *Pricing) CurrencyCode() string {
 // Clone returns a copy of m that shares nothing with it.
 func (m *Model) Clone() *Model {
 	c := *m
-	c.ContextWindow = copied(m.ContextWindow)
-	c.MaxOutputTokens = copied(m.MaxOutputTokens)
+	c.ContextWindow = copyPointer(m.ContextWindow)
+	c.MaxOutputTokens = copyPointer(m.MaxOutputTokens)
 	if m.Modalities != nil {
 		c.Modalities = &Modalities{Input: slices.Clone(m.Modalities.Input), Output: slices.Clone(m.Modalities.Output)}
 	}
 	if m.Pricing != nil {
-		c.Pricing = copied(m.Pricing)
-		c.Pricing.CachedInputPerMillion = copied(m.Pricing.CachedInputPerMillion)
+		c.Pricing = copyPointer(m.Pricing)
+		c.Pricing.CachedInputPerMillion = copyPointer(m.Pricing.CachedInputPerMillion)
 	}
 	return &c
 }

@@ -66,16 +66,16 @@ func (p *Pool) Clone() *Pool {
 	c := *p
 	c.Members = slices.Clone(p.Members)
 	for i := range c.Members {
-		c.Members[i].Weight = copied(c.Members[i].Weight)
+		c.Members[i].Weight = copyPointer(c.Members[i].Weight)
 	}
-	c.Routing = copied(p.Routing)
+	c.Routing = copyPointer(p.Routing)
 	if p.Switch != nil {
-		c.Switch = copied(p.Switch)
-		c.Switch.OnCircuitOpen = copied(p.Switch.OnCircuitOpen)
-		c.Switch.OnQuota = copied(p.Switch.OnQuota)
-		c.Switch.QuotaRetryAfter = copied(p.Switch.QuotaRetryAfter)
-		c.Switch.OnPermanent = copied(p.Switch.OnPermanent)
-		c.Switch.MaxSwitchesPerSession = copied(p.Switch.MaxSwitchesPerSession)
+		c.Switch = copyPointer(p.Switch)
+		c.Switch.OnCircuitOpen = copyPointer(p.Switch.OnCircuitOpen)
+		c.Switch.OnQuota = copyPointer(p.Switch.OnQuota)
+		c.Switch.QuotaRetryAfter = copyPointer(p.Switch.QuotaRetryAfter)
+		c.Switch.OnPermanent = copyPointer(p.Switch.OnPermanent)
+		c.Switch.MaxSwitchesPerSession = copyPointer(p.Switch.MaxSwitchesPerSession)
 	}
 	return &c
 }

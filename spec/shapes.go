@@ -188,8 +188,8 @@ func (e Effort) Validate() diag.List {
 	return nil
 }
 
-// copied returns a pointer to a copy, or nil for nil.
-func copied[T any](p *T) *T {
+// copyPointer returns a pointer to a copy, or nil for nil.
+func copyPointer[T any](p *T) *T {
 	if p == nil {
 		return nil
 	}
