@@ -38,6 +38,9 @@ type Store struct {
 
 	// failing is set while writes fail, as they do on a full disk.
 	failing atomic.Bool
+	// stale is set while the pool may have connections that were made while the
+	// database was read-only.
+	stale atomic.Bool
 
 	mu    sync.Mutex
 	queue store.Queue
@@ -65,6 +68,14 @@ func Open(ctx context.Context, s store.Settings) (*Store, error) {
 		st.logger = zap.NewNop()
 	}
 	config.ConnConfig.OnPgError = st.watchErrors(config.ConnConfig.OnPgError)
+	prepare := config.AfterConnect
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		st.noteReadOnly(conn.PgConn())
+		if prepare == nil {
+			return nil
+		}
+		return prepare(ctx, conn)
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentruntime/agentruntime/internal/testkit/pgtest"
 	"github.com/agentruntime/agentruntime/store"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A database that becomes read-only and is cut off from its clients looks like a
@@ -58,6 +59,57 @@ func TestAReadOnlyDatabaseIsReportedAndRecoversByItself(t *testing.T) {
 				t.Errorf("a ping where writes are taken again: %v", err)
 			}
 		})
+	}
+}
+
+// After a Ping that succeeds, no connection is used that was made while the database was
+// read-only, though the one that answered the Ping was made later.
+func TestConnectionsOfAReadOnlyTimeAreNotUsedAfterAPing(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	dsn := server.Database(t)
+	s := open(t, migrated(t, dsn))
+	_, id, fence := running(t, s)
+	server.SetReadOnly(t, dsn, true)
+	var old []*pgxpool.Conn
+	for len(old) < 4 {
+		eventually(t, "a connection is made", func() bool {
+			c, err := s.Pool().Acquire(t.Context())
+			if err == nil && c.Ping(t.Context()) != nil { // it was cut off
+				c.Release()
+				return false
+			}
+			if err == nil {
+				old = append(old, c)
+			}
+			return err == nil
+		})
+	}
+	server.SetReadOnly(t, dsn, false)
+	fresh, err := s.Pool().Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range old {
+		c.Release()
+	}
+	fresh.Release() // the pool gives out the one that was used last
+	if err := s.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var held []*pgxpool.Conn
+	for range len(old) + 1 { // leaves the oldest ones, one after the other
+		if err := s.Commit(t.Context(), appended(id, fence, uint64(len(held))+1, `{}`)); err != nil {
+			t.Errorf("commit %d: %v", len(held)+1, err)
+		}
+		c, err := s.Pool().Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	for _, c := range held {
+		c.Release()
 	}
 }
 

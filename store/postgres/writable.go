@@ -14,17 +14,28 @@ import (
 // is read-only.
 const renewInterval = time.Second
 
-// watchErrors returns what sees each error of a connection of the pool, whoever uses
-// it, and decides as before whether the connection is kept.
+// watchErrors returns a handler that sees each error of a connection of the pool,
+// whoever uses it. It closes connections that refuse to write, and otherwise decides as
+// before whether the connection is kept.
 func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 	return func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		if notWritten(err) {
 			s.failing.Store(true)
 		}
+		kept := keep(conn, err)
 		if err.Code == codeReadOnly {
 			s.renewConnections()
+			return false
 		}
-		return keep(conn, err)
+		return kept
+	}
+}
+
+// noteReadOnly notes a new connection that does not write: it stays so when the database
+// takes writes again. PostgreSQL 14 and later report it without a query.
+func (s *Store) noteReadOnly(conn *pgconn.PgConn) {
+	if conn.ParameterStatus("default_transaction_read_only") == "on" || conn.ParameterStatus("in_hot_standby") == "on" {
+		s.stale.Store(true)
 	}
 }
 
@@ -33,6 +44,7 @@ func (s *Store) watchErrors(keep pgconn.PgErrorHandler) pgconn.PgErrorHandler {
 // failover they may lead to the old primary. Nothing is written before Open has
 // returned, so the pool is there.
 func (s *Store) renewConnections() {
+	s.stale.Store(true)
 	s.mu.Lock()
 	due := time.Since(s.renewed) >= renewInterval
 	if due {
@@ -47,7 +59,8 @@ func (s *Store) renewConnections() {
 // Ping reports whether the database answers and takes writes. Since a write failed
 // for want of room, each Ping writes a temporary table, until one succeeds. Where the
 // database is read-only, all connections are made anew, as after a write that it
-// refuses.
+// refuses, and once more when it takes writes again: no connection that is used after a
+// Ping that succeeds was made before.
 func (s *Store) Ping(ctx context.Context) error {
 	var readOnly bool
 	err := s.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')::bool").Scan(&readOnly)
@@ -57,7 +70,10 @@ func (s *Store) Ping(ctx context.Context) error {
 	case readOnly:
 		s.renewConnections()
 		return fmt.Errorf("ping PostgreSQL: %w: the database is read-only", store.ErrNotWritable)
-	case !s.failing.Load():
+	case s.stale.Swap(false):
+		s.pool.Reset()
+	}
+	if !s.failing.Load() {
 		return nil
 	}
 	if err := s.probeWrites(ctx); notWritten(err) {
