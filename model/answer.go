@@ -85,13 +85,13 @@ func (a *Answer) Add(ev *Event) error {
 	}
 	switch ev.Type {
 	case EventText:
-		p := a.open(PartText)
+		p := a.openPart(PartText)
 		p.data = append(p.data, ev.Delta...)
 	case EventReasoning:
-		p := a.open(PartReasoning)
+		p := a.openPart(PartReasoning)
 		p.data = append(p.data, ev.Delta...)
 	case EventReasoningEncrypted:
-		p := a.open(PartReasoning)
+		p := a.openPart(PartReasoning)
 		p.encrypted, p.id, p.done = ev.Delta, ev.ID, true
 	case EventToolCallStart:
 		if ev.Index != len(a.calls) {
@@ -102,10 +102,10 @@ func (a *Answer) Add(ev *Event) error {
 			id = a.callID(id)
 		}
 		a.calls = append(a.calls, len(a.parts))
-		p := a.begin(PartToolCall)
+		p := a.addPart(PartToolCall)
 		p.id, p.name = id, ev.Name
 	case EventToolCallDelta, EventToolCallEnd:
-		p := a.started(ev.Index)
+		p := a.startedCall(ev.Index)
 		if p == nil {
 			return protocolError(fmt.Sprintf("tool call %d never started", ev.Index))
 		}
@@ -115,7 +115,7 @@ func (a *Answer) Add(ev *Event) error {
 		p.data = append(p.data, ev.Delta...)
 		p.done = ev.Type == EventToolCallEnd
 	case EventToolCallCancel:
-		p := a.started(ev.Index)
+		p := a.startedCall(ev.Index)
 		if p == nil {
 			return protocolError(fmt.Sprintf("tool call %d is taken back, but never started", ev.Index))
 		}
@@ -137,9 +137,9 @@ func (a *Answer) Add(ev *Event) error {
 	return nil
 }
 
-// open returns the part that text or reasoning is added to: the last one that
+// openPart returns the part that text or reasoning is added to: the last one that
 // stands, when it is of that type and goes on, else a new one.
-func (a *Answer) open(typ PartType) *partial {
+func (a *Answer) openPart(typ PartType) *partial {
 	n := len(a.parts)
 	for n > 0 && a.parts[n-1].cancelled {
 		n--
@@ -147,19 +147,19 @@ func (a *Answer) open(typ PartType) *partial {
 	if n > 0 && a.parts[n-1].typ == typ && !a.parts[n-1].done {
 		return &a.parts[n-1]
 	}
-	return a.begin(typ)
+	return a.addPart(typ)
 }
 
-// started returns the call with the number index, or nil.
-func (a *Answer) started(index int) *partial {
+// startedCall returns the call with the number index, or nil.
+func (a *Answer) startedCall(index int) *partial {
 	if index < 0 || index >= len(a.calls) {
 		return nil
 	}
 	return &a.parts[a.calls[index]]
 }
 
-// begin adds a part, in the memory of one from an earlier answer if there is.
-func (a *Answer) begin(typ PartType) *partial {
+// addPart adds a part, in the memory of one from an earlier answer if there is.
+func (a *Answer) addPart(typ PartType) *partial {
 	a.size += partSize
 	var data []byte
 	if n := len(a.parts); n < cap(a.parts) {
@@ -173,13 +173,13 @@ func (a *Answer) begin(typ PartType) *partial {
 // is missing, too long, not text, or taken by another call. Some vendors count the calls of
 // each answer anew.
 func (a *Answer) callID(id string) string {
-	for n := len(a.calls); id == "" || len(id) > maxCallID || !clip.IsClean(id) || a.taken(id); n++ {
+	for n := len(a.calls); id == "" || len(id) > maxCallID || !clip.IsClean(id) || a.isIDTaken(id); n++ {
 		id = fmt.Sprintf("call_%d_%d", a.number, n)
 	}
 	return id
 }
 
-func (a *Answer) taken(id string) bool {
+func (a *Answer) isIDTaken(id string) bool {
 	return slices.ContainsFunc(a.calls, func(i int) bool { return a.parts[i].id == id }) || a.Taken != nil && a.Taken(id)
 }
 
@@ -197,7 +197,7 @@ func protocolError(text string) error {
 // Call returns the id and name of the call with the number index, even if it
 // was taken back.
 func (a *Answer) Call(index int) (id, name string) {
-	if p := a.started(index); p != nil {
+	if p := a.startedCall(index); p != nil {
 		return p.id, p.name
 	}
 	return "", ""
@@ -209,7 +209,7 @@ func (a *Answer) Omits(index int) bool { return a.MaxCalls > 0 && index >= a.Max
 // Omitted returns how many calls Message leaves out because they are beyond MaxCalls.
 func (a *Answer) Omitted() (n int) {
 	for i := range a.calls {
-		if a.Omits(i) && !a.started(i).cancelled {
+		if a.Omits(i) && !a.startedCall(i).cancelled {
 			n++
 		}
 	}
@@ -252,7 +252,7 @@ func (a *Answer) Message() Message {
 			if number++; p.cancelled || omitted {
 				continue
 			}
-			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: arguments(p.data)})
+			calls = append(calls, ToolCall{ID: p.id, Name: p.name, Arguments: copyArguments(p.data)})
 			parts = append(parts, Part{Type: PartToolCall, ToolCall: &calls[len(calls)-1]})
 		default: // an answer has no other parts
 		}
@@ -262,8 +262,8 @@ func (a *Answer) Message() Message {
 
 var noArguments = json.RawMessage(`{}`)
 
-// arguments returns a copy of what was collected, whose memory is used again.
-func arguments(data []byte) json.RawMessage {
+// copyArguments returns a copy of what was collected, whose memory is used again.
+func copyArguments(data []byte) json.RawMessage {
 	switch string(bytes.TrimSpace(data)) {
 	case "", "null":
 		return noArguments

@@ -56,11 +56,11 @@ func (b *Breaker) Refusal() *Error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.refusal()
+	return b.refusalLocked()
 }
 
-// refusal returns why a call is refused now, or nil.
-func (b *Breaker) refusal() *Error {
+// refusalLocked returns why a call is refused now, or nil.
+func (b *Breaker) refusalLocked() *Error {
 	if b.until.IsZero() {
 		return nil
 	}
@@ -84,15 +84,15 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
-// begin asks for leave to call the model. Unless it is refused, the attempt must
+// beginAttempt asks for leave to call the model. Unless it is refused, the attempt must
 // be ended. A nil breaker gives leave.
-func (b *Breaker) begin() (attempt, error) {
+func (b *Breaker) beginAttempt() (attempt, error) {
 	if b == nil {
 		return attempt{}, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if refused := b.refusal(); refused != nil {
+	if refused := b.refusalLocked(); refused != nil {
 		return attempt{}, refused
 	}
 	b.probing = !b.until.IsZero()
@@ -119,9 +119,9 @@ const (
 	failed
 )
 
-// note takes in one event of the attempt's stream, or its error. An attempt that
+// noteEvent takes in one event of the attempt's stream, or its error. An attempt that
 // its consumer gives up counts by what was seen until then.
-func (a *attempt) note(ctx context.Context, typ EventType, err error) {
+func (a *attempt) noteEvent(ctx context.Context, typ EventType, err error) {
 	switch {
 	case a.breaker == nil:
 	case err == nil && typ <= EventFinish: // the model's own, not a wrapper's
@@ -134,8 +134,8 @@ func (a *attempt) note(ctx context.Context, typ EventType, err error) {
 	}
 }
 
-// end counts the attempt.
-func (a *attempt) end() {
+// countOutcome counts the attempt.
+func (a *attempt) countOutcome() {
 	b := a.breaker
 	if b == nil {
 		return

@@ -132,8 +132,8 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 		closes, fails bool
 	}{
 		"nothing was seen": {probe: func(b *Breaker) {
-			a, _ := b.begin()
-			a.end()
+			a, _ := b.beginAttempt()
+			a.countOutcome()
 		}},
 		"an event was seen": {closes: true, probe: func(b *Breaker) {
 			for range (&Watched{Executor: &answers{}, Breaker: b}).Stream(context.Background(), &Request{}) {
@@ -177,9 +177,9 @@ func TestAProbeThatIsGivenUpFreesItsPlace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := NewBreaker("m")
 				for range breakerThreshold {
-					a, _ := b.begin()
-					a.note(context.Background(), 0, &Error{Class: Provider})
-					a.end()
+					a, _ := b.beginAttempt()
+					a.noteEvent(context.Background(), 0, &Error{Class: Provider})
+					a.countOutcome()
 				}
 				time.Sleep(breakerCooldown)
 				tt.probe(b)
@@ -260,7 +260,7 @@ func promiseBroken(steps []step) string {
 		case s.wait > 0:
 			time.Sleep(s.wait)
 		case s.begins:
-			a, err := b.begin()
+			a, err := b.beginAttempt()
 			if may := until.IsZero() || !time.Now().Before(until) && !probing(); (err == nil) != may {
 				return fmt.Sprintf("a call may begin: %v, but got %v", may, err)
 			}
@@ -272,8 +272,8 @@ func promiseBroken(steps []step) string {
 			r := under[i]
 			under = slices.Delete(under, i, i+1)
 			r.outcome = s.outcome
-			r.end()
-			r.end() // a call counts once
+			r.countOutcome()
+			r.countOutcome() // a call counts once
 			switch {
 			case r.era != era || s.outcome == saidNothing:
 			case s.outcome == succeeded:

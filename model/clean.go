@@ -2,11 +2,11 @@ package model
 
 import "github.com/agentruntime/agentruntime/internal/clip"
 
-// clean makes an event of a vendor's stream safe to store, show and send back: no
+// cleanEvent makes an event of a vendor's stream safe to store, show and send back: no
 // text of it holds a NUL or is not UTF-8. Arguments stay as they are, since they are
 // judged as a whole once they are complete. An id that would have to be changed is
 // dropped, and Answer makes one.
-func clean(ev *Event) {
+func cleanEvent(ev *Event) {
 	switch ev.Type {
 	case EventText, EventReasoning, EventReasoningEncrypted, EventReset, EventToolCallCancel:
 		ev.Delta = clip.Clean(ev.Delta)

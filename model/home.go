@@ -19,14 +19,14 @@ const (
 	HomeFirstHealthy Home = "first_healthy"
 )
 
-// choose returns the home of a session that has none yet: by the policy, among
+// chooseHome returns the home of a session that has none yet: by the policy, among
 // the members that may be one and are known of nothing that keeps them from
 // serving; if there is no such member, among all that may be one.
-func (p *Pool) choose(key string, unread []*Error) int {
-	fit := func(i int) bool { return p.objection(i, unread) == nil }
-	i := p.best(key, fit)
+func (p *Pool) chooseHome(key string, unread []*Error) int {
+	fit := func(i int) bool { return p.objectionTo(i, unread) == nil }
+	i := p.bestMember(key, fit)
 	if i < 0 {
-		i = p.best(key, func(int) bool { return true })
+		i = p.bestMember(key, func(int) bool { return true })
 	}
 	if p.policy.Home == HomeRoundRobin {
 		p.served[i]++
@@ -34,21 +34,21 @@ func (p *Pool) choose(key string, unread []*Error) int {
 	return i
 }
 
-// best returns the fit member that the policy prefers, or -1.
-func (p *Pool) best(key string, fit func(i int) bool) int {
+// bestMember returns the fit member that the policy prefers, or -1.
+func (p *Pool) bestMember(key string, fit func(i int) bool) int {
 	best, top := -1, math.Inf(-1)
 	for i := range p.members {
 		if p.members[i].FailoverOnly || !fit(i) {
 			continue
 		}
-		if score := p.score(key, i); score > top {
+		if score := p.scoreMember(key, i); score > top {
 			best, top = i, score
 		}
 	}
 	return best
 }
 
-func (p *Pool) score(key string, i int) float64 {
+func (p *Pool) scoreMember(key string, i int) float64 {
 	m := &p.members[i]
 	switch p.policy.Home {
 	case HomeFirstHealthy:
@@ -56,27 +56,27 @@ func (p *Pool) score(key string, i int) float64 {
 	case HomeRoundRobin:
 		return -p.served[i] / m.Weight
 	default:
-		return rendezvous(key, m.ID, m.Weight)
+		return scoreRendezvous(key, m.ID, m.Weight)
 	}
 }
 
-// rendezvous scores a member for a session so that each member wins a share of
+// scoreRendezvous scores a member for a session so that each member wins a share of
 // sessions in proportion to its weight, and only the sessions of a member that
 // goes away move.
-func rendezvous(session, member string, weight float64) float64 {
+func scoreRendezvous(session, member string, weight float64) float64 {
 	h := fnv.New64a()
 	h.Write([]byte(session))
 	h.Write([]byte{0})
 	h.Write([]byte(member))
 	// The top 52 bits and a half fit a float exactly, so u lies between 0 and 1
 	// and is neither.
-	u := (float64(mix(h.Sum64())>>12) + 0.5) / (1 << 52)
+	u := (float64(mixHash(h.Sum64())>>12) + 0.5) / (1 << 52)
 	return weight / -math.Log(u)
 }
 
-// mix spreads the bits of a hash: FNV's upper bits change little between texts
+// mixHash spreads the bits of a hash: FNV's upper bits change little between texts
 // that differ in their last bytes only.
-func mix(x uint64) uint64 {
+func mixHash(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

@@ -67,11 +67,11 @@ var _ Executor = (*Limited)(nil)
 
 // Stream asks the wrapped executor.
 func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
-	if unread := unreadable(latest(req.Messages), l.Input); len(unread) > 0 {
+	if unread := unreadableModalities(latestUserMessages(req.Messages), l.Input); len(unread) > 0 {
 		err := cannotRead(l.ModelID, unread, l.Input)
 		return func(yield func(Event, error) bool) { yield(Event{}, err) }
 	}
-	messages := readable(req.Messages, l.Input)
+	messages := readableMessages(req.Messages, l.Input)
 	if len(messages) == 0 || &messages[0] == &req.Messages[0] {
 		return l.Executor.Stream(ctx, req)
 	}
@@ -80,19 +80,19 @@ func (l *Limited) Stream(ctx context.Context, req *Request) iter.Seq2[Event, err
 	return l.Executor.Stream(ctx, &own)
 }
 
-// readers tells, per member, why it cannot read the request; nil when all can.
+// readErrors tells, per member, why it cannot read the request; nil when all can.
 // Members that read every message of the user are preferred to those that read
 // the latest only. When nobody does, the error says so.
-func (p *Pool) readers(req *Request) ([]*Error, error) {
+func (p *Pool) readErrors(req *Request) ([]*Error, error) {
 	limited := func(m Member) bool { return len(m.Input) > 0 }
 	if !slices.ContainsFunc(p.members, limited) {
 		return nil, nil
 	}
-	for _, messages := range [][]Message{req.Messages, latest(req.Messages)} {
+	for _, messages := range [][]Message{req.Messages, latestUserMessages(req.Messages)} {
 		reasons, able := make([]*Error, len(p.members)), 0
 		for i := range p.members {
 			m := &p.members[i]
-			if unread := unreadable(messages, m.Input); len(unread) > 0 {
+			if unread := unreadableModalities(messages, m.Input); len(unread) > 0 {
 				reasons[i] = cannotRead(m.ID, unread, m.Input)
 			} else {
 				able++
@@ -106,13 +106,13 @@ func (p *Pool) readers(req *Request) ([]*Error, error) {
 			return reasons, nil
 		}
 	}
-	asked := unreadable(latest(req.Messages), []spec.Modality{spec.ModalityText})
-	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, words(asked))}
+	asked := unreadableModalities(latestUserMessages(req.Messages), []spec.Modality{spec.ModalityText})
+	return nil, &Error{Class: InvalidRequest, Message: fmt.Sprintf("no member of pool %s reads all of %s", p.id, joinModalities(asked))}
 }
 
-// latest returns what the user said last: the user's messages that follow each
+// latestUserMessages returns what the user said last: the user's messages that follow each
 // other nearest to the end.
-func latest(messages []Message) []Message {
+func latestUserMessages(messages []Message) []Message {
 	end := len(messages)
 	for end > 0 && messages[end-1].Role != RoleUser {
 		end--
@@ -124,9 +124,9 @@ func latest(messages []Message) []Message {
 	return messages[begin:end]
 }
 
-// unreadable returns the modalities of the user's messages that are not among
+// unreadableModalities returns the modalities of the user's messages that are not among
 // the input.
-func unreadable(messages []Message, input []spec.Modality) []spec.Modality {
+func unreadableModalities(messages []Message, input []spec.Modality) []spec.Modality {
 	var out []spec.Modality
 	for i := range messages {
 		if messages[i].Role != RoleUser {
@@ -144,10 +144,10 @@ func unreadable(messages []Message, input []spec.Modality) []spec.Modality {
 // cannotRead is the error of a request that needs modalities which a model does
 // not read.
 func cannotRead(modelID string, unread, input []spec.Modality) *Error {
-	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, words(unread), words(input))}
+	return &Error{Class: InvalidRequest, Message: fmt.Sprintf("model %s does not read %s; it reads %s", modelID, joinModalities(unread), joinModalities(input))}
 }
 
-func words(list []spec.Modality) string {
+func joinModalities(list []spec.Modality) string {
 	text := make([]string, len(list))
 	for i, m := range list {
 		text[i] = string(m)
@@ -155,9 +155,9 @@ func words(list []spec.Modality) string {
 	return strings.Join(text, ", ")
 }
 
-// readable returns the conversation with a note in the place of each part that
+// readableMessages returns the conversation with a note in the place of each part that
 // is not read. A conversation without such parts is returned as it is.
-func readable(messages []Message, input []spec.Modality) []Message {
+func readableMessages(messages []Message, input []spec.Modality) []Message {
 	out, copied := messages, false
 	for i := range messages {
 		parts := readableParts(messages[i].Parts, input)

@@ -85,26 +85,26 @@ func NewPool(id string, members []Member, policy PoolPolicy) *Pool {
 // no member can read is refused with class InvalidRequest.
 func (p *Pool) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		unread, err := p.readers(req)
+		unread, err := p.readErrors(req)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		r := p.route(req, unread)
+		r := p.planRoute(req, unread)
 		last := r.objection
 		for _, i := range r.order {
-			failure, done := p.try(ctx, i, req, r, yield)
+			failure, done := p.tryMember(ctx, i, req, r, yield)
 			if done {
 				return
 			}
 			last = failure
 		}
-		yield(Event{}, p.unavailable(r, last))
+		yield(Event{}, p.unavailableError(r, last))
 	}
 }
 
-// unavailable returns the error of a call that no member served.
-func (p *Pool) unavailable(r *route, last *Error) *Error {
+// unavailableError returns the error of a call that no member served.
+func (p *Pool) unavailableError(r *route, last *Error) *Error {
 	if !r.mayMove || r.objection == nil && len(r.order) == 1 {
 		return last
 	}
@@ -114,10 +114,10 @@ func (p *Pool) unavailable(r *route, last *Error) *Error {
 	}
 }
 
-// try passes on the answer of one member, or returns why to move on.
-func (p *Pool) try(ctx context.Context, i int, req *Request, r *route, yield func(Event, error) bool) (failure *Error, done bool) {
+// tryMember passes on the answer of one member, or returns why to move on.
+func (p *Pool) tryMember(ctx context.Context, i int, req *Request, r *route, yield func(Event, error) bool) (failure *Error, done bool) {
 	m := &p.members[i]
-	attempt, err := m.Breaker.begin()
+	attempt, err := m.Breaker.beginAttempt()
 	if err != nil {
 		if e := AsError(err); p.movesOn(i, e) {
 			return e, false
@@ -125,15 +125,15 @@ func (p *Pool) try(ctx context.Context, i int, req *Request, r *route, yield fun
 		yield(Event{}, err)
 		return nil, true
 	}
-	defer attempt.end()
+	defer attempt.countOutcome()
 	if !yield(Event{Type: EventServed, ID: m.ID, Name: m.Upstream}, nil) {
 		return nil, true
 	}
 	own := *req
-	own.Model, own.Messages = m.Upstream, readable(req.Messages, m.Input)
+	own.Model, own.Messages = m.Upstream, readableMessages(req.Messages, m.Input)
 	begun := false
 	for ev, err := range m.Executor.Stream(ctx, &own) {
-		attempt.note(ctx, ev.Type, err)
+		attempt.noteEvent(ctx, ev.Type, err)
 		if err != nil && !begun && ctx.Err() == nil {
 			if e := AsError(err); p.movesOn(i, e) {
 				return e, false
@@ -141,7 +141,7 @@ func (p *Pool) try(ctx context.Context, i int, req *Request, r *route, yield fun
 		}
 		if err == nil && !begun {
 			begun = true
-			p.settle(r, i)
+			p.settleHome(r, i)
 		}
 		if !yield(ev, err) || err != nil {
 			return nil, true
@@ -181,9 +181,9 @@ type route struct {
 	mayMove bool
 }
 
-// route returns the way of a call: the home, then the other members that may
+// planRoute returns the way of a call: the home, then the other members that may
 // serve, those for failover last.
-func (p *Pool) route(req *Request, unread []*Error) *route {
+func (p *Pool) planRoute(req *Request, unread []*Error) *route {
 	r := &route{key: req.SessionID}
 	if p.policy.PerTurn {
 		r.key = req.TurnID
@@ -192,12 +192,12 @@ func (p *Pool) route(req *Request, unread []*Error) *route {
 	defer p.mu.Unlock()
 	s, known := p.seats.get(r.key)
 	if !known {
-		s.home = p.choose(r.key, unread)
+		s.home = p.chooseHome(r.key, unread)
 		p.seats.put(r.key, s)
 	}
 	r.mayMove = p.policy.MaxMoves == nil || s.moves < *p.policy.MaxMoves
 	r.order = make([]int, 0, len(p.members))
-	if r.objection = p.objection(s.home, unread); r.objection == nil {
+	if r.objection = p.objectionTo(s.home, unread); r.objection == nil {
 		r.order = append(r.order, s.home)
 	}
 	if !r.mayMove {
@@ -205,7 +205,7 @@ func (p *Pool) route(req *Request, unread []*Error) *route {
 	}
 	for _, failover := range []bool{false, true} {
 		for i := range p.members {
-			if i != s.home && p.members[i].FailoverOnly == failover && p.objection(i, unread) == nil {
+			if i != s.home && p.members[i].FailoverOnly == failover && p.objectionTo(i, unread) == nil {
 				r.order = append(r.order, i)
 			}
 		}
@@ -213,8 +213,8 @@ func (p *Pool) route(req *Request, unread []*Error) *route {
 	return r
 }
 
-// objection returns why a member is not asked, as far as is known beforehand.
-func (p *Pool) objection(i int, unread []*Error) *Error {
+// objectionTo returns why a member is not asked, as far as is known beforehand.
+func (p *Pool) objectionTo(i int, unread []*Error) *Error {
 	switch {
 	case p.gone[i] != nil:
 		return p.gone[i]
@@ -227,8 +227,8 @@ func (p *Pool) objection(i int, unread []*Error) *Error {
 	}
 }
 
-// settle makes the member that serves a session its home.
-func (p *Pool) settle(r *route, i int) {
+// settleHome makes the member that serves a session its home.
+func (p *Pool) settleHome(r *route, i int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s, _ := p.seats.get(r.key); s.home != i {

@@ -7,9 +7,9 @@ import "bytes"
 const continueNote = "Your last message was cut off by a technical fault. Continue exactly where it broke off: " +
 	"repeat nothing of it, and do not mention the interruption."
 
-// plan says how the answer goes on, by what of it was shown.
-func (c *call) plan() RecoveryPlan {
-	complete, incomplete := c.answer.standing()
+// planRecovery says how the answer goes on, by what of it was shown.
+func (c *call) planRecovery() RecoveryPlan {
+	complete, incomplete := c.answer.countCalls()
 	switch {
 	case len(c.answer.parts) == 0:
 		return "" // nothing was shown
@@ -32,25 +32,25 @@ func (c *call) carryOut(plan RecoveryPlan) bool {
 	const reason = "the answer broke off"
 	switch plan {
 	case Restart:
-		return c.emit(Event{Type: EventReset, Delta: reason})
+		return c.emitEvent(Event{Type: EventReset, Delta: reason})
 	case KeepToolCalls, DropToolCall:
 		for i := range c.answer.calls {
-			if !c.answer.started(i).done && !c.emit(Event{Type: EventToolCallCancel, Index: i, Delta: reason}) {
+			if !c.answer.startedCall(i).done && !c.emitEvent(Event{Type: EventToolCallCancel, Index: i, Delta: reason}) {
 				return false
 			}
 		}
 	default:
 	}
 	if plan == KeepToolCalls {
-		return c.emit(Event{Type: EventFinish, Reason: FinishToolCalls, Usage: c.total(nil)})
+		return c.emitEvent(Event{Type: EventFinish, Reason: FinishToolCalls, Usage: c.totalUsage(nil)})
 	}
 	return true
 }
 
-// request returns what the next attempt asks: the request as it came, or, when a
+// nextRequest returns what the next attempt asks: the request as it came, or, when a
 // text was shown, that text with the wish to go on. The reasoning behind it is
 // left out: it may be incomplete, and a pool may have moved to another vendor.
-func (c *call) request() *Request {
+func (c *call) nextRequest() *Request {
 	if len(c.answer.parts) == 0 {
 		return c.req
 	}
@@ -61,11 +61,11 @@ func (c *call) request() *Request {
 	return &next
 }
 
-// standing counts the calls that were not taken back, by whether they are
+// countCalls counts the calls that were not taken back, by whether they are
 // complete.
-func (a *Answer) standing() (complete, incomplete int) {
+func (a *Answer) countCalls() (complete, incomplete int) {
 	for i := range a.calls {
-		switch p := a.started(i); {
+		switch p := a.startedCall(i); {
 		case p.cancelled:
 		case p.done:
 			complete++

@@ -58,18 +58,18 @@ var _ Executor = (*Retrying)(nil)
 // Stream asks the wrapped executor, again if need be.
 func (r *Retrying) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		attempt, err := r.Breaker.begin()
+		attempt, err := r.Breaker.beginAttempt()
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		c := &call{ctx: ctx, policy: r.Policy, req: req, yield: yield, attempt: attempt}
-		defer c.attempt.end()
-		take := c.take
+		defer c.attempt.countOutcome()
+		take := c.acceptEvent
 		for again := true; again; {
 			c.failure, c.begun, c.first = nil, false, len(c.answer.calls)
-			r.Executor.Stream(ctx, c.request())(take)
-			again = c.again()
+			r.Executor.Stream(ctx, c.nextRequest())(take)
+			again = c.awaitRetry()
 		}
 	}
 }
@@ -100,9 +100,9 @@ type call struct {
 	first   int
 }
 
-// take takes in one event of the current attempt, and reports whether another is
+// acceptEvent takes in one event of the current attempt, and reports whether another is
 // wanted.
-func (c *call) take(ev Event, err error) bool {
+func (c *call) acceptEvent(ev Event, err error) bool {
 	if c.over || c.failure != nil {
 		return false
 	}
@@ -116,33 +116,33 @@ func (c *call) take(ev Event, err error) bool {
 	case EventReset:
 		c.first = 0
 	case EventFinish:
-		ev.Usage = c.total(ev.Usage)
+		ev.Usage = c.totalUsage(ev.Usage)
 	default:
 	}
 	c.begun = c.begun || ev.Type != EventServed
-	return c.emit(ev)
+	return c.emitEvent(ev)
 }
 
-// emit shows the consumer an event, and reports whether it wants another. An
+// emitEvent shows the consumer an event, and reports whether it wants another. An
 // event that breaks the order fails the attempt.
-func (c *call) emit(ev Event) bool {
+func (c *call) emitEvent(ev Event) bool {
 	if c.failure = c.answer.Add(&ev); c.failure != nil {
 		return false
 	}
-	c.attempt.note(c.ctx, ev.Type, nil)
+	c.attempt.noteEvent(c.ctx, ev.Type, nil)
 	c.over = !c.yield(ev, nil) || ev.Type == EventFinish
 	return !c.over
 }
 
-// fail ends the call with an error.
-func (c *call) fail(err error) {
-	c.attempt.note(c.ctx, 0, err)
+// failCall ends the call with an error.
+func (c *call) failCall(err error) {
+	c.attempt.noteEvent(c.ctx, 0, err)
 	c.over = true
 	c.yield(Event{}, err)
 }
 
-// total adds what failed attempts cost to the usage of the last one.
-func (c *call) total(last *Usage) *Usage {
+// totalUsage adds what failed attempts cost to the usage of the last one.
+func (c *call) totalUsage(last *Usage) *Usage {
 	if c.usage == (Usage{}) {
 		return last
 	}
@@ -153,21 +153,21 @@ func (c *call) total(last *Usage) *Usage {
 	return &sum
 }
 
-// again decides what follows an attempt, and reports whether it is another one,
+// awaitRetry decides what follows an attempt, and reports whether it is another one,
 // for which it waits.
-func (c *call) again() bool {
+func (c *call) awaitRetry() bool {
 	if c.over {
 		return false
 	}
 	if c.failure == nil {
-		c.failure = unfinished(c.ctx)
+		c.failure = unfinishedError(c.ctx)
 	}
 	failure := AsError(c.failure)
 	if !c.mayRepeat(failure) {
-		c.fail(c.failure)
+		c.failCall(c.failure)
 		return false
 	}
-	c.attempt.note(c.ctx, 0, failure)
+	c.attempt.noteEvent(c.ctx, 0, failure)
 	if failure.Usage != nil {
 		c.usage.Add(failure.Usage.Reconciled())
 	}
@@ -175,14 +175,14 @@ func (c *call) again() bool {
 	if c.begun {
 		c.resumed++
 	}
-	plan := c.plan()
-	wait := c.wait(failure, plan)
+	plan := c.planRecovery()
+	wait := c.retryDelay(failure, plan)
 	retry := &Retry{Attempt: c.repeated, Class: failure.Class, Plan: plan, Wait: wait}
-	if !c.emit(Event{Type: EventRetry, Retry: retry}) || !c.carryOut(plan) {
+	if !c.emitEvent(Event{Type: EventRetry, Retry: retry}) || !c.carryOut(plan) {
 		return false
 	}
 	if err := sleep(c.ctx, wait); err != nil {
-		c.fail(AsError(err))
+		c.failCall(AsError(err))
 		return false
 	}
 	return true
@@ -197,8 +197,8 @@ func (c *call) mayRepeat(failure *Error) bool {
 // had its rest.
 const stallWait = 200 * time.Millisecond
 
-// wait returns how long to wait before the next attempt.
-func (c *call) wait(failure *Error, plan RecoveryPlan) time.Duration {
+// retryDelay returns how long to wait before the next attempt.
+func (c *call) retryDelay(failure *Error, plan RecoveryPlan) time.Duration {
 	switch {
 	case plan == KeepToolCalls:
 		return 0

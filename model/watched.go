@@ -37,42 +37,42 @@ var _ Executor = (*Watched)(nil)
 // Stream asks the wrapped executor.
 func (w *Watched) Stream(ctx context.Context, req *Request) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		attempt, err := w.Breaker.begin()
+		attempt, err := w.Breaker.beginAttempt()
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		s := &watch{ctx: ctx, yield: yield, attempt: attempt, idle: patience(w.Idle, req)}
-		defer s.attempt.end()
+		s := &watch{ctx: ctx, yield: yield, attempt: attempt, idle: idleLimit(w.Idle, req)}
+		defer s.attempt.countOutcome()
 		if s.idle == 0 {
-			w.stream(ctx, req, s)
+			w.readStream(ctx, req, s)
 			return
 		}
 		own, cancel := context.WithCancel(ctx)
-		s.start(cancel)
-		defer s.stop()
-		w.stream(own, req, s)
+		s.startWatching(cancel)
+		defer s.stopWatching()
+		w.readStream(own, req, s)
 	}
 }
 
-// stream reads one stream to its end. It is called instead of being ranged over,
+// readStream reads one stream to its end. It is called instead of being ranged over,
 // so that an executor that does not stop when it is told to does no harm.
-func (w *Watched) stream(ctx context.Context, req *Request, s *watch) {
-	w.Executor.Stream(ctx, req)(s.take)
-	s.end()
+func (w *Watched) readStream(ctx context.Context, req *Request, s *watch) {
+	w.Executor.Stream(ctx, req)(s.passEvent)
+	s.failUnfinished()
 }
 
-// patience returns how long a stream that answers a request may be silent.
-func patience(idle time.Duration, req *Request) time.Duration {
-	if thinks(req) {
+// idleLimit returns how long a stream that answers a request may be silent.
+func idleLimit(idle time.Duration, req *Request) time.Duration {
+	if mayThinkLong(req) {
 		return 2 * idle
 	}
 	return idle
 }
 
-// thinks reports whether a model may think for long before it answers: it was
+// mayThinkLong reports whether a model may think for long before it answers: it was
 // told to, or its name says so.
-func thinks(req *Request) bool {
+func mayThinkLong(req *Request) bool {
 	if e := req.ReasoningEffort; e != nil && e.Standard() != "off" {
 		return true
 	}
@@ -115,24 +115,24 @@ const (
 	stopped = -3
 )
 
-// start begins to watch a stream, which cancel ends.
-func (s *watch) start(cancel context.CancelFunc) {
+// startWatching begins to watch a stream, which cancel ends.
+func (s *watch) startWatching(cancel context.CancelFunc) {
 	s.begun, s.cancel = time.Now(), cancel
 	s.deadline.Store(int64(s.idle))
 	// The timer is set only once s.timer can be seen by what it calls.
-	s.timer = time.AfterFunc(1<<63-1, s.expire)
+	s.timer = time.AfterFunc(1<<63-1, s.checkDeadline)
 	s.timer.Reset(s.idle)
 }
 
-func (s *watch) stop() {
+func (s *watch) stopWatching() {
 	s.deadline.Store(stopped)
 	s.timer.Stop()
 	s.cancel()
 }
 
-// expire is called when the timer fires. It cancels the stream, or sets the
+// checkDeadline is called when the timer fires. It cancels the stream, or sets the
 // timer anew when there was an event in the meantime.
-func (s *watch) expire() {
+func (s *watch) checkDeadline() {
 	for {
 		at, left := s.deadline.Load(), s.idle
 		switch at {
@@ -153,20 +153,20 @@ func (s *watch) expire() {
 	}
 }
 
-// take passes one event on, and reports whether another is wanted.
-func (s *watch) take(ev Event, err error) bool {
+// passEvent passes one event on, and reports whether another is wanted.
+func (s *watch) passEvent(ev Event, err error) bool {
 	if s.over {
 		return false
 	}
 	if s.idle > 0 && s.deadline.Swap(waiting) == silent && (err != nil || ev.Type != EventFinish) {
-		ev, err = Event{}, s.silence()
+		ev, err = Event{}, s.silenceError()
 	}
 	if err == nil {
-		clean(&ev)
+		cleanEvent(&ev)
 	} else {
 		err = cleanError(err)
 	}
-	s.attempt.note(s.ctx, ev.Type, err)
+	s.attempt.noteEvent(s.ctx, ev.Type, err)
 	s.over = err != nil || ev.Type == EventFinish
 	if !s.yield(ev, err) {
 		s.over = true
@@ -177,25 +177,25 @@ func (s *watch) take(ev Event, err error) bool {
 	return !s.over
 }
 
-// end passes on the error of a stream that stopped without an end.
-func (s *watch) end() {
+// failUnfinished passes on the error of a stream that stopped without an end.
+func (s *watch) failUnfinished() {
 	if s.over {
 		return
 	}
-	err := unfinished(s.ctx)
+	err := unfinishedError(s.ctx)
 	if s.deadline.Load() == silent {
-		err = s.silence()
+		err = s.silenceError()
 	}
-	s.attempt.note(s.ctx, 0, err)
+	s.attempt.noteEvent(s.ctx, 0, err)
 	s.yield(Event{}, err)
 }
 
-func (s *watch) silence() error {
+func (s *watch) silenceError() error {
 	return &Error{Class: Timeout, Message: fmt.Sprintf("the stream was silent for %gs", s.idle.Seconds()), Err: errSilent}
 }
 
-// unfinished returns why a stream stopped without an end.
-func unfinished(ctx context.Context) error {
+// unfinishedError returns why a stream stopped without an end.
+func unfinishedError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return AsError(err)
 	}

@@ -7,33 +7,33 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// choose returns the reply to a request; nil means the echo.
-func (e *Executor) choose(req *model.Request) *reply {
+// chooseReply returns the reply to a request; nil means the echo.
+func (e *Executor) chooseReply(req *model.Request) *reply {
 	p := e.program
 	if len(p.replies) == 0 {
 		return p.fallback
 	}
-	start, lost := p.locate(req)
+	start, lost := p.locateRun(req)
 	run := req.Messages[start:]
 	if p.linear {
-		if n := answers(run) + lost; n < len(p.replies) {
+		if n := countAnswers(run) + lost; n < len(p.replies) {
 			return &p.replies[n]
 		}
 		return p.fallback
 	}
 	var room [4]uint64
 	s := selection{program: p, used: bits(room[:]).atLeast(len(p.replies))}
-	s.skip(lost)
+	s.skipLost(lost)
 	for i := range run {
 		switch run[i].Role {
 		case model.RoleUser, model.RoleTool:
-			s.hear(&run[i])
+			s.noteText(&run[i])
 		case model.RoleAssistant:
-			s.pass(&run[i])
+			s.passAnswer(&run[i])
 		}
 	}
 	if !p.forgetful {
-		return s.next(0, 0)
+		return s.nextReply(0, 0)
 	}
 	return e.nextForgetful(req, &s)
 }
@@ -42,18 +42,18 @@ func (e *Executor) choose(req *model.Request) *reply {
 // conversation. What it returns depends on how often such replies were given.
 func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	f := &e.failures
-	asked, place := f.key(req, s.text), f.placeKey(req)
+	asked, place := f.requestKey(req, s.text), f.placeKey(req)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := s.next(f.count[asked].times, f.count[place].times)
+	r := s.nextReply(f.count[asked].times, f.count[place].times)
 	switch {
 	case r == nil || r == e.program.fallback:
 		delete(f.count, asked)
 		delete(f.count, place)
-	case r.fails():
-		f.add(asked)
-	case r.silent():
-		f.add(place)
+	case r.breaksOff():
+		f.addFailure(asked)
+	case r.isSilent():
+		f.addFailure(place)
 	default:
 		delete(f.count, asked)
 		delete(f.count, place)
@@ -61,7 +61,7 @@ func (e *Executor) nextForgetful(req *model.Request, s *selection) *reply {
 	return r
 }
 
-func answers(run []model.Message) int {
+func countAnswers(run []model.Message) int {
 	n := 0
 	for i := range run {
 		if run[i].Role == model.RoleAssistant {
@@ -71,12 +71,12 @@ func answers(run []model.Message) int {
 	return n
 }
 
-// locate returns where the run of a request begins, and how many of its answers
+// locateRun returns where the run of a request begins, and how many of its answers
 // are no longer in the request: a long conversation loses its older messages.
 // The messages of a turn have ids that begin with the turn's, and end with the
 // step; what is said to the model in the middle of it has not, and begins no
 // other run. Without such ids, the run begins at the last user message.
-func (p *program) locate(req *model.Request) (start, lost int) {
+func (p *program) locateRun(req *model.Request) (start, lost int) {
 	first, last, present := -1, 0, 0
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -176,7 +176,7 @@ type selection struct {
 	failing, spent int
 }
 
-func (s *selection) hear(m *model.Message) {
+func (s *selection) noteText(m *model.Message) {
 	if m.Role == model.RoleTool {
 		s.text = resultsText(m.Parts)
 	} else {
@@ -184,21 +184,21 @@ func (s *selection) hear(m *model.Message) {
 	}
 }
 
-// pass takes in an answer of the model: the reply that it was is used up, and
+// passAnswer takes in an answer of the model: the reply that it was is used up, and
 // so are failures ahead of it. When the answer consists of several replies,
 // because a part that was cut off was joined with its continuation, all are.
-func (s *selection) pass(m *model.Message) {
+func (s *selection) passAnswer(m *model.Message) {
 	rest, calls := "", m.HasToolCalls()
 	if len(s.program.open) > 0 {
 		rest = m.Text()
 	}
 	for i := range s.program.replies {
 		r := &s.program.replies[i]
-		if !s.fits(i) {
+		if !s.replyFits(i) {
 			continue
 		}
 		found := false
-		if r.fails() {
+		if r.breaksOff() {
 			if r.keptIn(m) {
 				s.used.set(i)
 				return
@@ -231,36 +231,36 @@ func (s *selection) failedIn(i int, rest string) (tail string, found bool) {
 	return rest, found
 }
 
-// skip passes over the replies that answers were which are no longer in the
+// skipLost passes over the replies that answers were which are no longer in the
 // request. Whether a reply with a match was among them cannot be known; it is
 // taken for unused.
-func (s *selection) skip(lost int) {
+func (s *selection) skipLost(lost int) {
 	for i := 0; i < len(s.program.replies) && lost > 0; i++ {
 		r := &s.program.replies[i]
 		if r.match != (matcher{}) {
 			continue
 		}
 		s.used.set(i)
-		if !r.fails() && !r.open {
+		if !r.breaksOff() && !r.open {
 			lost--
 		}
 	}
 }
 
-// next returns the reply to the request itself, which has failed so many times,
+// nextReply returns the reply to the request itself, which has failed so many times,
 // and at whose place in the conversation so many replies were given that left
 // no trace.
-func (s *selection) next(failed, silent int) *reply {
+func (s *selection) nextReply(failed, silent int) *reply {
 	for i := range s.program.replies {
 		r := &s.program.replies[i]
-		if !s.fits(i) {
+		if !s.replyFits(i) {
 			continue
 		}
-		if r.silent() && silent > 0 {
+		if r.isSilent() && silent > 0 {
 			silent--
 			continue
 		}
-		if !r.fails() {
+		if !r.breaksOff() {
 			return r
 		}
 		left := r.times
@@ -275,8 +275,8 @@ func (s *selection) next(failed, silent int) *reply {
 	return s.program.fallback
 }
 
-func (s *selection) fits(i int) bool {
-	return !s.used.has(i) && s.program.replies[i].match.matches(s.text)
+func (s *selection) replyFits(i int) bool {
+	return !s.used.has(i) && s.program.replies[i].match.matchesText(s.text)
 }
 
 // resultsText returns the text of tool results joined.

@@ -56,12 +56,12 @@ type reply struct {
 	open bool
 }
 
-// fails reports whether the reply breaks off.
-func (r *reply) fails() bool { return r.failure != nil || r.stall }
+// breaksOff reports whether the reply breaks off.
+func (r *reply) breaksOff() bool { return r.failure != nil || r.stall }
 
-// silent reports whether a conversation does not show that the reply was given:
+// isSilent reports whether a conversation does not show that the reply was given:
 // the output limit cut it off ahead of any text.
-func (r *reply) silent() bool { return r.open && r.text == "" && !r.fails() }
+func (r *reply) isSilent() bool { return r.open && r.text == "" && !r.breaksOff() }
 
 // keptIn reports whether an answer is the reply although it failed: complete
 // calls stand, whatever comes behind them.
@@ -77,7 +77,7 @@ type matcher struct {
 	pattern *regexp.Regexp
 }
 
-func (m *matcher) matches(text string) bool {
+func (m *matcher) matchesText(text string) bool {
 	if m.pattern != nil {
 		return m.pattern.MatchString(text)
 	}
@@ -91,28 +91,28 @@ type compiler struct {
 	calls int
 }
 
-func compile(script *Script) (*program, diag.List) {
+func compileScript(script *Script) (*program, diag.List) {
 	c := &compiler{}
 	p := &program{replies: make([]reply, len(script.Replies)), linear: true}
 	for i := range script.Replies {
 		path := diag.Index("replies", i)
 		r := &p.replies[i]
-		*r = c.reply(&script.Replies[i], path)
+		*r = c.compileReply(&script.Replies[i], path)
 		r.number = i
-		p.forgetful = p.forgetful || r.fails() || r.silent()
-		p.linear = p.linear && r.match == (matcher{}) && !r.fails() && !r.open
+		p.forgetful = p.forgetful || r.breaksOff() || r.isSilent()
+		p.linear = p.linear && r.match == (matcher{}) && !r.breaksOff() && !r.open
 		p.addOpen(r)
 	}
 	if f := script.Fallback; f != nil {
-		r := c.reply(f, "fallback")
+		r := c.compileReply(f, "fallback")
 		r.number = -1
 		p.fallback = &r
 		p.addOpen(&r)
 		if f.Match != "" {
-			c.fault("fallback.match", "the fallback is for what nothing matches; it has no match of its own")
+			c.addFault("fallback.match", "the fallback is for what nothing matches; it has no match of its own")
 		}
 		if f.Error != nil && f.Error.Times != 0 {
-			c.fault("fallback.error.times", "a fallback fails always; times is for replies")
+			c.addFault("fallback.error.times", "a fallback fails always; times is for replies")
 		}
 	}
 	return p, c.faults
@@ -124,17 +124,17 @@ func (p *program) addOpen(r *reply) {
 	}
 }
 
-func (c *compiler) fault(path, format string, args ...any) {
+func (c *compiler) addFault(path, format string, args ...any) {
 	c.faults = append(c.faults, diag.New(diag.InvalidValue, path, format, args...))
 }
 
-func (c *compiler) reply(in *Reply, path string) reply {
+func (c *compiler) compileReply(in *Reply, path string) reply {
 	r := reply{
-		match: c.matcher(in.Match, path), text: in.Text, delay: in.Delay, chunkDelay: in.ChunkDelay,
-		finish: c.finishReason(in, path), usage: in.Usage, output: estimate(replyBytes(in)),
+		match: c.compileMatcher(in.Match, path), text: in.Text, delay: in.Delay, chunkDelay: in.ChunkDelay,
+		finish: c.finishReason(in, path), usage: in.Usage, output: estimateTokens(replyBytes(in)),
 	}
 	if in.Reasoning != "" {
-		r.reasoning = estimate(len(in.Reasoning))
+		r.reasoning = estimateTokens(len(in.Reasoning))
 	}
 	c.notNegative(diag.Key(path, "chunks"), in.Chunks)
 	c.notNegative(diag.Key(path, "delay"), int(in.Delay))
@@ -144,21 +144,21 @@ func (c *compiler) reply(in *Reply, path string) reply {
 	if in.Error != nil && chunks == 0 {
 		chunks = in.Error.AfterChunks
 	}
-	r.events = c.events(in, max(chunks, 1), path)
-	r.open = r.finish == model.FinishMaxTokens && !slices.ContainsFunc(in.ToolCalls, complete)
+	r.events = c.replyEvents(in, max(chunks, 1), path)
+	r.open = r.finish == model.FinishMaxTokens && !slices.ContainsFunc(in.ToolCalls, isCompleteCall)
 	if in.Error != nil {
-		c.failure(&r, in.Error, diag.Key(path, "error"))
+		c.compileFailure(&r, in.Error, diag.Key(path, "error"))
 	}
 	return r
 }
 
-// complete reports whether a call can be carried out. One that the output limit
+// isCompleteCall reports whether a call can be carried out. One that the output limit
 // cut off cannot.
-func complete(call model.ToolCall) bool {
+func isCompleteCall(call model.ToolCall) bool {
 	return len(call.Arguments) == 0 || json.Valid(call.Arguments)
 }
 
-func (c *compiler) matcher(source, path string) matcher {
+func (c *compiler) compileMatcher(source, path string) matcher {
 	expression, ok := strings.CutPrefix(source, "/")
 	if ok {
 		expression, ok = strings.CutSuffix(expression, "/")
@@ -168,7 +168,7 @@ func (c *compiler) matcher(source, path string) matcher {
 	}
 	pattern, err := regexp.Compile(expression)
 	if err != nil {
-		c.fault(diag.Key(path, "match"), "match is no regular expression: %v", err)
+		c.addFault(diag.Key(path, "match"), "match is no regular expression: %v", err)
 		return matcher{}
 	}
 	return matcher{pattern: pattern}
@@ -180,7 +180,7 @@ func (c *compiler) finishReason(in *Reply, path string) model.FinishReason {
 		return in.FinishReason
 	case "":
 	default:
-		c.fault(diag.Key(path, "finish_reason"), "finish_reason is %q; allowed are stop, tool_calls, max_tokens and content_filter", in.FinishReason)
+		c.addFault(diag.Key(path, "finish_reason"), "finish_reason is %q; allowed are stop, tool_calls, max_tokens and content_filter", in.FinishReason)
 	}
 	if len(in.ToolCalls) > 0 {
 		return model.FinishToolCalls
@@ -191,7 +191,7 @@ func (c *compiler) finishReason(in *Reply, path string) model.FinishReason {
 func (c *compiler) notNegative(path string, n int) {
 	if n < 0 {
 		name := path[strings.LastIndexByte(path, '.')+1:]
-		c.fault(path, "%s must be 0 or more", name)
+		c.addFault(path, "%s must be 0 or more", name)
 	}
 }
 
@@ -214,20 +214,20 @@ func replyBytes(in *Reply) int {
 	return n
 }
 
-// events returns the events of a reply up to its finish.
-func (c *compiler) events(in *Reply, chunks int, path string) []model.Event {
+// replyEvents returns the events of a reply up to its finish.
+func (c *compiler) replyEvents(in *Reply, chunks int, path string) []model.Event {
 	var events []model.Event
-	for _, delta := range split(in.Reasoning, chunks) {
+	for _, delta := range splitText(in.Reasoning, chunks) {
 		events = append(events, model.Event{Type: model.EventReasoning, Delta: delta})
 	}
-	for _, delta := range split(in.Text, chunks) {
+	for _, delta := range splitText(in.Text, chunks) {
 		events = append(events, model.Event{Type: model.EventText, Delta: delta})
 	}
 	for i := range in.ToolCalls {
 		call := &in.ToolCalls[i]
 		c.calls++
 		if call.Name == "" {
-			c.fault(diag.Key(diag.Index(diag.Key(path, "tool_calls"), i), "name"), "a tool call needs the name of a tool")
+			c.addFault(diag.Key(diag.Index(diag.Key(path, "tool_calls"), i), "name"), "a tool call needs the name of a tool")
 		}
 		id, arguments := call.ID, string(call.Arguments)
 		if id == "" {
@@ -237,7 +237,7 @@ func (c *compiler) events(in *Reply, chunks int, path string) []model.Event {
 			arguments = "{}"
 		}
 		events = append(events, model.Event{Type: model.EventToolCallStart, Index: i, ID: id, Name: call.Name})
-		for _, delta := range split(arguments, chunks) {
+		for _, delta := range splitText(arguments, chunks) {
 			events = append(events, model.Event{Type: model.EventToolCallDelta, Index: i, Delta: delta})
 		}
 		events = append(events, model.Event{Type: model.EventToolCallEnd, Index: i})
@@ -245,9 +245,9 @@ func (c *compiler) events(in *Reply, chunks int, path string) []model.Event {
 	return events
 }
 
-// split cuts a text into pieces of about the same number of characters, at most
+// splitText cuts a text into pieces of about the same number of characters, at most
 // one for each character.
-func split(text string, pieces int) []string {
+func splitText(text string, pieces int) []string {
 	if text == "" {
 		return nil
 	}
@@ -267,8 +267,8 @@ func split(text string, pieces int) []string {
 	return out
 }
 
-// failure makes a reply fail after some of its deltas.
-func (c *compiler) failure(r *reply, in *Failure, path string) {
+// compileFailure makes a reply fail after some of its deltas.
+func (c *compiler) compileFailure(r *reply, in *Failure, path string) {
 	c.checkFailure(in, path)
 	r.times = max(in.Times, 1)
 	if r.stall = in.Stall; !r.stall {
@@ -281,9 +281,9 @@ func (c *compiler) failure(r *reply, in *Failure, path string) {
 		}
 	}
 	if in.AfterChunks > deltas {
-		c.fault(diag.Key(path, "after_chunks"), "after_chunks is %d, but the reply is streamed in %s", in.AfterChunks, count(deltas, "delta"))
+		c.addFault(diag.Key(path, "after_chunks"), "after_chunks is %d, but the reply is streamed in %s", in.AfterChunks, countNoun(deltas, "delta"))
 	}
-	r.events = cut(r.events, in.AfterChunks)
+	r.events = cutEvents(r.events, in.AfterChunks)
 	r.text = ""
 	first := ""
 	for i := range r.events {
@@ -311,9 +311,9 @@ func failureOf(in *Failure) *model.Error {
 	}
 }
 
-// cut returns the events up to the n-th delta, and the end of the tool call
+// cutEvents returns the events up to the n-th delta, and the end of the tool call
 // when that was the last of its arguments.
-func cut(events []model.Event, n int) []model.Event {
+func cutEvents(events []model.Event, n int) []model.Event {
 	for i := range events {
 		if n == 0 && events[i].Type != model.EventToolCallEnd {
 			return events[:i]
@@ -335,26 +335,26 @@ func (c *compiler) checkFailure(in *Failure, path string) {
 	switch {
 	case in.Stall:
 		if in.Class != "" || in.Message != "" || in.Status != 0 || in.RetryAfter != 0 {
-			c.fault(diag.Key(path, "stall"), "a stall says nothing: it has no class, message, status and retry_after")
+			c.addFault(diag.Key(path, "stall"), "a stall says nothing: it has no class, message, status and retry_after")
 		}
 	case in.Class == "":
-		c.fault(diag.Key(path, "class"), "an error needs a class, such as rate_limited, or stall: true")
+		c.addFault(diag.Key(path, "class"), "an error needs a class, such as rate_limited, or stall: true")
 	case !slices.Contains(errorClasses, in.Class):
 		names := make([]string, len(errorClasses))
 		for i, class := range errorClasses {
 			names[i] = string(class)
 		}
-		c.fault(diag.Key(path, "class"), "class is %q; allowed are %s", in.Class, strings.Join(names, ", "))
+		c.addFault(diag.Key(path, "class"), "class is %q; allowed are %s", in.Class, strings.Join(names, ", "))
 	}
 	c.notNegative(diag.Key(path, "times"), in.Times)
 	c.notNegative(diag.Key(path, "after_chunks"), in.AfterChunks)
 	c.notNegative(diag.Key(path, "retry_after"), int(in.RetryAfter))
 	if s := in.Status; s != 0 && (s < 400 || s > 599) {
-		c.fault(diag.Key(path, "status"), "status is %d; an error has one from 400 to 599", s)
+		c.addFault(diag.Key(path, "status"), "status is %d; an error has one from 400 to 599", s)
 	}
 }
 
-func count(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -55,7 +55,7 @@ var _ model.Executor = (*Executor)(nil)
 func Kind() model.ProviderKind {
 	return spec.NewKind("scripted", "Answers from a script, without a vendor: for first runs, demonstrations and tests.",
 		func(settings model.Settings, c *Config) (model.Executor, error) {
-			e, err := open(settings, c)
+			e, err := openExecutor(settings, c)
 			if err != nil {
 				return nil, err
 			}
@@ -63,11 +63,11 @@ func Kind() model.ProviderKind {
 		})
 }
 
-func open(settings model.Settings, c *Config) (*Executor, error) {
+func openExecutor(settings model.Settings, c *Config) (*Executor, error) {
 	if c.Script == "" {
 		return New(Script{}, ID(settings.ID))
 	}
-	program, err := load(c.Script)
+	program, err := loadScript(c.Script)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func open(settings model.Settings, c *Config) (*Executor, error) {
 // modified afterwards. The error, a *ScriptError, says all that is wrong with
 // the script.
 func New(script Script, options ...Option) (*Executor, error) {
-	program, faults := compile(&script)
+	program, faults := compileScript(&script)
 	if len(faults) > 0 {
 		return nil, &ScriptError{Faults: faults}
 	}
@@ -114,18 +114,18 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		if e.record != nil {
 			e.record.add(req)
 		}
-		if r := e.choose(req); r != nil {
+		if r := e.chooseReply(req); r != nil {
 			e.markGiven(r)
-			e.play(ctx, req, r, yield)
+			e.playReply(ctx, req, r, yield)
 			return
 		}
-		echo(ctx, req, yield)
+		streamEcho(ctx, req, yield)
 	}
 }
 
-// play streams a reply.
-func (e *Executor) play(ctx context.Context, req *model.Request, r *reply, yield func(model.Event, error) bool) {
-	if err := pause(ctx, r.delay); err != nil {
+// playReply streams a reply.
+func (e *Executor) playReply(ctx context.Context, req *model.Request, r *reply, yield func(model.Event, error) bool) {
+	if err := pauseFor(ctx, r.delay); err != nil {
 		yield(model.Event{}, model.AsError(err))
 		return
 	}
@@ -138,7 +138,7 @@ func (e *Executor) play(ctx context.Context, req *model.Request, r *reply, yield
 			}
 			begun = true
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := pauseFor(ctx, wait); err != nil {
 			yield(model.Event{}, model.AsError(err))
 			return
 		}
@@ -151,20 +151,20 @@ func (e *Executor) play(ctx context.Context, req *model.Request, r *reply, yield
 		<-ctx.Done()
 		yield(model.Event{}, model.AsError(ctx.Err()))
 	case r.failure != nil:
-		yield(model.Event{}, e.failure(r))
+		yield(model.Event{}, e.replyError(r))
 	default:
-		finish(req, r, yield)
+		finishReply(req, r, yield)
 	}
 }
 
-// failure returns the error of a reply.
-func (e *Executor) failure(r *reply) error {
+// replyError returns the error of a reply.
+func (e *Executor) replyError(r *reply) error {
 	err := *r.failure
 	err.Provider = e.id
 	return &err
 }
 
-func finish(req *model.Request, r *reply, yield func(model.Event, error) bool) {
+func finishReply(req *model.Request, r *reply, yield func(model.Event, error) bool) {
 	usage := r.usage
 	if usage == nil {
 		usage = &model.Usage{Input: estimateRequest(req), Output: r.output, Reasoning: r.reasoning}
@@ -172,8 +172,8 @@ func finish(req *model.Request, r *reply, yield func(model.Event, error) bool) {
 	yield(model.Event{Type: model.EventFinish, Reason: r.finish, Usage: usage}, nil)
 }
 
-// echo answers with what the user said.
-func echo(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) {
+// streamEcho answers with what the user said.
+func streamEcho(ctx context.Context, req *model.Request, yield func(model.Event, error) bool) {
 	if err := ctx.Err(); err != nil {
 		yield(model.Event{}, model.AsError(err))
 		return
@@ -182,7 +182,7 @@ func echo(ctx context.Context, req *model.Request, yield func(model.Event, error
 	if !yield(model.Event{Type: model.EventText, Delta: text}, nil) {
 		return
 	}
-	usage := &model.Usage{Input: estimateRequest(req), Output: estimate(len(text))}
+	usage := &model.Usage{Input: estimateRequest(req), Output: estimateTokens(len(text))}
 	yield(model.Event{Type: model.EventFinish, Reason: model.FinishStop, Usage: usage}, nil)
 }
 
@@ -195,8 +195,8 @@ func lastUserText(messages []model.Message) string {
 	return ""
 }
 
-// pause waits, unless the context ends.
-func pause(ctx context.Context, d time.Duration) error {
+// pauseFor waits, unless the context ends.
+func pauseFor(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
 	}

@@ -29,8 +29,8 @@ func newFailures() failures {
 	return failures{seed: maphash.MakeSeed(), count: make(map[uint64]failed)}
 }
 
-// key identifies a request among all: its repetitions have the same.
-func (f *failures) key(req *model.Request, last string) uint64 {
+// requestKey identifies a request among all: its repetitions have the same.
+func (f *failures) requestKey(req *model.Request, last string) uint64 {
 	type identity struct {
 		session, turn, last string
 		messages            int
@@ -52,18 +52,18 @@ func (f *failures) placeKey(req *model.Request) uint64 {
 	return maphash.Comparable(f.seed, identity{req.SessionID, req.TurnID, n})
 }
 
-// add counts one more failure.
-func (f *failures) add(key uint64) {
+// addFailure counts one more failure.
+func (f *failures) addFailure(key uint64) {
 	known, ok := f.count[key]
 	if !ok {
-		known.place = f.take(key)
+		known.place = f.reservePlace(key)
 	}
 	known.times++
 	f.count[key] = known
 }
 
-// take returns a place for a key.
-func (f *failures) take(key uint64) int {
+// reservePlace returns a place for a key.
+func (f *failures) reservePlace(key uint64) int {
 	if len(f.ring) < maxFailures {
 		f.ring = append(f.ring, key)
 		return len(f.ring) - 1

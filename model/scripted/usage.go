@@ -5,9 +5,9 @@ import "github.com/agentruntime/agentruntime/model"
 // bytesPerToken is the rule of thumb that token counts are estimated by.
 const bytesPerToken = 4
 
-// estimate returns how many tokens a number of bytes may be. It is never 0, so
+// estimateTokens returns how many tokens a number of bytes may be. It is never 0, so
 // that totals are not.
-func estimate(bytes int) int { return max(1, (bytes+bytesPerToken-1)/bytesPerToken) }
+func estimateTokens(bytes int) int { return max(1, (bytes+bytesPerToken-1)/bytesPerToken) }
 
 // estimateRequest returns how many tokens a request may have.
 func estimateRequest(req *model.Request) int {
@@ -19,7 +19,7 @@ func estimateRequest(req *model.Request) int {
 		t := &req.Tools[i]
 		n += len(t.Name) + len(t.Description) + len(t.Parameters)
 	}
-	return estimate(n)
+	return estimateTokens(n)
 }
 
 func partsBytes(parts []model.Part) int {

@@ -12,51 +12,51 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// text reads any scalar as it is written.
-func text[T ~string](d *decoder, name string, into *T) field {
+// textField reads any scalar as it is written.
+func textField[T ~string](d *decoder, name string, into *T) field {
 	return field{name, func(n *yaml.Node, path string) {
 		if n.Kind != yaml.ScalarNode {
-			d.fault(n, path, "%s must be a text, not %s", name, describe(n))
+			d.reportFault(n, path, "%s must be a text, not %s", name, describeNode(n))
 			return
 		}
 		*into = T(n.Value)
 	}}
 }
 
-func number(d *decoder, name string, into *int) field {
+func numberField(d *decoder, name string, into *int) field {
 	return field{name, func(n *yaml.Node, path string) {
 		v, err := strconv.Atoi(n.Value)
 		if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" {
-			d.fault(n, path, "%s must be a whole number, not %s", name, describe(n))
+			d.reportFault(n, path, "%s must be a whole number, not %s", name, describeNode(n))
 			return
 		}
 		*into = v
 	}}
 }
 
-func boolean(d *decoder, name string, into *bool) field {
+func booleanField(d *decoder, name string, into *bool) field {
 	return field{name, func(n *yaml.Node, path string) {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.fault(n, path, "%s must be true or false, not %s", name, describe(n))
+			d.reportFault(n, path, "%s must be true or false, not %s", name, describeNode(n))
 			return
 		}
 		*into = strings.EqualFold(n.Value, "true")
 	}}
 }
 
-func duration(d *decoder, name string, into *time.Duration) field {
+func durationField(d *decoder, name string, into *time.Duration) field {
 	return field{name, func(n *yaml.Node, path string) {
 		v, err := time.ParseDuration(n.Value)
 		if err != nil || n.Kind != yaml.ScalarNode {
-			d.fault(n, path, "%s must be a duration such as 20ms or 1s, not %s", name, describe(n))
+			d.reportFault(n, path, "%s must be a duration such as 20ms or 1s, not %s", name, describeNode(n))
 			return
 		}
 		*into = v
 	}}
 }
 
-// json appends a value as JSON, mappings in their own order.
-func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
+// appendJSON appends a value as JSON, mappings in their own order.
+func (d *decoder) appendJSON(out []byte, n *yaml.Node, path string) []byte {
 	switch n.Kind {
 	case yaml.MappingNode:
 		out = append(out, '{')
@@ -64,7 +64,7 @@ func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" || seen[key.Value] {
-				d.fault(key, path, "the key %q is not a text, or it is there twice", key.Value)
+				d.reportFault(key, path, "the key %q is not a text, or it is there twice", key.Value)
 				continue
 			}
 			seen[key.Value] = true
@@ -72,7 +72,7 @@ func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
 				out = append(out, ',')
 			}
 			out = append(appendText(out, key.Value), ':')
-			out = d.json(out, n.Content[i+1], diag.Key(path, key.Value))
+			out = d.appendJSON(out, n.Content[i+1], diag.Key(path, key.Value))
 		}
 		return append(out, '}')
 	case yaml.SequenceNode:
@@ -81,18 +81,18 @@ func (d *decoder) json(out []byte, n *yaml.Node, path string) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = d.json(out, child, diag.Index(path, i))
+			out = d.appendJSON(out, child, diag.Index(path, i))
 		}
 		return append(out, ']')
 	case yaml.ScalarNode:
-		return d.scalar(out, n, path)
+		return d.appendScalar(out, n, path)
 	default:
-		d.fault(n, path, "a script may not contain %s", describe(n))
+		d.reportFault(n, path, "a script may not contain %s", describeNode(n))
 		return append(out, "null"...)
 	}
 }
 
-func (d *decoder) scalar(out []byte, n *yaml.Node, path string) []byte {
+func (d *decoder) appendScalar(out []byte, n *yaml.Node, path string) []byte {
 	switch n.ShortTag() {
 	case "!!null":
 		return append(out, "null"...)
@@ -104,7 +104,7 @@ func (d *decoder) scalar(out []byte, n *yaml.Node, path string) []byte {
 		}
 		var v float64
 		if err := n.Decode(&v); err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-			d.fault(n, path, "%q is no number that JSON knows", n.Value)
+			d.reportFault(n, path, "%q is no number that JSON knows", n.Value)
 			return append(out, '0')
 		}
 		return strconv.AppendFloat(out, v, 'f', -1, 64)
@@ -125,8 +125,8 @@ func appendText(out []byte, text string) []byte {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe says what a value is.
-func describe(n *yaml.Node) string {
+// describeNode says what a value is.
+func describeNode(n *yaml.Node) string {
 	const longest = 40
 	switch n.Kind {
 	case yaml.MappingNode:
