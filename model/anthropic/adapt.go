@@ -41,9 +41,9 @@ type concessions struct {
 	forgetReasoning, pauseThinking bool
 }
 
-// after returns the concessions with which a refused plan is worth trying once
+// afterRefusal returns the concessions with which a refused plan is worth trying once
 // more. No concession is ever taken back, so that trying comes to an end.
-func (c concessions) after(failure *model.Error, p *plan) (concessions, bool) {
+func (c concessions) afterRefusal(failure *model.Error, p *plan) (concessions, bool) {
 	refusal, ok := errors.AsType[*refusal](failure.Err)
 	if !ok || refusal.status != http.StatusBadRequest {
 		return c, false
@@ -68,7 +68,7 @@ func (c concessions) after(failure *model.Error, p *plan) (concessions, bool) {
 		c.adaptive = true
 	case p.params.OutputConfig.Effort != "" && has("effort"):
 		c = c.lessEffort(p)
-	case p.thinks() && has("thinking") && has("support"):
+	case p.isThinking() && has("thinking") && has("support"):
 		c.neverThinks = true
 	case has("max_tokens"):
 		if n := outputLimit(said); n > 0 && !p.limited && (c.outputLimit == 0 || n < c.outputLimit) {
@@ -125,8 +125,8 @@ func (e *Executor) concessionsOf(name string) concessions {
 	return concessions{}
 }
 
-// remember keeps what was learned about a model.
-func (e *Executor) remember(name string, c concessions) {
+// rememberConcessions keeps what was learned about a model.
+func (e *Executor) rememberConcessions(name string, c concessions) {
 	c.forgetReasoning, c.pauseThinking = false, false
 	if c != e.concessionsOf(name) {
 		e.known.Store(name, c)

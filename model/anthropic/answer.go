@@ -36,12 +36,12 @@ func newAnswer(r *report) *answer {
 	return a
 }
 
-func (a *answer) add(ev model.Event) { a.events = append(a.events, ev) }
+func (a *answer) addEvent(ev model.Event) { a.events = append(a.events, ev) }
 
 // addDelta adds an event that carries only a piece of text, if it carries any.
 func (a *answer) addDelta(t model.EventType, delta string) {
 	if delta != "" {
-		a.add(model.Event{Type: t, Delta: delta})
+		a.addEvent(model.Event{Type: t, Delta: delta})
 	}
 }
 
@@ -60,11 +60,11 @@ func (a *answer) translate(ev ssestream.Event) (done bool, err error) {
 	case "content_block_stop":
 		return false, a.stopBlock(ev.Data)
 	case "message_start":
-		return false, a.begin(ev.Data)
+		return false, a.beginMessage(ev.Data)
 	case "message_delta":
-		return false, a.conclude(ev.Data)
+		return false, a.noteStopReason(ev.Data)
 	case "message_stop":
-		return a.finish()
+		return a.finishAnswer()
 	case "error":
 		return false, errorEvent(ev.Data)
 	}
@@ -83,11 +83,11 @@ func eventName(ev ssestream.Event) (string, error) {
 	var typed struct {
 		Type string `json:"type"`
 	}
-	return typed.Type, decode(ev.Data, &typed)
+	return typed.Type, decodeEvent(ev.Data, &typed)
 }
 
-// decode reads an event's data.
-func decode(data []byte, into any) error {
+// decodeEvent reads an event's data.
+func decodeEvent(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return vendorhttp.Malformed("an event cannot be read", err)
 	}
@@ -107,24 +107,24 @@ type messageDelta struct {
 	Usage *usage `json:"usage"`
 }
 
-func (a *answer) begin(data []byte) error {
+func (a *answer) beginMessage(data []byte) error {
 	var ev messageStart
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
-	a.count(ev.Message.Usage)
+	a.countUsage(ev.Message.Usage)
 	return nil
 }
 
-func (a *answer) conclude(data []byte) error {
+func (a *answer) noteStopReason(data []byte) error {
 	var ev messageDelta
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	if ev.Delta.StopReason != "" {
 		a.reason = ev.Delta.StopReason
 	}
-	a.count(ev.Usage)
+	a.countUsage(ev.Usage)
 	return nil
 }
 
@@ -140,9 +140,9 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// count takes in a count of the vendor's. Each repeats the ones before, in
+// countUsage takes in a count of the vendor's. Each repeats the ones before, in
 // part; what it leaves out stands.
-func (a *answer) count(u *usage) {
+func (a *answer) countUsage(u *usage) {
 	if u == nil {
 		return
 	}
@@ -156,9 +156,9 @@ func (a *answer) count(u *usage) {
 	a.counted = true
 }
 
-// finish ends the answer. A call that may have been cut off stays without an
+// finishAnswer ends the answer. A call that may have been cut off stays without an
 // end.
-func (a *answer) finish() (done bool, err error) {
+func (a *answer) finishAnswer() (done bool, err error) {
 	reason := finishReason(a.reason)
 	switch {
 	case a.reason == "":
@@ -173,15 +173,15 @@ func (a *answer) finish() (done bool, err error) {
 		}
 	}
 	if a.report != nil {
-		a.report.finish(a)
+		a.report.finishAnswer(a)
 	}
-	a.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.spent()})
+	a.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: a.usageSoFar()})
 	return true, nil
 }
 
-// spent returns what the answer has cost so far, nil when the vendor did not
+// usageSoFar returns what the answer has cost so far, nil when the vendor did not
 // say.
-func (a *answer) spent() *model.Usage {
+func (a *answer) usageSoFar() *model.Usage {
 	if !a.counted {
 		return nil
 	}

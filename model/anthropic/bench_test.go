@@ -39,11 +39,11 @@ func BenchmarkEncode(b *testing.B) {
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(citySchema)}
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := e.plan(req, concessions{})
+		p, err := e.planRequest(req, concessions{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		body, err := p.encode()
+		body, err := p.encodeBody()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -49,7 +49,7 @@ type blockDelta struct {
 
 func (a *answer) startBlock(data []byte) error {
 	var ev blockStart
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	if a.blocks[ev.Index] != nil {
@@ -65,7 +65,7 @@ func (a *answer) startBlock(data []byte) error {
 	case "thinking":
 		a.addDelta(model.EventReasoning, start.Thinking)
 	case "redacted_thinking":
-		a.add(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
+		a.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: redactedMark + start.Data})
 	case "tool_use":
 		b.input = start.Input
 		return a.startCall(b, start.ID, start.Name)
@@ -80,20 +80,20 @@ func (a *answer) startCall(b *block, id, name string) error {
 	if a.report != nil {
 		if name == a.report.name {
 			b.report = true
-			a.report.begin(b)
+			a.report.beginCall(b)
 			return nil
 		}
-		a.report.release(a)
+		a.report.releaseText(a)
 	}
 	b.call = a.calls
 	a.calls++
-	a.add(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: id, Name: name})
+	a.addEvent(model.Event{Type: model.EventToolCallStart, Index: b.call, ID: id, Name: name})
 	return nil
 }
 
 func (a *answer) continueBlock(data []byte) error {
 	a.delta = blockDelta{}
-	if err := decode(data, &a.delta); err != nil {
+	if err := decodeEvent(data, &a.delta); err != nil {
 		return err
 	}
 	delta := &a.delta.Delta
@@ -119,7 +119,7 @@ func (a *answer) stopBlock(data []byte) error {
 	var ev struct {
 		Index int `json:"index"`
 	}
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	b := a.blocks[ev.Index]
@@ -129,7 +129,7 @@ func (a *answer) stopBlock(data []byte) error {
 	delete(a.blocks, ev.Index)
 	switch {
 	case b.kind == "thinking" && len(b.signature) > 0:
-		a.add(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
+		a.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: thinkingMark + string(b.signature)})
 	case b.kind == "tool_use":
 		if !b.received && len(b.input) > 0 {
 			a.addArguments(b, string(b.input))
@@ -146,7 +146,7 @@ func (a *answer) stopBlock(data []byte) error {
 // back until it shows what it is.
 func (a *answer) addText(piece string) {
 	if a.report != nil {
-		a.report.hold(piece)
+		a.report.holdText(piece)
 		return
 	}
 	a.addDelta(model.EventText, piece)
@@ -157,7 +157,7 @@ func (a *answer) addArguments(b *block, piece string) {
 	case b.report:
 		a.report.addArguments(a, b, piece)
 	case piece != "":
-		a.add(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
+		a.addEvent(model.Event{Type: model.EventToolCallDelta, Index: b.call, Delta: piece})
 	}
 }
 
@@ -165,7 +165,7 @@ func (a *answer) addArguments(b *block, piece string) {
 // it off.
 func (a *answer) endCall() {
 	if a.ending >= 0 {
-		a.add(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
+		a.addEvent(model.Event{Type: model.EventToolCallEnd, Index: a.ending})
 		a.ending = -1
 	}
 }

@@ -23,9 +23,9 @@ var kinds = map[string]model.ErrorClass{
 	"invalid_request_error": model.InvalidRequest,
 }
 
-// class returns the class of the refusal: by its status, where it has one that
+// errorClass returns the class of the refusal: by its status, where it has one that
 // leaves no doubt, else by its type.
-func (r *refusal) class() model.ErrorClass {
+func (r *refusal) errorClass() model.ErrorClass {
 	if class, ok := vendorhttp.CallerClass(r.status); ok {
 		return class
 	}
@@ -46,11 +46,11 @@ func (r *refusal) class() model.ErrorClass {
 			return class
 		}
 		return model.Provider
-	case r.says(overflowPhrases):
+	case r.mentions(overflowPhrases):
 		return model.ContextOverflow
-	case r.says(filterPhrases):
+	case r.mentions(filterPhrases):
 		return model.ContentFiltered
-	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && r.says([]string{"model"}):
+	case (r.status == http.StatusNotFound || r.kind == "not_found_error") && r.mentions([]string{"model"}):
 		// A path of a wrong base URL is missing, too.
 		return model.ModelNotFound
 	case r.status >= http.StatusMultipleChoices:
@@ -75,7 +75,7 @@ var overflowPhrases = []string{
 // filterPhrases are how it says that it withheld an answer.
 var filterPhrases = []string{"content filtering policy"}
 
-func (r *refusal) says(phrases []string) bool {
+func (r *refusal) mentions(phrases []string) bool {
 	message := strings.ToLower(r.message)
 	for _, phrase := range phrases {
 		if strings.Contains(message, phrase) {

@@ -18,7 +18,7 @@ func userContent(parts []model.Part) ([]sdk.ContentBlockParamUnion, error) {
 	for i := range parts {
 		p := &parts[i]
 		switch {
-		case p.Type == model.PartText && !blank(p.Text):
+		case p.Type == model.PartText && !isBlank(p.Text):
 			blocks = append(blocks, sdk.NewTextBlock(p.Text))
 		case p.Type == model.PartToolResult && p.ToolResult != nil:
 			result, err := toolResult(p.ToolResult)
@@ -27,7 +27,7 @@ func userContent(parts []model.Part) ([]sdk.ContentBlockParamUnion, error) {
 			}
 			blocks = append(blocks, sdk.ContentBlockParamUnion{OfToolResult: result})
 		case p.Blob != nil:
-			image, document, err := attachment(p)
+			image, document, err := attachmentBlock(p)
 			if err != nil {
 				return nil, err
 			}
@@ -43,10 +43,10 @@ func toolResult(r *model.ToolResult) (*sdk.ToolResultBlockParam, error) {
 	for i := range r.Content {
 		p := &r.Content[i]
 		switch {
-		case p.Type == model.PartText && !blank(p.Text):
+		case p.Type == model.PartText && !isBlank(p.Text):
 			result.Content = append(result.Content, resultText(p.Text))
 		case p.Blob != nil:
-			image, document, err := attachment(p)
+			image, document, err := attachmentBlock(p)
 			if err != nil {
 				return nil, err
 			}
@@ -66,18 +66,18 @@ func resultText(text string) sdk.ToolResultBlockParamContentUnion {
 	return sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}}
 }
 
-// attachment returns an image or a file, as one of the two blocks that the API
+// attachmentBlock returns an image or a file, as one of the two blocks that the API
 // has for them.
-func attachment(p *model.Part) (*sdk.ImageBlockParam, *sdk.DocumentBlockParam, error) {
+func attachmentBlock(p *model.Part) (*sdk.ImageBlockParam, *sdk.DocumentBlockParam, error) {
 	media := vendorhttp.MediaType(p.Blob)
 	if p.Type == model.PartImage || strings.HasPrefix(media, "image/") {
-		return image(p.Blob, media), nil, nil
+		return imageBlock(p.Blob, media), nil, nil
 	}
-	d, err := document(p.Blob, media)
+	d, err := documentBlock(p.Blob, media)
 	return nil, d, err
 }
 
-func image(b *model.Blob, media string) *sdk.ImageBlockParam {
+func imageBlock(b *model.Blob, media string) *sdk.ImageBlockParam {
 	var block sdk.ImageBlockParam
 	if len(b.Data) == 0 {
 		block.Source.OfURL = &sdk.URLImageSourceParam{URL: b.URI}
@@ -89,8 +89,8 @@ func image(b *model.Blob, media string) *sdk.ImageBlockParam {
 	return &block
 }
 
-// document returns a file: a PDF, or a text of any kind. The API reads no other.
-func document(b *model.Blob, media string) (*sdk.DocumentBlockParam, error) {
+// documentBlock returns a file: a PDF, or a text of any kind. The API reads no other.
+func documentBlock(b *model.Blob, media string) (*sdk.DocumentBlockParam, error) {
 	var block sdk.DocumentBlockParam
 	switch {
 	case len(b.Data) == 0:

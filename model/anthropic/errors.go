@@ -33,8 +33,8 @@ func refusalError(res *http.Response, body []byte, now time.Time) *model.Error {
 	r := parseRefusal(body)
 	r.status = res.StatusCode
 	failure := &model.Error{
-		Class:      r.class(),
-		Message:    r.text(),
+		Class:      r.errorClass(),
+		Message:    r.messageText(),
 		Status:     r.status,
 		RetryAfter: vendorhttp.RetryAfter(res.Header, now),
 		Err:        r,
@@ -54,7 +54,7 @@ func refusalError(res *http.Response, body []byte, now time.Time) *model.Error {
 // errorEvent returns the error for an error event inside a stream.
 func errorEvent(data []byte) error {
 	r := parseRefusal(data)
-	return &model.Error{Class: r.class(), Message: r.text(), Err: r}
+	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's
@@ -88,8 +88,8 @@ func textOf(data json.RawMessage) (text string) {
 	return text
 }
 
-// text returns the message for people.
-func (r *refusal) text() string {
+// messageText returns the message for people.
+func (r *refusal) messageText() string {
 	switch {
 	case strings.TrimSpace(r.message) != "":
 		return strings.TrimSpace(r.message)

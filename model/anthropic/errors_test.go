@@ -70,11 +70,11 @@ func TestErrorsInsideAStream(t *testing.T) {
 		"never_heard_of":        model.Provider,
 		"":                      model.Provider,
 	} {
-		if got := (&refusal{kind: kind}).class(); got != want {
+		if got := (&refusal{kind: kind}).errorClass(); got != want {
 			t.Errorf("the type %q is of class %s, want %s", kind, got, want)
 		}
 	}
-	if got := (&refusal{kind: "invalid_request_error", message: "Prompt is too long"}).class(); got != model.ContextOverflow {
+	if got := (&refusal{kind: "invalid_request_error", message: "Prompt is too long"}).errorClass(); got != model.ContextOverflow {
 		t.Errorf("a prompt that is too long is of class %s", got)
 	}
 }

@@ -62,19 +62,19 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 		return nil, err
 	}
 	e := &Executor{
-		failures:        c.access().Failures(settings, vendorKey),
+		failures:        c.apiAccess().Failures(settings, vendorKey),
 		tools:           vendorhttp.NewToolCache(encodeTools),
 		maxOutputTokens: c.maxOutputTokens(),
 	}
 	// The SDK's own constructor would take keys, URLs and headers from the
 	// environment of the process; here the configuration alone decides.
-	e.client = sdk.Client{Options: e.options(c, transport)}
+	e.client = sdk.Client{Options: e.clientOptions(c, transport)}
 	return e, nil
 }
 
-func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
+func (e *Executor) clientOptions(c *Config, transport http.RoundTripper) []option.RequestOption {
 	options := []option.RequestOption{
-		option.WithBaseURL(c.access().URL()),
+		option.WithBaseURL(c.apiAccess().URL()),
 		option.WithHTTPClient(vendorhttp.NewClient(transport)),
 		option.WithMaxRetries(0),      // retrying is the runtime's business
 		option.WithoutOpenTelemetry(), // and so is tracing
@@ -108,12 +108,12 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		a := &attempt{executor: e, caller: ctx}
 		a.ctx, a.cancel = context.WithCancel(ctx)
 		defer a.cancel()
-		answer, err := a.open(req)
+		answer, err := a.sendRequest(req)
 		if err != nil {
 			yield(model.Event{}, err)
 			return
 		}
 		defer func() { _ = a.response.Body.Close() }()
-		a.read(answer, yield)
+		a.readStream(answer, yield)
 	}
 }

@@ -21,9 +21,9 @@ type writer struct {
 	messages []sdk.MessageParam
 }
 
-func (w *writer) conversation(list []model.Message) error {
+func (w *writer) writeConversation(list []model.Message) error {
 	for i := range list {
-		if err := w.message(&list[i]); err != nil {
+		if err := w.writeMessage(&list[i]); err != nil {
 			return err
 		}
 	}
@@ -31,42 +31,42 @@ func (w *writer) conversation(list []model.Message) error {
 	return nil
 }
 
-func (w *writer) message(m *model.Message) error {
+func (w *writer) writeMessage(m *model.Message) error {
 	switch m.Role {
 	case model.RoleSystem:
-		w.instructions(m.Text())
+		w.writeInstructions(m.Text())
 	case model.RoleAssistant:
-		w.assistant(m)
+		w.writeAssistant(m)
 	default:
 		blocks, err := userContent(m.Parts)
 		if err != nil {
 			return err
 		}
-		w.add(sdk.MessageParamRoleUser, blocks)
+		w.addBlocks(sdk.MessageParamRoleUser, blocks)
 	}
 	return nil
 }
 
-// instructions writes a message of the system. The API has a place for those
+// writeInstructions writes a message of the system. The API has a place for those
 // ahead of the conversation only; a later one is the user's, marked as what it
 // is, so that what came before it stays as it was.
-func (w *writer) instructions(text string) {
+func (w *writer) writeInstructions(text string) {
 	switch {
-	case blank(text):
+	case isBlank(text):
 	case len(w.messages) == 0:
 		w.system = append(w.system, sdk.TextBlockParam{Text: text})
 	default:
-		w.add(sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion{sdk.NewTextBlock("<system>\n" + text + "\n</system>")})
+		w.addBlocks(sdk.MessageParamRoleUser, []sdk.ContentBlockParamUnion{sdk.NewTextBlock("<system>\n" + text + "\n</system>")})
 	}
 }
 
-func (w *writer) assistant(m *model.Message) {
+func (w *writer) writeAssistant(m *model.Message) {
 	blocks := make([]sdk.ContentBlockParamUnion, 0, len(m.Parts))
 	spoke := false
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch {
-		case p.Type == model.PartText && !blank(p.Text):
+		case p.Type == model.PartText && !isBlank(p.Text):
 			blocks, spoke = append(blocks, sdk.NewTextBlock(p.Text)), true
 		case p.Type == model.PartToolCall && p.ToolCall != nil:
 			blocks, spoke = append(blocks, sdk.NewToolUseBlock(callID(p.ToolCall.ID), rawjson.Object(p.ToolCall.Arguments), p.ToolCall.Name)), true
@@ -77,14 +77,14 @@ func (w *writer) assistant(m *model.Message) {
 	// The API refuses reasoning that nothing follows, as an answer that was
 	// cut off leaves it behind.
 	if spoke {
-		w.add(sdk.MessageParamRoleAssistant, blocks)
+		w.addBlocks(sdk.MessageParamRoleAssistant, blocks)
 	}
 }
 
-// add adds blocks to the message that is being written, or begins another one.
+// addBlocks adds blocks to the message that is being written, or begins another one.
 // The API wants the results of calls right behind the calls, so they go ahead
 // of what else the user says.
-func (w *writer) add(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) {
+func (w *writer) addBlocks(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUnion) {
 	if len(blocks) == 0 {
 		return
 	}
@@ -96,11 +96,11 @@ func (w *writer) add(role sdk.MessageParamRole, blocks []sdk.ContentBlockParamUn
 	m := &w.messages[last]
 	m.Content = append(m.Content, blocks...)
 	if role == sdk.MessageParamRoleUser && len(m.Content) > len(blocks) {
-		slices.SortStableFunc(m.Content, func(a, b sdk.ContentBlockParamUnion) int { return rank(a) - rank(b) })
+		slices.SortStableFunc(m.Content, func(a, b sdk.ContentBlockParamUnion) int { return blockRank(a) - blockRank(b) })
 	}
 }
 
-func rank(b sdk.ContentBlockParamUnion) int {
+func blockRank(b sdk.ContentBlockParamUnion) int {
 	if b.OfToolResult != nil {
 		return 0
 	}
@@ -118,8 +118,8 @@ func (w *writer) trimEnd() {
 	}
 }
 
-// blank reports whether a text is one that the API refuses as empty.
-func blank(text string) bool { return strings.TrimSpace(text) == "" }
+// isBlank reports whether a text is one that the API refuses as empty.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // The marks tell the vendor's two forms of encrypted reasoning apart, and both
 // from those of other vendors.

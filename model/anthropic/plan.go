@@ -21,8 +21,8 @@ type plan struct {
 	forced, limited bool
 }
 
-// plan decides how a request is put.
-func (e *Executor) plan(req *model.Request, c concessions) (*plan, error) {
+// planRequest decides how a request is put.
+func (e *Executor) planRequest(req *model.Request, c concessions) (*plan, error) {
 	p := &plan{cached: req.Cache}
 	p.params.Model = req.Model
 	var err error
@@ -33,21 +33,21 @@ func (e *Executor) plan(req *model.Request, c concessions) (*plan, error) {
 		return nil, err
 	}
 	w := writer{forgetReasoning: c.forgetReasoning}
-	if err := w.conversation(req.Messages); err != nil {
+	if err := w.writeConversation(req.Messages); err != nil {
 		return nil, err
 	}
 	p.params.System, p.params.Messages = w.system, w.messages
-	p.choose(req, c)
-	p.think(req, c, e.maxOutputTokens)
-	p.sample(req, c)
+	p.chooseTools(req, c)
+	p.planThinking(req, c, e.maxOutputTokens)
+	p.setSampling(req, c)
 	if p.cached {
 		p.markCached()
 	}
 	return p, nil
 }
 
-// choose decides which tool the model must call, or whether it may.
-func (p *plan) choose(req *model.Request, c concessions) {
+// chooseTools decides which tool the model must call, or whether it may.
+func (p *plan) chooseTools(req *model.Request, c concessions) {
 	insists := p.report != nil && (len(req.Tools) == 0 || req.ToolChoice.Mode == model.ToolsNone)
 	choice := &p.params.ToolChoice
 	switch {
@@ -66,7 +66,7 @@ func (p *plan) choose(req *model.Request, c concessions) {
 	}
 	p.forced = choice.OfTool != nil || choice.OfAny != nil
 	if p.report != nil && !p.forced {
-		p.params.System = append(p.params.System, sdk.TextBlockParam{Text: p.report.instruction()})
+		p.params.System = append(p.params.System, sdk.TextBlockParam{Text: p.report.modelInstruction()})
 	}
 }
 
@@ -74,12 +74,12 @@ func (p *plan) choose(req *model.Request, c concessions) {
 // no temperature at all.
 const leastTopP = 0.95
 
-// sample sets what the model may be told of how it chooses its words.
-func (p *plan) sample(req *model.Request, c concessions) {
+// setSampling sets what the model may be told of how it chooses its words.
+func (p *plan) setSampling(req *model.Request, c concessions) {
 	if c.noSampling {
 		return
 	}
-	thinks := p.thinks()
+	thinks := p.isThinking()
 	if req.Temperature != nil && !thinks {
 		p.params.Temperature = sdk.Float(*req.Temperature)
 	}
@@ -88,7 +88,7 @@ func (p *plan) sample(req *model.Request, c concessions) {
 	}
 }
 
-func (p *plan) thinks() bool {
+func (p *plan) isThinking() bool {
 	return p.params.Thinking.OfEnabled != nil || p.params.Thinking.OfAdaptive != nil
 }
 
@@ -113,9 +113,9 @@ func (p *plan) markCached() {
 	}
 }
 
-// encode returns the body of the request. The tools are added as the bytes they
+// encodeBody returns the body of the request. The tools are added as the bytes they
 // were once encoded to.
-func (p *plan) encode() ([]byte, error) {
+func (p *plan) encodeBody() ([]byte, error) {
 	body, err := p.params.MarshalJSON()
 	if err != nil {
 		return nil, &model.Error{Class: model.InvalidRequest, Message: "the request cannot be encoded", Err: err}

@@ -53,8 +53,8 @@ func unusedName(tools []model.Tool) string {
 	return name
 }
 
-// instruction tells the model to use the report, where it is not made to.
-func (r *report) instruction() string {
+// modelInstruction tells the model to use the report, where it is not made to.
+func (r *report) modelInstruction() string {
 	return fmt.Sprintf("When you are done, give your final answer by calling the tool %s, and in no other way.", r.name)
 }
 
@@ -91,9 +91,9 @@ func isObjectSchema(fields map[string]json.RawMessage) bool {
 	return textOf(fields["type"]) == "object"
 }
 
-// unwrap returns the answer that the whole arguments hold. Arguments that broke
+// unwrapAnswer returns the answer that the whole arguments hold. Arguments that broke
 // off are returned as they are.
-func unwrap(arguments []byte) string {
+func unwrapAnswer(arguments []byte) string {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(arguments, &fields) == nil && fields[reportProperty] != nil {
 		return string(fields[reportProperty])
@@ -112,18 +112,18 @@ type reporting struct {
 	arguments []byte
 }
 
-func (r *reporting) begin(call *block) {
+func (r *reporting) beginCall(call *block) {
 	if r.call == nil {
 		r.call = call
 	}
 }
 
-// hold keeps back a piece of text.
-func (r *reporting) hold(piece string) { r.held = append(r.held, piece...) }
+// holdText keeps back a piece of text.
+func (r *reporting) holdText(piece string) { r.held = append(r.held, piece...) }
 
-// release tells the text that was held back: an answer that calls tools is not
+// releaseText tells the text that was held back: an answer that calls tools is not
 // the final one.
-func (r *reporting) release(a *answer) {
+func (r *reporting) releaseText(a *answer) {
 	if r.call == nil {
 		a.addDelta(model.EventText, string(r.held))
 		r.held = nil
@@ -140,17 +140,17 @@ func (r *reporting) addArguments(a *answer, call *block, piece string) {
 	}
 }
 
-// finish tells what was held back. A model that answered without the report has
+// finishAnswer tells what was held back. A model that answered without the report has
 // given its answer as text. What it said beside the report is not part of the
 // answer, and is told as a thought; it comes last, so that it is not taken for
 // part of a thought that the vendor vouches for.
-func (r *reporting) finish(a *answer) {
+func (r *reporting) finishAnswer(a *answer) {
 	if r.call == nil {
-		r.release(a)
+		r.releaseText(a)
 		return
 	}
 	if r.wrapped {
-		a.addDelta(model.EventText, unwrap(r.arguments))
+		a.addDelta(model.EventText, unwrapAnswer(r.arguments))
 	}
 	a.addDelta(model.EventReasoning, string(r.held))
 }

@@ -111,7 +111,7 @@ func TestReportSchema(t *testing.T) {
 	}
 	req := hello()
 	req.Output = &spec.OutputSchema{Schema: json.RawMessage(`[]`)}
-	if _, err := offline(t, Config{}, nil).plan(req, concessions{}); model.AsError(err).Class != model.InvalidRequest {
+	if _, err := offline(t, Config{}, nil).planRequest(req, concessions{}); model.AsError(err).Class != model.InvalidRequest {
 		t.Errorf("a schema that is a list gives %v", err)
 	}
 }
@@ -126,7 +126,7 @@ func TestUnwrap(t *testing.T) {
 		`[1]`:              `[1]`,
 		``:                 ``,
 	} {
-		if got := unwrap([]byte(arguments)); got != want {
+		if got := unwrapAnswer([]byte(arguments)); got != want {
 			t.Errorf("%s is unwrapped to %s, want %s", arguments, got, want)
 		}
 	}

@@ -120,11 +120,11 @@ func compareJSON(t *testing.T, want, got string) {
 // encoded returns the body of a request after checking it.
 func encoded(t *testing.T, req *model.Request, c concessions) (*apiRequest, []byte) {
 	t.Helper()
-	p, err := offline(t, Config{}, nil).plan(req, c)
+	p, err := offline(t, Config{}, nil).planRequest(req, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := p.encode()
+	body, err := p.encodeBody()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestObjectSchema(t *testing.T) {
 	for _, schema := range []string{`[]`, `{`, `true`} {
 		req := hello()
 		req.Tools = []model.Tool{{Name: "broken", Parameters: json.RawMessage(schema)}}
-		_, err := offline(t, Config{}, nil).plan(req, concessions{})
+		_, err := offline(t, Config{}, nil).planRequest(req, concessions{})
 		if failure := model.AsError(err); failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "broken") {
 			t.Errorf("the schema %s gives %v", schema, err)
 		}

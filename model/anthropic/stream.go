@@ -19,17 +19,17 @@ type attempt struct {
 	response    *http.Response
 }
 
-// open sends the request and waits for the answer to begin. A model that
+// sendRequest sends the request and waits for the answer to begin. A model that
 // refuses the request for something that can be conceded is asked again.
-func (a *attempt) open(req *model.Request) (*answer, error) {
+func (a *attempt) sendRequest(req *model.Request) (*answer, error) {
 	e := a.executor
 	granted := e.concessionsOf(req.Model)
 	for {
-		p, err := e.plan(req, granted)
+		p, err := e.planRequest(req, granted)
 		if err != nil {
 			return nil, e.failures.Named(err)
 		}
-		body, err := p.encode()
+		body, err := p.encodeBody()
 		if err != nil {
 			return nil, e.failures.Named(err)
 		}
@@ -37,18 +37,18 @@ func (a *attempt) open(req *model.Request) (*answer, error) {
 			return newAnswer(p.report), nil
 		}
 		failure := e.failures.OfRequest(a.caller, err)
-		more, ok := granted.after(failure, p)
+		more, ok := granted.afterRefusal(failure, p)
 		if !ok {
 			return nil, failure
 		}
 		granted = more
-		e.remember(req.Model, granted)
+		e.rememberConcessions(req.Model, granted)
 	}
 }
 
-// read hands on the events of the answer until it is complete, it fails or the
+// readStream hands on the events of the answer until it is complete, it fails or the
 // consumer has had enough.
-func (a *attempt) read(answer *answer, yield func(model.Event, error) bool) {
+func (a *attempt) readStream(answer *answer, yield func(model.Event, error) bool) {
 	decoder := ssestream.NewDecoder(a.response)
 	for done := false; !done; {
 		var err error
@@ -56,7 +56,7 @@ func (a *attempt) read(answer *answer, yield func(model.Event, error) bool) {
 		if a.caller.Err() == nil && decoder.Next() {
 			done, err = answer.translate(decoder.Event())
 		} else {
-			err = a.broken(decoder.Err())
+			err = a.brokenError(decoder.Err())
 		}
 		for i := range answer.events {
 			if !yield(answer.events[i], nil) {
@@ -65,7 +65,7 @@ func (a *attempt) read(answer *answer, yield func(model.Event, error) bool) {
 		}
 		if err != nil {
 			failure := a.executor.failures.Named(err)
-			failure.Usage = answer.spent()
+			failure.Usage = answer.usageSoFar()
 			yield(model.Event{}, failure)
 			return
 		}
@@ -73,8 +73,8 @@ func (a *attempt) read(answer *answer, yield func(model.Event, error) bool) {
 	vendorhttp.Drain(a.response.Body, a.cancel)
 }
 
-// broken returns the error for a stream that ended ahead of its answer.
-func (a *attempt) broken(cause error) error {
+// brokenError returns the error for a stream that ended ahead of its answer.
+func (a *attempt) brokenError(cause error) error {
 	if cause == nil && a.caller.Err() == nil {
 		return vendorhttp.EndedEarly()
 	}

@@ -177,7 +177,7 @@ func TestUsageIsNotAddedUp(t *testing.T) {
 		{OutputTokens: 7},
 		{InputTokens: 10, CacheReadInputTokens: 5, CacheCreationInputTokens: 2, OutputTokens: 9},
 	} {
-		a.count(u)
+		a.countUsage(u)
 	}
 	if want := (model.Usage{Input: 17, Output: 9, CacheRead: 5, CacheWrite: 2}); a.usage != want {
 		t.Errorf("the usage is %+v, want %+v", a.usage, want)

@@ -15,9 +15,9 @@ const (
 	maxBudget    = 32000
 )
 
-// budget returns how many tokens a model may think for; a share is one of the
+// thinkingBudget returns how many tokens a model may think for; a share is one of the
 // high effort.
-func budget(e spec.Effort) int {
+func thinkingBudget(e spec.Effort) int {
 	if e.Percent > 0 {
 		return max(lowBudget, highBudget*e.Percent/100)
 	}
@@ -35,8 +35,8 @@ func budget(e spec.Effort) int {
 	}
 }
 
-// effort returns the vendor's level for an effort.
-func effort(e spec.Effort, c concessions) sdk.OutputConfigEffort {
+// outputEffort returns the vendor's level for an effort.
+func outputEffort(e spec.Effort, c concessions) sdk.OutputConfigEffort {
 	level := e.Standard()
 	if level == "" {
 		switch {
@@ -60,11 +60,11 @@ var highestEfforts = []sdk.OutputConfigEffort{
 	sdk.OutputConfigEffortMax, sdk.OutputConfigEffortXhigh, sdk.OutputConfigEffortHigh,
 }
 
-// think decides whether and how much the model thinks, and how long its answer
+// planThinking decides whether and how much the model thinks, and how long its answer
 // may be. A limit set by the request, or by the model, holds for both together,
 // and the budget gives way to it; else the budget comes on top of the usual
 // limit.
-func (p *plan) think(req *model.Request, c concessions, usualLimit int) {
+func (p *plan) planThinking(req *model.Request, c concessions, usualLimit int) {
 	p.limited = req.MaxOutputTokens > 0
 	limit := c.outputLimit
 	if p.limited {
@@ -78,13 +78,13 @@ func (p *plan) think(req *model.Request, c concessions, usualLimit int) {
 	case e == nil || p.forced || c.neverThinks || c.pauseThinking:
 		// A model that is made to call a tool cannot think first.
 	case c.adaptive:
-		tokens = budget(*e)
+		tokens = thinkingBudget(*e)
 		p.params.Thinking.OfAdaptive = &sdk.ThinkingConfigAdaptiveParam{Display: sdk.ThinkingConfigAdaptiveDisplaySummarized}
 		if !c.noEffort {
-			p.params.OutputConfig.Effort = effort(*e, c)
+			p.params.OutputConfig.Effort = outputEffort(*e, c)
 		}
 	case !calledWithoutThinking(p.params.Messages):
-		tokens = budget(*e)
+		tokens = thinkingBudget(*e)
 		if limit > 0 && tokens >= limit {
 			tokens = limit / 2
 		}

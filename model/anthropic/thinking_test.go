@@ -78,7 +78,7 @@ func TestMaxOutputTokens(t *testing.T) {
 	} {
 		req := hello()
 		req.MaxOutputTokens = tt.request
-		p, err := offline(t, Config{MaxOutputTokens: tt.provider}, nil).plan(req, concessions{outputLimit: tt.known})
+		p, err := offline(t, Config{MaxOutputTokens: tt.provider}, nil).planRequest(req, concessions{outputLimit: tt.known})
 		if err != nil || p.params.MaxTokens != int64(tt.want) {
 			t.Errorf("%+v: max_tokens is %d (%v)", tt, p.params.MaxTokens, err)
 		}
@@ -171,7 +171,7 @@ func TestEveryPlanIsOneTheAPITakes(t *testing.T) {
 			req.ToolChoice.Name = tools[0].Name
 		}
 		req.ToolChoice.Mode = rapid.SampledFrom(modes).Draw(r, "mode")
-		p, err := e.plan(req, concessions{
+		p, err := e.planRequest(req, concessions{
 			adaptive: flag("adaptive"), neverThinks: flag("neverThinks"), alwaysThinks: flag("alwaysThinks"), thinksUnasked: flag("thinksUnasked"),
 			unforced: flag("unforced"), noEffort: flag("noEffort"), effortSteps: rapid.IntRange(0, 2).Draw(r, "steps"),
 			oneSampling: flag("oneSampling"), noSampling: flag("noSampling"), forgetReasoning: flag("forgetReasoning"), pauseThinking: flag("pauseThinking"),
@@ -180,7 +180,7 @@ func TestEveryPlanIsOneTheAPITakes(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		body, err := p.encode()
+		body, err := p.encodeBody()
 		if err != nil {
 			r.Fatal(err)
 		}

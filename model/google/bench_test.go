@@ -49,7 +49,7 @@ func BenchmarkEncode(b *testing.B) {
 	e := offline(b, Config{}, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		body, err := e.encode(req, formOf(req))
+		body, err := e.encodeRequest(req, formOf(req))
 		if err != nil {
 			b.Fatal(err)
 		}

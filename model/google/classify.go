@@ -25,8 +25,8 @@ var statusCodes = map[string]int{
 	"DEADLINE_EXCEEDED":   http.StatusGatewayTimeout,
 }
 
-// class returns the class of the refusal.
-func (r *refusal) class() model.ErrorClass {
+// errorClass returns the class of the refusal.
+func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
 	if class, ok := vendorhttp.CallerClass(status); ok {
 		return class
@@ -76,7 +76,7 @@ func (r *refusal) effectiveStatus() int {
 // blamesKey reports whether the key is at fault, which the vendor counts among
 // invalid arguments.
 func (r *refusal) blamesKey() bool {
-	return strings.HasPrefix(r.reason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
+	return strings.HasPrefix(r.errorReason(), "API_KEY_") || strings.HasPrefix(strings.ToLower(r.api.Message), "api key")
 }
 
 // overflowPhrases are how the vendor says that a request does not fit into the

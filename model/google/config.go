@@ -28,7 +28,7 @@ type Config struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
-	shown.APIKey, shown.Headers = c.access().Redact()
+	shown.APIKey, shown.Headers = c.apiAccess().Redact()
 	return json.Marshal(shown)
 }
 
@@ -37,7 +37,7 @@ var apiVersion = regexp.MustCompile(`^v[0-9]+([a-z]+[0-9]*)?$`)
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.access().Check()
+	list := c.apiAccess().Check()
 	if c.APIVersion != "" && !apiVersion.MatchString(c.APIVersion) {
 		list = append(list, diag.New(diag.InvalidValue, "api_version",
 			"api_version is %q; it is written as in v1 or v1beta", c.APIVersion))
@@ -50,8 +50,8 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// access returns how the API is reached.
-func (c *Config) access() *vendorhttp.Access {
+// apiAccess returns how the API is reached.
+func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: keyHeader, Headers: c.Headers}
 }
 

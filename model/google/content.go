@@ -25,7 +25,7 @@ type contentWriter struct {
 	names map[string]string
 }
 
-func (w *contentWriter) message(m *model.Message) {
+func (w *contentWriter) writeMessage(m *model.Message) {
 	if m.Role == model.RoleTool {
 		w.addResults(m)
 		return
@@ -35,13 +35,13 @@ func (w *contentWriter) message(m *model.Message) {
 	case model.RoleSystem:
 		w.addSystem(m)
 	case model.RoleUser:
-		w.add(genai.RoleUser, userParts(m.Parts))
+		w.addParts(genai.RoleUser, userParts(m.Parts))
 	case model.RoleAssistant:
-		w.add(genai.RoleModel, w.answerParts(m))
+		w.addParts(genai.RoleModel, w.answerParts(m))
 	}
 }
 
-func (w *contentWriter) add(role genai.Role, parts []*genai.Part) {
+func (w *contentWriter) addParts(role genai.Role, parts []*genai.Part) {
 	if len(parts) > 0 {
 		w.contents = append(w.contents, genai.NewContentFromParts(parts, role))
 	}
@@ -56,7 +56,7 @@ func (w *contentWriter) addSystem(m *model.Message) {
 	case len(w.contents) == 0:
 		w.system = append(w.system, &genai.Part{Text: text})
 	default:
-		w.add(genai.RoleUser, []*genai.Part{{Text: text}})
+		w.addParts(genai.RoleUser, []*genai.Part{{Text: text}})
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *contentWriter) addResults(m *model.Message) {
 		w.results.Parts = append(w.results.Parts, &genai.Part{FunctionResponse: response})
 	}
 	if len(shown) > 0 {
-		w.add(genai.RoleUser, shown)
+		w.addParts(genai.RoleUser, shown)
 		w.results = nil
 	}
 }

@@ -62,8 +62,8 @@ func hasWord(name, word string) bool {
 	return false
 }
 
-// modern reports whether the model is of the generations since levelsSince.
-func (g generation) modern() bool { return g.major >= levelsSince }
+// hasLevels reports whether the model is of the generations since levelsSince.
+func (g generation) hasLevels() bool { return g.major >= levelsSince }
 
 // The token budgets that the levels of reasoning effort are commonly held to
 // stand for.
@@ -80,25 +80,25 @@ const (
 	smallestProBudget = 128
 )
 
-// thinking returns how much the model is asked to think, nil to leave it to
+// thinkingConfig returns how much the model is asked to think, nil to leave it to
 // the vendor.
-func (g generation) thinking(effort *spec.Effort) *genai.ThinkingConfig {
+func (g generation) thinkingConfig(effort *spec.Effort) *genai.ThinkingConfig {
 	if effort == nil || *effort == (spec.Effort{}) {
 		return nil
 	}
 	config := &genai.ThinkingConfig{IncludeThoughts: effort.Standard() != "off"}
-	if g.modern() {
-		config.ThinkingLevel = g.level(*effort)
+	if g.hasLevels() {
+		config.ThinkingLevel = g.thinkingLevel(*effort)
 	} else {
-		budget := g.budget(*effort)
+		budget := g.thinkingBudget(*effort)
 		config.ThinkingBudget = &budget
 	}
 	return config
 }
 
-// level returns the level of thinking. There is none that turns it off, and
+// thinkingLevel returns the level of thinking. There is none that turns it off, and
 // not every model has them all: then it is the nearest.
-func (g generation) level(effort spec.Effort) genai.ThinkingLevel {
+func (g generation) thinkingLevel(effort spec.Effort) genai.ThinkingLevel {
 	level := effort.Standard()
 	if level == "" {
 		switch {
@@ -120,8 +120,8 @@ func (g generation) level(effort spec.Effort) genai.ThinkingLevel {
 	}
 }
 
-// budget returns the number of tokens that the model may think for.
-func (g generation) budget(effort spec.Effort) int32 {
+// thinkingBudget returns the number of tokens that the model may think for.
+func (g generation) thinkingBudget(effort spec.Effort) int32 {
 	switch effort.Standard() {
 	case "":
 		return int32(min(effort.Budget, math.MaxInt32))

@@ -20,7 +20,7 @@ type endpoint struct {
 const keyHeader = "X-Goog-Api-Key"
 
 func newEndpoint(c *Config) (endpoint, error) {
-	base, err := url.Parse(c.access().URL())
+	base, err := url.Parse(c.apiAccess().URL())
 	if err != nil {
 		return endpoint{}, err
 	}

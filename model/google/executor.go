@@ -61,7 +61,7 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	return &Executor{
 		endpoint: endpoint,
 		client:   vendorhttp.NewClient(transport),
-		failures: c.access().Failures(settings, vendorKey),
+		failures: c.apiAccess().Failures(settings, vendorKey),
 		tools:    vendorhttp.NewToolCache(encodeTools),
 	}, nil
 }
@@ -72,10 +72,10 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		a := &attempt{executor: e, caller: ctx, form: formOf(req)}
 		a.ctx, a.cancel = context.WithCancel(ctx)
 		defer a.close()
-		if err := a.open(req); err != nil {
+		if err := a.sendRequest(req); err != nil {
 			yield(model.Event{}, err)
 			return
 		}
-		a.read(yield)
+		a.readStream(yield)
 	}
 }

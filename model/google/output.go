@@ -31,7 +31,7 @@ func formOf(req *model.Request) form {
 	switch {
 	case req.Output == nil:
 		return form{}
-	case len(req.Tools) == 0 || generationOf(req.Model).modern():
+	case len(req.Tools) == 0 || generationOf(req.Model).hasLevels():
 		return form{native: true}
 	}
 	switch req.ToolChoice.Mode {
@@ -57,8 +57,8 @@ func freeName(tools []model.Tool) string {
 	return name
 }
 
-// instruction tells the model of the function.
-func (f *form) instruction() string {
+// modelInstruction tells the model of the function.
+func (f *form) modelInstruction() string {
 	return "When you have the final answer, call the function " + f.function +
 		" with it, once and by itself. Do not write the answer as text. " +
 		"Call other functions first if you need them."
@@ -68,8 +68,8 @@ func (f *form) instruction() string {
 // function have to be.
 const answerField = "answer"
 
-// declaration returns the declaration of the function.
-func (f *form) declaration(output *spec.OutputSchema) ([]byte, error) {
+// declareFunction returns the declaration of the function.
+func (f *form) declareFunction(output *spec.OutputSchema) ([]byte, error) {
 	parameters := output.Schema
 	if f.wrapped {
 		var err error
@@ -112,8 +112,8 @@ func wrapSchema(schema json.RawMessage) (json.RawMessage, error) {
 	return encodeJSON(outer)
 }
 
-// text returns the answer that the function was called with.
-func (f *form) text(arguments json.RawMessage) string {
+// answerText returns the answer that the function was called with.
+func (f *form) answerText(arguments json.RawMessage) string {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		return "{}"
 	}

@@ -25,14 +25,14 @@ type refusal struct {
 // Error returns the vendor's own names for what happened. The message is left
 // to the model.Error, which knows what must not appear in it.
 func (r *refusal) Error() string {
-	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.reason())
+	return fmt.Sprintf("google: code %d, status %q, reason %q", r.api.Code, r.api.Status, r.errorReason())
 }
 
-// refused returns the error for an answer that is no stream.
-func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
+// refusalError returns the error for an answer that is no stream.
+func (e *Executor) refusalError(res *http.Response, body []byte) *model.Error {
 	r := parseRefusal(body)
 	r.status = res.StatusCode
-	failure := r.broken()
+	failure := r.streamError()
 	failure.Status = r.status
 	if failure.RetryAfter == 0 {
 		failure.RetryAfter = vendorhttp.RetryAfter(res.Header, time.Now())
@@ -49,9 +49,9 @@ func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
 	return e.failures.Named(failure)
 }
 
-// broken returns the error that the refusal amounts to.
-func (r *refusal) broken() *model.Error {
-	return &model.Error{Class: r.class(), Message: r.text(), RetryAfter: r.retryDelay(), Err: r}
+// streamError returns the error that the refusal amounts to.
+func (r *refusal) streamError() *model.Error {
+	return &model.Error{Class: r.errorClass(), Message: r.messageText(), RetryAfter: r.retryDelay(), Err: r}
 }
 
 // parseRefusal reads the body of a refusal, {"error": {…}}, or a list of that.
@@ -80,9 +80,9 @@ func parseErrorValue(data json.RawMessage) *refusal {
 	return r
 }
 
-// detail returns the text of a field of the details of a type, empty when
+// detailField returns the text of a field of the details of a type, empty when
 // there is none.
-func (r *refusal) detail(typeName, field string) string {
+func (r *refusal) detailField(typeName, field string) string {
 	for _, d := range r.api.Details {
 		name, _ := d["@type"].(string)
 		if value, ok := d[field].(string); ok && strings.HasSuffix(name, typeName) {
@@ -92,7 +92,7 @@ func (r *refusal) detail(typeName, field string) string {
 	return ""
 }
 
-func (r *refusal) reason() string { return r.detail("google.rpc.ErrorInfo", "reason") }
+func (r *refusal) errorReason() string { return r.detailField("google.rpc.ErrorInfo", "reason") }
 
 // longestDelay bounds what a server may ask for. Whether to wait that long is
 // the runtime's business.
@@ -101,15 +101,15 @@ const longestDelay = 24 * time.Hour
 // retryDelay returns how long the error itself asks to wait, 0 when it does
 // not say.
 func (r *refusal) retryDelay() time.Duration {
-	delay, err := time.ParseDuration(r.detail("google.rpc.RetryInfo", "retryDelay"))
+	delay, err := time.ParseDuration(r.detailField("google.rpc.RetryInfo", "retryDelay"))
 	if err != nil {
 		return 0
 	}
 	return min(max(delay, 0), longestDelay)
 }
 
-// text returns the message for people.
-func (r *refusal) text() string {
+// messageText returns the message for people.
+func (r *refusal) messageText() string {
 	switch {
 	case r.api.Message != "":
 		return strings.TrimSpace(r.api.Message)

@@ -17,16 +17,16 @@ type body struct {
 	GenerationConfig  *genai.GenerationConfig `json:"generationConfig,omitempty"`
 }
 
-// encode returns the whole body of a request. The tools are added as the bytes
+// encodeRequest returns the whole body of a request. The tools are added as the bytes
 // they were once encoded to: a conversation asks many times with the same.
-func (e *Executor) encode(req *model.Request, f form) ([]byte, error) {
+func (e *Executor) encodeRequest(req *model.Request, f form) ([]byte, error) {
 	g := generationOf(req.Model)
-	w := contentWriter{modern: g.modern(), contents: make([]*genai.Content, 0, len(req.Messages))}
+	w := contentWriter{modern: g.hasLevels(), contents: make([]*genai.Content, 0, len(req.Messages))}
 	for i := range req.Messages {
-		w.message(&req.Messages[i])
+		w.writeMessage(&req.Messages[i])
 	}
 	if f.function != "" {
-		w.system = append(w.system, &genai.Part{Text: f.instruction()})
+		w.system = append(w.system, &genai.Part{Text: f.modelInstruction()})
 	}
 	b := body{Contents: w.contents, GenerationConfig: generationConfig(req, g, f)}
 	if len(w.system) > 0 {
@@ -55,7 +55,7 @@ func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Re
 	encoded = append(encoded[:len(encoded)-1], `,"tools":[{"functionDeclarations":`...)
 	encoded = append(encoded, declarations...)
 	if f.function != "" {
-		own, err := f.declaration(req.Output)
+		own, err := f.declareFunction(req.Output)
 		if err != nil {
 			return nil, err
 		}
@@ -70,9 +70,9 @@ func (e *Executor) appendTools(encoded []byte, tools []model.Tool, req *model.Re
 func generationConfig(req *model.Request, g generation, f form) *genai.GenerationConfig {
 	c := genai.GenerationConfig{
 		MaxOutputTokens: int32(min(max(req.MaxOutputTokens, 0), math.MaxInt32)),
-		Temperature:     float(req.Temperature),
-		TopP:            float(req.TopP),
-		ThinkingConfig:  g.thinking(req.ReasoningEffort),
+		Temperature:     toFloat32(req.Temperature),
+		TopP:            toFloat32(req.TopP),
+		ThinkingConfig:  g.thinkingConfig(req.ReasoningEffort),
 	}
 	if f.native {
 		c.ResponseMIMEType, c.ResponseJsonSchema = "application/json", req.Output.Schema
@@ -83,7 +83,7 @@ func generationConfig(req *model.Request, g generation, f form) *genai.Generatio
 	return &c
 }
 
-func float(v *float64) *float32 {
+func toFloat32(v *float64) *float32 {
 	if v == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (r *eventReader) next() []byte {
 			return r.data
 		}
 	}
-	return r.rest()
+	return r.finalEvent()
 }
 
 // readLine adds a line to the data, its end included.
@@ -51,8 +51,8 @@ func (r *eventReader) readLine() error {
 	}
 }
 
-// rest returns what an ended stream left behind, if that is whole.
-func (r *eventReader) rest() []byte {
+// finalEvent returns what an ended stream left behind, if that is whole.
+func (r *eventReader) finalEvent() []byte {
 	if r.err != io.EOF { //nolint:errorlint // io.Reader returns it as it is
 		return nil
 	}

@@ -25,14 +25,14 @@ type attempt struct {
 	response *http.Response
 }
 
-// open sends the request and waits for the answer to begin.
-func (a *attempt) open(req *model.Request) error {
+// sendRequest sends the request and waits for the answer to begin.
+func (a *attempt) sendRequest(req *model.Request) error {
 	e := a.executor
 	where, err := e.endpoint.streamURL(req.Model)
 	if err != nil {
 		return e.failures.Named(err)
 	}
-	body, err := e.encode(req, a.form)
+	body, err := e.encodeRequest(req, a.form)
 	if err != nil {
 		return e.failures.Named(err)
 	}
@@ -45,7 +45,7 @@ func (a *attempt) open(req *model.Request) error {
 	if err != nil {
 		return e.failures.OfRequest(a.caller, err)
 	}
-	a.response, err = vendorhttp.CheckStream(res, e.refused) //nolint:bodyclose // close does
+	a.response, err = vendorhttp.CheckStream(res, e.refusalError) //nolint:bodyclose // close does
 	return err
 }
 
@@ -53,19 +53,19 @@ func (a *attempt) open(req *model.Request) error {
 // answer ended.
 const endPatience = 2 * time.Second
 
-// read hands on the events of the answer until it is complete, it fails or the
+// readStream hands on the events of the answer until it is complete, it fails or the
 // consumer has had enough. A chunk that tells why the answer ended is not
 // always the last, so the answer is complete when the stream is.
-func (a *attempt) read(yield func(model.Event, error) bool) {
+func (a *attempt) readStream(yield func(model.Event, error) bool) {
 	t := newTranslator(a.form)
 	events := newEventReader(a.response.Body)
 	for done := false; !done; {
 		var err error
 		t.out = t.out[:0]
-		if data := a.next(events); data != nil {
+		if data := a.nextEvent(events); data != nil {
 			err = t.translate(data)
 		} else {
-			done, err = true, a.end(t, events.err)
+			done, err = true, a.finishStream(t, events.err)
 		}
 		for i := range t.out {
 			if !yield(t.out[i], nil) {
@@ -77,13 +77,13 @@ func (a *attempt) read(yield func(model.Event, error) bool) {
 			return
 		}
 		if t.reason != "" && !done {
-			a.hurry()
+			a.limitWait()
 		}
 	}
 }
 
-// hurry ends the attempt if the server leaves the stream open for too long.
-func (a *attempt) hurry() {
+// limitWait ends the attempt if the server leaves the stream open for too long.
+func (a *attempt) limitWait() {
 	if a.patience == nil {
 		a.patience = time.AfterFunc(endPatience, a.cancel)
 		return
@@ -101,20 +101,20 @@ func (a *attempt) close() {
 	}
 }
 
-func (a *attempt) next(events *eventReader) []byte {
+func (a *attempt) nextEvent(events *eventReader) []byte {
 	if a.caller.Err() != nil {
 		return nil
 	}
 	return events.next()
 }
 
-// end ends the answer, or finds out why it has no end.
-func (a *attempt) end(t *translator, cause error) error {
+// finishStream ends the answer, or finds out why it has no end.
+func (a *attempt) finishStream(t *translator, cause error) error {
 	if a.caller.Err() != nil {
 		return a.executor.failures.OfStream(a.caller, a.caller.Err())
 	}
 	if t.reason != "" {
-		return t.finish()
+		return t.finishAnswer()
 	}
 	if cause == nil || errors.Is(cause, io.EOF) {
 		return vendorhttp.EndedEarly()

@@ -12,7 +12,7 @@ import (
 func encodeTools(tools []model.Tool) ([]byte, error) {
 	list := make([]*genai.FunctionDeclaration, len(tools))
 	for i := range tools {
-		d, err := declare(&tools[i])
+		d, err := declareTool(&tools[i])
 		if err != nil {
 			return nil, err
 		}
@@ -25,7 +25,7 @@ func encodeTools(tools []model.Tool) ([]byte, error) {
 	return encoded, nil
 }
 
-func declare(t *model.Tool) (*genai.FunctionDeclaration, error) {
+func declareTool(t *model.Tool) (*genai.FunctionDeclaration, error) {
 	d := &genai.FunctionDeclaration{Name: t.Name, Description: t.Description}
 	takes, err := hasProperties(t.Parameters)
 	if err != nil {

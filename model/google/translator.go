@@ -70,7 +70,7 @@ func (t *translator) translate(data []byte) error {
 		return vendorhttp.Malformed("an event cannot be read", err)
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
-		return parseErrorValue(c.Error).broken()
+		return parseErrorValue(c.Error).streamError()
 	}
 	if c.UsageMetadata != nil {
 		t.usage = usageOf(c.UsageMetadata)
@@ -83,16 +83,16 @@ func (t *translator) translate(data []byte) error {
 		if c.Candidates[i].Index != 0 {
 			continue
 		}
-		if err := t.candidate(&c.Candidates[i]); err != nil {
+		if err := t.translateCandidate(&c.Candidates[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *translator) candidate(c *candidate) error {
+func (t *translator) translateCandidate(c *candidate) error {
 	for i := range c.Content.Parts {
-		if err := t.part(&c.Content.Parts[i]); err != nil {
+		if err := t.translatePart(&c.Content.Parts[i]); err != nil {
 			return err
 		}
 	}
@@ -102,35 +102,35 @@ func (t *translator) candidate(c *candidate) error {
 	return nil
 }
 
-func (t *translator) part(p *part) error {
+func (t *translator) translatePart(p *part) error {
 	switch {
 	case p.FunctionCall != nil:
-		return t.call(p)
+		return t.translateCall(p)
 	case p.Thought:
 		t.addDelta(model.EventReasoning, p.Text)
 	default:
-		t.text(p)
+		t.translateText(p)
 	}
 	return nil
 }
 
-func (t *translator) add(ev model.Event) { t.out = append(t.out, ev) }
+func (t *translator) addEvent(ev model.Event) { t.out = append(t.out, ev) }
 
 func (t *translator) addDelta(typ model.EventType, delta string) {
 	if delta != "" {
-		t.add(model.Event{Type: typ, Delta: delta})
+		t.addEvent(model.Event{Type: typ, Delta: delta})
 	}
 }
 
 func (t *translator) addSignature(of, sig string) {
 	if sig != "" {
-		t.add(model.Event{Type: model.EventReasoningEncrypted, Delta: of + sig})
+		t.addEvent(model.Event{Type: model.EventReasoningEncrypted, Delta: of + sig})
 	}
 }
 
-// text hands on a piece of text. Where the answer is expected as a call, it
+// translateText hands on a piece of text. Where the answer is expected as a call, it
 // waits: the text ahead of that call is not part of the answer.
-func (t *translator) text(p *part) {
+func (t *translator) translateText(p *part) {
 	if t.form.function != "" {
 		t.held.WriteString(p.Text)
 		return
@@ -139,54 +139,54 @@ func (t *translator) text(p *part) {
 	t.addSignature(ofText, p.ThoughtSignature)
 }
 
-// release hands on the text that waited, unless the answer came otherwise.
-func (t *translator) release() {
+// releaseText hands on the text that waited, unless the answer came otherwise.
+func (t *translator) releaseText() {
 	if !t.answered {
 		t.addDelta(model.EventText, t.held.String())
 	}
 	t.held.Reset()
 }
 
-func (t *translator) call(p *part) error {
+func (t *translator) translateCall(p *part) error {
 	c := p.FunctionCall
 	switch c.Name {
 	case "":
 		return vendorhttp.Malformed("a tool call has no name", nil)
 	case t.form.function:
-		t.answer(c)
+		t.addAnswer(c)
 		return nil
 	}
-	t.release()
+	t.releaseText()
 	t.addSignature(ofCall, p.ThoughtSignature)
-	t.add(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
+	t.addEvent(model.Event{Type: model.EventToolCallStart, Index: t.calls, ID: c.ID, Name: c.Name})
 	if len(c.Args) > 0 && string(c.Args) != "null" {
-		t.add(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
+		t.addEvent(model.Event{Type: model.EventToolCallDelta, Index: t.calls, Delta: string(c.Args)})
 	}
-	t.add(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
+	t.addEvent(model.Event{Type: model.EventToolCallEnd, Index: t.calls})
 	t.calls++
 	return nil
 }
 
-// answer hands on the answer that our function was called with. A second one
+// addAnswer hands on the answer that our function was called with. A second one
 // would make the text no answer at all.
-func (t *translator) answer(c *functionCall) {
+func (t *translator) addAnswer(c *functionCall) {
 	if !t.answered {
 		t.answered = true
-		t.addDelta(model.EventText, t.form.text(c.Args))
+		t.addDelta(model.EventText, t.form.answerText(c.Args))
 	}
 }
 
-// finish ends the answer.
-func (t *translator) finish() error {
+// finishAnswer ends the answer.
+func (t *translator) finishAnswer() error {
 	reason, err := finishReason(t.reason, t.message)
 	if err != nil {
 		return err
 	}
-	t.release()
+	t.releaseText()
 	if reason == model.FinishStop && t.calls > 0 {
 		reason = model.FinishToolCalls
 	}
-	t.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: t.usage})
+	t.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: t.usage})
 	return nil
 }
 

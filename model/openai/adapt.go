@@ -37,9 +37,9 @@ type concessions struct {
 	forgetReasoning bool
 }
 
-// after returns the concessions with which a refused request is worth sending
+// afterRefusal returns the concessions with which a refused request is worth sending
 // once more.
-func (c concessions) after(failure *model.Error, req *model.Request) (concessions, bool) {
+func (c concessions) afterRefusal(failure *model.Error, req *model.Request) (concessions, bool) {
 	r, ok := errors.AsType[*refusal](failure.Err)
 	if !ok || r.status != http.StatusBadRequest && r.status != http.StatusUnprocessableEntity {
 		return c, false
@@ -50,25 +50,25 @@ func (c concessions) after(failure *model.Error, req *model.Request) (concession
 		c.forgetReasoning = true
 	case strings.HasPrefix(r.param, "include"):
 		c.plainReasoning = true
-	case r.blames("reasoning.summary"):
+	case r.blamesField("reasoning.summary"):
 		c.noSummary = true
-	case r.blames("reasoning.effort", "reasoning_effort"):
-		c.refusedEfforts |= setOf(c.effort(req))
-	case req.Output != nil && r.blames("response_format", "text.format", "json_schema"):
+	case r.blamesField("reasoning.effort", "reasoning_effort"):
+		c.refusedEfforts |= setOf(c.reasoningEffort(req))
+	case req.Output != nil && r.blamesField("response_format", "text.format", "json_schema"):
 		if !r.blamesSchema() {
 			c.noOutputForm = true
 		} else if formOf(req.Output, c).Strict {
 			c.looseSchema = true
 		}
-	case req.ToolChoice.Mode != model.ToolsAuto && r.blames("tool_choice"):
+	case req.ToolChoice.Mode != model.ToolsAuto && r.blamesField("tool_choice"):
 		c.freeChoice = true
 	}
 	return c, c != before
 }
 
-// blames reports whether the refusal is about one of the fields. Compatible
+// blamesField reports whether the refusal is about one of the fields. Compatible
 // servers name it only in their message.
-func (r *refusal) blames(fields ...string) bool {
+func (r *refusal) blamesField(fields ...string) bool {
 	return slices.ContainsFunc(fields, func(field string) bool {
 		return strings.HasPrefix(r.param, field) || strings.Contains(r.message, field)
 	})
@@ -87,8 +87,8 @@ func (e *Executor) concessionsOf(name string) concessions {
 	return concessions{}
 }
 
-// remember keeps what was learned about a model.
-func (e *Executor) remember(name string, c concessions) {
+// rememberConcessions keeps what was learned about a model.
+func (e *Executor) rememberConcessions(name string, c concessions) {
 	c.forgetReasoning, c.looseSchema = false, false
 	if c != e.concessionsOf(name) {
 		e.known.Store(name, c)
@@ -125,9 +125,9 @@ const (
 	highBudget   = 24 << 10
 )
 
-// effort returns the vendor's level of reasoning effort, empty to leave it to
+// reasoningEffort returns the vendor's level of reasoning effort, empty to leave it to
 // the vendor.
-func (c concessions) effort(req *model.Request) shared.ReasoningEffort {
+func (c concessions) reasoningEffort(req *model.Request) shared.ReasoningEffort {
 	if req.ReasoningEffort == nil {
 		return ""
 	}

@@ -51,7 +51,7 @@ func BenchmarkEncode(b *testing.B) {
 			req := vendortest.LongConversation(testModel)
 			b.ReportAllocs()
 			for b.Loop() {
-				body, err := e.encode(req, concessions{})
+				body, err := e.encodeRequest(req, concessions{})
 				if err != nil {
 					b.Fatal(err)
 				}

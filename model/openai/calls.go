@@ -39,15 +39,15 @@ type call struct {
 	delivered bool
 }
 
-// open adds a call of which nothing is known yet.
-func (c *calls) open() *call {
+// openCall adds a call of which nothing is known yet.
+func (c *calls) openCall() *call {
 	k := &call{}
 	c.list = append(c.list, k)
 	return k
 }
 
-// describe adds what became known of a call. What was known before stays.
-func (c *calls) describe(k *call, id, name string, out *batch) {
+// describeCall adds what became known of a call. What was known before stays.
+func (c *calls) describeCall(k *call, id, name string, out *batch) {
 	if k.started {
 		return
 	}
@@ -65,7 +65,7 @@ func (c *calls) addArguments(k *call, piece string, out *batch) {
 	switch {
 	case piece == "" || k.ended:
 	case k.started && k.initial == "":
-		c.deliver(k, piece, out)
+		c.deliverPiece(k, piece, out)
 	default:
 		k.held = append(k.held, piece...)
 		c.startIfReady(k, out)
@@ -76,26 +76,26 @@ func (c *calls) addArguments(k *call, piece string, out *batch) {
 // id, so a call without one waits until its arguments begin.
 func (c *calls) startIfReady(k *call, out *batch) {
 	if !k.started && k.name != "" && (k.id != "" || len(k.held) > 0) {
-		c.start(k, out)
+		c.startCall(k, out)
 	}
 }
 
-func (c *calls) start(k *call, out *batch) {
+func (c *calls) startCall(k *call, out *batch) {
 	k.index, k.started = len(c.started), true
-	if k.id == "" || c.taken(k.id) {
+	if k.id == "" || c.isTaken(k.id) {
 		k.id = c.newID(k.index)
 	}
 	c.started = append(c.started, k)
-	out.add(model.Event{Type: model.EventToolCallStart, Index: k.index, ID: k.id, Name: k.name})
+	out.addEvent(model.Event{Type: model.EventToolCallStart, Index: k.index, ID: k.id, Name: k.name})
 	if k.initial == "" && len(k.held) > 0 {
-		c.deliver(k, string(k.held), out)
+		c.deliverPiece(k, string(k.held), out)
 		k.held = nil
 	}
 }
 
-// taken reports whether a started call has the id. Some servers use a
+// isTaken reports whether a started call has the id. Some servers use a
 // function's name for it.
-func (c *calls) taken(id string) bool {
+func (c *calls) isTaken(id string) bool {
 	for _, k := range c.started {
 		if k.id == id {
 			return true
@@ -112,14 +112,14 @@ func (c *calls) newID(index int) string {
 	return "call_" + hex.EncodeToString(sum[:])[:idLength]
 }
 
-func (c *calls) deliver(k *call, piece string, out *batch) {
+func (c *calls) deliverPiece(k *call, piece string, out *batch) {
 	k.delivered = true
-	out.add(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
+	out.addEvent(model.Event{Type: model.EventToolCallDelta, Index: k.index, Delta: piece})
 }
 
-// end ends a call. whole are its arguments as the server repeated them at the
+// endCall ends a call. whole are its arguments as the server repeated them at the
 // end, if it did; they count only when no piece was delivered before.
-func (c *calls) end(k *call, whole string, out *batch) error {
+func (c *calls) endCall(k *call, whole string, out *batch) error {
 	if k.ended {
 		return nil
 	}
@@ -127,23 +127,23 @@ func (c *calls) end(k *call, whole string, out *batch) error {
 		if k.name == "" {
 			return vendorhttp.Malformed("a tool call has no name", nil)
 		}
-		c.start(k, out)
+		c.startCall(k, out)
 	}
 	if !k.delivered {
 		if whole == "" {
-			whole = k.joined()
+			whole = k.joinedArguments()
 		}
 		if whole != "" {
-			c.deliver(k, whole, out)
+			c.deliverPiece(k, whole, out)
 		}
 	}
 	k.ended, k.held = true, nil
-	out.add(model.Event{Type: model.EventToolCallEnd, Index: k.index})
+	out.addEvent(model.Event{Type: model.EventToolCallEnd, Index: k.index})
 	return nil
 }
 
-// joined returns the arguments of a call whose announcement had some.
-func (k *call) joined() string {
+// joinedArguments returns the arguments of a call whose announcement had some.
+func (k *call) joinedArguments() string {
 	if len(k.held) >= len(k.initial) && string(k.held[:len(k.initial)]) == k.initial {
 		return string(k.held)
 	}
@@ -153,12 +153,12 @@ func (k *call) joined() string {
 // endAll ends the calls that are still open, when their answer is complete.
 func (c *calls) endAll(out *batch) error {
 	for _, k := range c.list {
-		if err := c.end(k, "", out); err != nil {
+		if err := c.endCall(k, "", out); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// any reports whether a call started.
-func (c *calls) any() bool { return len(c.started) > 0 }
+// anyStarted reports whether a call started.
+func (c *calls) anyStarted() bool { return len(c.started) > 0 }

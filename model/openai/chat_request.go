@@ -118,7 +118,7 @@ func encodeChat(req *model.Request, c concessions) ([]byte, error) {
 		Temperature:         req.Temperature,
 		TopP:                req.TopP,
 		MaxCompletionTokens: max(req.MaxOutputTokens, 0),
-		ReasoningEffort:     c.effort(req),
+		ReasoningEffort:     c.reasoningEffort(req),
 		PromptCacheKey:      cacheKey(req.SessionID),
 	})
 }
@@ -165,7 +165,7 @@ func appendAssistant(list []chatMessage, m *model.Message) []chatMessage {
 	}
 	for _, c := range calls {
 		a.ToolCalls = append(a.ToolCalls, chatCall{
-			Type: "function", ID: c.ID, Function: chatFunction{Name: c.Name, Arguments: arguments(c)},
+			Type: "function", ID: c.ID, Function: chatFunction{Name: c.Name, Arguments: callArguments(c)},
 		})
 	}
 	return append(list, a)
@@ -179,7 +179,7 @@ func chatContent(parts []model.Part) ([]chatPart, error) {
 		case p.Type == model.PartText && p.Text != "":
 			content = append(content, chatPart{Type: "text", Text: p.Text})
 		case p.Type == model.PartImage && p.Blob != nil:
-			content = append(content, chatPart{Type: "image_url", ImageURL: &chatImage{URL: reference(p.Blob)}})
+			content = append(content, chatPart{Type: "image_url", ImageURL: &chatImage{URL: blobReference(p.Blob)}})
 		case p.Type == model.PartFile && p.Blob != nil:
 			file, err := filePart(p.Blob)
 			if err != nil {
@@ -194,12 +194,12 @@ func chatContent(parts []model.Part) ([]chatPart, error) {
 // filePart writes a file: a recording as audio, anything else as it is.
 func filePart(b *model.Blob) (chatPart, error) {
 	if len(b.Data) == 0 {
-		return chatPart{}, invalid("the chat completions API takes no file by its URL; use api: responses, or send the content", nil)
+		return chatPart{}, invalidRequest("the chat completions API takes no file by its URL; use api: responses, or send the content", nil)
 	}
 	if format := audioFormat(vendorhttp.MediaType(b)); format != "" {
 		return chatPart{Type: "input_audio", Audio: &chatAudio{Data: base64.StdEncoding.EncodeToString(b.Data), Format: format}}, nil
 	}
-	return chatPart{Type: "file", File: &chatFile{Data: reference(b), Name: fileName(b)}}, nil
+	return chatPart{Type: "file", File: &chatFile{Data: blobReference(b), Name: fileName(b)}}, nil
 }
 
 // audioFormat returns the API's name for a kind of recording, empty when it

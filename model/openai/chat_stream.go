@@ -117,11 +117,11 @@ func (s *chatStream) translate(ev *serverEvent, out *batch) (bool, error) {
 		return false, errorEvent(ev.data)
 	}
 	var chunk chatChunk
-	if err := decode(ev.data, &chunk); err != nil {
+	if err := decodeEvent(ev.data, &chunk); err != nil {
 		return false, err
 	}
 	if !isNull(chunk.Error) {
-		return false, parseErrorValue(chunk.Error).broken()
+		return false, parseErrorValue(chunk.Error).streamError()
 	}
 	if chunk.Object == "error" {
 		return false, errorEvent(ev.data)
@@ -131,7 +131,7 @@ func (s *chatStream) translate(ev *serverEvent, out *batch) (bool, error) {
 		s.calls.seed = string(chunk.ID) + "\x00" + s.calls.seed
 	}
 	if chunk.Usage != nil {
-		s.usage = chunk.Usage.normal()
+		s.usage = chunk.Usage.toUsage()
 	}
 	for i := range chunk.Choices {
 		// Only one choice is ever asked for.
@@ -161,7 +161,7 @@ func (s *chatStream) addChoice(c *chatChoice, out *batch) {
 func (s *chatStream) addPiece(p *chatPiece, out *batch) {
 	k := s.callOf(p)
 	s.last = k
-	s.calls.describe(k, p.ID, p.Function.Name, out)
+	s.calls.describeCall(k, p.ID, p.Function.Name, out)
 	s.calls.addArguments(k, string(p.Function.Arguments), out)
 }
 
@@ -173,7 +173,7 @@ func (s *chatStream) callOf(p *chatPiece) *call {
 		k = s.byIndex[*p.Index]
 	}
 	if k == nil || p.beginsAfter(k) {
-		k = s.calls.open()
+		k = s.calls.openCall()
 	}
 	if k.vendorID == "" {
 		k.vendorID = p.ID
@@ -204,7 +204,7 @@ func (p *chatPiece) beginsAfter(k *call) bool {
 // give no reason for an answer that asks for calls, only the mark of its end.
 func (s *chatStream) end(marked bool, out *batch) (bool, error) {
 	reason, err := s.finishReason()
-	if reason == "" && marked && s.calls.any() {
+	if reason == "" && marked && s.calls.anyStarted() {
 		reason = model.FinishToolCalls
 	}
 	if reason == "" || err != nil {
@@ -215,11 +215,11 @@ func (s *chatStream) end(marked bool, out *batch) (bool, error) {
 			return false, err
 		}
 		reason = model.FinishStop
-		if s.calls.any() {
+		if s.calls.anyStarted() {
 			reason = model.FinishToolCalls
 		}
 	}
-	out.add(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
+	out.addEvent(model.Event{Type: model.EventFinish, Reason: reason, Usage: s.usage})
 	return true, nil
 }
 
@@ -240,8 +240,8 @@ func (s *chatStream) finishReason() (model.FinishReason, error) {
 	}
 }
 
-// normal returns the usage as the runtime counts.
-func (u *chatUsage) normal() *model.Usage {
+// toUsage returns the usage as the runtime counts.
+func (u *chatUsage) toUsage() *model.Usage {
 	usage := model.Usage{
 		Input:      u.PromptTokens,
 		Output:     u.CompletionTokens,

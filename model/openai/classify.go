@@ -49,9 +49,9 @@ var codes = map[string]model.ErrorClass{
 	"invalid_request_error":          model.InvalidRequest,
 }
 
-// class returns the class of the refusal. Of what the vendor says, a status
+// errorClass returns the class of the refusal. Of what the vendor says, a status
 // that leaves no doubt counts most, then the code, then the rest.
-func (r *refusal) class() model.ErrorClass {
+func (r *refusal) errorClass() model.ErrorClass {
 	status := r.effectiveStatus()
 	if class, ok := vendorhttp.CallerClass(status); ok {
 		return class

@@ -38,14 +38,14 @@ type Config struct {
 func (c Config) MarshalJSON() ([]byte, error) {
 	type plain Config
 	shown := plain(c)
-	shown.APIKey, shown.Headers = c.access().Redact()
+	shown.APIKey, shown.Headers = c.apiAccess().Redact()
 	return json.Marshal(shown)
 }
 
 // Validate checks the record by itself. Paths are relative to the provider. No
 // message repeats a value that may hold a secret.
 func (c *Config) Validate() diag.List {
-	list := c.access().Check()
+	list := c.apiAccess().Check()
 	switch c.API {
 	case "", Responses, ChatCompletions:
 	default:
@@ -63,7 +63,7 @@ func (c *Config) Validate() diag.List {
 	return list
 }
 
-// access returns how the API is reached.
-func (c *Config) access() *vendorhttp.Access {
+// apiAccess returns how the API is reached.
+func (c *Config) apiAccess() *vendorhttp.Access {
 	return &vendorhttp.Access{APIKey: c.APIKey, BaseURL: c.BaseURL, DefaultBaseURL: DefaultBaseURL, KeyHeader: "Authorization", Headers: c.Headers}
 }

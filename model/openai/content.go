@@ -11,9 +11,9 @@ import (
 	"github.com/agentruntime/agentruntime/model/internal/vendorhttp"
 )
 
-// reference returns where the content of a blob is: its URI, or a data URL
+// blobReference returns where the content of a blob is: its URI, or a data URL
 // that holds it.
-func reference(b *model.Blob) string {
+func blobReference(b *model.Blob) string {
 	if len(b.Data) == 0 {
 		return b.URI
 	}
@@ -71,9 +71,9 @@ func markError(r *model.ToolResult, text string) string {
 	}
 }
 
-// arguments returns the arguments of a call as the API wants them. Servers that
+// callArguments returns the arguments of a call as the API wants them. Servers that
 // speak it for other models refuse a text that is not an object.
-func arguments(c *model.ToolCall) string { return string(rawjson.Object(c.Arguments)) }
+func callArguments(c *model.ToolCall) string { return string(rawjson.Object(c.Arguments)) }
 
 // cacheKeyLimit is the longest cache key the vendor accepts.
 const cacheKeyLimit = 64

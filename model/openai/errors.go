@@ -28,23 +28,23 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("openai: code %q, type %q, param %q", r.code, r.kind, r.param)
 }
 
-// refused returns the error for an answer that is no stream.
-func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
+// refusalError returns the error for an answer that is no stream.
+func (e *Executor) refusalError(res *http.Response, body []byte) *model.Error {
 	r := parseRefusal(body)
 	if r == nil {
 		r = &refusal{}
 	}
 	r.status = res.StatusCode
 	failure := &model.Error{
-		Class:      r.class(),
+		Class:      r.errorClass(),
 		Provider:   e.failures.Provider,
-		Message:    e.failures.Redactor.Clean(r.text()),
+		Message:    e.failures.Redactor.Clean(r.messageText()),
 		Status:     r.status,
 		RetryAfter: vendorhttp.RetryAfter(res.Header, time.Now()),
 		Err:        r,
 	}
 	switch {
-	case r.status < http.StatusMultipleChoices && r.empty():
+	case r.status < http.StatusMultipleChoices && r.isEmpty():
 		// A page of a gateway, or an answer that was not streamed.
 		failure.Class, failure.Message = model.Provider, "the server answered with something else than a stream"
 	case r.status < http.StatusMultipleChoices:
@@ -57,9 +57,9 @@ func (e *Executor) refused(res *http.Response, body []byte) *model.Error {
 	return failure
 }
 
-// broken returns the error for an error event inside a stream.
-func (r *refusal) broken() error {
-	return &model.Error{Class: r.class(), Message: r.text(), Err: r}
+// streamError returns the error for an error event inside a stream.
+func (r *refusal) streamError() error {
+	return &model.Error{Class: r.errorClass(), Message: r.messageText(), Err: r}
 }
 
 // parseRefusal reads the body of a refusal, or an error event: the vendor's
@@ -90,7 +90,7 @@ func parseRefusal(data []byte) *refusal {
 	if message == "" && outer.Code == "" {
 		return nil
 	}
-	return outer.refusal(message)
+	return outer.toRefusal(message)
 }
 
 type refusalFields struct {
@@ -99,7 +99,7 @@ type refusalFields struct {
 	Param looseText `json:"param"`
 }
 
-func (f *refusalFields) refusal(message looseText) *refusal {
+func (f *refusalFields) toRefusal(message looseText) *refusal {
 	return &refusal{code: string(f.Code), kind: string(f.Kind), param: string(f.Param), message: string(message)}
 }
 
@@ -114,7 +114,7 @@ func parseErrorValue(data json.RawMessage) *refusal {
 		_ = json.Unmarshal(data, &text)
 		return &refusal{message: string(text)}
 	}
-	return inner.refusal(inner.Message)
+	return inner.toRefusal(inner.Message)
 }
 
 func isNull(data json.RawMessage) bool { return len(data) == 0 || string(data) == "null" }
@@ -144,10 +144,10 @@ func (t *looseText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (r *refusal) empty() bool { return r.message == "" && r.code == "" && r.kind == "" }
+func (r *refusal) isEmpty() bool { return r.message == "" && r.code == "" && r.kind == "" }
 
-// text returns the message for people.
-func (r *refusal) text() string {
+// messageText returns the message for people.
+func (r *refusal) messageText() string {
 	switch {
 	case r.message != "":
 		return strings.TrimSpace(r.message)

@@ -95,11 +95,11 @@ func TestStreamErrors(t *testing.T) {
 		"context_length_exceeded":        model.ContextOverflow,
 		"image_content_policy_violation": model.ContentFiltered,
 	} {
-		if got := (&refusal{code: code}).class(); got != want {
+		if got := (&refusal{code: code}).errorClass(); got != want {
 			t.Errorf("code %q is of class %s, want %s", code, got, want)
 		}
 	}
-	if got := (&refusal{kind: "authentication_error"}).class(); got != model.Unauthorized {
+	if got := (&refusal{kind: "authentication_error"}).errorClass(); got != model.Unauthorized {
 		t.Errorf("the type authentication_error is of class %s", got)
 	}
 }

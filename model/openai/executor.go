@@ -94,7 +94,7 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	if err != nil {
 		return nil, err
 	}
-	e := &Executor{vendor: vendorAt(c.access().URL()), failures: c.access().Failures(settings, vendorKey)}
+	e := &Executor{vendor: vendorAt(c.apiAccess().URL()), failures: c.apiAccess().Failures(settings, vendorKey)}
 	if c.API == ChatCompletions {
 		e.dialect = chatDialect()
 		e.unknownPath = " (check base_url: the path of most compatible servers ends in /v1)"
@@ -105,16 +105,16 @@ func newExecutor(settings model.Settings, c *Config, transport http.RoundTripper
 	e.tools = vendorhttp.NewToolCache(e.dialect.encodeTools)
 	// The SDK's own constructor would take keys, URLs and headers from the
 	// environment of the process; here the configuration alone decides.
-	e.client = oai.Client{Options: e.options(c, transport)}
+	e.client = oai.Client{Options: e.clientOptions(c, transport)}
 	return e, nil
 }
 
 // vendorKey matches the vendor's keys, also where only their ends are shown.
 var vendorKey = regexp.MustCompile(`\bsk-[\w*-]{8,}`)
 
-func (e *Executor) options(c *Config, transport http.RoundTripper) []option.RequestOption {
+func (e *Executor) clientOptions(c *Config, transport http.RoundTripper) []option.RequestOption {
 	options := []option.RequestOption{
-		option.WithBaseURL(c.access().URL()),
+		option.WithBaseURL(c.apiAccess().URL()),
 		option.WithHTTPClient(vendorhttp.NewClient(transport)),
 		option.WithMaxRetries(0), // retrying is the runtime's business
 		option.WithHeader("Accept", "text/event-stream"),
@@ -141,17 +141,17 @@ func (e *Executor) Stream(ctx context.Context, req *model.Request) iter.Seq2[mod
 		a := &attempt{executor: e, caller: ctx}
 		a.ctx, a.cancel = context.WithCancel(ctx)
 		defer a.cancel()
-		if err := a.open(req); err != nil {
+		if err := a.sendRequest(req); err != nil {
 			yield(model.Event{}, err)
 			return
 		}
 		defer func() { _ = a.response.Body.Close() }()
-		a.read(e.dialect.translate(req), yield)
+		a.readStream(e.dialect.translate(req), yield)
 	}
 }
 
-// encode returns the whole body of a request.
-func (e *Executor) encode(req *model.Request, c concessions) ([]byte, error) {
+// encodeRequest returns the whole body of a request.
+func (e *Executor) encodeRequest(req *model.Request, c concessions) ([]byte, error) {
 	body, err := e.dialect.encode(req, c)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (e *Executor) encode(req *model.Request, c concessions) ([]byte, error) {
 	if req.Output != nil && !c.noOutputForm {
 		form, err := encodeJSON(e.dialect.describe(formOf(req.Output, c)))
 		if err != nil {
-			return nil, invalid("the output schema cannot be encoded", err)
+			return nil, invalidRequest("the output schema cannot be encoded", err)
 		}
 		body = append(append(append(body, `,"`...), e.dialect.output...), `":`...)
 		body = append(body, form...)
@@ -193,7 +193,7 @@ func (e *Executor) appendTools(body []byte, req *model.Request, c concessions) (
 	}
 	encoded, err := encodeJSON(value)
 	if err != nil {
-		return nil, invalid("the choice of a tool cannot be encoded", err)
+		return nil, invalidRequest("the choice of a tool cannot be encoded", err)
 	}
 	return append(append(body, `,"tool_choice":`...), encoded...), nil
 }

@@ -130,7 +130,7 @@ func parse(t testing.TB, data string) (v any) {
 // body returns the encoded request, checked against the API.
 func body(t testing.TB, api API, req *model.Request, c concessions) string {
 	t.Helper()
-	data, err := offline(t, Config{API: api}, nil).encode(req, c)
+	data, err := offline(t, Config{API: api}, nil).encodeRequest(req, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestFiles(t *testing.T) {
 	if sent := body(t, Responses, byURL, concessions{}); !strings.Contains(sent, `{"type":"input_file","file_url":"https://example.com/a.pdf"}`) {
 		t.Errorf("file by URL: %s", sent)
 	}
-	_, err := offline(t, Config{API: ChatCompletions}, nil).encode(byURL, concessions{})
+	_, err := offline(t, Config{API: ChatCompletions}, nil).encodeRequest(byURL, concessions{})
 	if failure := model.AsError(err); failure.Class != model.InvalidRequest {
 		t.Errorf("chat completions with a file by URL: %v", failure)
 	}
@@ -255,7 +255,7 @@ func TestEffort(t *testing.T) {
 	} {
 		req := hello()
 		req.ReasoningEffort = &tt.effort
-		if got := string(concessions{}.effort(req)); got != tt.want {
+		if got := string(concessions{}.reasoningEffort(req)); got != tt.want {
 			t.Errorf("effort %s is sent as %q, want %q", tt.effort, got, tt.want)
 		}
 		for _, api := range []API{Responses, ChatCompletions} {
@@ -285,7 +285,7 @@ func TestRefusedEffort(t *testing.T) {
 		for _, level := range tt.refused {
 			c.refusedEfforts |= setOf(shared.ReasoningEffort(level))
 		}
-		if got := string(c.effort(req)); got != tt.want {
+		if got := string(c.reasoningEffort(req)); got != tt.want {
 			t.Errorf("effort %s without %v is sent as %q, want %q", tt.effort, tt.refused, got, tt.want)
 		}
 	}

@@ -99,7 +99,7 @@ type inputContent struct {
 func encodeResponses(req *model.Request, c concessions, summary string) ([]byte, error) {
 	w := inputWriter{items: make([]inputItem, 0, len(req.Messages)), forgetReasoning: c.forgetReasoning}
 	for i := range req.Messages {
-		w.message(&req.Messages[i])
+		w.writeMessage(&req.Messages[i])
 	}
 	body := &responsesRequest{
 		Model: req.Model, Input: w.items, Temperature: req.Temperature, TopP: req.TopP,
@@ -108,7 +108,7 @@ func encodeResponses(req *model.Request, c concessions, summary string) ([]byte,
 	if !c.plainReasoning {
 		body.Include = []string{"reasoning.encrypted_content"}
 	}
-	reasoning := responsesReasoning{Effort: c.effort(req)}
+	reasoning := responsesReasoning{Effort: c.reasoningEffort(req)}
 	if !c.noSummary {
 		reasoning.Summary = summary
 	}
@@ -122,7 +122,7 @@ func encodeResponses(req *model.Request, c concessions, summary string) ([]byte,
 func encodeBody(body any) ([]byte, error) {
 	encoded, err := encodeJSON(body)
 	if err != nil {
-		return nil, invalid("the request cannot be encoded", err)
+		return nil, invalidRequest("the request cannot be encoded", err)
 	}
 	return encoded, nil
 }
@@ -140,16 +140,16 @@ type inputWriter struct {
 	reasoning *model.Reasoning
 }
 
-func (w *inputWriter) message(m *model.Message) {
+func (w *inputWriter) writeMessage(m *model.Message) {
 	w.role = m.Role
 	for i := range m.Parts {
-		w.part(&m.Parts[i])
+		w.writePart(&m.Parts[i])
 	}
 	w.flush()
 	w.reasoning = nil
 }
 
-func (w *inputWriter) part(p *model.Part) {
+func (w *inputWriter) writePart(p *model.Part) {
 	switch p.Type {
 	case model.PartText:
 		if p.Text != "" {
@@ -165,8 +165,8 @@ func (w *inputWriter) part(p *model.Part) {
 	case model.PartToolCall:
 		if c := p.ToolCall; c != nil {
 			w.flush()
-			w.thought()
-			w.items = append(w.items, inputItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: arguments(c)})
+			w.writeReasoning()
+			w.items = append(w.items, inputItem{Type: "function_call", CallID: c.ID, Name: c.Name, Arguments: callArguments(c)})
 		}
 	case model.PartToolResult:
 		if p.ToolResult != nil {
@@ -184,7 +184,7 @@ func (w *inputWriter) flush() {
 	item := inputItem{Role: w.role}
 	switch {
 	case w.role == model.RoleAssistant:
-		w.thought()
+		w.writeReasoning()
 		item.Content = contentText(w.content)
 	case len(w.content) == 1 && w.content[0].Text != "":
 		item.Content = w.content[0].Text
@@ -208,10 +208,10 @@ func contentText(content []inputContent) string {
 	return text.String()
 }
 
-// thought writes the reasoning that led to the item about to be written.
+// writeReasoning writes the reasoning that led to the item about to be written.
 // Without the encrypted form and the vendor's id it means nothing to the
 // vendor: it is then another vendor's, or was never asked for.
-func (w *inputWriter) thought() {
+func (w *inputWriter) writeReasoning() {
 	r := w.reasoning
 	w.reasoning = nil
 	if r == nil || r.Encrypted == "" || r.ID == "" || w.forgetReasoning {
@@ -228,9 +228,9 @@ func (w *inputWriter) thought() {
 func blobContent(p *model.Part) inputContent {
 	switch {
 	case p.Type == model.PartImage:
-		return inputContent{Type: "input_image", Detail: "auto", ImageURL: reference(p.Blob)}
+		return inputContent{Type: "input_image", Detail: "auto", ImageURL: blobReference(p.Blob)}
 	case len(p.Blob.Data) > 0:
-		return inputContent{Type: "input_file", FileData: reference(p.Blob), FileName: fileName(p.Blob)}
+		return inputContent{Type: "input_file", FileData: blobReference(p.Blob), FileName: fileName(p.Blob)}
 	default:
 		return inputContent{Type: "input_file", FileURL: p.Blob.URI}
 	}

@@ -100,11 +100,11 @@ func (s *responsesStream) translate(ev *serverEvent, out *batch) (bool, error) {
 	case "response.output_item.done":
 		return false, s.endItem(ev.data, out)
 	case "response.created":
-		return false, s.begin(ev.data)
+		return false, s.noteID(ev.data)
 	case "response.completed":
-		return s.complete(ev.data, out)
+		return s.completeAnswer(ev.data, out)
 	case "response.incomplete":
-		return s.incomplete(ev.data, out)
+		return s.endIncomplete(ev.data, out)
 	case "response.failed":
 		return false, failedResponse(ev.data)
 	case "error":
@@ -112,7 +112,7 @@ func (s *responsesStream) translate(ev *serverEvent, out *batch) (bool, error) {
 	case "":
 		// A server that breaks off with an error of its own names no event.
 		if r := parseRefusal(ev.data); r != nil {
-			return false, r.broken()
+			return false, r.streamError()
 		}
 	}
 	return false, nil
@@ -129,13 +129,13 @@ func nameEvent(ev *serverEvent) error {
 	var typed struct {
 		Type string `json:"type"`
 	}
-	err := decode(ev.data, &typed)
+	err := decodeEvent(ev.data, &typed)
 	ev.name = append(ev.name[:0], typed.Type...)
 	return err
 }
 
-// decode reads an event's data.
-func decode(data []byte, into any) error {
+// decodeEvent reads an event's data.
+func decodeEvent(data []byte, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return vendorhttp.Malformed("an event cannot be read", err)
 	}
@@ -144,7 +144,7 @@ func decode(data []byte, into any) error {
 
 func (s *responsesStream) addText(data []byte, out *batch) error {
 	s.delta = responsesDelta{}
-	if err := decode(data, &s.delta); err != nil || s.delta.Delta == "" {
+	if err := decodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
 		return err
 	}
 	// Two messages of one answer are two paragraphs; the parts of one message
@@ -156,7 +156,7 @@ func (s *responsesStream) addText(data []byte, out *batch) error {
 
 func (s *responsesStream) addReasoning(data []byte, out *batch) error {
 	s.delta = responsesDelta{}
-	if err := decode(data, &s.delta); err != nil || s.delta.Delta == "" {
+	if err := decodeEvent(data, &s.delta); err != nil || s.delta.Delta == "" {
 		return err
 	}
 	// A piece is one of a summary or of the content, so one of the two is 0.
@@ -173,13 +173,13 @@ func (p *place) moveTo(t model.EventType, output, piece int, out *batch) {
 	*p = place{seen: true, output: output, piece: piece}
 }
 
-func (s *responsesStream) begin(data []byte) error {
+func (s *responsesStream) noteID(data []byte) error {
 	var created struct {
 		Response struct {
 			ID string `json:"id"`
 		} `json:"response"`
 	}
-	if err := decode(data, &created); err != nil {
+	if err := decodeEvent(data, &created); err != nil {
 		return err
 	}
 	s.calls.seed = created.Response.ID + "\x00" + s.calls.seed
@@ -188,16 +188,16 @@ func (s *responsesStream) begin(data []byte) error {
 
 func (s *responsesStream) addItem(data []byte, out *batch) error {
 	var ev responsesItem
-	if err := decode(data, &ev); err != nil || ev.Item.Type != "function_call" {
+	if err := decodeEvent(data, &ev); err != nil || ev.Item.Type != "function_call" {
 		return err
 	}
 	k := s.byOutput[ev.OutputIndex]
 	if k == nil || k.name != "" {
-		k = s.calls.open()
+		k = s.calls.openCall()
 		s.byOutput[ev.OutputIndex] = k
 	}
 	k.initial = string(ev.Item.Arguments)
-	s.calls.describe(k, ev.Item.CallID, ev.Item.Name, out)
+	s.calls.describeCall(k, ev.Item.CallID, ev.Item.Name, out)
 	return nil
 }
 
@@ -206,7 +206,7 @@ func (s *responsesStream) addItem(data []byte, out *batch) error {
 func (s *responsesStream) callAt(output int) *call {
 	k := s.byOutput[output]
 	if k == nil {
-		k = s.calls.open()
+		k = s.calls.openCall()
 		s.byOutput[output] = k
 	}
 	return k
@@ -214,7 +214,7 @@ func (s *responsesStream) callAt(output int) *call {
 
 func (s *responsesStream) addArguments(data []byte, out *batch) error {
 	s.delta = responsesDelta{}
-	if err := decode(data, &s.delta); err != nil {
+	if err := decodeEvent(data, &s.delta); err != nil {
 		return err
 	}
 	s.calls.addArguments(s.callAt(s.delta.OutputIndex), s.delta.Delta, out)
@@ -223,11 +223,11 @@ func (s *responsesStream) addArguments(data []byte, out *batch) error {
 
 func (s *responsesStream) endArguments(data []byte, out *batch) error {
 	var ev responsesArguments
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	k := s.callAt(ev.OutputIndex)
-	s.calls.describe(k, "", ev.Name, out)
+	s.calls.describeCall(k, "", ev.Name, out)
 	if k.name == "" {
 		// The item's end will tell the name.
 		if len(k.held) == 0 {
@@ -235,69 +235,69 @@ func (s *responsesStream) endArguments(data []byte, out *batch) error {
 		}
 		return nil
 	}
-	return s.calls.end(k, string(ev.Arguments), out)
+	return s.calls.endCall(k, string(ev.Arguments), out)
 }
 
 func (s *responsesStream) endItem(data []byte, out *batch) error {
 	var ev responsesItem
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	switch item := &ev.Item; item.Type {
 	case "reasoning":
 		if item.EncryptedContent != "" {
-			out.add(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
+			out.addEvent(model.Event{Type: model.EventReasoningEncrypted, ID: item.ID, Delta: item.EncryptedContent})
 		}
 	case "function_call":
 		k := s.callAt(ev.OutputIndex)
 		if k.ended && k.vendorID != "" && item.CallID != "" && k.vendorID != item.CallID {
 			// Another call at a place that was taken: a server that does not
 			// count its items.
-			k = s.calls.open()
+			k = s.calls.openCall()
 			s.byOutput[ev.OutputIndex] = k
 		}
-		s.calls.describe(k, item.CallID, item.Name, out)
-		return s.calls.end(k, string(item.Arguments), out)
+		s.calls.describeCall(k, item.CallID, item.Name, out)
+		return s.calls.endCall(k, string(item.Arguments), out)
 	}
 	return nil
 }
 
-func (s *responsesStream) complete(data []byte, out *batch) (bool, error) {
+func (s *responsesStream) completeAnswer(data []byte, out *batch) (bool, error) {
 	var ev responsesResult
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return false, err
 	}
 	if err := s.calls.endAll(out); err != nil {
 		return false, err
 	}
 	reason := model.FinishStop
-	if s.calls.any() {
+	if s.calls.anyStarted() {
 		reason = model.FinishToolCalls
 	}
-	s.finish(reason, ev.Response.Usage, out)
+	s.finishAnswer(reason, ev.Response.Usage, out)
 	return true, nil
 }
 
-// incomplete ends an answer that the vendor cut off. The calls it may have cut
+// endIncomplete ends an answer that the vendor cut off. The calls it may have cut
 // stay without an end.
-func (s *responsesStream) incomplete(data []byte, out *batch) (bool, error) {
+func (s *responsesStream) endIncomplete(data []byte, out *batch) (bool, error) {
 	var ev responsesResult
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return false, err
 	}
 	switch reason := ev.Response.IncompleteDetails.Reason; reason {
 	case "max_output_tokens":
-		s.finish(model.FinishMaxTokens, ev.Response.Usage, out)
+		s.finishAnswer(model.FinishMaxTokens, ev.Response.Usage, out)
 		return true, nil
 	case "content_filter":
-		s.finish(model.FinishContentFilter, ev.Response.Usage, out)
+		s.finishAnswer(model.FinishContentFilter, ev.Response.Usage, out)
 		return true, nil
 	default:
 		return false, &model.Error{Class: model.Provider, Message: "the server ended the answer early: " + reason}
 	}
 }
 
-func (s *responsesStream) finish(reason model.FinishReason, usage *responsesUsage, out *batch) {
+func (s *responsesStream) finishAnswer(reason model.FinishReason, usage *responsesUsage, out *batch) {
 	ev := model.Event{Type: model.EventFinish, Reason: reason}
 	if usage != nil {
 		s.usage = model.Usage{
@@ -309,19 +309,19 @@ func (s *responsesStream) finish(reason model.FinishReason, usage *responsesUsag
 		}.Reconciled()
 		ev.Usage = &s.usage
 	}
-	out.add(ev)
+	out.addEvent(ev)
 }
 
 func failedResponse(data []byte) error {
 	var ev responsesResult
-	if err := decode(data, &ev); err != nil {
+	if err := decodeEvent(data, &ev); err != nil {
 		return err
 	}
 	r := &refusal{}
 	if !isNull(ev.Response.Error) {
 		r = parseErrorValue(ev.Response.Error)
 	}
-	return r.broken()
+	return r.streamError()
 }
 
 // errorEvent reads an error event: its fields stand by themselves, as the
@@ -334,5 +334,5 @@ func errorEvent(data []byte) error {
 	if r.kind == "error" {
 		r.kind = "" // that is the event's type, not the error's
 	}
-	return r.broken()
+	return r.streamError()
 }

@@ -38,7 +38,7 @@ func newSSEReader(r io.Reader) *sseReader { return &sseReader{in: bufio.NewReade
 
 // next reads the next event that has data. It reports whether there is one.
 func (s *sseReader) next() bool {
-	s.clear()
+	s.clearEvent()
 	for {
 		line, err := s.readLine()
 		switch {
@@ -53,12 +53,12 @@ func (s *sseReader) next() bool {
 		case s.fields > 0:
 			return true
 		default:
-			s.clear() // an event without data is none
+			s.clearEvent() // an event without data is none
 		}
 	}
 }
 
-func (s *sseReader) clear() {
+func (s *sseReader) clearEvent() {
 	s.event.name, s.event.data, s.fields = s.event.name[:0], s.event.data[:0], 0
 }
 

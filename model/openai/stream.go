@@ -24,12 +24,12 @@ type translator interface {
 // batch holds the events that one event of the vendor's stream amounts to.
 type batch struct{ events []model.Event }
 
-func (b *batch) add(ev model.Event) { b.events = append(b.events, ev) }
+func (b *batch) addEvent(ev model.Event) { b.events = append(b.events, ev) }
 
 // addDelta adds an event that carries only a piece of text, if it carries any.
 func (b *batch) addDelta(t model.EventType, delta string) {
 	if delta != "" {
-		b.add(model.Event{Type: t, Delta: delta})
+		b.addEvent(model.Event{Type: t, Delta: delta})
 	}
 }
 
@@ -43,23 +43,23 @@ type attempt struct {
 	response    *http.Response
 }
 
-// open sends the request and waits for the answer to begin. A model that
+// sendRequest sends the request and waits for the answer to begin. A model that
 // refuses the request for something that can be conceded is asked again.
-func (a *attempt) open(req *model.Request) error {
+func (a *attempt) sendRequest(req *model.Request) error {
 	e := a.executor
 	granted := e.concessionsOf(req.Model)
 	for {
-		body, err := e.encode(req, granted)
+		body, err := e.encodeRequest(req, granted)
 		if err != nil {
 			return e.failures.Named(err)
 		}
 		err = e.client.Post(a.ctx, e.dialect.path, body, &a.response)
 		if err == nil {
-			e.remember(req.Model, granted)
+			e.rememberConcessions(req.Model, granted)
 			return nil
 		}
 		failure := e.failures.OfRequest(a.caller, err)
-		more, ok := granted.after(failure, req)
+		more, ok := granted.afterRefusal(failure, req)
 		if !ok {
 			return failure
 		}
@@ -67,9 +67,9 @@ func (a *attempt) open(req *model.Request) error {
 	}
 }
 
-// read hands on the events of the answer until it is complete, it fails or the
+// readStream hands on the events of the answer until it is complete, it fails or the
 // consumer has had enough.
-func (a *attempt) read(t translator, yield func(model.Event, error) bool) {
+func (a *attempt) readStream(t translator, yield func(model.Event, error) bool) {
 	in := newSSEReader(a.response.Body)
 	out := &batch{events: make([]model.Event, 0, 4)}
 	for done := false; !done; {
@@ -78,7 +78,7 @@ func (a *attempt) read(t translator, yield func(model.Event, error) bool) {
 		if more := a.caller.Err() == nil && in.next(); more && !in.event.isEnd() {
 			done, err = t.translate(&in.event, out)
 		} else {
-			done, err = a.end(t, more, in.err, out)
+			done, err = a.endStream(t, more, in.err, out)
 		}
 		for i := range out.events {
 			if !yield(out.events[i], nil) {
@@ -93,9 +93,9 @@ func (a *attempt) read(t translator, yield func(model.Event, error) bool) {
 	vendorhttp.Drain(a.response.Body, a.cancel)
 }
 
-// end finds out how the stream ended: with its mark, or else for a cause if
+// endStream finds out how the stream ended: with its mark, or else for a cause if
 // there is one.
-func (a *attempt) end(t translator, marked bool, cause error, out *batch) (bool, error) {
+func (a *attempt) endStream(t translator, marked bool, cause error, out *batch) (bool, error) {
 	if a.caller.Err() != nil {
 		return false, a.caller.Err()
 	}

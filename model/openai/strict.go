@@ -25,12 +25,12 @@ const (
 // already: every property required, and no keyword that the mode does not
 // know.
 func strictSchema(schema json.RawMessage) (json.RawMessage, bool) {
-	root, ok := members(schema)
-	if !ok || string(find(root, "type")) != `"object"` || find(root, "anyOf") != nil {
+	root, ok := parseMembers(schema)
+	if !ok || string(findMember(root, "type")) != `"object"` || findMember(root, "anyOf") != nil {
 		return nil, false
 	}
 	w := &strictWriter{}
-	if !w.schema(schema, 0) || w.enum > maxStrictEnum {
+	if !w.writeSchema(schema, 0) || w.enum > maxStrictEnum {
 		return nil, false
 	}
 	return w.out.Bytes(), true
@@ -60,45 +60,45 @@ var strictFormats = []string{
 	"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid",
 }
 
-// schema writes a schema. The depth is how many others it lies in.
-func (w *strictWriter) schema(raw json.RawMessage, depth int) bool {
-	fields, ok := members(raw)
-	if !ok || !typed(fields) || depth > maxStrictDepth {
+// writeSchema writes a schema. The depth is how many others it lies in.
+func (w *strictWriter) writeSchema(raw json.RawMessage, depth int) bool {
+	fields, ok := parseMembers(raw)
+	if !ok || !isTyped(fields) || depth > maxStrictDepth {
 		return false
 	}
-	kind := find(fields, "type")
-	object := allows(kind, "object")
-	if object && !closed(fields) || allows(kind, "array") && find(fields, "items") == nil {
+	kind := findMember(fields, "type")
+	object := allowsType(kind, "object")
+	if object && !isClosed(fields) || allowsType(kind, "array") && findMember(fields, "items") == nil {
 		return false
 	}
 	w.out.WriteByte('{')
 	first := true
 	for _, f := range fields {
-		if slices.Contains(notes, f.name) || find(fields, "$ref") != nil && (f.name == "title" || f.name == "description") {
+		if slices.Contains(notes, f.name) || findMember(fields, "$ref") != nil && (f.name == "title" || f.name == "description") {
 			continue
 		}
-		w.name(f.name, &first)
-		if !w.keyword(f, depth) {
+		w.writeName(f.name, &first)
+		if !w.writeKeyword(f, depth) {
 			return false
 		}
 	}
-	if object && find(fields, "additionalProperties") == nil {
-		w.name("additionalProperties", &first)
+	if object && findMember(fields, "additionalProperties") == nil {
+		w.writeName("additionalProperties", &first)
 		w.out.WriteString("false")
 	}
 	w.out.WriteByte('}')
 	return true
 }
 
-// keyword writes the value of a keyword.
-func (w *strictWriter) keyword(f member, depth int) bool {
+// writeKeyword writes the value of a keyword.
+func (w *strictWriter) writeKeyword(f member, depth int) bool {
 	switch f.name {
 	case "properties", "$defs", "definitions":
-		return w.schemas(f.value, depth)
+		return w.writeSchemas(f.value, depth)
 	case "items":
-		return w.schema(f.value, depth+1)
+		return w.writeSchema(f.value, depth+1)
 	case "anyOf":
-		return w.alternatives(f.value, depth)
+		return w.writeAlternatives(f.value, depth)
 	case "format":
 		var format string
 		if json.Unmarshal(f.value, &format) != nil || !slices.Contains(strictFormats, format) {
@@ -120,17 +120,17 @@ func (w *strictWriter) keyword(f member, depth int) bool {
 	return slices.Contains(plainKeywords, f.name)
 }
 
-// schemas writes a mapping of names to schemas.
-func (w *strictWriter) schemas(raw json.RawMessage, depth int) bool {
-	fields, ok := members(raw)
+// writeSchemas writes a mapping of names to schemas.
+func (w *strictWriter) writeSchemas(raw json.RawMessage, depth int) bool {
+	fields, ok := parseMembers(raw)
 	if !ok {
 		return false
 	}
 	w.out.WriteByte('{')
 	first := true
 	for _, f := range fields {
-		w.name(f.name, &first)
-		if !w.schema(f.value, depth+1) {
+		w.writeName(f.name, &first)
+		if !w.writeSchema(f.value, depth+1) {
 			return false
 		}
 	}
@@ -138,14 +138,14 @@ func (w *strictWriter) schemas(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-func (w *strictWriter) alternatives(raw json.RawMessage, depth int) bool {
+func (w *strictWriter) writeAlternatives(raw json.RawMessage, depth int) bool {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
 		return false
 	}
 	for i, alternative := range list {
 		w.out.WriteByte("[,"[min(i, 1)])
-		if !w.schema(alternative, depth+1) {
+		if !w.writeSchema(alternative, depth+1) {
 			return false
 		}
 	}
@@ -153,7 +153,7 @@ func (w *strictWriter) alternatives(raw json.RawMessage, depth int) bool {
 	return true
 }
 
-func (w *strictWriter) name(name string, first *bool) {
+func (w *strictWriter) writeName(name string, first *bool) {
 	if !*first {
 		w.out.WriteByte(',')
 	}
@@ -163,14 +163,14 @@ func (w *strictWriter) name(name string, first *bool) {
 	w.out.WriteByte(':')
 }
 
-// typed reports whether a schema says what it is of in a way that the mode
+// isTyped reports whether a schema says what it is of in a way that the mode
 // knows.
-func typed(fields []member) bool {
-	return find(fields, "type") != nil || find(fields, "$ref") != nil || find(fields, "anyOf") != nil
+func isTyped(fields []member) bool {
+	return findMember(fields, "type") != nil || findMember(fields, "$ref") != nil || findMember(fields, "anyOf") != nil
 }
 
-// allows reports whether the value of type names a type.
-func allows(value json.RawMessage, name string) bool {
+// allowsType reports whether the value of type names a type.
+func allowsType(value json.RawMessage, name string) bool {
 	var one string
 	if json.Unmarshal(value, &one) == nil {
 		return one == name
@@ -180,17 +180,17 @@ func allows(value json.RawMessage, name string) bool {
 	return slices.Contains(several, name)
 }
 
-// closed reports whether the schema of an object names all properties that the
+// isClosed reports whether the schema of an object names all properties that the
 // object has: none is optional, and there are no others. One that names none at
 // all may have any.
-func closed(fields []member) bool {
-	properties, ok := members(find(fields, "properties"))
-	more := string(find(fields, "additionalProperties"))
+func isClosed(fields []member) bool {
+	properties, ok := parseMembers(findMember(fields, "properties"))
+	more := string(findMember(fields, "additionalProperties"))
 	if more != "" && more != "false" || !ok && more == "" {
 		return false
 	}
 	var required []string
-	if value := find(fields, "required"); value != nil && json.Unmarshal(value, &required) != nil {
+	if value := findMember(fields, "required"); value != nil && json.Unmarshal(value, &required) != nil {
 		return false
 	}
 	for _, p := range properties {
@@ -207,9 +207,9 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the entries of a JSON object in their order, and whether raw
+// parseMembers returns the entries of a JSON object in their order, and whether raw
 // is one without a name that is there twice.
-func members(raw json.RawMessage) ([]member, bool) {
+func parseMembers(raw json.RawMessage) ([]member, bool) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return nil, false
@@ -222,7 +222,7 @@ func members(raw json.RawMessage) ([]member, bool) {
 			return nil, false
 		}
 		m := member{name: name}
-		if d.Decode(&m.value) != nil || find(list, m.name) != nil {
+		if d.Decode(&m.value) != nil || findMember(list, m.name) != nil {
 			return nil, false
 		}
 		list = append(list, m)
@@ -231,8 +231,8 @@ func members(raw json.RawMessage) ([]member, bool) {
 	return list, err == nil
 }
 
-// find returns the value of the member with the name, nil when there is none.
-func find(list []member, name string) json.RawMessage {
+// findMember returns the value of the member with the name, nil when there is none.
+func findMember(list []member, name string) json.RawMessage {
 	for i := range list {
 		if list[i].name == name {
 			return list[i].value

@@ -25,13 +25,13 @@ func (d *dialect) encodeTools(tools []model.Tool) ([]byte, error) {
 		t := &tools[i]
 		parameters, err := objectSchema(t.Parameters)
 		if err != nil {
-			return nil, invalid(fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name), err)
+			return nil, invalidRequest(fmt.Sprintf("the parameters of tool %s are no JSON object", t.Name), err)
 		}
 		list[i] = d.declare(declaration{Name: t.Name, Description: descriptionOf(t), Parameters: parameters})
 	}
 	encoded, err := encodeJSON(list)
 	if err != nil {
-		return nil, invalid("the tools cannot be encoded", err)
+		return nil, invalidRequest("the tools cannot be encoded", err)
 	}
 	return encoded, nil
 }
@@ -95,7 +95,7 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// invalid returns the error for a request that cannot be sent.
-func invalid(what string, err error) error {
+// invalidRequest returns the error for a request that cannot be sent.
+func invalidRequest(what string, err error) error {
 	return &model.Error{Class: model.InvalidRequest, Message: what, Err: err}
 }

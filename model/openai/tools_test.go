@@ -24,7 +24,7 @@ func TestObjectSchema(t *testing.T) {
 	for _, schema := range []string{`[]`, `{`, `true`} {
 		req := hello()
 		req.Tools = []model.Tool{{Name: "broken", Parameters: json.RawMessage(schema)}}
-		_, err := offline(t, Config{}, nil).encode(req, concessions{})
+		_, err := offline(t, Config{}, nil).encodeRequest(req, concessions{})
 		if failure := model.AsError(err); failure.Class != model.InvalidRequest || !strings.Contains(failure.Message, "broken") {
 			t.Errorf("the schema %s gives %v", schema, err)
 		}

@@ -14,5 +14,5 @@ func (e *Executor) checkResponse(req *http.Request, next option.MiddlewareNext) 
 	if err != nil {
 		return nil, err
 	}
-	return vendorhttp.CheckStream(res, e.refused)
+	return vendorhttp.CheckStream(res, e.refusalError)
 }

@@ -32,9 +32,9 @@ func (f *Failures) Named(err error) *model.Error {
 func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
 	timeout, ok := errors.AsType[net.Error](err)
 	if ok && timeout.Timeout() {
-		return f.failed(ctx, err, model.Timeout, "no answer in time: ")
+		return f.wrapError(ctx, err, model.Timeout, "no answer in time: ")
 	}
-	return f.failed(ctx, err, model.Provider, "no answer: ")
+	return f.wrapError(ctx, err, model.Provider, "no answer: ")
 }
 
 // OfStream returns the error for an answer that broke off. ctx is the caller's:
@@ -42,13 +42,13 @@ func (f *Failures) OfRequest(ctx context.Context, err error) *model.Error {
 func (f *Failures) OfStream(ctx context.Context, err error) *model.Error {
 	for _, tooLarge := range []error{bufio.ErrTooLong, ErrEventTooLarge, ErrStreamTooLarge} {
 		if errors.Is(err, tooLarge) {
-			return f.failed(ctx, err, model.Provider, "the stream is too large: ")
+			return f.wrapError(ctx, err, model.Provider, "the stream is too large: ")
 		}
 	}
-	return f.failed(ctx, err, model.StreamInterrupted, "the connection broke off: ")
+	return f.wrapError(ctx, err, model.StreamInterrupted, "the connection broke off: ")
 }
 
-func (f *Failures) failed(ctx context.Context, err error, class model.ErrorClass, what string) *model.Error {
+func (f *Failures) wrapError(ctx context.Context, err error, class model.ErrorClass, what string) *model.Error {
 	if ctx.Err() != nil {
 		return f.Named(ctx.Err())
 	}

@@ -43,7 +43,7 @@ func (l *limitedStream) Close() error { return l.body.Close() }
 func (l *limitedStream) Read(p []byte) (int, error) {
 	n, err := l.body.Read(p)
 	l.total += int64(n)
-	l.count(p[:n])
+	l.countEvent(p[:n])
 	switch {
 	case l.event > eventLimit:
 		return n, ErrEventTooLarge
@@ -53,8 +53,8 @@ func (l *limitedStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count moves on behind the lines of p.
-func (l *limitedStream) count(p []byte) {
+// countEvent moves on behind the lines of p.
+func (l *limitedStream) countEvent(p []byte) {
 	for len(p) > 0 {
 		end := bytes.IndexByte(p, '\n')
 		if end < 0 {

@@ -39,11 +39,11 @@ func (v *Vendor) testHeaders(t *testing.T) {
 			map[string]string{"Authorization": "Bearer abcdefgh"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := v.serve(t, tt.access, func(w http.ResponseWriter, r *http.Request) {
+			e := v.serveAnswer(t, tt.access, func(w http.ResponseWriter, r *http.Request) {
 				checkHeaders(t, r, tt.want)
 				checkHeaders(t, r, map[string]string{"Traceparent": ""})
 				checkHeaders(t, r, v.Headers)
-				if holds(r.Header, "environment") {
+				if headersContain(r.Header, "environment") {
 					t.Errorf("the environment is in the headers %v", r.Header)
 				}
 				if strings.Contains(r.RequestURI, v.Key) {
@@ -51,7 +51,7 @@ func (v *Vendor) testHeaders(t *testing.T) {
 				}
 				Answer(stream)(w, r)
 			})
-			if _, failure := Ask(t, e, v.hello()); failure != nil {
+			if _, failure := Ask(t, e, v.helloRequest()); failure != nil {
 				t.Fatal(failure)
 			}
 		})
@@ -64,11 +64,11 @@ func (v *Vendor) testHeaders(t *testing.T) {
 func (v *Vendor) testURLs(t *testing.T) {
 	for base, want := range v.URLs {
 		asked := ""
-		e := v.make(t, Access{BaseURL: base}, RoundTrip(func(r *http.Request) (*http.Response, error) {
+		e := v.newExecutor(t, Access{BaseURL: base}, RoundTrip(func(r *http.Request) (*http.Response, error) {
 			asked = r.URL.String()
 			return StreamResponse(r, bytes.NewReader(v.Recorded(t, "text"))), nil
 		}))
-		if _, failure := Ask(t, e, v.hello()); failure != nil || asked != want {
+		if _, failure := Ask(t, e, v.helloRequest()); failure != nil || asked != want {
 			t.Errorf("base_url %q is asked at %q (%v), want %q", base, asked, failure, want)
 		}
 	}
@@ -112,7 +112,7 @@ func (v *Vendor) testConnectionIsKept(t *testing.T) {
 			Answer(bytes.SplitAfter(stream, []byte("\n"))...)(w, r)
 		})
 		for range 5 {
-			if _, failure := Ask(t, e, v.hello()); failure != nil {
+			if _, failure := Ask(t, e, v.helloRequest()); failure != nil {
 				t.Fatal(failure)
 			}
 		}
@@ -158,7 +158,7 @@ func (v *Vendor) testRedirect(t *testing.T) {
 			asked.Add(1)
 			http.Redirect(w, r, "/elsewhere?token="+v.Key, status)
 		})
-		_, failure := Ask(t, e, v.hello())
+		_, failure := Ask(t, e, v.helloRequest())
 		if asked.Load() != 1 || failure == nil || failure.Class != model.InvalidRequest || failure.Status != status ||
 			!strings.Contains(failure.Message, "base_url") || strings.Contains(failure.Error(), v.Key) {
 			t.Errorf("status %d: asked %d times, then %v", status, asked.Load(), failure)
@@ -175,7 +175,7 @@ func (v *Vendor) testNoRetries(t *testing.T) {
 			w.Header().Set("X-Should-Retry", "true")
 			Refuse(status, `{}`)(w, r)
 		})
-		if _, failure := Ask(t, e, v.hello()); failure == nil || failure.Status != status || asked.Load() != 1 {
+		if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Status != status || asked.Load() != 1 {
 			t.Errorf("status %d: asked %d times, then %v", status, asked.Load(), failure)
 		}
 	}
@@ -190,8 +190,8 @@ func (v *Vendor) testNobodyThere(t *testing.T) {
 	address := listener.Addr().String()
 	_ = listener.Close()
 	_, transport := Listen(t, nil)
-	e := v.make(t, Access{BaseURL: "http://" + address}, transport)
-	_, failure := Ask(t, e, v.hello())
+	e := v.newExecutor(t, Access{BaseURL: "http://" + address}, transport)
+	_, failure := Ask(t, e, v.helloRequest())
 	if failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "refused") {
 		t.Errorf("the error is %v", failure)
 	}

@@ -16,18 +16,18 @@ import (
 func (v *Vendor) Benchmark(b *testing.B, stream []byte, pieces int) {
 	b.Run("loopback", func(b *testing.B) {
 		baseURL, transport := Listen(b, Answer(splitEvents(stream)...))
-		v.drain(b, v.make(b, Access{APIKey: v.Key, BaseURL: baseURL}, transport), pieces)
+		v.drainStream(b, v.newExecutor(b, Access{APIKey: v.Key, BaseURL: baseURL}, transport), pieces)
 	})
 	b.Run("replay", func(b *testing.B) {
 		b.SetBytes(int64(len(stream)))
-		v.drain(b, v.Offline(b, func(r *http.Request) (*http.Response, error) {
+		v.drainStream(b, v.Offline(b, func(r *http.Request) (*http.Response, error) {
 			return StreamResponse(r, bytes.NewReader(stream)), nil
 		}), pieces)
 	})
 }
 
-func (v *Vendor) drain(b *testing.B, e model.Executor, pieces int) {
-	req := v.hello()
+func (v *Vendor) drainStream(b *testing.B, e model.Executor, pieces int) {
+	req := v.helloRequest()
 	b.ReportAllocs()
 	for b.Loop() {
 		texts := 0

@@ -26,13 +26,13 @@ func (v *Vendor) testKind(t *testing.T) {
 			t.Errorf("the executor is not one of %s", v.Type)
 		}
 	}
-	if e, err := v.Kind.Create(model.Settings{ID: Provider}, v.config(t, Access{BaseURL: "ftp://x"})); err == nil || e != nil {
+	if e, err := v.Kind.Create(model.Settings{ID: Provider}, v.makeConfig(t, Access{BaseURL: "ftp://x"})); err == nil || e != nil {
 		t.Errorf("create with a bad base_url returns %v, %v", e, err)
 	}
 }
 
-// config returns a configuration of the vendor's.
-func (v *Vendor) config(t *testing.T, access Access) any {
+// makeConfig returns a configuration of the vendor's.
+func (v *Vendor) makeConfig(t *testing.T, access Access) any {
 	t.Helper()
 	c := v.Kind.NewConfig()
 	if err := json.Unmarshal([]byte(JSON(t, access)), c); err != nil {
@@ -73,7 +73,7 @@ func (v *Vendor) testConfig(t *testing.T) {
 		{Access{APIKey: "k", Headers: map[string]string{strings.ToLower(v.KeyHeader): "secret"}}, "headers." + strings.ToLower(v.KeyHeader), "contradicts"},
 		{Access{APIKey: "k", Headers: map[string]string{strings.ToUpper(v.KeyHeader): "secret"}}, "headers." + strings.ToUpper(v.KeyHeader), "contradicts"},
 	} {
-		v.CheckConfig(t, v.config(t, tt.access), tt.path, tt.said)
+		v.CheckConfig(t, v.makeConfig(t, tt.access), tt.path, tt.said)
 	}
 }
 
@@ -99,7 +99,7 @@ func (v *Vendor) CheckConfig(t *testing.T, config any, path, said string) {
 // testConfigIsShown checks the JSON form, as it is logged, of a record and of a
 // pointer to one.
 func (v *Vendor) testConfigIsShown(t *testing.T) {
-	c := v.config(t, Access{APIKey: "topsecret", BaseURL: "http://x", Headers: map[string]string{"X-A": "topsecret"}})
+	c := v.makeConfig(t, Access{APIKey: "topsecret", BaseURL: "http://x", Headers: map[string]string{"X-A": "topsecret"}})
 	for _, shown := range []any{c, reflect.ValueOf(c).Elem().Interface(), map[string]any{"p": c}} {
 		said := JSON(t, shown)
 		for _, want := range []string{`"api_key":"***"`, `"base_url":"http://x"`, `"X-A":"***"`} {

@@ -14,12 +14,12 @@ import (
 	"github.com/agentruntime/agentruntime/model"
 )
 
-// begun returns the recording text up to the end of the first event that says
+// begunStream returns the recording text up to the end of the first event that says
 // something.
-func (v *Vendor) begun(t *testing.T) []byte {
+func (v *Vendor) begunStream(t *testing.T) []byte {
 	t.Helper()
 	var begun []byte
-	replay := v.replayer(t, v.hello())
+	replay := v.newReplayer(t, v.helloRequest())
 	for _, event := range splitEvents(v.Recorded(t, "text")) {
 		begun = append(begun, event...)
 		events, _ := replay(bytes.NewReader(begun))
@@ -49,7 +49,7 @@ func splitEvents(stream []byte) [][]byte {
 func (v *Vendor) testCancel(t *testing.T) {
 	for name, piece := range map[string][]byte{
 		"ahead of the answer": nil,
-		"within the answer":   v.begun(t),
+		"within the answer":   v.begunStream(t),
 		"at its end":          v.Recorded(t, "text"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func (v *Vendor) testCancel(t *testing.T) {
 				<-r.Context().Done()
 			})
 			var failure error
-			for _, err := range e.Stream(ctx, v.hello()) {
+			for _, err := range e.Stream(ctx, v.helloRequest()) {
 				if failure != nil {
 					t.Fatal("something follows the error")
 				}
@@ -92,8 +92,8 @@ func (b *openBody) Read(p []byte) (int, error) {
 	return 0, b.ctx.Err()
 }
 
-// open returns an executor that is answered with a stream which stays open.
-func (v *Vendor) open(t *testing.T, stream []byte) model.Executor {
+// answerOpen returns an executor that is answered with a stream which stays open.
+func (v *Vendor) answerOpen(t *testing.T, stream []byte) model.Executor {
 	return v.Offline(t, func(r *http.Request) (*http.Response, error) {
 		return StreamResponse(r, &openBody{bytes.NewReader(stream), r.Context()}), nil
 	})
@@ -104,12 +104,12 @@ func (v *Vendor) open(t *testing.T, stream []byte) model.Executor {
 func (v *Vendor) testDeadline(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"ahead": -time.Second, "within": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			begun := v.begun(t)
+			begun := v.begunStream(t)
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
 				start := time.Now()
-				_, failure := AskContext(ctx, t, v.open(t, begun), v.hello())
+				_, failure := AskContext(ctx, t, v.answerOpen(t, begun), v.helloRequest())
 				if took := time.Since(start); failure == nil || failure.Class != model.Timeout || took != max(limit, 0) {
 					t.Errorf("the error is %v, after %s", failure, took)
 				}
@@ -120,13 +120,13 @@ func (v *Vendor) testDeadline(t *testing.T) {
 
 // testBreak breaks off an answer within it.
 func (v *Vendor) testBreak(t *testing.T) {
-	begun, gone := v.begun(t), make(chan struct{})
+	begun, gone := v.begunStream(t), make(chan struct{})
 	e := v.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		Answer(begun)(w, r)
 		<-r.Context().Done()
 		close(gone)
 	})
-	for ev, err := range e.Stream(t.Context(), v.hello()) {
+	for ev, err := range e.Stream(t.Context(), v.helloRequest()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func (v *Vendor) testPatience(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			if _, failure := Ask(t, v.open(t, v.Recorded(t, r.Name)), v.requestOf(&r)); failure != nil {
+			if _, failure := Ask(t, v.answerOpen(t, v.Recorded(t, r.Name)), v.requestOf(&r)); failure != nil {
 				t.Fatalf("%s: the answer ends with %v", r.Name, failure)
 			}
 			if took := time.Since(start); took != v.Patience {
@@ -192,7 +192,7 @@ func (v *Vendor) testAbruptClose(t *testing.T) {
 			_ = conn.Close()
 		}
 	})
-	events, failure := Ask(t, e, v.hello())
+	events, failure := Ask(t, e, v.helloRequest())
 	if failure == nil || failure.Class != model.StreamInterrupted || len(events) == 0 {
 		t.Errorf("%d events, then %v", len(events), failure)
 	}

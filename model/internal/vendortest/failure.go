@@ -25,7 +25,7 @@ const NotAStream = "something else than a stream"
 // with success.
 func (v *Vendor) CheckRefusal(t *testing.T, status int, body string, class model.ErrorClass, said string) {
 	t.Run(fmt.Sprintf("%d %.60s", status, body), func(t *testing.T) {
-		events, failure := Ask(t, v.Serve(t, Refuse(status, body)), v.hello())
+		events, failure := Ask(t, v.Serve(t, Refuse(status, body)), v.helloRequest())
 		if failure == nil || len(events) > 0 {
 			t.Fatalf("%d events, no error", len(events))
 		}
@@ -52,7 +52,7 @@ func (v *Vendor) testSecretsAreKept(t *testing.T) {
 		"refusal": Refuse(http.StatusUnauthorized, fmt.Sprintf(v.Refusal, echo)),
 		"stream":  Answer([]byte(fmt.Sprintf(v.StreamError, echo))),
 	} {
-		if _, failure := Ask(t, v.serve(t, access, answer), v.hello()); failure == nil || failure.Message != want {
+		if _, failure := Ask(t, v.serveAnswer(t, access, answer), v.helloRequest()); failure == nil || failure.Message != want {
 			t.Errorf("%s: the error is %v", name, failure)
 		}
 	}
@@ -76,12 +76,12 @@ func (v *Vendor) testEndless(t *testing.T) {
 		res.StatusCode = http.StatusInternalServerError
 		return res, nil
 	})
-	if _, failure := Ask(t, e, v.hello()); failure == nil || failure.Class != model.Provider {
+	if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Class != model.Provider {
 		t.Errorf("the error is %v", failure)
 	}
 	for _, text := range []string{"x", "data: x\n"} {
 		e := v.Replay(t, io.MultiReader(strings.NewReader("data: "), endless{text}))
-		if _, failure := Ask(t, e, v.hello()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
+		if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Class != model.Provider || !strings.Contains(failure.Message, "too large") {
 			t.Errorf("%q without end gives %v", text, failure)
 		}
 	}
@@ -99,13 +99,13 @@ func (v *Vendor) testTransportErrors(t *testing.T) {
 		{errors.New("proxy says " + v.Key), model.Provider},
 	} {
 		e := v.Offline(t, func(*http.Request) (*http.Response, error) { return nil, tt.err })
-		_, failure := Ask(t, e, v.hello())
+		_, failure := Ask(t, e, v.helloRequest())
 		if failure == nil || failure.Class != tt.class || strings.Contains(failure.Error(), v.Key) || strings.Contains(failure.Message, "https:") {
 			t.Errorf("%v becomes %v", tt.err, failure)
 		}
 	}
-	e := v.Replay(t, io.MultiReader(bytes.NewReader(v.begun(t)), failing{}))
-	if _, failure := Ask(t, e, v.hello()); failure == nil || failure.Class != model.StreamInterrupted {
+	e := v.Replay(t, io.MultiReader(bytes.NewReader(v.begunStream(t)), failing{}))
+	if _, failure := Ask(t, e, v.helloRequest()); failure == nil || failure.Class != model.StreamInterrupted {
 		t.Errorf("a read that fails becomes %v", failure)
 	}
 }
@@ -120,7 +120,7 @@ func (v *Vendor) testRetryAfter(t *testing.T) {
 			maps.Copy(w.Header(), header)
 			Refuse(http.StatusTooManyRequests, `{}`)(w, r)
 		})
-		_, failure := Ask(t, e, v.hello())
+		_, failure := Ask(t, e, v.helloRequest())
 		if failure == nil || failure.RetryAfter != 12*time.Second && (name != "date" || failure.RetryAfter.Round(2*time.Second) != 12*time.Second) {
 			t.Errorf("%s: the error is %v", name, failure)
 		}

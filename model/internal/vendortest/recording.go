@@ -37,7 +37,7 @@ type Recording struct {
 
 func (v *Vendor) requestOf(r *Recording) *model.Request {
 	if r.Request == nil {
-		return v.hello()
+		return v.helloRequest()
 	}
 	return r.Request()
 }
@@ -118,9 +118,9 @@ func (r *Recording) checkEnd(t *testing.T, events []model.Event, failure *model.
 	}
 }
 
-// replayer returns a function that has a stream answered and returns what came
+// newReplayer returns a function that has a stream answered and returns what came
 // of it.
-func (v *Vendor) replayer(t testing.TB, req *model.Request) func(io.Reader) ([]model.Event, *model.Error) {
+func (v *Vendor) newReplayer(t testing.TB, req *model.Request) func(io.Reader) ([]model.Event, *model.Error) {
 	var next io.Reader
 	e := v.Offline(t, func(r *http.Request) (*http.Response, error) { return StreamResponse(r, next), nil })
 	return func(stream io.Reader) ([]model.Event, *model.Error) {
@@ -132,7 +132,7 @@ func (v *Vendor) replayer(t testing.TB, req *model.Request) func(io.Reader) ([]m
 // testSplitAnywhere replays every recording cut in two at every byte.
 func (v *Vendor) testSplitAnywhere(t *testing.T) {
 	v.eachRecording(t, func(t *testing.T, r *Recording, stream []byte) {
-		replay := v.replayer(t, v.requestOf(r))
+		replay := v.newReplayer(t, v.requestOf(r))
 		want, wantFailure := replay(bytes.NewReader(stream))
 		for at := range len(stream) + 1 {
 			got, failure := replay(io.MultiReader(bytes.NewReader(stream[:at]), bytes.NewReader(stream[at:])))
@@ -161,7 +161,7 @@ func (v *Vendor) testTruncatedAnywhere(t *testing.T) {
 		if r.EndsAnywhere {
 			t.Skip("every part of it is an answer")
 		}
-		replay := v.replayer(t, v.requestOf(r))
+		replay := v.newReplayer(t, v.requestOf(r))
 		events, _ := replay(bytes.NewReader(stream))
 		whole := Assemble(t, events)
 		for at := range stream {

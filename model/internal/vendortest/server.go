@@ -29,17 +29,17 @@ func Listen(t testing.TB, answer http.HandlerFunc) (baseURL string, transport ht
 // request and then answers with answer.
 func (v *Vendor) Serve(t testing.TB, answer http.HandlerFunc) model.Executor {
 	t.Helper()
-	return v.serve(t, Access{APIKey: v.Key}, func(w http.ResponseWriter, r *http.Request) {
+	return v.serveAnswer(t, Access{APIKey: v.Key}, func(w http.ResponseWriter, r *http.Request) {
 		v.CheckRequest(t, r)
 		answer(w, r)
 	})
 }
 
-func (v *Vendor) serve(t testing.TB, access Access, answer http.HandlerFunc) model.Executor {
+func (v *Vendor) serveAnswer(t testing.TB, access Access, answer http.HandlerFunc) model.Executor {
 	t.Helper()
 	baseURL, transport := Listen(t, answer)
 	access.BaseURL = baseURL
-	return v.make(t, access, transport)
+	return v.newExecutor(t, access, transport)
 }
 
 // Make returns what a constructor of executors makes for the provider Provider.
@@ -52,7 +52,7 @@ func Make[E model.Executor, C any](t testing.TB, create func(model.Settings, *C,
 	return e
 }
 
-func (v *Vendor) make(t testing.TB, access Access, transport http.RoundTripper) model.Executor {
+func (v *Vendor) newExecutor(t testing.TB, access Access, transport http.RoundTripper) model.Executor {
 	t.Helper()
 	e, err := v.New(access, transport)
 	if err != nil {
@@ -65,7 +65,7 @@ func (v *Vendor) make(t testing.TB, access Access, transport http.RoundTripper) 
 // returns.
 func (v *Vendor) Offline(t testing.TB, answer RoundTrip) model.Executor {
 	t.Helper()
-	return v.make(t, Access{APIKey: v.Key}, answer)
+	return v.newExecutor(t, Access{APIKey: v.Key}, answer)
 }
 
 // Replay returns an executor whose request is answered with a stream.
@@ -135,7 +135,7 @@ func (v *Vendor) CheckRequest(t testing.TB, r *http.Request) []byte {
 	checkHeaders(t, r, want)
 	rest := r.Header.Clone()
 	rest.Del(v.KeyHeader)
-	if holds(rest, v.Key) || strings.Contains(r.RequestURI, v.Key) || bytes.Contains(body, []byte(v.Key)) {
+	if headersContain(rest, v.Key) || strings.Contains(r.RequestURI, v.Key) || bytes.Contains(body, []byte(v.Key)) {
 		t.Errorf("the key is sent outside its header: %s %v %s", r.RequestURI, rest, body)
 	}
 	v.CheckBody(t, body)
@@ -151,9 +151,9 @@ func checkHeaders(t testing.TB, r *http.Request, wanted map[string]string) {
 	}
 }
 
-// holds reports whether a name or a value of the headers contains text, in
+// headersContain reports whether a name or a value of the headers contains text, in
 // whatever case.
-func holds(headers http.Header, text string) bool {
+func headersContain(headers http.Header, text string) bool {
 	var all strings.Builder
 	_ = headers.Write(&all)
 	return strings.Contains(strings.ToLower(all.String()), strings.ToLower(text))

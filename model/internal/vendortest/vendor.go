@@ -114,7 +114,7 @@ func Hello(name string) *model.Request {
 	return &model.Request{Model: name, Messages: []model.Message{model.User("Hello")}}
 }
 
-func (v *Vendor) hello() *model.Request { return Hello(v.Model) }
+func (v *Vendor) helloRequest() *model.Request { return Hello(v.Model) }
 
 // Recorded returns a recorded stream.
 func (v *Vendor) Recorded(t testing.TB, name string) []byte {
