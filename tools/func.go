@@ -46,13 +46,13 @@ func (f *Func[In, Out]) Check() error {
 	if f.Run == nil {
 		return fmt.Errorf("its function is nil: set Run")
 	}
-	f.describe()
+	f.inferSchema()
 	return f.err
 }
 
 // Descriptor describes the function.
 func (f *Func[In, Out]) Descriptor() Descriptor {
-	f.describe()
+	f.inferSchema()
 	return Descriptor{
 		Description: f.Description,
 		Parameters:  f.parameters,
@@ -62,7 +62,7 @@ func (f *Func[In, Out]) Descriptor() Descriptor {
 	}
 }
 
-func (f *Func[In, Out]) describe() {
+func (f *Func[In, Out]) inferSchema() {
 	f.once.Do(func() {
 		s, err := jsonschema.For[In](nil)
 		if err != nil {

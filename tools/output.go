@@ -22,7 +22,7 @@ func (r Result) Within(limit int) Result {
 	if len(r.Content) == 0 && len(r.Data) > 0 {
 		r.Content = []model.Part{model.Text(string(r.Data))}
 	}
-	r.Content = cleaned(r.Content)
+	r.Content = cleanParts(r.Content)
 	total := 0
 	for i := range r.Content {
 		total += len(r.Content[i].Text)
@@ -36,9 +36,9 @@ func (r Result) Within(limit int) Result {
 	return r
 }
 
-// cleaned returns parts without NULs and without what is not UTF-8, which not every
+// cleanParts returns parts without NULs and without what is not UTF-8, which not every
 // store and protocol takes.
-func cleaned(parts []model.Part) []model.Part {
+func cleanParts(parts []model.Part) []model.Part {
 	isClean := func(p *model.Part) bool {
 		b := p.Blob
 		return clip.IsClean(p.Text) && (b == nil || clip.IsClean(b.Name) && clip.IsClean(b.URI) && clip.IsClean(b.MediaType))

@@ -75,10 +75,10 @@ func (d *Delegate) Call(ctx context.Context, call *tools.Call) (tools.Result, er
 		return tools.Result{Wait: &tools.Wait{Questions: res.Questions, State: res.State}}, nil
 	}
 	if res.Status != event.StatusSucceeded {
-		return tools.ErrorResult(fmt.Sprintf("agent %s did not finish: %s", d.AgentID, describe(res.Termination))), nil
+		return tools.ErrorResult(fmt.Sprintf("agent %s did not finish: %s", d.AgentID, describeTermination(res.Termination))), nil
 	}
 	if res.Termination.CutShort() {
-		return tools.ErrorResult(strings.TrimSpace(fmt.Sprintf("agent %s was stopped before it gave its answer: %s\n%s", d.AgentID, describe(res.Termination), res.Response))), nil
+		return tools.ErrorResult(strings.TrimSpace(fmt.Sprintf("agent %s was stopped before it gave its answer: %s\n%s", d.AgentID, describeTermination(res.Termination), res.Response))), nil
 	}
 	if res.Response == "" {
 		return tools.TextResult(fmt.Sprintf("agent %s finished without an answer", d.AgentID)), nil
@@ -86,7 +86,7 @@ func (d *Delegate) Call(ctx context.Context, call *tools.Call) (tools.Result, er
 	return tools.TextResult(res.Response), nil
 }
 
-func describe(t event.Termination) string {
+func describeTermination(t event.Termination) string {
 	text := string(t.Type)
 	if t.Code != "" {
 		text += " " + t.Code

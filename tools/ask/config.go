@@ -35,10 +35,10 @@ type Config struct {
 
 // Kind returns the tool kind ask.
 func Kind() tools.Kind {
-	return spec.NewKind("ask", "A question to the person behind the turn.", create)
+	return spec.NewKind("ask", "A question to the person behind the turn.", createTool)
 }
 
-func (c *Config) kind() string {
+func (c *Config) questionKind() string {
 	if c.Kind == "" {
 		return KindQuestion
 	}

@@ -24,16 +24,16 @@ type tool struct {
 
 var _ tools.Tool = (*tool)(nil)
 
-func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
-	parts, _ := c.compile() // it is valid
+	parts, _ := c.compileQuestion() // it is valid
 	t := &tool{config: *c, question: parts}
 	t.config.Choices = slices.Clone(c.Choices)
 	t.descriptor = tools.Descriptor{
-		Description: cmp.Or(c.Description, t.summary()),
-		Parameters:  t.parameters(),
+		Description: cmp.Or(c.Description, t.defaultDescription()),
+		Parameters:  t.parameterSchema(),
 		// A repeated call asks the same question under the same id.
 		Effect: tools.Idempotent,
 	}
@@ -43,16 +43,16 @@ func create(_ tools.Settings, c *Config) (tools.Tool, error) {
 // Descriptor describes the tool as its configuration does.
 func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
-func (t *tool) summary() string {
-	if t.config.kind() == KindAuth {
+func (t *tool) defaultDescription() string {
+	if t.config.questionKind() == KindAuth {
 		return "Asks the person to authorise you, and returns whether that was done."
 	}
 	return "Asks the person a question and returns the answer."
 }
 
-// parameters returns the schema of the arguments: those of a configured
+// parameterSchema returns the schema of the arguments: those of a configured
 // question, or the question itself.
-func (t *tool) parameters() json.RawMessage {
+func (t *tool) parameterSchema() json.RawMessage {
 	if t.config.Question != "" {
 		return t.config.Parameters
 	}
@@ -60,7 +60,7 @@ func (t *tool) parameters() json.RawMessage {
 		"type": "string", "minLength": 1, "maxLength": maxQuestion / 4,
 		"description": "The question. The person may not have seen the conversation.",
 	}}
-	if t.offers() {
+	if t.offersChoices() {
 		properties["choices"] = map[string]any{
 			"type": "array", "minItems": 2, "maxItems": maxChoices, "uniqueItems": true,
 			"items":       map[string]any{"type": "string", "minLength": 1, "maxLength": maxChoice},
@@ -73,10 +73,10 @@ func (t *tool) parameters() json.RawMessage {
 	return schema
 }
 
-// offers reports whether the model may offer choices.
-func (t *tool) offers() bool {
+// offersChoices reports whether the model may offer choices.
+func (t *tool) offersChoices() bool {
 	c := &t.config
-	return c.Question == "" && c.kind() == KindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
+	return c.Question == "" && c.questionKind() == KindQuestion && len(c.Choices) == 0 && len(c.Schema) == 0
 }
 
 // Call asks. The answer is the result; it was checked when it was given.
@@ -90,7 +90,7 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 			return tools.ErrorResult("tool_input_invalid: the question cannot be read"), nil
 		}
 	} else {
-		question, err := t.render(call.Arguments)
+		question, err := t.renderQuestion(call.Arguments)
 		if err != nil {
 			return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
 		}
@@ -104,9 +104,9 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	}
 	q := interaction.Request{
 		Action: tools.ActionAsk, Message: given.Question,
-		ResponseSchema: t.config.answerSchema(given.Choices), Parameters: t.about(given.Choices),
+		ResponseSchema: t.config.answerSchema(given.Choices), Parameters: t.questionDetails(given.Choices),
 	}
-	if t.config.kind() == KindAuth {
+	if t.config.questionKind() == KindAuth {
 		q.Action = tools.ActionAuthorize
 		if t.config.URL != "" {
 			q.Message += "\n" + t.config.URL
@@ -118,9 +118,9 @@ func (t *tool) Call(_ context.Context, call *tools.Call) (tools.Result, error) {
 	return tools.Result{Wait: &tools.Wait{Questions: []interaction.Request{q}, AnswerIsResult: true}}, nil
 }
 
-// about returns what a program needs to know to show the question.
-func (t *tool) about(choices []string) json.RawMessage {
-	about := map[string]any{"kind": t.config.kind()}
+// questionDetails returns what a program needs to know to show the question.
+func (t *tool) questionDetails(choices []string) json.RawMessage {
+	about := map[string]any{"kind": t.config.questionKind()}
 	if len(choices) > 0 {
 		about["choices"] = choices
 	}
@@ -131,9 +131,9 @@ func (t *tool) about(choices []string) json.RawMessage {
 	return data
 }
 
-// render returns the configured question with the arguments in their places. One
+// renderQuestion returns the configured question with the arguments in their places. One
 // that is missing leaves nothing in its place.
-func (t *tool) render(raw json.RawMessage) (string, error) {
+func (t *tool) renderQuestion(raw json.RawMessage) (string, error) {
 	args, err := tools.DecodeArguments(raw)
 	if err != nil {
 		return "", err

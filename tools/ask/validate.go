@@ -21,13 +21,13 @@ const (
 
 // Validate checks the record by itself. Paths are relative to the tool.
 func (c *Config) Validate() diag.List {
-	_, list := c.compile()
+	_, list := c.compileQuestion()
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return slices.Concat(list, spec.CheckShorthand("schema", c.Schema), c.checkAnswer(), c.checkAuth())
 }
 
-// compile compiles the question.
-func (c *Config) compile() ([]tools.PlaceholderPart, diag.List) {
+// compileQuestion compiles the question.
+func (c *Config) compileQuestion() ([]tools.PlaceholderPart, diag.List) {
 	if c.Question == "" {
 		if len(c.Parameters) > 0 {
 			return nil, diag.List{diag.New(diag.InvalidValue, "parameters", "parameters are the arguments of a question, but there is no question").
@@ -80,7 +80,7 @@ func (c *Config) checkAnswer() diag.List {
 // checkAuth checks the kind and what belongs to one of them alone.
 func (c *Config) checkAuth() diag.List {
 	var list diag.List
-	switch c.kind() {
+	switch c.questionKind() {
 	case KindQuestion:
 		if c.URL != "" {
 			list = append(list, diag.New(diag.InvalidValue, "url", "url is for the kind auth").WithHint("add kind: auth"))
@@ -121,7 +121,7 @@ func (c *Config) answerSchema(offered []string) json.RawMessage {
 		choices = offered
 	}
 	switch {
-	case c.kind() == KindAuth:
+	case c.questionKind() == KindAuth:
 		return json.RawMessage(`{"type":"object","properties":{"authenticated":{"type":"boolean","description":"Whether the agent was authorised."}},` +
 			`"required":["authenticated"],"additionalProperties":false}`)
 	case len(choices) > 0:

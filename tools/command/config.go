@@ -50,13 +50,13 @@ func (c Config) MarshalJSON() ([]byte, error) {
 // Action says which program a call runs, with placeholders for the arguments.
 func (c *Config) Action() string { return "runs " + process.Line(c.Command) }
 
-func (c *Config) effect() tools.Effect {
+func (c *Config) toolEffect() tools.Effect {
 	if c.Effect == "" {
 		return tools.Once
 	}
 	return c.Effect
 }
 
-func (c *Config) limit() int { return tools.OutputLimit(c.MaxOutput) }
+func (c *Config) outputLimit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

@@ -59,7 +59,7 @@ func startAndDie(t *testing.T, size int, dir string) {
 	c := sh(`cat > part; mv part read`)
 	c.Dir = dir
 	r := (&tool{config: c}).newRun(c.Command[1:], argumentsOf(size), "")
-	if err := r.start(t.Context()); err != nil {
+	if err := r.startProgram(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

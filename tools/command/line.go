@@ -20,9 +20,9 @@ type commandLine struct {
 	filled bool
 }
 
-// compile compiles the elements of the command after the program. The messages
+// compileCommand compiles the elements of the command after the program. The messages
 // do not repeat them: they may hold a secret.
-func (c *Config) compile() (commandLine, diag.List) {
+func (c *Config) compileCommand() (commandLine, diag.List) {
 	line := commandLine{allowDash: make(map[string]bool)}
 	var list diag.List
 	declared := tools.DeclaredParameters(c.Parameters)
@@ -40,10 +40,10 @@ func (c *Config) compile() (commandLine, diag.List) {
 			}
 			continue
 		}
-		maps.Copy(used, names(parts))
+		maps.Copy(used, argumentNames(parts))
 		line.filled = line.filled || !isFixed(parts)
-		line.elements = append(line.elements, element{parts: parts, optional: only(parts) != "" || isOption(parts), guarded: c.isGuarded(i, parts)})
-		list = append(list, declared.Check(path, names(parts))...)
+		line.elements = append(line.elements, element{parts: parts, optional: onlyName(parts) != "" || isOption(parts), guarded: c.isGuarded(i, parts)})
+		list = append(list, declared.Check(path, argumentNames(parts))...)
 		list = append(list, c.checkOptional(path, i, parts, &declared)...)
 		list = append(list, c.checkCode(path, i, parts)...)
 	}
@@ -95,10 +95,10 @@ func (c *Config) checkOptional(path string, i int, parts []part, declared *tools
 		return diag.List{diag.New(diag.InvalidValue, path, "{{"+name+"}} "+format, args...).
 			WithHint("add %s to parameters.required", name)}
 	}
-	name := only(parts)
+	name := onlyName(parts)
 	if name == "" {
 		var list diag.List
-		for _, name := range slices.Sorted(maps.Keys(names(parts))) {
+		for _, name := range slices.Sorted(maps.Keys(argumentNames(parts))) {
 			list = append(list, needs(name, "is a part of an element, so that calls must have it")...)
 		}
 		return list
@@ -114,9 +114,9 @@ func (c *Config) checkOptional(path string, i int, parts []part, declared *tools
 	return list
 }
 
-// render returns the elements with the arguments of a call in their places. Its
+// renderElements returns the elements with the arguments of a call in their places. Its
 // errors are for the model.
-func (l *commandLine) render(raw []byte) ([]string, error) {
+func (l *commandLine) renderElements(raw []byte) ([]string, error) {
 	var args tools.Arguments
 	if l.filled {
 		var err error
@@ -126,7 +126,7 @@ func (l *commandLine) render(raw []byte) ([]string, error) {
 	}
 	words := make([]string, 0, len(l.elements))
 	for i := range l.elements {
-		word, there, err := l.fill(&l.elements[i], args)
+		word, there, err := l.fillElement(&l.elements[i], args)
 		if err != nil {
 			return nil, err
 		}
@@ -137,9 +137,9 @@ func (l *commandLine) render(raw []byte) ([]string, error) {
 	return words, nil
 }
 
-// fill returns an element with the arguments in their places; false leaves it
+// fillElement returns an element with the arguments in their places; false leaves it
 // out.
-func (l *commandLine) fill(e *element, args tools.Arguments) (string, bool, error) {
+func (l *commandLine) fillElement(e *element, args tools.Arguments) (string, bool, error) {
 	var b strings.Builder
 	dash := true
 	for _, p := range e.parts {

@@ -22,14 +22,14 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// complete reports whether everything was kept.
-func (h *head) complete() bool { return h.total == int64(len(h.kept)) }
+// isComplete reports whether everything was kept.
+func (h *head) isComplete() bool { return h.total == int64(len(h.kept)) }
 
-// text returns what was kept as text of at most limit bytes, with a note when
+// clippedText returns what was kept as text of at most limit bytes, with a note when
 // something is missing.
-func (h *head) text() string {
+func (h *head) clippedText() string {
 	text := strings.ToValidUTF8(string(h.kept), "\uFFFD")
-	if h.complete() && len(text) <= h.limit {
+	if h.isComplete() && len(text) <= h.limit {
 		return text
 	}
 	note := fmt.Sprintf("\n[cut: %d bytes in all]", h.total)

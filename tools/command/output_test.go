@@ -24,7 +24,7 @@ func TestHeadKeepsTheBeginning(t *testing.T) {
 				t.Fatalf("Write gave %d, %v", n, err)
 			}
 		}
-		if got := h.text(); got != tt.want || len(got) > 64 {
+		if got := h.clippedText(); got != tt.want || len(got) > 64 {
 			t.Errorf("%q: text is %q, want %q", tt.writes, got, tt.want)
 		}
 	}

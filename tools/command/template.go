@@ -22,8 +22,8 @@ type part = tools.PlaceholderPart
 
 const bracesHint = "for the braces themselves write {{{{ and }}}}"
 
-// only returns the name of the argument that parts consist of, or "".
-func only(parts []part) string {
+// onlyName returns the name of the argument that parts consist of, or "".
+func onlyName(parts []part) string {
 	if len(parts) != 1 {
 		return ""
 	}
@@ -45,8 +45,8 @@ func isOption(parts []part) bool {
 	return strings.HasPrefix(name, "-") && (strings.IndexByte(name, '=') == len(name)-1 || len(name) == 2 && name != "--")
 }
 
-// names returns the names of the arguments in parts.
-func names(parts []part) map[string]bool {
+// argumentNames returns the names of the arguments in parts.
+func argumentNames(parts []part) map[string]bool {
 	set := make(map[string]bool)
 	for _, p := range parts {
 		if p.Name != "" {

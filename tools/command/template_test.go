@@ -198,7 +198,7 @@ func FuzzElement(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, a, text, b string) {
 		c := &Config{Command: []string{"p", "first", text, "{{b}}", "last"}, Parameters: parametersOf("!a", "!b")}
-		line, list := c.compile()
+		line, list := c.compileCommand()
 		if list.HasErrors() {
 			return
 		}
@@ -206,7 +206,7 @@ func FuzzElement(f *testing.F) {
 		if err != nil {
 			t.Skip(err)
 		}
-		words, err := line.render(arguments)
+		words, err := line.renderElements(arguments)
 		if err != nil {
 			return
 		}

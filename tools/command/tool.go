@@ -29,7 +29,7 @@ const (
 
 // Kind returns the tool kind command.
 func Kind() tools.Kind {
-	return spec.NewKind("command", "A program on the runtime's machine.", create)
+	return spec.NewKind("command", "A program on the runtime's machine.", createTool)
 }
 
 // tool is a tool that runs a program.
@@ -40,13 +40,13 @@ type tool struct {
 
 var _ tools.Tool = (*tool)(nil)
 
-// create makes the tool that a configuration describes. It does not look for
+// createTool makes the tool that a configuration describes. It does not look for
 // the program: a dry run may happen where it is not installed.
-func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
-	line, list := c.compile()
+	line, list := c.compileCommand()
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (t *tool) Descriptor() tools.Descriptor {
 	return tools.Descriptor{
 		Description: t.config.Description,
 		Parameters:  t.config.Parameters,
-		Effect:      t.config.effect(),
-		Timeout:     t.config.timeout(),
+		Effect:      t.config.toolEffect(),
+		Timeout:     t.config.callTimeout(),
 		Serial:      t.config.Serial,
 	}
 }
@@ -73,25 +73,25 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	if err != nil {
 		return tools.ErrorResult("tool_input_invalid: " + tools.ErrArguments.Error()), nil
 	}
-	words, err := t.line.render(call.Arguments)
+	words, err := t.line.renderElements(call.Arguments)
 	if err != nil {
 		return tools.ErrorResult("tool_input_invalid: " + err.Error()), nil
 	}
 	r := t.newRun(words, input, call.IdempotencyKey)
-	err = r.start(ctx)
+	err = r.startProgram(ctx)
 	if err == nil {
-		err = r.wait(ctx)
+		err = r.waitForEnd(ctx)
 	}
 	if start, ok := errors.AsType[*process.StartError](err); ok {
 		return tools.ErrorResult(start.Error()), nil
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return r.failure(exit), nil
+		return r.failureResult(exit), nil
 	}
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("run %s: %w", t.config.Command[0], err)
 	}
-	return r.success(), nil
+	return r.successResult(), nil
 }
 
 // inputLine returns the arguments as one line, which programs that read line by
@@ -124,13 +124,13 @@ type run struct {
 func (t *tool) newRun(words []string, input []byte, key string) *run {
 	return &run{
 		config: &t.config, words: words, input: input, key: key,
-		stdout: head{limit: t.config.limit()}, stderr: process.Tail{Limit: errorLimit},
+		stdout: head{limit: t.config.outputLimit()}, stderr: process.Tail{Limit: errorLimit},
 	}
 }
 
-// start starts the program. The error is a *process.StartError when the machine
+// startProgram starts the program. The error is a *process.StartError when the machine
 // is not as the configuration expects it.
-func (r *run) start(ctx context.Context) error {
+func (r *run) startProgram(ctx context.Context) error {
 	path, err := process.Find(r.config.Command[0], r.config.Dir, r.config.Env)
 	if err != nil {
 		return err
@@ -162,8 +162,8 @@ func (r *run) start(ctx context.Context) error {
 	return process.Refused(r.config.Command[0], r.config.Dir, err)
 }
 
-// wait waits for the program's end. A context that ended it is the error.
-func (r *run) wait(ctx context.Context) error {
+// waitForEnd waits for the program's end. A context that ended it is the error.
+func (r *run) waitForEnd(ctx context.Context) error {
 	err := r.cmd.Wait()
 	if err == nil {
 		return nil
@@ -181,23 +181,23 @@ func (r *run) wait(ctx context.Context) error {
 	}
 }
 
-func (r *run) success() tools.Result {
+func (r *run) successResult() tools.Result {
 	if bytes.IndexByte(r.stdout.kept, 0) >= 0 {
 		return tools.TextResult(fmt.Sprintf("[%d bytes of output: only text is shown]", r.stdout.total))
 	}
-	text := r.stdout.text()
+	text := r.stdout.clippedText()
 	if text == "" {
 		return tools.TextResult("[no output]")
 	}
 	result := tools.Result{Content: []model.Part{model.Text(text)}}
-	if data := bytes.TrimSpace(r.stdout.kept); r.stdout.complete() && utf8.Valid(data) && json.Valid(data) {
+	if data := bytes.TrimSpace(r.stdout.kept); r.stdout.isComplete() && utf8.Valid(data) && json.Valid(data) {
 		result.Data = data
 	}
 	return result
 }
 
-// failure tells how the program ended, and what it said last.
-func (r *run) failure(exit *exec.ExitError) tools.Result {
+// failureResult tells how the program ended, and what it said last.
+func (r *run) failureResult(exit *exec.ExitError) tools.Result {
 	text := fmt.Sprintf("command %s failed with exit code %d", r.config.Command[0], exit.ExitCode())
 	if exit.ExitCode() < 0 {
 		text = fmt.Sprintf("command %s was ended: %s", r.config.Command[0], exit.ProcessState)

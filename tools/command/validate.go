@@ -22,7 +22,7 @@ func (c *Config) Validate() diag.List {
 	}
 	list = append(list, c.checkEnv()...)
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
-	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
+	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.outputLimit())...)
 }
 
 // checkCommand checks the program and its arguments. The messages do not repeat
@@ -42,7 +42,7 @@ func (c *Config) checkCommand() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, path, "a command must not have NUL characters"))
 		}
 	}
-	_, more := c.compile()
+	_, more := c.compileCommand()
 	return append(list, more...)
 }
 

@@ -16,8 +16,8 @@ func decodeArguments(raw json.RawMessage) (tools.Arguments, error) {
 	return args, nil
 }
 
-// without returns the arguments whose names are not in a set.
-func without(args tools.Arguments, names map[string]bool) tools.Arguments {
+// withoutNames returns the arguments whose names are not in a set.
+func withoutNames(args tools.Arguments, names map[string]bool) tools.Arguments {
 	rest := make(tools.Arguments, len(args))
 	for name, raw := range args {
 		if !names[name] {

@@ -12,7 +12,7 @@ func benchmarkProgram(b *testing.B) *program {
 		Headers: map[string]string{"Authorization": "Bearer token", "X-Trace": "{{city}}"},
 		Body:    json.RawMessage(`{"city":"{{city}}","days":"{{days}}"}`),
 	}
-	p, list := c.compile()
+	p, list := c.compileProgram()
 	for _, d := range list {
 		if d.Path != "url" && d.Path != "body" && d.Path != "headers.X-Trace" {
 			b.Fatal(d)
@@ -29,7 +29,7 @@ func BenchmarkRenderURL(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := p.address.render(args, p.query); err != nil {
+		if _, _, err := p.address.renderURL(args, p.query); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -40,7 +40,7 @@ func BenchmarkBuildRequest(b *testing.B) {
 	call := arg(`{"country":"fr","city":"Paris","days":3}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.build(b.Context(), call); err != nil {
+		if _, err := p.buildRequest(b.Context(), call); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -119,14 +119,14 @@ func escapeXML(dst []byte, _, value string) ([]byte, error) {
 	return w.Bytes(), err
 }
 
-// render returns the body, nil for none. The names in used are those of the
+// renderBody returns the body, nil for none. The names in used are those of the
 // arguments that stand somewhere.
-func (b *body) render(args tools.Arguments, used map[string]bool) ([]byte, error) {
+func (b *body) renderBody(args tools.Arguments, used map[string]bool) ([]byte, error) {
 	if b == nil {
 		return nil, nil
 	}
 	if b.rest {
-		return encodeJSON(without(args, used))
+		return encodeJSON(withoutNames(args, used))
 	}
 	dst := make([]byte, 0, 256)
 	for i := range b.pieces {
@@ -143,8 +143,8 @@ func (b *body) render(args tools.Arguments, used map[string]bool) ([]byte, error
 	return dst, nil
 }
 
-// names adds the names of the arguments in b to a set.
-func (b *body) names(set map[string]bool) {
+// addNames adds the names of the arguments in b to a set.
+func (b *body) addNames(set map[string]bool) {
 	if b == nil {
 		return
 	}

@@ -31,7 +31,7 @@ func parseJSON(text string, structure bool) (*body, error) {
 	}
 	s.flush(s.pos)
 	b := &body{pieces: s.pieces}
-	sample, err := b.render(nil, nil)
+	sample, err := b.renderBody(nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *jsonScanner) flush(end int) {
 func (s *jsonScanner) next() error {
 	switch c := s.text[s.pos]; {
 	case strings.HasPrefix(s.text[s.pos:], "{{"):
-		return s.placeholder()
+		return s.readPlaceholder()
 	case s.inString && c == '\\':
 		s.pos = min(s.pos+2, len(s.text))
 	case c == '"':
@@ -88,7 +88,7 @@ func (s *jsonScanner) atColon() bool {
 	return strings.HasPrefix(strings.TrimLeft(s.text[s.pos:], " \t\r\n"), ":")
 }
 
-func (s *jsonScanner) placeholder() error {
+func (s *jsonScanner) readPlaceholder() error {
 	start := s.pos
 	end := strings.Index(s.text[start:], "}}")
 	if end < 0 {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// decode sets media, isText and text from what was read.
-func (c *content) decode(raw []byte, typ string) {
+// decodeText sets media, isText and text from what was read.
+func (c *content) decodeText(raw []byte, typ string) {
 	media, params, err := mime.ParseMediaType(typ)
 	if err == nil {
 		c.media = media

@@ -64,26 +64,26 @@ func hideCredentials(values map[string]string) map[string]string {
 }
 
 // Action says which request a call sends, with placeholders for the arguments.
-func (c *Config) Action() string { return "sends " + c.method() + " " + c.URL }
+func (c *Config) Action() string { return "sends " + c.httpMethod() + " " + c.URL }
 
-func (c *Config) method() string {
+func (c *Config) httpMethod() string {
 	if c.Method == "" {
 		return "GET"
 	}
 	return c.Method
 }
 
-func (c *Config) effect() tools.Effect {
+func (c *Config) toolEffect() tools.Effect {
 	switch {
 	case c.Effect != "":
 		return c.Effect
-	case c.method() == "GET" || c.method() == "HEAD":
+	case c.httpMethod() == "GET" || c.httpMethod() == "HEAD":
 		return tools.Read
 	default:
 		return tools.Once
 	}
 }
 
-func (c *Config) limit() int { return tools.OutputLimit(c.MaxOutput) }
+func (c *Config) responseLimit() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }

@@ -34,7 +34,7 @@ func FuzzAddress(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, query, err := a.render(args, nil)
+		path, query, err := a.renderURL(args, nil)
 		if err != nil {
 			return
 		}
@@ -47,7 +47,7 @@ func FuzzAddress(f *testing.F) {
 		}
 		for i, p := range sent {
 			_, arrived, _ := strings.Cut(strings.Split(u.RawQuery, "&")[i], "=")
-			if got, err := url.QueryUnescape(arrived); p.value.only() == "v" && (err != nil || got != given.V) {
+			if got, err := url.QueryUnescape(arrived); p.value.onlyName() == "v" && (err != nil || got != given.V) {
 				t.Errorf("query argument %q arrives as %q", given.V, got)
 			}
 		}
@@ -58,7 +58,7 @@ func FuzzAddress(f *testing.F) {
 // an argument is left out when the call has no such argument.
 func sentParams(a *address, args tools.Arguments) []param {
 	return slices.DeleteFunc(slices.Clone(a.query), func(p param) bool {
-		return p.value.only() != "" && !args.Has(p.value.only())
+		return p.value.onlyName() != "" && !args.Has(p.value.onlyName())
 	})
 }
 
@@ -140,7 +140,7 @@ func shapeOf(t *testing.T, b *body, arguments string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := b.render(args, nil)
+	out, err := b.renderBody(args, nil)
 	if err != nil {
 		t.Fatalf("render with %s: %v", arguments, err)
 	}

@@ -100,9 +100,9 @@ func hasControl(value string) bool {
 	return false
 }
 
-// find returns the literal value of a header, "" when it is not configured or
+// findHeader returns the literal value of a header, "" when it is not configured or
 // depends on arguments.
-func find(headers []header, name string) string {
+func findHeader(headers []header, name string) string {
 	for i := range headers {
 		if headers[i].name == name && len(headers[i].value) == 1 {
 			return headers[i].value[0].literal
@@ -116,10 +116,10 @@ func find(headers []header, name string) string {
 func setHeaders(to http.Header, headers []header, args tools.Arguments) error {
 	for i := range headers {
 		h := &headers[i]
-		if name := h.value.only(); name != "" && !args.Has(name) {
+		if name := h.value.onlyName(); name != "" && !args.Has(name) {
 			continue
 		}
-		value, err := h.value.appendTo(nil, args, h.escape)
+		value, err := h.value.appendTo(nil, args, h.escapeValue)
 		if err != nil {
 			return err
 		}
@@ -128,8 +128,8 @@ func setHeaders(to http.Header, headers []header, args tools.Arguments) error {
 	return nil
 }
 
-// escape refuses what would end the header: nothing can stand for it there.
-func (h *header) escape(dst []byte, name, value string) ([]byte, error) {
+// escapeValue refuses what would end the header: nothing can stand for it there.
+func (h *header) escapeValue(dst []byte, name, value string) ([]byte, error) {
 	if hasControl(value) {
 		return nil, inputErrorf("argument %s goes into header %s, it must not contain line breaks or other control characters", name, h.name)
 	}

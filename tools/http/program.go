@@ -35,10 +35,10 @@ type program struct {
 	secrets [][]byte
 }
 
-// compile compiles what the request is made of. With errors in the list the
+// compileProgram compiles what the request is made of. With errors in the list the
 // program must not be used.
-func (c *Config) compile() (*program, diag.List) {
-	p := &program{method: c.method(), effect: c.effect(), used: make(map[string]bool)}
+func (c *Config) compileProgram() (*program, diag.List) {
+	p := &program{method: c.httpMethod(), effect: c.toolEffect(), used: make(map[string]bool)}
 	var list, more diag.List
 	p.address, list = c.compileURL()
 	p.query, more = parseQuery(c.Query)
@@ -46,7 +46,7 @@ func (c *Config) compile() (*program, diag.List) {
 	p.headers, more = parseHeaders(c.Headers)
 	list = append(list, more...)
 	if len(more) == 0 { // the content type decides what a body must look like
-		p.body, more = c.compileBody(find(p.headers, contentType))
+		p.body, more = c.compileBody(findHeader(p.headers, contentType))
 		list = append(list, more...)
 	}
 	if p.body != nil {
@@ -55,7 +55,7 @@ func (c *Config) compile() (*program, diag.List) {
 	declared := tools.DeclaredParameters(c.Parameters)
 	// A schema that lists no properties leaves it to the model which there are.
 	declared.Open = declared.Open || len(c.Parameters) > 0 && declared.Properties == nil
-	for _, place := range p.places() {
+	for _, place := range p.placeholderPlaces() {
 		list = append(list, declared.Check(place.path, place.names)...)
 		maps.Copy(p.used, place.names)
 	}
@@ -95,7 +95,7 @@ func (c *Config) compileBody(typ string) (*body, diag.List) {
 	wrong := func(format string, args ...any) (*body, diag.List) {
 		return nil, diag.List{diag.New(diag.InvalidValue, "body", format, args...)}
 	}
-	method := c.method()
+	method := c.httpMethod()
 	sends := method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 	switch {
 	case len(c.Body) > 0 && (method == http.MethodGet || method == http.MethodHead):
@@ -121,8 +121,8 @@ type place struct {
 	names map[string]bool
 }
 
-// places returns the settings that have placeholders, in a fixed order.
-func (p *program) places() []place {
+// placeholderPlaces returns the settings that have placeholders, in a fixed order.
+func (p *program) placeholderPlaces() []place {
 	var places []place
 	add := func(path string, collect func(set map[string]bool)) {
 		set := make(map[string]bool)
@@ -130,24 +130,24 @@ func (p *program) places() []place {
 			places = append(places, place{path, set})
 		}
 	}
-	add("url", p.address.names)
+	add("url", p.address.addNames)
 	for i := range p.query {
-		add(diag.Key("query", p.query[i].configured), p.query[i].value.names)
+		add(diag.Key("query", p.query[i].configured), p.query[i].value.addNames)
 	}
 	for i := range p.headers {
-		add(diag.Key("headers", p.headers[i].configured), p.headers[i].value.names)
+		add(diag.Key("headers", p.headers[i].configured), p.headers[i].value.addNames)
 	}
-	add("body", p.body.names)
+	add("body", p.body.addNames)
 	return places
 }
 
-// build makes the request of a call.
-func (p *program) build(ctx context.Context, call *tools.Call) (*http.Request, error) {
+// buildRequest makes the request of a call.
+func (p *program) buildRequest(ctx context.Context, call *tools.Call) (*http.Request, error) {
 	args, err := decodeArguments(call.Arguments)
 	if err != nil {
 		return nil, err
 	}
-	content, err := p.body.render(args, p.used)
+	content, err := p.body.renderBody(args, p.used)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (p *program) build(ctx context.Context, call *tools.Call) (*http.Request, e
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	if req.URL.RawPath, req.URL.RawQuery, err = p.address.render(args, p.query); err != nil {
+	if req.URL.RawPath, req.URL.RawQuery, err = p.address.renderURL(args, p.query); err != nil {
 		return nil, err
 	}
 	if req.URL.Path, err = url.PathUnescape(req.URL.RawPath); err != nil {

@@ -17,47 +17,47 @@ import (
 // shown, in bytes.
 const errorLimit = 2 << 10
 
-// result turns a response into what the call came to. It does not close the
+// toResult turns a response into what the call came to. It does not close the
 // body.
-func (t *tool) result(resp *http.Response) (tools.Result, error) {
+func (t *tool) toResult(resp *http.Response) (tools.Result, error) {
 	status := statusText(resp.StatusCode)
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		// Where it points to is not told: such URLs often carry tokens.
 		return tools.ErrorResult(fmt.Sprintf("the server answered %s: redirects are not followed", status)), nil
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return t.failure(resp, status)
+		return t.failureResult(resp, status)
 	case t.program.method == http.MethodHead:
 		return tools.TextResult(describeHead(resp, status)), nil
 	}
-	c, err := t.read(resp, t.limit)
+	c, err := t.readContent(resp, t.limit)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	switch {
 	case !c.isText:
-		return tools.TextResult(fmt.Sprintf("[%s with %s: only text is shown]", status, c.describe())), nil
+		return tools.TextResult(fmt.Sprintf("[%s with %s: only text is shown]", status, c.describeBinary())), nil
 	case c.text == "":
 		return tools.TextResult(fmt.Sprintf("[%s without content]", status)), nil
 	}
-	result := tools.Result{Content: []model.Part{model.Text(c.shown(t.limit))}}
-	if c.fits(t.limit) && c.mayBeJSON() && json.Valid([]byte(c.text)) {
+	result := tools.Result{Content: []model.Part{model.Text(c.clippedText(t.limit))}}
+	if c.fitsIn(t.limit) && c.mayBeJSON() && json.Valid([]byte(c.text)) {
 		result.Data = json.RawMessage(c.text)
 	}
 	return result, nil
 }
 
-func (t *tool) failure(resp *http.Response, status string) (tools.Result, error) {
+func (t *tool) failureResult(resp *http.Response, status string) (tools.Result, error) {
 	text := "the server answered " + status
 	limit := min(t.limit, errorLimit)
-	c, err := t.read(resp, limit)
+	c, err := t.readContent(resp, limit)
 	switch {
 	case err != nil:
 		// The status says more than why its explanation broke off.
 	case !c.isText:
-		text += " with " + c.describe()
+		text += " with " + c.describeBinary()
 	case c.text != "":
-		text += ": " + c.shown(limit)
+		text += ": " + c.clippedText(limit)
 	}
 	return tools.ErrorResult(text), nil
 }
@@ -89,8 +89,8 @@ type content struct {
 	total int64
 }
 
-// read reads a body as far as it can be shown.
-func (t *tool) read(resp *http.Response, limit int) (*content, error) {
+// readContent reads a body as far as it can be shown.
+func (t *tool) readContent(resp *http.Response, limit int) (*content, error) {
 	// A secret at the end of what is shown must be seen whole to be hidden, so
 	// more is read than is shown.
 	margin := t.program.longestSecret()
@@ -103,18 +103,18 @@ func (t *tool) read(resp *http.Response, limit int) (*content, error) {
 	if c.complete {
 		c.total = int64(len(raw))
 	}
-	if raw = t.program.redact(raw); !c.complete {
+	if raw = t.program.redactSecrets(raw); !c.complete {
 		raw = trimCharacter(raw[:max(len(raw)-margin, 0)])
 	}
-	c.decode(raw, resp.Header.Get(contentType))
+	c.decodeText(raw, resp.Header.Get(contentType))
 	return c, nil
 }
 
 // mayBeJSON reports whether the server called the content JSON, or nothing.
 func (c *content) mayBeJSON() bool { return c.media == "" || isJSON(c.media) }
 
-// describe names content that cannot be shown.
-func (c *content) describe() string {
+// describeBinary names content that cannot be shown.
+func (c *content) describeBinary() string {
 	media := c.media
 	if media == "" {
 		media = "a body of unknown type"
@@ -125,12 +125,12 @@ func (c *content) describe() string {
 	return fmt.Sprintf("%s, %d bytes", media, c.total)
 }
 
-// fits reports whether all of the text can be shown in limit bytes.
-func (c *content) fits(limit int) bool { return c.complete && len(c.text) <= limit }
+// fitsIn reports whether all of the text can be shown in limit bytes.
+func (c *content) fitsIn(limit int) bool { return c.complete && len(c.text) <= limit }
 
-// shown returns the text in at most limit bytes, with a note when it is cut.
-func (c *content) shown(limit int) string {
-	if c.fits(limit) {
+// clippedText returns the text in at most limit bytes, with a note when it is cut.
+func (c *content) clippedText(limit int) string {
+	if c.fitsIn(limit) {
 		return c.text
 	}
 	note := fmt.Sprintf("\n[cut: %d bytes in all]", c.total)

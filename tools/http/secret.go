@@ -81,8 +81,8 @@ func (p *program) longestSecret() int {
 	return len(p.secrets[0])
 }
 
-// redact returns text with the secrets replaced.
-func (p *program) redact(text []byte) []byte {
+// redactSecrets returns text with the secrets replaced.
+func (p *program) redactSecrets(text []byte) []byte {
 	for _, secret := range p.secrets {
 		if bytes.Contains(text, secret) {
 			text = bytes.ReplaceAll(text, secret, []byte(redact.Placeholder))

@@ -38,9 +38,9 @@ func parseTemplate(text string) (template, error) {
 	}
 }
 
-// only returns the name of the argument that t consists of, "" when t is
+// onlyName returns the name of the argument that t consists of, "" when t is
 // anything else.
-func (t template) only() string {
+func (t template) onlyName() string {
 	if len(t) != 1 {
 		return ""
 	}
@@ -57,8 +57,8 @@ func (t template) isLiteral() bool {
 	return true
 }
 
-// names adds the names of the arguments in t to a set.
-func (t template) names(set map[string]bool) {
+// addNames adds the names of the arguments in t to a set.
+func (t template) addNames(set map[string]bool) {
 	for i := range t {
 		if t[i].name != "" {
 			set[t[i].name] = true

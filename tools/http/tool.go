@@ -15,7 +15,7 @@ import (
 
 // Kind returns the tool kind http.
 func Kind() tools.Kind {
-	return spec.NewKind("http", "A request to an HTTP service.", create)
+	return spec.NewKind("http", "A request to an HTTP service.", createTool)
 }
 
 // tool is a tool that makes a request. It has a client of its own, so that its
@@ -30,9 +30,9 @@ type tool struct {
 
 var _ tools.Tool = (*tool)(nil)
 
-// create makes the tool that a configuration describes. It is pure: the first
+// createTool makes the tool that a configuration describes. It is pure: the first
 // connection is made by the first call.
-func create(_ tools.Settings, c *Config) (tools.Tool, error) {
+func createTool(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
@@ -40,18 +40,18 @@ func create(_ tools.Settings, c *Config) (tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, _ := c.compile()
+	p, _ := c.compileProgram()
 	return &tool{
 		descriptor: tools.Descriptor{
 			Description: c.Description,
 			Parameters:  c.Parameters,
-			Effect:      c.effect(),
-			Timeout:     c.timeout(),
+			Effect:      c.toolEffect(),
+			Timeout:     c.callTimeout(),
 			Serial:      c.Serial,
 		},
 		program: p,
 		client:  newClient(guard, p),
-		limit:   c.limit(),
+		limit:   c.responseLimit(),
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 
 // Call makes the request.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
-	req, err := t.program.build(ctx, call)
+	req, err := t.program.buildRequest(ctx, call)
 	if input, ok := errors.AsType[*inputError](err); ok {
 		return tools.ErrorResult(input.Error()), nil
 	}
@@ -84,19 +84,19 @@ func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error)
 	}
 	resp, err := t.client.Do(req)
 	if err != nil {
-		return tools.Result{}, t.explain(ctx, err)
+		return tools.Result{}, t.withoutURL(ctx, err)
 	}
 	defer resp.Body.Close()
-	result, err := t.result(resp)
+	result, err := t.toResult(resp)
 	if err != nil {
-		return tools.Result{}, t.explain(ctx, err)
+		return tools.Result{}, t.withoutURL(ctx, err)
 	}
 	return result, nil
 }
 
-// explain returns err without the URL that the HTTP client puts around it: with
+// withoutURL returns err without the URL that the HTTP client puts around it: with
 // the arguments and the query it may hold secrets.
-func (t *tool) explain(ctx context.Context, err error) error {
+func (t *tool) withoutURL(ctx context.Context, err error) error {
 	if around, ok := errors.AsType[*url.Error](err); ok {
 		err = around.Err
 	}

@@ -141,7 +141,7 @@ func TestErrorsRepeatNoSecret(t *testing.T) {
 func TestFailedLookupDoesNotNameTheNameServer(t *testing.T) {
 	t.Parallel()
 	tl := newTool(t, Config{URL: "http://a.example"})
-	err := tl.explain(t.Context(), &url.Error{Op: "Get", URL: "http://a.example/?key=hunter2", Err: &net.OpError{
+	err := tl.withoutURL(t.Context(), &url.Error{Op: "Get", URL: "http://a.example/?key=hunter2", Err: &net.OpError{
 		Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "a.example", Server: "10.0.0.53:53", IsNotFound: true},
 	}})
 	if want := "call a.example: lookup a.example: no such host"; err.Error() != want {

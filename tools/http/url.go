@@ -186,19 +186,19 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// names adds the names of the arguments in a to a set.
-func (a *address) names(set map[string]bool) {
+// addNames adds the names of the arguments in a to a set.
+func (a *address) addNames(set map[string]bool) {
 	for _, segment := range a.segments {
-		segment.names(set)
+		segment.addNames(set)
 	}
 	for i := range a.query {
-		a.query[i].value.names(set)
+		a.query[i].value.addNames(set)
 	}
 }
 
-// render returns the path and the query, both escaped, with the arguments in
+// renderURL returns the path and the query, both escaped, with the arguments in
 // their places. Further parameters follow those of the URL itself.
-func (a *address) render(args tools.Arguments, more []param) (path, query string, err error) {
+func (a *address) renderURL(args tools.Arguments, more []param) (path, query string, err error) {
 	dst := make([]byte, 0, 128)
 	for _, segment := range a.segments {
 		dst = append(dst, '/')
@@ -222,7 +222,7 @@ func (a *address) render(args tools.Arguments, more []param) (path, query string
 }
 
 func (p *param) appendTo(dst []byte, start int, args tools.Arguments) ([]byte, error) {
-	if name := p.value.only(); name != "" && !args.Has(name) {
+	if name := p.value.onlyName(); name != "" && !args.Has(name) {
 		return dst, nil
 	}
 	if len(dst) > start {

@@ -18,7 +18,7 @@ import (
 func (c *Config) Validate() diag.List {
 	var list diag.List
 	list = append(list, c.checkChoices()...)
-	p, more := c.compile()
+	p, more := c.compileProgram()
 	list = append(list, more...)
 	list = append(list, spec.CheckShorthand("parameters", c.Parameters)...)
 	return append(list, c.checkAllowPrivate(p.address)...)
@@ -26,13 +26,13 @@ func (c *Config) Validate() diag.List {
 
 func (c *Config) checkChoices() diag.List {
 	var list diag.List
-	switch c.method() {
+	switch c.httpMethod() {
 	case "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD":
 	default:
 		list = append(list, diag.New(diag.InvalidValue, "method",
 			"method is %q; allowed are GET, POST, PUT, PATCH, DELETE and HEAD", c.Method))
 	}
-	return append(list, tools.CheckSettings(c.effect(), c.Timeout, c.limit())...)
+	return append(list, tools.CheckSettings(c.toolEffect(), c.Timeout, c.responseLimit())...)
 }
 
 // checkAllowPrivate checks the allow list, and that a host which is certainly

@@ -18,9 +18,9 @@ type backoff struct {
 	until    time.Time
 }
 
-// failed counts a failure: connecting went wrong, or a session ended that had
+// noteFailure counts a failure: connecting went wrong, or a session ended that had
 // begun a time ago.
-func (b *backoff) failed(now time.Time, lived time.Duration) {
+func (b *backoff) noteFailure(now time.Time, lived time.Duration) {
 	if lived >= steady {
 		b.failures = 0
 	}
@@ -36,7 +36,7 @@ func (b *backoff) failed(now time.Time, lived time.Duration) {
 	b.until = now.Add(pause)
 }
 
-// pause returns how long connecting must wait.
-func (b *backoff) pause(now time.Time) time.Duration {
+// remainingPause returns how long connecting must wait.
+func (b *backoff) remainingPause(now time.Time) time.Duration {
 	return max(b.until.Sub(now), 0)
 }

@@ -62,8 +62,8 @@ type annotations struct {
 	Idempotent bool `json:"idempotentHint,omitempty"`
 }
 
-// effect returns the class of a tool's effect.
-func (a annotations) effect() tools.Effect {
+// toolEffect returns the class of a tool's effect.
+func (a annotations) toolEffect() tools.Effect {
 	switch {
 	case a.ReadOnly:
 		return tools.Read
@@ -77,24 +77,24 @@ func (a annotations) effect() tools.Effect {
 // newCatalog returns the catalogue of what a server said, cleaned and sorted.
 func newCatalog(fingerprint string, server serverInfo, list []toolInfo) *catalog {
 	c := &catalog{Version: catalogVersion, Fingerprint: fingerprint, Server: server, Tools: slices.Clone(list)}
-	c.clean()
+	c.cleanTools()
 	return c
 }
 
-// clean bounds the texts and sorts the tools. Cleaning twice changes nothing.
-func (c *catalog) clean() {
+// cleanTools bounds the texts and sorts the tools. Cleaning twice changes nothing.
+func (c *catalog) cleanTools() {
 	c.Server.Name, c.Server.Version = cleanText(c.Server.Name, maxName), cleanText(c.Server.Version, maxName)
 	for i := range c.Tools {
 		t := &c.Tools[i]
 		t.Description = cleanText(t.Description, maxDescription)
-		t.InputSchema, t.OutputSchema = compact(t.InputSchema), compact(t.OutputSchema)
+		t.InputSchema, t.OutputSchema = compactSchema(t.InputSchema), compactSchema(t.OutputSchema)
 	}
 	slices.SortStableFunc(c.Tools, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// compact returns a schema without insignificant space, so that one from a file
+// compactSchema returns a schema without insignificant space, so that one from a file
 // compares with one from a server; nil for null.
-func compact(raw json.RawMessage) json.RawMessage {
+func compactSchema(raw json.RawMessage) json.RawMessage {
 	var out bytes.Buffer
 	if json.Compact(&out, raw) != nil || out.String() == "null" {
 		return nil // what came out of a decoder is JSON
@@ -121,8 +121,8 @@ func cleanText(text string, limit int) string {
 	return clip.Head(text, limit-len(mark)) + mark
 }
 
-// encode returns the catalogue as its file holds it.
-func (c *catalog) encode() ([]byte, error) {
+// encodeFile returns the catalogue as its file holds it.
+func (c *catalog) encodeFile() ([]byte, error) {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return nil, err
@@ -156,13 +156,13 @@ func decodeCatalog(data []byte) (*catalog, error) {
 	if len(c.Tools) > maxTools {
 		return nil, fmt.Errorf("it lists %d tools; at most %d are allowed", len(c.Tools), maxTools)
 	}
-	c.clean()
+	c.cleanTools()
 	return c, nil
 }
 
-// fingerprint names what decides which server an entry means. Secrets do not
+// serverFingerprint names what decides which server an entry means. Secrets do not
 // enter it, and neither does anything that leaves the server the same.
-func (c *Config) fingerprint(s *tools.Settings) string {
+func (c *Config) serverFingerprint(s *tools.Settings) string {
 	dir := c.Dir
 	if relative, err := filepath.Rel(s.Dir, c.Dir); err == nil && c.Dir != "" {
 		dir = filepath.ToSlash(relative) // where the runtime was started does not count

@@ -22,7 +22,7 @@ func readCatalog(name, fingerprint string) (*catalog, error) {
 		return nil, errNoCatalog
 	}
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutPath(err)
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -30,7 +30,7 @@ func readCatalog(name, fingerprint string) (*catalog, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxCatalog+1))
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutPath(err)
 	}
 	c, err := decodeCatalog(data)
 	if err != nil {
@@ -45,7 +45,7 @@ func readCatalog(name, fingerprint string) (*catalog, error) {
 // writeCatalog writes a catalogue, so that whoever reads the file finds the old
 // one or the new one. A file that says the same already is left alone.
 func writeCatalog(name string, c *catalog) error {
-	data, err := c.encode()
+	data, err := c.encodeFile()
 	if err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func writeCatalog(name string, c *catalog) error {
 	}
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // it holds nothing secret, and is made to be committed
-		return plain(err)
+		return withoutPath(err)
 	}
 	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*")
 	if err != nil {
-		return plain(err)
+		return withoutPath(err)
 	}
 	_, err = f.Write(data)
 	if err == nil {
@@ -72,13 +72,13 @@ func writeCatalog(name string, c *catalog) error {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return plain(err)
+		return withoutPath(err)
 	}
 	return nil
 }
 
-// plain strips an error of the path, which whoever reports it says.
-func plain(err error) error {
+// withoutPath strips an error of the path, which whoever reports it says.
+func withoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
 	}

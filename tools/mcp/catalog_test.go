@@ -21,10 +21,10 @@ func known(t *testing.T, c Config, list ...toolInfo) *server {
 	t.Helper()
 	c.Command = []string{"server"}
 	c.Catalog = filepath.Join(t.TempDir(), "c.json")
-	if err := writeCatalog(c.Catalog, newCatalog(c.fingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, list)); err != nil {
+	if err := writeCatalog(c.Catalog, newCatalog(c.serverFingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, list)); err != nil {
 		t.Fatal(err)
 	}
-	made, err := create(tools.Settings{ID: "fake"}, &c)
+	made, err := newTools(tools.Settings{ID: "fake"}, &c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestASettingGoesBeforeWhatTheServerSays(t *testing.T) {
 func TestWhyThereIsNoCatalogue(t *testing.T) {
 	t.Parallel()
 	c := Config{Command: []string{"server"}, Catalog: filepath.Join(t.TempDir(), "c.json")}
-	sound, err := newCatalog(c.fingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, []toolInfo{info("a")}).encode()
+	sound, err := newCatalog(c.serverFingerprint(&tools.Settings{ID: "fake"}), serverInfo{}, []toolInfo{info("a")}).encodeFile()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestWhyThereIsNoCatalogue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		made, err := create(tools.Settings{ID: "fake"}, &c)
+		made, err := newTools(tools.Settings{ID: "fake"}, &c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestACatalogueIsTheSameInItsFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(c, read); diff != "" || !same(c, read) {
+	if diff := cmp.Diff(c, read); diff != "" || !sameTools(c, read) {
 		t.Error(diff)
 	}
 	before, err := os.Stat(name)
@@ -183,7 +183,7 @@ func TestWhatTheFingerprintTellsApart(t *testing.T) {
 	}
 	here := &tools.Settings{ID: "a", Dir: "/etc/x"}
 	first := base()
-	want := first.fingerprint(here)
+	want := first.serverFingerprint(here)
 	for name, change := range map[string]func(*Config) *tools.Settings{
 		"a secret": func(c *Config) *tools.Settings { c.Env["KEY"] = "2"; return here },
 		"what is shown": func(c *Config) *tools.Settings {
@@ -194,7 +194,7 @@ func TestWhatTheFingerprintTellsApart(t *testing.T) {
 		"where it stands": func(c *Config) *tools.Settings { c.Dir = "../x/srv"; return &tools.Settings{ID: "a", Dir: "../x"} },
 	} {
 		c := base()
-		if s := change(&c); c.fingerprint(s) != want {
+		if s := change(&c); c.serverFingerprint(s) != want {
 			t.Errorf("%s changes the fingerprint", name)
 		}
 	}
@@ -206,14 +206,14 @@ func TestWhatTheFingerprintTellsApart(t *testing.T) {
 		"the client":  func(c *Config) { c.Auth = &ServerAuth{Type: authClientCredentials, ClientID: "me"} },
 	} {
 		c := base()
-		if change(&c); c.fingerprint(here) == want {
+		if change(&c); c.serverFingerprint(here) == want {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
 	}
 }
 
 func FuzzDecodeCatalog(f *testing.F) {
-	sound, err := newCatalog("print", serverInfo{Name: "s"}, []toolInfo{info("a"), {Name: "b.c", Description: "d\x00"}}).encode()
+	sound, err := newCatalog("print", serverInfo{Name: "s"}, []toolInfo{info("a"), {Name: "b.c", Description: "d\x00"}}).encodeFile()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -231,13 +231,13 @@ func FuzzDecodeCatalog(f *testing.F) {
 				t.Errorf("the description is %q", d)
 			}
 		}
-		members, _ := s.expand(c)
+		members, _ := s.expandCatalog(c)
 		for _, m := range members {
 			if entry, list := toolset.Compile(m.ID, m.Tool, toolset.Source{}); entry == nil {
 				t.Errorf("the tool %q is unsound: %v", m.ID, list)
 			}
 		}
-		again, err := c.encode()
+		again, err := c.encodeFile()
 		if err != nil {
 			return // it has grown too large by its indentation
 		}
@@ -245,7 +245,7 @@ func FuzzDecodeCatalog(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		third, err := read.encode()
+		third, err := read.encodeFile()
 		if err != nil || !bytes.Equal(again, third) {
 			t.Errorf("%s becomes %s (%v)", again, third, err)
 		}

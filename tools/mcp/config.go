@@ -108,7 +108,7 @@ func (c *Config) catalogFile(s *tools.Settings) string {
 // maxOutput returns how much text a result may have, in bytes.
 func (c *Config) maxOutput() int { return tools.OutputLimit(c.MaxOutput) }
 
-func (c *Config) timeout() time.Duration { return tools.CallTimeout(c.Timeout) }
+func (c *Config) callTimeout() time.Duration { return tools.CallTimeout(c.Timeout) }
 
 func (c *Config) connectTimeout() time.Duration {
 	if c.ConnectTimeout == nil {

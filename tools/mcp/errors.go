@@ -46,9 +46,9 @@ func (e *pausedError) Unwrap() error { return e.last }
 // texts. Shorter ones would be found in any.
 const shortestSecret = 8
 
-// secrets returns the configured values that must not appear in errors, longest
+// secretValues returns the configured values that must not appear in errors, longest
 // first.
-func (c *Config) secrets() []string {
+func (c *Config) secretValues() []string {
 	var texts []string
 	add := func(value string) {
 		// The scheme before a credential is no secret: "Bearer …".
@@ -94,8 +94,8 @@ func (e *hiddenError) Unwrap() error { return e.err }
 // written, in bytes.
 const maxError = 4 << 10
 
-// hidden returns an error whose text has no secrets and is of moderate length.
-func (s *server) hidden(err error) error {
+// hideSecrets returns an error whose text has no secrets and is of moderate length.
+func (s *server) hideSecrets(err error) error {
 	text := err.Error()
 	for _, secret := range s.secrets {
 		text = strings.ReplaceAll(text, secret, redact.Placeholder)

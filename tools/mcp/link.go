@@ -42,10 +42,10 @@ func newLink(open func(context.Context, *sync.WaitGroup) (*session, error)) *lin
 	return l
 }
 
-// get returns the session; fresh tells that it was opened for this call. The
+// openSession returns the session; fresh tells that it was opened for this call. The
 // attempt goes on when ctx ends, for whoever asks next.
-func (l *link) get(ctx context.Context) (s *session, fresh bool, err error) {
-	attempt, s, err := l.attempt()
+func (l *link) openSession(ctx context.Context) (s *session, fresh bool, err error) {
+	attempt, s, err := l.currentAttempt()
 	if s != nil || err != nil {
 		return s, false, err
 	}
@@ -57,38 +57,38 @@ func (l *link) get(ctx context.Context) (s *session, fresh bool, err error) {
 	}
 }
 
-// attempt returns the session there is, or else the attempt under way.
-func (l *link) attempt() (*opening, *session, error) {
+// currentAttempt returns the session there is, or else the attempt under way.
+func (l *link) currentAttempt() (*opening, *session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.closed:
 		return nil, nil, ErrClosed
-	case l.current != nil && !l.current.ended():
+	case l.current != nil && !l.current.hasEnded():
 		return nil, l.current, nil
 	case l.opening != nil:
 		return l.opening, nil, nil
 	}
 	if l.current != nil {
-		l.lost(l.current)
+		l.noteLost(l.current)
 	}
-	if pause := l.backoff.pause(time.Now()); pause > 0 {
+	if pause := l.backoff.remainingPause(time.Now()); pause > 0 {
 		return nil, nil, &pausedError{pause, l.last}
 	}
 	o := &opening{done: make(chan struct{})}
 	l.opening = o
-	l.running.Go(func() { l.run(o) })
+	l.running.Go(func() { l.runAttempt(o) })
 	return o, nil, nil
 }
 
-// lost counts the end of a session. The lock is held.
-func (l *link) lost(s *session) {
+// noteLost counts the end of a session. The lock is held.
+func (l *link) noteLost(s *session) {
 	l.current, l.last = nil, s.cause
-	l.backoff.failed(time.Now(), s.lived)
+	l.backoff.noteFailure(time.Now(), s.lived)
 }
 
-// run makes an attempt.
-func (l *link) run(o *opening) {
+// runAttempt makes an attempt.
+func (l *link) runAttempt(o *opening) {
 	s, err := l.open(l.ctx, &l.running)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *link) run(o *opening) {
 	o.session, o.err = s, err
 	if err != nil {
 		l.last = err
-		l.backoff.failed(time.Now(), 0)
+		l.backoff.noteFailure(time.Now(), 0)
 	}
 	close(o.done)
 }

@@ -55,15 +55,15 @@ type program struct {
 
 // Connect starts the program.
 func (p *program) Connect(ctx context.Context) (mcp.Connection, error) {
-	if err := p.start(); err != nil {
+	if err := p.startProcess(); err != nil {
 		return nil, err
 	}
 	transport := mcp.IOTransport{Reader: p.output, Writer: &input{p.input, p}, MaxLineLength: maxMessage}
 	return transport.Connect(ctx)
 }
 
-// start starts the program.
-func (p *program) start() error {
+// startProcess starts the program.
+func (p *program) startProcess() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
@@ -96,13 +96,13 @@ func (p *program) start() error {
 		return process.Refused(p.config.Command[0], p.config.Dir, err)
 	}
 	p.cmd, p.input, p.output, p.exited = cmd, ourIn, ourOut, make(chan struct{})
-	go p.reap()
+	go p.reapProcess()
 	return nil
 }
 
-// reap waits for the program's end, which stop brings about at the latest, and
+// reapProcess waits for the program's end, which stop brings about at the latest, and
 // ends what it has left behind: that holds the output open.
-func (p *program) reap() {
+func (p *program) reapProcess() {
 	err := p.cmd.Wait()
 	_ = process.Kill(p.cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
@@ -140,8 +140,8 @@ func (p *program) giveUp() {
 	_ = p.output.Close()
 }
 
-// explain adds how the program ended, and what it said last.
-func (p *program) explain(err error) error {
+// explainError adds how the program ended, and what it said last.
+func (p *program) explainError(err error) error {
 	p.mu.Lock()
 	started, unread := p.cmd != nil, p.unread
 	p.mu.Unlock()

@@ -73,7 +73,7 @@ func TestTheReferenceServer(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.link.get(t.Context()); !errors.Is(err, ErrClosed) {
+	if _, _, err := s.link.openSession(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("the connection is %v", err)
 	}
 }

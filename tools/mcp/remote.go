@@ -68,8 +68,8 @@ func (r *remote) stop() {
 	r.base.CloseIdleConnections()
 }
 
-// explain adds nothing: what is wrong stands in the error.
-func (r *remote) explain(err error) error { return err }
+// explainError adds nothing: what is wrong stands in the error.
+func (r *remote) explainError(err error) error { return err }
 
 // RoundTrip makes a request with the configured headers and credentials. A
 // token that is refused is replaced once.
@@ -80,7 +80,7 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 		stop()
 		cancel()
 	}
-	resp, err := credential.RoundTrip(r.base, r.auth, r.dress(req.WithContext(ctx)))
+	resp, err := credential.RoundTrip(r.base, r.auth, r.dressRequest(req.WithContext(ctx)))
 	if err != nil {
 		release()
 		return nil, err
@@ -92,9 +92,9 @@ func (r *remote) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// dress returns a copy of a request with the trace of its call and the
+// dressRequest returns a copy of a request with the trace of its call and the
 // configured headers.
-func (r *remote) dress(req *http.Request) *http.Request {
+func (r *remote) dressRequest(req *http.Request) *http.Request {
 	dressed := req.Clone(req.Context())
 	r.setTrace(dressed)
 	for name, value := range r.headers {

@@ -11,21 +11,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// convert returns what a server answered as a result. An answer that is not
+// convertResult returns what a server answered as a result. An answer that is not
 // what the tool's declaration promises is an error for the model.
-func (t *tool) convert(r *mcp.CallToolResult) tools.Result {
+func (t *tool) convertResult(r *mcp.CallToolResult) tools.Result {
 	if len(r.InputRequests) > 0 {
 		return tools.ErrorResult(fmt.Sprintf("tool %s asks for input in the middle of a call, which is not supported", t.name))
 	}
-	result := tools.Result{IsError: r.IsError, Content: parts(r.Content)}
+	result := tools.Result{IsError: r.IsError, Content: contentParts(r.Content)}
 	if r.StructuredContent != nil {
-		data, err := structured(r)
+		data, err := structuredContent(r)
 		if err != nil {
 			return tools.ErrorResult(fmt.Sprintf("tool %s returned a structured result that is no JSON", t.name))
 		}
 		result.Data = data
 	}
-	if problem := t.mismatch(&result); problem != "" {
+	if problem := t.outputMismatch(&result); problem != "" {
 		return tools.ErrorResult(fmt.Sprintf("tool %s returned a result that does not fit its output schema: %s", t.name, problem))
 	}
 	if len(result.Content) == 0 && len(result.Data) == 0 {
@@ -34,9 +34,9 @@ func (t *tool) convert(r *mcp.CallToolResult) tools.Result {
 	return result
 }
 
-// mismatch says where a result does not fit the output schema, or nothing. An
+// outputMismatch says where a result does not fit the output schema, or nothing. An
 // error need not fit it.
-func (t *tool) mismatch(r *tools.Result) string {
+func (t *tool) outputMismatch(r *tools.Result) string {
 	if t.output == nil || r.IsError {
 		return ""
 	}
@@ -64,22 +64,22 @@ func violationText(found []schema.Violation) string {
 	return strings.Join(texts, "; ")
 }
 
-// parts returns the content of a result as parts of a message.
-func parts(content []mcp.Content) []model.Part {
+// contentParts returns the content of a result as parts of a message.
+func contentParts(content []mcp.Content) []model.Part {
 	out := make([]model.Part, 0, len(content))
 	for _, c := range content {
 		switch c := c.(type) {
 		case *mcp.TextContent:
 			out = append(out, model.Text(c.Text))
 		case *mcp.ImageContent:
-			out = append(out, blob(c.MIMEType, c.Data, ""))
+			out = append(out, blobPart(c.MIMEType, c.Data, ""))
 		case *mcp.AudioContent:
-			out = append(out, blob(c.MIMEType, c.Data, ""))
+			out = append(out, blobPart(c.MIMEType, c.Data, ""))
 		case *mcp.ResourceLink:
 			out = append(out, model.Text(linkText(c)))
 		case *mcp.EmbeddedResource:
 			if c.Resource != nil {
-				out = append(out, resource(c.Resource))
+				out = append(out, resourcePart(c.Resource))
 			}
 		default:
 			out = append(out, model.Text("[content of a kind that is not supported]"))
@@ -88,8 +88,8 @@ func parts(content []mcp.Content) []model.Part {
 	return out
 }
 
-// blob returns bytes as an image, or as a file where they are none.
-func blob(mediaType string, data []byte, name string) model.Part {
+// blobPart returns bytes as an image, or as a file where they are none.
+func blobPart(mediaType string, data []byte, name string) model.Part {
 	if mediaType == "" {
 		mediaType = "application/octet-stream"
 	}
@@ -100,9 +100,9 @@ func blob(mediaType string, data []byte, name string) model.Part {
 	return part
 }
 
-func resource(r *mcp.ResourceContents) model.Part {
+func resourcePart(r *mcp.ResourceContents) model.Part {
 	if len(r.Blob) > 0 {
-		return blob(r.MIMEType, r.Blob, path.Base(r.URI))
+		return blobPart(r.MIMEType, r.Blob, path.Base(r.URI))
 	}
 	return model.Text(r.Text)
 }

@@ -21,7 +21,7 @@ import (
 
 // Kind returns the tool kind mcp.
 func Kind() tools.Kind {
-	return spec.NewKind("mcp", "The tools of a server that speaks the Model Context Protocol.", create)
+	return spec.NewKind("mcp", "The tools of a server that speaks the Model Context Protocol.", newTools)
 }
 
 // server is the entry of a configuration: the tools of one server, and the
@@ -54,9 +54,9 @@ var (
 	_ interface{ Close() error } = (*server)(nil)
 )
 
-// create makes the tools that a configuration describes. It reads the
+// newTools makes the tools that a configuration describes. It reads the
 // catalogue; it reaches no server.
-func create(s tools.Settings, c *Config) (tools.Tool, error) {
+func newTools(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err := c.Validate().Err(); err != nil {
 		return nil, err
 	}
@@ -64,28 +64,28 @@ func create(s tools.Settings, c *Config) (tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.file, v.fingerprint = c.catalogFile(&s), c.fingerprint(&s)
+	v.file, v.fingerprint = c.catalogFile(&s), c.serverFingerprint(&s)
 	known, err := readCatalog(v.file, v.fingerprint)
 	if err != nil {
 		v.unknown = err
 		return v, nil
 	}
-	v.use(known)
+	v.setCatalog(known)
 	return v, nil
 }
 
 // newServer returns a server that has no catalogue yet.
 func newServer(s *tools.Settings, c *Config) (*server, error) {
 	v := &server{
-		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secrets(),
+		id: s.ID, config: c.clone(), logger: s.Logger, secrets: c.secretValues(),
 		writeTime: defaultWriteTime, transport: plainTransport, unknown: errNoCatalog,
 	}
 	if v.logger == nil {
 		v.logger = slog.New(slog.DiscardHandler)
 	}
 	var list diag.List
-	v.filter, list = c.Filter.compile()
-	v.link = newLink(v.open)
+	v.filter, list = c.Filter.compileFilter()
+	v.link = newLink(v.openSession)
 	return v, list.Err()
 }
 
@@ -142,29 +142,29 @@ func (s *server) Members() ([]tools.Member, diag.List) {
 	return nil, diag.List{d.WithHint("run runtime validate --online, which asks the server and writes the catalogue")}
 }
 
-// use makes a catalogue the current one and reports whether the tools differ
+// setCatalog makes a catalogue the current one and reports whether the tools differ
 // from those before.
-func (s *server) use(c *catalog) (differs bool) {
-	members, found := s.expand(c)
+func (s *server) setCatalog(c *catalog) (differs bool) {
+	members, found := s.expandCatalog(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	differs = s.catalog == nil || !same(s.catalog, c)
+	differs = s.catalog == nil || !sameTools(s.catalog, c)
 	if differs {
 		s.catalog, s.members, s.found, s.unknown = c, members, found, nil
 	}
 	return differs
 }
 
-// same reports whether two catalogues list the same tools.
-func same(a, b *catalog) bool {
+// sameTools reports whether two catalogues list the same tools.
+func sameTools(a, b *catalog) bool {
 	return slices.EqualFunc(a.Tools, b.Tools, func(a, b toolInfo) bool {
 		return a.Name == b.Name && a.Description == b.Description && a.Annotations == b.Annotations &&
 			string(a.InputSchema) == string(b.InputSchema) && string(a.OutputSchema) == string(b.OutputSchema)
 	})
 }
 
-// expand makes the tools of a catalogue.
-func (s *server) expand(c *catalog) ([]tools.Member, diag.List) {
+// expandCatalog makes the tools of a catalogue.
+func (s *server) expandCatalog(c *catalog) ([]tools.Member, diag.List) {
 	var found diag.List
 	warn := func(code diag.Code, format string, args ...any) {
 		d := diag.New(code, "", format, args...).AtKey()
@@ -175,7 +175,7 @@ func (s *server) expand(c *catalog) ([]tools.Member, diag.List) {
 	names := make(map[string]string, len(c.Tools))
 	for i := range c.Tools {
 		info := &c.Tools[i]
-		if !s.filter.passes(info.Name) {
+		if !s.filter.allowsTool(info.Name) {
 			continue
 		}
 		if info.Name == "" || len(info.Name) > maxName {
@@ -192,7 +192,7 @@ func (s *server) expand(c *catalog) ([]tools.Member, diag.List) {
 				cleanText(other, maxName), cleanText(info.Name, maxName), s.id, id).WithHint("leave one of them out with filter").AtKey())
 			continue
 		}
-		made, err := s.member(id, info)
+		made, err := s.newMember(id, info)
 		if err != nil {
 			warn(diag.InvalidSchema, "the tool %q of %q is left out: %v", cleanText(info.Name, maxName), s.id, err)
 			continue
@@ -204,18 +204,18 @@ func (s *server) expand(c *catalog) ([]tools.Member, diag.List) {
 	return members, found
 }
 
-// member makes a tool. The error says which of its schemas is none.
-func (s *server) member(id string, info *toolInfo) (*tool, error) {
+// newMember makes a tool. The error says which of its schemas is none.
+func (s *server) newMember(id string, info *toolInfo) (*tool, error) {
 	t := &tool{server: s, name: info.Name, descriptor: tools.Descriptor{
 		Description: info.Description,
 		Parameters:  info.InputSchema,
 		Output:      info.OutputSchema,
 		Effect:      s.config.Effect,
-		Timeout:     s.config.timeout(),
+		Timeout:     s.config.callTimeout(),
 		Serial:      s.config.Serial,
 	}}
 	if t.descriptor.Effect == "" {
-		t.descriptor.Effect = info.Annotations.effect()
+		t.descriptor.Effect = info.Annotations.toolEffect()
 	}
 	if info.OutputSchema != nil {
 		compiled, err := schema.Compile(info.OutputSchema)
@@ -233,39 +233,39 @@ func (s *server) member(id string, info *toolInfo) (*tool, error) {
 // Refresh asks the server for its tools and keeps the answer, also in the file
 // of the catalogue.
 func (s *server) Refresh(ctx context.Context) error {
-	session, fresh, err := s.link.get(ctx)
+	session, fresh, err := s.link.openSession(ctx)
 	if err != nil {
 		return err
 	}
 	if fresh { // it has just listed its tools
 		return session.listed
 	}
-	_, err = s.list(ctx, session)
+	_, err = s.listTools(ctx, session)
 	return err
 }
 
-// list asks for the tools within the time that connecting may take, and keeps
+// listTools asks for the tools within the time that connecting may take, and keeps
 // them. It reports whether they differ from those before.
-func (s *server) list(ctx context.Context, session *session) (differs bool, err error) {
+func (s *server) listTools(ctx context.Context, session *session) (differs bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.connectTimeout())
 	defer cancel()
-	c, err := session.catalog(ctx, s.fingerprint)
+	c, err := session.listCatalog(ctx, s.fingerprint)
 	if err != nil {
-		return false, &Error{Server: s.id, Err: s.hidden(err)}
+		return false, &Error{Server: s.id, Err: s.hideSecrets(err)}
 	}
 	if s.file == "" { // nothing is kept of it
-		return s.use(c), nil
+		return s.setCatalog(c), nil
 	}
 	if err := writeCatalog(s.file, c); err != nil {
 		s.logger.Warn("the catalogue cannot be written", "file", s.file, "error", err)
 	}
-	return s.use(c), nil
+	return s.setCatalog(c), nil
 }
 
-// relist asks for the tools anew, because the server said that they changed,
+// relistTools asks for the tools anew, because the server said that they changed,
 // and tells whoever wants to know.
-func (s *server) relist(ctx context.Context, session *session) {
-	differs, err := s.list(ctx, session)
+func (s *server) relistTools(ctx context.Context, session *session) {
+	differs, err := s.listTools(ctx, session)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.logger.Warn("the tools have changed and cannot be listed", "error", err)
@@ -273,12 +273,12 @@ func (s *server) relist(ctx context.Context, session *session) {
 		return
 	}
 	if differs {
-		s.tell(ctx)
+		s.notifyChange(ctx)
 	}
 }
 
-// tell calls the function that OnChange set.
-func (s *server) tell(ctx context.Context) {
+// notifyChange calls the function that OnChange set.
+func (s *server) notifyChange(ctx context.Context) {
 	s.mu.Lock()
 	changed := s.changed
 	s.mu.Unlock()

@@ -56,11 +56,11 @@ type carrier interface {
 	// stop ends whatever still goes on, and returns when that is done.
 	stop()
 	// explain adds to an error what the carrier knows about its cause.
-	explain(err error) error
+	explainError(err error) error
 }
 
-// open connects to the server and lists its tools.
-func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, error) {
+// openSession connects to the server and lists its tools.
+func (s *server) openSession(ctx context.Context, running *sync.WaitGroup) (*session, error) {
 	c := &session{done: make(chan struct{}), changes: make(chan struct{}, 1), progress: make(map[string]func(string))}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	if s.config.URL != "" {
@@ -69,27 +69,27 @@ func (s *server) open(ctx context.Context, running *sync.WaitGroup) (*session, e
 		c.carrier = &program{config: &s.config, writeTime: s.writeTime}
 	}
 	began := time.Now()
-	if err := c.connect(s.config.connectTimeout()); err != nil {
+	if err := c.initialize(s.config.connectTimeout()); err != nil {
 		c.cancel()
 		c.carrier.stop()
-		return nil, &Error{Server: s.id, Err: s.hidden(c.carrier.explain(err))}
+		return nil, &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
 	}
-	running.Go(func() { c.wait(s, began) })
-	differs, err := s.list(c.ctx, c)
+	running.Go(func() { c.waitForEnd(s, began) })
+	differs, err := s.listTools(c.ctx, c)
 	if c.listed = err; err != nil && s.Known() { // else whoever asked says so
 		s.logger.Warn("the tools cannot be listed; those that are known stay", "error", err)
 	}
-	running.Go(func() { c.follow(s, differs) })
+	running.Go(func() { c.followChanges(s, differs) })
 	return c, nil
 }
 
-// connect shakes hands. A server that does not answer in time is given up.
-func (c *session) connect(limit time.Duration) error {
-	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: version()}, &mcp.ClientOptions{
+// initialize shakes hands. A server that does not answer in time is given up.
+func (c *session) initialize(limit time.Duration) error {
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentruntime", Version: programVersion()}, &mcp.ClientOptions{
 		Capabilities:                &mcp.ClientCapabilities{},
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.change() },
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.report(r.Params) },
+		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { c.noteChange() },
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.routeProgress(r.Params) },
 	})
 	ctx, cancel := context.WithTimeout(c.ctx, limit)
 	defer cancel()
@@ -109,17 +109,17 @@ func (c *session) connect(limit time.Duration) error {
 	return err
 }
 
-// version returns the version of the program, which servers are told.
-func version() string {
+// programVersion returns the version of the program, which servers are told.
+func programVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
 	return "(devel)"
 }
 
-// wait waits for the end of the session, which the server, the carrier or the
+// waitForEnd waits for the end of the session, which the server, the carrier or the
 // runtime brings about, and sees to it that nothing is left.
-func (c *session) wait(s *server, began time.Time) {
+func (c *session) waitForEnd(s *server, began time.Time) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.client.Wait() }() // ends when part has returned
 	var err error
@@ -129,25 +129,25 @@ func (c *session) wait(s *server, began time.Time) {
 		err = ErrClosed
 	}
 	c.cancel()
-	c.part()
+	c.sayGoodbye()
 	c.carrier.stop()
 	if err == nil {
 		err = errors.New("the server ended the connection")
 	}
-	c.cause = &Error{Server: s.id, Err: s.hidden(c.carrier.explain(err))}
+	c.cause = &Error{Server: s.id, Err: s.hideSecrets(c.carrier.explainError(err))}
 	c.lived = time.Since(began)
 	close(c.done)
 }
 
-// part takes leave of the server, and does not wait long for that.
-func (c *session) part() {
+// sayGoodbye takes leave of the server, and does not wait long for that.
+func (c *session) sayGoodbye() {
 	late := time.AfterFunc(partingTime, c.carrier.stop)
 	_ = c.client.Close()
 	late.Stop()
 }
 
-// ended reports whether the session is over.
-func (c *session) ended() bool {
+// hasEnded reports whether the session is over.
+func (c *session) hasEnded() bool {
 	select {
 	case <-c.done:
 		return true
@@ -156,9 +156,9 @@ func (c *session) ended() bool {
 	}
 }
 
-// ends reports whether the session is about to end, and waits for that. A call
+// isEnding reports whether the session is about to end, and waits for that. A call
 // may learn of a broken connection before the session does.
-func (c *session) ends() bool {
+func (c *session) isEnding() bool {
 	late := time.NewTimer(settleTime)
 	defer late.Stop()
 	select {
@@ -170,32 +170,32 @@ func (c *session) ends() bool {
 	}
 }
 
-// change notes that the tools may have changed.
-func (c *session) change() {
+// noteChange notes that the tools may have changed.
+func (c *session) noteChange() {
 	select {
 	case c.changes <- struct{}{}:
 	default: // it is noted already
 	}
 }
 
-// follow lists the tools whenever they may have changed, until the session
+// followChanges lists the tools whenever they may have changed, until the session
 // ends. The beginning differs when the first list did.
-func (c *session) follow(s *server, differs bool) {
+func (c *session) followChanges(s *server, differs bool) {
 	if differs {
-		s.tell(c.ctx)
+		s.notifyChange(c.ctx)
 	}
 	for {
 		select {
 		case <-c.changes:
-			s.relist(c.ctx, c)
+			s.relistTools(c.ctx, c)
 		case <-c.ctx.Done():
 			return
 		}
 	}
 }
 
-// catalog asks for the tools.
-func (c *session) catalog(ctx context.Context, fingerprint string) (*catalog, error) {
+// listCatalog asks for the tools.
+func (c *session) listCatalog(ctx context.Context, fingerprint string) (*catalog, error) {
 	var list []toolInfo
 	size := 0
 	params := new(mcp.ListToolsParams)
@@ -219,15 +219,15 @@ func (c *session) catalog(ctx context.Context, fingerprint string) (*catalog, er
 			return nil, fmt.Errorf("its list of tools has more than %d bytes", maxCatalog)
 		}
 		if page.NextCursor == "" {
-			return newCatalog(fingerprint, c.server(), list), nil
+			return newCatalog(fingerprint, c.serverInfo(), list), nil
 		}
 		params.Cursor = page.NextCursor
 	}
 	return nil, fmt.Errorf("its list of tools has more than %d pages", maxPages)
 }
 
-// server returns what the server calls itself.
-func (c *session) server() serverInfo {
+// serverInfo returns what the server calls itself.
+func (c *session) serverInfo() serverInfo {
 	if r := c.client.InitializeResult(); r != nil && r.ServerInfo != nil {
 		return serverInfo{Name: r.ServerInfo.Name, Version: r.ServerInfo.Version}
 	}
@@ -252,10 +252,10 @@ func newToolInfo(t *mcp.Tool) (toolInfo, error) {
 	return info, nil
 }
 
-// call calls a tool. It ends when the session does. The error wraps
+// callTool calls a tool. It ends when the session does. The error wraps
 // [mcp.ErrSessionMissing] when the server refused the call because it does not
 // know the session.
-func (c *session) call(ctx context.Context, name string, arguments json.RawMessage, progress func(string)) (*mcp.CallToolResult, error) {
+func (c *session) callTool(ctx context.Context, name string, arguments json.RawMessage, progress func(string)) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fate delivery
@@ -263,7 +263,7 @@ func (c *session) call(ctx context.Context, name string, arguments json.RawMessa
 	stop := context.AfterFunc(c.ctx, cancel)
 	defer stop()
 	params := &mcp.CallToolParams{Meta: traceMeta(ctx), Name: name, Arguments: arguments}
-	token, forget := c.watch(progress)
+	token, forget := c.watchProgress(progress)
 	defer forget()
 	params.SetProgressToken(token)
 	result, err := c.client.CallTool(ctx, params)
@@ -283,9 +283,9 @@ type delivery struct {
 
 type deliveryKey struct{}
 
-// watch hands what is reported under a token to progress, until forget is
+// watchProgress hands what is reported under a token to progress, until forget is
 // called.
-func (c *session) watch(progress func(string)) (token string, forget func()) {
+func (c *session) watchProgress(progress func(string)) (token string, forget func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
@@ -298,8 +298,8 @@ func (c *session) watch(progress func(string)) (token string, forget func()) {
 	}
 }
 
-// report hands progress to the call that it belongs to.
-func (c *session) report(p *mcp.ProgressNotificationParams) {
+// routeProgress hands progress to the call that it belongs to.
+func (c *session) routeProgress(p *mcp.ProgressNotificationParams) {
 	token, ok := p.ProgressToken.(string)
 	if !ok {
 		return

@@ -9,12 +9,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// structured returns the structured content of a result as JSON. The library
+// structuredContent returns the structured content of a result as JSON. The library
 // has decoded its numbers as floats, which do not tell large integers apart.
 // The protocol asks servers to repeat the content as text, and where a server
 // has, the digits are taken from there.
-func structured(r *mcp.CallToolResult) (json.RawMessage, error) {
-	if inexact(r.StructuredContent) {
+func structuredContent(r *mcp.CallToolResult) (json.RawMessage, error) {
+	if isInexact(r.StructuredContent) {
 		for _, c := range r.Content {
 			if text, ok := c.(*mcp.TextContent); ok && decodesTo([]byte(text.Text), r.StructuredContent) {
 				var exact bytes.Buffer
@@ -29,21 +29,21 @@ func structured(r *mcp.CallToolResult) (json.RawMessage, error) {
 // maxExact is the largest integer up to which floats tell all integers apart.
 const maxExact = 1<<53 - 1
 
-// inexact reports whether a decoded value has a number that may have lost
+// isInexact reports whether a decoded value has a number that may have lost
 // digits.
-func inexact(value any) bool {
+func isInexact(value any) bool {
 	switch value := value.(type) {
 	case float64:
 		return math.Abs(value) > maxExact
 	case []any:
 		for _, v := range value {
-			if inexact(v) {
+			if isInexact(v) {
 				return true
 			}
 		}
 	case map[string]any:
 		for _, v := range value {
-			if inexact(v) {
+			if isInexact(v) {
 				return true
 			}
 		}

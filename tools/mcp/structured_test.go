@@ -32,7 +32,7 @@ func TestDigitsAreTakenFromTheTextThatRepeatsTheContent(t *testing.T) {
 		{`{"a":9007199254740993}`, `It is 9007199254740993.`, `{"a":9007199254740992}`},
 		{`{"a":9007199254740993}`, ``, `{"a":9007199254740992}`},
 	} {
-		got, err := structured(&mcp.CallToolResult{
+		got, err := structuredContent(&mcp.CallToolResult{
 			StructuredContent: decoded(t, tt.content),
 			Content:           []mcp.Content{&mcp.ImageContent{}, &mcp.TextContent{Text: "See:"}, &mcp.TextContent{Text: tt.text}},
 		})

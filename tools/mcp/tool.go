@@ -32,27 +32,27 @@ func (t *tool) Descriptor() tools.Descriptor { return t.descriptor }
 // was sent is opened anew; a call that may have arrived is not repeated.
 func (t *tool) Call(ctx context.Context, call *tools.Call) (tools.Result, error) {
 	for attempt := 0; ; attempt++ {
-		session, _, err := t.server.link.get(ctx)
+		session, _, err := t.server.link.openSession(ctx)
 		if err != nil {
 			return tools.Result{}, err
 		}
-		result, err := session.call(ctx, t.name, arguments(call), call.Host.Progress)
+		result, err := session.callTool(ctx, t.name, callArguments(call), call.Host.Progress)
 		if err == nil {
-			return t.convert(result).Within(t.server.config.maxOutput()), nil
+			return t.convertResult(result).Within(t.server.config.maxOutput()), nil
 		}
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
 		}
-		if unsent(err) && attempt < reopened {
+		if wasUnsent(err) && attempt < reopened {
 			session.cancel()
 			<-session.done
 			continue
 		}
-		return tools.Result{}, t.failure(session, err)
+		return tools.Result{}, t.failureError(session, err)
 	}
 }
 
-func arguments(call *tools.Call) json.RawMessage {
+func callArguments(call *tools.Call) json.RawMessage {
 	if len(call.Arguments) == 0 {
 		return json.RawMessage("{}")
 	}
@@ -63,8 +63,8 @@ func arguments(call *tools.Call) json.RawMessage {
 // before: a server that is started anew may forget the next one, too.
 const reopened = 2
 
-// unsent reports whether a call failed because the session had ended before.
-func unsent(err error) bool {
+// wasUnsent reports whether a call failed because the session had ended before.
+func wasUnsent(err error) bool {
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing)
 }
 
@@ -72,14 +72,14 @@ func unsent(err error) bool {
 // get through; the rest of the error says why.
 const notDelivered = -32005
 
-// failure returns what the model is told of a call without a result.
-func (t *tool) failure(session *session, err error) error {
+// failureError returns what the model is told of a call without a result.
+func (t *tool) failureError(session *session, err error) error {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case ok && refused.Code != notDelivered:
 		err = fmt.Errorf("it refuses the call of %s: %s (code %d)", t.name, refused.Message, refused.Code)
-	case !ok && session.ends():
+	case !ok && session.isEnding():
 		return fmt.Errorf("the call of %s got no answer: %w", t.name, session.cause)
 	}
-	return &Error{Server: t.server.id, Err: t.server.hidden(err)}
+	return &Error{Server: t.server.id, Err: t.server.hideSecrets(err)}
 }

@@ -69,12 +69,12 @@ func (c *Config) checkProgram() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, diag.Key("env", name), "the value has a NUL character"))
 		}
 	}
-	list = append(list, misplaced("headers", len(c.Headers) > 0, "url")...)
-	return append(list, misplaced("auth", c.Auth != nil, "url")...)
+	list = append(list, misplacedField("headers", len(c.Headers) > 0, "url")...)
+	return append(list, misplacedField("auth", c.Auth != nil, "url")...)
 }
 
-// misplaced reports a field that belongs to the other way of reaching a server.
-func misplaced(field string, set bool, with string) diag.List {
+// misplacedField reports a field that belongs to the other way of reaching a server.
+func misplacedField(field string, set bool, with string) diag.List {
 	if !set {
 		return nil
 	}
@@ -100,10 +100,10 @@ func (c *Config) checkAddress() diag.List {
 			list = append(list, diag.New(diag.InvalidValue, path, "the value has a control character"))
 		}
 	}
-	list = append(list, misplaced("dir", c.Dir != "", "command")...)
-	list = append(list, misplaced("env", len(c.Env) > 0, "command")...)
+	list = append(list, misplacedField("dir", c.Dir != "", "command")...)
+	list = append(list, misplacedField("env", len(c.Env) > 0, "command")...)
 	if c.Auth != nil {
-		for _, d := range c.Auth.check() {
+		for _, d := range c.Auth.checkFields() {
 			d.Path = diag.Join("auth", d.Path)
 			list = append(list, d)
 		}
@@ -134,8 +134,8 @@ func checkURL(path, address string) diag.List {
 	return nil
 }
 
-// check checks that what the type needs is there. Paths are below auth.
-func (a *ServerAuth) check() diag.List {
+// checkFields checks that what the type needs is there. Paths are below auth.
+func (a *ServerAuth) checkFields() diag.List {
 	var list diag.List
 	need := func(field, value string) {
 		if value == "" {
@@ -162,7 +162,7 @@ func (a *ServerAuth) check() diag.List {
 }
 
 func (c *Config) checkFilter() diag.List {
-	_, list := c.Filter.compile()
+	_, list := c.Filter.compileFilter()
 	return list
 }
 
@@ -173,8 +173,8 @@ type filter struct {
 	allow, deny []pattern.Pattern
 }
 
-// compile compiles a filter; nil allows everything. Paths are below the entry.
-func (f *ToolFilter) compile() (*filter, diag.List) {
+// compileFilter compiles a filter; nil allows everything. Paths are below the entry.
+func (f *ToolFilter) compileFilter() (*filter, diag.List) {
 	if f == nil {
 		return &filter{all: true}, nil
 	}
@@ -195,8 +195,8 @@ func (f *ToolFilter) compile() (*filter, diag.List) {
 	return &filter{all: f.Allow == nil, allow: compile("allow", f.Allow), deny: compile("deny", f.Deny)}, list
 }
 
-// passes reports whether there is a tool with a name.
-func (f *filter) passes(name string) bool {
+// allowsTool reports whether there is a tool with a name.
+func (f *filter) allowsTool(name string) bool {
 	matches := func(p pattern.Pattern) bool { return p.Match(name) }
 	return (f.all || slices.ContainsFunc(f.allow, matches)) && !slices.ContainsFunc(f.deny, matches)
 }

@@ -63,7 +63,7 @@ func TestWhatIsWrongWithAnEntry(t *testing.T) {
 		if strings.Join(got, ", ") != tt.want {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), tt.want)
 		}
-		if _, err := create(tools.Settings{ID: "x"}, &tt.config); (err != nil) != (tt.want != "") {
+		if _, err := newTools(tools.Settings{ID: "x"}, &tt.config); (err != nil) != (tt.want != "") {
 			t.Errorf("%s: making it gives %v", name, err)
 		}
 	}

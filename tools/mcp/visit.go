@@ -30,7 +30,7 @@ type Visit struct {
 // is called. ctx is that of connecting. With an error there is nothing to
 // release.
 func (v *Visit) Members(ctx context.Context) (members []tools.Member, release func(), err error) {
-	s, err := v.server()
+	s, err := v.buildServer()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,8 +42,8 @@ func (v *Visit) Members(ctx context.Context) (members []tools.Member, release fu
 	return members, s.link.close, nil
 }
 
-// server returns the server, without a catalogue.
-func (v *Visit) server() (*server, error) {
+// buildServer returns the server, without a catalogue.
+func (v *Visit) buildServer() (*server, error) {
 	prefix := v.Name + "_"
 	c := &Config{URL: v.URL, Headers: v.Headers, Prefix: &prefix}
 	if len(v.Tools) > 0 {

@@ -169,7 +169,7 @@ func (e *Entry) Execute(ctx context.Context, call *tools.Call) (result tools.Res
 	}
 	result, err := e.Tool.Call(tools.WithCall(ctx, call), call)
 	if err != nil {
-		result = tools.ErrorResult(e.explain(ctx, err))
+		result = tools.ErrorResult(e.explainError(ctx, err))
 	}
 	return result.Readable()
 }
@@ -201,7 +201,7 @@ func (e *Entry) CheckArguments(arguments json.RawMessage) string {
 	return strings.Join(texts, "; ")
 }
 
-func (e *Entry) explain(ctx context.Context, err error) string {
+func (e *Entry) explainError(ctx context.Context, err error) string {
 	ended := ctx.Err()
 	if ended != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		return e.EndedText(ended)

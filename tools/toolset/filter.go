@@ -49,7 +49,7 @@ func newLiterals(list []string) literals {
 	return l
 }
 
-func (l literals) index(id string) int {
+func (l literals) indexOf(id string) int {
 	if l.at == nil {
 		return slices.Index(l.list, id)
 	}
@@ -116,19 +116,19 @@ func (d Decision) Rule() string {
 
 // Decide returns whether the agent sees the tool with an id.
 func (c *Filter) Decide(id string) Decision {
-	if d, ok := decide(FieldExcludedTools, FieldExcludedToolPatterns, &c.excluded, c.excludedPatterns, id); ok {
+	if d, ok := decideByFields(FieldExcludedTools, FieldExcludedToolPatterns, &c.excluded, c.excludedPatterns, id); ok {
 		return d
 	}
 	if c.allowAll {
 		return Decision{Visible: true}
 	}
-	d, ok := decide(FieldAllowedTools, FieldAllowedToolPatterns, &c.allowed, c.allowedPatterns, id)
+	d, ok := decideByFields(FieldAllowedTools, FieldAllowedToolPatterns, &c.allowed, c.allowedPatterns, id)
 	d.Visible = ok
 	return d
 }
 
-func decide(literalField, patternField Field, l *literals, patterns []pattern.Pattern, id string) (Decision, bool) {
-	if i := l.index(id); i >= 0 {
+func decideByFields(literalField, patternField Field, l *literals, patterns []pattern.Pattern, id string) (Decision, bool) {
+	if i := l.indexOf(id); i >= 0 {
 		return Decision{Field: literalField, Index: i, Entry: l.list[i]}, true
 	}
 	for i := range patterns {

@@ -37,14 +37,14 @@ func (s *Set) Declarations() []model.Tool { return s.declarations }
 
 // Get returns the tool with an id, or nil.
 func (s *Set) Get(id string) *Entry {
-	i, found := s.find(id)
+	i, found := s.findTool(id)
 	if !found {
 		return nil
 	}
 	return s.entries[i]
 }
 
-func (s *Set) find(id string) (int, bool) {
+func (s *Set) findTool(id string) (int, bool) {
 	return slices.BinarySearchFunc(s.entries, id, func(e *Entry, id string) int { return strings.Compare(e.ID, id) })
 }
 
