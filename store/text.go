@@ -57,7 +57,7 @@ func (n *NewSession) CheckText() error {
 	for _, a := range n.Artifacts {
 		errs = append(errs, a.checkText())
 	}
-	return first(errs)
+	return firstError(errs)
 }
 
 // CheckText returns ErrText for a change that no store keeps.
@@ -75,7 +75,7 @@ func (p *SessionPatch) CheckText() error {
 	if p.State != nil {
 		errs = append(errs, checkTexts(string(*p.State)))
 	}
-	return first(errs)
+	return firstError(errs)
 }
 
 // CheckText returns ErrText for a turn that no store keeps.
@@ -145,8 +145,8 @@ func (a *AdvanceWebhook) CheckText() error { return checkTexts(string(a.State), 
 // CheckText returns ErrText for a revocation that no store keeps.
 func (r *Revocation) CheckText() error { return checkTexts(r.TokenID, r.ClientID) }
 
-// first returns the first error that is one.
-func first(errs []error) error {
+// firstError returns the first error that is one.
+func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err

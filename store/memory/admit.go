@@ -9,10 +9,10 @@ import (
 	"github.com/agentruntime/agentruntime/store"
 )
 
-// admit queues a pending turn if it is the next of its session and its tenant
+// admitTurn queues a pending turn if it is the next of its session and its tenant
 // has room. It reports whether it did.
-func (m *Store) admit(t *turn, now time.Time, jobs *jobs) bool {
-	if t.Status != store.Pending || t.Admitted || m.sessions[t.SessionID].next(now) != t || !m.room(t.Owner.Tenant) {
+func (m *Store) admitTurn(t *turn, now time.Time, jobs *jobs) bool {
+	if t.Status != store.Pending || t.Admitted || m.sessions[t.SessionID].nextTurn(now) != t || !m.hasRoom(t.Owner.Tenant) {
 		return false
 	}
 	t.Admitted = true
@@ -20,8 +20,8 @@ func (m *Store) admit(t *turn, now time.Time, jobs *jobs) bool {
 	return true
 }
 
-// started returns the live turn that has begun; nil when there is none.
-func (s *session) started() *turn {
+// startedTurn returns the live turn that has begun; nil when there is none.
+func (s *session) startedTurn() *turn {
 	i := slices.IndexFunc(s.live, func(t *turn) bool { return !t.StartedAt.IsZero() })
 	if i < 0 {
 		return nil
@@ -29,10 +29,10 @@ func (s *session) started() *turn {
 	return s.live[i]
 }
 
-// next returns the turn whose time it is: the one that has begun, and else the
+// nextTurn returns the turn whose time it is: the one that has begun, and else the
 // first that is due or was admitted; nil when there is none.
-func (s *session) next(now time.Time) *turn {
-	if t := s.started(); t != nil {
+func (s *session) nextTurn(now time.Time) *turn {
+	if t := s.startedTurn(); t != nil {
 		return t
 	}
 	i := slices.IndexFunc(s.live, func(t *turn) bool { return t.Admitted || !t.NotBefore.After(now) })
@@ -42,8 +42,8 @@ func (s *session) next(now time.Time) *turn {
 	return s.live[i]
 }
 
-// room reports whether a tenant may have one more admitted turn.
-func (m *Store) room(tenant string) bool {
+// hasRoom reports whether a tenant may have one more admitted turn.
+func (m *Store) hasRoom(tenant string) bool {
 	if m.settings.TenantTurns <= 0 {
 		return true
 	}
@@ -60,14 +60,14 @@ func (m *Store) room(tenant string) bool {
 // limit the oldest of its tenant, which that is one of.
 func (m *Store) makeRoom(t *turn, now time.Time, jobs *jobs) {
 	if m.settings.TenantTurns <= 0 {
-		if next := m.sessions[t.SessionID].next(now); next != nil {
-			m.admit(next, now, jobs)
+		if next := m.sessions[t.SessionID].nextTurn(now); next != nil {
+			m.admitTurn(next, now, jobs)
 		}
 		return
 	}
 	for _, other := range m.inOrder() {
 		if other.Owner.Tenant == t.Owner.Tenant {
-			m.admit(other, now, jobs)
+			m.admitTurn(other, now, jobs)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // Claim makes the worker the owner of a pending turn.
 func (m *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
-	err = m.change(ctx, func(jobs *jobs) error {
-		claimed, err = m.claim(c, jobs)
+	err = m.withJobs(ctx, func(jobs *jobs) error {
+		claimed, err = m.claimTurn(c, jobs)
 		return err
 	})
 	if err == nil && claimed == nil {
@@ -20,9 +20,9 @@ func (m *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claim
 	return claimed, err
 }
 
-// claim returns nil for a turn that is held back: that may have changed
+// claimTurn returns nil for a turn that is held back: that may have changed
 // something.
-func (m *Store) claim(c *store.Claim, made *jobs) (*store.Claimed, error) {
+func (m *Store) claimTurn(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	t, ok := m.turns[c.TurnID]
 	if !ok {
 		return nil, store.ErrNotFound
@@ -30,12 +30,12 @@ func (m *Store) claim(c *store.Claim, made *jobs) (*store.Claimed, error) {
 	if t.Status != store.Pending {
 		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: string(t.Status), Want: "claimed"}
 	}
-	now := kept(c.Now)
-	if !t.Admitted && !m.admit(t, now, new(jobs)) {
+	now := truncateTime(c.Now)
+	if !t.Admitted && !m.admitTurn(t, now, new(jobs)) {
 		return nil, nil
 	}
 	s := m.sessions[t.SessionID]
-	if started := s.started(); started != nil && started != t {
+	if started := s.startedTurn(); started != nil && started != t {
 		// Its session was taken by a turn that became due meanwhile. It is queued
 		// again by the end of that one.
 		t.Admitted = false
@@ -48,21 +48,21 @@ func (m *Store) claim(c *store.Claim, made *jobs) (*store.Claimed, error) {
 			t.ParentSnapshotID = s.Tip
 		}
 	}
-	t.become(store.Running, now)
+	t.setStatus(store.Running, now)
 	t.Worker, t.Fence = c.Worker, t.Fence+1
-	t.hold(c.Lease)
-	return m.claimed(t, s), nil
+	t.holdLease(c.Lease)
+	return m.claimedTurn(t, s), nil
 }
 
-// hold makes a turn its worker's for the time of a lease. Leases go by the clock
+// holdLease makes a turn its worker's for the time of a lease. Leases go by the clock
 // of the store: those of its callers may differ.
-func (t *turn) hold(lease time.Duration) {
+func (t *turn) holdLease(lease time.Duration) {
 	now := time.Now()
-	t.HeartbeatAt, t.LeaseUntil = kept(now), kept(now.Add(lease))
+	t.HeartbeatAt, t.LeaseUntil = truncateTime(now), truncateTime(now.Add(lease))
 }
 
-// claimed returns all that is needed to run a turn.
-func (m *Store) claimed(t *turn, s *session) *store.Claimed {
+// claimedTurn returns all that is needed to run a turn.
+func (m *Store) claimedTurn(t *turn, s *session) *store.Claimed {
 	c := &store.Claimed{
 		Turn: *copyTurn(&t.Turn), Session: *copySession(&s.Session), State: bytes.Clone(t.state),
 		Messages: copyList(m.messages[t.ID]), Journal: copyJournal(t.journal),
@@ -78,14 +78,14 @@ func (m *Store) claimed(t *turn, s *session) *store.Claimed {
 
 // Heartbeat prolongs the leases of a worker's turns.
 func (m *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		for _, h := range held {
 			t, ok := m.live[h.TurnID]
 			if !ok || t.Status != store.Running || t.Worker != worker || t.Fence != h.Fence {
 				lost = append(lost, h.TurnID)
 				continue
 			}
-			t.hold(lease)
+			t.holdLease(lease)
 		}
 		return nil
 	})

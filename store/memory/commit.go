@@ -16,7 +16,7 @@ func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
 	if err := c.CheckText(); err != nil {
 		return err
 	}
-	return m.change(ctx, func(jobs *jobs) error {
+	return m.withJobs(ctx, func(jobs *jobs) error {
 		t, ok := m.live[c.TurnID]
 		if !ok || t.Status != store.Running || t.Fence != c.Fence {
 			return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
@@ -26,26 +26,26 @@ func (m *Store) Commit(ctx context.Context, c *store.Commit) error {
 				return fmt.Errorf("event %d of turn %s comes where event %d should", c.Events[i].Seq, t.ID, want)
 			}
 		}
-		now := kept(c.Now)
-		m.add(t, c, now)
+		now := truncateTime(c.Now)
+		m.addRecords(t, c, now)
 		switch {
 		case c.Finish != nil:
 			t.Steps = max(t.Steps, c.Steps)
-			m.finish(t, c.Finish, now, jobs)
+			m.finishTurn(t, c.Finish, now, jobs)
 		case c.Suspend != nil:
-			m.suspend(t, c.Suspend, now, jobs)
+			m.suspendTurn(t, c.Suspend, now, jobs)
 		case c.Yield:
 			t.goOn(now, jobs)
-			(*jobs)[len(*jobs)-1].NotBefore = kept(c.Due)
+			(*jobs)[len(*jobs)-1].NotBefore = truncateTime(c.Due)
 		}
 		return nil
 	})
 }
 
-// add adds to a turn what a commit has.
-func (m *Store) add(t *turn, c *store.Commit, now time.Time) {
+// addRecords adds to a turn what a commit has.
+func (m *Store) addRecords(t *turn, c *store.Commit, now time.Time) {
 	for i := range c.Events {
-		t.append(&c.Events[i])
+		t.appendEvent(&c.Events[i])
 	}
 	if c.State != nil {
 		t.state, t.Strikes, t.Steps = bytes.Clone(c.State), 0, c.Steps
@@ -59,7 +59,7 @@ func (m *Store) add(t *turn, c *store.Commit, now time.Time) {
 		}
 	}
 	for _, i := range c.Asked {
-		if t.interaction(i.ID) == nil {
+		if t.interactionByID(i.ID) == nil {
 			asked := copyInteraction(i)
 			asked.TurnID, asked.SessionID, asked.Owner, asked.State = t.ID, t.SessionID, t.Owner, store.InteractionPending
 			t.interactions = append(t.interactions, asked)
@@ -74,69 +74,69 @@ func (m *Store) add(t *turn, c *store.Commit, now time.Time) {
 	t.UpdatedAt = now
 }
 
-// append adds an event, which follows on the latest.
-func (t *turn) append(ev *event.Record) {
+// appendEvent adds an event, which follows on the latest.
+func (t *turn) appendEvent(ev *event.Record) {
 	t.Seq++
 	added := copyEvent(ev)
 	added.Seq, added.TurnID, added.SessionID = t.Seq, t.ID, t.SessionID
 	t.events = append(t.events, added)
 }
 
-// release takes a turn from its worker.
-func (t *turn) release() { t.Worker, t.LeaseUntil = "", time.Time{} }
+// releaseWorker takes a turn from its worker.
+func (t *turn) releaseWorker() { t.Worker, t.LeaseUntil = "", time.Time{} }
 
 // goOn hands a running turn back, so that it is claimed again. It keeps its
 // tenant's room.
 func (t *turn) goOn(now time.Time, jobs *jobs) {
-	t.become(store.Pending, now)
-	t.release()
+	t.setStatus(store.Pending, now)
+	t.releaseWorker()
 	*jobs = append(*jobs, store.Job{TurnID: t.ID})
 }
 
-// suspend makes a turn wait, unless one of its interactions has an answer.
-func (m *Store) suspend(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
+// suspendTurn makes a turn wait, unless one of its interactions has an answer.
+func (m *Store) suspendTurn(t *turn, s *store.Suspend, now time.Time, jobs *jobs) {
 	if slices.ContainsFunc(t.interactions, func(i *store.Interaction) bool {
 		return slices.Contains(s.Open, i.ID) && i.State != store.InteractionPending
 	}) {
 		t.goOn(now, jobs)
 		return
 	}
-	t.become(store.Waiting, now)
+	t.setStatus(store.Waiting, now)
 	t.Admitted = false
-	t.release()
+	t.releaseWorker()
 	m.makeRoom(t, now, jobs)
 }
 
-// finish ends a turn by its worker.
-func (m *Store) finish(t *turn, f *store.Finish, now time.Time, jobs *jobs) {
+// finishTurn ends a turn by its worker.
+func (m *Store) finishTurn(t *turn, f *store.Finish, now time.Time, jobs *jobs) {
 	if f.Snapshot != nil {
 		last := copySnapshot(f.Snapshot)
 		last.SessionID, last.TurnID, last.Owner = t.SessionID, t.ID, t.Owner
 		m.snapshots[last.ID] = last
 		m.sessions[t.SessionID].Tip = last.ID
 	}
-	m.end(t, f.Status, f.Result, now, jobs)
+	m.endTurn(t, f.Status, f.Result, now, jobs)
 }
 
-// end puts a turn into its last state, and admits what that makes room for.
-func (m *Store) end(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
-	t.become(status, now)
+// endTurn puts a turn into its last state, and admits what that makes room for.
+func (m *Store) endTurn(t *turn, status store.Status, result []byte, now time.Time, jobs *jobs) {
+	t.setStatus(status, now)
 	t.Result, t.FinishedAt = bytes.Clone(result), now
 	t.Admitted, t.state = false, nil
-	t.release()
+	t.releaseWorker()
 	for _, i := range t.interactions {
 		if i.State == store.InteractionPending {
 			i.State, i.AnsweredAt = store.InteractionCanceled, now
 		}
 	}
 	s := m.sessions[t.SessionID]
-	s.ActiveAt = later(s.ActiveAt, now)
+	s.ActiveAt = laterOf(s.ActiveAt, now)
 	s.live = slices.DeleteFunc(s.live, func(live *turn) bool { return live == t })
 	delete(m.live, t.ID)
 	m.makeRoom(t, now, jobs)
 }
 
-func later(a, b time.Time) time.Time {
+func laterOf(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
 	}

@@ -11,7 +11,7 @@ import (
 
 // Events returns events of a turn.
 func (m *Store) Events(ctx context.Context, turnID string, after uint64, limit int) (list []event.Record, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		t, ok := m.turns[turnID]
 		if !ok {
 			return nil
@@ -31,7 +31,7 @@ func (m *Store) Events(ctx context.Context, turnID string, after uint64, limit i
 
 // Journal returns the tool calls of a turn.
 func (m *Store) Journal(ctx context.Context, turnID string) (list []store.JournalRow, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		if t, ok := m.turns[turnID]; ok {
 			list = copyJournal(t.journal)
 		}
@@ -42,7 +42,7 @@ func (m *Store) Journal(ctx context.Context, turnID string) (list []store.Journa
 
 // State returns the state that was committed last to a turn.
 func (m *Store) State(ctx context.Context, turnID string) (state []byte, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		if t, ok := m.turns[turnID]; ok {
 			state = bytes.Clone(t.state)
 		}
@@ -53,7 +53,7 @@ func (m *Store) State(ctx context.Context, turnID string) (state []byte, err err
 
 func copyEvent(ev *event.Record) event.Record {
 	c := *ev
-	c.Time, c.Data = kept(ev.Time), bytes.Clone(ev.Data)
+	c.Time, c.Data = truncateTime(ev.Time), bytes.Clone(ev.Data)
 	return c
 }
 

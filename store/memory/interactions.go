@@ -10,8 +10,8 @@ import (
 	"github.com/agentruntime/agentruntime/store/internal/rules"
 )
 
-// interaction returns an interaction of a turn; nil when there is none.
-func (t *turn) interaction(id string) *store.Interaction {
+// interactionByID returns an interaction of a turn; nil when there is none.
+func (t *turn) interactionByID(id string) *store.Interaction {
 	i := slices.IndexFunc(t.interactions, func(i *store.Interaction) bool { return i.ID == id })
 	if i < 0 {
 		return nil
@@ -19,13 +19,13 @@ func (t *turn) interaction(id string) *store.Interaction {
 	return t.interactions[i]
 }
 
-// interaction returns an interaction that the scope sees, and its turn.
-func (m *Store) interaction(scope store.Scope, turnID, id string) (*turn, *store.Interaction, error) {
-	t, err := m.turn(scope, turnID)
+// findInteraction returns an interaction that the scope sees, and its turn.
+func (m *Store) findInteraction(scope store.Scope, turnID, id string) (*turn, *store.Interaction, error) {
+	t, err := m.findTurn(scope, turnID)
 	if err != nil {
 		return nil, nil, err
 	}
-	i := t.interaction(id)
+	i := t.interactionByID(id)
 	if i == nil {
 		return nil, nil, store.ErrNotFound
 	}
@@ -34,8 +34,8 @@ func (m *Store) interaction(scope store.Scope, turnID, id string) (*turn, *store
 
 // Interaction returns an interaction.
 func (m *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (found *store.Interaction, err error) {
-	err = m.look(ctx, func() error {
-		_, i, err := m.interaction(scope, turnID, id)
+	err = m.withLock(ctx, func() error {
+		_, i, err := m.findInteraction(scope, turnID, id)
 		if err == nil {
 			found = copyInteraction(i)
 		}
@@ -46,7 +46,7 @@ func (m *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id s
 
 // Interactions returns interactions, the oldest first.
 func (m *Store) Interactions(ctx context.Context, q store.InteractionQuery) (list []*store.Interaction, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		for _, t := range m.turns {
 			if !q.Scope.Sees(t.Owner) || q.TurnID != "" && q.TurnID != t.ID || q.SessionID != "" && q.SessionID != t.SessionID {
 				continue
@@ -74,8 +74,8 @@ func (m *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 	if err := r.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.change(ctx, func(jobs *jobs) error {
-		t, i, err := m.interaction(r.Scope, r.TurnID, r.ID)
+	err = m.withJobs(ctx, func(jobs *jobs) error {
+		t, i, err := m.findInteraction(r.Scope, r.TurnID, r.ID)
 		if err != nil {
 			return err
 		}
@@ -84,10 +84,10 @@ func (m *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 				return err
 			}
 		} else {
-			i.State, i.Answer, i.AnsweredBy, i.AnsweredAt = store.InteractionAnswered, bytes.Clone(r.Answer), r.By, kept(r.Now)
+			i.State, i.Answer, i.AnsweredBy, i.AnsweredAt = store.InteractionAnswered, bytes.Clone(r.Answer), r.By, truncateTime(r.Now)
 			if t.Status == store.Waiting {
-				t.become(store.Pending, kept(r.Now))
-				m.admit(t, r.Now, jobs)
+				t.setStatus(store.Pending, truncateTime(r.Now))
+				m.admitTurn(t, r.Now, jobs)
 			}
 		}
 		resolved = copyInteraction(i)
@@ -99,6 +99,6 @@ func (m *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 func copyInteraction(i *store.Interaction) *store.Interaction {
 	c := *i
 	c.Request, c.Answer = bytes.Clone(i.Request), bytes.Clone(i.Answer)
-	c.CreatedAt, c.ExpiresAt, c.AnsweredAt = kept(i.CreatedAt), kept(i.ExpiresAt), kept(i.AnsweredAt)
+	c.CreatedAt, c.ExpiresAt, c.AnsweredAt = truncateTime(i.CreatedAt), truncateTime(i.ExpiresAt), truncateTime(i.AnsweredAt)
 	return &c
 }

@@ -113,7 +113,7 @@ func (m *Store) Attach(q store.Queue) {
 }
 
 // Ping reports whether the store is open.
-func (m *Store) Ping(ctx context.Context) error { return m.look(ctx, func() error { return nil }) }
+func (m *Store) Ping(ctx context.Context) error { return m.withLock(ctx, func() error { return nil }) }
 
 // Close closes the store. It may be called more than once.
 func (m *Store) Close() error {
@@ -123,9 +123,9 @@ func (m *Store) Close() error {
 	return nil
 }
 
-// look calls f with the lock held. All methods of the package that take no
+// withLock calls f with the lock held. All methods of the package that take no
 // context are called like that.
-func (m *Store) look(ctx context.Context, f func() error) error {
+func (m *Store) withLock(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func (m *Store) look(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// change calls f with the lock held, and then queues the jobs that it made. Those
+// withJobs calls f with the lock held, and then queues the jobs that it made. Those
 // that the queue does not take are offered to it again with the next.
-func (m *Store) change(ctx context.Context, f func(jobs *jobs) error) error {
+func (m *Store) withJobs(ctx context.Context, f func(jobs *jobs) error) error {
 	var made jobs
 	var queue store.Queue
-	err := m.look(ctx, func() error {
+	err := m.withLock(ctx, func() error {
 		if err := f(&made); err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ func (m *Store) change(ctx context.Context, f func(jobs *jobs) error) error {
 	return nil
 }
 
-// kept returns a time as the store keeps it.
-func kept(t time.Time) time.Time {
+// truncateTime returns a time as the store keeps it.
+func truncateTime(t time.Time) time.Time {
 	if t.IsZero() {
 		return time.Time{}
 	}

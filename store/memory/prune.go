@@ -12,7 +12,7 @@ import (
 
 // Prune deletes what is too old.
 func (m *Store) Prune(ctx context.Context, r store.Retention) (out store.Pruned, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		out, err = rules.Prune(ctx, r, rules.Pruner{Sessions: m.pruneSessions, Events: m.pruneEvents, Keys: m.pruneKeys})
 		return err
 	})
@@ -31,14 +31,14 @@ func (m *Store) pruneSessions(_ context.Context, c rules.Cutoff) (int, error) {
 	var old []*session
 	for _, s := range m.sessions {
 		if len(s.live) == 0 && s.ActiveAt.Before(c.Before) &&
-			(s.ActiveAt.Before(c.Latest) || !slices.ContainsFunc(s.turns, (*turn).tells)) {
+			(s.ActiveAt.Before(c.Latest) || !slices.ContainsFunc(s.turns, (*turn).hasActiveWebhook)) {
 			old = append(old, s)
 		}
 	}
 	slices.SortFunc(old, func(a, b *session) int { return cmp.Or(a.ActiveAt.Compare(b.ActiveAt), cmp.Compare(a.ID, b.ID)) })
 	old = old[:min(c.Limit, len(old))]
 	for _, s := range old {
-		m.drop(s)
+		m.deleteSession(s)
 	}
 	return len(old), nil
 }
@@ -48,7 +48,7 @@ func (m *Store) pruneSessions(_ context.Context, c rules.Cutoff) (int, error) {
 func (m *Store) pruneEvents(_ context.Context, c rules.Cutoff) (n int, err error) {
 	for _, t := range m.turns {
 		if n < c.Limit && !t.Status.Live() && len(t.events)+len(t.journal)+len(t.webhooks) > 0 && t.FinishedAt.Before(c.Before) &&
-			(t.FinishedAt.Before(c.Latest) || !t.tells()) {
+			(t.FinishedAt.Before(c.Latest) || !t.hasActiveWebhook()) {
 			t.events, t.journal, t.webhooks = nil, nil, nil
 			delete(m.told, t.ID)
 			n++

@@ -9,9 +9,9 @@ import (
 
 // Reap takes turns from workers whose leases have ended, and queues what is due.
 func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
-	err = m.change(ctx, func(jobs *jobs) error {
+	err = m.withJobs(ctx, func(jobs *jobs) error {
 		clock := time.Now()
-		n = m.take(now, jobs, func(t *turn) bool { return t.LeaseUntil.Before(clock) })
+		n = m.takeFromWorkers(now, jobs, func(t *turn) bool { return t.LeaseUntil.Before(clock) })
 		return nil
 	})
 	return n, err
@@ -20,8 +20,8 @@ func (m *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 // Recover takes all running turns from their workers, which are dead, and queues
 // what is admitted or not due yet.
 func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
-	err = m.change(ctx, func(made *jobs) error {
-		n = m.take(now, new(jobs), func(*turn) bool { return true })
+	err = m.withJobs(ctx, func(made *jobs) error {
+		n = m.takeFromWorkers(now, new(jobs), func(*turn) bool { return true })
 		for _, t := range m.inOrder() {
 			if t.Status == store.Pending && (t.Admitted || t.NotBefore.After(now)) {
 				*made = append(*made, store.Job{TurnID: t.ID, NotBefore: t.NotBefore})
@@ -32,20 +32,20 @@ func (m *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// take makes running turns pending, which keep their tenant's room, and admits
+// takeFromWorkers makes running turns pending, which keep their tenant's room, and admits
 // what has room.
-func (m *Store) take(now time.Time, made *jobs, dead func(*turn) bool) (n int) {
+func (m *Store) takeFromWorkers(now time.Time, made *jobs, dead func(*turn) bool) (n int) {
 	live := m.inOrder()
 	for _, t := range live {
 		if t.Status != store.Running || !dead(t) {
 			continue
 		}
 		t.Strikes++
-		t.goOn(kept(now), made)
+		t.goOn(truncateTime(now), made)
 		n++
 	}
 	for _, t := range live {
-		m.admit(t, now, made)
+		m.admitTurn(t, now, made)
 	}
 	return n
 }

@@ -12,8 +12,8 @@ func (m *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 	if err := r.CheckText(); err != nil {
 		return err
 	}
-	r.Until, r.RevokedAt = kept(r.Until), kept(r.RevokedAt)
-	return m.look(ctx, func() error {
+	r.Until, r.RevokedAt = truncateTime(r.Until), truncateTime(r.RevokedAt)
+	return m.withLock(ctx, func() error {
 		if !slices.ContainsFunc(m.revoked, func(old store.Revocation) bool { return old.TokenID == r.TokenID }) {
 			m.revocations++
 			r.Seq = m.revocations
@@ -27,7 +27,7 @@ func (m *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 
 // RevokedTokens returns revocations in their order.
 func (m *Store) RevokedTokens(ctx context.Context, after uint64, limit int) (found []store.Revocation, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		first := slices.IndexFunc(m.revoked, func(r store.Revocation) bool { return r.Seq > after })
 		if first >= 0 {
 			rest := m.revoked[first:]

@@ -19,8 +19,8 @@ type key struct {
 	at      time.Time
 }
 
-// replay returns what the request with a key made before; empty for nothing.
-func (m *Store) replay(scope string, k store.Key) (string, error) {
+// replayKey returns what the request with a key made before; empty for nothing.
+func (m *Store) replayKey(scope string, k store.Key) (string, error) {
 	known, ok := m.keys[scope+"\x00"+k.Value]
 	switch {
 	case k.Value == "" || !ok:
@@ -30,8 +30,8 @@ func (m *Store) replay(scope string, k store.Key) (string, error) {
 	}
 }
 
-// remember keeps what the request with a key made in a session.
-func (m *Store) remember(scope string, k store.Key, session, id string, at time.Time) {
+// rememberKey keeps what the request with a key made in a session.
+func (m *Store) rememberKey(scope string, k store.Key, session, id string, at time.Time) {
 	if k.Value != "" {
 		m.keys[scope+"\x00"+k.Value] = &key{hash: bytes.Clone(k.Hash), id: id, session: session, at: at}
 	}
@@ -44,8 +44,8 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.look(ctx, func() error {
-		known, err := m.replay(keysOf(n.Session.Owner), n.Key)
+	err = m.withLock(ctx, func() error {
+		known, err := m.replayKey(keysOf(n.Session.Owner), n.Key)
 		if err != nil {
 			return err
 		}
@@ -58,16 +58,16 @@ func (m *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		}
 		s := &session{Session: *copySession(&n.Session)}
 		m.sessions[s.ID] = s
-		m.begin(s, n)
-		m.remember(keysOf(s.Owner), n.Key, s.ID, s.ID, s.CreatedAt)
+		m.addInitial(s, n)
+		m.rememberKey(keysOf(s.Owner), n.Key, s.ID, s.ID, s.CreatedAt)
 		made = copySession(&s.Session)
 		return nil
 	})
 	return made, err
 }
 
-// begin gives a new session what it begins with.
-func (m *Store) begin(s *session, n *store.NewSession) {
+// addInitial gives a new session what it begins with.
+func (m *Store) addInitial(s *session, n *store.NewSession) {
 	for i := range n.Base {
 		base := copySnapshot(&n.Base[i].Snapshot)
 		base.SessionID, base.TurnID, base.Owner = s.ID, "", s.Owner
@@ -81,8 +81,8 @@ func (m *Store) begin(s *session, n *store.NewSession) {
 	}
 }
 
-// session returns a session that the scope sees.
-func (m *Store) session(scope store.Scope, id string) (*session, error) {
+// findSession returns a session that the scope sees.
+func (m *Store) findSession(scope store.Scope, id string) (*session, error) {
 	s, ok := m.sessions[id]
 	if !ok || !scope.Sees(s.Owner) {
 		return nil, store.ErrNotFound
@@ -92,8 +92,8 @@ func (m *Store) session(scope store.Scope, id string) (*session, error) {
 
 // Session returns a session.
 func (m *Store) Session(ctx context.Context, scope store.Scope, id string) (found *store.Session, err error) {
-	err = m.look(ctx, func() error {
-		s, err := m.session(scope, id)
+	err = m.withLock(ctx, func() error {
+		s, err := m.findSession(scope, id)
 		if err == nil {
 			found = copySession(&s.Session)
 		}
@@ -104,10 +104,10 @@ func (m *Store) Session(ctx context.Context, scope store.Scope, id string) (foun
 
 // Sessions returns a page of sessions.
 func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.SessionPage, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		var list []*store.Session
 		for _, s := range m.sessions {
-			if matches(&s.Session, &q) {
+			if matchesSession(&s.Session, &q) {
 				list = append(list, copySession(&s.Session))
 			}
 		}
@@ -117,7 +117,7 @@ func (m *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 	return out, err
 }
 
-func matches(s *store.Session, q *store.SessionQuery) bool {
+func matchesSession(s *store.Session, q *store.SessionQuery) bool {
 	if !q.Scope.Sees(s.Owner) || q.State != "" && q.State != s.State || q.AgentID != "" && q.AgentID != s.AgentID {
 		return false
 	}
@@ -134,8 +134,8 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.look(ctx, func() error {
-		s, err := m.session(scope, id)
+	err = m.withLock(ctx, func() error {
+		s, err := m.findSession(scope, id)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (m *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 }
 
 func (m *Store) moveTip(s *session, tip string) error {
-	if t := s.started(); t != nil {
+	if t := s.startedTurn(); t != nil {
 		return &store.BusyError{SessionID: s.ID, TurnID: t.ID}
 	}
 	if to, ok := m.snapshots[tip]; tip != "" && (!ok || to.SessionID != s.ID) {
@@ -165,21 +165,21 @@ func (m *Store) moveTip(s *session, tip string) error {
 
 // DeleteSession deletes a session with everything that belongs to it.
 func (m *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
-	return m.look(ctx, func() error {
-		s, err := m.session(scope, id)
+	return m.withLock(ctx, func() error {
+		s, err := m.findSession(scope, id)
 		if err != nil {
 			return err
 		}
 		if len(s.live) > 0 {
 			return &store.BusyError{SessionID: id, TurnID: s.live[0].ID}
 		}
-		m.drop(s)
+		m.deleteSession(s)
 		return nil
 	})
 }
 
-// drop deletes a session.
-func (m *Store) drop(s *session) {
+// deleteSession deletes a session.
+func (m *Store) deleteSession(s *session) {
 	for _, t := range s.turns {
 		delete(m.turns, t.ID)
 		delete(m.told, t.ID)
@@ -199,7 +199,7 @@ func (m *Store) drop(s *session) {
 func copySession(s *store.Session) *store.Session {
 	c := *s
 	c.Labels, c.Metadata = maps.Clone(s.Labels), bytes.Clone(s.Metadata)
-	c.CreatedAt, c.UpdatedAt, c.ActiveAt, c.LastTurnAt = kept(c.CreatedAt), kept(c.UpdatedAt), kept(c.ActiveAt), kept(c.LastTurnAt)
+	c.CreatedAt, c.UpdatedAt, c.ActiveAt, c.LastTurnAt = truncateTime(c.CreatedAt), truncateTime(c.UpdatedAt), truncateTime(c.ActiveAt), truncateTime(c.LastTurnAt)
 	return &c
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Snapshot returns a snapshot.
 func (m *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (found *store.Snapshot, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		s, ok := m.snapshots[id]
 		if !ok || !scope.Sees(s.Owner) {
 			return store.ErrNotFound
@@ -25,7 +25,7 @@ func (m *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (fou
 
 // Snapshots returns a page of a session's snapshots.
 func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store.SnapshotPage, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		var list []*store.Snapshot
 		for _, s := range m.snapshots {
 			if s.SessionID == q.SessionID && q.Scope.Sees(s.Owner) {
@@ -40,7 +40,7 @@ func (m *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store
 
 // Conversation returns the messages up to and with a snapshot.
 func (m *Store) Conversation(ctx context.Context, snapshotID string) (all [][]byte, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		var chain []*store.Snapshot
 		for s, ok := m.snapshots[snapshotID]; ok; s, ok = m.snapshots[s.ParentID] {
 			chain = append(chain, s)
@@ -58,7 +58,7 @@ func (m *Store) Conversation(ctx context.Context, snapshotID string) (all [][]by
 
 // OwnMessages returns the messages that a snapshot or a turn adds itself.
 func (m *Store) OwnMessages(ctx context.Context, ownerID string) (own [][]byte, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		if s, ok := m.snapshots[ownerID]; ok && s.TurnID != "" {
 			ownerID = s.TurnID
 		}
@@ -70,7 +70,7 @@ func (m *Store) OwnMessages(ctx context.Context, ownerID string) (own [][]byte, 
 
 // Artifact returns an artifact with its data.
 func (m *Store) Artifact(ctx context.Context, scope store.Scope, id string) (found *store.Artifact, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		a, ok := m.artifacts[id]
 		if !ok || !scope.Sees(a.Owner) {
 			return store.ErrNotFound
@@ -83,8 +83,8 @@ func (m *Store) Artifact(ctx context.Context, scope store.Scope, id string) (fou
 
 // Artifacts returns those that a turn made, without their data.
 func (m *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) (list []*store.Artifact, err error) {
-	err = m.look(ctx, func() error {
-		t, err := m.turn(scope, turnID)
+	err = m.withLock(ctx, func() error {
+		t, err := m.findTurn(scope, turnID)
 		if err != nil {
 			return err
 		}
@@ -100,12 +100,12 @@ func (m *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 
 func copySnapshot(s *store.Snapshot) *store.Snapshot {
 	c := *s
-	c.Custom, c.State, c.Artifacts, c.CreatedAt = bytes.Clone(s.Custom), bytes.Clone(s.State), bytes.Clone(s.Artifacts), kept(s.CreatedAt)
+	c.Custom, c.State, c.Artifacts, c.CreatedAt = bytes.Clone(s.Custom), bytes.Clone(s.State), bytes.Clone(s.Artifacts), truncateTime(s.CreatedAt)
 	return &c
 }
 
 func copyArtifact(a *store.Artifact) *store.Artifact {
 	c := *a
-	c.Data, c.Metadata, c.CreatedAt = bytes.Clone(a.Data), bytes.Clone(a.Metadata), kept(a.CreatedAt)
+	c.Data, c.Metadata, c.CreatedAt = bytes.Clone(a.Data), bytes.Clone(a.Metadata), truncateTime(a.CreatedAt)
 	return &c
 }

@@ -15,7 +15,7 @@ func (m *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.change(ctx, func(jobs *jobs) error {
+	err = m.withJobs(ctx, func(jobs *jobs) error {
 		t, err := m.createTurn(n, jobs)
 		if err == nil {
 			made = copyTurn(&t.Turn)
@@ -26,12 +26,12 @@ func (m *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 }
 
 func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
-	s, err := m.session(store.Of(n.Turn.Owner), n.Turn.SessionID)
+	s, err := m.findSession(store.Of(n.Turn.Owner), n.Turn.SessionID)
 	if err != nil {
 		return nil, err
 	}
 	scope := "turn\x00" + s.ID
-	known, err := m.replay(scope, n.Key)
+	known, err := m.replayKey(scope, n.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +50,12 @@ func (m *Store) createTurn(n *store.NewTurn, jobs *jobs) (*turn, error) {
 	t := m.newTurn(&n.Turn)
 	m.turns[t.ID], m.live[t.ID], m.messages[t.ID] = t, t, copyList(n.Input)
 	s.turns, s.live = append(s.turns, t), append(s.live, t)
-	s.LastTurnAt, s.ActiveAt = later(s.LastTurnAt, t.CreatedAt), later(s.ActiveAt, t.CreatedAt)
-	m.remember(scope, n.Key, s.ID, t.ID, t.CreatedAt)
+	s.LastTurnAt, s.ActiveAt = laterOf(s.LastTurnAt, t.CreatedAt), laterOf(s.ActiveAt, t.CreatedAt)
+	m.rememberKey(scope, n.Key, s.ID, t.ID, t.CreatedAt)
 	if t.NotBefore.After(t.CreatedAt) {
 		*jobs = append(*jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it
 	} else {
-		m.admit(t, t.CreatedAt, jobs)
+		m.admitTurn(t, t.CreatedAt, jobs)
 	}
 	return t, nil
 }
@@ -66,13 +66,13 @@ func (m *Store) newTurn(a *store.Turn) *turn {
 	return &turn{order: m.made, Turn: store.Turn{
 		ID: a.ID, SessionID: a.SessionID, Owner: a.Owner, AgentID: a.AgentID, Status: store.Pending, Request: bytes.Clone(a.Request),
 		Metadata: bytes.Clone(a.Metadata), Background: a.Background, SnapshotID: a.SnapshotID, ParentSnapshotID: a.ParentSnapshotID,
-		FromStart: a.FromStart, CreatedAt: kept(a.CreatedAt), UpdatedAt: kept(a.CreatedAt), ChangedAt: kept(a.CreatedAt),
-		NotBefore: kept(a.NotBefore),
+		FromStart: a.FromStart, CreatedAt: truncateTime(a.CreatedAt), UpdatedAt: truncateTime(a.CreatedAt), ChangedAt: truncateTime(a.CreatedAt),
+		NotBefore: truncateTime(a.NotBefore),
 	}}
 }
 
-// turn returns a turn that the scope sees.
-func (m *Store) turn(scope store.Scope, id string) (*turn, error) {
+// findTurn returns a turn that the scope sees.
+func (m *Store) findTurn(scope store.Scope, id string) (*turn, error) {
 	t, ok := m.turns[id]
 	if !ok || !scope.Sees(t.Owner) {
 		return nil, store.ErrNotFound
@@ -82,7 +82,7 @@ func (m *Store) turn(scope store.Scope, id string) (*turn, error) {
 
 // SessionAgents returns the agents that turns of a session were made for.
 func (m *Store) SessionAgents(ctx context.Context, sessionID string) (agents []string, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		if s, ok := m.sessions[sessionID]; ok {
 			for _, t := range s.turns {
 				agents = append(agents, t.AgentID)
@@ -94,8 +94,8 @@ func (m *Store) SessionAgents(ctx context.Context, sessionID string) (agents []s
 	return slices.Compact(agents), err
 }
 
-// become puts a turn into a state.
-func (t *turn) become(status store.Status, now time.Time) {
+// setStatus puts a turn into a state.
+func (t *turn) setStatus(status store.Status, now time.Time) {
 	if t.Status != status {
 		t.Status, t.ChangedAt = status, now
 	}
@@ -104,8 +104,8 @@ func (t *turn) become(status store.Status, now time.Time) {
 
 // Turn returns a turn.
 func (m *Store) Turn(ctx context.Context, scope store.Scope, id string) (found *store.Turn, err error) {
-	err = m.look(ctx, func() error {
-		t, err := m.turn(scope, id)
+	err = m.withLock(ctx, func() error {
+		t, err := m.findTurn(scope, id)
 		if err == nil {
 			found = copyTurn(&t.Turn)
 		}
@@ -116,7 +116,7 @@ func (m *Store) Turn(ctx context.Context, scope store.Scope, id string) (found *
 
 // Positions returns how far turns have got.
 func (m *Store) Positions(ctx context.Context, turnIDs []string) (list []store.Position, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		for _, id := range turnIDs {
 			if t, ok := m.turns[id]; ok {
 				list = append(list, store.Position{TurnID: id, Status: t.Status, Seq: t.Seq})
@@ -129,10 +129,10 @@ func (m *Store) Positions(ctx context.Context, turnIDs []string) (list []store.P
 
 // Turns returns a page of turns.
 func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPage, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		var list []*store.Turn
 		for _, t := range m.turns {
-			if asked(&t.Turn, &q) {
+			if matchesTurn(&t.Turn, &q) {
 				list = append(list, copyTurn(&t.Turn))
 			}
 		}
@@ -145,22 +145,22 @@ func (m *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 	return out, err
 }
 
-// asked reports whether a query asks for a turn.
-func asked(t *store.Turn, q *store.TurnQuery) bool {
+// matchesTurn reports whether a query asks for a turn.
+func matchesTurn(t *store.Turn, q *store.TurnQuery) bool {
 	return q.Scope.Sees(t.Owner) && (q.SessionID == "" || q.SessionID == t.SessionID) && (q.AgentID == "" || q.AgentID == t.AgentID) &&
-		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, t.Status)) && !t.ChangedAt.Before(kept(q.ChangedAfter))
+		(len(q.Statuses) == 0 || slices.Contains(q.Statuses, t.Status)) && !t.ChangedAt.Before(truncateTime(q.ChangedAfter))
 }
 
 // UpdateTurn changes what the patch names.
 func (m *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
-	err = m.look(ctx, func() error {
-		t, err := m.turn(scope, id)
+	err = m.withLock(ctx, func() error {
+		t, err := m.findTurn(scope, id)
 		if err != nil {
 			return err
 		}
 		if p.Background != nil {
 			t.Background = *p.Background
-			t.UpdatedAt = kept(p.Now)
+			t.UpdatedAt = truncateTime(p.Now)
 		}
 		changed = copyTurn(&t.Turn)
 		return nil
@@ -173,15 +173,15 @@ func (m *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 	if err := e.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.change(ctx, func(jobs *jobs) error {
-		t, err := m.turn(e.Scope, e.TurnID)
+	err = m.withJobs(ctx, func(jobs *jobs) error {
+		t, err := m.findTurn(e.Scope, e.TurnID)
 		if err != nil {
 			return err
 		}
 		if t.Status.Live() {
-			t.append(&e.Event)
+			t.appendEvent(&e.Event)
 			t.Fence++
-			m.end(t, e.Status, e.Result, kept(e.Now), jobs)
+			m.endTurn(t, e.Status, e.Result, truncateTime(e.Now), jobs)
 		}
 		ended = copyTurn(&t.Turn)
 		return nil

@@ -17,8 +17,8 @@ type webhook struct {
 	order uint64
 }
 
-// webhook returns a webhook of a turn; nil when there is none.
-func (t *turn) webhook(id string) *webhook {
+// webhookByID returns a webhook of a turn; nil when there is none.
+func (t *turn) webhookByID(id string) *webhook {
 	i := slices.IndexFunc(t.webhooks, func(h *webhook) bool { return h.ID == id })
 	if i < 0 {
 		return nil
@@ -26,18 +26,18 @@ func (t *turn) webhook(id string) *webhook {
 	return t.webhooks[i]
 }
 
-// tells reports whether a receiver does not know all of a turn yet.
-func (t *turn) tells() bool {
+// hasActiveWebhook reports whether a receiver does not know all of a turn yet.
+func (t *turn) hasActiveWebhook() bool {
 	return slices.ContainsFunc(t.webhooks, func(h *webhook) bool { return h.State == store.WebhookActive })
 }
 
-// webhook returns a webhook that the scope sees, and its turn.
-func (m *Store) webhook(scope store.Scope, turnID, id string) (*turn, *webhook, error) {
-	t, err := m.turn(scope, turnID)
+// findWebhook returns a webhook that the scope sees, and its turn.
+func (m *Store) findWebhook(scope store.Scope, turnID, id string) (*turn, *webhook, error) {
+	t, err := m.findTurn(scope, turnID)
 	if err != nil {
 		return nil, nil, err
 	}
-	h := t.webhook(id)
+	h := t.webhookByID(id)
 	if h == nil {
 		return nil, nil, store.ErrNotFound
 	}
@@ -49,13 +49,13 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = m.look(ctx, func() error {
-		t, err := m.turn(n.Scope, n.Webhook.TurnID)
+	err = m.withLock(ctx, func() error {
+		t, err := m.findTurn(n.Scope, n.Webhook.TurnID)
 		if err != nil {
 			return err
 		}
-		now := kept(n.Webhook.CreatedAt)
-		h := t.webhook(n.Webhook.ID)
+		now := truncateTime(n.Webhook.CreatedAt)
+		h := t.webhookByID(n.Webhook.ID)
 		if h == nil {
 			if n.Limit > 0 && len(t.webhooks) >= n.Limit {
 				return &store.LimitError{TurnID: t.ID, Limit: n.Limit}
@@ -78,8 +78,8 @@ func (m *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 
 // Webhook returns a webhook.
 func (m *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (found *store.Webhook, err error) {
-	err = m.look(ctx, func() error {
-		_, h, err := m.webhook(scope, turnID, id)
+	err = m.withLock(ctx, func() error {
+		_, h, err := m.findWebhook(scope, turnID, id)
 		if err == nil {
 			found = copyWebhook(&h.Webhook)
 		}
@@ -90,7 +90,7 @@ func (m *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id strin
 
 // Webhooks returns a page of webhooks.
 func (m *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.WebhookPage, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		before, err := q.Page.Place()
 		if err != nil {
 			return err
@@ -116,8 +116,8 @@ func (m *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 
 // DeleteWebhook deletes a webhook.
 func (m *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
-	return m.look(ctx, func() error {
-		t, h, err := m.webhook(scope, turnID, id)
+	return m.withLock(ctx, func() error {
+		t, h, err := m.findWebhook(scope, turnID, id)
 		if err == nil {
 			t.webhooks = slices.DeleteFunc(t.webhooks, func(other *webhook) bool { return other == h })
 		}
@@ -130,19 +130,19 @@ func (m *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id
 
 // ClaimWebhooks makes the worker the owner of webhooks.
 func (m *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (claimed []*store.Webhook, err error) {
-	err = m.look(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		clock := time.Now()
 		var list []*webhook
 		for _, t := range m.told {
 			for _, h := range t.webhooks {
-				if claimable(t, h, c) && !h.LeaseUntil.After(clock) {
+				if isClaimable(t, h, c) && !h.LeaseUntil.After(clock) {
 					list = append(list, h)
 				}
 			}
 		}
 		slices.SortFunc(list, func(a, b *webhook) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.order, b.order)) })
 		for _, h := range list[:min(c.Limit, len(list))] {
-			h.Worker, h.Fence, h.LeaseUntil = c.Worker, h.Fence+1, kept(clock.Add(c.Lease))
+			h.Worker, h.Fence, h.LeaseUntil = c.Worker, h.Fence+1, truncateTime(clock.Add(c.Lease))
 			claimed = append(claimed, copyWebhook(&h.Webhook))
 		}
 		return nil
@@ -150,8 +150,8 @@ func (m *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 	return claimed, err
 }
 
-// claimable reports whether a claim asks for a webhook, whoever owns it.
-func claimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
+// isClaimable reports whether a claim asks for a webhook, whoever owns it.
+func isClaimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
 	if h.State != store.WebhookActive || h.DueAt.After(c.Now) || !slices.Contains(c.Surfaces, h.Surface) || slices.Contains(c.NotTenants, h.Owner.Tenant) {
 		return false
 	}
@@ -161,13 +161,13 @@ func claimable(t *turn, h *webhook, c *store.ClaimWebhooks) bool {
 	return t.Seq > h.Cursor || !t.Status.Live()
 }
 
-// owned returns a webhook if it is its worker's.
-func (m *Store) owned(held store.HeldWebhook) *webhook {
+// ownedWebhook returns a webhook if it is its worker's.
+func (m *Store) ownedWebhook(held store.HeldWebhook) *webhook {
 	t, ok := m.turns[held.TurnID]
 	if !ok {
 		return nil
 	}
-	if h := t.webhook(held.ID); h != nil && h.Worker != "" && h.Fence == held.Fence {
+	if h := t.webhookByID(held.ID); h != nil && h.Worker != "" && h.Fence == held.Fence {
 		return h
 	}
 	return nil
@@ -175,10 +175,10 @@ func (m *Store) owned(held store.HeldWebhook) *webhook {
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks.
 func (m *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
-	err = m.look(ctx, func() error {
-		until := kept(time.Now().Add(lease))
+	err = m.withLock(ctx, func() error {
+		until := truncateTime(time.Now().Add(lease))
 		for _, one := range held {
-			if h := m.owned(one); h != nil && h.Worker == worker {
+			if h := m.ownedWebhook(one); h != nil && h.Worker == worker {
 				h.LeaseUntil = until
 			} else {
 				lost = append(lost, one)
@@ -194,13 +194,13 @@ func (m *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) err
 	if err := a.CheckText(); err != nil {
 		return err
 	}
-	return m.look(ctx, func() error {
-		h := m.owned(a.HeldWebhook)
+	return m.withLock(ctx, func() error {
+		h := m.ownedWebhook(a.HeldWebhook)
 		if h == nil {
 			return &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
 		}
 		h.State, h.Cursor, h.Attempts, h.LastError = a.State, a.Cursor, a.Attempts, a.LastError
-		h.FailingSince, h.DueAt, h.UpdatedAt = kept(a.FailingSince), kept(a.DueAt), kept(a.Now)
+		h.FailingSince, h.DueAt, h.UpdatedAt = truncateTime(a.FailingSince), truncateTime(a.DueAt), truncateTime(a.Now)
 		if a.Release {
 			h.Worker, h.LeaseUntil = "", time.Time{}
 		}

@@ -49,12 +49,14 @@ func SortPage[T any](list []T, p store.Page, cursor func(T) store.Cursor) (page 
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(list, func(a, b T) int { return compare(cursor(b), cursor(a)) })
+	slices.SortFunc(list, func(a, b T) int { return compareCursors(cursor(b), cursor(a)) })
 	if after != nil {
-		list = slices.DeleteFunc(list, func(x T) bool { return compare(cursor(x), *after) >= 0 })
+		list = slices.DeleteFunc(list, func(x T) bool { return compareCursors(cursor(x), *after) >= 0 })
 	}
 	page, next = CutPage(list, p, cursor)
 	return page, next, nil
 }
 
-func compare(a, b store.Cursor) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) }
+func compareCursors(a, b store.Cursor) int {
+	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID))
+}

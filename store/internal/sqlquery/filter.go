@@ -63,15 +63,15 @@ func (f *Filter) Scope(s store.Scope) {
 // Statement returns the query with its conditions and what follows them, and its
 // arguments.
 func (f *Filter) Statement(rest string) (query string, args []any) {
-	return f.query + f.where() + " " + rest, f.args
+	return f.query + f.whereClause() + " " + rest, f.args
 }
 
 // Count returns the statement that counts the rows of a table that match.
 func (f *Filter) Count(table string) (query string, args []any) {
-	return "SELECT count(*) FROM " + table + f.where(), f.args
+	return "SELECT count(*) FROM " + table + f.whereClause(), f.args
 }
 
-func (f *Filter) where() string {
+func (f *Filter) whereClause() string {
 	if len(f.conds) == 0 {
 		return ""
 	}

@@ -54,7 +54,7 @@ func (f *Filter) Interactions(q *store.InteractionQuery) {
 	f.Scope(q.Scope)
 	f.Equals("turn_id", q.TurnID)
 	f.Equals("session_id", q.SessionID)
-	f.literal("state", string(q.State), string(store.InteractionPending))
+	f.equalsLiteral("state", string(q.State), string(store.InteractionPending))
 	if !q.ExpiredBy.IsZero() {
 		f.Where("expires_at <= " + f.Time(q.ExpiredBy))
 	}
@@ -64,13 +64,13 @@ func (f *Filter) Interactions(q *store.InteractionQuery) {
 // and turn, and to those with a number below before.
 func (f *Filter) Webhooks(q *store.WebhookQuery, before int64) {
 	f.Equals("surface", q.Surface)
-	f.literal("state", string(q.State), string(store.WebhookDead))
+	f.equalsLiteral("state", string(q.State), string(store.WebhookDead))
 	f.Where("n < " + f.Arg(before))
 }
 
-// literal is Equals, but writes one of the values into the statement: it is that
+// equalsLiteral is Equals, but writes one of the values into the statement: it is that
 // of the condition of an index.
-func (f *Filter) literal(column, value, indexed string) {
+func (f *Filter) equalsLiteral(column, value, indexed string) {
 	if value == indexed {
 		f.Where(column + " = '" + indexed + "'")
 		return
