@@ -231,7 +231,7 @@ func manySessions(b *testing.B, path string) {
 		INSERT INTO sessions SELECT printf('session-%032d', i * 7919 % 100003), 'acme', CASE i % 2 WHEN 0 THEN 'ann' ELSE 'bob' END, 'helper', 'active',
 			CAST('{"env":"prod","user":"u1"}' AS BLOB), NULL, '', ?1 + i, ?1 + i, ?1 + i, 0 FROM n;
 		INSERT INTO session_labels SELECT printf('session-%032d', i * 7919 % 100003), 'env', 'prod' FROM n;
-		INSERT INTO session_labels SELECT printf('session-%032d', i * 7919 % 100003), 'user', 'u' || (i % 1000 + (i % 2 = 0)) FROM n;`, start.UnixMicro())
+		INSERT INTO session_labels SELECT printf('session-%032d', i * 7919 % 100003), 'user', 'u' || (i % 1000 + (i % 2 = 0)) FROM n;`, startTurn.UnixMicro())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,22 +12,22 @@ import (
 
 // Claim makes the worker the owner of a pending turn.
 func (s *Store) Claim(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
-		claimed, err = s.claim(ctx, tx, c)
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		claimed, err = s.claimTurn(ctx, tx, c)
 		return err
 	})
 	if err == nil && claimed == nil {
 		err = store.ErrHeld
 	}
 	if err != nil {
-		return nil, wrap("claim turn", c.TurnID, err)
+		return nil, wrapError("claim turn", c.TurnID, err)
 	}
 	return claimed, nil
 }
 
-// claim returns nil for a turn that is held back: that may have changed
+// claimTurn returns nil for a turn that is held back: that may have changed
 // something.
-func (s *Store) claim(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
+func (s *Store) claimTurn(ctx context.Context, tx *tx, c *store.Claim) (*store.Claimed, error) {
 	row, err := tx.GetTurn(ctx, c.TurnID)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *Store) claim(ctx context.Context, tx *tx, c *store.Claim) (*store.Claim
 	if t.Status != store.Pending {
 		return nil, &store.StateError{Kind: "turn", ID: t.ID, State: row.Status, Want: "claimed"}
 	}
-	ok, err := s.claimable(ctx, tx, &row, c.Now)
+	ok, err := s.isClaimable(ctx, tx, &row, c.Now)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -45,23 +45,23 @@ func (s *Store) claim(ctx context.Context, tx *tx, c *store.Claim) (*store.Claim
 		return nil, err
 	}
 	first := t.StartedAt.IsZero()
-	start(t, session, c)
+	startTurn(t, session, c)
 	claimed := &store.Claimed{Turn: *t, Session: *session}
-	if err := load(ctx, tx, claimed, first); err != nil {
+	if err := loadClaimed(ctx, tx, claimed, first); err != nil {
 		return nil, err
 	}
 	return claimed, tx.ClaimTurn(ctx, db.ClaimTurnParams{
-		Worker: t.Worker, Fence: t.Fence, LeaseUntil: micros(t.LeaseUntil), HeartbeatAt: micros(t.HeartbeatAt), StartedAt: micros(t.StartedAt),
-		ParentSnapshotID: t.ParentSnapshotID, At: micros(t.UpdatedAt), Made: row.Made,
+		Worker: t.Worker, Fence: t.Fence, LeaseUntil: toMicros(t.LeaseUntil), HeartbeatAt: toMicros(t.HeartbeatAt), StartedAt: toMicros(t.StartedAt),
+		ParentSnapshotID: t.ParentSnapshotID, At: toMicros(t.UpdatedAt), Made: row.Made,
 	})
 }
 
-// claimable reports whether a pending turn can be claimed now. One that was not
+// isClaimable reports whether a pending turn can be claimed now. One that was not
 // due when it was made is admitted if it can be; one whose session was taken by
 // such a turn is not admitted any more.
-func (s *Store) claimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time) (bool, error) {
+func (s *Store) isClaimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time) (bool, error) {
 	if !t.Admitted {
-		if t.NotBefore > micros(now) {
+		if t.NotBefore > toMicros(now) {
 			return false, nil
 		}
 		ok, err := s.mayStart(ctx, tx, t.ID, t.Tenant, t.SessionID, now)
@@ -84,9 +84,9 @@ func (s *Store) claimable(ctx context.Context, tx *tx, t *db.Turn, now time.Time
 	return false, s.makeRoom(ctx, tx, t.Tenant, t.SessionID, now)
 }
 
-// start makes a turn the worker's.
-func start(t *store.Turn, session *store.Session, c *store.Claim) {
-	now := instant(micros(c.Now))
+// startTurn makes a turn the worker's.
+func startTurn(t *store.Turn, session *store.Session, c *store.Claim) {
+	now := fromMicros(toMicros(c.Now))
 	if t.StartedAt.IsZero() {
 		t.StartedAt = now
 		if t.ParentSnapshotID == "" && !t.FromStart {
@@ -96,13 +96,13 @@ func start(t *store.Turn, session *store.Session, c *store.Claim) {
 	t.Status, t.Admitted, t.Worker, t.Fence = store.Running, true, c.Worker, t.Fence+1
 	t.UpdatedAt, t.ChangedAt = now, now
 	// Leases go by the clock of the store, as in Heartbeat and Reap.
-	t.HeartbeatAt = instant(micros(time.Now()))
+	t.HeartbeatAt = fromMicros(toMicros(time.Now()))
 	t.LeaseUntil = t.HeartbeatAt.Add(c.Lease).Truncate(time.Microsecond)
 }
 
-// load reads what is needed to run a turn. One that was not claimed before has
+// loadClaimed reads what is needed to run a turn. One that was not claimed before has
 // nothing but its input.
-func load(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error) {
+func loadClaimed(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error) {
 	if id := c.Turn.ParentSnapshotID; id != "" {
 		row, err := tx.GetSnapshot(ctx, id)
 		if err == nil {
@@ -132,12 +132,12 @@ func load(ctx context.Context, tx *tx, c *store.Claimed, first bool) (err error)
 
 // Heartbeat prolongs the leases of a worker's turns.
 func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duration, held []store.Held) (lost []string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		lost = nil
 		now := time.Now()
 		for _, h := range held {
 			n, err := tx.Heartbeat(ctx, db.HeartbeatParams{
-				LeaseUntil: micros(now.Add(lease)), HeartbeatAt: micros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
+				LeaseUntil: toMicros(now.Add(lease)), HeartbeatAt: toMicros(now), ID: h.TurnID, Fence: h.Fence, Worker: worker,
 			})
 			if err != nil {
 				return err
@@ -149,7 +149,7 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 		return nil
 	})
 	if err != nil {
-		return nil, wrap("prolong the leases of worker", worker, err)
+		return nil, wrapError("prolong the leases of worker", worker, err)
 	}
 	return lost, nil
 }

@@ -17,16 +17,16 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	if err := c.CheckText(); err != nil {
 		return err
 	}
-	return wrap("commit to turn", c.TurnID, s.write(ctx, func(ctx context.Context, tx *tx) error {
-		if plain(c) {
+	return wrapError("commit to turn", c.TurnID, s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		if hasOnlyEvents(c) {
 			return appendEvents(ctx, tx, c)
 		}
-		return s.commit(ctx, tx, c)
+		return s.applyCommit(ctx, tx, c)
 	}))
 }
 
-// plain reports whether a commit consists of events alone, as most do.
-func plain(c *store.Commit) bool {
+// hasOnlyEvents reports whether a commit consists of events alone, as most do.
+func hasOnlyEvents(c *store.Commit) bool {
 	return len(c.Events) > 0 && c.State == nil && len(c.Messages) == 0 && len(c.Journal) == 0 && len(c.Artifacts) == 0 && len(c.Asked) == 0 &&
 		c.Suspend == nil && !c.Yield && c.Finish == nil
 }
@@ -38,28 +38,28 @@ func appendEvents(ctx context.Context, tx *tx, c *store.Commit) error {
 		return err
 	}
 	n, err := tx.AppendTurn(ctx, db.AppendTurnParams{
-		Seq: before + int64(len(c.Events)), At: micros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
+		Seq: before + int64(len(c.Events)), At: toMicros(c.Now), ID: c.TurnID, Fence: c.Fence, Before: before,
 	})
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return refused(ctx, tx, c)
+		return refusalOf(ctx, tx, c)
 	}
 	return insertEvents(ctx, tx, c.TurnID, c.Events)
 }
 
-// refused says why a commit was refused.
-func refused(ctx context.Context, tx *tx, c *store.Commit) error {
-	row, err := owned(ctx, tx, c)
+// refusalOf says why a commit was refused.
+func refusalOf(ctx context.Context, tx *tx, c *store.Commit) error {
+	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
 		return err
 	}
 	return checkSeqs(c.Events, row.Seq)
 }
 
-// owned returns the turn of a commit if it is the worker's.
-func owned(ctx context.Context, tx *tx, c *store.Commit) (*db.OwnedTurnRow, error) {
+// ownedTurn returns the turn of a commit if it is the worker's.
+func ownedTurn(ctx context.Context, tx *tx, c *store.Commit) (*db.OwnedTurnRow, error) {
 	row, err := tx.OwnedTurn(ctx, c.TurnID)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (row.Status != string(store.Running) || row.Fence != c.Fence) {
 		err = &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
@@ -77,15 +77,15 @@ func checkSeqs(events []event.Record, before int64) error {
 	return nil
 }
 
-func (s *Store) commit(ctx context.Context, tx *tx, c *store.Commit) error {
-	row, err := owned(ctx, tx, c)
+func (s *Store) applyCommit(ctx context.Context, tx *tx, c *store.Commit) error {
+	row, err := ownedTurn(ctx, tx, c)
 	if err != nil {
 		return err
 	}
 	if err := checkSeqs(c.Events, row.Seq); err != nil {
 		return err
 	}
-	if err := add(ctx, tx, c, row); err != nil {
+	if err := addRecords(ctx, tx, c, row); err != nil {
 		return err
 	}
 	row.Seq += int64(len(c.Events))
@@ -96,23 +96,23 @@ func (s *Store) commit(ctx context.Context, tx *tx, c *store.Commit) error {
 	switch {
 	case c.Finish != nil:
 		row.Steps = max(row.Steps, int64(c.Steps))
-		return s.finish(ctx, tx, c, row)
+		return s.finishTurn(ctx, tx, c, row)
 	case c.Suspend != nil:
-		return s.suspend(ctx, tx, c, row)
+		return s.suspendTurn(ctx, tx, c, row)
 	case c.Yield:
-		if err := s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now); err != nil {
+		if err := s.releaseTurn(ctx, tx, row, c.TurnID, store.Pending, c.Now); err != nil {
 			return err
 		}
 		tx.jobs[len(tx.jobs)-1].NotBefore = c.Due
 		return nil
 	}
 	return tx.Advance(ctx, db.AdvanceParams{
-		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, UpdatedAt: micros(c.Now), Made: row.Made,
+		Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages, UpdatedAt: toMicros(c.Now), Made: row.Made,
 	})
 }
 
-// add writes what a commit adds to a turn.
-func add(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+// addRecords writes what a commit adds to a turn.
+func addRecords(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
 	if err := insertEvents(ctx, tx, c.TurnID, c.Events); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func add(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) err
 	for _, i := range c.Asked {
 		err := tx.InsertInteraction(ctx, db.InsertInteractionParams{
 			TurnID: c.TurnID, ID: i.ID, SessionID: row.SessionID, Tenant: row.Tenant, Subject: row.Subject,
-			Action: i.Action, Request: i.Request, CreatedAt: micros(i.CreatedAt), ExpiresAt: micros(i.ExpiresAt),
+			Action: i.Action, Request: i.Request, CreatedAt: toMicros(i.CreatedAt), ExpiresAt: toMicros(i.ExpiresAt),
 		})
 		if err != nil {
 			return err
@@ -145,42 +145,42 @@ func ownerOf(row *db.OwnedTurnRow) store.Owner {
 	return store.Owner{Tenant: row.Tenant, Subject: row.Subject}
 }
 
-// finish ends a turn.
-func (s *Store) finish(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+// finishTurn ends a turn.
+func (s *Store) finishTurn(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
 	f := c.Finish
 	if f.Snapshot != nil {
 		if err := insertSnapshot(ctx, tx, f.Snapshot, row.SessionID, c.TurnID, ownerOf(row)); err != nil {
 			return err
 		}
-		if err := tx.MoveTip(ctx, db.MoveTipParams{Tip: f.Snapshot.ID, UpdatedAt: micros(c.Now), ID: row.SessionID}); err != nil {
+		if err := tx.MoveTip(ctx, db.MoveTipParams{Tip: f.Snapshot.ID, UpdatedAt: toMicros(c.Now), ID: row.SessionID}); err != nil {
 			return err
 		}
 	}
 	t := &store.Turn{ID: c.TurnID, SessionID: row.SessionID, Owner: ownerOf(row), Fence: row.Fence, Seq: uint64(row.Seq), Steps: int(row.Steps)}
-	return s.end(ctx, tx, row.Made, row.Messages, t, f.Status, f.Result, c.Now)
+	return s.endTurn(ctx, tx, row.Made, row.Messages, t, f.Status, f.Result, c.Now)
 }
 
-// suspend makes a turn wait, unless one of its interactions has an answer.
-func (s *Store) suspend(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
+// suspendTurn makes a turn wait, unless one of its interactions has an answer.
+func (s *Store) suspendTurn(ctx context.Context, tx *tx, c *store.Commit, row *db.OwnedTurnRow) error {
 	for _, id := range c.Suspend.Open {
 		state, err := tx.InteractionState(ctx, db.InteractionStateParams{TurnID: c.TurnID, ID: id})
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		if err == nil && state != string(store.InteractionPending) {
-			return s.leave(ctx, tx, row, c.TurnID, store.Pending, c.Now)
+			return s.releaseTurn(ctx, tx, row, c.TurnID, store.Pending, c.Now)
 		}
 	}
-	return s.leave(ctx, tx, row, c.TurnID, store.Waiting, c.Now)
+	return s.releaseTurn(ctx, tx, row, c.TurnID, store.Waiting, c.Now)
 }
 
-// leave takes a turn from its worker. One that is pending again keeps its room,
+// releaseTurn takes a turn from its worker. One that is pending again keeps its room,
 // and one that waits leaves it to the other turns of its tenant.
-func (s *Store) leave(ctx context.Context, tx *tx, row *db.OwnedTurnRow, turnID string, status store.Status, now time.Time) error {
+func (s *Store) releaseTurn(ctx context.Context, tx *tx, row *db.OwnedTurnRow, turnID string, status store.Status, now time.Time) error {
 	row.Admitted = status == store.Pending
 	err := tx.LeaveTurn(ctx, db.LeaveTurnParams{
 		Status: string(status), Admitted: row.Admitted, Seq: row.Seq, Steps: row.Steps, Strikes: row.Strikes, Messages: row.Messages,
-		At: micros(now), Made: row.Made,
+		At: toMicros(now), Made: row.Made,
 	})
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func fullTurn(t *testing.T, s store.Store) {
 	step := commit("turn", c.Turn.Fence, 0, 3)
 	step.State, step.Steps, step.Messages = []byte("state"), 1, [][]byte{[]byte("called"), {0, 1, 255}}
 	step.Journal = []store.JournalRow{{Key: "call", Entry: []byte(`{"b":1,"a":2}`), Result: []byte("result")}}
-	step.Artifacts = []*store.Artifact{{ID: "artifact", Name: "file", Data: []byte("data"), CreatedAt: start}}
+	step.Artifacts = []*store.Artifact{{ID: "artifact", Name: "file", Data: []byte("data"), CreatedAt: startTurn}}
 	if err := s.Commit(t.Context(), step); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestTheTurnsOfAProcessThatWasKilledAreTakenOver(t *testing.T) {
 	_, kill := startOther(t, path)
 	kill()
 	s := reopen(t, path)
-	n, err := s.Recover(t.Context(), start)
+	n, err := s.Recover(t.Context(), startTurn)
 	if err != nil || n != 1 {
 		t.Fatalf("recovered %d turns, %v", n, err)
 	}

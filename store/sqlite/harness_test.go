@@ -14,8 +14,8 @@ import (
 
 var owner = store.Owner{Tenant: "acme", Subject: "ann"}
 
-// start is when the tests take place.
-var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+// startTurn is when the tests take place.
+var startTurn = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // open opens a store in a directory of its own, and closes it with the test.
 func open(t testing.TB) *sqlite.Store {
@@ -54,14 +54,14 @@ func newSession(t testing.TB, s store.Store, id string) {
 // sessionOf returns a session that was not made yet.
 func sessionOf(id string) *store.NewSession {
 	return &store.NewSession{Session: store.Session{
-		ID: id, Owner: owner, AgentID: "helper", State: store.SessionActive, CreatedAt: start, UpdatedAt: start, ActiveAt: start,
+		ID: id, Owner: owner, AgentID: "helper", State: store.SessionActive, CreatedAt: startTurn, UpdatedAt: startTurn, ActiveAt: startTurn,
 	}}
 }
 
 // newTurn returns a turn of a session that was not made yet.
 func newTurn(session, id string) *store.NewTurn {
 	return &store.NewTurn{Input: [][]byte{[]byte(`{"role":"user"}`)}, Turn: store.Turn{
-		ID: id, SessionID: session, Owner: owner, AgentID: "helper", Request: []byte(`{"input":1}`), SnapshotID: id + "/snapshot", CreatedAt: start,
+		ID: id, SessionID: session, Owner: owner, AgentID: "helper", Request: []byte(`{"input":1}`), SnapshotID: id + "/snapshot", CreatedAt: startTurn,
 	}}
 }
 
@@ -79,15 +79,15 @@ func running(t testing.TB, s store.Store, session, id string) *store.Claimed {
 }
 
 func claim(id string) *store.Claim {
-	return &store.Claim{TurnID: id, Worker: "worker", Lease: time.Minute, Now: start}
+	return &store.Claim{TurnID: id, Worker: "worker", Lease: time.Minute, Now: startTurn}
 }
 
 // commit returns a commit of n events that follow on a seq.
 func commit(turn string, fence int64, seq uint64, n int) *store.Commit {
-	c := &store.Commit{TurnID: turn, Fence: fence, Now: start}
+	c := &store.Commit{TurnID: turn, Fence: fence, Now: startTurn}
 	for range n {
 		seq++
-		c.Events = append(c.Events, event.Record{Seq: seq, Time: start, TurnID: turn, Type: event.TypeTextDelta, Data: payload})
+		c.Events = append(c.Events, event.Record{Seq: seq, Time: startTurn, TurnID: turn, Type: event.TypeTextDelta, Data: payload})
 	}
 	return c
 }
@@ -100,7 +100,7 @@ func finish(c *store.Claimed, seq uint64) *store.Commit {
 	last := commit(c.Turn.ID, c.Turn.Fence, seq, 1)
 	last.Messages = [][]byte{[]byte(`{"role":"assistant"}`)}
 	last.Finish = &store.Finish{Status: store.Succeeded, Result: []byte(`{}`), Snapshot: &store.Snapshot{
-		ID: c.Turn.SnapshotID, SessionID: c.Turn.SessionID, Owner: owner, ParentID: c.Turn.ParentSnapshotID, TurnID: c.Turn.ID, CreatedAt: start,
+		ID: c.Turn.SnapshotID, SessionID: c.Turn.SessionID, Owner: owner, ParentID: c.Turn.ParentSnapshotID, TurnID: c.Turn.ID, CreatedAt: startTurn,
 	}}
 	return last
 }

@@ -18,7 +18,7 @@ func insertEvents(ctx context.Context, tx *tx, turnID string, events []event.Rec
 }
 
 func insertEvent(ctx context.Context, tx *tx, turnID string, r *event.Record) error {
-	return tx.InsertEvent(ctx, db.InsertEventParams{TurnID: turnID, Seq: int64(r.Seq), At: micros(r.Time), Type: string(r.Type), Data: r.Data})
+	return tx.InsertEvent(ctx, db.InsertEventParams{TurnID: turnID, Seq: int64(r.Seq), At: toMicros(r.Time), Type: string(r.Type), Data: r.Data})
 }
 
 // insertMessages numbers the messages of an owner from n on.
@@ -34,7 +34,7 @@ func insertMessages(ctx context.Context, tx *tx, ownerID string, n int64, bodies
 func insertSnapshot(ctx context.Context, tx *tx, s *store.Snapshot, sessionID, turnID string, owner store.Owner) error {
 	return tx.InsertSnapshot(ctx, db.InsertSnapshotParams{
 		ID: s.ID, SessionID: sessionID, Tenant: owner.Tenant, Subject: owner.Subject, ParentID: s.ParentID, TurnID: turnID,
-		FinishReason: s.FinishReason, CreatedAt: micros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
+		FinishReason: s.FinishReason, CreatedAt: toMicros(s.CreatedAt), Custom: s.Custom, State: s.State, Artifacts: s.Artifacts,
 	})
 }
 
@@ -43,7 +43,7 @@ func insertArtifacts(ctx context.Context, tx *tx, list []*store.Artifact, sessio
 	for _, a := range list {
 		err := tx.InsertArtifact(ctx, db.InsertArtifactParams{
 			ID: a.ID, SessionID: sessionID, TurnID: turnID, Tenant: owner.Tenant, Subject: owner.Subject,
-			Name: a.Name, MediaType: a.MediaType, Size: int64(len(a.Data)), CreatedAt: micros(a.CreatedAt), Metadata: a.Metadata, Data: a.Data,
+			Name: a.Name, MediaType: a.MediaType, Size: int64(len(a.Data)), CreatedAt: toMicros(a.CreatedAt), Metadata: a.Metadata, Data: a.Data,
 		})
 		if err != nil {
 			return err

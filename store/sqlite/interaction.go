@@ -14,7 +14,7 @@ import (
 func (s *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id string) (*store.Interaction, error) {
 	row, err := getInteraction(ctx, s.queries, scope, turnID, id)
 	if err != nil {
-		return nil, wrap("read interaction", id+" of turn "+turnID, err)
+		return nil, wrapError("read interaction", id+" of turn "+turnID, err)
 	}
 	return interactionOf(row), nil
 }
@@ -40,7 +40,7 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 		return []any{&r.N, &r.TurnID, &r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.State, &r.Action, &r.Request,
 			&r.Resolution, &r.ResolvedBy, &r.CreatedAt, &r.ExpiresAt, &r.ResolvedAt}
 	}, interactionOf)(query, args)
-	return found, wrap("list interactions", q.TurnID, err)
+	return found, wrapError("list interactions", q.TurnID, err)
 }
 
 // AnswerInteraction answers a pending interaction.
@@ -48,7 +48,7 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 	if err := r.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := getInteraction(ctx, tx.Queries, r.Scope, r.TurnID, r.ID)
 		if err != nil {
 			return err
@@ -58,25 +58,25 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 			return rules.CheckAnswer(resolved, r)
 		}
 		resolved.State, resolved.Answer, resolved.AnsweredBy = store.InteractionAnswered, bytes.Clone(r.Answer), r.By
-		resolved.AnsweredAt = instant(micros(r.Now))
-		if err := tx.Resolve(ctx, db.ResolveParams{Resolution: r.Answer, ResolvedBy: r.By, ResolvedAt: micros(r.Now), N: row.N}); err != nil {
+		resolved.AnsweredAt = fromMicros(toMicros(r.Now))
+		if err := tx.Resolve(ctx, db.ResolveParams{Resolution: r.Answer, ResolvedBy: r.By, ResolvedAt: toMicros(r.Now), N: row.N}); err != nil {
 			return err
 		}
-		return s.wake(ctx, tx, r)
+		return s.wakeTurn(ctx, tx, r)
 	})
 	if err != nil {
-		return nil, wrap("answer interaction", r.ID+" of turn "+r.TurnID, err)
+		return nil, wrapError("answer interaction", r.ID+" of turn "+r.TurnID, err)
 	}
 	return resolved, nil
 }
 
-// wake makes a turn go on that waits for an answer.
-func (s *Store) wake(ctx context.Context, tx *tx, r *store.Answer) error {
+// wakeTurn makes a turn go on that waits for an answer.
+func (s *Store) wakeTurn(ctx context.Context, tx *tx, r *store.Answer) error {
 	t, err := tx.OwnedTurn(ctx, r.TurnID)
 	if err != nil || t.Status != string(store.Waiting) {
 		return err
 	}
-	if err := tx.WakeTurn(ctx, db.WakeTurnParams{At: micros(r.Now), Made: t.Made}); err != nil {
+	if err := tx.WakeTurn(ctx, db.WakeTurnParams{At: toMicros(r.Now), Made: t.Made}); err != nil {
 		return err
 	}
 	return s.makeRoom(ctx, tx, t.Tenant, t.SessionID, r.Now)

@@ -12,14 +12,14 @@ import (
 // dialect is how SQLite writes queries whose conditions vary.
 var dialect = &sqlquery.Dialect{
 	Placeholder: func(int) string { return "?" },
-	Time:        func(t time.Time) any { return micros(t) },
+	Time:        func(t time.Time) any { return toMicros(t) },
 	OneOf: func(f *sqlquery.Filter, column string, values []string) string {
-		return column + " IN " + list(f, values)
+		return column + " IN " + listPlaceholders(f, values)
 	},
 }
 
-// list adds values, which are not empty, and returns a list of their placeholders.
-func list(f *sqlquery.Filter, values []string) string {
+// listPlaceholders adds values, which are not empty, and returns a list of their placeholders.
+func listPlaceholders(f *sqlquery.Filter, values []string) string {
 	for _, v := range values {
 		f.Arg(v)
 	}

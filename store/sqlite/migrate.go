@@ -26,27 +26,27 @@ func Migrate(ctx context.Context, s store.Settings) (applied []string, err error
 	if err != nil {
 		return nil, err
 	}
-	lock, err := prepare(st.path)
+	lock, err := prepareFile(st.path)
 	if err != nil {
-		return nil, wrap("migrate", st.path, err)
+		return nil, wrapError("migrate", st.path, err)
 	}
-	if applied, err = migrate(ctx, st.path); err == nil {
-		applied, err = rewrite(ctx, st.path, applied)
+	if applied, err = migrateFile(ctx, st.path); err == nil {
+		applied, err = makeShrinkable(ctx, st.path, applied)
 	}
-	return applied, errors.Join(wrap("migrate", st.path, explain(err)), lock.release())
+	return applied, errors.Join(wrapError("migrate", st.path, explainDamage(err)), lock.release())
 }
 
-// migrate migrates a file whose lock is held.
-func migrate(ctx context.Context, file string) (applied []string, err error) {
+// migrateFile migrates a file whose lock is held.
+func migrateFile(ctx context.Context, file string) (applied []string, err error) {
 	// Nothing is written before it is known whose the file is.
-	reader, err := connect(file, reading)
+	reader, err := openConnections(file, reading)
 	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(checkOwner(ctx, reader), reader.Close()); err != nil {
 		return nil, err
 	}
-	conn, err := connect(file, writing)
+	conn, err := openConnections(file, writing)
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +54,10 @@ func migrate(ctx context.Context, file string) (applied []string, err error) {
 	return migration.Apply(ctx, "file", goose.DialectSQLite3, conn, migrations)
 }
 
-// rewrite makes sure that a file whose lock is held can shrink, and adds what it
+// makeShrinkable makes sure that a file whose lock is held can shrink, and adds what it
 // did to that end.
-func rewrite(ctx context.Context, file string, applied []string) (_ []string, err error) {
-	conn, err := connect(file, writing)
+func makeShrinkable(ctx context.Context, file string, applied []string) (_ []string, err error) {
+	conn, err := openConnections(file, writing)
 	if err != nil {
 		return applied, err
 	}

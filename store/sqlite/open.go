@@ -43,20 +43,20 @@ func Open(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(wrap("open", st.path, explain(err)), st.lock.release())
+			err = errors.Join(wrapError("open", st.path, explainDamage(err)), st.lock.release())
 		}
 	}()
-	if st.lock, err = prepare(st.path); err != nil {
+	if st.lock, err = prepareFile(st.path); err != nil {
 		return nil, err
 	}
-	if _, err := migrate(ctx, st.path); err != nil {
+	if _, err := migrateFile(ctx, st.path); err != nil {
 		return nil, err
 	}
 	if err := st.openPool(); err != nil {
 		return nil, err
 	}
 	// A pool of its own, so that nobody else is given the connection.
-	own, err := connect(st.path, writing)
+	own, err := openConnections(st.path, writing)
 	if err != nil {
 		return nil, errors.Join(err, st.pool.Close())
 	}
@@ -77,7 +77,7 @@ func OpenReadOnly(ctx context.Context, s store.Settings) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = wrap("open", st.path, explain(err)) }()
+	defer func() { err = wrapError("open", st.path, explainDamage(err)) }()
 	if _, err := os.Stat(st.path); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func newStore(s store.Settings) (*Store, error) {
 	}
 	path, err := filepath.Abs(s.DSN)
 	if err != nil {
-		return nil, wrap("open", s.DSN, err)
+		return nil, wrapError("open", s.DSN, err)
 	}
 	logger := s.Logger
 	if logger == nil {
@@ -105,8 +105,8 @@ func newStore(s store.Settings) (*Store, error) {
 	return &Store{path: path, tenantTurns: s.TenantTurns, logger: logger}, nil
 }
 
-// prepare makes the file, if there is none, and takes its lock.
-func prepare(path string) (*fileLock, error) {
+// prepareFile makes the file, if there is none, and takes its lock.
+func prepareFile(path string) (*fileLock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func prepare(path string) (*fileLock, error) {
 
 // openPool opens the connections that read.
 func (s *Store) openPool() error {
-	pool, err := connect(s.path, reading)
+	pool, err := openConnections(s.path, reading)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (s *Store) openPool() error {
 	return nil
 }
 
-// connect returns the connections to a file, which are made when they are used.
-func connect(path string, pragmas []string) (*sql.DB, error) {
+// openConnections returns the connections to a file, which are made when they are used.
+func openConnections(path string, pragmas []string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_error_rc": {"1"}, "_pragma": pragmas}
 	dsn := url.URL{Scheme: "file", Path: filepath.ToSlash(path), OmitHost: true, RawQuery: query.Encode()}
 	connector, err := sqlite.NewConnector(dsn.String())
@@ -150,8 +150,8 @@ func connect(path string, pragmas []string) (*sql.DB, error) {
 // errNotDatabase says that a file cannot be used.
 var errNotDatabase = errors.New("the file is no SQLite database, or is damaged")
 
-// explain says what the code of a damaged file means.
-func explain(err error) error {
+// explainDamage says what the code of a damaged file means.
+func explainDamage(err error) error {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		if code := e.Code() & 0xff; code == sqlite3.SQLITE_NOTADB || code == sqlite3.SQLITE_CORRUPT {
 			return fmt.Errorf("%w: restore it from a backup, or move it away: %w", errNotDatabase, err)

@@ -70,7 +70,7 @@ func TestAStoreThatOnlyReadsRefusesToWrite(t *testing.T) {
 		"create turn":    func() error { _, err := reader.CreateTurn(t.Context(), newTurn("session", "turn")); return err },
 		"delete session": func() error { return reader.DeleteSession(t.Context(), store.Everything, "session") },
 		"commit":         func() error { return reader.Commit(t.Context(), commit("turn", 1, 0, 1)) },
-		"reap":           func() error { _, err := reader.Reap(t.Context(), start); return err },
+		"reap":           func() error { _, err := reader.Reap(t.Context(), startTurn); return err },
 	} {
 		if err := write(); !errors.Is(err, sqlite.ErrReadOnly) {
 			t.Errorf("%s: %v", name, err)

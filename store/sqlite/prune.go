@@ -14,31 +14,31 @@ import (
 func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, error) {
 	out, err := rules.Prune(ctx, r, rules.Pruner{Sessions: s.pruneSessions, Events: s.pruneTurns, Keys: s.pruneKeys})
 	if err == nil {
-		err = wrap("shrink", s.path, s.vacuum(ctx))
+		err = wrapError("shrink", s.path, s.shrinkFile(ctx))
 	}
 	return out, err
 }
 
 // pruneKeys forgets the keys of requests.
 func (s *Store) pruneKeys(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
-		deleted, err := tx.DeleteOldKeys(ctx, db.DeleteOldKeysParams{Before: micros(c.Before), Most: int64(c.Limit)})
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		deleted, err := tx.DeleteOldKeys(ctx, db.DeleteOldKeysParams{Before: toMicros(c.Before), Most: int64(c.Limit)})
 		n = int(deleted)
 		return err
 	})
-	return n, wrap("delete old keys", s.path, err)
+	return n, wrapError("delete old keys", s.path, err)
 }
 
 // pruneSessions deletes sessions without activity since some time.
 func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	before, latest := micros(c.Before), micros(c.Latest)
+	before, latest := toMicros(c.Before), toMicros(c.Latest)
 	ids, err := s.queries.OldSessions(ctx, db.OldSessionsParams{Before: before, Latest: latest, Most: int64(c.Limit)})
 	if err != nil {
-		return 0, wrap("delete old sessions", s.path, err)
+		return 0, wrapError("delete old sessions", s.path, err)
 	}
 	for _, id := range ids {
 		var gone bool
-		err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+		err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 			old, err := tx.IsOld(ctx, db.IsOldParams{ID: id, Before: before, Latest: latest})
 			gone = old
 			if err != nil || !old { // it was used meanwhile
@@ -47,7 +47,7 @@ func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err e
 			return deleteSession(ctx, tx, id)
 		})
 		if err != nil {
-			return n, wrap("delete old sessions", s.path, err)
+			return n, wrapError("delete old sessions", s.path, err)
 		}
 		if gone {
 			n++
@@ -59,12 +59,12 @@ func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err e
 // pruneTurns deletes the events, journals and webhooks of turns that have ended before
 // some time.
 func (s *Store) pruneTurns(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	turns, err := s.queries.OldTurns(ctx, db.OldTurnsParams{Before: micros(c.Before), Latest: micros(c.Latest), Most: int64(c.Limit)})
+	turns, err := s.queries.OldTurns(ctx, db.OldTurnsParams{Before: toMicros(c.Before), Latest: toMicros(c.Latest), Most: int64(c.Limit)})
 	if err != nil {
-		return 0, wrap("delete old events", s.path, err)
+		return 0, wrapError("delete old events", s.path, err)
 	}
 	for _, t := range turns {
-		err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+		err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 			if err := tx.DeleteEvents(ctx, t.ID); err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (s *Store) pruneTurns(ctx context.Context, c rules.Cutoff) (n int, err erro
 			return tx.MarkPruned(ctx, t.Made)
 		})
 		if err != nil {
-			return n, wrap("delete old events", s.path, err)
+			return n, wrapError("delete old events", s.path, err)
 		}
 		n++
 	}

@@ -17,7 +17,7 @@ import (
 func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit int) ([]event.Record, error) {
 	rows, err := s.queries.EventsAfter(ctx, db.EventsAfterParams{TurnID: turnID, After: int64(min(after, math.MaxInt64)), Most: int64(max(0, limit))})
 	if err != nil {
-		return nil, wrap("read the events of turn", turnID, err)
+		return nil, wrapError("read the events of turn", turnID, err)
 	}
 	return eventsOf(turnID, rows), nil
 }
@@ -26,7 +26,7 @@ func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit i
 func (s *Store) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
 	rows, err := s.queries.GetJournal(ctx, turnID)
 	if err != nil {
-		return nil, wrap("read the journal of turn", turnID, err)
+		return nil, wrapError("read the journal of turn", turnID, err)
 	}
 	return journalOf(rows), nil
 }
@@ -37,7 +37,7 @@ func (s *Store) State(ctx context.Context, turnID string) ([]byte, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return state, wrap("read the state of turn", turnID, err)
+	return state, wrapError("read the state of turn", turnID, err)
 }
 
 // Artifact returns an artifact with its data.
@@ -47,7 +47,7 @@ func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*st
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read artifact", id, err)
+		return nil, wrapError("read artifact", id, err)
 	}
 	return artifactOf(&row), nil
 }
@@ -55,11 +55,11 @@ func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*st
 // Artifacts returns those that a turn made, without their data.
 func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string) ([]*store.Artifact, error) {
 	if _, err := getTurn(ctx, s.queries, scope, turnID); err != nil {
-		return nil, wrap("read the artifacts of turn", turnID, err)
+		return nil, wrapError("read the artifacts of turn", turnID, err)
 	}
 	rows, err := s.queries.ArtifactsOf(ctx, turnID)
 	if err != nil {
-		return nil, wrap("read the artifacts of turn", turnID, err)
+		return nil, wrapError("read the artifacts of turn", turnID, err)
 	}
 	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
 		return artifactOf(&db.Artifact{

@@ -11,15 +11,15 @@ import (
 // Reap takes turns from workers whose leases have ended by the clock of the
 // store, and queues those that became due.
 func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
-		ended := micros(time.Now())
-		if n, err = take(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended }); err != nil {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
+		ended := toMicros(time.Now())
+		if n, err = takeFromWorkers(ctx, tx, now, func(leaseUntil int64) bool { return leaseUntil < ended }); err != nil {
 			return err
 		}
 		return s.admitDue(ctx, tx, now)
 	})
 	if err != nil {
-		return 0, wrap("reap turns", s.path, err)
+		return 0, wrapError("reap turns", s.path, err)
 	}
 	return n, nil
 }
@@ -28,9 +28,9 @@ func (s *Store) Reap(ctx context.Context, now time.Time) (n int, err error) {
 // process, so that another one's workers are dead. It queues jobs for all turns
 // that are admitted or not due, and for those that a raised limit makes room for.
 func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		queued := len(tx.jobs)
-		if n, err = take(ctx, tx, now, func(int64) bool { return true }); err != nil {
+		if n, err = takeFromWorkers(ctx, tx, now, func(int64) bool { return true }); err != nil {
 			return err
 		}
 		tenants, err := tx.HeldTenants(ctx)
@@ -42,24 +42,24 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (n int, err error) {
 				return err
 			}
 		}
-		all, err := tx.QueuedTurns(ctx, micros(now))
+		all, err := tx.QueuedTurns(ctx, toMicros(now))
 		if err != nil {
 			return err
 		}
 		tx.jobs = tx.jobs[:queued] // they are among all
 		for _, t := range all {
-			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: instant(t.NotBefore)})
+			tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: fromMicros(t.NotBefore)})
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, wrap("recover turns", s.path, err)
+		return 0, wrapError("recover turns", s.path, err)
 	}
 	return n, nil
 }
 
-// take takes running turns from their workers and queues jobs for them.
-func take(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64) bool) (n int, err error) {
+// takeFromWorkers takes running turns from their workers and queues jobs for them.
+func takeFromWorkers(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64) bool) (n int, err error) {
 	running, err := tx.RunningTurns(ctx)
 	if err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func take(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64
 		if !dead(t.LeaseUntil) {
 			continue
 		}
-		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: micros(now), Made: t.Made}); err != nil {
+		if err := tx.ReapTurn(ctx, db.ReapTurnParams{At: toMicros(now), Made: t.Made}); err != nil {
 			return 0, err
 		}
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
@@ -80,7 +80,7 @@ func take(ctx context.Context, tx *tx, now time.Time, dead func(leaseUntil int64
 // admitDue admits turns that became due, if they have room. All other turns were
 // admitted by the change that made room for them.
 func (s *Store) admitDue(ctx context.Context, tx *tx, now time.Time) error {
-	due, err := tx.NowDue(ctx, micros(now))
+	due, err := tx.NowDue(ctx, toMicros(now))
 	if err != nil {
 		return err
 	}

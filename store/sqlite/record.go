@@ -9,16 +9,16 @@ import (
 	"github.com/agentruntime/agentruntime/store/sqlite/internal/db"
 )
 
-// micros returns a time as the file keeps it: 0 is no time.
-func micros(t time.Time) int64 {
+// toMicros returns a time as the file keeps it: 0 is no time.
+func toMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMicro()
 }
 
-// instant is the opposite of micros.
-func instant(micros int64) time.Time {
+// fromMicros is the opposite of micros.
+func fromMicros(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
 	}
@@ -27,7 +27,7 @@ func instant(micros int64) time.Time {
 
 // sessionOf returns the record of a row.
 func sessionOf(r *db.Session) (*store.Session, error) {
-	return (*sqlquery.SessionRow[int64])(r).Record(instant)
+	return (*sqlquery.SessionRow[int64])(r).Record(fromMicros)
 }
 
 // turnOf returns the record of a row.
@@ -36,9 +36,9 @@ func turnOf(r *db.Turn) *store.Turn {
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject}, AgentID: r.AgentID,
 		Status: store.Status(r.Status), Request: r.Request, Result: r.Result, Metadata: r.Metadata,
 		Background: r.Background, SnapshotID: r.SnapshotID, ParentSnapshotID: r.ParentSnapshotID, FromStart: r.FromStart,
-		CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt), ChangedAt: instant(r.ChangedAt), NotBefore: instant(r.NotBefore),
-		StartedAt: instant(r.StartedAt), FinishedAt: instant(r.FinishedAt),
-		Worker: r.Worker, Fence: r.Fence, LeaseUntil: instant(r.LeaseUntil), HeartbeatAt: instant(r.HeartbeatAt),
+		CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt), ChangedAt: fromMicros(r.ChangedAt), NotBefore: fromMicros(r.NotBefore),
+		StartedAt: fromMicros(r.StartedAt), FinishedAt: fromMicros(r.FinishedAt),
+		Worker: r.Worker, Fence: r.Fence, LeaseUntil: fromMicros(r.LeaseUntil), HeartbeatAt: fromMicros(r.HeartbeatAt),
 		Admitted: r.Admitted, Strikes: int(r.Strikes), Seq: uint64(r.Seq), Steps: int(r.Steps),
 	}
 }
@@ -49,7 +49,7 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
 		State: store.InteractionState(r.State), Action: r.Action, Request: r.Request,
 		Answer: r.Resolution, AnsweredBy: r.ResolvedBy,
-		CreatedAt: instant(r.CreatedAt), ExpiresAt: instant(r.ExpiresAt), AnsweredAt: instant(r.ResolvedAt),
+		CreatedAt: fromMicros(r.CreatedAt), ExpiresAt: fromMicros(r.ExpiresAt), AnsweredAt: fromMicros(r.ResolvedAt),
 	}
 }
 
@@ -57,7 +57,7 @@ func interactionOf(r *db.Interaction) *store.Interaction {
 func snapshotOf(r *db.Snapshot) *store.Snapshot {
 	return &store.Snapshot{
 		ID: r.ID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		ParentID: r.ParentID, TurnID: r.TurnID, FinishReason: r.FinishReason, CreatedAt: instant(r.CreatedAt),
+		ParentID: r.ParentID, TurnID: r.TurnID, FinishReason: r.FinishReason, CreatedAt: fromMicros(r.CreatedAt),
 		Custom: r.Custom, State: r.State, Artifacts: r.Artifacts,
 	}
 }
@@ -66,7 +66,7 @@ func snapshotOf(r *db.Snapshot) *store.Snapshot {
 func artifactOf(r *db.Artifact) *store.Artifact {
 	return &store.Artifact{
 		ID: r.ID, SessionID: r.SessionID, TurnID: r.TurnID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
-		Name: r.Name, MediaType: r.MediaType, Size: int(r.Size), CreatedAt: instant(r.CreatedAt), Metadata: r.Metadata, Data: r.Data,
+		Name: r.Name, MediaType: r.MediaType, Size: int(r.Size), CreatedAt: fromMicros(r.CreatedAt), Metadata: r.Metadata, Data: r.Data,
 	}
 }
 
@@ -75,8 +75,8 @@ func webhookOf(r *db.Webhook) *store.Webhook {
 	return &store.Webhook{
 		ID: r.ID, TurnID: r.TurnID, SessionID: r.SessionID, Owner: store.Owner{Tenant: r.Tenant, Subject: r.Subject},
 		Surface: r.Surface, Data: r.Data, State: store.WebhookState(r.State), Cursor: uint64(r.Cursor),
-		Attempts: int(r.Attempts), FailingSince: instant(r.FailingSince), LastError: r.LastError, DueAt: instant(r.DueAt),
-		Worker: r.Worker, Fence: r.Fence, LeaseUntil: instant(r.LeaseUntil), CreatedAt: instant(r.CreatedAt), UpdatedAt: instant(r.UpdatedAt),
+		Attempts: int(r.Attempts), FailingSince: fromMicros(r.FailingSince), LastError: r.LastError, DueAt: fromMicros(r.DueAt),
+		Worker: r.Worker, Fence: r.Fence, LeaseUntil: fromMicros(r.LeaseUntil), CreatedAt: fromMicros(r.CreatedAt), UpdatedAt: fromMicros(r.UpdatedAt),
 	}
 }
 
@@ -92,7 +92,7 @@ func eventsOf(turnID string, rows []db.EventsAfterRow) []event.Record {
 	list := make([]event.Record, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		list[i] = event.Record{Seq: uint64(r.Seq), Time: instant(r.At), TurnID: turnID, SessionID: r.SessionID, Type: event.Type(r.Type), Data: r.Data}
+		list[i] = event.Record{Seq: uint64(r.Seq), Time: fromMicros(r.At), TurnID: turnID, SessionID: r.SessionID, Type: event.Type(r.Type), Data: r.Data}
 	}
 	return list
 }

@@ -14,7 +14,7 @@ import (
 // Session returns a session.
 func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*store.Session, error) {
 	found, err := getSession(ctx, s.queries, scope, id)
-	return found, wrap("read session", id, err)
+	return found, wrapError("read session", id, err)
 }
 
 // getSession returns a session that the scope sees.
@@ -34,7 +34,7 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		kept, err := getSession(ctx, tx.Queries, scope, id)
 		if err != nil {
 			return err
@@ -52,13 +52,13 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		return err
 	})
 	if err != nil {
-		return nil, wrap("change session", id, err)
+		return nil, wrapError("change session", id, err)
 	}
 	return changed, nil
 }
 
-// idle returns a *store.BusyError when a session has a turn that find finds.
-func idle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
+// checkIdle returns a *store.BusyError when a session has a turn that find finds.
+func checkIdle(ctx context.Context, find func(context.Context, string) (string, error), sessionID string) error {
 	switch turn, err := find(ctx, sessionID); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -71,7 +71,7 @@ func idle(ctx context.Context, find func(context.Context, string) (string, error
 
 // mayMoveTip reports whether the tip of a session can be moved to a snapshot.
 func mayMoveTip(ctx context.Context, tx *tx, id, tip string) error {
-	if err := idle(ctx, tx.StartedTurn, id); err != nil || tip == "" {
+	if err := checkIdle(ctx, tx.StartedTurn, id); err != nil || tip == "" {
 		return err
 	}
 	ours, err := tx.SnapshotOfSession(ctx, db.SnapshotOfSessionParams{ID: tip, SessionID: id})
@@ -88,7 +88,7 @@ func putSession(ctx context.Context, tx *tx, s *store.Session, labels bool) erro
 		return err
 	}
 	err = tx.UpdateSession(ctx, db.UpdateSessionParams{
-		AgentID: s.AgentID, State: string(s.State), Labels: text, Metadata: s.Metadata, Tip: s.Tip, UpdatedAt: micros(s.UpdatedAt), ID: s.ID,
+		AgentID: s.AgentID, State: string(s.State), Labels: text, Metadata: s.Metadata, Tip: s.Tip, UpdatedAt: toMicros(s.UpdatedAt), ID: s.ID,
 	})
 	if err != nil || !labels {
 		return err
@@ -111,16 +111,16 @@ func putLabels(ctx context.Context, tx *tx, s *store.Session) error {
 
 // DeleteSession deletes a session with everything that belongs to it.
 func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		if _, err := getSession(ctx, tx.Queries, scope, id); err != nil {
 			return err
 		}
-		if err := idle(ctx, tx.LiveTurn, id); err != nil {
+		if err := checkIdle(ctx, tx.LiveTurn, id); err != nil {
 			return err
 		}
 		return deleteSession(ctx, tx, id)
 	})
-	return wrap("delete session", id, err)
+	return wrapError("delete session", id, err)
 }
 
 // deleteSession deletes a session with everything that belongs to it.

@@ -17,19 +17,19 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		made, err = createSession(ctx, tx, n)
 		return err
 	})
 	if err != nil {
-		return nil, wrap("create session", n.Session.ID, err)
+		return nil, wrapError("create session", n.Session.ID, err)
 	}
 	return made, nil
 }
 
 func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Session, error) {
 	place := keysOf(n.Session.Owner)
-	known, err := replay(ctx, tx, place, n.Key)
+	known, err := replayKey(ctx, tx, place, n.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func createSession(ctx context.Context, tx *tx, n *store.NewSession) (*store.Ses
 	if err := insertSession(ctx, tx, n); err != nil {
 		return nil, err
 	}
-	if err := remember(ctx, tx, place, n.Key, n.Session.ID, n.Session.ID, n.Session.CreatedAt); err != nil {
+	if err := rememberKey(ctx, tx, place, n.Key, n.Session.ID, n.Session.ID, n.Session.CreatedAt); err != nil {
 		return nil, err
 	}
 	return getSession(ctx, tx.Queries, store.Everything, n.Session.ID)
@@ -67,7 +67,7 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) error {
 	err = tx.InsertSession(ctx, db.InsertSessionParams{
 		ID: s.ID, Tenant: s.Owner.Tenant, Subject: s.Owner.Subject, AgentID: s.AgentID, State: string(s.State),
 		Labels: labels, Metadata: s.Metadata, Tip: s.Tip,
-		CreatedAt: micros(s.CreatedAt), UpdatedAt: micros(s.UpdatedAt), ActiveAt: micros(s.ActiveAt), LastTurnAt: micros(s.LastTurnAt),
+		CreatedAt: toMicros(s.CreatedAt), UpdatedAt: toMicros(s.UpdatedAt), ActiveAt: toMicros(s.ActiveAt), LastTurnAt: toMicros(s.LastTurnAt),
 	})
 	if err != nil {
 		return err
@@ -90,9 +90,9 @@ func insertSession(ctx context.Context, tx *tx, n *store.NewSession) error {
 // keysOf returns the place in which the keys of an owner are unique.
 func keysOf(o store.Owner) string { return "session\x00" + o.Tenant + "\x00" + o.Subject }
 
-// replay returns the id of what the request with a key made before; empty for
+// replayKey returns the id of what the request with a key made before; empty for
 // nothing. What it made may be gone.
-func replay(ctx context.Context, tx *tx, place string, k store.Key) (string, error) {
+func replayKey(ctx context.Context, tx *tx, place string, k store.Key) (string, error) {
 	if k.Value == "" {
 		return "", nil
 	}
@@ -107,10 +107,10 @@ func replay(ctx context.Context, tx *tx, place string, k store.Key) (string, err
 	}
 }
 
-// remember keeps what the request with a key made.
-func remember(ctx context.Context, tx *tx, place string, k store.Key, id, sessionID string, at time.Time) error {
+// rememberKey keeps what the request with a key made.
+func rememberKey(ctx context.Context, tx *tx, place string, k store.Key, id, sessionID string, at time.Time) error {
 	if k.Value == "" {
 		return nil
 	}
-	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: micros(at)})
+	return tx.PutKey(ctx, db.PutKeyParams{Scope: place, Key: k.Value, Hash: k.Hash, ID: id, SessionID: sessionID, CreatedAt: toMicros(at)})
 }

@@ -15,7 +15,7 @@ import (
 func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.SessionPage, err error) {
 	f, err := s.sessionFilter(ctx, &q)
 	if err != nil {
-		return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
+		return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 	}
 	out.Sessions, out.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, func(query string, args []any) ([]*store.Session, error) {
 		rows, err := readRows(ctx, s.read, query, args, sessionFields)
@@ -24,7 +24,7 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (out store.S
 		}
 		return sqlquery.Sessions(rows, sessionOf)
 	})
-	return out, wrap("list sessions of", q.Scope.Owner.Subject, err)
+	return out, wrapError("list sessions of", q.Scope.Owner.Subject, err)
 }
 
 const sessionColumns = "SELECT id, tenant, subject, agent_id, state, labels, metadata, tip, created_at, updated_at, active_at, last_turn_at FROM "

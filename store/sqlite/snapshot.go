@@ -16,7 +16,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read snapshot", id, err)
+		return nil, wrapError("read snapshot", id, err)
 	}
 	return snapshotOf(&row), nil
 }
@@ -28,7 +28,7 @@ func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (out store
 	out.Snapshots, out.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.read, func(r *db.Snapshot) []any {
 		return []any{&r.ID, &r.SessionID, &r.Tenant, &r.Subject, &r.ParentID, &r.TurnID, &r.FinishReason, &r.CreatedAt, &r.Custom, &r.State, &r.Artifacts}
 	}, snapshotOf))
-	return out, wrap("list the snapshots of session", q.SessionID, err)
+	return out, wrapError("list the snapshots of session", q.SessionID, err)
 }
 
 // Conversation returns the messages up to and with a snapshot.
@@ -40,11 +40,11 @@ func (s *Store) Conversation(ctx context.Context, snapshotID string) ([][]byte, 
 			err = store.ErrNotFound
 		}
 	}
-	return all, wrap("read the conversation of snapshot", snapshotID, err)
+	return all, wrapError("read the conversation of snapshot", snapshotID, err)
 }
 
 // OwnMessages returns the messages that a snapshot, or a turn, adds itself.
 func (s *Store) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
 	own, err := s.queries.OwnMessages(ctx, ownerID)
-	return own, wrap("read the messages of", ownerID, err)
+	return own, wrapError("read the messages of", ownerID, err)
 }

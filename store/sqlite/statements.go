@@ -26,8 +26,8 @@ func newStatements(on db.DBTX) *statements {
 	return &statements{DBTX: on, byText: make(map[string]*sql.Stmt)}
 }
 
-// statement returns a prepared statement; nil for one that is not to be kept.
-func (s *statements) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+// prepareStatement returns a prepared statement; nil for one that is not to be kept.
+func (s *statements) prepareStatement(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.RLock()
 	stmt, full := s.byText[query], len(s.byText) >= maxStatements
 	s.mu.RUnlock()
@@ -49,7 +49,7 @@ func (s *statements) statement(ctx context.Context, query string) (*sql.Stmt, er
 
 // ExecContext executes a query without rows.
 func (s *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	stmt, err := s.statement(ctx, query)
+	stmt, err := s.prepareStatement(ctx, query)
 	switch {
 	case err != nil:
 		return nil, err
@@ -62,7 +62,7 @@ func (s *statements) ExecContext(ctx context.Context, query string, args ...any)
 
 // QueryContext executes a query with rows.
 func (s *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.statement(ctx, query)
+	stmt, err := s.prepareStatement(ctx, query)
 	switch {
 	case err != nil:
 		return nil, err
@@ -75,7 +75,7 @@ func (s *statements) QueryContext(ctx context.Context, query string, args ...any
 
 // QueryRowContext executes a query with one row.
 func (s *statements) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	stmt, err := s.statement(ctx, query)
+	stmt, err := s.prepareStatement(ctx, query)
 	if err != nil || stmt == nil {
 		return s.DBTX.QueryRowContext(ctx, query, args...) // it returns the same error
 	}

@@ -57,7 +57,7 @@ var (
 // Enqueue has returned.
 func (s *Store) Attach(q store.Queue) {
 	if s.writer != nil {
-		s.writer.attach(q)
+		s.writer.attachQueue(q)
 	}
 }
 
@@ -69,14 +69,14 @@ func (s *Store) Ping(ctx context.Context) error {
 	if err == nil && s.writer != nil {
 		err = s.probeWrites(ctx)
 	}
-	return wrap("ping", s.path, err)
+	return wrapError("ping", s.path, err)
 }
 
 // probeWrites writes a page if the last write that needed room failed, and nothing
 // otherwise: a disk that works is not to be kept busy.
 func (s *Store) probeWrites(ctx context.Context) error {
 	failing := s.failing.Load()
-	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		if !failing {
 			return nil
 		}
@@ -99,18 +99,18 @@ func (s *Store) Close() error {
 			errs = append(errs, s.writer.close())
 		}
 		errs = append(errs, s.read.close(), s.pool.Close(), s.lock.release())
-		s.closed = wrap("close", s.path, errors.Join(errs...))
+		s.closed = wrapError("close", s.path, errors.Join(errs...))
 	})
 	return s.closed
 }
 
-// write runs an operation in the next transaction, and returns when that is on
+// runOperation runs an operation in the next transaction, and returns when that is on
 // disk.
-func (s *Store) write(ctx context.Context, fn operation) error {
+func (s *Store) runOperation(ctx context.Context, fn operation) error {
 	if s.writer == nil {
 		return ErrReadOnly
 	}
-	err := s.writer.do(ctx, fn)
+	err := s.writer.runOperation(ctx, fn)
 	if notWritten(err) {
 		s.failing.Store(true)
 		return fmt.Errorf("%w: %w", store.ErrNotWritable, err)
@@ -133,8 +133,8 @@ func notWritten(err error) bool {
 	}
 }
 
-// wrap says what was done to what when the error arose.
-func wrap(operation, id string, err error) error {
+// wrapError says what was done to what when the error arose.
+func wrapError(operation, id string, err error) error {
 	switch {
 	case err == nil:
 		return nil

@@ -17,7 +17,7 @@ import (
 func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.Turn, error) {
 	row, err := getTurn(ctx, s.queries, scope, id)
 	if err != nil {
-		return nil, wrap("read turn", id, err)
+		return nil, wrapError("read turn", id, err)
 	}
 	return turnOf(row), nil
 }
@@ -39,13 +39,13 @@ func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Positi
 	}
 	list, err := readRows(ctx, s.read, "SELECT id, status, seq FROM turns WHERE id IN (SELECT value FROM json_each(?))", []any{string(ids)},
 		func(p *store.Position) []any { return []any{&p.TurnID, &p.Status, &p.Seq} })
-	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
+	return list, wrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
 // SessionAgents returns the agents that turns of a session were made for.
 func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
 	agents, err := s.queries.SessionAgents(ctx, sessionID)
-	return agents, wrap("read the agents of session", sessionID, err)
+	return agents, wrapError("read the agents of session", sessionID, err)
 }
 
 // CreateTurn stores a new turn and admits it if there is room.
@@ -53,12 +53,12 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		made, err = s.createTurn(ctx, tx, n)
 		return err
 	})
 	if err != nil {
-		return nil, wrap("create turn", n.Turn.ID, err)
+		return nil, wrapError("create turn", n.Turn.ID, err)
 	}
 	return made, nil
 }
@@ -69,7 +69,7 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn) (*stor
 		return nil, err
 	}
 	place := "turn\x00" + session.ID
-	known, err := replay(ctx, tx, place, n.Key)
+	known, err := replayKey(ctx, tx, place, n.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -79,18 +79,18 @@ func (s *Store) createTurn(ctx context.Context, tx *tx, n *store.NewTurn) (*stor
 			return turnOf(&row), err
 		}
 	}
-	if err := acceptable(ctx, tx, n, session); err != nil {
+	if err := checkAcceptable(ctx, tx, n, session); err != nil {
 		return nil, err
 	}
-	t := fresh(&n.Turn)
+	t := newPendingTurn(&n.Turn)
 	if err := s.insertTurn(ctx, tx, t, n.Input); err != nil {
 		return nil, err
 	}
-	return t, remember(ctx, tx, place, n.Key, t.ID, session.ID, t.CreatedAt)
+	return t, rememberKey(ctx, tx, place, n.Key, t.ID, session.ID, t.CreatedAt)
 }
 
-// acceptable reports why a session cannot be given a turn.
-func acceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Session) error {
+// checkAcceptable reports why a session cannot be given a turn.
+func checkAcceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Session) error {
 	taken, err := tx.TurnExists(ctx, n.Turn.ID)
 	switch {
 	case err != nil:
@@ -102,17 +102,17 @@ func acceptable(ctx context.Context, tx *tx, n *store.NewTurn, session *store.Se
 	case !n.Reject:
 		return nil
 	}
-	return idle(ctx, tx.LiveTurn, session.ID)
+	return checkIdle(ctx, tx.LiveTurn, session.ID)
 }
 
-// fresh returns a new turn as it is read again.
-func fresh(n *store.Turn) *store.Turn {
-	at := instant(micros(n.CreatedAt))
+// newPendingTurn returns a new turn as it is read again.
+func newPendingTurn(n *store.Turn) *store.Turn {
+	at := fromMicros(toMicros(n.CreatedAt))
 	return &store.Turn{
 		ID: n.ID, SessionID: n.SessionID, Owner: n.Owner, AgentID: n.AgentID, Status: store.Pending,
 		Request: bytes.Clone(n.Request), Metadata: bytes.Clone(n.Metadata), Background: n.Background,
 		SnapshotID: n.SnapshotID, ParentSnapshotID: n.ParentSnapshotID, FromStart: n.FromStart,
-		CreatedAt: at, UpdatedAt: at, ChangedAt: at, NotBefore: instant(micros(n.NotBefore)),
+		CreatedAt: at, UpdatedAt: at, ChangedAt: at, NotBefore: fromMicros(toMicros(n.NotBefore)),
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 	now := t.CreatedAt
 	if t.NotBefore.After(now) {
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID, NotBefore: t.NotBefore}) // the claim admits it
-	} else if t.Admitted, err = s.free(ctx, tx, t); err != nil {
+	} else if t.Admitted, err = s.isNext(ctx, tx, t); err != nil {
 		return err
 	} else if t.Admitted {
 		tx.jobs = append(tx.jobs, store.Job{TurnID: t.ID})
@@ -129,7 +129,7 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 	err = tx.InsertTurn(ctx, db.InsertTurnParams{
 		ID: t.ID, SessionID: t.SessionID, Tenant: t.Owner.Tenant, Subject: t.Owner.Subject, AgentID: t.AgentID,
 		Background: t.Background, SnapshotID: t.SnapshotID, ParentSnapshotID: t.ParentSnapshotID, FromStart: t.FromStart,
-		CreatedAt: micros(now), UpdatedAt: micros(now), ChangedAt: micros(now), NotBefore: micros(t.NotBefore), Admitted: t.Admitted,
+		CreatedAt: toMicros(now), UpdatedAt: toMicros(now), ChangedAt: toMicros(now), NotBefore: toMicros(t.NotBefore), Admitted: t.Admitted,
 		Messages: int64(len(input)), Request: t.Request, Metadata: t.Metadata,
 	})
 	if err != nil {
@@ -138,23 +138,23 @@ func (s *Store) insertTurn(ctx context.Context, tx *tx, t *store.Turn, input [][
 	if err := insertMessages(ctx, tx, t.ID, 0, input); err != nil {
 		return err
 	}
-	return tx.TouchSession(ctx, db.TouchSessionParams{At: micros(now), ID: t.SessionID})
+	return tx.TouchSession(ctx, db.TouchSessionParams{At: toMicros(now), ID: t.SessionID})
 }
 
-// free reports whether a turn that is about to be made is the next of its
+// isNext reports whether a turn that is about to be made is the next of its
 // session, and its tenant has room for it.
-func (s *Store) free(ctx context.Context, tx *tx, t *store.Turn) (bool, error) {
-	_, found, err := next(ctx, tx, t.SessionID, t.CreatedAt)
+func (s *Store) isNext(ctx context.Context, tx *tx, t *store.Turn) (bool, error) {
+	_, found, err := nextOfSession(ctx, tx, t.SessionID, t.CreatedAt)
 	if err != nil || found {
 		return false, err
 	}
-	room, err := s.room(ctx, tx, t.Owner.Tenant)
+	room, err := s.tenantRoom(ctx, tx, t.Owner.Tenant)
 	return room != 0, err
 }
 
 // UpdateTurn changes what the patch names.
 func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := getTurn(ctx, tx.Queries, scope, id)
 		if err != nil {
 			return err
@@ -163,11 +163,11 @@ func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 		if p.Background == nil {
 			return nil
 		}
-		changed.Background, changed.UpdatedAt = *p.Background, instant(micros(p.Now))
-		return tx.SetBackground(ctx, db.SetBackgroundParams{Background: *p.Background, UpdatedAt: micros(p.Now), Made: row.Made})
+		changed.Background, changed.UpdatedAt = *p.Background, fromMicros(toMicros(p.Now))
+		return tx.SetBackground(ctx, db.SetBackgroundParams{Background: *p.Background, UpdatedAt: toMicros(p.Now), Made: row.Made})
 	})
 	if err != nil {
-		return nil, wrap("change turn", id, err)
+		return nil, wrapError("change turn", id, err)
 	}
 	return changed, nil
 }

@@ -20,12 +20,12 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (out store.TurnPag
 	if q.Count {
 		query, args := f.Count("turns")
 		if err = s.read.QueryRowContext(ctx, query, args...).Scan(&out.Total); err != nil {
-			return out, wrap("count turns of session", q.SessionID, err)
+			return out, wrapError("count turns of session", q.SessionID, err)
 		}
 	}
 	out.Turns, out.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.read, turnFields, turnOf))
 	if err != nil {
-		return store.TurnPage{}, wrap("list turns of session", q.SessionID, err)
+		return store.TurnPage{}, wrapError("list turns of session", q.SessionID, err)
 	}
 	return out, nil
 }

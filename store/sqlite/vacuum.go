@@ -42,9 +42,9 @@ func enableVacuum(ctx context.Context, conn *sql.DB) (bool, error) {
 	return true, nil
 }
 
-// vacuum gives the pages that lie free back to the file system, a few in each
+// shrinkFile gives the pages that lie free back to the file system, a few in each
 // transaction, so that whoever writes meanwhile hardly waits.
-func (s *Store) vacuum(ctx context.Context) error {
+func (s *Store) shrinkFile(ctx context.Context) error {
 	for before := -1; ; {
 		mode, free, err := s.freePages(ctx)
 		switch {
@@ -54,10 +54,10 @@ func (s *Store) vacuum(ctx context.Context) error {
 			s.noteUnshrinkable(free)
 			return nil
 		case free == 0, free == before:
-			return s.checkpoint(ctx)
+			return s.truncateLog(ctx)
 		}
 		before = free
-		err = s.write(ctx, func(ctx context.Context, _ *tx) error {
+		err = s.runOperation(ctx, func(ctx context.Context, _ *tx) error {
 			return runPragma(ctx, s.writer.conn, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", vacuumStep))
 		})
 		if err != nil {
@@ -66,16 +66,16 @@ func (s *Store) vacuum(ctx context.Context) error {
 	}
 }
 
-// checkpoint writes the log back into the file, which lets it shrink unless a reader
+// truncateLog writes the log back into the file, which lets it shrink unless a reader
 // needs the log: then a later checkpoint does. The first does so beside those who
 // write, and the second, to whom little is left, while they wait: only a log that
 // does not grow meanwhile is written back whole.
-func (s *Store) checkpoint(ctx context.Context) error {
+func (s *Store) truncateLog(ctx context.Context) error {
 	const pragma = "PRAGMA wal_checkpoint(PASSIVE)"
 	if err := runPragma(ctx, s.pool, pragma); err != nil {
 		return err
 	}
-	return s.write(ctx, func(ctx context.Context, _ *tx) error { return runPragma(ctx, s.pool, pragma) })
+	return s.runOperation(ctx, func(ctx context.Context, _ *tx) error { return runPragma(ctx, s.pool, pragma) })
 }
 
 // freePages returns how many pages of the file lie free, and whether it gives such

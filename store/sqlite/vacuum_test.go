@@ -33,7 +33,7 @@ func endTurns(t *testing.T, s store.Store, turns int) {
 }
 
 // everythingOld is a retention by which all events are too old.
-var everythingOld = store.Retention{Now: start.Add(1000 * time.Hour), Events: time.Hour}
+var everythingOld = store.Retention{Now: startTurn.Add(1000 * time.Hour), Events: time.Hour}
 
 func sizeOf(t *testing.T, path string) int64 {
 	t.Helper()

@@ -17,12 +17,12 @@ func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		saved, err = saveWebhook(ctx, tx, n)
 		return err
 	})
 	if err != nil {
-		return nil, wrap("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
+		return nil, wrapError("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
 	}
 	return saved, nil
 }
@@ -33,7 +33,7 @@ func saveWebhook(ctx context.Context, tx *tx, n *store.NewWebhook) (*store.Webho
 	if err != nil {
 		return nil, err
 	}
-	key, at := db.GetWebhookParams{TurnID: h.TurnID, ID: h.ID}, micros(h.CreatedAt)
+	key, at := db.GetWebhookParams{TurnID: h.TurnID, ID: h.ID}, toMicros(h.CreatedAt)
 	row, err := tx.GetWebhook(ctx, key)
 	switch {
 	case err == nil:
@@ -71,7 +71,7 @@ func hasRoom(ctx context.Context, tx *tx, n *store.NewWebhook) error {
 func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id string) (*store.Webhook, error) {
 	row, err := getWebhook(ctx, s.queries, scope, turnID, id)
 	if err != nil {
-		return nil, wrap("read webhook", id+" of turn "+turnID, err)
+		return nil, wrapError("read webhook", id+" of turn "+turnID, err)
 	}
 	return webhookOf(row), nil
 }
@@ -104,9 +104,9 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (out store.W
 	query, args := f.Statement("ORDER BY n DESC LIMIT " + f.Arg(q.Page.Size()+1))
 	rows, err := readRows(ctx, s.read, query, args, webhookFields)
 	if err != nil {
-		return out, wrap("list webhooks of turn", q.TurnID, err)
+		return out, wrapError("list webhooks of turn", q.TurnID, err)
 	}
-	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(instant(r.CreatedAt), r.N) })
+	rows, out.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(fromMicros(r.CreatedAt), r.N) })
 	out.Webhooks = sqlquery.Records(rows, webhookOf)
 	return out, nil
 }
@@ -123,14 +123,14 @@ func webhookFields(r *db.Webhook) []any {
 
 // DeleteWebhook deletes a webhook.
 func (s *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id string) error {
-	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := getWebhook(ctx, tx.Queries, scope, turnID, id)
 		if err != nil {
 			return err
 		}
 		return tx.DeleteWebhook(ctx, row.N)
 	})
-	return wrap("delete webhook", id+" of turn "+turnID, err)
+	return wrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
 // ClaimWebhooks makes the worker the owner of webhooks. Nothing is written when
@@ -139,21 +139,21 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 	if len(c.Surfaces) == 0 || c.Limit <= 0 {
 		return nil, nil
 	}
-	found, err := claimable(ctx, s.read, c)
+	found, err := claimableWebhooks(ctx, s.read, c)
 	if err != nil || len(found) == 0 {
-		return nil, wrap("look for webhooks for worker", c.Worker, err)
+		return nil, wrapError("look for webhooks for worker", c.Worker, err)
 	}
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		claimed = nil
-		rows, err := claimable(ctx, tx.on, c)
+		rows, err := claimableWebhooks(ctx, tx.on, c)
 		if err != nil {
 			return err
 		}
 		for i := range rows {
 			h := webhookOf(&rows[i])
-			h.Worker, h.Fence, h.LeaseUntil = c.Worker, h.Fence+1, instant(micros(time.Now().Add(c.Lease)))
+			h.Worker, h.Fence, h.LeaseUntil = c.Worker, h.Fence+1, fromMicros(toMicros(time.Now().Add(c.Lease)))
 			claimed = append(claimed, h)
-			err := tx.ClaimWebhook(ctx, db.ClaimWebhookParams{Worker: h.Worker, Fence: h.Fence, LeaseUntil: micros(h.LeaseUntil), N: rows[i].N})
+			err := tx.ClaimWebhook(ctx, db.ClaimWebhookParams{Worker: h.Worker, Fence: h.Fence, LeaseUntil: toMicros(h.LeaseUntil), N: rows[i].N})
 			if err != nil {
 				return err
 			}
@@ -161,19 +161,19 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) (clai
 		return nil
 	})
 	if err != nil {
-		return nil, wrap("claim webhooks for worker", c.Worker, err)
+		return nil, wrapError("claim webhooks for worker", c.Worker, err)
 	}
 	return claimed, nil
 }
 
-// claimable returns the webhooks that a worker can claim.
-func claimable(ctx context.Context, on db.DBTX, c *store.ClaimWebhooks) ([]db.Webhook, error) {
+// claimableWebhooks returns the webhooks that a worker can claim.
+func claimableWebhooks(ctx context.Context, on db.DBTX, c *store.ClaimWebhooks) ([]db.Webhook, error) {
 	f := dialect.Select(webhookColumns + "webhooks w JOIN turns t ON t.id = w.turn_id")
 	f.Where("w.state = 'active'")
 	f.Where("w.due_at <= " + f.Time(c.Now) + " AND w.lease_until <= " + f.Time(time.Now()))
-	f.Where("w.surface IN " + list(f, c.Surfaces))
+	f.Where("w.surface IN " + listPlaceholders(f, c.Surfaces))
 	if len(c.NotTenants) > 0 {
-		f.Where("w.tenant NOT IN " + list(f, c.NotTenants))
+		f.Where("w.tenant NOT IN " + listPlaceholders(f, c.NotTenants))
 	}
 	if c.TurnID != "" {
 		f.Equals("w.turn_id", c.TurnID)
@@ -186,9 +186,9 @@ func claimable(ctx context.Context, on db.DBTX, c *store.ClaimWebhooks) ([]db.We
 
 // HeartbeatWebhooks prolongs the leases of a worker's webhooks.
 func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time.Duration, held []store.HeldWebhook) (lost []store.HeldWebhook, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err = s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		lost = nil
-		until := micros(time.Now().Add(lease))
+		until := toMicros(time.Now().Add(lease))
 		for _, h := range held {
 			n, err := tx.HeartbeatWebhook(ctx, db.HeartbeatWebhookParams{LeaseUntil: until, TurnID: h.TurnID, ID: h.ID, Fence: h.Fence, Worker: worker})
 			if err != nil {
@@ -201,7 +201,7 @@ func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time
 		return nil
 	})
 	if err != nil {
-		return nil, wrap("prolong the leases of webhooks of worker", worker, err)
+		return nil, wrapError("prolong the leases of webhooks of worker", worker, err)
 	}
 	return lost, nil
 }
@@ -211,7 +211,7 @@ func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) err
 	if err := a.CheckText(); err != nil {
 		return err
 	}
-	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		row, err := tx.GetWebhook(ctx, db.GetWebhookParams{TurnID: a.TurnID, ID: a.ID})
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (row.Fence != a.Fence || row.Worker == "") {
 			err = &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
@@ -223,9 +223,9 @@ func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) err
 			row.Worker, row.LeaseUntil = "", 0
 		}
 		return tx.AdvanceWebhook(ctx, db.AdvanceWebhookParams{
-			State: string(a.State), Cursor: int64(a.Cursor), Attempts: int64(a.Attempts), FailingSince: micros(a.FailingSince),
-			LastError: a.LastError, DueAt: micros(a.DueAt), Worker: row.Worker, LeaseUntil: row.LeaseUntil, UpdatedAt: micros(a.Now), N: row.N,
+			State: string(a.State), Cursor: int64(a.Cursor), Attempts: int64(a.Attempts), FailingSince: toMicros(a.FailingSince),
+			LastError: a.LastError, DueAt: toMicros(a.DueAt), Worker: row.Worker, LeaseUntil: row.LeaseUntil, UpdatedAt: toMicros(a.Now), N: row.N,
 		})
 	})
-	return wrap("advance webhook", a.ID+" of turn "+a.TurnID, err)
+	return wrapError("advance webhook", a.ID+" of turn "+a.TurnID, err)
 }

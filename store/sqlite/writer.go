@@ -89,20 +89,20 @@ func newWriter(pool *sql.DB, conn *sql.Conn, logger *zap.Logger) *writer {
 	}
 	w.tx.on = &counted{statements: newStatements(conn)}
 	w.tx.Queries = db.New(w.tx.on)
-	go w.run()
+	go w.runWriter()
 	return w
 }
 
-func (w *writer) attach(q store.Queue) {
+func (w *writer) attachQueue(q store.Queue) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.queue = q
 }
 
-// do runs an operation and returns when it is on disk. One that has not begun
+// runOperation runs an operation and returns when it is on disk. One that has not begun
 // when ctx ends does not; one that has is waited for, because an error must mean
 // that nothing was changed.
-func (w *writer) do(ctx context.Context, run operation) error {
+func (w *writer) runOperation(ctx context.Context, run operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -140,32 +140,32 @@ func (w *writer) close() error {
 	return errors.Join(w.tx.on.close(), w.conn.Close(), w.pool.Close())
 }
 
-// run writes until the writer is closed, and nothing waits any more.
-func (w *writer) run() {
+// runWriter writes until the writer is closed, and nothing waits any more.
+func (w *writer) runWriter() {
 	defer close(w.stopped)
 	batch := make([]*request, 0, maxBatch)
 	for stopping := false; ; {
 		if stopping {
-			batch = w.waiting(batch[:0])
+			batch = w.addWaiting(batch[:0])
 			if len(batch) == 0 {
 				return
 			}
-			w.write(batch)
+			w.writeBatch(batch)
 			continue
 		}
 		select {
 		case r := <-w.requests:
 			// Those who were just answered and go on to write are let in.
 			runtime.Gosched()
-			w.write(w.waiting(append(batch[:0], r)))
+			w.writeBatch(w.addWaiting(append(batch[:0], r)))
 		case <-w.stop:
 			stopping = true
 		}
 	}
 }
 
-// waiting adds the requests that wait to a batch, up to its limit.
-func (w *writer) waiting(batch []*request) []*request {
+// addWaiting adds the requests that wait to a batch, up to its limit.
+func (w *writer) addWaiting(batch []*request) []*request {
 	for len(batch) < maxBatch {
 		select {
 		case r := <-w.requests:
@@ -177,8 +177,8 @@ func (w *writer) waiting(batch []*request) []*request {
 	return batch
 }
 
-// write runs the operations of a batch and answers their callers.
-func (w *writer) write(batch []*request) {
+// writeBatch runs the operations of a batch and answers their callers.
+func (w *writer) writeBatch(batch []*request) {
 	n := 0
 	for _, r := range batch {
 		if r.state.CompareAndSwap(waits, begun) {
@@ -189,31 +189,31 @@ func (w *writer) write(batch []*request) {
 	batch = batch[:n]
 	ctx := context.Background() // what has begun is brought to its end
 	w.tx.jobs, w.unsent = w.unsent, nil
-	if !w.together(ctx, batch) {
+	if !w.runTogether(ctx, batch) {
 		for i := range batch {
-			w.together(ctx, batch[i:i+1])
+			w.runTogether(ctx, batch[i:i+1])
 		}
 	}
-	w.enqueue(ctx)
+	w.enqueueJobs(ctx)
 	for i, r := range batch {
 		r.done <- r.err
 		batch[i] = nil
 	}
 }
 
-// together runs operations in one transaction. It reports false when nothing was
+// runTogether runs operations in one transaction. It reports false when nothing was
 // written, because one of several failed half-way: they then go one by one.
-func (w *writer) together(ctx context.Context, batch []*request) bool {
+func (w *writer) runTogether(ctx context.Context, batch []*request) bool {
 	queued := len(w.tx.jobs)
 	fail := func(err error) bool {
-		w.rollback(ctx)
+		w.rollbackTransaction(ctx)
 		w.tx.jobs = w.tx.jobs[:queued]
 		for _, r := range batch {
 			r.err = err
 		}
 		return true
 	}
-	if err := w.begin(ctx); err != nil {
+	if err := w.beginTransaction(ctx); err != nil {
 		return fail(fmt.Errorf("begin to write: %w", err))
 	}
 	for _, r := range batch {
@@ -236,25 +236,25 @@ func (w *writer) together(ctx context.Context, batch []*request) bool {
 	return true
 }
 
-// begin begins a transaction.
-func (w *writer) begin(ctx context.Context) error {
+// beginTransaction begins a transaction.
+func (w *writer) beginTransaction(ctx context.Context) error {
 	_, err := w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	if err == nil {
 		return nil
 	}
-	w.rollback(ctx) // of one that could not be rolled back before
+	w.rollbackTransaction(ctx) // of one that could not be rolled back before
 	_, err = w.tx.on.statements.ExecContext(ctx, "BEGIN IMMEDIATE")
 	return err
 }
 
-// rollback ends the transaction, if there is one.
-func (w *writer) rollback(ctx context.Context) {
+// rollbackTransaction ends the transaction, if there is one.
+func (w *writer) rollbackTransaction(ctx context.Context) {
 	_, _ = w.tx.on.statements.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
 }
 
-// enqueue tells the queue of the jobs. Those that it does not take are offered
+// enqueueJobs tells the queue of the jobs. Those that it does not take are offered
 // again with the next.
-func (w *writer) enqueue(ctx context.Context) {
+func (w *writer) enqueueJobs(ctx context.Context) {
 	w.mu.Lock()
 	queue := w.queue
 	w.mu.Unlock()

@@ -33,7 +33,7 @@ func occupy(t *testing.T, s *Store) (free func()) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := s.write(t.Context(), func(context.Context, *tx) error {
+		err := s.runOperation(t.Context(), func(context.Context, *tx) error {
 			close(begun)
 			<-end
 			return nil
@@ -91,7 +91,7 @@ func TestAnOperationThatFailsHalfWayUndoesItselfAlone(t *testing.T) {
 	outcomes := make([]error, 3)
 	var wg sync.WaitGroup
 	for i, run := range []operation{put("first", nil), put("second", broken), put("third", nil)} {
-		wg.Go(func() { outcomes[i] = s.write(t.Context(), run) })
+		wg.Go(func() { outcomes[i] = s.runOperation(t.Context(), run) })
 		wait(s, i+1)
 	}
 	free()
@@ -112,7 +112,7 @@ func TestAnOperationWhoseCallerHasGoneDoesNotBegin(t *testing.T) {
 	free := occupy(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	outcome := make(chan error, 1)
-	go func() { outcome <- s.write(ctx, put("late", nil)) }()
+	go func() { outcome <- s.runOperation(ctx, put("late", nil)) }()
 	wait(s, 1)
 	cancel()
 	if err := <-outcome; !errors.Is(err, context.Canceled) {
@@ -127,7 +127,7 @@ func TestAnOperationWhoseCallerHasGoneDoesNotBegin(t *testing.T) {
 func TestAnOperationThatHasBegunIsWaitedFor(t *testing.T) {
 	s := openForTest(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := s.write(ctx, func(ctx context.Context, tx *tx) error {
+	err := s.runOperation(ctx, func(ctx context.Context, tx *tx) error {
 		cancel()
 		return put("begun", nil)(ctx, tx)
 	})
@@ -140,7 +140,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	s := openForTest(t)
 	free := occupy(t, s)
 	outcome := make(chan error, 1)
-	go func() { outcome <- s.write(t.Context(), put("waits", nil)) }()
+	go func() { outcome <- s.runOperation(t.Context(), put("waits", nil)) }()
 	wait(s, 1)
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
@@ -149,7 +149,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	if err := errors.Join(<-outcome, <-closed); err != nil {
 		t.Error(err)
 	}
-	if err := s.write(t.Context(), put("after", nil)); !errors.Is(err, ErrClosed) {
+	if err := s.runOperation(t.Context(), put("after", nil)); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close the error is %v", err)
 	}
 }
@@ -158,11 +158,11 @@ func TestJobsThatTheQueueDoesNotTakeAreOfferedAgain(t *testing.T) {
 	s := openForTest(t)
 	jobs := &jobList{err: errors.New("full")}
 	s.Attach(jobs)
-	if err := s.write(t.Context(), put("one", nil)); err != nil {
+	if err := s.runOperation(t.Context(), put("one", nil)); err != nil {
 		t.Fatal(err)
 	}
 	jobs.err = nil
-	if err := s.write(t.Context(), put("two", nil)); err != nil {
+	if err := s.runOperation(t.Context(), put("two", nil)); err != nil {
 		t.Fatal(err)
 	}
 	if len(jobs.ids) != 2 || jobs.ids[0] != "one" || jobs.ids[1] != "two" {
