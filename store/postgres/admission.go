@@ -24,24 +24,24 @@ func jobsOf(ids []string) []store.Job {
 // the other.
 func (s *Store) lockTenants(ctx context.Context, p *pipeline, turnIDs ...string) {
 	if s.tenantTurns > 0 {
-		_ = p.queries().LockTenantsOfTurns(ctx, turnIDs) // it is queued
+		_ = p.queuedQueries().LockTenantsOfTurns(ctx, turnIDs) // it is queued
 	}
 }
 
-// admit queues the admission of what has room now: the next turn of each
+// queueAdmission queues the admission of what has room now: the next turn of each
 // session, or with a limit the oldest turns of each tenant. Sessions and tenants
 // are locked. The turns are in found when the pipeline was sent.
-func (s *Store) admit(p *pipeline, tenants, sessions []string, now time.Time, found *[]string) {
+func (s *Store) queueAdmission(p *pipeline, tenants, sessions []string, now time.Time, found *[]string) {
 	switch {
 	case s.tenantTurns > 0 && len(tenants) > 0:
-		scalars(p, found, db.AdmitOfTenants, tenants, instant.Time(now), s.tenantTurns)
+		queueColumn(p, found, db.AdmitOfTenants, tenants, instant.Time(now), s.tenantTurns)
 	case s.tenantTurns <= 0 && len(sessions) > 0:
-		scalars(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
+		queueColumn(p, found, db.AdmitOfSessions, sessions, instant.Time(now))
 	}
 }
 
-// distinct returns the values of a list once each, sorted.
-func distinct(list []string) []string {
+// sortedDistinct returns the values of a list once each, sorted.
+func sortedDistinct(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -47,7 +47,7 @@ type Bell struct {
 func newBell(pool *pgxpool.Pool, logger *zap.Logger) *Bell {
 	b := &Bell{pool: pool, logger: logger, wake: make(chan struct{}, 1), rung: make(map[string]struct{})}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.live.Go(b.ring)
+	b.live.Go(b.notifyRung)
 	return b
 }
 
@@ -62,8 +62,8 @@ func (b *Bell) Ring(turnID string) {
 	}
 }
 
-// ring notifies of what was rung for, at most once in the time of collecting.
-func (b *Bell) ring() {
+// notifyRung notifies of what was rung for, at most once in the time of collecting.
+func (b *Bell) notifyRung() {
 	pause := collecting
 	for {
 		select {
@@ -71,11 +71,11 @@ func (b *Bell) ring() {
 		case <-b.ctx.Done():
 			return
 		}
-		if !wait(b.ctx, pause) {
+		if !waitFor(b.ctx, pause) {
 			return
 		}
-		ids := b.take()
-		if err := b.notify(ids); err != nil {
+		ids := b.takeRung()
+		if err := b.sendIDs(ids); err != nil {
 			// The rings are kept, once for each turn, until the database is back.
 			b.logger.Warn("turns are not rung for", zap.Int("turns", len(ids)), zap.Error(err))
 			for _, id := range ids {
@@ -88,7 +88,7 @@ func (b *Bell) ring() {
 	}
 }
 
-func (b *Bell) take() []string {
+func (b *Bell) takeRung() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ids := make([]string, 0, len(b.rung))
@@ -99,21 +99,21 @@ func (b *Bell) take() []string {
 	return ids
 }
 
-// notify sends ids, in as few notifications as they fit in.
-func (b *Bell) notify(ids []string) error {
+// sendIDs sends ids, in as few notifications as they fit in.
+func (b *Bell) sendIDs(ids []string) error {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	_, err := b.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, payloads(ids))
-	if code(err) != "" && !disconnected(err, nil) {
+	_, err := b.pool.Exec(ctx, "SELECT pg_notify($1, payload) FROM unnest($2::text[]) payload", channel, splitPayloads(ids))
+	if errorCode(err) != "" && !isDisconnected(err, nil) {
 		b.logger.Error("rings are dropped", zap.Error(err)) // the same would be refused again
 		return nil
 	}
 	return err
 }
 
-// payloads writes ids as JSON lists of at most maxPayload bytes. An id that is
+// splitPayloads writes ids as JSON lists of at most maxPayload bytes. An id that is
 // longer than that is nobody's.
-func payloads(ids []string) (list []string) {
+func splitPayloads(ids []string) (list []string) {
 	text := []byte{'['}
 	for _, id := range ids {
 		item, err := json.Marshal(id)
@@ -140,7 +140,7 @@ func payloads(ids []string) (list []string) {
 // own. When that was lost, and rings with it, it calls heard with no ids once it
 // listens again.
 func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
-	if !b.enter() {
+	if !b.addListener() {
 		return ErrClosed
 	}
 	defer b.live.Done()
@@ -149,7 +149,7 @@ func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 	defer context.AfterFunc(b.ctx, cancel)()
 	pause := firstPause
 	for interrupted := false; ; interrupted = true {
-		listened, err := b.listen(ctx, interrupted, heard)
+		listened, err := b.listenOnce(ctx, interrupted, heard)
 		if b.ctx.Err() != nil {
 			return ErrClosed
 		}
@@ -160,16 +160,16 @@ func (b *Bell) Listen(ctx context.Context, heard func(turnIDs []string)) error {
 		if listened {
 			pause = firstPause
 		}
-		if !wait(ctx, pause) {
+		if !waitFor(ctx, pause) {
 			continue // the next try says why it ends
 		}
 		pause = min(2*pause, longestPause)
 	}
 }
 
-// listen hears what is rung until its connection is lost, and reports whether it
+// listenOnce hears what is rung until its connection is lost, and reports whether it
 // had one.
-func (b *Bell) listen(ctx context.Context, interrupted bool, heard func([]string)) (listened bool, err error) {
+func (b *Bell) listenOnce(ctx context.Context, interrupted bool, heard func([]string)) (listened bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, b.pool.Config().ConnConfig)
 	if err != nil {
 		return false, err
@@ -186,7 +186,7 @@ func (b *Bell) listen(ctx context.Context, interrupted bool, heard func([]string
 		heard(nil)
 	}
 	for {
-		ids, err := next(ctx, conn)
+		ids, err := waitNotification(ctx, conn)
 		if err != nil {
 			return true, err
 		}
@@ -196,8 +196,8 @@ func (b *Bell) listen(ctx context.Context, interrupted bool, heard func([]string
 	}
 }
 
-// next waits for a notification, and in a long silence for a sign of life.
-func next(ctx context.Context, conn *pgx.Conn) ([]string, error) {
+// waitNotification waits for a notification, and in a long silence for a sign of life.
+func waitNotification(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	waiting, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
 	n, err := conn.WaitForNotification(waiting)
@@ -217,8 +217,8 @@ func next(ctx context.Context, conn *pgx.Conn) ([]string, error) {
 	}
 }
 
-// enter counts a listener, unless the bell has ended.
-func (b *Bell) enter() bool {
+// addListener counts a listener, unless the bell has ended.
+func (b *Bell) addListener() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() != nil {

@@ -15,19 +15,19 @@ import (
 // Claim makes the worker the owner of a pending turn. It takes one round trip
 // for a turn that can be claimed. The lease goes by the clock of the database.
 func (s *Store) Claim(ctx context.Context, c *store.Claim) (*store.Claimed, error) {
-	claimed, err := s.claim(ctx, s.pool, c)
+	claimed, err := s.claimTurn(ctx, s.pool, c)
 	if err == nil && claimed == nil {
 		claimed, err = s.claimHeld(ctx, c)
 	}
 	if err != nil {
-		return nil, wrap("claim turn", c.TurnID, err)
+		return nil, wrapError("claim turn", c.TurnID, err)
 	}
 	return claimed, nil
 }
 
-// claim claims a turn that is admitted and whose session is free. It returns nil
+// claimTurn claims a turn that is admitted and whose session is free. It returns nil
 // for any other.
-func (s *Store) claim(ctx context.Context, to sender, c *store.Claim) (*store.Claimed, error) {
+func (s *Store) claimTurn(ctx context.Context, to sender, c *store.Claim) (*store.Claimed, error) {
 	var (
 		p            pipeline
 		sessions     []db.Session
@@ -38,21 +38,21 @@ func (s *Store) claim(ctx context.Context, to sender, c *store.Claim) (*store.Cl
 		journal      []db.GetJournalRow
 		interactions []db.Interaction
 	)
-	collect(&p, &sessions, db.LockSessionOfTurn, c.TurnID)
-	collect(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.TurnID)
-	collect(&p, &snapshots, db.ParentSnapshot, c.TurnID)
-	scalars(&p, &state, db.GetState, c.TurnID)
-	scalars(&p, &own, db.MessagesOf, c.TurnID)
-	collect(&p, &journal, db.GetJournal, c.TurnID)
-	collect(&p, &interactions, db.InteractionsOf, c.TurnID)
-	if err := p.send(ctx, to); err != nil || len(turns) == 0 {
+	queueRows(&p, &sessions, db.LockSessionOfTurn, c.TurnID)
+	queueRows(&p, &turns, db.ClaimTurn, c.Worker, c.Lease, instant.Time(c.Now), c.TurnID)
+	queueRows(&p, &snapshots, db.ParentSnapshot, c.TurnID)
+	queueColumn(&p, &state, db.GetState, c.TurnID)
+	queueColumn(&p, &own, db.MessagesOf, c.TurnID)
+	queueRows(&p, &journal, db.GetJournal, c.TurnID)
+	queueRows(&p, &interactions, db.InteractionsOf, c.TurnID)
+	if err := p.sendQueued(ctx, to); err != nil || len(turns) == 0 {
 		return nil, err
 	}
 	if len(sessions) == 0 {
 		// The turn was stored between the two statements: it was known before its
 		// transaction ended, as with a queue that is not part of it.
-		collect(&p, &sessions, db.GetSession, turns[0].SessionID)
-		if err := p.send(ctx, to); err != nil || len(sessions) == 0 {
+		queueRows(&p, &sessions, db.GetSession, turns[0].SessionID)
+		if err := p.sendQueued(ctx, to); err != nil || len(sessions) == 0 {
 			return nil, err
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Store) claim(ctx context.Context, to sender, c *store.Claim) (*store.Cl
 // claimed.
 func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.Claimed, err error) {
 	held := false
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		row, err := s.lockTurn(ctx, tx, store.Everything, c.TurnID)
 		if err != nil {
 			return err
@@ -90,13 +90,13 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 		if err != nil {
 			return err
 		}
-		claimed, err = s.claim(ctx, tx, c)
+		claimed, err = s.claimTurn(ctx, tx, c)
 		if err != nil || claimed != nil {
 			return err
 		}
 		// What is changed for it is kept, so this is not the transaction's error.
 		held = true
-		return s.hold(ctx, tx, row, c.Now)
+		return s.returnRoom(ctx, tx, row, c.Now)
 	})
 	if err == nil && held {
 		err = store.ErrHeld
@@ -104,21 +104,21 @@ func (s *Store) claimHeld(ctx context.Context, c *store.Claim) (claimed *store.C
 	return claimed, err
 }
 
-// hold takes the room of its tenant from a turn whose session is busy, and
+// returnRoom takes the room of its tenant from a turn whose session is busy, and
 // admits another turn.
-func (s *Store) hold(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
+func (s *Store) returnRoom(ctx context.Context, tx pgx.Tx, row *db.Turn, now time.Time) error {
 	var (
 		p     pipeline
 		found []string
 	)
-	if err := p.queries().DropAdmission(ctx, row.ID); err != nil {
+	if err := p.queuedQueries().DropAdmission(ctx, row.ID); err != nil {
 		return err
 	}
-	s.admit(&p, []string{row.Tenant}, nil, now, &found)
-	if err := p.send(ctx, tx); err != nil {
+	s.queueAdmission(&p, []string{row.Tenant}, nil, now, &found)
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return err
 	}
-	return s.enqueue(ctx, tx, jobsOf(found))
+	return s.enqueueJobs(ctx, tx, jobsOf(found))
 }
 
 // Heartbeat prolongs the leases of a worker's turns, by the clock of the
@@ -133,7 +133,7 @@ func (s *Store) Heartbeat(ctx context.Context, worker string, lease time.Duratio
 	}
 	kept, err := s.queries.Heartbeat(ctx, p)
 	if err != nil {
-		return nil, wrap("prolong the leases of worker", worker, err)
+		return nil, wrapError("prolong the leases of worker", worker, err)
 	}
 	slices.Sort(kept)
 	for _, id := range p.Ids {

@@ -25,8 +25,8 @@ func (s *Store) Commit(ctx context.Context, c *store.Commit) error {
 	if err := c.CheckText(); err != nil {
 		return err
 	}
-	if err := s.commits.commit(ctx, c); err != nil {
-		return wrap("commit to turn", c.TurnID, err)
+	if err := s.commits.awaitCommit(ctx, c); err != nil {
+		return wrapError("commit to turn", c.TurnID, err)
 	}
 	return nil
 }
@@ -40,8 +40,8 @@ type pending struct {
 	done  chan error
 }
 
-// size is about how much the commit holds.
-func (p *pending) size() int {
+// approximateSize is about how much the commit holds.
+func (p *pending) approximateSize() int {
 	n := len(p.State)
 	for i := range p.Events {
 		n += len(p.Events[i].Data)
@@ -74,12 +74,12 @@ type committer struct {
 
 func newCommitter(s *Store) *committer {
 	c := &committer{store: s, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go c.write()
+	go c.runWriter()
 	return c
 }
 
-// commit waits until a commit was made or refused.
-func (c *committer) commit(ctx context.Context, commit *store.Commit) error {
+// awaitCommit waits until a commit was made or refused.
+func (c *committer) awaitCommit(ctx context.Context, commit *store.Commit) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *committer) commit(ctx context.Context, commit *store.Commit) error {
 	}
 	c.waiting = append(c.waiting, p)
 	c.mu.Unlock()
-	c.poke()
+	c.wakeWriter()
 	select {
 	case err := <-p.done:
 		return err
@@ -119,19 +119,19 @@ func (c *committer) takeBack(p *pending) bool {
 	return true
 }
 
-func (c *committer) poke() {
+func (c *committer) wakeWriter() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// write is the writer: it writes group after group until the committer is closed
+// runWriter is the writer: it writes group after group until the committer is closed
 // and nothing waits.
-func (c *committer) write() {
+func (c *committer) runWriter() {
 	defer close(c.done)
 	for {
-		group, closed := c.next()
+		group, closed := c.nextGroup()
 		switch {
 		case len(group) > 0:
 			c.store.writeGroup(group)
@@ -143,8 +143,8 @@ func (c *committer) write() {
 	}
 }
 
-// next takes the next group.
-func (c *committer) next() (group []*pending, closed bool) {
+// nextGroup takes the next group.
+func (c *committer) nextGroup() (group []*pending, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size := 0
@@ -153,7 +153,7 @@ func (c *committer) next() (group []*pending, closed bool) {
 			break
 		}
 		p.taken = true
-		size += p.size()
+		size += p.approximateSize()
 		group = append(group, p)
 	}
 	rest := copy(c.waiting, c.waiting[len(group):])
@@ -167,7 +167,7 @@ func (c *committer) close() {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.poke()
+	c.wakeWriter()
 	<-c.done
 }
 

@@ -54,8 +54,8 @@ func newGroup(s *Store, commits []*pending, refused []error) *group {
 
 func (t *turnChange) owner() store.Owner { return store.Owner{Tenant: t.Tenant, Subject: t.Subject} }
 
-// fold adds a commit, or returns why it is refused.
-func (g *group) fold(c *pending) error {
+// foldCommit adds a commit, or returns why it is refused.
+func (g *group) foldCommit(c *pending) error {
 	t := g.turns[c.TurnID]
 	if t == nil || t.Status != string(store.Running) || t.Fence != c.Fence {
 		return &store.FencedError{TurnID: c.TurnID, Fence: c.Fence}
@@ -69,12 +69,12 @@ func (g *group) fold(c *pending) error {
 	if c.Now.After(g.now) {
 		g.now = c.Now
 	}
-	g.add(t, c)
+	g.addRecords(t, c)
 	switch {
 	case c.Finish != nil:
-		g.finish(t, c)
+		g.finishTurn(t, c)
 	case c.Suspend != nil:
-		g.suspend(t, c)
+		g.suspendTurn(t, c)
 	case c.Yield:
 		// It keeps its tenant's room: it goes on at once.
 		t.Status = string(store.Pending)
@@ -83,19 +83,19 @@ func (g *group) fold(c *pending) error {
 	return nil
 }
 
-// add adds what a commit appends.
-func (g *group) add(t *turnChange, c *pending) {
+// addRecords adds what a commit appends.
+func (g *group) addRecords(t *turnChange, c *pending) {
 	for i := range c.Events {
 		t.Seq++
-		g.events.add(t.ID, c.Events[i].SessionID, t.Seq, &c.Events[i])
+		g.events.addEvent(t.ID, c.Events[i].SessionID, t.Seq, &c.Events[i])
 	}
 	if c.State != nil {
 		t.state, t.Steps, t.Strikes = c.State, c.Steps, 0
 	}
-	g.messages.add(t.ID, t.Messages, c.Messages)
+	g.messages.addBodies(t.ID, t.Messages, c.Messages)
 	t.Messages += len(c.Messages)
 	for i := range c.Journal {
-		g.journal.add(t.ID, &c.Journal[i])
+		g.journal.addRow(t.ID, &c.Journal[i])
 	}
 	for _, a := range c.Artifacts {
 		g.artifacts = append(g.artifacts, rowOfArtifact(a, t.SessionID, t.ID, t.owner()))
@@ -108,7 +108,7 @@ func (g *group) add(t *turnChange, c *pending) {
 	}
 }
 
-func (g *group) finish(t *turnChange, c *pending) {
+func (g *group) finishTurn(t *turnChange, c *pending) {
 	t.Status, t.Admitted, t.finish = string(c.Finish.Status), false, c.Finish
 	t.Steps, t.state = max(t.Steps, c.Steps), nil
 	if c.Finish.Snapshot != nil {
@@ -116,7 +116,7 @@ func (g *group) finish(t *turnChange, c *pending) {
 	}
 }
 
-func (g *group) suspend(t *turnChange, c *pending) {
+func (g *group) suspendTurn(t *turnChange, c *pending) {
 	if slices.ContainsFunc(c.Suspend.Open, func(id string) bool { return slices.Contains(t.answered, id) }) {
 		t.Status = string(store.Pending)
 		g.jobs = append(g.jobs, store.Job{TurnID: t.ID})
@@ -131,7 +131,7 @@ type journal struct {
 	place map[[2]string]int
 }
 
-func (j *journal) add(turnID string, r *store.JournalRow) {
+func (j *journal) addRow(turnID string, r *store.JournalRow) {
 	key := [2]string{turnID, r.Key}
 	if i, ok := j.place[key]; ok {
 		j.Entries[i], j.Results[i] = r.Entry, r.Result
@@ -145,15 +145,15 @@ func (j *journal) add(turnID string, r *store.JournalRow) {
 	j.Entries, j.Results = append(j.Entries, r.Entry), append(j.Results, r.Result)
 }
 
-// queue queues the statements of a group, each for all of its commits.
-func (g *group) queue(ctx context.Context, p *pipeline, found *[]string) error {
+// queueStatements queues the statements of a group, each for all of its commits.
+func (g *group) queueStatements(ctx context.Context, p *pipeline, found *[]string) error {
 	var (
 		turns  db.WriteTurnsParams
 		states db.WriteStatesParams
 		errs   []error
 	)
-	q := p.queries()
-	changed := g.order()
+	q := p.queuedQueries()
+	changed := g.sortedChanges()
 	for _, t := range changed {
 		turns.Ids, turns.Statuses = append(turns.Ids, t.ID), append(turns.Statuses, t.Status)
 		turns.Seqs, turns.Steps = append(turns.Seqs, t.Seq), append(turns.Steps, t.Steps)
@@ -235,5 +235,5 @@ func (g *group) queueAdmission(p *pipeline, changed []*turnChange, found *[]stri
 			sessions = append(sessions, t.SessionID)
 		}
 	}
-	g.store.admit(p, distinct(tenants), sessions, g.now, found)
+	g.store.queueAdmission(p, sortedDistinct(tenants), sessions, g.now, found)
 }

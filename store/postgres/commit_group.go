@@ -33,9 +33,9 @@ func (s *Store) writeGroup(group []*pending) {
 		for i, p := range group {
 			p.done <- refused[i]
 		}
-	case len(group) == 1 || unreachable(err) || code(err) == codeReadOnly:
+	case len(group) == 1 || isUnreachable(err) || errorCode(err) == codeReadOnly:
 		for _, p := range group {
-			p.done <- named(err, p.TurnID)
+			p.done <- nameTurn(err, p.TurnID)
 		}
 	default:
 		for i := range group {
@@ -58,13 +58,13 @@ func (e *unreachableError) Error() string { return e.cause.Error() }
 // Unwrap returns the cause.
 func (e *unreachableError) Unwrap() error { return e.cause }
 
-func unreachable(err error) bool {
+func isUnreachable(err error) bool {
 	_, ok := errors.AsType[*unreachableError](err)
 	return ok
 }
 
-// named returns the error of a group as that of one of its commits.
-func named(err error, turnID string) error {
+// nameTurn returns the error of a group as that of one of its commits.
+func nameTurn(err error, turnID string) error {
 	lost, ok := errors.AsType[*unreachableError](err)
 	switch {
 	case !ok:
@@ -87,13 +87,13 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 	pause, lost := firstPause, 0
 	for !allGone(gone) {
 		g := newGroup(s, group, gone)
-		err := s.attempt(ctx, g)
+		err := s.transactGroup(ctx, g)
 		if err == nil {
 			return g.refused, nil
 		}
 		again, ok := errors.AsType[*unreachableError](err)
 		switch {
-		case conflicts(err) && lost < maxConflicts, lockedOut(err) && len(group) == 1 && ctx.Err() == nil:
+		case isConflict(err) && lost < maxConflicts, lockedOut(err) && len(group) == 1 && ctx.Err() == nil:
 			lost++
 			continue
 		case !ok:
@@ -102,7 +102,7 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 			return nil, err
 		}
 		s.logger.Warn("commits wait for PostgreSQL", zap.Int("commits", len(group)), zap.Error(again.cause))
-		if !wait(ctx, pause) {
+		if !waitFor(ctx, pause) {
 			return nil, err
 		}
 		pause = min(2*pause, longestPause)
@@ -116,12 +116,12 @@ func (s *Store) tryGroup(group []*pending) (refused []error, err error) {
 // allGone reports whether no caller waits any more.
 func allGone(gone []error) bool { return !slices.Contains(gone, nil) }
 
-// attempt runs the transaction of a group once. It returns an *unreachableError
+// transactGroup runs the transaction of a group once. It returns an *unreachableError
 // when the connection was lost and nothing was changed, or when nobody can say.
-func (s *Store) attempt(ctx context.Context, g *group) error {
+func (s *Store) transactGroup(ctx context.Context, g *group) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		if disconnected(err, nil) || ctx.Err() != nil {
+		if isDisconnected(err, nil) || ctx.Err() != nil {
 			err = &unreachableError{cause: err}
 		}
 		return err
@@ -129,19 +129,19 @@ func (s *Store) attempt(ctx context.Context, g *group) error {
 	defer conn.Release()
 	tx, err := conn.Begin(ctx)
 	if err == nil {
-		err = g.write(ctx, tx)
+		err = g.writeChanges(ctx, tx)
 	}
 	if err != nil {
 		if tx != nil {
 			_ = tx.Rollback(ctx) // a connection that was lost has no transaction
 		}
-		if disconnected(err, conn.Conn()) {
+		if isDisconnected(err, conn.Conn()) {
 			err = &unreachableError{cause: err}
 		}
 		return err
 	}
 	err = tx.Commit(ctx)
-	if err != nil && disconnected(err, conn.Conn()) {
+	if err != nil && isDisconnected(err, conn.Conn()) {
 		return s.makeCertain(ctx, g, err)
 	}
 	return err
@@ -153,7 +153,7 @@ func (s *Store) attempt(ctx context.Context, g *group) error {
 // again that it had not written down.
 func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
 	var ids []string
-	for _, t := range g.order() {
+	for _, t := range g.sortedChanges() {
 		ids = append(ids, t.ID)
 	}
 	if len(ids) == 0 {
@@ -168,7 +168,7 @@ func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
 			return &unreachableError{cause: cause}
 		}
 		cause = errors.Join(cause, err)
-		if !wait(ctx, pause) {
+		if !waitFor(ctx, pause) {
 			return &unreachableError{cause: cause, unknown: true}
 		}
 	}
@@ -177,7 +177,7 @@ func (s *Store) makeCertain(ctx context.Context, g *group, cause error) error {
 // commitTokens returns what the rows of turns are marked with, once nobody is
 // changing them.
 func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, limitLocks); err != nil {
 			return err
 		}
@@ -187,8 +187,8 @@ func (s *Store) commitTokens(ctx context.Context, ids []string) (tokens []string
 	return tokens, err
 }
 
-// wait waits for a while and reports whether ctx is still there.
-func wait(ctx context.Context, d time.Duration) bool {
+// waitFor waits for a while and reports whether ctx is still there.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -199,32 +199,32 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// write makes the changes of a group in a transaction.
-func (g *group) write(ctx context.Context, tx pgx.Tx) error {
-	if err := g.lock(ctx, tx); err != nil {
+// writeChanges makes the changes of a group in a transaction.
+func (g *group) writeChanges(ctx context.Context, tx pgx.Tx) error {
+	if err := g.lockTurns(ctx, tx); err != nil {
 		return err
 	}
 	for i, p := range g.commits {
 		if g.refused[i] == nil {
-			g.refused[i] = g.fold(p)
+			g.refused[i] = g.foldCommit(p)
 		}
 	}
 	var (
 		p     pipeline
 		found []string
 	)
-	if err := g.queue(ctx, &p, &found); err != nil {
+	if err := g.queueStatements(ctx, &p, &found); err != nil {
 		return err
 	}
-	if err := p.send(ctx, tx); err != nil {
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return err
 	}
-	return g.store.enqueue(ctx, tx, append(g.jobs, jobsOf(found)...))
+	return g.store.enqueueJobs(ctx, tx, append(g.jobs, jobsOf(found)...))
 }
 
-// lock locks the turns of a group, and with those that end or begin to wait the
+// lockTurns locks the turns of a group, and with those that end or begin to wait the
 // sessions and tenants that this makes room in.
-func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
+func (g *group) lockTurns(ctx context.Context, tx pgx.Tx) error {
 	var (
 		p        pipeline
 		ids      []string
@@ -245,15 +245,15 @@ func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 	p.batch.Queue(limitLocks)
 	if len(leaving) > 0 {
 		g.store.lockTenants(ctx, &p, leaving...)
-		if err := p.queries().LockSessionsOfTurns(ctx, leaving); err != nil {
+		if err := p.queuedQueries().LockSessionsOfTurns(ctx, leaving); err != nil {
 			return err
 		}
 	}
-	collect(&p, &rows, db.LockTurns, distinct(ids))
+	queueRows(&p, &rows, db.LockTurns, sortedDistinct(ids))
 	if len(waiting) > 0 {
-		collect(&p, &answered, db.AnsweredInteractions, waiting)
+		queueRows(&p, &answered, db.AnsweredInteractions, waiting)
 	}
-	if err := p.send(ctx, tx); err != nil {
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -267,8 +267,8 @@ func (g *group) lock(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// order returns the turns that were changed, by id.
-func (g *group) order() []*turnChange {
+// sortedChanges returns the turns that were changed, by id.
+func (g *group) sortedChanges() []*turnChange {
 	var list []*turnChange
 	for _, t := range g.turns {
 		if t.changed {

@@ -46,19 +46,19 @@ const (
 	codeIO              = "58030"
 )
 
-// wrap says what was done to what when the error arose.
-func wrap(operation, id string, err error) error {
+// wrapError says what was done to what when the error arose.
+func wrapError(operation, id string, err error) error {
 	if err == nil {
 		return nil
 	}
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		err = store.ErrNotFound
-	case code(err) == codeBadText: // what is stored was checked, so it was looked for
+	case errorCode(err) == codeBadText: // what is stored was checked, so it was looked for
 		err = store.ErrNotFound
 	case notWritten(err):
 		err = fmt.Errorf("%w: %w", store.ErrNotWritable, err)
-	case lost(err):
+	case isConnectionLost(err):
 		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	return fmt.Errorf("%s %s: %w", operation, id, err)
@@ -67,57 +67,57 @@ func wrap(operation, id string, err error) error {
 // notWritten reports whether the database takes no writes: its disk is full or
 // failing, or it is read-only, as a standby is. The transaction was rolled back.
 func notWritten(err error) bool {
-	c := code(err)
+	c := errorCode(err)
 	return c == codeDiskFull || c == codeReadOnly || c == codeIO
 }
 
-func code(err error) string {
+func errorCode(err error) string {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgErr.Code
 	}
 	return ""
 }
 
-// violates reports whether an error is the violation of a unique constraint.
-func violates(err error, constraint string) bool {
+// violatesUnique reports whether an error is the violation of a unique constraint.
+func violatesUnique(err error, constraint string) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && pgErr.Code == codeUniqueViolation && pgErr.ConstraintName == constraint
 }
 
-// conflicts reports whether the database gave a transaction up in favour of
+// isConflict reports whether the database gave a transaction up in favour of
 // another one.
-func conflicts(err error) bool {
-	c := code(err)
+func isConflict(err error) bool {
+	c := errorCode(err)
 	return c == codeSerialization || c == codeDeadlock
 }
 
 // lockedOut reports whether somebody else held a lock for too long.
-func lockedOut(err error) bool { return code(err) == codeLockTimeout }
+func lockedOut(err error) bool { return errorCode(err) == codeLockTimeout }
 
-// disconnected reports whether an error is one of the connection, or of a server
+// isDisconnected reports whether an error is one of the connection, or of a server
 // that starts or stops, and not of what was asked for. conn is the connection
 // that was used, nil if there was none.
-func disconnected(err error, conn *pgx.Conn) bool {
+func isDisconnected(err error, conn *pgx.Conn) bool {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return false
 	}
-	if c := code(err); c != "" {
-		return absent(c)
+	if c := errorCode(err); c != "" {
+		return isConnectionState(c)
 	}
 	return conn == nil || conn.IsClosed()
 }
 
-// absent reports whether a SQLSTATE is one of the connection, or of a server that
+// isConnectionState reports whether a SQLSTATE is one of the connection, or of a server that
 // takes none: 57P01 to 57P03 are one that shuts down, crashed, or starts.
-func absent(c string) bool {
+func isConnectionState(c string) bool {
 	return strings.HasPrefix(c, "08") || strings.HasPrefix(c, "57P0") || c == codeTooManyConns
 }
 
-// lost reports whether an error says of itself that there is no connection, or that
+// isConnectionLost reports whether an error says of itself that there is no connection, or that
 // it broke.
-func lost(err error) bool {
-	if c := code(err); c != "" {
-		return absent(c)
+func isConnectionLost(err error) bool {
+	if c := errorCode(err); c != "" {
+		return isConnectionState(c)
 	}
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	_, broken := errors.AsType[*net.OpError](err)

@@ -22,7 +22,7 @@ func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit i
 	}
 	rows, err := s.pool.Query(ctx, db.EventsAfter, turnID, int64(after), limit)
 	if err != nil {
-		return nil, wrap("read the events of turn", turnID, err)
+		return nil, wrapError("read the events of turn", turnID, err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r event.Record, err error) {
 		var (
@@ -35,14 +35,14 @@ func (s *Store) Events(ctx context.Context, turnID string, after uint64, limit i
 		r.Seq, r.Time, r.TurnID, r.Type, r.Data = uint64(seq), time.Time(at), turnID, event.Type(kind), data
 		return r, err
 	})
-	return list, wrap("read the events of turn", turnID, err)
+	return list, wrapError("read the events of turn", turnID, err)
 }
 
 // Journal returns the tool calls of a turn, in the order in which they began.
 func (s *Store) Journal(ctx context.Context, turnID string) ([]store.JournalRow, error) {
 	rows, err := s.queries.GetJournal(ctx, turnID)
 	if err != nil {
-		return nil, wrap("read the journal of turn", turnID, err)
+		return nil, wrapError("read the journal of turn", turnID, err)
 	}
 	return journalOf(rows), nil
 }
@@ -53,7 +53,7 @@ func (s *Store) State(ctx context.Context, turnID string) ([]byte, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, nil
 	}
-	return state, wrap("read the state of turn", turnID, err)
+	return state, wrapError("read the state of turn", turnID, err)
 }
 
 // Snapshot returns a snapshot.
@@ -63,7 +63,7 @@ func (s *Store) Snapshot(ctx context.Context, scope store.Scope, id string) (*st
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read snapshot", id, err)
+		return nil, wrapError("read snapshot", id, err)
 	}
 	return snapshotOf(&row), nil
 }
@@ -73,7 +73,7 @@ func (s *Store) Snapshots(ctx context.Context, q store.SnapshotQuery) (page stor
 	f := dialect.Select(db.SelectSnapshots)
 	f.Snapshots(&q)
 	page.Snapshots, page.Next, err = sqlquery.Latest(f, "created_at", q.Page, rules.SnapshotCursor, readRecords(ctx, s.pool, snapshotOf))
-	return page, wrap("list the snapshots of session", q.SessionID, err)
+	return page, wrapError("list the snapshots of session", q.SessionID, err)
 }
 
 // Conversation returns the messages up to and with a snapshot, the oldest first.
@@ -83,13 +83,13 @@ func (s *Store) Conversation(ctx context.Context, snapshotID string) ([][]byte, 
 	if err == nil && len(list) == 0 {
 		_, err = s.queries.GetSnapshot(ctx, snapshotID)
 	}
-	return list, wrap("read the conversation of snapshot", snapshotID, err)
+	return list, wrapError("read the conversation of snapshot", snapshotID, err)
 }
 
 // OwnMessages returns the messages that a snapshot, or a turn, adds itself.
 func (s *Store) OwnMessages(ctx context.Context, ownerID string) ([][]byte, error) {
 	list, err := s.queries.OwnMessages(ctx, ownerID)
-	return list, wrap("read the messages of", ownerID, err)
+	return list, wrapError("read the messages of", ownerID, err)
 }
 
 // Artifact returns an artifact with its data.
@@ -99,7 +99,7 @@ func (s *Store) Artifact(ctx context.Context, scope store.Scope, id string) (*st
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read artifact", id, err)
+		return nil, wrapError("read artifact", id, err)
 	}
 	return artifactOf(&row), nil
 }
@@ -112,7 +112,7 @@ func (s *Store) Artifacts(ctx context.Context, scope store.Scope, turnID string)
 	}
 	rows, err := s.queries.ArtifactsOf(ctx, turnID)
 	if err != nil {
-		return nil, wrap("list the artifacts of turn", turnID, err)
+		return nil, wrapError("list the artifacts of turn", turnID, err)
 	}
 	return sqlquery.Records(rows, func(r *db.ArtifactsOfRow) *store.Artifact {
 		return artifactOf(&db.Artifact{

@@ -18,7 +18,7 @@ func (s *Store) Interaction(ctx context.Context, scope store.Scope, turnID, id s
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read interaction", turnID+"/"+id, err)
+		return nil, wrapError("read interaction", turnID+"/"+id, err)
 	}
 	return interactionOf(&row), nil
 }
@@ -29,7 +29,7 @@ func (s *Store) Interactions(ctx context.Context, q store.InteractionQuery) ([]*
 	f.Interactions(&q)
 	query, args := f.Statement("ORDER BY created_at, turn_id, n LIMIT " + f.Arg(cmp.Or(q.Limit, store.MaxPage)))
 	list, err := readRecords(ctx, s.pool, interactionOf)(query, args)
-	return list, wrap("list", "interactions", err)
+	return list, wrapError("list", "interactions", err)
 }
 
 // AnswerInteraction answers a pending interaction.
@@ -37,7 +37,7 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 	if err := r.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		turn, err := s.lockTurn(ctx, tx, r.Scope, r.TurnID)
 		if err != nil {
 			return err
@@ -50,37 +50,37 @@ func (s *Store) AnswerInteraction(ctx context.Context, r *store.Answer) (resolve
 			resolved = interactionOf(&row)
 			return rules.CheckAnswer(resolved, r)
 		}
-		now, jobs, err := s.resolve(ctx, tx, turn, r)
+		now, jobs, err := s.answerInteraction(ctx, tx, turn, r)
 		if err != nil {
 			return err
 		}
 		resolved = interactionOf(now)
-		return s.enqueue(ctx, tx, jobs)
+		return s.enqueueJobs(ctx, tx, jobs)
 	})
 	if err != nil {
-		return nil, wrap("answer interaction", r.TurnID+"/"+r.ID, err)
+		return nil, wrapError("answer interaction", r.TurnID+"/"+r.ID, err)
 	}
 	return resolved, nil
 }
 
-// resolve answers an interaction of a turn that is locked, and admits the turn
+// answerInteraction answers an interaction of a turn that is locked, and admits the turn
 // if it waits and there is room.
-func (s *Store) resolve(ctx context.Context, tx pgx.Tx, turn *db.Turn, r *store.Answer) (*db.Interaction, []store.Job, error) {
+func (s *Store) answerInteraction(ctx context.Context, tx pgx.Tx, turn *db.Turn, r *store.Answer) (*db.Interaction, []store.Job, error) {
 	var (
 		p     pipeline
 		rows  []db.Interaction
 		found []string
 	)
 	now := instant.Time(r.Now)
-	collect(&p, &rows, db.Resolve, []byte(r.Answer), r.By, now, r.TurnID, r.ID)
+	queueRows(&p, &rows, db.Resolve, []byte(r.Answer), r.By, now, r.TurnID, r.ID)
 	if turn.Status == string(store.Waiting) {
-		if err := p.queries().WakeTurn(ctx, db.WakeTurnParams{At: now, ID: turn.ID}); err != nil {
+		if err := p.queuedQueries().WakeTurn(ctx, db.WakeTurnParams{At: now, ID: turn.ID}); err != nil {
 			return nil, nil, err
 		}
-		s.admit(&p, []string{turn.Tenant}, []string{turn.SessionID}, r.Now, &found)
+		s.queueAdmission(&p, []string{turn.Tenant}, []string{turn.SessionID}, r.Now, &found)
 	}
-	if err := p.send(ctx, tx); err != nil {
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return nil, nil, err
 	}
-	return one(rows), jobsOf(found), nil
+	return oneRow(rows), jobsOf(found), nil
 }

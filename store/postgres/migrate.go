@@ -55,7 +55,7 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (applied []string, err
 func checkSchema(ctx context.Context, pool *pgxpool.Pool) error {
 	var have int64
 	err := pool.QueryRow(ctx, migration.SelectVersion).Scan(&have)
-	if code(err) == codeUndefinedTable {
+	if errorCode(err) == codeUndefinedTable {
 		err = nil // nobody migrated it
 	}
 	if err != nil {

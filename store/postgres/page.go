@@ -26,7 +26,7 @@ var dialect = &sqlquery.Dialect{
 // database cannot keep.
 func readCount(ctx context.Context, pool *pgxpool.Pool, query string, args []any) (n int, err error) {
 	err = pool.QueryRow(ctx, query, args...).Scan(&n)
-	if code(err) == codeBadText {
+	if errorCode(err) == codeBadText {
 		return 0, nil
 	}
 	return n, err
@@ -40,7 +40,7 @@ func readRows[T any](ctx context.Context, pool *pgxpool.Pool, query string, args
 		return nil, err
 	}
 	rows, err := pgx.CollectRows(found, pgx.RowToStructByPos[T])
-	if code(err) == codeBadText {
+	if errorCode(err) == codeBadText {
 		return nil, nil
 	}
 	return rows, err

@@ -16,8 +16,8 @@ type pipeline struct {
 	batch pgx.Batch
 }
 
-// queries returns the generated queries, whose statements are queued.
-func (p *pipeline) queries() *db.Queries { return db.New(p) }
+// queuedQueries returns the generated queries, whose statements are queued.
+func (p *pipeline) queuedQueries() *db.Queries { return db.New(p) }
 
 // sender sends statements: a pool, which makes one transaction of them, or a
 // transaction.
@@ -25,9 +25,9 @@ type sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// send sends the statements that were queued since the last time, in one round
+// sendQueued sends the statements that were queued since the last time, in one round
 // trip, and reads all that they return.
-func (p *pipeline) send(ctx context.Context, to sender) error {
+func (p *pipeline) sendQueued(ctx context.Context, to sender) error {
 	if p.batch.Len() == 0 {
 		return nil
 	}
@@ -36,25 +36,25 @@ func (p *pipeline) send(ctx context.Context, to sender) error {
 	return to.SendBatch(ctx, &batch).Close()
 }
 
-// collect queues a query and appends its rows to into when it is sent. The
+// queueRows queues a query and appends its rows to into when it is sent. The
 // columns go by their position.
-func collect[T any](p *pipeline, into *[]T, query string, args ...any) {
+func queueRows[T any](p *pipeline, into *[]T, query string, args ...any) {
 	p.batch.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
 		*into, err = pgx.AppendRows(*into, rows, pgx.RowToStructByPos[T])
 		return err
 	})
 }
 
-// scalars queues a query with one column.
-func scalars[T any](p *pipeline, into *[]T, query string, args ...any) {
+// queueColumn queues a query with one column.
+func queueColumn[T any](p *pipeline, into *[]T, query string, args ...any) {
 	p.batch.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
 		*into, err = pgx.AppendRows(*into, rows, pgx.RowTo[T])
 		return err
 	})
 }
 
-// one returns the row of a query that has one or none.
-func one[T any](rows []T) *T {
+// oneRow returns the row of a query that has one or none.
+func oneRow[T any](rows []T) *T {
 	if len(rows) == 0 {
 		return nil
 	}

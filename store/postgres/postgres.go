@@ -139,8 +139,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enqueue tells the queue of jobs, in the transaction that makes them due.
-func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, jobs []store.Job) error {
+// enqueueJobs tells the queue of jobs, in the transaction that makes them due.
+func (s *Store) enqueueJobs(ctx context.Context, tx pgx.Tx, jobs []store.Job) error {
 	s.mu.Lock()
 	q := s.queue
 	s.mu.Unlock()
@@ -153,12 +153,12 @@ func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, jobs []store.Job) error 
 	return nil
 }
 
-// transact runs fn in a transaction, and once more from its beginning when the
+// runTransaction runs fn in a transaction, and once more from its beginning when the
 // database gave it up in favour of another.
-func (s *Store) transact(ctx context.Context, fn func(tx pgx.Tx) error) error {
+func (s *Store) runTransaction(ctx context.Context, fn func(tx pgx.Tx) error) error {
 	var err error
 	for range maxConflicts + 1 {
-		if err = pgx.BeginFunc(ctx, s.pool, fn); !conflicts(err) {
+		if err = pgx.BeginFunc(ctx, s.pool, fn); !isConflict(err) {
 			break
 		}
 	}

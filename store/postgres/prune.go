@@ -20,11 +20,11 @@ func (s *Store) Prune(ctx context.Context, r store.Retention) (store.Pruned, err
 
 func (s *Store) pruneKeys(ctx context.Context, c rules.Cutoff) (int, error) {
 	n, err := s.queries.DeleteOldKeys(ctx, db.DeleteOldKeysParams{Before: instant.Time(c.Before), Most: int32(c.Limit)})
-	return int(n), wrap("delete old", "keys", err)
+	return int(n), wrapError("delete old", "keys", err)
 }
 
 func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		ids, err := q.LockOldSessions(ctx, db.LockOldSessionsParams{
 			Before: instant.Time(c.Before), Latest: instant.Time(c.Latest), Most: int32(c.Limit),
@@ -41,11 +41,11 @@ func (s *Store) pruneSessions(ctx context.Context, c rules.Cutoff) (n int, err e
 		n = len(ids)
 		return deleteSessions(ctx, tx, ids)
 	})
-	return n, wrap("delete old", "sessions", err)
+	return n, wrapError("delete old", "sessions", err)
 }
 
 func (s *Store) pruneEvents(ctx context.Context, c rules.Cutoff) (n int, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		marked, err := s.queries.WithTx(tx).MarkPruned(ctx, db.MarkPrunedParams{
 			Before: instant.Time(c.Before), Latest: instant.Time(c.Latest), Most: int32(c.Limit),
 		})
@@ -61,10 +61,10 @@ func (s *Store) pruneEvents(ctx context.Context, c rules.Cutoff) (n int, err err
 		}
 		n = len(ids)
 		var p pipeline
-		if err := errors.Join(p.queries().DeleteEvents(ctx, ids), p.queries().DeleteJournal(ctx, ids), p.queries().DeleteWebhooksOf(ctx, all)); err != nil {
+		if err := errors.Join(p.queuedQueries().DeleteEvents(ctx, ids), p.queuedQueries().DeleteJournal(ctx, ids), p.queuedQueries().DeleteWebhooksOf(ctx, all)); err != nil {
 			return err
 		}
-		return p.send(ctx, tx)
+		return p.sendQueued(ctx, tx)
 	})
-	return n, wrap("delete old", "events", err)
+	return n, wrapError("delete old", "events", err)
 }

@@ -25,17 +25,17 @@ func (s *Store) Reap(ctx context.Context, now time.Time) (taken int, err error) 
 	for {
 		n, err := s.reapChunk(ctx, now)
 		if err != nil {
-			return taken, wrap("reap", "turns", err)
+			return taken, wrapError("reap", "turns", err)
 		}
 		if taken += n; n < chunk {
 			break
 		}
 	}
-	return taken, wrap("admit", "turns", s.sweep(ctx, now))
+	return taken, wrapError("admit", "turns", s.admitFreed(ctx, now))
 }
 
 func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		ids, err := s.queries.WithTx(tx).ReapTurns(ctx, db.ReapTurnsParams{Now: instant.Time(now), Most: chunk})
 		if err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Store) reapChunk(ctx context.Context, now time.Time) (n int, err error)
 		if err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, jobsOf(append(ids, lost...)))
+		return s.enqueueJobs(ctx, tx, jobsOf(append(ids, lost...)))
 	})
 	return n, err
 }
@@ -59,7 +59,7 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err erro
 	for after := ""; ; {
 		rows, err := s.queries.QueuedAfter(ctx, db.QueuedAfterParams{Now: instant.Time(now), After: after, Most: chunk})
 		if err != nil {
-			return taken, wrap("recover", "turns", err)
+			return taken, wrapError("recover", "turns", err)
 		}
 		if len(rows) == 0 {
 			return taken, nil
@@ -72,15 +72,15 @@ func (s *Store) Recover(ctx context.Context, now time.Time) (taken int, err erro
 			}
 		}
 		after = rows[len(rows)-1].ID
-		if err := s.transact(ctx, func(tx pgx.Tx) error { return s.enqueue(ctx, tx, jobs) }); err != nil {
-			return taken, wrap("recover", "turns", err)
+		if err := s.runTransaction(ctx, func(tx pgx.Tx) error { return s.enqueueJobs(ctx, tx, jobs) }); err != nil {
+			return taken, wrapError("recover", "turns", err)
 		}
 	}
 }
 
-// sweep admits turns that are due and that nothing holds back any more: they
+// admitFreed admits turns that are due and that nothing holds back any more: they
 // have become due, or a limit was raised.
-func (s *Store) sweep(ctx context.Context, now time.Time) (err error) {
+func (s *Store) admitFreed(ctx context.Context, now time.Time) (err error) {
 	var tenants, sessions []string
 	if s.tenantTurns > 0 {
 		tenants, err = s.queries.HeldTenants(ctx, instant.Time(now))
@@ -90,19 +90,19 @@ func (s *Store) sweep(ctx context.Context, now time.Time) (err error) {
 	if err != nil || len(tenants)+len(sessions) == 0 {
 		return err
 	}
-	return s.transact(ctx, func(tx pgx.Tx) error {
+	return s.runTransaction(ctx, func(tx pgx.Tx) error {
 		var (
 			p     pipeline
 			found []string
 		)
-		err := errors.Join(p.queries().LockTenants(ctx, tenants), p.queries().LockSessions(ctx, sessions))
+		err := errors.Join(p.queuedQueries().LockTenants(ctx, tenants), p.queuedQueries().LockSessions(ctx, sessions))
 		if err != nil {
 			return err
 		}
-		s.admit(&p, tenants, sessions, now, &found)
-		if err := p.send(ctx, tx); err != nil {
+		s.queueAdmission(&p, tenants, sessions, now, &found)
+		if err := p.sendQueued(ctx, tx); err != nil {
 			return err
 		}
-		return s.enqueue(ctx, tx, jobsOf(found))
+		return s.enqueueJobs(ctx, tx, jobsOf(found))
 	})
 }

@@ -104,7 +104,7 @@ func journalOf(rows []db.GetJournalRow) []store.JournalRow {
 // events collects the columns of events.
 type events struct{ db.InsertEventsParams }
 
-func (e *events) add(turnID, sessionID string, seq int64, r *event.Record) {
+func (e *events) addEvent(turnID, sessionID string, seq int64, r *event.Record) {
 	e.TurnIds = append(e.TurnIds, turnID)
 	e.Seqs = append(e.Seqs, seq)
 	e.SessionIds = append(e.SessionIds, sessionID)
@@ -116,8 +116,8 @@ func (e *events) add(turnID, sessionID string, seq int64, r *event.Record) {
 // messages collects the columns of messages.
 type messages struct{ db.InsertMessagesParams }
 
-// add numbers the messages of an owner from n on.
-func (m *messages) add(ownerID string, n int, bodies [][]byte) {
+// addBodies numbers the messages of an owner from n on.
+func (m *messages) addBodies(ownerID string, n int, bodies [][]byte) {
 	for i, body := range bodies {
 		m.OwnerIds = append(m.OwnerIds, ownerID)
 		m.Ns = append(m.Ns, n+i)

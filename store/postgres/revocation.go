@@ -17,7 +17,7 @@ func (s *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 	if err := r.CheckText(); err != nil {
 		return err
 	}
-	err := s.transact(ctx, func(tx pgx.Tx) error {
+	err := s.runTransaction(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		if err := q.LockRevokedTokens(ctx); err != nil {
 			return err
@@ -30,7 +30,7 @@ func (s *Store) RevokeToken(ctx context.Context, r store.Revocation) error {
 		}
 		return q.ForgetRevokedTokens(ctx, instant.Time(r.RevokedAt.Add(-store.RevocationHold)))
 	})
-	return wrap("revoke token", r.TokenID, err)
+	return wrapError("revoke token", r.TokenID, err)
 }
 
 // RevokedTokens returns revocations in their order.

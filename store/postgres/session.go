@@ -19,7 +19,7 @@ func (s *Store) Session(ctx context.Context, scope store.Scope, id string) (*sto
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read session", id, err)
+		return nil, wrapError("read session", id, err)
 	}
 	return sessionOf(&row)
 }
@@ -32,7 +32,7 @@ func (s *Store) Sessions(ctx context.Context, q store.SessionQuery) (page store.
 		f.Label(key, value)
 	}
 	page.Sessions, page.Next, err = sqlquery.Latest(f, "active_at", q.Page, rules.SessionCursor, readSessions(ctx, s.pool))
-	return page, wrap("list", "sessions", err)
+	return page, wrapError("list", "sessions", err)
 }
 
 // UpdateSession changes what the patch names.
@@ -40,7 +40,7 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 	if err := p.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		row, err := q.LockSession(ctx, id)
 		if err == nil {
@@ -58,7 +58,7 @@ func (s *Store) UpdateSession(ctx context.Context, scope store.Scope, id string,
 		changed, err = sessionOf(&row)
 		return err
 	})
-	return changed, wrap("change session", id, err)
+	return changed, wrapError("change session", id, err)
 }
 
 // patchSession changes a session whose row is locked.
@@ -111,7 +111,7 @@ func mayMove(ctx context.Context, q *db.Queries, id, tip string) error {
 
 // DeleteSession deletes a session with everything that belongs to it.
 func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string) error {
-	err := s.transact(ctx, func(tx pgx.Tx) error {
+	err := s.runTransaction(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		row, err := q.LockSession(ctx, id)
 		if err == nil {
@@ -129,13 +129,13 @@ func (s *Store) DeleteSession(ctx context.Context, scope store.Scope, id string)
 		}
 		return deleteSessions(ctx, tx, []string{id})
 	})
-	return wrap("delete session", id, err)
+	return wrapError("delete session", id, err)
 }
 
 // deleteSessions deletes sessions without live turns, which are locked.
 func deleteSessions(ctx context.Context, tx pgx.Tx, ids []string) error {
 	var p pipeline
-	q := p.queries()
+	q := p.queuedQueries()
 	err := errors.Join(
 		q.DeleteEventsOf(ctx, ids),
 		q.DeleteJournalOf(ctx, ids),
@@ -147,5 +147,5 @@ func deleteSessions(ctx context.Context, tx pgx.Tx, ids []string) error {
 	if err != nil {
 		return err
 	}
-	return p.send(ctx, tx)
+	return p.sendQueued(ctx, tx)
 }

@@ -18,7 +18,7 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		return nil, err
 	}
 	id := n.Session.ID
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		known, err := claimKey(ctx, s.queries.WithTx(tx), n)
 		if err != nil {
 			return err
@@ -36,10 +36,10 @@ func (s *Store) CreateSession(ctx context.Context, n *store.NewSession) (made *s
 		made, err = sessionOf(&row)
 		return err
 	})
-	if violates(err, "sessions_pkey") {
+	if violatesUnique(err, "sessions_pkey") {
 		err = &store.ExistsError{Kind: "session", ID: id}
 	}
-	return made, wrap("create session", id, err)
+	return made, wrapError("create session", id, err)
 }
 
 // claimKey takes the key of a request for it. When the key is taken it returns
@@ -77,7 +77,7 @@ func insertSession(ctx context.Context, tx pgx.Tx, n *store.NewSession) error {
 		tip = n.Base[len(n.Base)-1].Snapshot.ID
 	}
 	var p pipeline
-	q := p.queries()
+	q := p.queuedQueries()
 	err = errors.Join(
 		q.InsertSession(ctx, db.InsertSessionParams{
 			ID: v.ID, Tenant: v.Owner.Tenant, Subject: v.Owner.Subject, AgentID: v.AgentID, State: string(v.State),
@@ -90,7 +90,7 @@ func insertSession(ctx context.Context, tx pgx.Tx, n *store.NewSession) error {
 	if err != nil {
 		return err
 	}
-	return p.send(ctx, tx)
+	return p.sendQueued(ctx, tx)
 }
 
 func insertLabels(ctx context.Context, q *db.Queries, id string, keys, values []string) error {
@@ -104,7 +104,7 @@ func insertBase(ctx context.Context, q *db.Queries, n *store.NewSession) error {
 	var own messages
 	for i := range n.Base {
 		b := &n.Base[i]
-		own.add(b.Snapshot.ID, 0, b.Messages)
+		own.addBodies(b.Snapshot.ID, 0, b.Messages)
 		if err := q.InsertSnapshot(ctx, rowOfSnapshot(&b.Snapshot, n.Session.ID, b.Snapshot.TurnID, n.Session.Owner)); err != nil {
 			return err
 		}

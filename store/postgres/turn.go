@@ -20,7 +20,7 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read turn", id, err)
+		return nil, wrapError("read turn", id, err)
 	}
 	return turnOf(&row), nil
 }
@@ -28,13 +28,13 @@ func (s *Store) Turn(ctx context.Context, scope store.Scope, id string) (*store.
 // Positions returns how far turns have got.
 func (s *Store) Positions(ctx context.Context, turnIDs []string) ([]store.Position, error) {
 	list, err := readRows[store.Position](ctx, s.pool, "SELECT id, status, seq FROM turns WHERE id = ANY($1::text[])", []any{turnIDs})
-	return list, wrap("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
+	return list, wrapError("read positions of", fmt.Sprintf("%d turns", len(turnIDs)), err)
 }
 
 // SessionAgents returns the agents that turns of a session were made for.
 func (s *Store) SessionAgents(ctx context.Context, sessionID string) ([]string, error) {
 	agents, err := s.queries.SessionAgents(ctx, sessionID)
-	return agents, wrap("read the agents of session", sessionID, err)
+	return agents, wrapError("read the agents of session", sessionID, err)
 }
 
 // Turns returns a page of turns.
@@ -44,19 +44,19 @@ func (s *Store) Turns(ctx context.Context, q store.TurnQuery) (page store.TurnPa
 	if q.Count {
 		query, args := f.Count("turns")
 		if page.Total, err = readCount(ctx, s.pool, query, args); err != nil {
-			return page, wrap("count", "turns", err)
+			return page, wrapError("count", "turns", err)
 		}
 	}
 	page.Turns, page.Next, err = sqlquery.Latest(f, sqlquery.TurnColumn(&q), q.Page, rules.TurnCursor(&q), readRecords(ctx, s.pool, turnOf))
 	if err != nil {
-		return store.TurnPage{}, wrap("list", "turns", err)
+		return store.TurnPage{}, wrapError("list", "turns", err)
 	}
 	return page, nil
 }
 
 // UpdateTurn changes what the patch names.
 func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p store.TurnPatch) (changed *store.Turn, err error) {
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		q := s.queries.WithTx(tx)
 		row, err := q.LockTurn(ctx, id)
 		if err == nil {
@@ -70,7 +70,7 @@ func (s *Store) UpdateTurn(ctx context.Context, scope store.Scope, id string, p 
 		}
 		return err
 	})
-	return changed, wrap("change turn", id, err)
+	return changed, wrapError("change turn", id, err)
 }
 
 // EndTurn ends a live turn from outside.
@@ -78,7 +78,7 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 	if err := e.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		row, err := s.lockTurn(ctx, tx, e.Scope, e.TurnID)
 		if err != nil {
 			return err
@@ -92,10 +92,10 @@ func (s *Store) EndTurn(ctx context.Context, e *store.EndTurn) (ended *store.Tur
 			return err
 		}
 		ended = turnOf(now)
-		return s.enqueue(ctx, tx, jobs)
+		return s.enqueueJobs(ctx, tx, jobs)
 	})
 	if err != nil {
-		return nil, wrap("end turn", e.TurnID, err)
+		return nil, wrapError("end turn", e.TurnID, err)
 	}
 	return ended, nil
 }
@@ -109,12 +109,12 @@ func (s *Store) lockTurn(ctx context.Context, tx pgx.Tx, scope store.Scope, id s
 		turns    []db.Turn
 	)
 	s.lockTenants(ctx, &p, id)
-	collect(&p, &sessions, db.LockSessionOfTurn, id)
-	collect(&p, &turns, db.LockTurn, id)
-	if err := p.send(ctx, tx); err != nil {
+	queueRows(&p, &sessions, db.LockSessionOfTurn, id)
+	queueRows(&p, &turns, db.LockTurn, id)
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return nil, err
 	}
-	row := one(turns)
+	row := oneRow(turns)
 	if row == nil {
 		return nil, store.ErrNotFound
 	}
@@ -129,11 +129,11 @@ func (s *Store) endTurn(ctx context.Context, tx pgx.Tx, row *db.Turn, e *store.E
 		found []string
 		last  events
 	)
-	q := p.queries()
+	q := p.queuedQueries()
 	ids, sessions := []string{row.ID}, []string{row.SessionID}
 	now := instant.Time(e.Now)
-	last.add(row.ID, row.SessionID, row.Seq+1, &e.Event)
-	collect(&p, &turns, db.EndTurn, string(e.Status), []byte(e.Result), now, row.ID)
+	last.addEvent(row.ID, row.SessionID, row.Seq+1, &e.Event)
+	queueRows(&p, &turns, db.EndTurn, string(e.Status), []byte(e.Result), now, row.ID)
 	err := errors.Join(
 		q.InsertEvents(ctx, last.InsertEventsParams),
 		q.CancelInteractions(ctx, ids),
@@ -143,9 +143,9 @@ func (s *Store) endTurn(ctx context.Context, tx pgx.Tx, row *db.Turn, e *store.E
 	if err != nil {
 		return nil, nil, err
 	}
-	s.admit(&p, []string{row.Tenant}, sessions, e.Now, &found)
-	if err := p.send(ctx, tx); err != nil {
+	s.queueAdmission(&p, []string{row.Tenant}, sessions, e.Now, &found)
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return nil, nil, err
 	}
-	return one(turns), jobsOf(found), nil
+	return oneRow(turns), jobsOf(found), nil
 }

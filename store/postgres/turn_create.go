@@ -16,7 +16,7 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		at, err := s.lookAtSession(ctx, tx, n)
 		if err != nil {
 			return err
@@ -34,18 +34,18 @@ func (s *Store) CreateTurn(ctx context.Context, n *store.NewTurn) (made *store.T
 		made = turnOf(row)
 		switch {
 		case delayed: // it is admitted by the claim
-			return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
+			return s.enqueueJobs(ctx, tx, []store.Job{{TurnID: made.ID, NotBefore: made.NotBefore}})
 		case admitted:
-			return s.enqueue(ctx, tx, []store.Job{{TurnID: made.ID}})
+			return s.enqueueJobs(ctx, tx, []store.Job{{TurnID: made.ID}})
 		default:
 			return nil // what makes room for it queues it
 		}
 	})
-	if violates(err, "turns_pkey") {
+	if violatesUnique(err, "turns_pkey") {
 		err = &store.ExistsError{Kind: "turn", ID: n.Turn.ID}
 	}
 	if err != nil {
-		return nil, wrap("create turn", n.Turn.ID, err)
+		return nil, wrapError("create turn", n.Turn.ID, err)
 	}
 	return made, nil
 }
@@ -74,20 +74,20 @@ func (s *Store) lookAtSession(ctx context.Context, tx pgx.Tx, n *store.NewTurn) 
 		admitted []int64
 	)
 	if s.tenantTurns > 0 {
-		_ = p.queries().LockTenants(ctx, []string{t.Owner.Tenant}) // it is queued
-		scalars(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
+		_ = p.queuedQueries().LockTenants(ctx, []string{t.Owner.Tenant}) // it is queued
+		queueColumn(&p, &admitted, db.CountAdmitted, t.Owner.Tenant)
 	}
-	collect(&p, &sessions, db.LockSession, t.SessionID)
+	queueRows(&p, &sessions, db.LockSession, t.SessionID)
 	if n.Key.Value != "" {
-		collect(&p, &keys, db.GetKey, turnScope(t.SessionID), n.Key.Value)
-		collect(&p, &known, db.TurnOfKey, turnScope(t.SessionID), n.Key.Value)
+		queueRows(&p, &keys, db.GetKey, turnScope(t.SessionID), n.Key.Value)
+		queueRows(&p, &known, db.TurnOfKey, turnScope(t.SessionID), n.Key.Value)
 	}
-	scalars(&p, &taken, db.TurnExists, t.ID)
-	collect(&p, &live, db.LiveTurns, t.SessionID)
-	if err := p.send(ctx, tx); err != nil {
+	queueColumn(&p, &taken, db.TurnExists, t.ID)
+	queueRows(&p, &live, db.LiveTurns, t.SessionID)
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return at, err
 	}
-	session := one(sessions)
+	session := oneRow(sessions)
 	if session == nil || rules.CheckVisible(store.Of(t.Owner), session.Tenant, session.Subject) != nil {
 		return at, store.ErrNotFound
 	}
@@ -125,12 +125,12 @@ func insertTurn(ctx context.Context, tx pgx.Tx, n *store.NewTurn, admitted bool)
 		in   messages
 		errs []error
 	)
-	q := p.queries()
+	q := p.queuedQueries()
 	created := instant.Time(t.CreatedAt)
-	collect(&p, &rows, db.InsertTurn, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, []byte(t.Request),
+	queueRows(&p, &rows, db.InsertTurn, t.ID, t.SessionID, t.Owner.Tenant, t.Owner.Subject, t.AgentID, []byte(t.Request),
 		[]byte(t.Metadata), t.Background, t.SnapshotID, t.ParentSnapshotID, t.FromStart, created,
 		instant.Time(t.NotBefore), admitted, len(n.Input))
-	if in.add(t.ID, 0, n.Input); len(in.Ns) > 0 {
+	if in.addBodies(t.ID, 0, n.Input); len(in.Ns) > 0 {
 		errs = append(errs, q.InsertMessages(ctx, in.InsertMessagesParams))
 	}
 	if n.Key.Value != "" {
@@ -142,8 +142,8 @@ func insertTurn(ctx context.Context, tx pgx.Tx, n *store.NewTurn, admitted bool)
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if err := p.send(ctx, tx); err != nil {
+	if err := p.sendQueued(ctx, tx); err != nil {
 		return nil, err
 	}
-	return one(rows), nil
+	return oneRow(rows), nil
 }

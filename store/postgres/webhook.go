@@ -19,12 +19,12 @@ func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 	if err := n.CheckText(); err != nil {
 		return nil, err
 	}
-	err = s.transact(ctx, func(tx pgx.Tx) error {
+	err = s.runTransaction(ctx, func(tx pgx.Tx) error {
 		saved, err = saveWebhook(ctx, s.queries.WithTx(tx), n)
 		return err
 	})
 	if err != nil {
-		return nil, wrap("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
+		return nil, wrapError("save webhook", n.Webhook.ID+" of turn "+n.Webhook.TurnID, err)
 	}
 	return saved, nil
 }
@@ -33,7 +33,7 @@ func (s *Store) SaveWebhook(ctx context.Context, n *store.NewWebhook) (saved *st
 func saveWebhook(ctx context.Context, q *db.Queries, n *store.NewWebhook) (*store.Webhook, error) {
 	h := &n.Webhook
 	turn, err := q.LockTurn(ctx, h.TurnID)
-	if code(err) == codeBadText {
+	if errorCode(err) == codeBadText {
 		err = store.ErrNotFound
 	}
 	if err == nil {
@@ -66,7 +66,7 @@ func (s *Store) Webhook(ctx context.Context, scope store.Scope, turnID, id strin
 		err = rules.CheckVisible(scope, row.Tenant, row.Subject)
 	}
 	if err != nil {
-		return nil, wrap("read webhook", id+" of turn "+turnID, err)
+		return nil, wrapError("read webhook", id+" of turn "+turnID, err)
 	}
 	return webhookOf(&row), nil
 }
@@ -84,7 +84,7 @@ func (s *Store) Webhooks(ctx context.Context, q store.WebhookQuery) (page store.
 	query, args := f.Statement("ORDER BY n DESC LIMIT " + f.Arg(q.Page.Size()+1))
 	rows, err := readRows[db.Webhook](ctx, s.pool, query, args)
 	if err != nil {
-		return page, wrap("list", "webhooks", err)
+		return page, wrapError("list", "webhooks", err)
 	}
 	rows, page.Next = rules.CutPage(rows, q.Page, func(r db.Webhook) store.Cursor { return rules.WebhookCursor(time.Time(r.CreatedAt), r.N) })
 	page.Webhooks = sqlquery.Records(rows, webhookOf)
@@ -99,7 +99,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, scope store.Scope, turnID, id
 	if err == nil && n == 0 {
 		err = store.ErrNotFound
 	}
-	return wrap("delete webhook", id+" of turn "+turnID, err)
+	return wrapError("delete webhook", id+" of turn "+turnID, err)
 }
 
 // ClaimWebhooks makes the worker the owner of webhooks. Several replicas may do
@@ -122,7 +122,7 @@ func (s *Store) ClaimWebhooks(ctx context.Context, c *store.ClaimWebhooks) ([]*s
 		})
 	}
 	if err != nil {
-		return nil, wrap("claim webhooks for worker", c.Worker, err)
+		return nil, wrapError("claim webhooks for worker", c.Worker, err)
 	}
 	slices.SortFunc(rows, func(a, b db.Webhook) int {
 		return cmp.Or(time.Time(a.DueAt).Compare(time.Time(b.DueAt)), cmp.Compare(a.N, b.N))
@@ -142,7 +142,7 @@ func (s *Store) HeartbeatWebhooks(ctx context.Context, worker string, lease time
 	}
 	rows, err := s.queries.HeartbeatWebhooks(ctx, p)
 	if err != nil {
-		return nil, wrap("prolong the leases of webhooks of worker", worker, err)
+		return nil, wrapError("prolong the leases of webhooks of worker", worker, err)
 	}
 	kept := make(map[db.HeartbeatWebhooksRow]bool, len(rows))
 	for _, r := range rows {
@@ -169,5 +169,5 @@ func (s *Store) AdvanceWebhook(ctx context.Context, a *store.AdvanceWebhook) err
 	if err == nil && n == 0 {
 		err = &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence}
 	}
-	return wrap("advance webhook", a.ID+" of turn "+a.TurnID, err)
+	return wrapError("advance webhook", a.ID+" of turn "+a.TurnID, err)
 }

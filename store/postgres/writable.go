@@ -77,7 +77,7 @@ func (s *Store) Ping(ctx context.Context) error {
 		return nil
 	}
 	if err := s.probeWrites(ctx); notWritten(err) {
-		return wrap("ping", "PostgreSQL", err)
+		return wrapError("ping", "PostgreSQL", err)
 	}
 	s.failing.Store(false) // also where temporary tables are not allowed: the next write tells
 	return nil
