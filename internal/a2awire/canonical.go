@@ -14,16 +14,16 @@ func CanonicalWithoutEmpty(data []byte) ([]byte, error) {
 	if err := json.Unmarshal(data, &value); err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(prune(value))
+	data, err := json.Marshal(pruneEmpty(value))
 	if err != nil {
 		return nil, err
 	}
 	return jcs.Transform(data)
 }
 
-// prune returns what is left of a value without what is empty in it; nil is
+// pruneEmpty returns what is left of a value without what is empty in it; nil is
 // nothing.
-func prune(value any) any {
+func pruneEmpty(value any) any {
 	switch v := value.(type) {
 	case string:
 		if v == "" {
@@ -32,7 +32,7 @@ func prune(value any) any {
 	case []any:
 		kept := v[:0]
 		for _, e := range v {
-			if e = prune(e); e != nil {
+			if e = pruneEmpty(e); e != nil {
 				kept = append(kept, e)
 			}
 		}
@@ -42,7 +42,7 @@ func prune(value any) any {
 		return kept
 	case map[string]any:
 		for name, e := range v {
-			if e = prune(e); e == nil {
+			if e = pruneEmpty(e); e == nil {
 				delete(v, name)
 			} else {
 				v[name] = e

@@ -101,17 +101,17 @@ func GrantOf(metadata map[string]any) (*Grant, error) {
 	}
 	r.checkNames()
 	g := &Grant{
-		Deadline:      r.time("deadline"),
-		MaxTokens:     r.limit("max_tokens", maxTokens),
-		MaxModelCalls: r.limit("max_model_calls", maxCalls),
-		MaxToolCalls:  r.limit("max_tool_calls", maxCalls),
+		Deadline:      r.readTime("deadline"),
+		MaxTokens:     r.readLimit("max_tokens", maxTokens),
+		MaxModelCalls: r.readLimit("max_model_calls", maxCalls),
+		MaxToolCalls:  r.readLimit("max_tool_calls", maxCalls),
 	}
-	if depth := r.limit("depth", maxDepth); depth != nil {
+	if depth := r.readLimit("depth", maxDepth); depth != nil {
 		g.Depth = *depth
 	}
-	if cost, ok := r.number("max_cost"); ok {
+	if cost, ok := r.readNumber("max_cost"); ok {
 		cost = min(cost, maxCost)
-		g.MaxCost, g.Currency = &cost, r.currency("currency")
+		g.MaxCost, g.Currency = &cost, r.readCurrency("currency")
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -129,9 +129,9 @@ func (r *reader) checkNames() {
 			continue
 		}
 		if near, ok := nearest.Of(name, grantFields); ok {
-			r.fail(clip.Text(name), "is not known; did you mean %q?", near)
+			r.noteError(clip.Text(name), "is not known; did you mean %q?", near)
 		} else if len(name) >= 3 && strings.EqualFold(name[:3], "max") {
-			r.fail(clip.Text(name), "is not known, and may be a limit")
+			r.noteError(clip.Text(name), "is not known, and may be a limit")
 		}
 	}
 }
@@ -156,24 +156,24 @@ func ReportOf(metadata map[string]any) (*Report, error) {
 	if r == nil || err != nil {
 		return nil, err
 	}
-	report := &Report{Steps: r.count("steps", maxCalls)}
-	if usage := r.object("usage"); usage != nil {
+	report := &Report{Steps: r.readCount("steps", maxCalls)}
+	if usage := r.readObject("usage"); usage != nil {
 		report.Usage = event.Usage{
-			Input:      usage.count("input_tokens", maxTokens),
-			Output:     usage.count("output_tokens", maxTokens),
-			CacheRead:  usage.count("cached_tokens", maxTokens),
-			CacheWrite: usage.count("cache_write_tokens", maxTokens),
-			Reasoning:  usage.count("reasoning_tokens", maxTokens),
+			Input:      usage.readCount("input_tokens", maxTokens),
+			Output:     usage.readCount("output_tokens", maxTokens),
+			CacheRead:  usage.readCount("cached_tokens", maxTokens),
+			CacheWrite: usage.readCount("cache_write_tokens", maxTokens),
+			Reasoning:  usage.readCount("reasoning_tokens", maxTokens),
 		}
-		r.join(usage)
+		r.joinError(usage)
 	}
-	if cost := r.object("cost"); cost != nil {
-		amount, _ := cost.number("amount")
+	if cost := r.readObject("cost"); cost != nil {
+		amount, _ := cost.readNumber("amount")
 		if amount > maxCost {
-			cost.fail("amount", "is not from 0 to %d", maxCost)
+			cost.noteError("amount", "is not from 0 to %d", maxCost)
 		}
-		report.Cost = &event.Cost{Amount: amount, Currency: cost.currency("currency")}
-		r.join(cost)
+		report.Cost = &event.Cost{Amount: amount, Currency: cost.readCurrency("currency")}
+		r.joinError(cost)
 	}
 	if r.err != nil {
 		return nil, r.err

@@ -43,35 +43,35 @@ func readerOf(metadata map[string]any) (*reader, error) {
 	return &reader{fields: fields}, nil
 }
 
-func (r *reader) fail(field, format string, args ...any) {
+func (r *reader) noteError(field, format string, args ...any) {
 	if r.err == nil {
 		r.err = &MetadataError{Field: field, Problem: fmt.Sprintf(format, args...)}
 	}
 }
 
-// join takes over the error of a reader of an inner object.
-func (r *reader) join(inner *reader) {
+// joinError takes over the error of a reader of an inner object.
+func (r *reader) joinError(inner *reader) {
 	if r.err == nil {
 		r.err = inner.err
 	}
 }
 
-// object returns a reader of an inner object, or nil when there is none.
-func (r *reader) object(field string) *reader {
+// readObject returns a reader of an inner object, or nil when there is none.
+func (r *reader) readObject(field string) *reader {
 	value, ok := r.fields[field]
 	if !ok || value == nil {
 		return nil
 	}
 	fields, ok := value.(map[string]any)
 	if !ok {
-		r.fail(field, "is no object")
+		r.noteError(field, "is no object")
 		return nil
 	}
 	return &reader{fields: fields}
 }
 
-// number returns a number that is not negative; ok is false when there is none.
-func (r *reader) number(field string) (n float64, ok bool) {
+// readNumber returns a number that is not negative; ok is false when there is none.
+func (r *reader) readNumber(field string) (n float64, ok bool) {
 	switch value := r.fields[field].(type) {
 	case nil:
 		return 0, false
@@ -90,25 +90,25 @@ func (r *reader) number(field string) (n float64, ok bool) {
 		n = math.NaN()
 	}
 	if math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
-		r.fail(field, "is no number from 0")
+		r.noteError(field, "is no number from 0")
 		return 0, false
 	}
 	return n, true
 }
 
-// count returns a whole number up to largest, or 0 when there is none.
-func (r *reader) count(field string, largest int) int {
-	n, ok := r.number(field)
+// readCount returns a whole number up to largest, or 0 when there is none.
+func (r *reader) readCount(field string, largest int) int {
+	n, ok := r.readNumber(field)
 	if ok && (n > float64(largest) || n != math.Trunc(n)) {
-		r.fail(field, "is no whole number from 0 to %d", largest)
+		r.noteError(field, "is no whole number from 0 to %d", largest)
 		return 0
 	}
 	return int(n)
 }
 
-// limit returns a limit, cut down to the largest; nil when there is none.
-func (r *reader) limit(field string, largest int) *int {
-	n, ok := r.number(field)
+// readLimit returns a limit, cut down to the largest; nil when there is none.
+func (r *reader) readLimit(field string, largest int) *int {
+	n, ok := r.readNumber(field)
 	if !ok {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (r *reader) limit(field string, largest int) *int {
 	return &limit
 }
 
-func (r *reader) time(field string) time.Time {
+func (r *reader) readTime(field string) time.Time {
 	value, ok := r.fields[field]
 	if !ok || value == nil {
 		return time.Time{}
@@ -124,22 +124,22 @@ func (r *reader) time(field string) time.Time {
 	text, _ := value.(string)
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		r.fail(field, "is no RFC 3339 time")
+		r.noteError(field, "is no RFC 3339 time")
 		return time.Time{}
 	}
 	return t
 }
 
-func (r *reader) currency(field string) string {
+func (r *reader) readCurrency(field string) string {
 	text, _ := r.fields[field].(string)
-	if len(text) != 3 || !upper(text) {
-		r.fail(field, "is no ISO 4217 code")
+	if len(text) != 3 || !isUpper(text) {
+		r.noteError(field, "is no ISO 4217 code")
 		return ""
 	}
 	return text
 }
 
-func upper(text string) bool {
+func isUpper(text string) bool {
 	for _, c := range []byte(text) {
 		if c < 'A' || c > 'Z' {
 			return false

@@ -128,37 +128,37 @@ func modelPart(p *a2a.Part) (part model.Part, problem string) {
 		if media == "" {
 			media = http.DetectContentType(content)
 		}
-		return file(&model.Blob{MediaType: media, Data: content, Name: name(p)}), ""
+		return filePart(&model.Blob{MediaType: media, Data: content, Name: partName(p)}), ""
 	case a2a.URL:
-		if !fetchable(string(content)) {
+		if !isFetchable(string(content)) {
 			return model.Part{}, "has an address that is no absolute http or https URL"
 		}
 		media := p.MediaType
 		if media == "" {
 			media = unknownMedia
 		}
-		return file(&model.Blob{MediaType: media, URI: string(content), Name: name(p)}), ""
+		return filePart(&model.Blob{MediaType: media, URI: string(content), Name: partName(p)}), ""
 	default:
 		return model.Part{}, ""
 	}
 }
 
-// file returns a blob as an image, or as a file where it is none.
-func file(b *model.Blob) model.Part {
+// filePart returns a blob as an image, or as a file where it is none.
+func filePart(b *model.Blob) model.Part {
 	if media := b.MediaType; len(media) > len("image/") && strings.EqualFold(media[:len("image/")], "image/") {
 		return model.Part{Type: model.PartImage, Blob: b}
 	}
 	return model.Part{Type: model.PartFile, Blob: b}
 }
 
-// name returns the name of a part's file, cut where it is too long.
-func name(p *a2a.Part) string {
+// partName returns the name of a part's file, cut where it is too long.
+func partName(p *a2a.Part) string {
 	return clip.Head(p.Filename, maxName)
 }
 
-// fetchable reports whether an address may be handed to the vendor of a model.
+// isFetchable reports whether an address may be handed to the vendor of a model.
 // Nothing here fetches it.
-func fetchable(address string) bool {
+func isFetchable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

@@ -47,7 +47,7 @@ type client struct {
 
 // Set puts a token on a request, and asks for one when there is none.
 func (c *client) Set(req *http.Request) (string, error) {
-	token, err := c.token(req.Context())
+	token, err := c.fetchToken(req.Context())
 	if err != nil {
 		return "", err
 	}
@@ -55,7 +55,7 @@ func (c *client) Set(req *http.Request) (string, error) {
 	return token, nil
 }
 
-func (c *client) token(ctx context.Context) (string, error) {
+func (c *client) fetchToken(ctx context.Context) (string, error) {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -104,11 +104,11 @@ func tokenError(err error) error {
 	if refused.ErrorCode != "" {
 		code = refused.ErrorCode[:min(len(refused.ErrorCode), maxCode)]
 	}
-	return fmt.Errorf("get a token: the authorization server answers %s (%s)", visible(status), visible(code))
+	return fmt.Errorf("get a token: the authorization server answers %s (%s)", printableText(status), printableText(code))
 }
 
-// visible returns a text without what could change how it is shown.
-func visible(text string) string {
+// printableText returns a text without what could change how it is shown.
+func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return -1

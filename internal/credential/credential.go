@@ -96,7 +96,7 @@ func RoundTrip(base http.RoundTripper, c Credential, req *http.Request) (*http.R
 		return nil, err
 	}
 	resp, err := base.RoundTrip(first)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || !repeatable(req) || !c.Renew(req.Context(), used) {
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !isRepeatable(req) || !c.Renew(req.Context(), used) {
 		return resp, err
 	}
 	_ = resp.Body.Close()
@@ -113,8 +113,8 @@ func RoundTrip(base http.RoundTripper, c Credential, req *http.Request) (*http.R
 	return base.RoundTrip(again)
 }
 
-// repeatable reports whether a request can be made twice.
-func repeatable(req *http.Request) bool {
+// isRepeatable reports whether a request can be made twice.
+func isRepeatable(req *http.Request) bool {
 	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 }
 

@@ -25,7 +25,7 @@ type List struct {
 func Parse(entries ...string) (*List, error) {
 	l := &List{}
 	for _, entry := range entries {
-		if err := l.add(entry); err != nil {
+		if err := l.addEntry(entry); err != nil {
 			return nil, fmt.Errorf("allow %q: %w", entry, err)
 		}
 	}

@@ -24,8 +24,8 @@ type addressBlock struct {
 	port   port
 }
 
-// add adds an entry.
-func (l *List) add(entry string) error {
+// addEntry adds an entry.
+func (l *List) addEntry(entry string) error {
 	switch {
 	case entry == "":
 		return errors.New("it is empty")

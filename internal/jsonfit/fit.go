@@ -32,7 +32,7 @@ func Object(raw []byte, size int) []byte {
 		return raw
 	}
 	for text, items := longest, most; ; text, items = text/2, items/2 {
-		fit := cutter{text, max(items, len(whole))}.object(whole)
+		fit := cutter{text, max(items, len(whole))}.cutObject(whole)
 		fit[Marker] = true
 		out, err := json.Marshal(fit)
 		if err != nil {
@@ -47,10 +47,10 @@ func Object(raw []byte, size int) []byte {
 // cutter cuts texts to so many bytes, and lists and objects to so many elements.
 type cutter struct{ text, items int }
 
-func (c cutter) value(v any) any {
+func (c cutter) cutValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		return c.string(v)
+		return c.cutString(v)
 	case json.Number:
 		if len(v) > max(c.text, 32) {
 			return json.Number("0")
@@ -60,30 +60,30 @@ func (c cutter) value(v any) any {
 		inner := cutter{c.text, c.items / 2}
 		list := make([]any, min(len(v), c.items))
 		for i := range list {
-			list[i] = inner.value(v[i])
+			list[i] = inner.cutValue(v[i])
 		}
 		return list
 	case map[string]any:
 		if len(v) > c.items {
 			return map[string]any{}
 		}
-		return cutter{c.text, c.items / 2}.object(v)
+		return cutter{c.text, c.items / 2}.cutObject(v)
 	default:
 		return v
 	}
 }
 
-func (c cutter) object(v map[string]any) map[string]any {
+func (c cutter) cutObject(v map[string]any) map[string]any {
 	fit := make(map[string]any, len(v)+1)
 	for name, value := range v {
 		if len(name) <= max(c.text, 64) {
-			fit[name] = c.value(value)
+			fit[name] = c.cutValue(value)
 		}
 	}
 	return fit
 }
 
-func (c cutter) string(s string) string {
+func (c cutter) cutString(s string) string {
 	if len(s) <= max(c.text, 64) { // ids and the like stay whole
 		return s
 	}

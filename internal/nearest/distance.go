@@ -11,7 +11,7 @@ type table struct {
 // than limit. Only the cells within limit of the diagonal are computed, because
 // every other one is more than limit.
 func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {
-	a, b = trim(a, b)
+	a, b = trimCommon(a, b)
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -21,7 +21,7 @@ func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {
 	if len(a) == 0 {
 		return len(b), true
 	}
-	older, old, row := t.start(len(b) + 1)
+	older, old, row := t.startRows(len(b) + 1)
 	for i := 1; i <= len(a); i++ {
 		lo, hi := max(1, i-limit), min(len(b), i+limit)
 		row[lo-1] = i // exact in the first column, and beyond limit elsewhere
@@ -49,9 +49,9 @@ func (t *table) distance(a, b []rune, limit int) (d int, ok bool) {
 	return d, d <= limit
 }
 
-// start returns three rows of n cells, the second filled with the distances
+// startRows returns three rows of n cells, the second filled with the distances
 // from nothing.
-func (t *table) start(n int) (older, old, row []int) {
+func (t *table) startRows(n int) (older, old, row []int) {
 	if cap(t.rows[0]) < n {
 		for i := range t.rows {
 			t.rows[i] = make([]int, 2*n)
@@ -64,8 +64,8 @@ func (t *table) start(n int) (older, old, row []int) {
 	return older, old, row
 }
 
-// trim cuts off what a and b begin and end with in common: it costs no edits.
-func trim(a, b []rune) (restA, restB []rune) {
+// trimCommon cuts off what a and b begin and end with in common: it costs no edits.
+func trimCommon(a, b []rune) (restA, restB []rune) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}

@@ -31,7 +31,7 @@ func Of(name string, candidates []string) (nearest string, ok bool) {
 	}
 	s := newSearch(name)
 	for _, candidate := range candidates {
-		s.consider(candidate)
+		s.considerCandidate(candidate)
 		if s.limit < 0 {
 			break // best is name itself
 		}
@@ -58,17 +58,17 @@ type search struct {
 
 func newSearch(name string) *search {
 	s := &search{limit: min(max(utf8.RuneCountInString(name)/3, 1), maxEdits)}
-	s.name, s.folded, s.mask = decode(name, nil, nil)
+	s.name, s.folded, s.mask = decodeName(name, nil, nil)
 	return s
 }
 
-// consider makes candidate the best one if it is nearer than the best so far.
-func (s *search) consider(candidate string) {
+// considerCandidate makes candidate the best one if it is nearer than the best so far.
+func (s *search) considerCandidate(candidate string) {
 	if n := utf8.RuneCountInString(candidate); abs(n-len(s.name)) > s.limit {
 		return
 	}
 	var mask uint64
-	s.other, s.otherFolded, mask = decode(candidate, s.other[:0], s.otherFolded[:0])
+	s.other, s.otherFolded, mask = decodeName(candidate, s.other[:0], s.otherFolded[:0])
 	// A letter that only one of the names has costs an edit of its own.
 	if max(bits.OnesCount64(s.mask&^mask), bits.OnesCount64(mask&^s.mask)) > s.limit {
 		return
@@ -85,15 +85,15 @@ func (s *search) consider(candidate string) {
 	exact, ok := s.table.distance(s.name, s.other, bound)
 	switch {
 	case ok:
-		s.accept(candidate, edits, exact)
+		s.acceptCandidate(candidate, edits, exact)
 	case !tie:
-		s.accept(candidate, edits, maxExact+1)
+		s.acceptCandidate(candidate, edits, maxExact+1)
 	}
 }
 
-// accept records the best candidate so far and narrows the limit to what could
+// acceptCandidate records the best candidate so far and narrows the limit to what could
 // still beat it: fewer edits or, if it differs in case, as many.
-func (s *search) accept(candidate string, edits, exact int) {
+func (s *search) acceptCandidate(candidate string, edits, exact int) {
 	s.found, s.best, s.edits, s.exact = true, candidate, edits, exact
 	s.limit = edits
 	if exact == edits {
@@ -101,20 +101,20 @@ func (s *search) accept(candidate string, edits, exact int) {
 	}
 }
 
-// decode appends the characters of name to written, their caseless forms to
+// decodeName appends the characters of name to written, their caseless forms to
 // folded, and returns both with the set of the latter. The set has 64 places,
 // so that different letters may share one.
-func decode(name string, written, folded []rune) (w, f []rune, mask uint64) {
+func decodeName(name string, written, folded []rune) (w, f []rune, mask uint64) {
 	for _, r := range name {
 		written = append(written, r)
-		r = fold(r)
+		r = foldRune(r)
 		folded = append(folded, r)
 		mask |= 1 << (uint32(r) % 64) //nolint:gosec // runes of a string are never negative
 	}
 	return written, folded, mask
 }
 
-func fold(r rune) rune {
+func foldRune(r rune) rune {
 	switch {
 	case 'A' <= r && r <= 'Z':
 		return r + 'a' - 'A'

@@ -25,7 +25,7 @@ type guardedConn struct {
 func (c *guardedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
-		err = conceal(err, c.to)
+		err = concealAddress(err, c.to)
 	}
 	return n, err
 }
@@ -34,15 +34,15 @@ func (c *guardedConn) Read(p []byte) (int, error) {
 func (c *guardedConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err != nil {
-		err = conceal(err, c.to)
+		err = concealAddress(err, c.to)
 	}
 	return n, err
 }
 
-// conceal returns an error of the network without the address of this machine, of
+// concealAddress returns an error of the network without the address of this machine, of
 // its name server, and without the one that a name resolved to: errors are shown
 // to models, and to those who named the host.
-func conceal(err error, to destination) error {
+func concealAddress(err error, to destination) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok {
 		return err

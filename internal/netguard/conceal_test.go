@@ -30,7 +30,7 @@ func TestErrorsOfTheNetworkTellNoAddresses(t *testing.T) {
 		},
 		"EOF": io.EOF,
 	} {
-		got := conceal(err, to)
+		got := concealAddress(err, to)
 		if got.Error() != want {
 			t.Errorf("%v becomes %v\nwant %s", err, got, want)
 		}
@@ -39,7 +39,7 @@ func TestErrorsOfTheNetworkTellNoAddresses(t *testing.T) {
 			t.Errorf("%v is another kind of error than %v", got, err)
 		}
 	}
-	if err := conceal(&net.OpError{Op: "dial", Net: "tcp", Addr: inside, Err: refused}, to); !errors.Is(err, syscall.ECONNREFUSED) {
+	if err := concealAddress(&net.OpError{Op: "dial", Net: "tcp", Addr: inside, Err: refused}, to); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("the cause of %v is lost", err)
 	}
 }

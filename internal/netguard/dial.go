@@ -45,7 +45,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 		return nil, blocked // it says more than the error around it
 	}
 	if err != nil {
-		return nil, conceal(err, destination(address))
+		return nil, concealAddress(err, destination(address))
 	}
 	return &guardedConn{conn, destination(address)}, nil
 }

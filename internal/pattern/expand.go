@@ -15,17 +15,17 @@ const (
 	maxSingle = 64
 )
 
-// expand returns patterns without alternatives that together match what the
+// expandPattern returns patterns without alternatives that together match what the
 // pattern matches: a{b,c}d is abd and acd. The matcher tries the alternatives
 // of a pattern one by one wherever a '*' may end, which takes time without
 // bounds when alternatives contain a '*', or when there are many.
-func expand(source string) ([]string, error) {
+func expandPattern(source string) ([]string, error) {
 	e := expander{source: source, lexer: syntax.NewLexer(source)}
-	patterns, _, err := e.sequence()
+	patterns, _, err := e.readSequence()
 	if err != nil {
 		return nil, err
 	}
-	if err := e.check(patterns); err != nil {
+	if err := e.checkCost(patterns); err != nil {
 		return nil, err
 	}
 	out := make([]string, len(patterns))
@@ -50,9 +50,9 @@ type expansion struct {
 	single int
 }
 
-// sequence reads up to the end of the pattern or of an alternative, and
+// readSequence reads up to the end of the pattern or of an alternative, and
 // returns what that comes to and the token behind it.
-func (e *expander) sequence() ([]expansion, syntax.TokenType, error) {
+func (e *expander) readSequence() ([]expansion, syntax.TokenType, error) {
 	all := []expansion{{}}
 	for {
 		from := e.lexer.Offset()
@@ -60,11 +60,11 @@ func (e *expander) sequence() ([]expansion, syntax.TokenType, error) {
 		case syntax.EOF, syntax.Error, syntax.TermSeparator, syntax.TermsClose:
 			return all, token.Type, nil
 		case syntax.TermsOpen:
-			group, err := e.group()
+			group, err := e.readGroup()
 			if err != nil {
 				return nil, 0, err
 			}
-			if all, err = e.product(all, group); err != nil {
+			if all, err = e.combine(all, group); err != nil {
 				return nil, 0, err
 			}
 		default:
@@ -80,12 +80,12 @@ func (e *expander) sequence() ([]expansion, syntax.TokenType, error) {
 	}
 }
 
-// group reads the alternatives of a group that was opened.
-func (e *expander) group() ([]expansion, error) {
+// readGroup reads the alternatives of a group that was opened.
+func (e *expander) readGroup() ([]expansion, error) {
 	e.groups = true
 	var all []expansion
 	for {
-		alternative, end, err := e.sequence()
+		alternative, end, err := e.readSequence()
 		if err != nil {
 			return nil, err
 		}
@@ -98,8 +98,8 @@ func (e *expander) group() ([]expansion, error) {
 	}
 }
 
-// product appends each of some endings to each of some beginnings.
-func (e *expander) product(beginnings, endings []expansion) ([]expansion, error) {
+// combine appends each of some endings to each of some beginnings.
+func (e *expander) combine(beginnings, endings []expansion) ([]expansion, error) {
 	if len(beginnings)*len(endings) > maxAlternatives {
 		return nil, tooMany()
 	}
@@ -109,11 +109,11 @@ func (e *expander) product(beginnings, endings []expansion) ([]expansion, error)
 			all = append(all, expansion{b.text + end.text, b.single + end.single})
 		}
 	}
-	return all, e.check(all)
+	return all, e.checkCost(all)
 }
 
-// check refuses patterns that would take long to match.
-func (e *expander) check(all []expansion) error {
+// checkCost refuses patterns that would take long to match.
+func (e *expander) checkCost(all []expansion) error {
 	bytes, single, where := 0, 0, ""
 	for _, p := range all {
 		bytes += len(p.text)

@@ -54,7 +54,7 @@ func Compile(source string) (p Pattern, err error) {
 	if _, err := glob.Compile(source); err != nil {
 		return Pattern{}, syntaxError(err)
 	}
-	sources, err := expand(source)
+	sources, err := expandPattern(source)
 	if err != nil {
 		return Pattern{}, err
 	}

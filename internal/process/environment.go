@@ -62,7 +62,7 @@ func Find(name, dir string, configured map[string]string) (string, error) {
 		return "", fmt.Errorf("find the command: %w", err)
 	}
 	if _, err := exec.LookPath(path); err != nil {
-		return "", &StartError{fmt.Sprintf("command %q cannot be run: %v", name, reason(err))}
+		return "", &StartError{fmt.Sprintf("command %q cannot be run: %v", name, innermostError(err))}
 	}
 	return path, nil
 }
@@ -89,13 +89,13 @@ func Refused(name, dir string, err error) error {
 		return &StartError{"the directory that the command is to run in does not exist"}
 	}
 	if _, ok := errors.AsType[*os.PathError](err); ok {
-		return &StartError{fmt.Sprintf("command %q cannot be run: %v", name, reason(err))}
+		return &StartError{fmt.Sprintf("command %q cannot be run: %v", name, innermostError(err))}
 	}
 	return err
 }
 
-// reason returns the innermost error, which does not repeat the path.
-func reason(err error) error {
+// innermostError returns the innermost error, which does not repeat the path.
+func innermostError(err error) error {
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {

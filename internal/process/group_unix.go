@@ -19,7 +19,7 @@ func Separate(cmd *exec.Cmd) {
 
 // Terminate asks the program, and everything that it started and that has not
 // left its process group, to end.
-func Terminate(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGTERM) }
+func Terminate(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }
 
 // Kill ends the program and everything that it started and that has not left
 // its process group. On Linux it also ends what has left the group, unless that
@@ -27,12 +27,12 @@ func Terminate(cmd *exec.Cmd) error { return signal(cmd, syscall.SIGTERM) }
 // os.ErrProcessDone when nothing was left in the group.
 func Kill(cmd *exec.Cmd) error {
 	strays := stopTree(cmd)
-	err := signal(cmd, syscall.SIGKILL)
+	err := signalGroup(cmd, syscall.SIGKILL)
 	killStrays(strays)
 	return err
 }
 
-func signal(cmd *exec.Cmd, s syscall.Signal) error {
+func signalGroup(cmd *exec.Cmd, s syscall.Signal) error {
 	err := syscall.Kill(-cmd.Process.Pid, s)
 	if errors.Is(err, syscall.ESRCH) {
 		return os.ErrProcessDone

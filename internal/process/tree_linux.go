@@ -29,7 +29,7 @@ func markProcess(cmd *exec.Cmd) {
 // have left its process group. A process that is stopped neither starts others nor
 // leaves the group, so that nothing escapes between looking and killing.
 func stopTree(cmd *exec.Cmd) []int {
-	_ = signal(cmd, syscall.SIGSTOP)
+	_ = signalGroup(cmd, syscall.SIGSTOP)
 	var strays []int
 	for range maxPasses {
 		tree := findTree(cmd)

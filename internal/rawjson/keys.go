@@ -66,7 +66,7 @@ func (s *keyScanner) scan() error {
 		case '"':
 			end := stringEnd(s.raw, i)
 			if s.isKey(end) {
-				if err := s.add(&s.open[len(s.open)-1], s.raw[i:end]); err != nil {
+				if err := s.addKey(&s.open[len(s.open)-1], s.raw[i:end]); err != nil {
 					return err
 				}
 			}
@@ -98,8 +98,8 @@ func stringEnd(raw []byte, from int) int {
 	return len(raw)
 }
 
-// add notes a key of an object, given with its quotes.
-func (s *keyScanner) add(k *keys, quoted []byte) error {
+// addKey notes a key of an object, given with its quotes.
+func (s *keyScanner) addKey(k *keys, quoted []byte) error {
 	key := quoted[1:max(1, len(quoted)-1)]
 	if bytes.IndexByte(key, '\\') >= 0 {
 		var text string
@@ -111,9 +111,9 @@ func (s *keyScanner) add(k *keys, quoted []byte) error {
 	if k.set == nil {
 		return s.addName(k, key)
 	}
-	folded := s.fold(key)
+	folded := s.foldKey(key)
 	if other, twice := k.set[folded]; twice {
-		return clash(other, key)
+		return ambiguousError(other, key)
 	}
 	k.set[folded] = key
 	return nil
@@ -122,8 +122,8 @@ func (s *keyScanner) add(k *keys, quoted []byte) error {
 // addName notes a key of an object that has had few so far.
 func (s *keyScanner) addName(k *keys, key []byte) error {
 	for _, other := range s.names[k.first:] {
-		if s.equal(other, key) {
-			return clash(other, key)
+		if s.equalKeys(other, key) {
+			return ambiguousError(other, key)
 		}
 	}
 	s.names = append(s.names, key)
@@ -132,22 +132,22 @@ func (s *keyScanner) addName(k *keys, key []byte) error {
 	}
 	k.set = make(map[string][]byte, 2*fewKeys)
 	for _, other := range s.names[k.first:] {
-		k.set[s.fold(other)] = other
+		k.set[s.foldKey(other)] = other
 	}
 	s.names = s.names[:k.first]
 	return nil
 }
 
-// equal reports whether two keys are the same.
-func (s *keyScanner) equal(a, b []byte) bool {
+// equalKeys reports whether two keys are the same.
+func (s *keyScanner) equalKeys(a, b []byte) bool {
 	if s.ignoreCase {
 		return bytes.EqualFold(a, b)
 	}
 	return bytes.Equal(a, b)
 }
 
-// fold returns a text that only equal keys have in common.
-func (s *keyScanner) fold(key []byte) string {
+// foldKey returns a text that only equal keys have in common.
+func (s *keyScanner) foldKey(key []byte) string {
 	if s.ignoreCase {
 		return foldKey(key)
 	}
@@ -166,7 +166,7 @@ func foldKey(key []byte) string {
 	}, string(key))
 }
 
-func clash(a, b []byte) error {
+func ambiguousError(a, b []byte) error {
 	if bytes.Equal(a, b) {
 		return fmt.Errorf("the key %q is there twice", a)
 	}

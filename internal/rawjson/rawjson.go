@@ -34,7 +34,7 @@ func Encode(raw json.RawMessage) json.RawMessage {
 	if Valid(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return raw
 	}
-	return quoted(raw)
+	return quoteText(raw)
 }
 
 // Repair returns raw itself when it is valid JSON, nil when it is empty, and else
@@ -47,7 +47,7 @@ func Repair(raw json.RawMessage) json.RawMessage {
 	case Valid(raw):
 		return raw
 	default:
-		return quoted(raw)
+		return quoteText(raw)
 	}
 }
 
@@ -70,12 +70,12 @@ func Object(raw json.RawMessage) json.RawMessage {
 	if json.Unmarshal(trimmed, &text) != nil {
 		text = string(raw)
 	}
-	object := append([]byte(`{"`+Malformed+`":`), quoted([]byte(text))...)
+	object := append([]byte(`{"`+Malformed+`":`), quoteText([]byte(text))...)
 	return append(object, '}')
 }
 
-// quoted returns the JSON string of a text.
-func quoted(text []byte) json.RawMessage {
+// quoteText returns the JSON string of a text.
+func quoteText(text []byte) json.RawMessage {
 	encoded, err := json.Marshal(string(text))
 	if err != nil {
 		return json.RawMessage(`""`) // a string always encodes

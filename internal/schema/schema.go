@@ -47,7 +47,7 @@ type Schema struct {
 // Compile compiles a schema of any published draft, 2020-12 when it names
 // none. References to other documents are refused: a schema stands by itself.
 func Compile(raw json.RawMessage) (s *Schema, err error) {
-	doc, err := decode(raw)
+	doc, err := decodeValue(raw)
 	if err != nil {
 		return nil, fmt.Errorf("it is no JSON: %w", err)
 	}
@@ -63,11 +63,11 @@ func Compile(raw json.RawMessage) (s *Schema, err error) {
 	c.UseLoader(refuse{})
 	c.UseRegexpEngine(compilePattern)
 	if err := c.AddResource(location, doc); err != nil {
-		return nil, plain(err)
+		return nil, plainError(err)
 	}
 	compiled, err := c.Compile(location)
 	if err != nil {
-		return nil, plain(err)
+		return nil, plainError(err)
 	}
 	return &Schema{compiled: compiled, doc: doc}, nil
 }
@@ -81,12 +81,12 @@ func (refuse) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s: schemas cannot refer to other documents", url)
 }
 
-// plain turns a compiler's error into words that speak of the schema, not of
+// plainError turns a compiler's error into words that speak of the schema, not of
 // the library's addresses.
-func plain(err error) error {
+func plainError(err error) error {
 	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
 		if v, ok := errors.AsType[*jsonschema.ValidationError](invalid.Err); ok {
-			if found := new(Schema).violations(v); len(found) > 0 {
+			if found := new(Schema).listViolations(v); len(found) > 0 {
 				return found[0]
 			}
 		}
@@ -122,26 +122,26 @@ func (v Violation) Error() string {
 
 // ValidateJSON validates a JSON text. The error says that it is no JSON.
 func (s *Schema) ValidateJSON(raw []byte) ([]Violation, error) {
-	v, err := decode(raw)
+	v, err := decodeValue(raw)
 	if err != nil {
 		return nil, err
 	}
-	return s.validate(v), nil
+	return s.validateValue(v), nil
 }
 
-func (s *Schema) validate(value any) []Violation {
+func (s *Schema) validateValue(value any) []Violation {
 	err := s.compiled.Validate(value)
 	if err == nil {
 		return nil
 	}
 	if v, ok := errors.AsType[*jsonschema.ValidationError](err); ok {
-		return s.violations(v)
+		return s.listViolations(v)
 	}
 	return []Violation{{Message: err.Error()}}
 }
 
-// decode reads exactly one JSON value, keeping numbers as they are written.
-func decode(raw []byte) (any, error) {
+// decodeValue reads exactly one JSON value, keeping numbers as they are written.
+func decodeValue(raw []byte) (any, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func checkNumbers(v any) error {
 	case json.Number:
 		if i := strings.IndexAny(string(v), "eE"); i >= 0 {
 			if exponent, err := strconv.Atoi(string(v[i+1:])); err != nil || max(exponent, -exponent) > maxExponent {
-				return fmt.Errorf("the number %s is out of range", clip(string(v)))
+				return fmt.Errorf("the number %s is out of range", clipDigits(string(v)))
 			}
 		}
 	case []any:
@@ -178,18 +178,18 @@ func checkNumbers(v any) error {
 	return nil
 }
 
-// violations lists the leaves of an error, sorted by their paths: the library
+// listViolations lists the leaves of an error, sorted by their paths: the library
 // finds them in the order of a map. Where a value must fit one of several
 // schemas the leaves would contradict each other, so the choice is one
 // violation.
-func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
+func (s *Schema) listViolations(err *jsonschema.ValidationError) []Violation {
 	path := err.InstanceLocation
 	switch k := err.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf:
 		return []Violation{{Path: path, Message: s.oneOf(err)}}
 	case *kind.AdditionalProperties:
 		out := make([]Violation, 0, len(k.Properties))
-		known := s.keys(err.SchemaURL)
+		known := s.knownKeys(err.SchemaURL)
 		for _, name := range slices.Sorted(slices.Values(k.Properties)) {
 			near, _ := nearest.Of(name, known)
 			out = append(out, Violation{
@@ -204,14 +204,14 @@ func (s *Schema) violations(err *jsonschema.ValidationError) []Violation {
 		}
 		return out
 	case *kind.Enum:
-		return []Violation{{Path: path, Message: describe(k), Near: nearestOf(k.Got, k.Want)}}
+		return []Violation{{Path: path, Message: describeKind(k), Near: nearestOf(k.Got, k.Want)}}
 	}
 	if len(err.Causes) == 0 {
-		return []Violation{{Path: path, Message: describe(err.ErrorKind)}}
+		return []Violation{{Path: path, Message: describeKind(err.ErrorKind)}}
 	}
 	var out []Violation
 	for _, cause := range err.Causes {
-		out = append(out, s.violations(cause)...)
+		out = append(out, s.listViolations(cause)...)
 	}
 	slices.SortStableFunc(out, func(a, b Violation) int { return slices.CompareFunc(a.Path, b.Path, compareSegments) })
 	return out
@@ -244,9 +244,9 @@ func compareSegments(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// keys returns the known keys of the part of the schema at a location, sorted;
+// knownKeys returns the known keys of the part of the schema at a location, sorted;
 // none when it lies elsewhere.
-func (s *Schema) keys(at string) []string {
+func (s *Schema) knownKeys(at string) []string {
 	u, err := url.Parse(at)
 	if err != nil {
 		return nil
@@ -280,7 +280,7 @@ func (s *Schema) oneOf(err *jsonschema.ValidationError) string {
 	}
 	var reasons []string
 	for _, cause := range err.Causes {
-		for _, v := range s.violations(cause) {
+		for _, v := range s.listViolations(cause) {
 			reasons = append(reasons, v.Message)
 		}
 	}
@@ -289,14 +289,14 @@ func (s *Schema) oneOf(err *jsonschema.ValidationError) string {
 
 var english = message.NewPrinter(language.English)
 
-func describe(k jsonschema.ErrorKind) string {
+func describeKind(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return fmt.Sprintf("it is %s, but must be %s", article(k.Got), article(strings.Join(k.Want, " or ")))
+		return fmt.Sprintf("it is %s, but must be %s", indefiniteArticle(k.Got), indefiniteArticle(strings.Join(k.Want, " or ")))
 	case *kind.Enum:
-		return "it must be one of " + list(k.Want)
+		return "it must be one of " + listValues(k.Want)
 	case *kind.Const:
-		return "it must be " + list([]any{k.Want})
+		return "it must be " + listValues([]any{k.Want})
 	case *kind.Pattern:
 		if k.Want == DurationPattern {
 			return "it must be a duration such as 500ms or 2s"
@@ -307,39 +307,39 @@ func describe(k jsonschema.ErrorKind) string {
 	case *kind.MaxLength:
 		return fmt.Sprintf("it has %d characters, but must have %d or less", k.Got, k.Want)
 	case *kind.Minimum:
-		return bound(k.Got, "%s or more", k.Want)
+		return describeBound(k.Got, "%s or more", k.Want)
 	case *kind.Maximum:
-		return bound(k.Got, "%s or less", k.Want)
+		return describeBound(k.Got, "%s or less", k.Want)
 	case *kind.ExclusiveMinimum:
-		return bound(k.Got, "more than %s", k.Want)
+		return describeBound(k.Got, "more than %s", k.Want)
 	case *kind.ExclusiveMaximum:
-		return bound(k.Got, "less than %s", k.Want)
+		return describeBound(k.Got, "less than %s", k.Want)
 	case *kind.MultipleOf:
-		return bound(k.Got, "a multiple of %s", k.Want)
+		return describeBound(k.Got, "a multiple of %s", k.Want)
 	default:
 		return k.LocalizedString(english)
 	}
 }
 
-// bound says which limit a number does not keep. Numbers are written in full:
+// describeBound says which limit a number does not keep. Numbers are written in full:
 // the library would round them.
-func bound(got *big.Rat, limit string, want *big.Rat) string {
-	return fmt.Sprintf("it is %s, but must be "+limit, number(got), number(want))
+func describeBound(got *big.Rat, limit string, want *big.Rat) string {
+	return fmt.Sprintf("it is %s, but must be "+limit, formatNumber(got), formatNumber(want))
 }
 
-func number(r *big.Rat) string {
+func formatNumber(r *big.Rat) string {
 	if r.IsInt() {
-		return clip(r.Num().String())
+		return clipDigits(r.Num().String())
 	}
 	digits, exact := r.FloatPrec()
 	if !exact {
-		return clip(r.RatString())
+		return clipDigits(r.RatString())
 	}
-	return clip(r.FloatString(digits))
+	return clipDigits(r.FloatString(digits))
 }
 
-// clip shortens a number that nobody would read to its end.
-func clip(digits string) string {
+// clipDigits shortens a number that nobody would read to its end.
+func clipDigits(digits string) string {
 	const limit = 40
 	if len(digits) <= limit {
 		return digits
@@ -347,7 +347,7 @@ func clip(digits string) string {
 	return digits[:limit] + "…"
 }
 
-func article(typ string) string {
+func indefiniteArticle(typ string) string {
 	switch {
 	case typ == "null":
 		return typ
@@ -358,7 +358,7 @@ func article(typ string) string {
 	}
 }
 
-func list(values []any) string {
+func listValues(values []any) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
 		text, err := json.Marshal(v)

@@ -40,7 +40,7 @@ func findShorthand(raw json.RawMessage, path []string) (*Shorthand, bool) {
 		if len(path) > 0 {
 			of = path[len(path)-1]
 		}
-		return &Shorthand{Path: at(first), Of: of, Remedy: remedy(members, first)}, true
+		return &Shorthand{Path: at(first), Of: of, Remedy: suggestSchema(members, first)}, true
 	}
 	for _, m := range members {
 		switch m.name {
@@ -99,15 +99,15 @@ func firstField(members []member, whole bool) (string, bool) {
 	for _, m := range members {
 		switch {
 		case isKeyword(m.name):
-		case whole && !known, (!typed || !composed) && typeNamed(m.value) != "", !composed && describes(m.value):
+		case whole && !known, (!typed || !composed) && typeNamed(m.value) != "", !composed && isFieldSchema(m.value):
 			return m.name, true
 		}
 	}
 	return "", false
 }
 
-// remedy returns the schema that was meant.
-func remedy(members []member, first string) string {
+// suggestSchema returns the schema that was meant.
+func suggestSchema(members []member, first string) string {
 	const most = 3
 	for _, m := range members {
 		if _, near := nearest.Of(m.name, []string{"type"}); near && m.name == first && typeNamed(m.value) != "" {
@@ -124,7 +124,7 @@ func remedy(members []member, first string) string {
 		if named != "" {
 			text = "{type: " + named + "}"
 		}
-		fields = append(fields, shown(m.name)+": "+text)
+		fields = append(fields, yamlName(m.name)+": "+text)
 	}
 	if len(fields) > most {
 		fields = append(fields[:most], "…")
@@ -134,12 +134,12 @@ func remedy(members []member, first string) string {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// shown returns a name as YAML has it.
-func shown(name string) string {
+// yamlName returns a name as YAML has it.
+func yamlName(name string) string {
 	if plainName.MatchString(name) {
 		return name
 	}
-	return strconv.Quote(clip(name))
+	return strconv.Quote(clipDigits(name))
 }
 
 // typeNames are the types, and what other languages call them.
@@ -157,8 +157,8 @@ func typeNamed(raw json.RawMessage) string {
 	return typeNames[text]
 }
 
-// describes reports whether a value is a schema of a field.
-func describes(raw json.RawMessage) bool {
+// isFieldSchema reports whether a value is a schema of a field.
+func isFieldSchema(raw json.RawMessage) bool {
 	for _, m := range membersOf(raw) {
 		switch m.name {
 		case "type":
