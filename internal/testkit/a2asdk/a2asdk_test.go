@@ -231,8 +231,8 @@ func TestAProcessThatIsGoneIsAnError(t *testing.T) { // alone, because the tests
 	if _, err := c.Card(); err == nil || Reason(err) != "" {
 		t.Errorf("nobody answers with %v", err)
 	}
-	c.driver.stop()
-	if _, err := c.happened.at(t.Context(), 0); err == nil {
+	c.driver.stopProcess()
+	if _, err := c.happened.lineAt(t.Context(), 0); err == nil {
 		t.Error("the process goes on")
 	}
 	if _, err := c.Card(); err == nil || errors.As(err, new(*Error)) {

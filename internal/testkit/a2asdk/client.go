@@ -70,7 +70,7 @@ func Continue(t *Task, text string) Sending {
 	return Sending{Message: Message{TaskID: t.ID, ContextID: t.ContextID, Parts: Text(text)}}
 }
 
-func (s Sending) identified() Sending {
+func (s Sending) withID() Sending {
 	if s.Message.MessageID == "" {
 		s.Message.MessageID = uuid.NewString()
 	}
@@ -79,28 +79,28 @@ func (s Sending) identified() Sending {
 
 // Card returns the card that the client is shown: the extended one where there
 // is one.
-func (c *Client) Card() (Card, error) { return call[Card](c.object, "card", nil) }
+func (c *Client) Card() (Card, error) { return callMethod[Card](c.object, "card", nil) }
 
 // SignedCard returns the public card if one of its signatures is of one of the
 // keys, which are JSON Web Keys. Version 0.3 looks at no signatures.
 func (c *Client) SignedCard(keys json.RawMessage) (Card, error) {
-	return call[Card](c.object, "signedCard", map[string]any{"keys": keys})
+	return callMethod[Card](c.object, "signedCard", map[string]any{"keys": keys})
 }
 
 // Send sends a message and returns what answers it.
 func (c *Client) Send(s Sending) (Reply, error) {
-	return call[Reply](c.object, "send", s.identified())
+	return callMethod[Reply](c.object, "send", s.withID())
 }
 
 // Stream sends a message and returns what follows. Breaking out aborts it, as
 // closing a browser would.
 func (c *Client) Stream(s Sending) iter.Seq2[Event, error] {
-	return c.stream("stream", s.identified())
+	return c.streamEvents("stream", s.withID())
 }
 
 // Subscribe returns what happens to a task from now on.
 func (c *Client) Subscribe(taskID string) iter.Seq2[Event, error] {
-	return c.stream("subscribe", map[string]any{"id": taskID})
+	return c.streamEvents("subscribe", map[string]any{"id": taskID})
 }
 
 // Get returns a task, with all of its history where historyLength is nil.
@@ -109,12 +109,12 @@ func (c *Client) Get(taskID string, historyLength *int) (Task, error) {
 		ID            string `json:"id"`
 		HistoryLength *int   `json:"historyLength,omitempty"`
 	}
-	return call[Task](c.object, "get", query{ID: taskID, HistoryLength: historyLength})
+	return callMethod[Task](c.object, "get", query{ID: taskID, HistoryLength: historyLength})
 }
 
 // Cancel cancels a task.
 func (c *Client) Cancel(taskID string) (Task, error) {
-	return call[Task](c.object, "cancel", map[string]any{"id": taskID})
+	return callMethod[Task](c.object, "cancel", map[string]any{"id": taskID})
 }
 
 // Query says which tasks are listed.
@@ -134,24 +134,24 @@ type Page struct {
 }
 
 // List returns a page of tasks. Version 0.3 has no such method.
-func (c *Client) List(q Query) (Page, error) { return call[Page](c.object, "list", q) }
+func (c *Client) List(q Query) (Page, error) { return callMethod[Page](c.object, "list", q) }
 
 // CreatePush asks for the changes of p.TaskID to be posted.
-func (c *Client) CreatePush(p Push) (Push, error) { return call[Push](c.object, "pushCreate", p) }
+func (c *Client) CreatePush(p Push) (Push, error) { return callMethod[Push](c.object, "pushCreate", p) }
 
 // GetPush returns one of a task's push configurations.
 func (c *Client) GetPush(taskID, id string) (Push, error) {
-	return call[Push](c.object, "pushGet", map[string]any{"taskId": taskID, "id": id})
+	return callMethod[Push](c.object, "pushGet", map[string]any{"taskId": taskID, "id": id})
 }
 
 // ListPush returns a task's push configurations.
 func (c *Client) ListPush(taskID string) ([]Push, error) {
-	return call[[]Push](c.object, "pushList", map[string]any{"taskId": taskID})
+	return callMethod[[]Push](c.object, "pushList", map[string]any{"taskId": taskID})
 }
 
 // DeletePush deletes one of a task's push configurations.
 func (c *Client) DeletePush(taskID, id string) error {
-	_, err := call[any](c.object, "pushDelete", map[string]any{"taskId": taskID, "id": id})
+	_, err := callMethod[any](c.object, "pushDelete", map[string]any{"taskId": taskID, "id": id})
 	return err
 }
 

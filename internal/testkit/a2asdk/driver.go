@@ -54,8 +54,8 @@ var drivers = struct {
 	byVersion map[Version]*driver
 }{byVersion: map[Version]*driver{}}
 
-// use returns the driver of a version, which runs at least as long as the test.
-func use(t testing.TB, v Version) *driver {
+// useDriver returns the driver of a version, which runs at least as long as the test.
+func useDriver(t testing.TB, v Version) *driver {
 	t.Helper()
 	command := commandOf(t, v)
 	drivers.Lock()
@@ -63,7 +63,7 @@ func use(t testing.TB, v Version) *driver {
 	d := drivers.byVersion[v]
 	if d == nil || d.isGone() {
 		var err error
-		if d, err = start(command); err != nil {
+		if d, err = startDriver(command); err != nil {
 			t.Fatal(err)
 		}
 		drivers.byVersion[v] = d
@@ -81,7 +81,7 @@ func use(t testing.TB, v Version) *driver {
 		if drivers.byVersion[v] == d {
 			delete(drivers.byVersion, v)
 		}
-		d.stop()
+		d.stopProcess()
 	})
 	return d
 }
@@ -95,8 +95,8 @@ func commandOf(t testing.TB, v Version) []string {
 	return []string{"node", filepath.Join(Install(t), "driver.mjs"), string(v)}
 }
 
-// start starts the process.
-func start(command []string) (*driver, error) {
+// startDriver starts the process.
+func startDriver(command []string) (*driver, error) {
 	d := &driver{
 		stderr: &process.Tail{Limit: 4 << 10}, ended: make(chan struct{}),
 		calls: map[int]*record{}, happened: map[int]*record{},
@@ -116,14 +116,14 @@ func start(command []string) (*driver, error) {
 	}
 	go func() {
 		defer close(d.ended)
-		wrong := d.read(stdout)
-		d.end(errors.Join(wrong, d.cmd.Wait()))
+		wrong := d.readLines(stdout)
+		d.endAll(errors.Join(wrong, d.cmd.Wait()))
 	}()
 	return d, nil
 }
 
-// stop ends the process and waits for that.
-func (d *driver) stop() {
+// stopProcess ends the process and waits for that.
+func (d *driver) stopProcess() {
 	_ = d.stdin.Close() // it may have ended by itself
 	select {
 	case <-d.ended:
@@ -133,8 +133,8 @@ func (d *driver) stop() {
 	}
 }
 
-// read hands every line to whom it belongs, until there are no more.
-func (d *driver) read(stdout io.ReadCloser) error {
+// readLines hands every line to whom it belongs, until there are no more.
+func (d *driver) readLines(stdout io.ReadCloser) error {
 	defer stdout.Close() // it was only read
 	lines := bufio.NewReader(stdout)
 	for {
@@ -158,16 +158,16 @@ func (d *driver) read(stdout io.ReadCloser) error {
 	}
 }
 
-// end tells everybody who waits that the process is gone.
-func (d *driver) end(err error) {
+// endAll tells everybody who waits that the process is gone.
+func (d *driver) endAll(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.gone = errors.Join(errors.New("the process of the SDK has ended"), err)
 	for _, r := range d.happened {
-		r.end(d.gone)
+		r.endLines(d.gone)
 	}
 	for _, r := range d.calls {
-		r.end(d.gone)
+		r.endLines(d.gone)
 	}
 }
 
@@ -177,9 +177,9 @@ func (d *driver) isGone() bool {
 	return d.gone != nil
 }
 
-// ask calls a method of an object; 0 is the process itself. It returns where the
+// callMethod calls a method of an object; 0 is the process itself. It returns where the
 // answers go.
-func (d *driver) ask(object int, method string, params any) (int, *record, error) {
+func (d *driver) callMethod(object int, method string, params any) (int, *record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gone != nil {
@@ -188,11 +188,11 @@ func (d *driver) ask(object int, method string, params any) (int, *record, error
 	d.last++
 	answers := newRecord()
 	d.calls[d.last] = answers
-	return d.last, answers, d.write(map[string]any{"id": d.last, "on": object, "call": method, "params": params})
+	return d.last, answers, d.writeCall(map[string]any{"id": d.last, "on": object, "call": method, "params": params})
 }
 
-// write must be called with the lock held: lines do not mix.
-func (d *driver) write(call map[string]any) error {
+// writeCall must be called with the lock held: lines do not mix.
+func (d *driver) writeCall(call map[string]any) error {
 	data, err := json.Marshal(call)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", call["call"], err)
@@ -203,15 +203,15 @@ func (d *driver) write(call map[string]any) error {
 	return nil
 }
 
-// abort ends a call from outside.
-func (d *driver) abort(id int) {
+// abortCall ends a call from outside.
+func (d *driver) abortCall(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.write(map[string]any{"id": id, "call": "abort"}) // the process may be gone
+	_ = d.writeCall(map[string]any{"id": id, "call": "abort"}) // the process may be gone
 }
 
-// forget drops what else answers a call.
-func (d *driver) forget(id int) {
+// forgetCall drops what else answers a call.
+func (d *driver) forgetCall(id int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.calls, id)

@@ -38,14 +38,14 @@ var scripts embed.FS
 // installTimeout bounds what npm takes.
 const installTimeout = 2 * time.Minute
 
-var installed = sync.OnceValues(install)
+var installed = sync.OnceValues(installDrivers)
 
 // ForEach runs a test in both versions and over both transports, which it is
 // given by name. The tests run in parallel and share what it takes to run them.
 func ForEach(t *testing.T, test func(t *testing.T, v Version, transport string)) {
 	t.Helper()
 	for _, v := range Versions {
-		use(t, v)
+		useDriver(t, v)
 	}
 	for _, v := range Versions {
 		for _, transport := range []string{JSONRPC, REST} {
@@ -76,7 +76,7 @@ func Install(t testing.TB) string {
 	return dir
 }
 
-func install() (string, error) {
+func installDrivers() (string, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return "", errors.New("npm is not installed here: install Node.js 20 or newer to test against the JavaScript SDKs of A2A")
@@ -85,7 +85,7 @@ func install() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the SDKs: %w", err)
 	}
-	if err := errors.Join(keep(dir), unpack(dir, "testdata/node")); err != nil {
+	if err := errors.Join(removeAtExit(dir), unpackDrivers(dir, "testdata/node")); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
@@ -98,9 +98,9 @@ func install() (string, error) {
 	return dir, nil
 }
 
-// keep removes the directory when the test binary is gone, however it went: a
+// removeAtExit removes the directory when the test binary is gone, however it went: a
 // shell waits for the end of a pipe that nobody writes to.
-func keep(dir string) error {
+func removeAtExit(dir string) error {
 	end, leash, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
@@ -118,8 +118,8 @@ func keep(dir string) error {
 // leashes are open until the test binary ends.
 var leashes []*os.File
 
-// unpack writes the drivers of a language, the manifest and its lock file.
-func unpack(dir, from string) error {
+// unpackDrivers writes the drivers of a language, the manifest and its lock file.
+func unpackDrivers(dir, from string) error {
 	files, err := fs.Sub(scripts, from)
 	if err != nil {
 		return fmt.Errorf("find the drivers: %w", err)

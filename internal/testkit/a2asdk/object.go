@@ -27,8 +27,8 @@ type made struct {
 // newObject makes an object of a kind.
 func newObject(t testing.TB, v Version, kind string, settings any) (*object, made) {
 	t.Helper()
-	o := &object{t: t, driver: use(t, v), happened: newRecord()}
-	got, err := call[made](o, kind, settings)
+	o := &object{t: t, driver: useDriver(t, v), happened: newRecord()}
+	got, err := callMethod[made](o, kind, settings)
 	if err != nil {
 		t.Fatalf("make a %s: %v", kind, err)
 	}
@@ -36,7 +36,7 @@ func newObject(t testing.TB, v Version, kind string, settings any) (*object, mad
 	o.driver.mu.Lock()
 	defer o.driver.mu.Unlock()
 	if o.driver.gone != nil {
-		o.happened.end(o.driver.gone)
+		o.happened.endLines(o.driver.gone)
 	}
 	o.driver.happened[o.id] = o.happened
 	t.Cleanup(o.close)
@@ -52,19 +52,19 @@ func (o *object) close() {
 	delete(o.driver.happened, o.id)
 }
 
-// call calls a method and waits for its one answer.
-func call[T any](o *object, method string, params any) (T, error) {
+// callMethod calls a method and waits for its one answer.
+func callMethod[T any](o *object, method string, params any) (T, error) {
 	return callWith[T](o.t.Context(), o, method, params)
 }
 
 func callWith[T any](ctx context.Context, o *object, method string, params any) (T, error) {
 	var result T
-	id, answers, err := o.driver.ask(o.id, method, params)
+	id, answers, err := o.driver.callMethod(o.id, method, params)
 	if err != nil {
 		return result, err
 	}
-	defer o.driver.forget(id)
-	l, err := answers.at(ctx, 0)
+	defer o.driver.forgetCall(id)
+	l, err := answers.lineAt(ctx, 0)
 	if err != nil {
 		return result, fmt.Errorf("%s: %w", method, err)
 	}
@@ -77,18 +77,18 @@ func callWith[T any](ctx context.Context, o *object, method string, params any) 
 	return result, nil
 }
 
-// stream yields the events of a call until its end. One that is broken out of
+// streamEvents yields the events of a call until its end. One that is broken out of
 // is aborted, and is over when stream returns.
-func (o *object) stream(method string, params any) iter.Seq2[Event, error] {
+func (o *object) streamEvents(method string, params any) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		id, answers, err := o.driver.ask(o.id, method, params)
+		id, answers, err := o.driver.callMethod(o.id, method, params)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		defer o.driver.forget(id)
+		defer o.driver.forgetCall(id)
 		for i := 0; ; i++ {
-			e, over, err := event(o.t.Context(), answers, i)
+			e, over, err := nextEvent(o.t.Context(), answers, i)
 			switch {
 			case err != nil:
 				yield(Event{}, err)
@@ -96,17 +96,17 @@ func (o *object) stream(method string, params any) iter.Seq2[Event, error] {
 			case over:
 				return
 			case !yield(e, nil):
-				o.driver.abort(id)
-				_, _ = answers.last(o.t.Context(), i+1) // what still came is of no interest
+				o.driver.abortCall(id)
+				_, _ = answers.lastLine(o.t.Context(), i+1) // what still came is of no interest
 				return
 			}
 		}
 	}
 }
 
-// event returns an event of a stream, or that there are no more.
-func event(ctx context.Context, answers *record, i int) (e Event, over bool, err error) {
-	l, err := answers.at(ctx, i)
+// nextEvent returns an event of a stream, or that there are no more.
+func nextEvent(ctx context.Context, answers *record, i int) (e Event, over bool, err error) {
+	l, err := answers.lineAt(ctx, i)
 	switch {
 	case err != nil:
 		return e, false, err

@@ -18,7 +18,7 @@ var pythonScripts = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a directory for the driver: %w", err)
 	}
-	return dir, errors.Join(keep(dir), unpack(dir, "testdata/python"))
+	return dir, errors.Join(removeAtExit(dir), unpackDrivers(dir, "testdata/python"))
 })
 
 // pythonCommand returns what starts the driver of the SDK for Python.
@@ -40,7 +40,7 @@ func pythonCommand(t testing.TB) []string {
 // tests run in parallel and share the process.
 func ForEachPython(t *testing.T, test func(t *testing.T, transport string)) {
 	t.Helper()
-	use(t, Python)
+	useDriver(t, Python)
 	for _, transport := range []string{JSONRPC, REST, GRPC} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()

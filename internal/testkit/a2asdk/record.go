@@ -26,8 +26,8 @@ func (r *record) add(l line) {
 	}
 }
 
-// end says that there will be no more lines.
-func (r *record) end(err error) {
+// endLines says that there will be no more lines.
+func (r *record) endLines(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err == nil {
@@ -36,15 +36,15 @@ func (r *record) end(err error) {
 	}
 }
 
-// all returns the lines so far.
-func (r *record) all() []line {
+// allLines returns the lines so far.
+func (r *record) allLines() []line {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lines
 }
 
-// at waits for the line with the index i.
-func (r *record) at(ctx context.Context, i int) (line, error) {
+// lineAt waits for the line with the index i.
+func (r *record) lineAt(ctx context.Context, i int) (line, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -65,10 +65,10 @@ func (r *record) at(ctx context.Context, i int) (line, error) {
 	}
 }
 
-// last waits for the line that ends a call, from the index i on.
-func (r *record) last(ctx context.Context, i int) (line, error) {
+// lastLine waits for the line that ends a call, from the index i on.
+func (r *record) lastLine(ctx context.Context, i int) (line, error) {
 	for ; ; i++ {
-		l, err := r.at(ctx, i)
+		l, err := r.lineAt(ctx, i)
 		if err != nil || l.Event == nil {
 			return l, err
 		}

@@ -77,11 +77,11 @@ func NewServer(t testing.TB, v Version, o ServerOptions) *Server {
 func (s *Server) Await(kind string, match func(Happening) bool) Happening {
 	s.t.Helper()
 	for i := 0; ; i++ {
-		l, err := s.happened.at(s.t.Context(), i)
+		l, err := s.happened.lineAt(s.t.Context(), i)
 		if err != nil {
 			s.t.Fatalf("nothing is %s: %v\n%s", kind, err, s.driver.stderr.Text())
 		}
-		h := s.read(l)
+		h := s.decodeHappening(l)
 		if h.Kind == kind && (match == nil || match(h)) {
 			return h
 		}
@@ -103,8 +103,8 @@ func (s *Server) AwaitNumber(kind string, n int) {
 // Happened returns what has happened of a kind so far.
 func (s *Server) Happened(kind string) []Happening {
 	var all []Happening
-	for _, l := range s.happened.all() {
-		if h := s.read(l); h.Kind == kind {
+	for _, l := range s.happened.allLines() {
+		if h := s.decodeHappening(l); h.Kind == kind {
 			all = append(all, h)
 		}
 	}
@@ -114,12 +114,12 @@ func (s *Server) Happened(kind string) []Happening {
 // Release lets a task go on that holds.
 func (s *Server) Release(taskID string) {
 	s.t.Helper()
-	if _, err := call[any](s.object, "release", map[string]any{"taskId": taskID}); err != nil {
+	if _, err := callMethod[any](s.object, "release", map[string]any{"taskId": taskID}); err != nil {
 		s.t.Fatalf("release %s: %v", taskID, err)
 	}
 }
 
-func (s *Server) read(l line) Happening {
+func (s *Server) decodeHappening(l line) Happening {
 	s.t.Helper()
 	var h Happening
 	if err := json.Unmarshal(l.Event, &h); err != nil {

@@ -37,7 +37,7 @@ func (m *Message) Text() string {
 	if m == nil {
 		return ""
 	}
-	return join(m.Parts)
+	return joinTexts(m.Parts)
 }
 
 // Artifact is an output, whole or a chunk of one.
@@ -63,7 +63,7 @@ type Task struct {
 func (t *Task) Text() string {
 	var b strings.Builder
 	for _, a := range t.Artifacts {
-		b.WriteString(join(a.Parts))
+		b.WriteString(joinTexts(a.Parts))
 	}
 	return b.String()
 }
@@ -136,7 +136,7 @@ func Assembled(events []Event) string {
 		if _, known := texts[a.ID]; !known {
 			order = append(order, a.ID)
 		}
-		texts[a.ID] = onto + join(a.Parts)
+		texts[a.ID] = onto + joinTexts(a.Parts)
 	}
 	for _, e := range events {
 		switch {
@@ -205,7 +205,7 @@ func Reason(err error) string {
 	return ""
 }
 
-func join(parts []Part) string {
+func joinTexts(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {
 		if p.Text != nil {

@@ -33,9 +33,9 @@ func RunBells(t *testing.T, open OpenBells) {
 	}
 }
 
-// listen listens until the test ends. It returns when it is certain that rings
+// listenUntilEnd listens until the test ends. It returns when it is certain that rings
 // are heard: there is no other way to tell than to ring until one is.
-func listen(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
+func listenUntilEnd(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
 	t.Helper()
 	const probe = "probe"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -56,7 +56,7 @@ func listen(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if err := receive(t, ended, "the end of Listen"); err == nil {
+		if err := receiveValue(t, ended, "the end of Listen"); err == nil {
 			t.Error("Listen does not tell why it ended")
 		}
 	})
@@ -79,10 +79,10 @@ func listen(t *testing.T, rung, heard dispatch.Bell, hear func(turnID string)) {
 
 func aRingIsHeard(t *testing.T, rung, heard dispatch.Bell) {
 	got := make(chan string, 100)
-	listen(t, rung, heard, func(id string) { got <- id })
-	for _, id := range ids(20) {
+	listenUntilEnd(t, rung, heard, func(id string) { got <- id })
+	for _, id := range turnIDs(20) {
 		rung.Ring(id)
-		if first := receive(t, got, "the ring for "+id); first != id {
+		if first := receiveValue(t, got, "the ring for "+id); first != id {
 			t.Errorf("heard a ring for %s, want %s", first, id)
 		}
 	}
@@ -90,14 +90,14 @@ func aRingIsHeard(t *testing.T, rung, heard dispatch.Bell) {
 
 func ringsOfManyTurnsAreAllHeard(t *testing.T, rung, heard dispatch.Bell) {
 	l := newLog()
-	listen(t, rung, heard, l.note)
-	turns := ids(2000)
+	listenUntilEnd(t, rung, heard, l.noteTurn)
+	turns := turnIDs(2000)
 	for _, id := range turns {
 		for range 5 {
 			rung.Ring(id)
 		}
 	}
-	l.wait(t, 1, turns...)
+	l.waitHandled(t, 1, turns...)
 }
 
 // A ring says that something happened before it. One that comes while the
@@ -106,33 +106,33 @@ func aRingWhileListenersAreBusyIsHeard(t *testing.T, rung, heard dispatch.Bell) 
 	l := newLog()
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	first := true
-	listen(t, rung, heard, func(id string) {
+	listenUntilEnd(t, rung, heard, func(id string) {
 		if first {
 			first = false
 			close(busy)
 			<-goOn
 		}
-		l.note(id)
+		l.noteTurn(id)
 	})
 	rung.Ring("turn")
-	receive(t, busy, "the first ring")
+	receiveValue(t, busy, "the first ring")
 	rung.Ring("turn")
 	rung.Ring("other")
 	close(goOn)
-	l.wait(t, 2, "turn")
-	l.wait(t, 1, "other")
+	l.waitHandled(t, 2, "turn")
+	l.waitHandled(t, 1, "other")
 }
 
 func everyListenerHears(t *testing.T, rung, heard dispatch.Bell) {
 	one, two := newLog(), newLog()
-	listen(t, rung, heard, one.note)
-	listen(t, heard, rung, two.note)
-	turns := ids(50)
+	listenUntilEnd(t, rung, heard, one.noteTurn)
+	listenUntilEnd(t, heard, rung, two.noteTurn)
+	turns := turnIDs(50)
 	for _, id := range turns {
 		rung.Ring(id)
 	}
-	one.wait(t, 1, turns...)
-	two.wait(t, 1, turns...)
+	one.waitHandled(t, 1, turns...)
+	two.waitHandled(t, 1, turns...)
 }
 
 func listenEndsWithItsContext(t *testing.T, _, heard dispatch.Bell) {
@@ -140,21 +140,21 @@ func listenEndsWithItsContext(t *testing.T, _, heard dispatch.Bell) {
 	ended := make(chan error, 1)
 	go func() { ended <- heard.Listen(ctx, func([]string) {}) }()
 	cancel()
-	if err := receive(t, ended, "the end of Listen"); !errors.Is(err, context.Canceled) {
+	if err := receiveValue(t, ended, "the end of Listen"); !errors.Is(err, context.Canceled) {
 		t.Errorf("Listen returned %v, want %v", err, context.Canceled)
 	}
 }
 
 func ringWaitsForNobody(t *testing.T, rung, heard dispatch.Bell) {
 	goOn := make(chan struct{})
-	listen(t, rung, heard, func(string) { <-goOn })
+	listenUntilEnd(t, rung, heard, func(string) { <-goOn })
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, id := range ids(10_000) {
+		for _, id := range turnIDs(10_000) {
 			rung.Ring(id)
 		}
 	}()
-	receive(t, done, "rings while the listener is stuck")
+	receiveValue(t, done, "rings while the listener is stuck")
 	close(goOn)
 }

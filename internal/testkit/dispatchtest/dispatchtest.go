@@ -49,24 +49,24 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// started opens a dispatcher and starts it with a handler.
-func started(t *testing.T, open Open, concurrency int, work dispatch.Handler) dispatch.Dispatcher {
+// openStarted opens a dispatcher and starts it with a handler.
+func openStarted(t *testing.T, open Open, concurrency int, work dispatch.Handler) dispatch.Dispatcher {
 	t.Helper()
 	d := open(t, concurrency)
 	t.Cleanup(d.Stop)
-	start(t, d, work)
+	startDispatcher(t, d, work)
 	return d
 }
 
-func start(t *testing.T, d dispatch.Dispatcher, work dispatch.Handler) {
+func startDispatcher(t *testing.T, d dispatch.Dispatcher, work dispatch.Handler) {
 	t.Helper()
 	if err := d.Start(t.Context(), work); err != nil {
 		t.Fatalf("start: %v", err)
 	}
 }
 
-// enqueue queues turns that are due at once.
-func enqueue(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
+// enqueueNow queues turns that are due at once.
+func enqueueNow(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
 	t.Helper()
 	jobs := make([]store.Job, len(turnIDs))
 	for i, id := range turnIDs {
@@ -77,8 +77,8 @@ func enqueue(t *testing.T, d dispatch.Dispatcher, turnIDs ...string) {
 	}
 }
 
-// ids returns n turn ids.
-func ids(n int) []string {
+// turnIDs returns n turn ids.
+func turnIDs(n int) []string {
 	all := make([]string, n)
 	for i := range all {
 		all[i] = fmt.Sprintf("turn-%05d", i)
@@ -86,8 +86,8 @@ func ids(n int) []string {
 	return all
 }
 
-// receive waits for a value.
-func receive[T any](t *testing.T, from <-chan T, what string) T {
+// receiveValue waits for a value.
+func receiveValue[T any](t *testing.T, from <-chan T, what string) T {
 	t.Helper()
 	select {
 	case v := <-from:
@@ -109,10 +109,10 @@ func newLog() *log {
 	return &log{at: make(map[string][]time.Time), changed: make(chan struct{})}
 }
 
-// handle is a handler that only notes.
-func (l *log) handle(_ context.Context, turnID string) { l.note(turnID) }
+// handleTurn is a handler that only notes.
+func (l *log) handleTurn(_ context.Context, turnID string) { l.noteTurn(turnID) }
 
-func (l *log) note(turnID string) {
+func (l *log) noteTurn(turnID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at[turnID] = append(l.at[turnID], time.Now())
@@ -120,15 +120,15 @@ func (l *log) note(turnID string) {
 	l.changed = make(chan struct{})
 }
 
-// times returns when a turn was handled.
-func (l *log) times(turnID string) []time.Time {
+// handledAt returns when a turn was handled.
+func (l *log) handledAt(turnID string) []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.at[turnID])
 }
 
-// wait waits until each turn was handled at least so many times.
-func (l *log) wait(t *testing.T, times int, turnIDs ...string) {
+// waitHandled waits until each turn was handled at least so many times.
+func (l *log) waitHandled(t *testing.T, times int, turnIDs ...string) {
 	t.Helper()
 	late := time.After(patience)
 	missing := turnIDs

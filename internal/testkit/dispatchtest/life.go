@@ -22,8 +22,8 @@ func theContextOfStartEndsNoHandler(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	cancel()
-	enqueue(t, d, "turn")
-	if err := receive(t, seen, "a handler after the end of the context of Start"); err != nil {
+	enqueueNow(t, d, "turn")
+	if err := receiveValue(t, seen, "a handler after the end of the context of Start"); err != nil {
 		t.Errorf("the handler's context has ended: %v", err)
 	}
 }
@@ -31,7 +31,7 @@ func theContextOfStartEndsNoHandler(t *testing.T, open Open) {
 func drainWaitsAndTakesNothingNew(t *testing.T, open Open) {
 	l := newLog()
 	begun, goOn := make(chan struct{}), make(chan struct{})
-	d := started(t, open, 2, func(ctx context.Context, turnID string) {
+	d := openStarted(t, open, 2, func(ctx context.Context, turnID string) {
 		if turnID == "blocked" {
 			close(begun)
 			<-goOn
@@ -39,34 +39,34 @@ func drainWaitsAndTakesNothingNew(t *testing.T, open Open) {
 				t.Errorf("draining ended the handler's context: %v", err)
 			}
 		}
-		l.note(turnID)
+		l.noteTurn(turnID)
 	})
-	enqueue(t, d, "blocked")
-	receive(t, begun, "a handler that blocks")
+	enqueueNow(t, d, "blocked")
+	receiveValue(t, begun, "a handler that blocks")
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := d.Drain(ended); err == nil {
 		t.Error("Drain did not wait for the handler")
 	}
-	enqueue(t, d, "new")
+	enqueueNow(t, d, "new")
 	drained := make(chan error, 1)
 	go func() { drained <- d.Drain(context.WithoutCancel(t.Context())) }()
 	close(goOn)
-	if err := receive(t, drained, "the end of Drain"); err != nil {
+	if err := receiveValue(t, drained, "the end of Drain"); err != nil {
 		t.Errorf("drain: %v", err)
 	}
-	if len(l.times("blocked")) != 1 {
+	if len(l.handledAt("blocked")) != 1 {
 		t.Error("Drain returned before the handler")
 	}
-	if len(l.times("new")) != 0 {
+	if len(l.handledAt("new")) != 0 {
 		t.Error("a job was handled that was queued behind Drain")
 	}
 }
 
 func drainOfNothingReturns(t *testing.T, open Open) {
 	t.Run("Started", func(t *testing.T) {
-		d := started(t, open, 2, newLog().handle)
+		d := openStarted(t, open, 2, newLog().handleTurn)
 		if err := d.Drain(t.Context()); err != nil {
 			t.Errorf("drain: %v", err)
 		}
@@ -80,26 +80,26 @@ func drainOfNothingReturns(t *testing.T, open Open) {
 	})
 }
 
-// blocked opens a dispatcher with handlers that block until their context ends,
+// openBlocked opens a dispatcher with handlers that block until their context ends,
 // has n of them begun, and returns a channel with a value for each that returned.
-func blocked(t *testing.T, open Open, n int) (stop func(), drain func(context.Context) error, returned chan string) {
+func openBlocked(t *testing.T, open Open, n int) (stop func(), drain func(context.Context) error, returned chan string) {
 	t.Helper()
 	begun := make(chan string, n)
 	returned = make(chan string, n)
-	d := started(t, open, n, func(ctx context.Context, turnID string) {
+	d := openStarted(t, open, n, func(ctx context.Context, turnID string) {
 		begun <- turnID
 		<-ctx.Done()
 		returned <- turnID
 	})
-	enqueue(t, d, ids(n)...)
+	enqueueNow(t, d, turnIDs(n)...)
 	for range n {
-		receive(t, begun, "a handler that blocks")
+		receiveValue(t, begun, "a handler that blocks")
 	}
 	return d.Stop, d.Drain, returned
 }
 
 func stopEndsTheContextsAndWaits(t *testing.T, open Open) {
-	stop, _, returned := blocked(t, open, 3)
+	stop, _, returned := openBlocked(t, open, 3)
 	stop()
 	if len(returned) != 3 {
 		t.Errorf("%d handlers had returned when Stop did, want 3", len(returned))
@@ -107,7 +107,7 @@ func stopEndsTheContextsAndWaits(t *testing.T, open Open) {
 }
 
 func stopEndsADrain(t *testing.T, open Open) {
-	stop, drain, returned := blocked(t, open, 2)
+	stop, drain, returned := openBlocked(t, open, 2)
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := drain(short); err == nil {
@@ -119,7 +119,7 @@ func stopEndsADrain(t *testing.T, open Open) {
 	if len(returned) != 2 {
 		t.Errorf("%d handlers had returned when Stop did, want 2", len(returned))
 	}
-	if err := receive(t, drained, "the end of Drain"); err != nil {
+	if err := receiveValue(t, drained, "the end of Drain"); err != nil {
 		t.Errorf("drain: %v", err)
 	}
 }
@@ -131,24 +131,24 @@ func stopIsSafeAtAnyTime(t *testing.T, open Open) {
 		d.Stop()
 	})
 	t.Run("Twice", func(t *testing.T) {
-		d := started(t, open, 2, newLog().handle)
+		d := openStarted(t, open, 2, newLog().handleTurn)
 		d.Stop()
 		d.Stop()
-		enqueue(t, d, "dropped")
+		enqueueNow(t, d, "dropped")
 	})
 	t.Run("AtOnce", func(t *testing.T) {
-		d := started(t, open, 2, newLog().handle)
-		enqueue(t, d, ids(20)...)
+		d := openStarted(t, open, 2, newLog().handleTurn)
+		enqueueNow(t, d, turnIDs(20)...)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			d.Stop()
 		}()
 		d.Stop()
-		receive(t, done, "the end of the other Stop")
+		receiveValue(t, done, "the end of the other Stop")
 	})
 	t.Run("AfterDrain", func(t *testing.T) {
-		d := started(t, open, 2, newLog().handle)
+		d := openStarted(t, open, 2, newLog().handleTurn)
 		if err := d.Drain(t.Context()); err != nil {
 			t.Errorf("drain: %v", err)
 		}

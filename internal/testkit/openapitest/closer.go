@@ -5,65 +5,65 @@ import "strings"
 // closer makes objects whose fields are described have no others.
 type closer struct{ root any }
 
-// close closes the objects in the schemas of a part of a document.
-func (c *closer) close(part any) {
+// closeSchemas closes the objects in the schemas of a part of a document.
+func (c *closer) closeSchemas(part any) {
 	switch v := part.(type) {
 	case []any:
 		for i := range v {
-			c.close(v[i])
+			c.closeSchemas(v[i])
 		}
 	case map[string]any:
 		for key, value := range v {
 			if key == "schema" {
-				c.site(value)
+				c.closeSite(value)
 			}
 			if key == "schemas" {
 				for _, component := range fieldsOf(value) {
-					c.inside(component)
+					c.closeInside(component)
 				}
 				continue
 			}
 			if key != "example" && key != "examples" {
-				c.close(value)
+				c.closeSchemas(value)
 			}
 		}
 	}
 }
 
-// site closes the schema of a value, whose fields must be among those that it or
+// closeSite closes the schema of a value, whose fields must be among those that it or
 // any part of it describes.
-func (c *closer) site(schema any) {
+func (c *closer) closeSite(schema any) {
 	s := fieldsOf(schema)
 	if s == nil {
 		return
 	}
 	_, additional := s["additionalProperties"]
 	_, unevaluated := s["unevaluatedProperties"]
-	if !additional && !unevaluated && c.lists(s, 0) {
+	if !additional && !unevaluated && c.listsFields(s, 0) {
 		s["unevaluatedProperties"] = false
 	}
-	c.inside(s)
+	c.closeInside(s)
 }
 
-// inside closes the schemas of the values in a value.
-func (c *closer) inside(schema any) {
+// closeInside closes the schemas of the values in a value.
+func (c *closer) closeInside(schema any) {
 	s := fieldsOf(schema)
 	for _, key := range []string{"items", "additionalProperties", "contains"} {
-		c.site(s[key])
+		c.closeSite(s[key])
 	}
 	for _, property := range fieldsOf(s["properties"]) {
-		c.site(property)
+		c.closeSite(property)
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := s[key].([]any)
 		for i := range parts {
-			c.inside(parts[i])
+			c.closeInside(parts[i])
 		}
 	}
 }
 
-// lists reports whether a schema says what fields there are, itself or in a part.
-func (c *closer) lists(s map[string]any, depth int) bool {
+// listsFields reports whether a schema says what fields there are, itself or in a part.
+func (c *closer) listsFields(s map[string]any, depth int) bool {
 	const deepest = 8
 	if s == nil || depth > deepest {
 		return false
@@ -71,13 +71,13 @@ func (c *closer) lists(s map[string]any, depth int) bool {
 	if _, ok := s["properties"]; ok {
 		return true
 	}
-	if ref, ok := s["$ref"].(string); ok && c.lists(c.referred(ref), depth+1) {
+	if ref, ok := s["$ref"].(string); ok && c.listsFields(c.resolveRef(ref), depth+1) {
 		return true
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
 		parts, _ := s[key].([]any)
 		for i := range parts {
-			if c.lists(fieldsOf(parts[i]), depth+1) {
+			if c.listsFields(fieldsOf(parts[i]), depth+1) {
 				return true
 			}
 		}
@@ -85,10 +85,10 @@ func (c *closer) lists(s map[string]any, depth int) bool {
 	return false
 }
 
-func (c *closer) referred(ref string) map[string]any {
+func (c *closer) resolveRef(ref string) map[string]any {
 	value := c.root
 	for key := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-		value = fieldsOf(value)[unescaped(key)]
+		value = fieldsOf(value)[unescapeKey(key)]
 	}
 	return fieldsOf(value)
 }

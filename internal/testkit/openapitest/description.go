@@ -48,14 +48,14 @@ func (o *operation) String() string { return o.method + " " + o.path }
 // say: most of them say the same. The values are functions that read them once.
 var loaded sync.Map
 
-// load reads a description, which must be valid with all of its examples.
-func load(text []byte) (*description, error) {
-	once, _ := loaded.LoadOrStore(sha256.Sum256(text), sync.OnceValues(func() (*description, error) { return read(text) }))
+// loadDescription reads a description, which must be valid with all of its examples.
+func loadDescription(text []byte) (*description, error) {
+	once, _ := loaded.LoadOrStore(sha256.Sum256(text), sync.OnceValues(func() (*description, error) { return parseDescription(text) }))
 	reading, _ := once.(func() (*description, error))
 	return reading()
 }
 
-func read(text []byte) (*description, error) {
+func parseDescription(text []byte) (*description, error) {
 	if err := Validate(text); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func read(text []byte) (*description, error) {
 	if err != nil {
 		return nil, err
 	}
-	(&closer{closed}).close(closed)
+	(&closer{closed}).closeSchemas(closed)
 	d := &description{root: root}
 	if d.requests, err = newSchemas("https://localhost/openapi.json", root); err != nil {
 		return nil, err
@@ -75,28 +75,28 @@ func read(text []byte) (*description, error) {
 	if d.answers, err = newSchemas("https://localhost/closed.json", closed); err != nil {
 		return nil, err
 	}
-	paths, _, _ := d.get("/paths")
+	paths, _, _ := d.lookUp("/paths")
 	for path, item := range fieldsOf(paths) {
 		for method := range fieldsOf(item) {
 			if method == "parameters" || method == "summary" || method == "description" {
 				continue
 			}
 			o := &operation{description: d, method: strings.ToUpper(method), path: path}
-			o.shared = "/paths/" + escaped(path)
+			o.shared = "/paths/" + escapeKey(path)
 			o.at = o.shared + "/" + method
-			o.names, o.matches = template(path)
+			o.names, o.matches = parseTemplate(path)
 			d.operations = append(d.operations, o)
 		}
 	}
 	// The path that says most about a request comes first.
-	slices.SortFunc(d.operations, func(a, b *operation) int { return literals(b.path) - literals(a.path) })
+	slices.SortFunc(d.operations, func(a, b *operation) int { return countLiterals(b.path) - countLiterals(a.path) })
 	return d, nil
 }
 
 var variable = regexp.MustCompile(`\{([^}]+)\}`)
 
-// template returns the names in a path, and an expression for what it stands for.
-func template(path string) (names []string, matches *regexp.Regexp) {
+// parseTemplate returns the names in a path, and an expression for what it stands for.
+func parseTemplate(path string) (names []string, matches *regexp.Regexp) {
 	var text strings.Builder
 	end := 0
 	for _, at := range variable.FindAllStringSubmatchIndex(path, -1) {
@@ -108,12 +108,12 @@ func template(path string) (names []string, matches *regexp.Regexp) {
 	return names, regexp.MustCompile("^" + text.String() + "$")
 }
 
-// literals counts the characters of a path that are no variable.
-func literals(path string) int { return len(variable.ReplaceAllString(path, "")) }
+// countLiterals counts the characters of a path that are no variable.
+func countLiterals(path string) int { return len(variable.ReplaceAllString(path, "")) }
 
-// find returns the operation of a request and the values in its path; nil when
+// findOperation returns the operation of a request and the values in its path; nil when
 // none is described.
-func (d *description) find(method, path string) (*operation, []string) {
+func (d *description) findOperation(method, path string) (*operation, []string) {
 	for _, o := range d.operations {
 		if o.method != method {
 			continue
@@ -125,12 +125,12 @@ func (d *description) find(method, path string) (*operation, []string) {
 	return nil, nil
 }
 
-// get returns what a JSON pointer points to, and where it really is: references
+// lookUp returns what a JSON pointer points to, and where it really is: references
 // are followed. Found is false when nothing is there.
-func (d *description) get(at string) (value any, where string, found bool) {
+func (d *description) lookUp(at string) (value any, where string, found bool) {
 	value, where = d.root, ""
 	for key := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-		next, ok := fieldsOf(value)[unescaped(key)]
+		next, ok := fieldsOf(value)[unescapeKey(key)]
 		if list, isList := value.([]any); isList {
 			if i, err := strconv.Atoi(key); err == nil && i < len(list) {
 				next, ok = list[i], true
@@ -141,7 +141,7 @@ func (d *description) get(at string) (value any, where string, found bool) {
 		}
 		value, where = next, where+"/"+key
 		if ref, is := fieldsOf(value)["$ref"].(string); is {
-			if value, where, ok = d.get(strings.TrimPrefix(ref, "#")); !ok {
+			if value, where, ok = d.lookUp(strings.TrimPrefix(ref, "#")); !ok {
 				return nil, ref, false
 			}
 		}
@@ -154,39 +154,39 @@ func fieldsOf(value any) map[string]any {
 	return fields
 }
 
-func escaped(key string) string {
+func escapeKey(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-func unescaped(key string) string {
+func unescapeKey(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
 }
 
-// schema returns the schema that a JSON pointer points to.
-func (d *description) schema(of *schemas, at string) (*jsonschema.Schema, error) {
-	_, where, found := d.get(at)
+// schemaAt returns the schema that a JSON pointer points to.
+func (d *description) schemaAt(of *schemas, at string) (*jsonschema.Schema, error) {
+	_, where, found := d.lookUp(at)
 	if !found {
 		return nil, fmt.Errorf("there is no schema at %s", at)
 	}
 	return of.at(where)
 }
 
-// response returns the description of an answer, whose headers it looks at.
-func (o *operation) response(resp *http.Response) (*content, error) {
+// describedResponse returns the description of an answer, whose headers it looks at.
+func (o *operation) describedResponse(resp *http.Response) (*content, error) {
 	d := o.description
-	_, at, found := d.get(o.at + "/responses/" + strconv.Itoa(resp.StatusCode))
+	_, at, found := d.lookUp(o.at + "/responses/" + strconv.Itoa(resp.StatusCode))
 	if !found {
 		return nil, fmt.Errorf("the status %d is not described", resp.StatusCode)
 	}
-	headers, where, _ := d.get(at + "/headers")
+	headers, where, _ := d.lookUp(at + "/headers")
 	for name := range fieldsOf(headers) {
-		header, here, _ := d.get(where + "/" + escaped(name))
+		header, here, _ := d.lookUp(where + "/" + escapeKey(name))
 		values := resp.Header.Values(name)
 		if len(values) == 0 && fieldsOf(header)["required"] == true {
 			return nil, fmt.Errorf("the answer %d lacks the header %s", resp.StatusCode, name)
 		}
 		for _, value := range values {
-			if err := d.text(here, value); err != nil {
+			if err := d.checkText(here, value); err != nil {
 				return nil, fmt.Errorf("the answer %d has the header %s: %w", resp.StatusCode, name, err)
 			}
 		}
@@ -194,14 +194,14 @@ func (o *operation) response(resp *http.Response) (*content, error) {
 	return &content{d, d.answers, at}, nil
 }
 
-// text holds a text against the schema of a header or parameter, of which it is one
+// checkText holds a text against the schema of a header or parameter, of which it is one
 // value if that is a list.
-func (d *description) text(at, text string) error {
+func (d *description) checkText(at, text string) error {
 	at += "/schema"
-	if list, where, _ := d.get(at); fieldsOf(list)["type"] == "array" {
+	if list, where, _ := d.lookUp(at); fieldsOf(list)["type"] == "array" {
 		at = where + "/items"
 	}
-	schema, err := d.schema(d.requests, at)
+	schema, err := d.schemaAt(d.requests, at)
 	if err != nil {
 		return err
 	}
@@ -216,18 +216,18 @@ func (d *description) text(at, text string) error {
 	return failed
 }
 
-// takes reports what a request has that its operation does not describe.
-func (o *operation) takes(req *http.Request, path []string, body []byte) error {
+// checkRequest reports what a request has that its operation does not describe.
+func (o *operation) checkRequest(req *http.Request, path []string, body []byte) error {
 	d := o.description
 	query, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
 		return err
 	}
 	for _, list := range []string{o.shared + "/parameters", o.at + "/parameters"} {
-		parameters, where, _ := d.get(list)
+		parameters, where, _ := d.lookUp(list)
 		all, _ := parameters.([]any)
 		for i := range all {
-			_, at, _ := d.get(where + "/" + strconv.Itoa(i))
+			_, at, _ := d.lookUp(where + "/" + strconv.Itoa(i))
 			if err := o.takesParameter(at, req.Header, path, query); err != nil {
 				return err
 			}
@@ -243,7 +243,7 @@ func (o *operation) takes(req *http.Request, path []string, body []byte) error {
 // JSON pointer, and takes it out of the query.
 func (o *operation) takesParameter(at string, header http.Header, path []string, query url.Values) error {
 	d := o.description
-	parameter, _, _ := d.get(at)
+	parameter, _, _ := d.lookUp(at)
 	p := fieldsOf(parameter)
 	name, _ := p["name"].(string)
 	var values []string
@@ -257,7 +257,7 @@ func (o *operation) takesParameter(at string, header http.Header, path []string,
 			values = []string{value}
 		}
 	case "query":
-		if schema, _, _ := d.get(at + "/schema"); fieldsOf(schema)["type"] == "object" {
+		if schema, _, _ := d.lookUp(at + "/schema"); fieldsOf(schema)["type"] == "object" {
 			clear(query) // which is what parameters of any name look like
 		}
 		values = query[name]
@@ -269,7 +269,7 @@ func (o *operation) takesParameter(at string, header http.Header, path []string,
 		return fmt.Errorf("the parameter %s is required", name)
 	}
 	for _, value := range values {
-		if err := d.text(at, value); err != nil {
+		if err := d.checkText(at, value); err != nil {
 			return fmt.Errorf("the parameter %s: %w", name, err)
 		}
 	}
@@ -278,7 +278,7 @@ func (o *operation) takesParameter(at string, header http.Header, path []string,
 
 func (o *operation) takesBody(req *http.Request, body []byte) error {
 	d := o.description
-	described, at, found := d.get(o.at + "/requestBody")
+	described, at, found := d.lookUp(o.at + "/requestBody")
 	switch {
 	case !found && len(body) == 0, found && len(body) == 0 && fieldsOf(described)["required"] != true:
 		return nil
@@ -286,8 +286,8 @@ func (o *operation) takesBody(req *http.Request, body []byte) error {
 		return errors.New("no body is described")
 	}
 	media, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
-	if _, _, json := d.get(at + "/content/" + escaped("application/json")); err != nil && json {
+	if _, _, json := d.lookUp(at + "/content/" + escapeKey("application/json")); err != nil && json {
 		media = "application/json" // which it is taken for
 	}
-	return (&content{d, d.requests, at}).holds(media, body)
+	return (&content{d, d.requests, at}).checkBody(media, body)
 }

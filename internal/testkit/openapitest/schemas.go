@@ -50,32 +50,32 @@ type content struct {
 	at          string
 }
 
-// schema returns the schema of bodies with a media type.
-func (c *content) schema(media string) (*jsonschema.Schema, error) {
+// schemaOf returns the schema of bodies with a media type.
+func (c *content) schemaOf(media string) (*jsonschema.Schema, error) {
 	for _, name := range []string{media, "*/*"} {
-		if _, at, found := c.description.get(c.at + "/content/" + escaped(name)); found {
+		if _, at, found := c.description.lookUp(c.at + "/content/" + escapeKey(name)); found {
 			return c.schemas.at(at + "/schema")
 		}
 	}
 	return nil, fmt.Errorf("the media type %q is not described", media)
 }
 
-// holds reports what is wrong with a body. One may only be there where one is
+// checkBody reports what is wrong with a body. One may only be there where one is
 // described.
-func (c *content) holds(media string, body []byte) error {
-	if _, _, described := c.description.get(c.at + "/content"); !described {
+func (c *content) checkBody(media string, body []byte) error {
+	if _, _, described := c.description.lookUp(c.at + "/content"); !described {
 		if len(body) > 0 {
 			return errors.New("no body is described")
 		}
 		return nil
 	}
-	schema, err := c.schema(media)
+	schema, err := c.schemaOf(media)
 	if err != nil {
 		return err
 	}
 	switch {
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
-		return validate(schema, body)
+		return validateJSON(schema, body)
 	case media == "application/x-www-form-urlencoded":
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
@@ -91,8 +91,8 @@ func (c *content) holds(media string, body []byte) error {
 	}
 }
 
-// validate reports what is wrong with JSON.
-func validate(schema *jsonschema.Schema, text []byte) error {
+// validateJSON reports what is wrong with JSON.
+func validateJSON(schema *jsonschema.Schema, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return err

@@ -60,12 +60,12 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		tr.t.Errorf("the server has no description: %v", err)
 		return resp, nil
 	}
-	d, err := load(text)
+	d, err := loadDescription(text)
 	if err != nil {
 		tr.t.Errorf("the description of the server is not valid: %v", err)
 		return resp, nil
 	}
-	op, values := d.find(req.Method, req.URL.EscapedPath())
+	op, values := d.findOperation(req.Method, req.URL.EscapedPath())
 	taken := resp.StatusCode < http.StatusMultipleChoices
 	if op == nil {
 		if taken {
@@ -73,10 +73,10 @@ func (tr *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return resp, nil
 	}
-	failed := tr.look(op, resp)
+	failed := tr.checkResponse(op, resp)
 	if tr.requests && taken && known && !failed {
-		if err := op.takes(req, values, body); err != nil {
-			tr.t.Errorf("%s takes a request that is not described: %v\n%s", op, err, clip(body))
+		if err := op.checkRequest(req, values, body); err != nil {
+			tr.t.Errorf("%s takes a request that is not described: %v\n%s", op, err, clipText(body))
 		}
 	}
 	return resp, nil
@@ -89,10 +89,10 @@ func (tr *transport) CloseIdleConnections() {
 	}
 }
 
-// look holds an answer against the description of its operation. That of a stream
+// checkResponse holds an answer against the description of its operation. That of a stream
 // it looks at while it is read. Failed tells that it is an error of JSON-RPC.
-func (tr *transport) look(op *operation, resp *http.Response) (failed bool) {
-	described, err := op.response(resp)
+func (tr *transport) checkResponse(op *operation, resp *http.Response) (failed bool) {
+	described, err := op.describedResponse(resp)
 	if err != nil {
 		tr.t.Errorf("%s: %v", op, err)
 		return false
@@ -102,14 +102,14 @@ func (tr *transport) look(op *operation, resp *http.Response) (failed bool) {
 		media = ""
 	}
 	if media == eventStream {
-		schema, err := described.schema(media)
+		schema, err := described.schemaOf(media)
 		if err != nil {
 			tr.t.Errorf("%s: %v", op, err)
 			return false
 		}
 		resp.Body = &events{ReadCloser: resp.Body, look: func(data []byte) {
-			if err := validate(schema, data); err != nil {
-				tr.t.Errorf("%s sends an event that is not described: %v\n%s", op, err, clip(data))
+			if err := validateJSON(schema, data); err != nil {
+				tr.t.Errorf("%s sends an event that is not described: %v\n%s", op, err, clipText(data))
 			}
 		}}
 		return false
@@ -121,8 +121,8 @@ func (tr *transport) look(op *operation, resp *http.Response) (failed bool) {
 		return false
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if err := described.holds(media, body); err != nil {
-		tr.t.Errorf("%s answers %d with what is not described: %v\n%s", op, resp.StatusCode, err, clip(body))
+	if err := described.checkBody(media, body); err != nil {
+		tr.t.Errorf("%s answers %d with what is not described: %v\n%s", op, resp.StatusCode, err, clipText(body))
 	}
 	var rpc struct {
 		Version string          `json:"jsonrpc"`
@@ -158,14 +158,14 @@ func (e *events) Read(p []byte) (int, error) {
 			e.line = append(e.line, rest...)
 			break
 		}
-		e.take(append(e.line, rest[:end]...))
+		e.takeLine(append(e.line, rest[:end]...))
 		e.line, rest = e.line[:0], rest[end+1:]
 	}
 	return n, err
 }
 
-// take takes in a line.
-func (e *events) take(line []byte) {
+// takeLine takes in a line.
+func (e *events) takeLine(line []byte) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 		if len(e.data) > 0 {
@@ -180,8 +180,8 @@ func (e *events) take(line []byte) {
 	}
 }
 
-// clip returns the beginning of a text.
-func clip(text []byte) string {
+// clipText returns the beginning of a text.
+func clipText(text []byte) string {
 	const most = 1 << 10
 	if len(text) <= most {
 		return string(text)

@@ -34,7 +34,7 @@ func Validate(text []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := validate(schema, text); err != nil {
+	if err := validateJSON(schema, text); err != nil {
 		return err
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(text)

@@ -42,8 +42,8 @@ func (a *GRPCAgent) SendStreamingMessage(ctx context.Context, req *a2a.SendMessa
 	}
 }
 
-// check refuses calls as the test says, and all that carry no token-2.
-func (a *GRPCAgent) check(ctx context.Context) error {
+// checkCall refuses calls as the test says, and all that carry no token-2.
+func (a *GRPCAgent) checkCall(ctx context.Context) error {
 	md, _ := metadata.FromIncomingContext(ctx)
 	a.Mu.Lock()
 	defer a.Mu.Unlock()
@@ -73,13 +73,13 @@ func ServeGRPC(t testing.TB, a *GRPCAgent) *spec.Endpoint {
 	}
 	server := grpc.NewServer(
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			if err := a.check(ctx); err != nil {
+			if err := a.checkCall(ctx); err != nil {
 				return nil, err
 			}
 			return next(ctx, req)
 		}),
 		grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-			if err := a.check(stream.Context()); err != nil {
+			if err := a.checkCall(stream.Context()); err != nil {
 				return err
 			}
 			return next(srv, stream)

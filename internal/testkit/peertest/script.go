@@ -57,11 +57,11 @@ type Script struct {
 func NewScript(t testing.TB, replies map[string][]Reply) *Script {
 	t.Helper()
 	s := &Script{Host: NewHost(t), Replies: replies}
-	s.Answer(nil, s.serve)
+	s.Answer(nil, s.serveCall)
 	return s
 }
 
-func (s *Script) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Script) serveCall(w http.ResponseWriter, r *http.Request) {
 	c := &Request{Header: r.Header, Ctx: r.Context()}
 	if err := json.NewDecoder(r.Body).Decode(c); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

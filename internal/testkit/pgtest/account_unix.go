@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// account returns who the server runs as: PostgreSQL refuses root. It is nil
+// serverAccount returns who the server runs as: PostgreSQL refuses root. It is nil
 // where the test itself is somebody else.
-func account() (*syscall.Credential, error) {
+func serverAccount() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil //nolint:nilnil // nothing is to be changed
 	}
@@ -33,19 +33,19 @@ func account() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-// own gives a directory to the server's account.
-func own(dir string) error {
-	who, err := account()
+// giveToAccount gives a directory to the server's account.
+func giveToAccount(dir string) error {
+	who, err := serverAccount()
 	if err != nil || who == nil {
 		return err
 	}
 	return os.Chown(dir, int(who.Uid), int(who.Gid))
 }
 
-// become makes a command run as the server's account, apart from the signals
+// runAsAccount makes a command run as the server's account, apart from the signals
 // that a terminal sends to the test.
-func become(cmd *exec.Cmd) error {
-	who, err := account()
+func runAsAccount(cmd *exec.Cmd) error {
+	who, err := serverAccount()
 	if err != nil {
 		return err
 	}

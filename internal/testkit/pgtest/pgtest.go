@@ -40,7 +40,7 @@ type Server struct {
 	made   atomic.Int64
 }
 
-var shared = sync.OnceValues(launch)
+var shared = sync.OnceValues(launchServer)
 
 // Start returns the server that all tests of the test program share, and starts
 // it for the first of them. It ends with the program. A test that stops or
@@ -57,11 +57,11 @@ func Start(t testing.TB) *Server {
 // New starts a server for one test and ends it with that test.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s, err := launch()
+	s, err := launchServer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.end)
+	t.Cleanup(s.endKeeper)
 	return s
 }
 
@@ -70,12 +70,12 @@ func New(t testing.TB) *Server {
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", s.made.Add(1))
-	if err := s.exec("CREATE DATABASE " + name); err != nil {
+	if err := s.execStatement("CREATE DATABASE " + name); err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
 	t.Cleanup(func() {
 		// Whatever still uses it is cut off. A server that was stopped keeps it.
-		_ = s.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)")
+		_ = s.execStatement("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)")
 	})
 	return s.dsn(name)
 }
@@ -90,9 +90,9 @@ func (s *Server) SetReadOnly(t testing.TB, dsn string, readOnly bool) {
 		t.Fatal(err)
 	}
 	name := strings.TrimPrefix(at.Path, "/")
-	err = s.exec(fmt.Sprintf("ALTER DATABASE %s SET default_transaction_read_only = %t", name, readOnly))
+	err = s.execStatement(fmt.Sprintf("ALTER DATABASE %s SET default_transaction_read_only = %t", name, readOnly))
 	if err == nil && readOnly {
-		err = s.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'")
+		err = s.execStatement("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'")
 	}
 	if err != nil {
 		t.Fatalf("set the database %s read-only, %t: %v", name, readOnly, err)
@@ -103,7 +103,7 @@ func (s *Server) SetReadOnly(t testing.TB, dsn string, readOnly bool) {
 // clients.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.control("stop", "-m", "immediate"); err != nil {
+	if err := s.runControl("stop", "-m", "immediate"); err != nil {
 		t.Fatalf("stop PostgreSQL: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func (s *Server) Stop(t testing.TB) {
 // recovers first.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
-	if err := s.start(); err != nil {
+	if err := s.startServer(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -135,9 +135,9 @@ func (s *Server) dsn(database string) string {
 	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}, "port": {port}}.Encode()
 }
 
-// launch makes a directory with a new cluster and starts it.
-func launch() (*Server, error) {
-	bin, err := binaries()
+// launchServer makes a directory with a new cluster and starts it.
+func launchServer() (*Server, error) {
+	bin, err := findBinaries()
 	if err != nil {
 		return nil, err
 	}
@@ -146,35 +146,35 @@ func launch() (*Server, error) {
 		return nil, fmt.Errorf("make a directory for PostgreSQL: %w", err)
 	}
 	s := &Server{bin: bin, dir: dir}
-	if err := errors.Join(own(dir), s.keep()); err != nil {
+	if err := errors.Join(giveToAccount(dir), s.startKeeper()); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.run("initdb", "-D", s.data(), "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"); err != nil {
-		s.end()
+	if err := s.runProgram("initdb", "-D", s.dataDir(), "--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"); err != nil {
+		s.endKeeper()
 		return nil, err
 	}
-	if err := s.start(); err != nil {
-		s.end()
+	if err := s.startServer(); err != nil {
+		s.endKeeper()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+func (s *Server) dataDir() string { return filepath.Join(s.dir, "data") }
 
-func (s *Server) start() error {
-	return s.control("start", "-l", filepath.Join(s.dir, "log"), "-o",
+func (s *Server) startServer() error {
+	return s.runControl("start", "-l", filepath.Join(s.dir, "log"), "-o",
 		"-c listen_addresses= -c max_connections=300 -c unix_socket_directories="+s.dir+" -p "+port)
 }
 
-// control runs pg_ctl, which waits until the server has done as it was told.
-func (s *Server) control(verb string, args ...string) error {
-	return s.run("pg_ctl", append([]string{verb, "-s", "-w", "-D", s.data()}, args...)...)
+// runControl runs pg_ctl, which waits until the server has done as it was told.
+func (s *Server) runControl(verb string, args ...string) error {
+	return s.runProgram("pg_ctl", append([]string{verb, "-s", "-w", "-D", s.dataDir()}, args...)...)
 }
 
-// run runs a program of PostgreSQL. Its output goes to a file, because a server
+// runProgram runs a program of PostgreSQL. Its output goes to a file, because a server
 // that it starts would hold a pipe open.
-func (s *Server) run(program string, args ...string) error {
+func (s *Server) runProgram(program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	out, err := os.CreateTemp(s.dir, program+"-*.out")
@@ -185,7 +185,7 @@ func (s *Server) run(program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
 	cmd.Stdout, cmd.Stderr = out, out
-	if err := become(cmd); err != nil {
+	if err := runAsAccount(cmd); err != nil {
 		return err
 	}
 	if err := cmd.Run(); err != nil {
@@ -196,10 +196,10 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-// keep starts the keeper: a shell that reads what nobody writes. The pipe closes
+// startKeeper starts the keeper: a shell that reads what nobody writes. The pipe closes
 // when the test program ends, be it by a panic, a signal or a timeout; then it
 // stops the server and removes the directory.
-func (s *Server) keep() error {
+func (s *Server) startKeeper() error {
 	const script = `trap '' INT TERM HUP
 cat
 "$1"/pg_ctl stop -s -w -m immediate -D "$2"/data
@@ -212,7 +212,7 @@ rm -rf "$2"`
 	cmd := exec.Command("sh", "-c", script, "pgtest-keeper", s.bin, s.dir)
 	cmd.Dir = "/"
 	cmd.Stdin = end
-	if err := become(cmd); err != nil {
+	if err := runAsAccount(cmd); err != nil {
 		return errors.Join(err, leash.Close())
 	}
 	if err := cmd.Start(); err != nil {
@@ -222,15 +222,15 @@ rm -rf "$2"`
 	return nil
 }
 
-// end lets the keeper do its work and waits for it.
-func (s *Server) end() {
+// endKeeper lets the keeper do its work and waits for it.
+func (s *Server) endKeeper() {
 	_ = s.leash.Close()
 	_ = s.keeper.Wait()
 	_ = os.RemoveAll(s.dir) // the parent directory may not be the account's
 }
 
-// exec runs one statement.
-func (s *Server) exec(statement string) error {
+// execStatement runs one statement.
+func (s *Server) execStatement(statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
@@ -241,12 +241,12 @@ func (s *Server) exec(statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// binaries returns the directory of the programs: that of the highest version
+// findBinaries returns the directory of the programs: that of the highest version
 // which Debian's packages brought, or the one in PATH.
-func binaries() (string, error) {
+func findBinaries() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_ctl")
 	if len(found) > 0 {
-		newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+		newest := slices.MaxFunc(found, func(a, b string) int { return programVersion(a) - programVersion(b) })
 		return filepath.Dir(newest), nil
 	}
 	path, err := exec.LookPath("pg_ctl")
@@ -259,8 +259,8 @@ func binaries() (string, error) {
 	return filepath.Dir(path), nil
 }
 
-// version reads the version out of /usr/lib/postgresql/<version>/bin/pg_ctl.
-func version(path string) int {
+// programVersion reads the version out of /usr/lib/postgresql/<version>/bin/pg_ctl.
+func programVersion(path string) int {
 	n, _ := strconv.Atoi(strings.Split(path, "/")[4])
 	return n
 }

@@ -31,7 +31,7 @@ func Interpreter(t testing.TB, requirements []byte) string {
 	if testing.Short() {
 		t.Skip("pip takes a while")
 	}
-	interpreter, err := prepare(t.Context(), requirements)
+	interpreter, err := prepareEnvironment(t.Context(), requirements)
 	switch {
 	case err == nil:
 		return interpreter
@@ -43,10 +43,10 @@ func Interpreter(t testing.TB, requirements []byte) string {
 	return ""
 }
 
-// prepare returns the interpreter of an environment, and makes that if it is
+// prepareEnvironment returns the interpreter of an environment, and makes that if it is
 // missing. Processes that do so at the same time do not disturb one another: each
 // makes its own, and the first one is kept.
-func prepare(ctx context.Context, requirements []byte) (string, error) {
+func prepareEnvironment(ctx context.Context, requirements []byte) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		return "", errors.New("python3 is not installed here: .ci/python installs it")
@@ -76,7 +76,7 @@ func prepare(ctx context.Context, requirements []byte) (string, error) {
 		return "", fmt.Errorf("make a directory for an environment: %w", err)
 	}
 	defer os.RemoveAll(fresh) // it has been renamed, or is of no use
-	if err := install(ctx, python, fresh, requirements); err != nil {
+	if err := installPackages(ctx, python, fresh, requirements); err != nil {
 		return "", err
 	}
 	if err := os.Rename(fresh, dir); err != nil {
@@ -90,8 +90,8 @@ func prepare(ctx context.Context, requirements []byte) (string, error) {
 // unreachable is what pip says when it has no network, in the versions that there are.
 var unreachable = regexp.MustCompile(`NewConnectionError|ConnectTimeoutError|Failed to establish a new connection|Temporary failure in name resolution|Connection to \S+ timed out|ProxyError`)
 
-// install makes an environment with the packages.
-func install(ctx context.Context, python, dir string, requirements []byte) error {
+// installPackages makes an environment with the packages.
+func installPackages(ctx context.Context, python, dir string, requirements []byte) error {
 	if said, err := exec.CommandContext(ctx, python, "-m", "venv", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("python3 -m venv: %w: is python3-venv installed?\n%s", err, said)
 	}

@@ -78,22 +78,22 @@ func isNames(v any) bool {
 func isCalls(v any) bool {
 	list, ok := v.([]any)
 	return ok && len(list) > 0 && !slices.ContainsFunc(list, func(one any) bool {
-		return check(one, shape{must: fields{"id": isName, "name": isName, "input": isAny}}) != ""
+		return checkShape(one, shape{must: fields{"id": isName, "name": isName, "input": isAny}}) != ""
 	})
 }
 
 func isTokens(v any) bool {
-	return check(v, shape{must: fields{"inputTokens": isCount, "cachedTokens": isCount, "reasoningTokens": isCount, "outputTokens": isCount}}) == ""
+	return checkShape(v, shape{must: fields{"inputTokens": isCount, "cachedTokens": isCount, "reasoningTokens": isCount, "outputTokens": isCount}}) == ""
 }
 
 func isModel(v any) bool {
-	return check(v, shape{must: fields{"id": isName, "provider": isProvider, "vendorModelId": isName}, may: fields{"reasoningEffort": isName}}) == ""
+	return checkShape(v, shape{must: fields{"id": isName, "provider": isProvider, "vendorModelId": isName}, may: fields{"reasoningEffort": isName}}) == ""
 }
 
 func isProvider(v any) bool { return isName(v) && v == strings.ToLower(v.(string)) }
 
-// check returns what is wrong with an object; "" when nothing is.
-func check(v any, s shape) string {
+// checkShape returns what is wrong with an object; "" when nothing is.
+func checkShape(v any, s shape) string {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return "is no object"
@@ -128,9 +128,9 @@ func newOrder(after int64) *order {
 	return &order{seq: after, turn: -1, known: after == 0, calls: map[string]bool{}, sent: map[string]bool{}}
 }
 
-// take checks the next event.
-func (o *order) take(e Event) error {
-	problem, payload := o.problem(e), e.Payload
+// checkNext checks the next event.
+func (o *order) checkNext(e Event) error {
+	problem, payload := o.describeProblem(e), e.Payload
 	if e.Truncated() {
 		payload = maps.Clone(payload)
 		delete(payload, marker)
@@ -142,7 +142,7 @@ func (o *order) take(e Event) error {
 	}
 	if s, ok := shapes[e.Type]; !ok {
 		problem = "is of no known type"
-	} else if wrong := check(payload, s); wrong != "" {
+	} else if wrong := checkShape(payload, s); wrong != "" {
 		problem = wrong
 	}
 	o.seq = e.Seq
@@ -152,7 +152,7 @@ func (o *order) take(e Event) error {
 	return nil
 }
 
-func (o *order) problem(e Event) string {
+func (o *order) describeProblem(e Event) string {
 	switch {
 	case e.Seq <= o.seq:
 		return fmt.Sprintf("comes behind %d", o.seq)
@@ -168,7 +168,7 @@ func (o *order) problem(e Event) string {
 	id := e.Text("toolUseId")
 	switch e.Type {
 	case "assistant_message":
-		return o.message(e)
+		return o.checkMessage(e)
 	case "tool_call", "tool_result", "local_tool_call":
 		answered, there := o.calls[id]
 		if o.known && !o.partly && !there {
@@ -196,8 +196,8 @@ func (o *order) problem(e Event) string {
 	return ""
 }
 
-// message checks a message of the model, which must be numbered without a gap.
-func (o *order) message(e Event) string {
+// checkMessage checks a message of the model, which must be numbered without a gap.
+func (o *order) checkMessage(e Event) string {
 	turn, _ := e.Payload["turn"].(float64)
 	if o.known && turn != o.turn+1 {
 		return fmt.Sprintf("comes behind turn %v", o.turn)

@@ -76,15 +76,15 @@ type Response struct {
 // Path returns the path below the workspace that the parts make, each escaped as
 // the SDKs do it.
 func (c *Client) Path(parts ...string) string {
-	path := "/api/v1/workspaces/" + escape(c.o.Workspace)
+	path := "/api/v1/workspaces/" + escapeText(c.o.Workspace)
 	for _, p := range parts {
-		path += "/" + escape(p)
+		path += "/" + escapeText(p)
 	}
 	return path
 }
 
-// escape encodes everything but letters, digits, "-", "_" and ".".
-func escape(s string) string {
+// escapeText encodes everything but letters, digits, "-", "_" and ".".
+func escapeText(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -100,7 +100,7 @@ func escape(s string) string {
 // Do sends a request and returns whatever comes back. The body is sent as it is
 // when it is bytes, else as JSON; nil sends none.
 func (c *Client) Do(ctx context.Context, method, path string, body any) (*Response, error) {
-	resp, err := c.open(ctx, method, path, body, http.Header{"Accept": {"application/json"}})
+	resp, err := c.sendRequest(ctx, method, path, body, http.Header{"Accept": {"application/json"}})
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,9 @@ func (c *Client) Do(ctx context.Context, method, path string, body any) (*Respon
 	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: data}, nil
 }
 
-// open sends a request, with a new access token and once more where the first
+// sendRequest sends a request, with a new access token and once more where the first
 // was refused and there is a source of tokens.
-func (c *Client) open(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
+func (c *Client) sendRequest(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
 	data, ok := body.([]byte)
 	if body != nil && !ok {
 		var err error
@@ -148,16 +148,16 @@ func (c *Client) open(ctx context.Context, method, path string, body any, header
 	}
 }
 
-// call sends a request and decodes what comes back, which must be JSON of the
+// callAPI sends a request and decodes what comes back, which must be JSON of the
 // right types, or nothing where nothing is wanted. Any status that is no
 // success is an *Error.
-func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
+func (c *Client) callAPI(ctx context.Context, method, path string, body, into any) error {
 	resp, err := c.Do(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
 	if resp.Status/100 != 2 {
-		return c.failed(resp)
+		return c.refusalError(resp)
 	}
 	if len(resp.Body) == 0 && into == nil {
 		return nil

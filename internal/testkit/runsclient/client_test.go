@@ -13,9 +13,9 @@ import (
 
 // The frames of a run that is in order.
 const (
-	started = "id: 1\nevent: started\ndata: {\"seq\":1,\"type\":\"started\",\"data\":{}}\n\n"
-	delta   = "id: 2\nevent: assistant_delta\ndata: {\"seq\":2,\"type\":\"assistant_delta\",\"text\":\"Hi\",\"data\":{\"text\":\"Hi\"}}\n\n"
-	call    = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"Hi\",\"turn\":0,\"finishReason\":null,\"data\":{\"text\":\"Hi\",\"turn\":0,\"finishReason\":null}}\n\n"
+	started  = "id: 1\nevent: started\ndata: {\"seq\":1,\"type\":\"started\",\"data\":{}}\n\n"
+	delta    = "id: 2\nevent: assistant_delta\ndata: {\"seq\":2,\"type\":\"assistant_delta\",\"text\":\"Hi\",\"data\":{\"text\":\"Hi\"}}\n\n"
+	callTool = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"Hi\",\"turn\":0,\"finishReason\":null,\"data\":{\"text\":\"Hi\",\"turn\":0,\"finishReason\":null}}\n\n"
 	// short has lost its calls, of which usedTool is one.
 	short    = "id: 3\nevent: assistant_message\ndata: {\"seq\":3,\"type\":\"assistant_message\",\"text\":\"H…\",\"turn\":0,\"finishReason\":null,\"truncated\":true,\"data\":{\"text\":\"H…\",\"turn\":0,\"finishReason\":null,\"truncated\":true}}\n\n"
 	usedTool = "id: 4\nevent: tool_call\ndata: {\"seq\":4,\"type\":\"tool_call\",\"toolUseId\":\"c\",\"name\":\"n\",\"input\":{},\"data\":{\"toolUseId\":\"c\",\"name\":\"n\",\"input\":{}}}\n\n"
@@ -27,7 +27,7 @@ const (
 func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ stream, problem string }{
-		"nothing":                   {started + ": keep-alive\n\n" + delta + call + ended, ""},
+		"nothing":                   {started + ": keep-alive\n\n" + delta + callTool + ended, ""},
 		"an end that is too early":  {started + delta, "the run goes on"},
 		"an event twice":            {started + delta + delta, "comes behind 2"},
 		"no envelope":               {strings.Replace(started, `,"data":{}`, "", 1), "has no data"},
@@ -37,7 +37,7 @@ func TestWhatNoSDKCouldLiveWithIsSeen(t *testing.T) {
 		"a frame of a number alone": {started + "id: 2\n\n", "0 lines of data"},
 		"an unknown type":           {strings.ReplaceAll(started, "started", "begun"), "no known type"},
 		"a field of another type":   {started + strings.ReplaceAll(delta, `"Hi"`, "1"), "has text: 1"},
-		"a turn that is left out":   {started + strings.ReplaceAll(call, `"turn":0`, `"turn":1`), "comes behind turn"},
+		"a turn that is left out":   {started + strings.ReplaceAll(callTool, `"turn":0`, `"turn":1`), "comes behind turn"},
 		"a hidden tool":             {started + strings.ReplaceAll(delta, "Hi", "final_report"), "shows final_report"},
 		"a message that is cut off": {started + delta + short + usedTool + ended, ""},
 		"a marker that is none":     {started + delta + strings.ReplaceAll(short, `"truncated":true`, `"truncated":false`), "has truncated: false"},

@@ -35,10 +35,10 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 					places <- struct{}{}
 					defer func() { <-places }()
 				}
-				c.dispatch(ctx, runID, e, tools)
+				c.dispatchCall(ctx, runID, e, tools)
 			})
 		case "result":
-			return result, c.conclude(result, e)
+			return result, c.takeResult(result, e)
 		case "error":
 			return result, &RunError{RunID: runID, Subtype: cmp.Or(e.Text("errorClass"), e.Text("code")), Message: e.Text("error"), Event: e}
 		case "cancelled":
@@ -48,8 +48,8 @@ func (c *Client) Drive(ctx context.Context, runID string, tools []Tool, after in
 	return result, ctx.Err()
 }
 
-// conclude takes in a result. The Go SDK looks at no subtype unless there is one.
-func (c *Client) conclude(result *Result, e Event) error {
+// takeResult takes in a result. The Go SDK looks at no subtype unless there is one.
+func (c *Client) takeResult(result *Result, e Event) error {
 	subtype := e.Text("subtype")
 	if subtype == "success" || c.o.SDK == Go && subtype == "" {
 		if e.Payload["ok"] != true {
@@ -61,11 +61,11 @@ func (c *Client) conclude(result *Result, e Event) error {
 	return &RunError{RunID: result.RunID, Subtype: cmp.Or(subtype, "error"), Message: cmp.Or(e.Text("error"), subtype), Event: e}
 }
 
-// dispatch makes a call and posts what it returned. Of a post that was refused only
+// dispatchCall makes a call and posts what it returned. Of a post that was refused only
 // TypeScript makes something: it posts the refusal.
-func (c *Client) dispatch(ctx context.Context, runID string, e Event, tools []Tool) {
+func (c *Client) dispatchCall(ctx context.Context, runID string, e Event, tools []Tool) {
 	body := make(map[string]any, 1)
-	result, err := call(ctx, e, tools)
+	result, err := callTool(ctx, e, tools)
 	switch {
 	case err != nil:
 		body["error"] = err.Error()

@@ -19,9 +19,9 @@ type Error struct {
 // Error says what was refused.
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-// failed reads a refusal. All SDKs show what is in "error", not in "message".
+// refusalError reads a refusal. All SDKs show what is in "error", not in "message".
 // They take the code from "code"; without it Python takes "error".
-func (c *Client) failed(resp *Response) error {
+func (c *Client) refusalError(resp *Response) error {
 	e := &Error{Status: resp.Status, Code: fmt.Sprintf("http_%d", resp.Status), Header: resp.Header}
 	e.Message = fmt.Sprintf("HTTP %d", resp.Status)
 	if json.Unmarshal(resp.Body, &e.Body) != nil {

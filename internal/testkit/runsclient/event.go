@@ -29,9 +29,9 @@ func (e Event) Terminal() bool {
 // Truncated reports whether the event was cut off, because it was too large.
 func (e Event) Truncated() bool { return e.Payload[marker] == true }
 
-// event reads a frame and checks that every SDK can read it: the number and the
+// readEvent reads a frame and checks that every SDK can read it: the number and the
 // type are in the JSON and beside it, the payload at the top level and in data.
-func (c *Client) event(f frame) (Event, error) {
+func (c *Client) readEvent(f frame) (Event, error) {
 	wrong := func(problem string, args ...any) (Event, error) {
 		return Event{}, &ProtocolError{Problem: fmt.Sprintf(problem, args...), Frame: f.data}
 	}

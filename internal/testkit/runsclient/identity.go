@@ -19,5 +19,5 @@ type Identity struct {
 // Identity returns whom the client's token belongs to.
 func (c *Client) Identity(ctx context.Context) (*Identity, error) {
 	var who Identity
-	return &who, c.call(ctx, http.MethodGet, "/api/oauth/userinfo", nil, &who)
+	return &who, c.callAPI(ctx, http.MethodGet, "/api/oauth/userinfo", nil, &who)
 }

@@ -32,5 +32,5 @@ type Pricing struct {
 // Models returns the models of the workspace.
 func (c *Client) Models(ctx context.Context) (*Catalogue, error) {
 	var catalogue Catalogue
-	return &catalogue, c.call(ctx, http.MethodGet, c.Path("models"), nil, &catalogue)
+	return &catalogue, c.callAPI(ctx, http.MethodGet, c.Path("models"), nil, &catalogue)
 }

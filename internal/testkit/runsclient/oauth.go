@@ -92,7 +92,7 @@ func (s *TokenSource) Spoil(token string) {
 // Exchange asks for a token.
 func (s *TokenSource) Exchange(ctx context.Context, form url.Values) (*OAuthToken, error) {
 	var got OAuthToken
-	if err := s.post(ctx, "/api/oauth/token", form, &got); err != nil {
+	if err := s.postForm(ctx, "/api/oauth/token", form, &got); err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(got.AccessToken, "mantyx_at_") || !strings.EqualFold(got.TokenType, "bearer") || got.ExpiresIn <= 0 {
@@ -103,10 +103,10 @@ func (s *TokenSource) Exchange(ctx context.Context, form url.Values) (*OAuthToke
 
 // Revoke ends a token.
 func (s *TokenSource) Revoke(ctx context.Context, token string) error {
-	return s.post(ctx, "/api/oauth/revoke", url.Values{"token": {token}}, new(any))
+	return s.postForm(ctx, "/api/oauth/revoke", url.Values{"token": {token}}, new(any))
 }
 
-func (s *TokenSource) post(ctx context.Context, path string, form url.Values, into any) error {
+func (s *TokenSource) postForm(ctx context.Context, path string, form url.Values, into any) error {
 	form.Set("client_id", s.ClientID)
 	form.Set("client_secret", s.ClientSecret)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, strings.NewReader(form.Encode()))

@@ -39,7 +39,7 @@ func (c *Client) Ask(ctx context.Context, agent, text string) (*Reply, error) {
 		Result  *Reply    `json:"result"`
 		Error   *RPCError `json:"error"`
 	}
-	if err := c.call(ctx, http.MethodPost, "/api/a2a/"+escape(c.o.Workspace)+"/agents/"+escape(agent), request, &answer); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, "/api/a2a/"+escapeText(c.o.Workspace)+"/agents/"+escapeText(agent), request, &answer); err != nil {
 		return nil, err
 	}
 	if answer.Error != nil {

@@ -69,22 +69,22 @@ type Result struct {
 
 // Create begins a run. The spec is a Spec, or whatever else is to be sent.
 func (c *Client) Create(ctx context.Context, spec any) (Created, error) {
-	return c.create(ctx, c.Path("agent-runs"), spec)
+	return c.createRun(ctx, c.Path("agent-runs"), spec)
 }
 
-func (c *Client) create(ctx context.Context, path string, spec any) (Created, error) {
+func (c *Client) createRun(ctx context.Context, path string, spec any) (Created, error) {
 	var made Created
-	if err := c.call(ctx, http.MethodPost, path, normalised(spec), &made); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, path, normaliseSpec(spec), &made); err != nil {
 		return made, err
 	}
-	if made.RunID == "" || !strings.HasPrefix(made.StreamURL, "/") || !strings.HasSuffix(made.StreamURL, "/agent-runs/"+escape(made.RunID)+"/stream") {
+	if made.RunID == "" || !strings.HasPrefix(made.StreamURL, "/") || !strings.HasSuffix(made.StreamURL, "/agent-runs/"+escapeText(made.RunID)+"/stream") {
 		return made, &ProtocolError{Problem: fmt.Sprintf("the run %q is at %q", made.RunID, made.StreamURL)}
 	}
 	return made, nil
 }
 
-// normalised returns a spec as SDKs send it: always with a list of tools.
-func normalised(spec any) any {
+// normaliseSpec returns a spec as SDKs send it: always with a list of tools.
+func normaliseSpec(spec any) any {
 	s, ok := spec.(Spec)
 	if ok && s.Tools == nil {
 		s.Tools = []Tool{}
@@ -108,7 +108,7 @@ func (c *Client) Run(ctx context.Context, spec Spec) (*Result, error) {
 // Snapshot returns what is known of a run.
 func (c *Client) Snapshot(ctx context.Context, runID string) (*Snapshot, error) {
 	var s Snapshot
-	return &s, c.call(ctx, http.MethodGet, c.Path("agent-runs", runID), nil, &s)
+	return &s, c.callAPI(ctx, http.MethodGet, c.Path("agent-runs", runID), nil, &s)
 }
 
 // Cancel ends a run.
@@ -117,7 +117,7 @@ func (c *Client) Cancel(ctx context.Context, runID string) error {
 		OK     bool   `json:"ok"`
 		Status string `json:"status"`
 	}
-	if err := c.call(ctx, http.MethodPost, c.Path("agent-runs", runID, "cancel"), nil, &answer); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, c.Path("agent-runs", runID, "cancel"), nil, &answer); err != nil {
 		return err
 	}
 	if !answer.OK {
@@ -133,5 +133,5 @@ func (c *Client) Answer(ctx context.Context, runID, toolUseID string, body map[s
 	for name, value := range body {
 		sent[name] = value
 	}
-	return c.call(ctx, http.MethodPost, c.Path("agent-runs", runID, "tool-results"), sent, nil)
+	return c.callAPI(ctx, http.MethodPost, c.Path("agent-runs", runID, "tool-results"), sent, nil)
 }

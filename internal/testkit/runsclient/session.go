@@ -34,7 +34,7 @@ func (c *Client) CreateSession(ctx context.Context, spec Spec) (*Session, error)
 		Name      string `json:"name"`
 		CreatedAt string `json:"createdAt"`
 	}
-	if err := c.call(ctx, http.MethodPost, c.Path("agent-sessions"), normalised(spec), &made); err != nil {
+	if err := c.callAPI(ctx, http.MethodPost, c.Path("agent-sessions"), normaliseSpec(spec), &made); err != nil {
 		return nil, err
 	}
 	if made.SessionID == "" {
@@ -52,17 +52,17 @@ func (c *Client) ResumeSession(ctx context.Context, id string, tools []Tool) (*S
 
 // Post begins the run of a message and does not follow it.
 func (s *Session) Post(ctx context.Context, message Spec) (Created, error) {
-	return s.client.create(ctx, s.client.Path("agent-sessions", s.ID, "messages"), s.body(message))
+	return s.client.createRun(ctx, s.client.Path("agent-sessions", s.ID, "messages"), s.messageBody(message))
 }
 
-// body returns what is sent: the tools only where the SDK sends them.
-func (s *Session) body(message Spec) any {
+// messageBody returns what is sent: the tools only where the SDK sends them.
+func (s *Session) messageBody(message Spec) any {
 	if message.Tools != nil {
 		return message
 	}
 	if s.resend {
 		message.Tools = s.tools
-		return normalised(message)
+		return normaliseSpec(message)
 	}
 	return struct {
 		Spec
@@ -83,10 +83,10 @@ func (s *Session) Send(ctx context.Context, message Spec) (*Result, error) {
 // Info returns what is known of the session.
 func (s *Session) Info(ctx context.Context) (*SessionInfo, error) {
 	var info SessionInfo
-	return &info, s.client.call(ctx, http.MethodGet, s.client.Path("agent-sessions", s.ID), nil, &info)
+	return &info, s.client.callAPI(ctx, http.MethodGet, s.client.Path("agent-sessions", s.ID), nil, &info)
 }
 
 // End ends the session.
 func (s *Session) End(ctx context.Context) error {
-	return s.client.call(ctx, http.MethodDelete, s.client.Path("agent-sessions", s.ID), nil, nil)
+	return s.client.callAPI(ctx, http.MethodDelete, s.client.Path("agent-sessions", s.ID), nil, nil)
 }

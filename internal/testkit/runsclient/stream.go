@@ -21,15 +21,15 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	return func(yield func(Event, error) bool) {
 		checked := newOrder(after)
 		for again := false; ; again = true {
-			over, err := c.follow(ctx, runID, checked, yield)
+			over, err := c.followStream(ctx, runID, checked, yield)
 			if over {
 				return
 			}
-			if again && c.o.SDK != Python && errors.Is(err, syscall.ECONNREFUSED) || fatal(err) || ctx.Err() != nil {
+			if again && c.o.SDK != Python && errors.Is(err, syscall.ECONNREFUSED) || isFatal(err) || ctx.Err() != nil {
 				yield(Event{}, err)
 				return
 			}
-			if !c.rest(ctx) {
+			if !c.pauseFor(ctx) {
 				yield(Event{}, context.Cause(ctx))
 				return
 			}
@@ -37,13 +37,13 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	}
 }
 
-// fatal reports whether an error is none of the connection.
-func fatal(err error) bool {
+// isFatal reports whether an error is none of the connection.
+func isFatal(err error) bool {
 	return errors.As(err, new(*Error)) || errors.As(err, new(*ProtocolError)) || errors.As(err, new(*OAuthError))
 }
 
-// rest waits for the time of a pause, unless the context ends.
-func (c *Client) rest(ctx context.Context) bool {
+// pauseFor waits for the time of a pause, unless the context ends.
+func (c *Client) pauseFor(ctx context.Context) bool {
 	pause := time.NewTimer(c.o.Pause)
 	defer pause.Stop()
 	select {
@@ -54,23 +54,23 @@ func (c *Client) rest(ctx context.Context) bool {
 	}
 }
 
-// follow passes on what one connection brings, and reports whether it is over:
+// followStream passes on what one connection brings, and reports whether it is over:
 // with the run, or because nobody wants more.
-func (c *Client) follow(ctx context.Context, runID string, checked *order, yield func(Event, error) bool) (over bool, err error) {
+func (c *Client) followStream(ctx context.Context, runID string, checked *order, yield func(Event, error) bool) (over bool, err error) {
 	path, header := c.Path("agent-runs", runID, "stream"), http.Header{"Accept": {"text/event-stream"}}
 	if checked.seq > 0 {
 		seq := strconv.FormatInt(checked.seq, 10)
 		path += "?lastSeq=" + seq
 		header.Set("Last-Event-ID", seq)
 	}
-	resp, err := c.open(ctx, http.MethodGet, path, nil, header)
+	resp, err := c.sendRequest(ctx, http.MethodGet, path, nil, header)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body)
-		return false, c.failed(&Response{Status: resp.StatusCode, Header: resp.Header, Body: body})
+		return false, c.refusalError(&Response{Status: resp.StatusCode, Header: resp.Header, Body: body})
 	}
 	if err := checkHeader(resp.Header); err != nil {
 		return false, err
@@ -84,9 +84,9 @@ func (c *Client) follow(ctx context.Context, runID string, checked *order, yield
 		if err != nil {
 			return false, err
 		}
-		e, err := c.event(f)
+		e, err := c.readEvent(f)
 		if err == nil {
-			err = checked.take(e)
+			err = checked.checkNext(e)
 		}
 		if err != nil {
 			return false, err

@@ -45,8 +45,8 @@ func LocalServer(name string, tools []map[string]any, run func(ctx context.Conte
 	return Tool{Ref: map[string]any{"kind": "mcp_local", "name": name, "tools": tools, "serverInfo": map[string]any{"name": name, "version": "1"}}, Call: run}
 }
 
-// call makes the call of an event with the tool that it is for.
-func call(ctx context.Context, e Event, tools []Tool) (string, error) {
+// callTool makes the call of an event with the tool that it is for.
+func callTool(ctx context.Context, e Event, tools []Tool) (string, error) {
 	kind, name := e.Text("kind"), e.Text("name")
 	wanted := name
 	if kind == "mcp_local" {
