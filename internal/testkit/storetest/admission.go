@@ -17,112 +17,112 @@ var admissionTests = []test{
 	{name: "AHeldTurnCannotBeClaimed", run: aHeldTurnCannotBeClaimed},
 }
 
-func (f *fixture) admitted(turn string, want bool) {
+func (f *fixture) wantAdmitted(turn string, want bool) {
 	f.Helper()
-	equal(f, "whether "+turn+" is admitted", f.get(turn).Admitted, want)
+	wantEqual(f, "whether "+turn+" is admitted", f.getTurn(turn).Admitted, want)
 }
 
-// held wants a turn to be held back.
-func (f *fixture) held(turn string) {
+// wantHeld wants a turn to be held back.
+func (f *fixture) wantHeld(turn string) {
 	f.Helper()
 	_, err := f.Claim(f.Context(), f.claimOf(turn))
-	is(f, err, store.ErrHeld)
-	equal(f, "the state of "+turn, f.status(turn), store.Pending)
+	wantError(f, err, store.ErrHeld)
+	wantEqual(f, "the state of "+turn, f.turnStatus(turn), store.Pending)
 }
 
 func aTurnOfAFreeSessionIsQueuedAtOnce(f *fixture) {
-	f.session("s1", "s2")
-	f.turn("s1", "t1")
-	equal(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t1"}})
-	f.admitted("t1", true)
-	f.turn("s2", "t2")
-	f.jobs("t2")
+	f.createSessions("s1", "s2")
+	f.createTurns("s1", "t1")
+	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t1"}})
+	f.wantAdmitted("t1", true)
+	f.createTurns("s2", "t2")
+	f.wantJobs("t2")
 }
 
 func aTurnOfABusySessionIsHeldBack(f *fixture) {
-	f.running("s", "t1")
-	f.turn("s", "t2")
-	f.jobs()
-	f.admitted("t1", true)
-	f.admitted("t2", false)
-	equal(f, "its state", f.status("t2"), store.Pending)
+	f.createRunning("s", "t1")
+	f.createTurns("s", "t2")
+	f.wantJobs()
+	f.wantAdmitted("t1", true)
+	f.wantAdmitted("t2", false)
+	wantEqual(f, "its state", f.turnStatus("t2"), store.Pending)
 }
 
 func turnsOfASessionAreAdmittedInOrder(f *fixture) {
-	f.session("s", "other")
+	f.createSessions("s", "other")
 	// The ids do not sort as the turns were made.
 	order := []string{"d", "b", "c", "a"}
 	for i, id := range order {
 		n := f.turnOf("s", id)
 		n.Turn.CreatedAt = f.now.Add(time.Duration(i) * time.Microsecond)
-		f.create(n)
+		f.createTurn(n)
 	}
 	for i, id := range order {
-		f.jobs(id)
+		f.wantJobs(id)
 		for _, later := range order[i+1:] {
-			f.admitted(later, false)
+			f.wantAdmitted(later, false)
 		}
-		f.finish(f.claim(id))
-		f.admitted(id, false)
+		f.finishTurn(f.claimTurn(id))
+		f.wantAdmitted(id, false)
 	}
-	f.jobs()
+	f.wantJobs()
 }
 
 func equalTimesKeepTheOrder(f *fixture) {
-	f.session("s")
+	f.createSessions("s")
 	order := []string{"z", "m", "a", "q"}
-	f.turn("s", order...)
+	f.createTurns("s", order...)
 	for _, id := range order {
-		f.jobs(id)
-		f.finish(f.claim(id))
+		f.wantJobs(id)
+		f.finishTurn(f.claimTurn(id))
 	}
 }
 
 func aWaitingTurnKeepsItsSession(f *fixture) {
-	c := f.running("s", "t1")
-	f.turn("s", "t2")
-	f.suspend(c, "q")
-	f.jobs()
-	f.held("t2")
-	f.answer("t1", "q", "yes")
-	f.jobs("t1")
-	f.held("t2")
-	f.jobs()
-	f.finish(f.claim("t1"))
-	f.jobs("t2")
-	f.claim("t2")
+	c := f.createRunning("s", "t1")
+	f.createTurns("s", "t2")
+	f.suspendTurn(c, "q")
+	f.wantJobs()
+	f.wantHeld("t2")
+	f.answerTurn("t1", "q", "yes")
+	f.wantJobs("t1")
+	f.wantHeld("t2")
+	f.wantJobs()
+	f.finishTurn(f.claimTurn("t1"))
+	f.wantJobs("t2")
+	f.claimTurn("t2")
 }
 
 func anEndFromOutsideAdmitsTheNext(f *fixture) {
-	f.session("s")
-	f.turn("s", "t1", "t2", "t3", "t4")
-	f.jobs("t1")
-	f.end("t3") // one that is held
-	f.jobs()
-	f.end("t1") // one that is queued
-	f.jobs("t2")
-	f.claim("t2")
-	f.end("t2") // one that runs
-	f.jobs("t4")
+	f.createSessions("s")
+	f.createTurns("s", "t1", "t2", "t3", "t4")
+	f.wantJobs("t1")
+	f.endTurn("t3") // one that is held
+	f.wantJobs()
+	f.endTurn("t1") // one that is queued
+	f.wantJobs("t2")
+	f.claimTurn("t2")
+	f.endTurn("t2") // one that runs
+	f.wantJobs("t4")
 }
 
 func aTurnThatEndsInTheQueueMakesNoJob(f *fixture) {
-	f.running("s", "t1")
-	f.turn("s", "t2")
-	f.end("t2")
-	f.end("t1")
-	f.jobs()
+	f.createRunning("s", "t1")
+	f.createTurns("s", "t2")
+	f.endTurn("t2")
+	f.endTurn("t1")
+	f.wantJobs()
 	_, err := f.Claim(f.Context(), f.claimOf("t2"))
-	as(f, err, &store.StateError{Kind: "turn", ID: "t2", State: "canceled", Want: "claimed"})
+	wantAs(f, err, &store.StateError{Kind: "turn", ID: "t2", State: "canceled", Want: "claimed"})
 }
 
 func aHeldTurnCannotBeClaimed(f *fixture) {
-	f.session("s")
-	f.turn("s", "t1", "t2")
-	f.jobs("t1")
-	f.held("t2") // t1 was not even started
-	f.jobs()
-	f.claim("t1")
-	f.held("t2")
-	f.jobs()
+	f.createSessions("s")
+	f.createTurns("s", "t1", "t2")
+	f.wantJobs("t1")
+	f.wantHeld("t2") // t1 was not even started
+	f.wantJobs()
+	f.claimTurn("t1")
+	f.wantHeld("t2")
+	f.wantJobs()
 }

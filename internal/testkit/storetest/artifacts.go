@@ -24,26 +24,26 @@ func (f *fixture) artifactOf(t *store.Turn, id, data string) *store.Artifact {
 }
 
 func anArtifactIsReadAsItWasMade(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	add := f.commitOf(c)
 	for id, data := range map[string]string{"bytes": "\x00\xff\xfe\n\x80", "empty": "", "large": strings.Repeat("\x00large", 200_000)} {
 		add.Artifacts = append(add.Artifacts, f.artifactOf(&c.Turn, id, data))
 	}
-	f.commit(add)
+	f.commitTurn(add)
 	for _, want := range add.Artifacts {
 		got, err := f.Artifact(f.Context(), store.Of(ann), want.ID)
-		ok(f, err)
+		wantOK(f, err)
 		if !cmp.Equal(got, want, cmpopts.EquateEmpty()) {
 			f.Errorf("artifact %s is not what it should be", want.ID)
 		}
 	}
 	_, err := f.Artifact(f.Context(), store.Everything, "none")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 }
 
 func theyAreListedInOrderWithoutData(f *fixture) {
-	c := f.running("s", "t")
-	f.running("other", "u")
+	c := f.createRunning("s", "t")
+	f.createRunning("other", "u")
 	var want []*store.Artifact
 	for _, ids := range [][]string{{"c", "a"}, {"d"}, {"b"}} {
 		add := f.commitOf(c)
@@ -54,31 +54,31 @@ func theyAreListedInOrderWithoutData(f *fixture) {
 			listed.Data = nil
 			want = append(want, &listed)
 		}
-		f.commit(add)
+		f.commitTurn(add)
 	}
 	list, err := f.Artifacts(f.Context(), store.Of(ann), "t")
-	ok(f, err)
-	equal(f, "the artifacts", list, want)
+	wantOK(f, err)
+	wantEqual(f, "the artifacts", list, want)
 	list, err = f.Artifacts(f.Context(), store.Of(ann), "u")
-	ok(f, err)
-	equal(f, "the artifacts of a turn without", list, nil)
+	wantOK(f, err)
+	wantEqual(f, "the artifacts of a turn without", list, nil)
 	_, err = f.Artifacts(f.Context(), store.Of(ann), "none")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 }
 
 func aSessionMayBeginWithThem(f *fixture) {
 	n := f.sessionOf(ann, "s")
-	n.Base = f.chain("s", "base")
+	n.Base = f.snapshotChain("s", "base")
 	want := f.artifactOf(&store.Turn{SessionID: "s", Owner: ann}, "artifact", "data")
 	n.Artifacts = []*store.Artifact{want}
 	_, err := f.CreateSession(f.Context(), n)
-	ok(f, err)
+	wantOK(f, err)
 	got, err := f.Artifact(f.Context(), store.Of(ann), "artifact")
-	ok(f, err)
-	equal(f, "the artifact", got, want)
+	wantOK(f, err)
+	wantEqual(f, "the artifact", got, want)
 	_, err = f.Artifact(f.Context(), store.Of(bob), "artifact")
-	is(f, err, store.ErrNotFound)
-	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+	wantError(f, err, store.ErrNotFound)
+	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
 	_, err = f.Artifact(f.Context(), store.Everything, "artifact")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 }

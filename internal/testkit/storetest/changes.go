@@ -27,71 +27,71 @@ func aTurnChangesWithItsState(f *fixture) {
 	}
 	changed := func(what string, want time.Time) {
 		f.Helper()
-		got := f.get("t")
-		equal(f, "when the turn changed by "+what, got.ChangedAt, want)
+		got := f.getTurn("t")
+		wantEqual(f, "when the turn changed by "+what, got.ChangedAt, want)
 	}
-	f.session("s")
-	f.turn("s", "t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
 	changed("being made", start)
 	claimedAt := later()
-	c := f.claim("t")
+	c := f.claimTurn("t")
 	changed("a claim", claimedAt)
-	equal(f, "when the turn that is claimed changed", c.Turn.ChangedAt, claimedAt)
+	wantEqual(f, "when the turn that is claimed changed", c.Turn.ChangedAt, claimedAt)
 
 	later()
 	add := f.commitOf(c)
-	add.Events, add.State, add.Messages = append(add.Events, f.eventOf(&c.Turn, 1, `{}`)), []byte("state"), messages("one")
-	f.commit(add)
+	add.Events, add.State, add.Messages = append(add.Events, f.eventOf(&c.Turn, 1, `{}`)), []byte("state"), textMessages("one")
+	f.commitTurn(add)
 	changed("an append", claimedAt)
-	equal(f, "when the turn was written", f.get("t").UpdatedAt, f.now)
+	wantEqual(f, "when the turn was written", f.getTurn("t").UpdatedAt, f.now)
 	yes := true
 	_, err := f.UpdateTurn(f.Context(), store.Everything, "t", store.TurnPatch{Background: &yes, Now: later()})
-	ok(f, err)
+	wantOK(f, err)
 	changed("a patch", claimedAt)
 	_, err = f.Heartbeat(f.Context(), worker, time.Hour, []store.Held{{TurnID: "t", Fence: c.Turn.Fence}})
-	ok(f, err)
+	wantOK(f, err)
 	changed("a heartbeat", claimedAt)
 
 	yieldedAt := later()
 	yield := f.commitOf(c)
 	yield.Yield = true
-	f.commit(yield)
+	f.commitTurn(yield)
 	changed("being handed back", yieldedAt)
 	later()
-	c = f.claim("t")
+	c = f.claimTurn("t")
 	suspendedAt := later()
-	f.suspend(c, "q")
+	f.suspendTurn(c, "q")
 	changed("beginning to wait", suspendedAt)
 	answeredAt := later()
-	f.answer("t", "q", "yes")
+	f.answerTurn("t", "q", "yes")
 	changed("an answer", answeredAt)
 	later()
-	c = f.claim("t")
+	c = f.claimTurn("t")
 	finishedAt := later()
 	last := f.finishOf(c)
 	last.Events = append(last.Events, f.eventOf(&c.Turn, 2, `{}`))
-	f.commit(last)
+	f.commitTurn(last)
 	changed("its end", finishedAt)
 	later()
-	f.end("t")
+	f.endTurn("t")
 	changed("an end that comes late", finishedAt)
 }
 
 func theLatestChangeComesFirst(f *fixture) {
-	f.session("s1", "s2", "s3")
+	f.createSessions("s1", "s2", "s3")
 	f.sessionFor(bob, "s4")
-	f.turn("s1", "t1")
-	f.turn("s2", "t2")
-	f.turn("s3", "t3")
+	f.createTurns("s1", "t1")
+	f.createTurns("s2", "t2")
+	f.createTurns("s3", "t3")
 	foreign := f.turnOf("s4", "t4")
 	foreign.Turn.Owner = bob
-	f.create(foreign)
+	f.createTurn(foreign)
 	for _, id := range []string{"t2", "t3", "t1"} {
 		f.now = f.now.Add(time.Second)
-		f.claim(id)
+		f.claimTurn(id)
 	}
 	f.now = f.now.Add(time.Second)
-	f.end("t3")
+	f.endTurn("t3")
 	for _, c := range []struct {
 		name string
 		q    store.TurnQuery
@@ -105,19 +105,19 @@ func theLatestChangeComesFirst(f *fixture) {
 	} {
 		c.q.ByChange = true
 		ids, _ := f.turnIDs(c.q)
-		equal(f, "the turns of "+c.name, ids, c.want)
+		wantEqual(f, "the turns of "+c.name, ids, c.want)
 	}
 	ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann)})
-	equal(f, "the turns in the order in which they were made", ids, []string{"t3", "t2", "t1"})
+	wantEqual(f, "the turns in the order in which they were made", ids, []string{"t3", "t2", "t1"})
 }
 
 func whatDidNotChangeSinceIsLeftOut(f *fixture) {
-	f.session("s1", "s2")
-	f.turn("s1", "t1")
-	f.turn("s2", "t2")
+	f.createSessions("s1", "s2")
+	f.createTurns("s1", "t1")
+	f.createTurns("s2", "t2")
 	at := f.now.Add(time.Second)
 	f.now = at
-	f.claim("t1")
+	f.claimTurn("t1")
 	for _, c := range []struct {
 		after time.Time
 		want  []string
@@ -129,82 +129,82 @@ func whatDidNotChangeSinceIsLeftOut(f *fixture) {
 		{at.Add(time.Microsecond), nil},
 	} {
 		ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, ChangedAfter: c.after})
-		equal(f, fmt.Sprint("what changed after ", c.after), ids, c.want)
+		wantEqual(f, fmt.Sprint("what changed after ", c.after), ids, c.want)
 		ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ChangedAfter: c.after})
 		slices.Sort(ids)
-		equal(f, fmt.Sprint("what changed after ", c.after, ", in another order"), ids, c.want)
+		wantEqual(f, fmt.Sprint("what changed after ", c.after, ", in another order"), ids, c.want)
 	}
 }
 
 func pagesOfChangesMissNothing(f *fixture) {
 	const n = 20
 	var want []string
-	f.session("s")
-	for i, id := range numbered("t", n) {
+	f.createSessions("s")
+	for i, id := range numberedNames("t", n) {
 		turn := f.turnOf("s", id)
 		turn.Turn.CreatedAt = f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
-		f.create(turn)
+		f.createTurn(turn)
 		want = append([]string{id}, want...)
 	}
 	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
 		what := fmt.Sprintf(" in pages of %d", limit)
-		all, pages := walk(func(p store.Page) ([]string, string) {
+		all, pages := walkPages(func(p store.Page) ([]string, string) {
 			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), ByChange: true, Page: p})
 		}, limit)
-		equal(f, "the turns"+what, all, want)
-		equal(f, "how many pages there are"+what, pages, (n+limit-1)/limit)
+		wantEqual(f, "the turns"+what, all, want)
+		wantEqual(f, "how many pages there are"+what, pages, (n+limit-1)/limit)
 	}
 }
 
 func aCountGoesOverAllPages(f *fixture) {
 	const n = 5
-	f.session("s", "other")
-	f.turn("s", numbered("t", n)...)
-	f.turn("other", "u")
+	f.createSessions("s", "other")
+	f.createTurns("s", numberedNames("t", n)...)
+	f.createTurns("other", "u")
 	count := func(q store.TurnQuery) int {
 		f.Helper()
 		page, err := f.Turns(f.Context(), q)
-		ok(f, err)
+		wantOK(f, err)
 		return page.Total
 	}
 	q := store.TurnQuery{Scope: store.Of(ann), SessionID: "s", Page: store.Page{Limit: 2}}
-	equal(f, "the count nobody asked for", count(q), 0)
+	wantEqual(f, "the count nobody asked for", count(q), 0)
 	q.Count = true
-	equal(f, "the count", count(q), n)
+	wantEqual(f, "the count", count(q), n)
 	page, err := f.Turns(f.Context(), q)
-	ok(f, err)
+	wantOK(f, err)
 	q.Page.After = page.Next
-	equal(f, "the count on the second page", count(q), n)
-	f.claim("t-000")
+	wantEqual(f, "the count on the second page", count(q), n)
+	f.claimTurn("t-000")
 	q.Statuses = []store.Status{store.Pending}
-	equal(f, "the count of a state", count(q), n-1)
-	equal(f, "the count of everybody", count(store.TurnQuery{Scope: store.Everything, Count: true}), n+1)
-	equal(f, "the count of a stranger", count(store.TurnQuery{Scope: store.Of(eve), Count: true}), 0)
+	wantEqual(f, "the count of a state", count(q), n-1)
+	wantEqual(f, "the count of everybody", count(store.TurnQuery{Scope: store.Everything, Count: true}), n+1)
+	wantEqual(f, "the count of a stranger", count(store.TurnQuery{Scope: store.Of(eve), Count: true}), 0)
 }
 
 func theLatestStateIsRead(f *fixture) {
 	state := func() string {
 		f.Helper()
 		data, err := f.State(f.Context(), "t")
-		ok(f, err)
+		wantOK(f, err)
 		if data == nil {
 			return "none"
 		}
 		return string(data)
 	}
-	equal(f, "the state of an unknown turn", state(), "none")
-	c := f.running("s", "t")
-	equal(f, "the state of a turn that begins", state(), "none")
+	wantEqual(f, "the state of an unknown turn", state(), "none")
+	c := f.createRunning("s", "t")
+	wantEqual(f, "the state of a turn that begins", state(), "none")
 	for _, text := range []string{"first", "second"} {
 		add := f.commitOf(c)
 		add.State = []byte(text)
-		f.commit(add)
-		equal(f, "the state", state(), text)
+		f.commitTurn(add)
+		wantEqual(f, "the state", state(), text)
 	}
-	f.commit(f.commitOf(c)) // without a state
-	equal(f, "the state", state(), "second")
-	f.suspend(c, "q")
-	equal(f, "the state while it waits", state(), "second")
-	f.end("t")
-	equal(f, "the state of a turn that has ended", state(), "none")
+	f.commitTurn(f.commitOf(c)) // without a state
+	wantEqual(f, "the state", state(), "second")
+	f.suspendTurn(c, "q")
+	wantEqual(f, "the state while it waits", state(), "second")
+	f.endTurn("t")
+	wantEqual(f, "the state of a turn that has ended", state(), "none")
 }

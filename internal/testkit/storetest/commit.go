@@ -25,7 +25,7 @@ var commitTests = []test{
 }
 
 func eventsFollowEachOther(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	var want []event.Record
 	for _, n := range []int{1, 3, 0, 20, 2} {
 		add := f.commitOf(c)
@@ -37,25 +37,25 @@ func eventsFollowEachOther(f *fixture) {
 			ev.Type = []event.Type{event.TypeTextDelta, event.TypeStepStart, "of/another-kind"}[seq%3]
 			add.Events, want = append(add.Events, ev), append(want, ev)
 		}
-		f.commit(add)
-		equal(f, "the latest event of the turn", f.get("t").Seq, uint64(len(want)))
-		equal(f, "when the turn changed", f.get("t").UpdatedAt, add.Now)
+		f.commitTurn(add)
+		wantEqual(f, "the latest event of the turn", f.getTurn("t").Seq, uint64(len(want)))
+		wantEqual(f, "when the turn changed", f.getTurn("t").UpdatedAt, add.Now)
 	}
-	equal(f, "the events", f.events("t"), want)
+	wantEqual(f, "the events", f.listEvents("t"), want)
 }
 
 func eventsAreReadFromAPlace(f *fixture) {
 	const n = 10
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	add := f.commitOf(c)
 	for seq := uint64(1); seq <= n; seq++ {
 		add.Events = append(add.Events, f.eventOf(&c.Turn, seq, `{}`))
 	}
-	f.commit(add)
+	f.commitTurn(add)
 	for after := uint64(0); after <= n+1; after++ {
 		for _, limit := range []int{1, 3, n, n + 1} {
 			list, err := f.Events(f.Context(), "t", after, limit)
-			ok(f, err)
+			wantOK(f, err)
 			var got, want []uint64
 			for _, ev := range list {
 				got = append(got, ev.Seq)
@@ -63,33 +63,33 @@ func eventsAreReadFromAPlace(f *fixture) {
 			for seq := after + 1; seq <= n && len(want) < limit; seq++ {
 				want = append(want, seq)
 			}
-			equal(f, fmt.Sprintf("up to %d events after %d", limit, after), got, want)
+			wantEqual(f, fmt.Sprintf("up to %d events after %d", limit, after), got, want)
 		}
 	}
 	for _, after := range []uint64{1 << 40, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
 		list, err := f.Events(f.Context(), "t", after, 10)
-		ok(f, err)
-		equal(f, fmt.Sprintf("the events after %d", after), list, nil)
+		wantOK(f, err)
+		wantEqual(f, fmt.Sprintf("the events after %d", after), list, nil)
 	}
 	for _, limit := range []int{0, -1} {
 		list, err := f.Events(f.Context(), "t", 0, limit)
-		ok(f, err)
-		equal(f, fmt.Sprintf("up to %d events", limit), list, nil)
+		wantOK(f, err)
+		wantEqual(f, fmt.Sprintf("up to %d events", limit), list, nil)
 	}
 	list, err := f.Events(f.Context(), "none", 0, 10)
-	ok(f, err)
-	equal(f, "the events of an unknown turn", list, nil)
+	wantOK(f, err)
+	wantEqual(f, "the events of an unknown turn", list, nil)
 }
 
 func eventsWithAGapAreRefused(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	first := f.commitOf(c)
 	first.Events = append(first.Events, f.eventOf(&c.Turn, 1, `{}`), f.eventOf(&c.Turn, 2, `{}`))
-	f.commit(first)
-	before := f.get("t")
+	f.commitTurn(first)
+	before := f.getTurn("t")
 	for _, seqs := range [][]uint64{{4}, {2}, {1, 2}, {0}, {3, 5}, {3, 3}, {3, 2}} {
 		wrong := f.commitOf(c)
-		wrong.Messages, wrong.State = messages("wrong"), []byte("wrong")
+		wrong.Messages, wrong.State = textMessages("wrong"), []byte("wrong")
 		for _, seq := range seqs {
 			wrong.Events = append(wrong.Events, f.eventOf(&c.Turn, seq, `{"wrong":true}`))
 		}
@@ -97,14 +97,14 @@ func eventsWithAGapAreRefused(f *fixture) {
 			f.Fatalf("events %v are taken behind event 2", seqs)
 		}
 	}
-	equal(f, "the turn", f.get("t"), before)
-	equal(f, "how many events there are", len(f.events("t")), 2)
+	wantEqual(f, "the turn", f.getTurn("t"), before)
+	wantEqual(f, "how many events there are", len(f.listEvents("t")), 2)
 	own, err := f.OwnMessages(f.Context(), "t")
-	ok(f, err)
-	equal(f, "the messages", own, messages("input of t"))
+	wantOK(f, err)
+	wantEqual(f, "the messages", own, textMessages("input of t"))
 	last := f.finishOf(c) // the turn is still the worker's
 	last.Events = append(last.Events, f.eventOf(&c.Turn, 3, `{}`))
-	f.commit(last)
+	f.commitTurn(last)
 }
 
 // texts are JSON texts that a careless store changes.
@@ -133,72 +133,72 @@ func bytesAreKeptAsTheyAre(f *fixture) {
 		s := f.sessionOf(ann, session)
 		s.Session.Metadata = raw()
 		_, err := f.CreateSession(f.Context(), s)
-		ok(f, err)
+		wantOK(f, err)
 		n := f.turnOf(session, turn)
 		n.Turn.Request, n.Turn.Metadata, n.Input = raw(), raw(), [][]byte{raw()}
-		f.create(n)
-		c := f.claim(turn)
+		f.createTurn(n)
+		c := f.claimTurn(turn)
 		asked := f.suspendOf(c, "q")
 		asked.Asked[0].Request = raw()
 		asked.Events = append(asked.Events, f.eventOf(&c.Turn, 1, text))
 		asked.State, asked.Messages = []byte(text+"\x00\xff"), [][]byte{raw()}
 		asked.Journal = []store.JournalRow{{Key: turn + "/call", Entry: raw(), Result: raw()}}
-		f.commit(asked)
+		f.commitTurn(asked)
 		answer := f.answerOf(turn, "q", "")
 		answer.Answer = raw()
 		_, err = f.AnswerInteraction(f.Context(), answer)
-		ok(f, err)
-		c = f.claim(turn)
+		wantOK(f, err)
+		c = f.claimTurn(turn)
 		last := f.finishOf(c)
 		last.Messages = nil
 		last.Finish.Result, last.Finish.Snapshot.Custom, last.Finish.Snapshot.State, last.Finish.Snapshot.Artifacts = raw(), raw(), raw(), raw()
-		f.commit(last)
+		f.commitTurn(last)
 
-		got := f.get(turn)
+		got := f.getTurn(turn)
 		question, err := f.Interaction(f.Context(), store.Everything, turn, "q")
-		ok(f, err)
+		wantOK(f, err)
 		snapshot, err := f.Snapshot(f.Context(), store.Everything, c.Turn.SnapshotID)
-		ok(f, err)
+		wantOK(f, err)
 		own, err := f.OwnMessages(f.Context(), turn)
-		ok(f, err)
+		wantOK(f, err)
 		journal, err := f.Journal(f.Context(), turn)
-		ok(f, err)
+		wantOK(f, err)
 		for what, kept := range map[string][]byte{
 			"metadata of the session": f.getSession(session).Metadata, "request": got.Request, "result": got.Result,
-			"metadata of the turn": got.Metadata, "event": f.events(turn)[0].Data, "question": question.Request,
+			"metadata of the turn": got.Metadata, "event": f.listEvents(turn)[0].Data, "question": question.Request,
 			"answer": question.Answer, "entry of the journal": journal[0].Entry, "result of the call": journal[0].Result,
 			"state of the application": snapshot.Custom, "state of the plugins": snapshot.State, "artifacts": snapshot.Artifacts,
 			"input": own[0], "message": own[1],
 		} {
-			equal(f, "the "+what+" ("+name+")", string(kept), text)
+			wantEqual(f, "the "+what+" ("+name+")", string(kept), text)
 		}
-		equal(f, "the state ("+name+")", string(c.State), text+"\x00\xff")
+		wantEqual(f, "the state ("+name+")", string(c.State), text+"\x00\xff")
 	}
 }
 
 func messagesAreAdded(f *fixture) {
-	c := f.running("s", "t")
-	want := messages("input of t")
+	c := f.createRunning("s", "t")
+	want := textMessages("input of t")
 	for i := range 4 {
 		add := f.commitOf(c)
-		add.Messages = messages(numbered(fmt.Sprint("message-", i), i)...)
+		add.Messages = textMessages(numberedNames(fmt.Sprint("message-", i), i)...)
 		want = append(want, add.Messages...)
-		f.commit(add)
+		f.commitTurn(add)
 	}
 	own, err := f.OwnMessages(f.Context(), "t")
-	ok(f, err)
-	equal(f, "the messages", own, want)
-	f.finish(c)
+	wantOK(f, err)
+	wantEqual(f, "the messages", own, want)
+	f.finishTurn(c)
 	own, err = f.OwnMessages(f.Context(), "snapshot-t")
-	ok(f, err)
-	equal(f, "the messages of the snapshot", own, append(want, messages("answer of t")...))
+	wantOK(f, err)
+	wantEqual(f, "the messages of the snapshot", own, append(want, textMessages("answer of t")...))
 	own, err = f.OwnMessages(f.Context(), "none")
-	ok(f, err)
-	equal(f, "the messages of nothing", own, nil)
+	wantOK(f, err)
+	wantEqual(f, "the messages of nothing", own, nil)
 }
 
 func theJournalIsKeptByKey(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	row := func(key, entry string) store.JournalRow {
 		return store.JournalRow{Key: key, Entry: json.RawMessage(`{"entry":"` + entry + `"}`)}
 	}
@@ -206,7 +206,7 @@ func theJournalIsKeptByKey(f *fixture) {
 		f.Helper()
 		add := f.commitOf(c)
 		add.Journal = rows
-		f.commit(add)
+		f.commitTurn(add)
 	}
 	write(row("k3", "began"), row("k1", "began"))
 	write(row("k2", "began"), row("k1", "ended"))
@@ -214,84 +214,84 @@ func theJournalIsKeptByKey(f *fixture) {
 	ended := store.JournalRow{Key: "k3", Entry: json.RawMessage(`{"entry":"ended"}`), Result: json.RawMessage(`{"z":1}`)}
 	write(ended)
 	journal, err := f.Journal(f.Context(), "t")
-	ok(f, err)
-	equal(f, "the journal", journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
+	wantOK(f, err)
+	wantEqual(f, "the journal", journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
 	journal, err = f.Journal(f.Context(), "none")
-	ok(f, err)
-	equal(f, "the journal of an unknown turn", journal, nil)
+	wantOK(f, err)
+	wantEqual(f, "the journal of an unknown turn", journal, nil)
 	yield := f.commitOf(c)
 	yield.Yield = true
-	f.commit(yield)
-	equal(f, "the journal that a worker is given", f.claim("t").Journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
+	f.commitTurn(yield)
+	wantEqual(f, "the journal that a worker is given", f.claimTurn("t").Journal, []store.JournalRow{ended, row("k1", "ended"), row("k2", "began"), row("k0", "ended")})
 }
 
 func theStateIsReplaced(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	write := func(state []byte, steps int) {
 		f.Helper()
 		next := f.commitOf(c)
 		next.State, next.Steps, next.Yield = state, steps, true
-		f.commit(next)
-		c = f.claim("t")
+		f.commitTurn(next)
+		c = f.claimTurn("t")
 	}
 	write([]byte("one"), 1)
-	equal(f, "the state", string(c.State), "one")
-	equal(f, "the steps", c.Turn.Steps, 1)
+	wantEqual(f, "the state", string(c.State), "one")
+	wantEqual(f, "the steps", c.Turn.Steps, 1)
 	write(nil, 0)
-	equal(f, "the state after a commit without", string(c.State), "one")
-	equal(f, "the steps after a commit without", c.Turn.Steps, 1)
+	wantEqual(f, "the state after a commit without", string(c.State), "one")
+	wantEqual(f, "the steps after a commit without", c.Turn.Steps, 1)
 	write([]byte("\x00\x01\xff two"), 5)
-	equal(f, "the state", string(c.State), "\x00\x01\xff two")
-	equal(f, "the steps", c.Turn.Steps, 5)
+	wantEqual(f, "the state", string(c.State), "\x00\x01\xff two")
+	wantEqual(f, "the steps", c.Turn.Steps, 5)
 }
 
 func aStateClearsTheStrikes(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
-	f.lapse("t")
-	f.lapse("t")
-	c := f.claim("t")
-	equal(f, "the strikes", c.Turn.Strikes, 2)
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	f.lapseLease("t")
+	f.lapseLease("t")
+	c := f.claimTurn("t")
+	wantEqual(f, "the strikes", c.Turn.Strikes, 2)
 	add := f.commitOf(c)
-	add.Messages = messages("a")
+	add.Messages = textMessages("a")
 	add.Events = append(add.Events, f.eventOf(&c.Turn, 1, `{}`))
-	f.commit(add)
-	equal(f, "the strikes after a commit without a state", f.get("t").Strikes, 2)
+	f.commitTurn(add)
+	wantEqual(f, "the strikes after a commit without a state", f.getTurn("t").Strikes, 2)
 	add = f.commitOf(c)
 	add.State = []byte("state")
-	f.commit(add)
-	equal(f, "the strikes after a commit with one", f.get("t").Strikes, 0)
+	f.commitTurn(add)
+	wantEqual(f, "the strikes after a commit with one", f.getTurn("t").Strikes, 0)
 }
 
 func aCommitMayBeEmpty(f *fixture) {
-	c := f.running("s", "t")
-	f.commit(f.commitOf(c))
-	equal(f, "the state", f.status("t"), store.Running)
-	equal(f, "the latest event", f.get("t").Seq, 0)
+	c := f.createRunning("s", "t")
+	f.commitTurn(f.commitOf(c))
+	wantEqual(f, "the state", f.turnStatus("t"), store.Running)
+	wantEqual(f, "the latest event", f.getTurn("t").Seq, 0)
 }
 
 func aYieldMayWaitForAWhile(f *fixture) {
-	yield := f.commitOf(f.running("s", "t"))
+	yield := f.commitOf(f.createRunning("s", "t"))
 	yield.Yield, yield.Due = true, f.now.Add(time.Minute)
-	f.commit(yield)
-	equal(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: yield.Due}})
-	f.claim("t") // the turn itself is due
+	f.commitTurn(yield)
+	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: yield.Due}})
+	f.claimTurn("t") // the turn itself is due
 }
 
 func aYieldHandsTheTurnBack(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	yield := f.commitOf(c)
 	yield.Yield, yield.State = true, []byte("state")
 	yield.Events = append(yield.Events, f.eventOf(&c.Turn, 1, `{}`))
-	f.commit(yield)
-	f.jobs("t")
-	got := f.get("t")
-	equal(f, "the state", got.Status, store.Pending)
-	equal(f, "the worker", got.Worker, "")
-	equal(f, "the lease", got.LeaseUntil, time.Time{})
-	equal(f, "whether it is admitted", got.Admitted, true)
-	equal(f, "the strikes", got.Strikes, 0)
-	c = f.claim("t")
-	equal(f, "the state that a worker is given", string(c.State), "state")
-	equal(f, "the latest event", c.Turn.Seq, 1)
+	f.commitTurn(yield)
+	f.wantJobs("t")
+	got := f.getTurn("t")
+	wantEqual(f, "the state", got.Status, store.Pending)
+	wantEqual(f, "the worker", got.Worker, "")
+	wantEqual(f, "the lease", got.LeaseUntil, time.Time{})
+	wantEqual(f, "whether it is admitted", got.Admitted, true)
+	wantEqual(f, "the strikes", got.Strikes, 0)
+	c = f.claimTurn("t")
+	wantEqual(f, "the state that a worker is given", string(c.State), "state")
+	wantEqual(f, "the latest event", c.Turn.Seq, 1)
 }

@@ -22,8 +22,8 @@ var concurrencyTests = []test{
 	{name: "ReapTakesATurnOnce", run: reapTakesATurnOnce},
 }
 
-// together calls a function n times at once, and wants no error.
-func (f *fixture) together(n int, do func(i int) error) {
+// runTogether calls a function n times at once, and wants no error.
+func (f *fixture) runTogether(n int, do func(i int) error) {
 	f.Helper()
 	var wait sync.WaitGroup
 	failed := make([]error, n)
@@ -31,20 +31,20 @@ func (f *fixture) together(n int, do func(i int) error) {
 		wait.Go(func() { failed[i] = do(i) })
 	}
 	wait.Wait()
-	ok(f, errors.Join(failed...))
+	wantOK(f, errors.Join(failed...))
 }
 
 func aTurnHasOneOwner(f *fixture) {
 	const turns, workers, rounds = 4, 8, 3
-	names := numbered("t", turns)
+	names := numberedNames("t", turns)
 	for _, id := range names {
-		f.session("session-" + id)
-		f.turn("session-"+id, id)
+		f.createSessions("session-" + id)
+		f.createTurns("session-"+id, id)
 	}
 	for round := range rounds {
 		var mu sync.Mutex
 		owners := make(map[string]*store.Claimed)
-		f.together(workers, func(i int) error {
+		f.runTogether(workers, func(i int) error {
 			for _, id := range names {
 				c := f.claimOf(id)
 				c.Worker = fmt.Sprint("worker-", i)
@@ -66,13 +66,13 @@ func aTurnHasOneOwner(f *fixture) {
 			}
 			return nil
 		})
-		equal(f, "how many turns have an owner", len(owners), turns)
+		wantEqual(f, "how many turns have an owner", len(owners), turns)
 		for id, c := range owners {
-			equal(f, "the fence of "+id, c.Turn.Fence, int64(round+1))
-			equal(f, "the owner of "+id, f.get(id).Worker, c.Turn.Worker)
+			wantEqual(f, "the fence of "+id, c.Turn.Fence, int64(round+1))
+			wantEqual(f, "the owner of "+id, f.getTurn(id).Worker, c.Turn.Worker)
 			yield := f.commitOf(c)
 			yield.Yield = true
-			f.commit(yield)
+			f.commitTurn(yield)
 		}
 	}
 }
@@ -80,10 +80,10 @@ func aTurnHasOneOwner(f *fixture) {
 func manyTurnsCommitAtOnce(f *fixture) {
 	const turns, commits = 64, 12
 	claimed := make([]*store.Claimed, turns)
-	for i, id := range numbered("t", turns) {
-		claimed[i] = f.running("session-"+id, id)
+	for i, id := range numberedNames("t", turns) {
+		claimed[i] = f.createRunning("session-"+id, id)
 	}
-	f.together(turns, func(i int) error {
+	f.runTogether(turns, func(i int) error {
 		c := claimed[i]
 		seq := uint64(0)
 		for n := range commits {
@@ -92,7 +92,7 @@ func manyTurnsCommitAtOnce(f *fixture) {
 				seq++
 				add.Events = append(add.Events, f.eventOf(&c.Turn, seq, fmt.Sprintf(`{"turn":%d,"seq":%d}`, i, seq)))
 			}
-			add.Messages = messages(fmt.Sprint(c.Turn.ID, " message ", n))
+			add.Messages = textMessages(fmt.Sprint(c.Turn.ID, " message ", n))
 			if n%4 == 0 {
 				add.State, add.Steps = fmt.Append(nil, c.Turn.ID, " state ", n), n
 			}
@@ -115,20 +115,20 @@ func manyTurnsCommitAtOnce(f *fixture) {
 		return nil
 	})
 	for i, c := range claimed {
-		for n, ev := range f.events(c.Turn.ID) {
-			equal(f, "the event", string(ev.Data), fmt.Sprintf(`{"turn":%d,"seq":%d}`, i, n+1))
-			equal(f, "its seq", ev.Seq, uint64(n+1))
+		for n, ev := range f.listEvents(c.Turn.ID) {
+			wantEqual(f, "the event", string(ev.Data), fmt.Sprintf(`{"turn":%d,"seq":%d}`, i, n+1))
+			wantEqual(f, "its seq", ev.Seq, uint64(n+1))
 		}
 		own, err := f.OwnMessages(f.Context(), c.Turn.ID)
-		ok(f, err)
-		equal(f, "how many messages there are", len(own), 1+commits)
-		equal(f, "the last message", own[commits], messages(fmt.Sprint(c.Turn.ID, " message ", commits-1))[0])
+		wantOK(f, err)
+		wantEqual(f, "how many messages there are", len(own), 1+commits)
+		wantEqual(f, "the last message", own[commits], textMessages(fmt.Sprint(c.Turn.ID, " message ", commits-1))[0])
 	}
 }
 
 func oneWorkerCommitsInOrder(f *fixture) {
 	const n = 100
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	// Readers never see a gap, whatever is under way.
 	stop := make(chan struct{})
 	var readers sync.WaitGroup
@@ -166,41 +166,41 @@ func oneWorkerCommitsInOrder(f *fixture) {
 	}
 	close(stop)
 	readers.Wait()
-	equal(f, "how many events there are", len(f.events("t")), n)
+	wantEqual(f, "how many events there are", len(f.listEvents("t")), n)
 }
 
 func aSessionRunsOneTurnAtATime(f *fixture) {
 	const turns = 24
-	f.session("s")
-	f.together(turns, func(i int) error {
+	f.createSessions("s")
+	f.runTogether(turns, func(i int) error {
 		_, err := f.CreateTurn(f.Context(), f.turnOf("s", fmt.Sprint("t", i)))
 		return err
 	})
 	ran := 0
 	tip := ""
 	for jobs := f.queue.Take(); len(jobs) > 0; jobs = f.queue.Take() {
-		equal(f, "how many turns are admitted", len(jobs), 1)
-		c := f.claim(jobs[0].TurnID)
-		equal(f, "what the turn goes on from", c.Turn.ParentSnapshotID, tip)
-		f.finish(c)
+		wantEqual(f, "how many turns are admitted", len(jobs), 1)
+		c := f.claimTurn(jobs[0].TurnID)
+		wantEqual(f, "what the turn goes on from", c.Turn.ParentSnapshotID, tip)
+		f.finishTurn(c)
 		tip = c.Turn.SnapshotID
 		ran++
 	}
-	equal(f, "how many turns ran", ran, turns)
+	wantEqual(f, "how many turns ran", ran, turns)
 	all, err := f.Conversation(f.Context(), tip)
-	ok(f, err)
-	equal(f, "how many messages the conversation has", len(all), 2*turns)
+	wantOK(f, err)
+	wantEqual(f, "how many messages the conversation has", len(all), 2*turns)
 }
 
 func anEndAndAFinishAgreeOnOne(f *fixture) {
 	for i := range 20 {
 		session, turn := fmt.Sprint("s", i), fmt.Sprint("t", i)
-		c := f.running(session, turn)
-		f.turn(session, "next-"+turn)
+		c := f.createRunning(session, turn)
+		f.createTurns(session, "next-"+turn)
 		last := f.finishOf(c)
 		last.Events = append(last.Events, f.eventOf(&c.Turn, 1, `{"finished":true}`))
 		finished := false
-		f.together(2, func(i int) error {
+		f.runTogether(2, func(i int) error {
 			if i == 0 {
 				_, err := f.EndTurn(f.Context(), f.endOf(turn))
 				return err
@@ -217,40 +217,40 @@ func anEndAndAFinishAgreeOnOne(f *fixture) {
 		if finished {
 			want, tip = store.Succeeded, c.Turn.SnapshotID
 		}
-		equal(f, "the state", f.status(turn), want)
-		equal(f, "the tip", f.getSession(session).Tip, tip)
-		equal(f, "how many events there are", len(f.events(turn)), 1)
-		f.jobs("next-" + turn)
+		wantEqual(f, "the state", f.turnStatus(turn), want)
+		wantEqual(f, "the tip", f.getSession(session).Tip, tip)
+		wantEqual(f, "how many events there are", len(f.listEvents(turn)), 1)
+		f.wantJobs("next-" + turn)
 	}
 }
 
 func anAnswerIsNotLostInASuspend(f *fixture) {
 	for i := range 20 {
 		turn := fmt.Sprint("t", i)
-		c := f.running(fmt.Sprint("s", i), turn)
-		f.suspend(c, "q1", "q2")
-		f.answer(turn, "q1", "yes")
-		c = f.claim(turn)
+		c := f.createRunning(fmt.Sprint("s", i), turn)
+		f.suspendTurn(c, "q1", "q2")
+		f.answerTurn(turn, "q1", "yes")
+		c = f.claimTurn(turn)
 		f.queue.Take()
 		again := f.commitOf(c)
 		again.Suspend = &store.Suspend{Open: []string{"q2"}}
-		f.together(2, func(i int) error {
+		f.runTogether(2, func(i int) error {
 			if i == 0 {
 				return f.Commit(f.Context(), again)
 			}
 			_, err := f.AnswerInteraction(f.Context(), f.answerOf(turn, "q2", "yes"))
 			return err
 		})
-		equal(f, "the state", f.status(turn), store.Pending)
-		f.jobs(turn)
+		wantEqual(f, "the state", f.turnStatus(turn), store.Pending)
+		f.wantJobs(turn)
 	}
 }
 
 func oneOfManyAnswersStands(f *fixture) {
 	const n = 8
-	f.suspend(f.running("s", "t"), "q")
+	f.suspendTurn(f.createRunning("s", "t"), "q")
 	var stood atomic.Int64
-	f.together(n, func(i int) error {
+	f.runTogether(n, func(i int) error {
 		_, err := f.AnswerInteraction(f.Context(), f.answerOf("t", "q", fmt.Sprint(i)))
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) {
@@ -261,28 +261,28 @@ func oneOfManyAnswersStands(f *fixture) {
 		}
 		return err
 	})
-	equal(f, "how many answers stand", stood.Load(), 1)
-	f.jobs("t")
+	wantEqual(f, "how many answers stand", stood.Load(), 1)
+	f.wantJobs("t")
 }
 
 func reapTakesATurnOnce(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
-	f.jobs("t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, f.now
 	_, err := f.Claim(f.Context(), c)
-	ok(f, err)
+	wantOK(f, err)
 	var taken atomic.Int64
 	f.eventually("the lease ends", func() bool {
-		f.together(4, func(int) error {
+		f.runTogether(4, func(int) error {
 			n, err := f.Reap(f.Context(), time.Now())
 			taken.Add(int64(n))
 			return err
 		})
 		return taken.Load() > 0
 	})
-	equal(f, "how often the turn was taken", taken.Load(), 1)
-	equal(f, "the strikes", f.get("t").Strikes, 1)
-	f.jobs("t")
+	wantEqual(f, "how often the turn was taken", taken.Load(), 1)
+	wantEqual(f, "the strikes", f.getTurn("t").Strikes, 1)
+	f.wantJobs("t")
 }

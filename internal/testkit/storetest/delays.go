@@ -19,12 +19,12 @@ var delayTests = []test{
 	{name: "ReapQueuesWhatBecameDue", run: reapQueuesWhatBecameDue},
 }
 
-// delayed makes a turn that is due after a time.
-func (f *fixture) delayed(session, id string, after time.Duration) {
+// createDelayed makes a turn that is due after a time.
+func (f *fixture) createDelayed(session, id string, after time.Duration) {
 	f.Helper()
 	n := f.turnOf(session, id)
 	n.Turn.NotBefore = f.now.Add(after)
-	f.create(n)
+	f.createTurn(n)
 }
 
 // claimAt claims a turn when some time has passed.
@@ -35,145 +35,145 @@ func (f *fixture) claimAt(id string, after time.Duration) (*store.Claimed, error
 }
 
 func aTurnThatIsNotDueIsQueuedForWhenItIs(f *fixture) {
-	f.session("s")
-	f.delayed("s", "t", time.Hour)
-	equal(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: f.now.Add(time.Hour)}})
-	f.admitted("t", false)
-	f.held("t")
+	f.createSessions("s")
+	f.createDelayed("s", "t", time.Hour)
+	wantEqual(f, "the job", f.queue.Take(), []store.Job{{TurnID: "t", NotBefore: f.now.Add(time.Hour)}})
+	f.wantAdmitted("t", false)
+	f.wantHeld("t")
 	_, err := f.claimAt("t", time.Hour-time.Microsecond)
-	is(f, err, store.ErrHeld)
+	wantError(f, err, store.ErrHeld)
 	claimed, err := f.claimAt("t", time.Hour)
-	ok(f, err)
-	equal(f, "whether it is admitted", claimed.Turn.Admitted, true)
-	f.admitted("t", true)
-	f.jobs()
+	wantOK(f, err)
+	wantEqual(f, "whether it is admitted", claimed.Turn.Admitted, true)
+	f.wantAdmitted("t", true)
+	f.wantJobs()
 }
 
 func aTurnThatIsDueIsQueuedAtOnce(f *fixture) {
-	f.session("s1", "s2")
-	f.delayed("s1", "t1", 0)
-	f.delayed("s2", "t2", -time.Hour)
+	f.createSessions("s1", "s2")
+	f.createDelayed("s1", "t1", 0)
+	f.createDelayed("s2", "t2", -time.Hour)
 	for _, j := range f.queue.Take() {
 		if j.NotBefore.After(f.now) {
 			f.Fatalf("the job of %s is due at %v, want now", j.TurnID, j.NotBefore)
 		}
 	}
-	f.claim("t1")
-	f.claim("t2")
+	f.claimTurn("t1")
+	f.claimTurn("t2")
 }
 
 func aTurnThatIsNotDueHoldsBackNobody(f *fixture) {
-	f.session("s")
-	f.delayed("s", "t1", time.Hour)
+	f.createSessions("s")
+	f.createDelayed("s", "t1", time.Hour)
 	f.queue.Take()
-	f.turn("s", "t2", "t3")
-	f.jobs("t2")
-	f.finish(f.claim("t2"))
-	f.jobs("t3")
-	f.finish(f.claim("t3"))
-	f.jobs()
+	f.createTurns("s", "t2", "t3")
+	f.wantJobs("t2")
+	f.finishTurn(f.claimTurn("t2"))
+	f.wantJobs("t3")
+	f.finishTurn(f.claimTurn("t3"))
+	f.wantJobs()
 	n := f.turnOf("s", "t4")
 	n.Reject = true
 	_, err := f.CreateTurn(f.Context(), n)
-	as(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"}) // it is live, though
+	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"}) // it is live, though
 }
 
 func aTurnThatBecameDueWaitsForItsSession(f *fixture) {
-	f.session("s")
-	f.delayed("s", "t1", time.Hour)
-	f.turn("s", "t2")
+	f.createSessions("s")
+	f.createDelayed("s", "t1", time.Hour)
+	f.createTurns("s", "t2")
 	f.queue.Take()
-	c := f.claim("t2")
+	c := f.claimTurn("t2")
 	_, err := f.claimAt("t1", time.Hour)
-	is(f, err, store.ErrHeld)
-	f.jobs()
+	wantError(f, err, store.ErrHeld)
+	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(2 * time.Hour)
-	f.commit(last)
-	f.jobs("t1")
+	f.commitTurn(last)
+	f.wantJobs("t1")
 	_, err = f.claimAt("t1", 2*time.Hour)
-	ok(f, err)
+	wantOK(f, err)
 }
 
 func aTurnThatBecameDueComesFirst(f *fixture) {
-	f.session("s")
-	f.turn("s", "t1")
-	f.delayed("s", "t2", time.Hour)
-	f.turn("s", "t3")
+	f.createSessions("s")
+	f.createTurns("s", "t1")
+	f.createDelayed("s", "t2", time.Hour)
+	f.createTurns("s", "t3")
 	f.queue.Take()
-	last := f.finishOf(f.claim("t1"))
+	last := f.finishOf(f.claimTurn("t1"))
 	last.Now = f.now.Add(2 * time.Hour)
-	f.commit(last)
-	f.jobs("t2")
-	f.held("t3")
+	f.commitTurn(last)
+	f.wantJobs("t2")
+	f.wantHeld("t3")
 }
 
 func aTurnThatLostItsSessionIsQueuedAgain(f *fixture) {
-	f.session("s")
-	f.delayed("s", "t1", time.Hour)
-	f.turn("s", "t2") // it has a job
+	f.createSessions("s")
+	f.createDelayed("s", "t1", time.Hour)
+	f.createTurns("s", "t2") // it has a job
 	f.queue.Take()
 	c, err := f.claimAt("t1", time.Hour)
-	ok(f, err)
+	wantOK(f, err)
 	_, err = f.claimAt("t2", time.Hour)
-	is(f, err, store.ErrHeld)
-	f.jobs()
+	wantError(f, err, store.ErrHeld)
+	f.wantJobs()
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
-	f.commit(last)
-	f.jobs("t2")
+	f.commitTurn(last)
+	f.wantJobs("t2")
 	_, err = f.claimAt("t2", time.Hour)
-	ok(f, err)
+	wantOK(f, err)
 }
 
 func aTurnThatIsNotDueTakesNoRoom(f *fixture) {
-	f.session("s1", "s2")
-	f.delayed("s1", "t1", time.Hour)
+	f.createSessions("s1", "s2")
+	f.createDelayed("s1", "t1", time.Hour)
 	f.queue.Take()
-	f.turn("s2", "t2")
-	f.jobs("t2")
+	f.createTurns("s2", "t2")
+	f.wantJobs("t2")
 }
 
 func aTurnThatBecameDueWaitsForRoom(f *fixture) {
-	f.session("s1", "s2")
-	f.delayed("s1", "t1", time.Hour)
-	f.turn("s2", "t2")
+	f.createSessions("s1", "s2")
+	f.createDelayed("s1", "t1", time.Hour)
+	f.createTurns("s2", "t2")
 	f.queue.Take()
-	c := f.claim("t2")
+	c := f.claimTurn("t2")
 	_, err := f.claimAt("t1", time.Hour)
-	is(f, err, store.ErrHeld)
+	wantError(f, err, store.ErrHeld)
 	last := f.finishOf(c)
 	last.Now = f.now.Add(time.Hour)
-	f.commit(last)
-	f.jobs("t1")
+	f.commitTurn(last)
+	f.wantJobs("t1")
 }
 
 func aTurnThatLostItsSessionGivesItsRoomBack(f *fixture) {
-	f.session("s1", "s2")
-	f.delayed("s1", "t1", time.Hour)
-	f.turn("s1", "t2")
+	f.createSessions("s1", "s2")
+	f.createDelayed("s1", "t1", time.Hour)
+	f.createTurns("s1", "t2")
 	f.queue.Take()
 	_, err := f.claimAt("t1", time.Hour)
-	ok(f, err)
-	f.turn("s2", "t3") // t1 and t2 have the tenant's room
-	f.jobs()
+	wantOK(f, err)
+	f.createTurns("s2", "t3") // t1 and t2 have the tenant's room
+	f.wantJobs()
 	_, err = f.claimAt("t2", time.Hour)
-	is(f, err, store.ErrHeld)
-	f.jobs("t3")
+	wantError(f, err, store.ErrHeld)
+	f.wantJobs("t3")
 	_, err = f.claimAt("t3", time.Hour)
-	ok(f, err)
+	wantOK(f, err)
 }
 
 func reapQueuesWhatBecameDue(f *fixture) {
-	f.session("s")
-	f.delayed("s", "t", time.Hour)
+	f.createSessions("s")
+	f.createDelayed("s", "t", time.Hour)
 	f.queue.Take()
 	_, err := f.Reap(f.Context(), f.now)
-	ok(f, err)
-	f.jobs()
+	wantOK(f, err)
+	f.wantJobs()
 	n, err := f.Reap(f.Context(), f.now.Add(time.Hour))
-	ok(f, err)
-	equal(f, "how many turns were taken from their workers", n, 0)
-	f.jobs("t")
-	f.admitted("t", true)
+	wantOK(f, err)
+	wantEqual(f, "how many turns were taken from their workers", n, 0)
+	f.wantJobs("t")
+	f.wantAdmitted("t", true)
 }

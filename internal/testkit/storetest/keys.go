@@ -18,7 +18,7 @@ var keyTests = []test{
 	{name: "AKeyMakesOneOfManyAtOnce", run: aKeyMakesOneOfManyAtOnce},
 }
 
-func key(value, hash string) store.Key { return store.Key{Value: value, Hash: []byte(hash)} }
+func newKey(value, hash string) store.Key { return store.Key{Value: value, Hash: []byte(hash)} }
 
 func (f *fixture) keyedSession(o store.Owner, id string, k store.Key) (*store.Session, error) {
 	n := f.sessionOf(o, id)
@@ -33,106 +33,106 @@ func (f *fixture) keyedTurn(session, id string, k store.Key) (*store.Turn, error
 }
 
 func aKeyMakesOneSession(f *fixture) {
-	made, err := f.keyedSession(ann, "s1", key("k", "h"))
-	ok(f, err)
-	again, err := f.keyedSession(ann, "s2", key("k", "h"))
-	ok(f, err)
-	equal(f, "the session of the second request", again, made)
-	again, err = f.keyedSession(ann, "s1", key("k", "h"))
-	ok(f, err)
-	equal(f, "the session of the third request", again, made)
+	made, err := f.keyedSession(ann, "s1", newKey("k", "h"))
+	wantOK(f, err)
+	again, err := f.keyedSession(ann, "s2", newKey("k", "h"))
+	wantOK(f, err)
+	wantEqual(f, "the session of the second request", again, made)
+	again, err = f.keyedSession(ann, "s1", newKey("k", "h"))
+	wantOK(f, err)
+	wantEqual(f, "the session of the third request", again, made)
 	_, err = f.Session(f.Context(), store.Everything, "s2")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 }
 
 func aKeyMakesOneTurn(f *fixture) {
-	f.session("s")
-	made, err := f.keyedTurn("s", "t1", key("k", "h"))
-	ok(f, err)
-	f.jobs("t1")
-	again, err := f.keyedTurn("s", "t2", key("k", "h"))
-	ok(f, err)
-	equal(f, "the turn of the second request", again, made)
+	f.createSessions("s")
+	made, err := f.keyedTurn("s", "t1", newKey("k", "h"))
+	wantOK(f, err)
+	f.wantJobs("t1")
+	again, err := f.keyedTurn("s", "t2", newKey("k", "h"))
+	wantOK(f, err)
+	wantEqual(f, "the turn of the second request", again, made)
 	_, err = f.Turn(f.Context(), store.Everything, "t2")
-	is(f, err, store.ErrNotFound)
-	f.jobs()
+	wantError(f, err, store.ErrNotFound)
+	f.wantJobs()
 	ids, _ := f.turnIDs(store.TurnQuery{Scope: store.Everything})
-	equal(f, "the turns", ids, []string{"t1"})
+	wantEqual(f, "the turns", ids, []string{"t1"})
 }
 
 func aKeyIsUsedForOneRequest(f *fixture) {
-	_, err := f.keyedSession(ann, "s", key("k", "h"))
-	ok(f, err)
-	_, err = f.keyedSession(ann, "s2", key("k", "other"))
-	as(f, err, &store.KeyConflictError{Key: "k", ID: "s"})
-	_, err = f.keyedTurn("s", "t", key("k", "h"))
-	ok(f, err)
-	f.jobs("t")
-	_, err = f.keyedTurn("s", "t2", key("k", "other"))
-	as(f, err, &store.KeyConflictError{Key: "k", ID: "t"})
-	f.jobs()
+	_, err := f.keyedSession(ann, "s", newKey("k", "h"))
+	wantOK(f, err)
+	_, err = f.keyedSession(ann, "s2", newKey("k", "other"))
+	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "s"})
+	_, err = f.keyedTurn("s", "t", newKey("k", "h"))
+	wantOK(f, err)
+	f.wantJobs("t")
+	_, err = f.keyedTurn("s", "t2", newKey("k", "other"))
+	wantAs(f, err, &store.KeyConflictError{Key: "k", ID: "t"})
+	f.wantJobs()
 }
 
 func aKeyIsWorthNothingElsewhere(f *fixture) {
 	for i, o := range []store.Owner{ann, bob, eve, {Tenant: "a", Subject: "b\x00c"}, {Tenant: "a b", Subject: "c"}, {Tenant: "a", Subject: "b c"}} {
 		id := fmt.Sprint("s", i)
-		made, err := f.keyedSession(o, id, key("k", "h"))
+		made, err := f.keyedSession(o, id, newKey("k", "h"))
 		if err != nil && i == 3 {
 			continue // a subject with a zero byte may be refused
 		}
-		ok(f, err)
-		equal(f, "the session", made.ID, id)
+		wantOK(f, err)
+		wantEqual(f, "the session", made.ID, id)
 	}
-	f.session("x", "y")
+	f.createSessions("x", "y")
 	for i, session := range []string{"x", "y"} {
 		id := fmt.Sprint("t", i)
-		made, err := f.keyedTurn(session, id, key("k", "h"))
-		ok(f, err)
-		equal(f, "the turn", made.ID, id)
+		made, err := f.keyedTurn(session, id, newKey("k", "h"))
+		wantOK(f, err)
+		wantEqual(f, "the turn", made.ID, id)
 	}
-	f.session("z1", "z2") // no key is none
+	f.createSessions("z1", "z2") // no key is none
 }
 
 func aTurnIsReplayedWhateverBecameOfIt(f *fixture) {
-	f.session("s")
-	_, err := f.keyedTurn("s", "t1", key("k", "h"))
-	ok(f, err)
+	f.createSessions("s")
+	_, err := f.keyedTurn("s", "t1", newKey("k", "h"))
+	wantOK(f, err)
 	n := f.turnOf("s", "t2")
-	n.Key, n.Reject = key("k", "h"), true
+	n.Key, n.Reject = newKey("k", "h"), true
 	again, err := f.CreateTurn(f.Context(), n)
-	ok(f, err) // it is not another turn that would have to wait
-	equal(f, "the turn", again.ID, "t1")
-	f.finish(f.claim("t1"))
+	wantOK(f, err) // it is not another turn that would have to wait
+	wantEqual(f, "the turn", again.ID, "t1")
+	f.finishTurn(f.claimTurn("t1"))
 	f.setState("s", store.SessionArchived)
 	again, err = f.CreateTurn(f.Context(), n)
-	ok(f, err)
-	equal(f, "the turn", again.ID, "t1")
-	equal(f, "its state", again.Status, store.Succeeded)
+	wantOK(f, err)
+	wantEqual(f, "the turn", again.ID, "t1")
+	wantEqual(f, "its state", again.Status, store.Succeeded)
 }
 
 func aRefusedRequestUsesNoKey(f *fixture) {
-	f.session("s")
-	f.turn("s", "t1")
+	f.createSessions("s")
+	f.createTurns("s", "t1")
 	n := f.turnOf("s", "t2")
-	n.Key, n.Reject = key("k", "h"), true
+	n.Key, n.Reject = newKey("k", "h"), true
 	_, err := f.CreateTurn(f.Context(), n)
-	as(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"})
-	f.end("t1")
-	n.Key = key("k", "other")
+	wantAs(f, err, &store.BusyError{SessionID: "s", TurnID: "t1"})
+	f.endTurn("t1")
+	n.Key = newKey("k", "other")
 	made, err := f.CreateTurn(f.Context(), n)
-	ok(f, err)
-	equal(f, "the turn", made.ID, "t2")
+	wantOK(f, err)
+	wantEqual(f, "the turn", made.ID, "t2")
 
-	_, err = f.keyedSession(ann, "s", key("k", "h"))
-	as(f, err, &store.ExistsError{Kind: "session", ID: "s"})
-	made2, err := f.keyedSession(ann, "s2", key("k", "other"))
-	ok(f, err)
-	equal(f, "the session", made2.ID, "s2")
+	_, err = f.keyedSession(ann, "s", newKey("k", "h"))
+	wantAs(f, err, &store.ExistsError{Kind: "session", ID: "s"})
+	made2, err := f.keyedSession(ann, "s2", newKey("k", "other"))
+	wantOK(f, err)
+	wantEqual(f, "the session", made2.ID, "s2")
 }
 
 func aKeyMakesOneOfManyAtOnce(f *fixture) {
 	const n = 16
-	f.session("home")
+	f.createSessions("home")
 	var (
 		wait            sync.WaitGroup
 		mu              sync.Mutex
@@ -141,8 +141,8 @@ func aKeyMakesOneOfManyAtOnce(f *fixture) {
 	)
 	for i := range n {
 		wait.Go(func() {
-			s, err1 := f.keyedSession(ann, fmt.Sprint("s", i), key("k", "h"))
-			t, err2 := f.keyedTurn("home", fmt.Sprint("t", i), key("k", "h"))
+			s, err1 := f.keyedSession(ann, fmt.Sprint("s", i), newKey("k", "h"))
+			t, err2 := f.keyedTurn("home", fmt.Sprint("t", i), newKey("k", "h"))
 			mu.Lock()
 			defer mu.Unlock()
 			if err := errors.Join(err1, err2); err != nil {
@@ -154,8 +154,8 @@ func aKeyMakesOneOfManyAtOnce(f *fixture) {
 		})
 	}
 	wait.Wait()
-	ok(f, errors.Join(failed...))
-	equal(f, "how many sessions there are", len(sessions), 1)
-	equal(f, "how many turns there are", len(turns), 1)
-	equal(f, "how many jobs there are", len(f.queue.Take()), 1)
+	wantOK(f, errors.Join(failed...))
+	wantEqual(f, "how many sessions there are", len(sessions), 1)
+	wantEqual(f, "how many turns there are", len(turns), 1)
+	wantEqual(f, "how many jobs there are", len(f.queue.Take()), 1)
 }

@@ -23,241 +23,241 @@ var leaseTests = []test{
 // brief is a lease that ends while a test waits for that.
 const brief = 30 * time.Millisecond
 
-// lapse claims a turn and takes it from its worker when the lease has ended. It
+// lapseLease claims a turn and takes it from its worker when the lease has ended. It
 // returns what the worker was given.
-func (f *fixture) lapse(turn string) *store.Claimed {
+func (f *fixture) lapseLease(turn string) *store.Claimed {
 	f.Helper()
 	c := f.claimOf(turn)
 	c.Lease, c.Now = brief, time.Now()
 	claimed, err := f.Claim(f.Context(), c)
-	ok(f, err)
-	f.reap(1)
+	wantOK(f, err)
+	f.reapTurns(1)
 	return claimed
 }
 
-// reap takes n turns from their workers when their leases have ended.
-func (f *fixture) reap(n int) {
+// reapTurns takes n turns from their workers when their leases have ended.
+func (f *fixture) reapTurns(n int) {
 	f.Helper()
 	taken := 0
 	f.eventually("the leases end", func() bool {
 		more, err := f.Reap(f.Context(), time.Now())
-		ok(f, err)
+		wantOK(f, err)
 		taken += more
 		return taken >= n
 	})
-	equal(f, "how many turns were taken", taken, n)
+	wantEqual(f, "how many turns were taken", taken, n)
 }
 
 func aHeartbeatProlongsALease(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
 	c := f.claimOf("t")
 	c.Lease = time.Minute
 	claimed, err := f.Claim(f.Context(), c)
-	ok(f, err)
+	wantOK(f, err)
 	lost, err := f.Heartbeat(f.Context(), worker, 10*time.Hour, []store.Held{{TurnID: "t", Fence: 1}})
-	ok(f, err)
-	equal(f, "what is lost", lost, nil)
-	got := f.get("t")
+	wantOK(f, err)
+	wantEqual(f, "what is lost", lost, nil)
+	got := f.getTurn("t")
 	if least := time.Now().Add(9 * time.Hour); got.LeaseUntil.Before(least) {
 		f.Errorf("the lease ends at %v, want after %v", got.LeaseUntil, least)
 	}
 	if got.HeartbeatAt.Before(claimed.Turn.HeartbeatAt.Add(-time.Second)) {
 		f.Errorf("the heartbeat was at %v, before the claim", got.HeartbeatAt)
 	}
-	equal(f, "the fence", got.Fence, 1)
+	wantEqual(f, "the fence", got.Fence, 1)
 	lost, err = f.Heartbeat(f.Context(), worker, time.Hour, nil)
-	ok(f, err)
-	equal(f, "what is lost of nothing", lost, nil)
+	wantOK(f, err)
+	wantEqual(f, "what is lost of nothing", lost, nil)
 }
 
 func aHeartbeatTellsWhatIsLost(f *fixture) {
 	var held []store.Held
 	hold := func(session, turn string) *store.Claimed {
 		f.Helper()
-		c := f.running(session, turn)
+		c := f.createRunning(session, turn)
 		held = append(held, store.Held{TurnID: turn, Fence: c.Turn.Fence})
 		return c
 	}
 	hold("s1", "kept")
-	f.finish(hold("s2", "finished"))
+	f.finishTurn(hold("s2", "finished"))
 	hold("s3", "ended")
-	f.end("ended")
-	f.suspend(hold("s4", "waiting"), "q")
+	f.endTurn("ended")
+	f.suspendTurn(hold("s4", "waiting"), "q")
 	hold("s5", "taken over")
 	yield := &store.Commit{TurnID: "taken over", Fence: 1, Now: f.now, Yield: true}
-	f.commit(yield)
-	f.claim("taken over") // by the same worker, but later
-	f.session("s6")
-	f.turn("s6", "others")
+	f.commitTurn(yield)
+	f.claimTurn("taken over") // by the same worker, but later
+	f.createSessions("s6")
+	f.createTurns("s6", "others")
 	other := f.claimOf("others")
 	other.Worker = "worker-2"
 	_, err := f.Claim(f.Context(), other)
-	ok(f, err)
+	wantOK(f, err)
 	held = append(held, store.Held{TurnID: "others", Fence: 1}, store.Held{TurnID: "unknown", Fence: 1})
 
-	until := f.get("others").LeaseUntil
+	until := f.getTurn("others").LeaseUntil
 	lost, err := f.Heartbeat(f.Context(), worker, 10*time.Hour, held)
-	ok(f, err)
+	wantOK(f, err)
 	slices.Sort(lost)
-	equal(f, "what is lost", lost, []string{"ended", "finished", "others", "taken over", "unknown", "waiting"})
-	equal(f, "the lease of another worker", f.get("others").LeaseUntil, until)
-	equal(f, "the lease of a turn that waits", f.get("waiting").LeaseUntil, time.Time{})
-	if got := f.get("kept").LeaseUntil; got.Before(time.Now().Add(9 * time.Hour)) {
+	wantEqual(f, "what is lost", lost, []string{"ended", "finished", "others", "taken over", "unknown", "waiting"})
+	wantEqual(f, "the lease of another worker", f.getTurn("others").LeaseUntil, until)
+	wantEqual(f, "the lease of a turn that waits", f.getTurn("waiting").LeaseUntil, time.Time{})
+	if got := f.getTurn("kept").LeaseUntil; got.Before(time.Now().Add(9 * time.Hour)) {
 		f.Errorf("the lease that was prolonged ends at %v", got)
 	}
 }
 
 func aTurnIsItsWorkersUntilTheLeaseEnds(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	n, err := f.Reap(f.Context(), time.Now())
-	ok(f, err)
-	equal(f, "how many turns were taken", n, 0)
-	f.jobs()
-	got := f.get("t")
-	equal(f, "the turn", *got, c.Turn)
-	f.finish(c)
+	wantOK(f, err)
+	wantEqual(f, "how many turns were taken", n, 0)
+	f.wantJobs()
+	got := f.getTurn("t")
+	wantEqual(f, "the turn", *got, c.Turn)
+	f.finishTurn(c)
 }
 
 // The clocks of workers, and of who reaps, may be wrong.
 func aLeaseGoesByTheClockOfTheStore(f *fixture) {
-	f.session("s1", "s2")
-	f.turn("s1", "t1")
-	f.turn("s2", "t2")
+	f.createSessions("s1", "s2")
+	f.createTurns("s1", "t1")
+	f.createTurns("s2", "t2")
 	f.queue.Take()
 	slow := f.claimOf("t1")
 	slow.Now = f.now.Add(-48 * time.Hour)
 	_, err := f.Claim(f.Context(), slow)
-	ok(f, err)
+	wantOK(f, err)
 	fast := f.claimOf("t2")
 	fast.Now, fast.Lease = f.now.Add(48*time.Hour), brief
 	_, err = f.Claim(f.Context(), fast)
-	ok(f, err)
+	wantOK(f, err)
 	taken := 0
 	f.eventually("the short lease ends", func() bool {
 		n, err := f.Reap(f.Context(), f.now.Add(24*time.Hour))
-		ok(f, err)
+		wantOK(f, err)
 		taken += n
 		return taken > 0
 	})
-	equal(f, "how many turns were taken", taken, 1)
-	equal(f, "the state of the one with a long lease", f.status("t1"), store.Running)
-	equal(f, "the state of the one with a short lease", f.status("t2"), store.Pending)
+	wantEqual(f, "how many turns were taken", taken, 1)
+	wantEqual(f, "the state of the one with a long lease", f.turnStatus("t1"), store.Running)
+	wantEqual(f, "the state of the one with a short lease", f.turnStatus("t2"), store.Pending)
 }
 
 func aLeaseThatEndedMakesTheTurnPending(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
-	f.jobs("t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	f.wantJobs("t")
 	c := f.claimOf("t")
 	c.Lease, c.Now = brief, time.Now()
 	claimed, err := f.Claim(f.Context(), c)
-	ok(f, err)
+	wantOK(f, err)
 	add := f.commitOf(claimed)
-	add.State, add.Messages = []byte("state"), messages("one")
+	add.State, add.Messages = []byte("state"), textMessages("one")
 	add.Events = append(add.Events, f.eventOf(&claimed.Turn, 1, `{}`))
-	f.commit(add)
-	f.reap(1)
-	f.jobs("t")
-	got := f.get("t")
-	equal(f, "the state", got.Status, store.Pending)
-	equal(f, "the worker", got.Worker, "")
-	equal(f, "the lease", got.LeaseUntil, time.Time{})
-	equal(f, "the strikes", got.Strikes, 1)
-	equal(f, "whether it is admitted", got.Admitted, true)
-	equal(f, "when it started", got.StartedAt, claimed.Turn.StartedAt)
-	next := f.claim("t")
-	equal(f, "the fence", next.Turn.Fence, claimed.Turn.Fence+1)
-	equal(f, "the strikes", next.Turn.Strikes, 1)
-	equal(f, "the state that was committed", string(next.State), "state")
-	equal(f, "the messages", next.Messages, messages("input of t", "one"))
-	equal(f, "the latest event", next.Turn.Seq, 1)
+	f.commitTurn(add)
+	f.reapTurns(1)
+	f.wantJobs("t")
+	got := f.getTurn("t")
+	wantEqual(f, "the state", got.Status, store.Pending)
+	wantEqual(f, "the worker", got.Worker, "")
+	wantEqual(f, "the lease", got.LeaseUntil, time.Time{})
+	wantEqual(f, "the strikes", got.Strikes, 1)
+	wantEqual(f, "whether it is admitted", got.Admitted, true)
+	wantEqual(f, "when it started", got.StartedAt, claimed.Turn.StartedAt)
+	next := f.claimTurn("t")
+	wantEqual(f, "the fence", next.Turn.Fence, claimed.Turn.Fence+1)
+	wantEqual(f, "the strikes", next.Turn.Strikes, 1)
+	wantEqual(f, "the state that was committed", string(next.State), "state")
+	wantEqual(f, "the messages", next.Messages, textMessages("input of t", "one"))
+	wantEqual(f, "the latest event", next.Turn.Seq, 1)
 }
 
 func strikesAdd(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
 	for n := range 3 {
-		f.lapse("t")
-		equal(f, "the strikes", f.get("t").Strikes, n+1)
+		f.lapseLease("t")
+		wantEqual(f, "the strikes", f.getTurn("t").Strikes, n+1)
 	}
-	equal(f, "the fence", f.claim("t").Turn.Fence, 4)
+	wantEqual(f, "the fence", f.claimTurn("t").Turn.Fence, 4)
 }
 
 func reapTakesOnlyWhatEnded(f *fixture) {
 	const n = 5
-	f.running("s", "alive")
-	for _, id := range numbered("t", n) {
-		f.session("session-" + id)
-		f.turn("session-"+id, id)
+	f.createRunning("s", "alive")
+	for _, id := range numberedNames("t", n) {
+		f.createSessions("session-" + id)
+		f.createTurns("session-"+id, id)
 		c := f.claimOf(id)
 		c.Lease, c.Now = brief, time.Now()
 		_, err := f.Claim(f.Context(), c)
-		ok(f, err)
+		wantOK(f, err)
 	}
 	f.queue.Take()
-	f.reap(n)
-	f.jobs(numbered("t", n)...)
-	equal(f, "the state of the other", f.status("alive"), store.Running)
+	f.reapTurns(n)
+	f.wantJobs(numberedNames("t", n)...)
+	wantEqual(f, "the state of the other", f.turnStatus("alive"), store.Running)
 	taken, err := f.Reap(f.Context(), time.Now())
-	ok(f, err)
-	equal(f, "how many turns were taken once more", taken, 0)
-	f.jobs()
+	wantOK(f, err)
+	wantEqual(f, "how many turns were taken once more", taken, 0)
+	f.wantJobs()
 }
 
 func aTurnThatWasTakenKeepsItsSession(f *fixture) {
-	f.session("s")
-	f.turn("s", "t1", "t2")
-	f.lapse("t1")
-	f.jobs("t1", "t1")
-	f.held("t2")
-	f.finish(f.claim("t1"))
-	f.jobs("t2")
+	f.createSessions("s")
+	f.createTurns("s", "t1", "t2")
+	f.lapseLease("t1")
+	f.wantJobs("t1", "t1")
+	f.wantHeld("t2")
+	f.finishTurn(f.claimTurn("t1"))
+	f.wantJobs("t2")
 }
 
 func recoverQueuesWhatIsAdmitted(f *fixture) {
-	f.session("s1", "s2", "s3", "s4", "s5")
-	f.turn("s1", "queued", "held")
-	f.delayed("s2", "delayed", time.Hour)
-	f.suspend(f.started("s3", "waiting"), "q")
-	f.suspend(f.started("s4", "answered"), "q")
-	f.answer("answered", "q", "yes")
-	f.finish(f.started("s5", "finished"))
+	f.createSessions("s1", "s2", "s3", "s4", "s5")
+	f.createTurns("s1", "queued", "held")
+	f.createDelayed("s2", "delayed", time.Hour)
+	f.suspendTurn(f.createStarted("s3", "waiting"), "q")
+	f.suspendTurn(f.createStarted("s4", "answered"), "q")
+	f.answerTurn("answered", "q", "yes")
+	f.finishTurn(f.createStarted("s5", "finished"))
 	f.queue.Take()
 	n, err := f.Recover(f.Context(), f.now)
-	ok(f, err)
-	equal(f, "how many turns were taken", n, 0)
+	wantOK(f, err)
+	wantEqual(f, "how many turns were taken", n, 0)
 	due := make(map[string]time.Time)
 	for _, j := range f.queue.Take() {
 		due[j.TurnID] = j.NotBefore
 	}
-	equal(f, "how many turns were queued", len(due), 3)
-	equal(f, "when the one that is not due is", due["delayed"], f.now.Add(time.Hour))
+	wantEqual(f, "how many turns were queued", len(due), 3)
+	wantEqual(f, "when the one that is not due is", due["delayed"], f.now.Add(time.Hour))
 	for _, id := range []string{"queued", "answered"} {
 		if at, there := due[id]; !there || at.After(f.now) {
 			f.Errorf("turn %s is not queued for now: %v", id, due)
 		}
 	}
-	f.admitted("held", false)
-	f.admitted("delayed", false)
-	f.claim("queued")
-	f.claim("answered")
+	f.wantAdmitted("held", false)
+	f.wantAdmitted("delayed", false)
+	f.claimTurn("queued")
+	f.claimTurn("answered")
 }
 
 func recoverTakesWhatIsDeadOrNothing(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	n, err := f.Recover(f.Context(), time.Now())
-	ok(f, err)
+	wantOK(f, err)
 	switch n {
 	case 0: // the worker may be another process
-		f.jobs()
-		f.finish(c)
+		f.wantJobs()
+		f.finishTurn(c)
 	case 1:
-		f.jobs("t")
-		equal(f, "the state", f.status("t"), store.Pending)
-		equal(f, "the strikes", f.get("t").Strikes, 1)
-		f.fenced(f.commitOf(c))
-		f.finish(f.claim("t"))
+		f.wantJobs("t")
+		wantEqual(f, "the state", f.turnStatus("t"), store.Pending)
+		wantEqual(f, "the strikes", f.getTurn("t").Strikes, 1)
+		f.wantFenced(f.commitOf(c))
+		f.finishTurn(f.claimTurn("t"))
 	default:
 		f.Fatalf("%d turns were taken, and there is one", n)
 	}

@@ -13,11 +13,11 @@ var lifeTests = []test{
 	{name: "ACallWhoseContextEndedChangesNothing", run: aCallWhoseContextEndedChangesNothing},
 }
 
-func aStoreThatIsOpenCanBeUsed(f *fixture) { ok(f, f.Ping(f.Context())) }
+func aStoreThatIsOpenCanBeUsed(f *fixture) { wantOK(f, f.Ping(f.Context())) }
 
 func aStoreThatIsClosedCannot(f *fixture) {
-	f.session("s")
-	ok(f, f.Close())
+	f.createSessions("s")
+	wantOK(f, f.Close())
 	if err := f.Ping(f.Context()); err == nil {
 		f.Error("Ping returns no error")
 	}
@@ -30,7 +30,7 @@ func aStoreThatIsClosedCannot(f *fixture) {
 }
 
 func aCallWhoseContextEndedChangesNothing(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	ctx, cancel := context.WithCancel(f.Context())
 	cancel()
 	calls := map[string]error{"Ping": f.Ping(ctx), "Commit": f.Commit(ctx, f.finishOf(c))}
@@ -43,8 +43,8 @@ func aCallWhoseContextEndedChangesNothing(f *fixture) {
 			f.Errorf("the error of %s is %v, want %v", name, err, context.Canceled)
 		}
 	}
-	equal(f, "the turn", f.get("t"), &c.Turn)
+	wantEqual(f, "the turn", f.getTurn("t"), &c.Turn)
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
-	equal(f, "the sessions", ids, []string{"s"})
-	f.jobs()
+	wantEqual(f, "the sessions", ids, []string{"s"})
+	f.wantJobs()
 }

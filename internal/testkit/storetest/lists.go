@@ -22,7 +22,7 @@ var listTests = []test{
 func (f *fixture) sessionIDs(q store.SessionQuery) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Sessions(f.Context(), q)
-	ok(f, err)
+	wantOK(f, err)
 	for _, s := range page.Sessions {
 		ids = append(ids, s.ID)
 	}
@@ -33,7 +33,7 @@ func (f *fixture) sessionIDs(q store.SessionQuery) (ids []string, next string) {
 func (f *fixture) turnIDs(q store.TurnQuery) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Turns(f.Context(), q)
-	ok(f, err)
+	wantOK(f, err)
 	for _, t := range page.Turns {
 		ids = append(ids, t.ID)
 	}
@@ -45,16 +45,16 @@ func sessionsComeLatestFirst(f *fixture) {
 		n := f.sessionOf(ann, id)
 		n.Session.ActiveAt = f.now.Add(time.Duration(i) * time.Second)
 		_, err := f.CreateSession(f.Context(), n)
-		ok(f, err)
+		wantOK(f, err)
 	}
 	ids, next := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
-	equal(f, "the sessions", ids, []string{"c", "b", "a"})
-	equal(f, "where the next page begins", next, "")
+	wantEqual(f, "the sessions", ids, []string{"c", "b", "a"})
+	wantEqual(f, "where the next page begins", next, "")
 	turn := f.turnOf("a", "t")
 	turn.Turn.CreatedAt = f.now.Add(time.Minute)
-	f.create(turn)
+	f.createTurn(turn)
 	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann)})
-	equal(f, "the sessions when one was given a turn", ids, []string{"a", "c", "b"})
+	wantEqual(f, "the sessions when one was given a turn", ids, []string{"a", "c", "b"})
 }
 
 func sessionsAreFiltered(f *fixture) {
@@ -62,7 +62,7 @@ func sessionsAreFiltered(f *fixture) {
 		n := f.sessionOf(o, id)
 		n.Session.AgentID, n.Session.Labels = agent, labels
 		_, err := f.CreateSession(f.Context(), n)
-		ok(f, err)
+		wantOK(f, err)
 	}
 	make(ann, "s1", "helper", map[string]string{"team": "blue", "stage": "test"})
 	make(ann, "s2", "helper", map[string]string{"team": "blue"})
@@ -92,30 +92,30 @@ func sessionsAreFiltered(f *fixture) {
 		}, []string{"s5", "s2"}},
 	} {
 		ids, _ := f.sessionIDs(c.q)
-		equal(f, "the sessions by "+c.name, ids, c.want)
+		wantEqual(f, "the sessions by "+c.name, ids, c.want)
 	}
 	labels := map[string]string{"team": "green"}
 	_, err := f.UpdateSession(f.Context(), store.Everything, "s1", store.SessionPatch{Labels: &labels, Now: f.now})
-	ok(f, err)
+	wantOK(f, err)
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: labels})
-	equal(f, "the sessions by a label that was set later", ids, []string{"s1"})
+	wantEqual(f, "the sessions by a label that was set later", ids, []string{"s1"})
 	ids, _ = f.sessionIDs(store.SessionQuery{Scope: store.Of(ann), Labels: map[string]string{"stage": "test"}})
-	equal(f, "the sessions by a label that was removed", ids, nil)
+	wantEqual(f, "the sessions by a label that was removed", ids, nil)
 }
 
 func turnsAreFiltered(f *fixture) {
-	f.session("s1", "s2")
+	f.createSessions("s1", "s2")
 	f.sessionFor(bob, "s3")
-	f.turn("s1", "t1", "t2")
+	f.createTurns("s1", "t1", "t2")
 	other := f.turnOf("s2", "t3")
 	other.Turn.AgentID = "coder"
-	f.create(other)
+	f.createTurn(other)
 	foreign := f.turnOf("s3", "t4")
 	foreign.Turn.Owner = bob
-	f.create(foreign)
-	f.finish(f.claim("t1"))
-	f.claim("t3")
-	f.end("t4")
+	f.createTurn(foreign)
+	f.finishTurn(f.claimTurn("t1"))
+	f.claimTurn("t3")
+	f.endTurn("t4")
 	for _, c := range []struct {
 		name string
 		q    store.TurnQuery
@@ -132,12 +132,12 @@ func turnsAreFiltered(f *fixture) {
 		}, []string{"t1"}},
 	} {
 		ids, _ := f.turnIDs(c.q)
-		equal(f, "the turns by "+c.name, ids, c.want)
+		wantEqual(f, "the turns by "+c.name, ids, c.want)
 	}
 }
 
-// walk returns what all pages of a list have, and how many there were.
-func walk(list func(p store.Page) (ids []string, next string), limit int) (all []string, pages int) {
+// walkPages returns what all pages of a list have, and how many there were.
+func walkPages(list func(p store.Page) (ids []string, next string), limit int) (all []string, pages int) {
 	for p := (store.Page{Limit: limit}); ; {
 		ids, next := list(p)
 		all = append(all, ids...)
@@ -151,47 +151,47 @@ func walk(list func(p store.Page) (ids []string, next string), limit int) (all [
 
 // A filter comes from whoever asks, and holds what it likes.
 func nothingMatchesATextThatNoStoreHas(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
 	for _, text := range []string{"a\x00b", "a\xffb"} {
 		for _, q := range []store.SessionQuery{{AgentID: text}, {Labels: map[string]string{text: "a"}}, {Labels: map[string]string{"a": text}}} {
 			q.Scope = store.Of(ann)
 			ids, next := f.sessionIDs(q)
-			equal(f, fmt.Sprintf("the sessions of %+v", q), len(ids), 0)
-			equal(f, "where the next page begins", next, "")
+			wantEqual(f, fmt.Sprintf("the sessions of %+v", q), len(ids), 0)
+			wantEqual(f, "where the next page begins", next, "")
 		}
 		for _, q := range []store.TurnQuery{{AgentID: text}, {SessionID: text, Count: true}} {
 			q.Scope = store.Of(ann)
 			page, err := f.Turns(f.Context(), q)
-			ok(f, err)
-			equal(f, fmt.Sprintf("the turns of %+v", q), len(page.Turns)+page.Total, 0)
+			wantOK(f, err)
+			wantEqual(f, fmt.Sprintf("the turns of %+v", q), len(page.Turns)+page.Total, 0)
 		}
 		waits, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: store.Of(ann), TurnID: text})
-		ok(f, err)
-		equal(f, "the interactions", len(waits), 0)
+		wantOK(f, err)
+		wantEqual(f, "the interactions", len(waits), 0)
 		hooks, err := f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Of(ann), TurnID: text})
-		ok(f, err)
-		equal(f, "the webhooks", len(hooks.Webhooks), 0)
+		wantOK(f, err)
+		wantEqual(f, "the webhooks", len(hooks.Webhooks), 0)
 		snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Of(ann), SessionID: text})
-		ok(f, err)
-		equal(f, "the snapshots", len(snapshots.Snapshots), 0)
+		wantOK(f, err)
+		wantEqual(f, "the snapshots", len(snapshots.Snapshots), 0)
 	}
 }
 
 func pagesOverEqualTimesMissNothing(f *fixture) {
 	const n = 20
-	f.session("home")
+	f.createSessions("home")
 	var sessions, turns, snapshots []string
-	chain := f.chain("based", numbered("base", n)...)
+	chain := f.snapshotChain("based", numberedNames("base", n)...)
 	for i := range n {
 		at := f.now.Add(time.Duration(i/7) * time.Microsecond) // seven have the same
 		session := f.sessionOf(bob, fmt.Sprintf("s-%02d", i))
 		session.Session.ActiveAt = at
 		_, err := f.CreateSession(f.Context(), session)
-		ok(f, err)
+		wantOK(f, err)
 		turn := f.turnOf("home", fmt.Sprintf("t-%02d", i))
 		turn.Turn.CreatedAt = at
-		f.create(turn)
+		f.createTurn(turn)
 		chain[i].Snapshot.CreatedAt = at
 		sessions = append([]string{session.Session.ID}, sessions...)
 		turns = append([]string{turn.Turn.ID}, turns...)
@@ -200,28 +200,28 @@ func pagesOverEqualTimesMissNothing(f *fixture) {
 	based := f.sessionOf(ann, "based")
 	based.Base = chain
 	_, err := f.CreateSession(f.Context(), based)
-	ok(f, err)
+	wantOK(f, err)
 	for _, limit := range []int{1, 3, 7, n - 1, n, n + 1} {
 		pages := (n + limit - 1) / limit
 		what := fmt.Sprintf(" in pages of %d", limit)
-		all, count := walk(func(p store.Page) ([]string, string) {
+		all, count := walkPages(func(p store.Page) ([]string, string) {
 			return f.sessionIDs(store.SessionQuery{Scope: store.Of(bob), Page: p})
 		}, limit)
-		equal(f, "the sessions"+what, all, sessions)
-		equal(f, "how many pages of sessions there are"+what, count, pages)
-		all, count = walk(func(p store.Page) ([]string, string) {
+		wantEqual(f, "the sessions"+what, all, sessions)
+		wantEqual(f, "how many pages of sessions there are"+what, count, pages)
+		all, count = walkPages(func(p store.Page) ([]string, string) {
 			return f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: p})
 		}, limit)
-		equal(f, "the turns"+what, all, turns)
-		equal(f, "how many pages of turns there are"+what, count, pages)
-		all, count = walk(func(p store.Page) ([]string, string) { return f.snapshotIDs("based", p) }, limit)
-		equal(f, "the snapshots"+what, all, snapshots)
-		equal(f, "how many pages of snapshots there are"+what, count, pages)
+		wantEqual(f, "the turns"+what, all, turns)
+		wantEqual(f, "how many pages of turns there are"+what, count, pages)
+		all, count = walkPages(func(p store.Page) ([]string, string) { return f.snapshotIDs("based", p) }, limit)
+		wantEqual(f, "the snapshots"+what, all, snapshots)
+		wantEqual(f, "how many pages of snapshots there are"+what, count, pages)
 	}
 }
 
-// numbered returns n names that sort as they are numbered.
-func numbered(name string, n int) []string {
+// numberedNames returns n names that sort as they are numbered.
+func numberedNames(name string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = fmt.Sprintf("%s-%03d", name, i)
@@ -230,47 +230,47 @@ func numbered(name string, n int) []string {
 }
 
 func aPageStaysWhileTheListGrows(f *fixture) {
-	f.session("s")
-	for i, id := range numbered("t", 6) {
+	f.createSessions("s")
+	for i, id := range numberedNames("t", 6) {
 		n := f.turnOf("s", id)
 		n.Turn.CreatedAt = f.now.Add(time.Duration(i) * time.Second)
-		f.create(n)
+		f.createTurn(n)
 	}
 	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2}})
-	equal(f, "the first page", ids, []string{"t-005", "t-004"})
+	wantEqual(f, "the first page", ids, []string{"t-005", "t-004"})
 	n := f.turnOf("s", "late")
 	n.Turn.CreatedAt = f.now.Add(time.Minute)
-	f.create(n)
+	f.createTurn(n)
 	ids, _ = f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 2, After: next}})
-	equal(f, "the second page", ids, []string{"t-003", "t-002"})
+	wantEqual(f, "the second page", ids, []string{"t-003", "t-002"})
 }
 
 func pagesHaveBounds(f *fixture) {
-	f.session("s")
-	f.turn("s", numbered("t", store.DefaultPage+1)...)
+	f.createSessions("s")
+	f.createTurns("s", numberedNames("t", store.DefaultPage+1)...)
 	for _, limit := range []int{0, -1} {
 		ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: limit}})
-		equal(f, "how many turns a page has that does not say", len(ids), store.DefaultPage)
+		wantEqual(f, "how many turns a page has that does not say", len(ids), store.DefaultPage)
 		if next == "" {
 			f.Fatal("there is no next page")
 		}
 	}
 	ids, next := f.turnIDs(store.TurnQuery{Scope: store.Of(ann), Page: store.Page{Limit: 1_000_000}})
-	equal(f, "how many turns a large page has", len(ids), store.DefaultPage+1)
-	equal(f, "where the next page begins", next, "")
+	wantEqual(f, "how many turns a large page has", len(ids), store.DefaultPage+1)
+	wantEqual(f, "where the next page begins", next, "")
 }
 
 func aCursorIsOneThatWasGivenOut(f *fixture) {
-	f.session("s")
+	f.createSessions("s")
 	for _, after := range []string{"?", "bm9uZQ", "AAAA"} {
 		p := store.Page{After: after}
 		_, err := f.Sessions(f.Context(), store.SessionQuery{Scope: store.Everything, Page: p})
-		is(f, err, store.ErrCursor)
+		wantError(f, err, store.ErrCursor)
 		_, err = f.Turns(f.Context(), store.TurnQuery{Scope: store.Everything, Page: p})
-		is(f, err, store.ErrCursor)
+		wantError(f, err, store.ErrCursor)
 		_, err = f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: "s", Page: p})
-		is(f, err, store.ErrCursor)
+		wantError(f, err, store.ErrCursor)
 	}
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything, Page: store.Page{After: store.Cursor{Time: f.now.Add(-time.Hour), ID: "x"}.String()}})
-	equal(f, "what comes behind the last", ids, nil)
+	wantEqual(f, "what comes behind the last", ids, nil)
 }

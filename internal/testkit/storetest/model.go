@@ -27,22 +27,22 @@ func checkModel(t *testing.T, s store.Store, room int) {
 		}
 		queue.Take() // of the attempt before, which may have failed
 		for i := range 3 {
-			m.session(fmt.Sprintf("session-%d-%d", n, i))
+			m.createSession(fmt.Sprintf("session-%d-%d", n, i))
 		}
-		m.create()
+		m.createTurn()
 		rt.Repeat(map[string]func(*rapid.T){
-			"":        func(*rapid.T) { m.check() },
-			"create":  func(*rapid.T) { m.create() },
-			"claim":   func(*rapid.T) { m.claim() },
-			"append":  func(*rapid.T) { m.append() },
-			"yield":   func(*rapid.T) { m.yield() },
-			"suspend": func(*rapid.T) { m.suspend() },
-			"answer":  func(*rapid.T) { m.answer() },
-			"finish":  func(*rapid.T) { m.finish() },
-			"fail":    func(*rapid.T) { m.fail() },
-			"end":     func(*rapid.T) { m.end() },
-			"die":     func(*rapid.T) { m.die() },
-			"move":    func(*rapid.T) { m.move() },
+			"":        func(*rapid.T) { m.checkStore() },
+			"create":  func(*rapid.T) { m.createTurn() },
+			"claim":   func(*rapid.T) { m.claimTurn() },
+			"append":  func(*rapid.T) { m.appendEvents() },
+			"yield":   func(*rapid.T) { m.yieldTurn() },
+			"suspend": func(*rapid.T) { m.suspendTurn() },
+			"answer":  func(*rapid.T) { m.answerQuestion() },
+			"finish":  func(*rapid.T) { m.finishTurn() },
+			"fail":    func(*rapid.T) { m.failTurn() },
+			"end":     func(*rapid.T) { m.endTurn() },
+			"die":     func(*rapid.T) { m.loseWorker() },
+			"move":    func(*rapid.T) { m.moveSession() },
 		})
 	})
 }
@@ -79,24 +79,24 @@ type modelQuestion struct {
 	state      store.InteractionState
 }
 
-func (m *model) session(id string) {
+func (m *model) createSession(id string) {
 	_, err := m.store.CreateSession(m.Context(), &store.NewSession{Session: store.Session{
 		ID: id, Owner: m.owner, AgentID: "helper", State: store.SessionActive, CreatedAt: m.now, UpdatedAt: m.now, ActiveAt: m.now,
 	}})
-	m.none(err)
+	m.wantNoError(err)
 	m.sessions = append(m.sessions, id)
 }
 
-// none wants no error.
-func (m *model) none(err error) {
+// wantNoError wants no error.
+func (m *model) wantNoError(err error) {
 	m.Helper()
 	if err != nil {
 		m.Fatalf("unexpected error: %v", err)
 	}
 }
 
-// refused wants an error of a type.
-func refused[E error](m *model, err error) {
+// wantRefused wants an error of a type.
+func wantRefused[E error](m *model, err error) {
 	m.Helper()
 	var want E
 	if !errors.As(err, &want) {
@@ -104,12 +104,12 @@ func refused[E error](m *model, err error) {
 	}
 }
 
-// pick returns any turn.
-func (m *model) pick() *modelTurn { return rapid.SampledFrom(m.turns).Draw(m.T, "turn") }
+// pickTurn returns any turn.
+func (m *model) pickTurn() *modelTurn { return rapid.SampledFrom(m.turns).Draw(m.T, "turn") }
 
-// live returns the live turn of a session that comes first: the one that has
+// liveTurn returns the live turn of a session that comes first: the one that has
 // started, and else the oldest.
-func (m *model) live(session string) (first *modelTurn) {
+func (m *model) liveTurn(session string) (first *modelTurn) {
 	for _, t := range m.turns {
 		if t.session == session && t.status.Live() && (first == nil || t.started) {
 			first = t
@@ -118,8 +118,8 @@ func (m *model) live(session string) (first *modelTurn) {
 	return first
 }
 
-// settle admits what has room, the oldest first.
-func (m *model) settle() {
+// settleAdmission admits what has room, the oldest first.
+func (m *model) settleAdmission() {
 	taken := 0
 	for _, t := range m.turns {
 		if t.admitted {
@@ -127,7 +127,7 @@ func (m *model) settle() {
 		}
 	}
 	for _, t := range m.turns {
-		if t.status == store.Pending && !t.admitted && m.live(t.session) == t && (m.room == 0 || taken < m.room) {
+		if t.status == store.Pending && !t.admitted && m.liveTurn(t.session) == t && (m.room == 0 || taken < m.room) {
 			t.admitted = true
 			taken++
 			m.queued = append(m.queued, t.id)
@@ -135,15 +135,15 @@ func (m *model) settle() {
 	}
 }
 
-// check compares the store with the model.
-func (m *model) check() {
+// checkStore compares the store with the model.
+func (m *model) checkStore() {
 	page, err := m.store.Turns(m.Context(), store.TurnQuery{Scope: store.Of(m.owner), Page: store.Page{Limit: store.MaxPage}})
-	m.none(err)
-	equal(m, "how many turns there are", len(page.Turns), len(m.turns))
+	m.wantNoError(err)
+	wantEqual(m, "how many turns there are", len(page.Turns), len(m.turns))
 	running := make(map[string]string)
 	for _, got := range page.Turns {
 		i := slices.IndexFunc(m.turns, func(t *modelTurn) bool { return t.id == got.ID })
-		m.compare(got, m.turns[i])
+		m.compareTurn(got, m.turns[i])
 		if got.Status.Live() && !got.StartedAt.IsZero() {
 			if other := running[got.SessionID]; other != "" {
 				m.Fatalf("turns %s and %s of one session have both started", other, got.ID)
@@ -153,8 +153,8 @@ func (m *model) check() {
 	}
 	for _, id := range m.sessions {
 		session, err := m.store.Session(m.Context(), store.Of(m.owner), id)
-		m.none(err)
-		equal(m, "the tip of "+id, session.Tip, m.tips[id])
+		m.wantNoError(err)
+		wantEqual(m, "the tip of "+id, session.Tip, m.tips[id])
 	}
 	var queued []string
 	for _, j := range m.queue.Take() {
@@ -165,26 +165,26 @@ func (m *model) check() {
 	}
 	slices.Sort(queued)
 	slices.Sort(m.queued)
-	equal(m, "the turns that were queued", queued, m.queued)
+	wantEqual(m, "the turns that were queued", queued, m.queued)
 	m.queued = nil
 }
 
-// compare compares a turn of the store with that of the model.
-func (m *model) compare(got *store.Turn, want *modelTurn) {
+// compareTurn compares a turn of the store with that of the model.
+func (m *model) compareTurn(got *store.Turn, want *modelTurn) {
 	what := " of " + want.id
-	equal(m, "the state"+what, got.Status, want.status)
-	equal(m, "the fence"+what, got.Fence, want.fence)
-	equal(m, "the strikes"+what, got.Strikes, want.strikes)
-	equal(m, "whether it started"+what, !got.StartedAt.IsZero(), want.started)
-	equal(m, "whether it is admitted"+what, got.Admitted, want.admitted)
-	equal(m, "whether it has a worker"+what, got.Worker != "", want.status == store.Running)
-	equal(m, "whether it ended"+what, !got.FinishedAt.IsZero(), !want.status.Live())
-	equal(m, "what it goes on from"+what, got.ParentSnapshotID, want.parent)
-	equal(m, "the latest event"+what, got.Seq, want.seq)
+	wantEqual(m, "the state"+what, got.Status, want.status)
+	wantEqual(m, "the fence"+what, got.Fence, want.fence)
+	wantEqual(m, "the strikes"+what, got.Strikes, want.strikes)
+	wantEqual(m, "whether it started"+what, !got.StartedAt.IsZero(), want.started)
+	wantEqual(m, "whether it is admitted"+what, got.Admitted, want.admitted)
+	wantEqual(m, "whether it has a worker"+what, got.Worker != "", want.status == store.Running)
+	wantEqual(m, "whether it ended"+what, !got.FinishedAt.IsZero(), !want.status.Live())
+	wantEqual(m, "what it goes on from"+what, got.ParentSnapshotID, want.parent)
+	wantEqual(m, "the latest event"+what, got.Seq, want.seq)
 	list, err := m.store.Events(m.Context(), want.id, 0, 1000)
-	m.none(err)
+	m.wantNoError(err)
 	for i, ev := range list {
-		equal(m, "the seq of an event"+what, ev.Seq, uint64(i+1))
+		wantEqual(m, "the seq of an event"+what, ev.Seq, uint64(i+1))
 	}
-	equal(m, "how many events there are"+what, len(list), int(want.seq))
+	wantEqual(m, "how many events there are"+what, len(list), int(want.seq))
 }

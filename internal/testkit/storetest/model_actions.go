@@ -10,52 +10,52 @@ import (
 	"pgregory.net/rapid"
 )
 
-func (m *model) create() {
+func (m *model) createTurn() {
 	session := rapid.SampledFrom(m.sessions).Draw(m.T, "session")
 	reject := rapid.Bool().Draw(m.T, "reject")
 	t := &modelTurn{id: fmt.Sprintf("%s-turn-%d", session, len(m.turns)), session: session, status: store.Pending}
-	_, err := m.store.CreateTurn(m.Context(), &store.NewTurn{Reject: reject, Input: messages("input"), Turn: store.Turn{
+	_, err := m.store.CreateTurn(m.Context(), &store.NewTurn{Reject: reject, Input: textMessages("input"), Turn: store.Turn{
 		ID: t.id, SessionID: session, Owner: m.owner, AgentID: "helper", SnapshotID: t.id + "-snapshot", CreatedAt: m.now,
 	}})
-	if reject && m.live(session) != nil {
-		refused[*store.BusyError](m, err)
+	if reject && m.liveTurn(session) != nil {
+		wantRefused[*store.BusyError](m, err)
 		return
 	}
-	m.none(err)
+	m.wantNoError(err)
 	m.turns = append(m.turns, t)
-	m.settle()
+	m.settleAdmission()
 }
 
-func (m *model) claim() { m.claimFor(m.pick(), time.Hour) }
+func (m *model) claimTurn() { m.claimFor(m.pickTurn(), time.Hour) }
 
 // claimFor reports whether a turn could be claimed.
 func (m *model) claimFor(t *modelTurn, lease time.Duration) bool {
 	claimed, err := m.store.Claim(m.Context(), &store.Claim{TurnID: t.id, Worker: worker, Lease: lease, Now: m.now})
 	switch {
 	case t.status != store.Pending:
-		refused[*store.StateError](m, err)
+		wantRefused[*store.StateError](m, err)
 		return false
 	case !t.admitted:
-		is(m, err, store.ErrHeld)
+		wantError(m, err, store.ErrHeld)
 		return false
 	}
-	m.none(err)
+	m.wantNoError(err)
 	if !t.started {
 		t.parent = m.tips[t.session]
 	}
 	t.status, t.started = store.Running, true
 	t.fence++
-	equal(m, "the seq that a worker is given", claimed.Turn.Seq, t.seq)
-	equal(m, "how many interactions a worker is given", len(claimed.Interactions), len(t.questions))
+	wantEqual(m, "the seq that a worker is given", claimed.Turn.Seq, t.seq)
+	wantEqual(m, "how many interactions a worker is given", len(claimed.Interactions), len(t.questions))
 	for i, q := range claimed.Interactions {
-		equal(m, "the state of an interaction", q.State, t.questions[i].state)
+		wantEqual(m, "the state of an interaction", q.State, t.questions[i].state)
 	}
 	return true
 }
 
-// commit commits to a turn, under its fence or an older one, and reports whether
+// commitTurn commits to a turn, under its fence or an older one, and reports whether
 // it was taken. It always has an event.
-func (m *model) commit(t *modelTurn, change func(c *store.Commit)) bool {
+func (m *model) commitTurn(t *modelTurn, change func(c *store.Commit)) bool {
 	stale := rapid.IntRange(0, 3).Draw(m.T, "stale") == 0
 	c := &store.Commit{TurnID: t.id, Fence: t.fence, Now: m.now, Events: []event.Record{{
 		Seq: t.seq + 1, Time: m.now, TurnID: t.id, SessionID: t.session, Type: event.TypeTextDelta, Data: json.RawMessage(`{}`),
@@ -66,10 +66,10 @@ func (m *model) commit(t *modelTurn, change func(c *store.Commit)) bool {
 	change(c)
 	err := m.store.Commit(m.Context(), c)
 	if stale || t.status != store.Running {
-		refused[*store.FencedError](m, err)
+		wantRefused[*store.FencedError](m, err)
 		return false
 	}
-	m.none(err)
+	m.wantNoError(err)
 	t.seq++
 	if c.State != nil {
 		t.strikes = 0
@@ -77,16 +77,16 @@ func (m *model) commit(t *modelTurn, change func(c *store.Commit)) bool {
 	return true
 }
 
-func (m *model) append() {
-	t := m.pick()
+func (m *model) appendEvents() {
+	t := m.pickTurn()
 	state, ask := rapid.Bool().Draw(m.T, "state"), rapid.Bool().Draw(m.T, "ask")
-	q := m.question(t)
-	taken := m.commit(t, func(c *store.Commit) {
+	q := m.nextQuestion(t)
+	taken := m.commitTurn(t, func(c *store.Commit) {
 		if state {
 			c.State = []byte("state")
 		}
 		if ask {
-			c.Asked = m.asked(t, q)
+			c.Asked = m.interactionOf(t, q)
 		}
 	})
 	if taken && ask {
@@ -94,22 +94,22 @@ func (m *model) append() {
 	}
 }
 
-// question returns the next interaction of a turn.
-func (m *model) question(t *modelTurn) *modelQuestion {
+// nextQuestion returns the next interaction of a turn.
+func (m *model) nextQuestion(t *modelTurn) *modelQuestion {
 	return &modelQuestion{id: fmt.Sprint("q", len(t.questions)), state: store.InteractionPending}
 }
 
-// asked returns an interaction as it is committed.
-func (m *model) asked(t *modelTurn, q *modelQuestion) []*store.Interaction {
+// interactionOf returns an interaction as it is committed.
+func (m *model) interactionOf(t *modelTurn, q *modelQuestion) []*store.Interaction {
 	return []*store.Interaction{{
 		ID: q.id, TurnID: t.id, SessionID: t.session, Owner: m.owner, State: store.InteractionPending, Action: "approve",
 		Request: json.RawMessage(`{}`), CreatedAt: m.now,
 	}}
 }
 
-func (m *model) yield() {
-	t := m.pick()
-	if m.commit(t, func(c *store.Commit) { c.Yield = true }) {
+func (m *model) yieldTurn() {
+	t := m.pickTurn()
+	if m.commitTurn(t, func(c *store.Commit) { c.Yield = true }) {
 		m.goOn(t)
 	}
 }
@@ -120,9 +120,9 @@ func (m *model) goOn(t *modelTurn) {
 	m.queued = append(m.queued, t.id)
 }
 
-func (m *model) suspend() {
-	t := m.pick()
-	q := m.question(t)
+func (m *model) suspendTurn() {
+	t := m.pickTurn()
+	q := m.nextQuestion(t)
 	open := []string{q.id}
 	answered := false
 	for _, old := range t.questions {
@@ -131,8 +131,8 @@ func (m *model) suspend() {
 			answered = answered || old.state != store.InteractionPending
 		}
 	}
-	taken := m.commit(t, func(c *store.Commit) {
-		c.Asked, c.Suspend = m.asked(t, q), &store.Suspend{Open: open}
+	taken := m.commitTurn(t, func(c *store.Commit) {
+		c.Asked, c.Suspend = m.interactionOf(t, q), &store.Suspend{Open: open}
 	})
 	if !taken {
 		return
@@ -143,11 +143,11 @@ func (m *model) suspend() {
 		return
 	}
 	t.status, t.admitted = store.Waiting, false
-	m.settle()
+	m.settleAdmission()
 }
 
-func (m *model) answer() {
-	t := m.pick()
+func (m *model) answerQuestion() {
+	t := m.pickTurn()
 	if len(t.questions) == 0 {
 		m.Skip("there is no interaction")
 	}
@@ -158,77 +158,77 @@ func (m *model) answer() {
 	})
 	switch {
 	case q.state == store.InteractionCanceled:
-		refused[*store.StateError](m, err)
+		wantRefused[*store.StateError](m, err)
 		return
 	case q.state == store.InteractionAnswered && q.answer != answer:
-		refused[*store.ConflictError](m, err)
+		wantRefused[*store.ConflictError](m, err)
 		return
 	}
-	m.none(err)
+	m.wantNoError(err)
 	again := q.state == store.InteractionAnswered
 	q.state, q.answer = store.InteractionAnswered, answer
 	if t.status == store.Waiting && !again {
 		t.status = store.Pending
-		m.settle()
+		m.settleAdmission()
 	}
 }
 
-func (m *model) finish() {
-	t := m.pick()
-	taken := m.commit(t, func(c *store.Commit) {
+func (m *model) finishTurn() {
+	t := m.pickTurn()
+	taken := m.commitTurn(t, func(c *store.Commit) {
 		c.Finish = &store.Finish{Status: store.Succeeded, Result: json.RawMessage(`{}`), Snapshot: &store.Snapshot{
 			ID: t.id + "-snapshot", SessionID: t.session, Owner: m.owner, ParentID: t.parent, TurnID: t.id, CreatedAt: m.now,
 		}}
 	})
 	if taken {
 		m.tips[t.session] = t.id + "-snapshot"
-		m.over(t, store.Succeeded)
+		m.endModelTurn(t, store.Succeeded)
 	}
 }
 
-func (m *model) fail() {
-	t := m.pick()
-	if m.commit(t, func(c *store.Commit) { c.Finish = &store.Finish{Status: store.Failed, Result: json.RawMessage(`{}`)} }) {
-		m.over(t, store.Failed)
+func (m *model) failTurn() {
+	t := m.pickTurn()
+	if m.commitTurn(t, func(c *store.Commit) { c.Finish = &store.Finish{Status: store.Failed, Result: json.RawMessage(`{}`)} }) {
+		m.endModelTurn(t, store.Failed)
 	}
 }
 
-func (m *model) end() {
-	t := m.pick()
+func (m *model) endTurn() {
+	t := m.pickTurn()
 	_, err := m.store.EndTurn(m.Context(), &store.EndTurn{
 		Scope: store.Of(m.owner), TurnID: t.id, Status: store.Canceled, Result: json.RawMessage(`{}`), Now: m.now,
 		Event: event.Record{Time: m.now, Type: event.TypeRunFinish, Data: json.RawMessage(`{}`)},
 	})
-	m.none(err)
+	m.wantNoError(err)
 	if t.status.Live() {
 		t.fence++
 		t.seq++
-		m.over(t, store.Canceled)
+		m.endModelTurn(t, store.Canceled)
 	}
 }
 
-// over ends a turn.
-func (m *model) over(t *modelTurn, status store.Status) {
+// endModelTurn ends a turn.
+func (m *model) endModelTurn(t *modelTurn, status store.Status) {
 	t.status, t.admitted = status, false
 	for _, q := range t.questions {
 		if q.state == store.InteractionPending {
 			q.state = store.InteractionCanceled
 		}
 	}
-	m.settle()
+	m.settleAdmission()
 }
 
-// die claims a turn for a worker that is never heard of again.
-func (m *model) die() {
-	t := m.pick()
+// loseWorker claims a turn for a worker that is never heard of again.
+func (m *model) loseWorker() {
+	t := m.pickTurn()
 	if !m.claimFor(t, time.Microsecond) {
 		return
 	}
 	for late := time.Now().Add(patience); ; {
 		n, err := m.store.Reap(m.Context(), m.now)
-		m.none(err)
+		m.wantNoError(err)
 		if n > 0 {
-			equal(m, "how many turns were taken", n, 1)
+			wantEqual(m, "how many turns were taken", n, 1)
 			break
 		}
 		if time.Now().After(late) {
@@ -239,18 +239,18 @@ func (m *model) die() {
 	m.goOn(t)
 }
 
-// move moves a session back to an earlier snapshot.
-func (m *model) move() {
-	t := m.pick()
+// moveSession moves a session back to an earlier snapshot.
+func (m *model) moveSession() {
+	t := m.pickTurn()
 	if t.status != store.Succeeded {
 		m.Skip("the turn left no snapshot")
 	}
 	tip := t.id + "-snapshot"
 	_, err := m.store.UpdateSession(m.Context(), store.Of(m.owner), t.session, store.SessionPatch{Tip: &tip, Now: m.now})
-	if first := m.live(t.session); first != nil && first.started {
-		refused[*store.BusyError](m, err)
+	if first := m.liveTurn(t.session); first != nil && first.started {
+		wantRefused[*store.BusyError](m, err)
 		return
 	}
-	m.none(err)
+	m.wantNoError(err)
 	m.tips[t.session] = tip
 }

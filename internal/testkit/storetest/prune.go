@@ -17,132 +17,132 @@ var pruneTests = []test{
 	{name: "ACallHasALimit", run: aCallHasALimit},
 }
 
-func (f *fixture) prune(r store.Retention) store.Pruned {
+func (f *fixture) pruneStore(r store.Retention) store.Pruned {
 	f.Helper()
 	pruned, err := f.Prune(f.Context(), r)
-	ok(f, err)
+	wantOK(f, err)
 	return pruned
 }
 
 func oldSessionsAreDeleted(f *fixture) {
-	f.full("old", "t1")
+	f.createFull("old", "t1")
 	f.now = f.now.Add(time.Hour)
-	f.full("young", "t2")
+	f.createFull("young", "t2")
 	f.now = f.now.Add(-time.Hour)
 	r := store.Retention{Now: f.now.Add(90 * time.Minute), Sessions: time.Hour}
-	equal(f, "what was deleted", f.prune(r), store.Pruned{Sessions: 1})
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Sessions: 1})
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
-	equal(f, "the sessions", ids, []string{"young"})
+	wantEqual(f, "the sessions", ids, []string{"young"})
 	_, err := f.Turn(f.Context(), store.Everything, "t1")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	_, err = f.Artifact(f.Context(), store.Everything, "artifact-t1")
-	is(f, err, store.ErrNotFound)
-	equal(f, "how many events there are", len(f.events("t1")), 0)
-	equal(f, "the other turn", f.status("t2"), store.Succeeded)
-	equal(f, "what was deleted once more", f.prune(r), store.Pruned{})
+	wantError(f, err, store.ErrNotFound)
+	wantEqual(f, "how many events there are", len(f.listEvents("t1")), 0)
+	wantEqual(f, "the other turn", f.turnStatus("t2"), store.Succeeded)
+	wantEqual(f, "what was deleted once more", f.pruneStore(r), store.Pruned{})
 }
 
 func aLiveSessionIsKept(f *fixture) {
-	f.session("pending", "running", "waiting", "ended", "empty")
-	f.turn("pending", "t1")
-	f.turn("running", "t2")
-	f.claim("t2")
-	f.turn("waiting", "t3")
-	f.suspend(f.claim("t3"), "q")
-	f.turn("ended", "t4")
-	f.end("t4")
-	pruned := f.prune(store.Retention{Now: f.now.Add(1000 * time.Hour), Sessions: time.Hour, Events: time.Hour, Keys: time.Hour})
-	equal(f, "how many sessions were deleted", pruned.Sessions, 2)
+	f.createSessions("pending", "running", "waiting", "ended", "empty")
+	f.createTurns("pending", "t1")
+	f.createTurns("running", "t2")
+	f.claimTurn("t2")
+	f.createTurns("waiting", "t3")
+	f.suspendTurn(f.claimTurn("t3"), "q")
+	f.createTurns("ended", "t4")
+	f.endTurn("t4")
+	pruned := f.pruneStore(store.Retention{Now: f.now.Add(1000 * time.Hour), Sessions: time.Hour, Events: time.Hour, Keys: time.Hour})
+	wantEqual(f, "how many sessions were deleted", pruned.Sessions, 2)
 	ids, _ := f.sessionIDs(store.SessionQuery{Scope: store.Everything})
-	equal(f, "the sessions", ids, []string{"waiting", "running", "pending"})
-	f.answer("t3", "q", "yes")
-	f.finish(f.claim("t3"))
+	wantEqual(f, "the sessions", ids, []string{"waiting", "running", "pending"})
+	f.answerTurn("t3", "q", "yes")
+	f.finishTurn(f.claimTurn("t3"))
 }
 
 func oldEventsAreDeleted(f *fixture) {
-	f.full("s", "t")
+	f.createFull("s", "t")
 	later := f.now.Add(time.Hour)
 	r := store.Retention{Now: later, Events: 2 * time.Hour}
-	equal(f, "what was deleted too early", f.prune(r), store.Pruned{})
-	equal(f, "how many events there are", len(f.events("t")), 1)
-	before := f.get("t")
+	wantEqual(f, "what was deleted too early", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
+	before := f.getTurn("t")
 	r.Events = time.Minute
-	equal(f, "what was deleted", f.prune(r), store.Pruned{Turns: 1})
-	equal(f, "the events", f.events("t"), nil)
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{Turns: 1})
+	wantEqual(f, "the events", f.listEvents("t"), nil)
 	journal, err := f.Journal(f.Context(), "t")
-	ok(f, err)
-	equal(f, "the journal", journal, nil)
-	equal(f, "the turn", f.get("t"), before)
-	f.conversation("snapshot-t", "input of t", "answer of t")
+	wantOK(f, err)
+	wantEqual(f, "the journal", journal, nil)
+	wantEqual(f, "the turn", f.getTurn("t"), before)
+	f.wantConversation("snapshot-t", "input of t", "answer of t")
 	_, err = f.Artifact(f.Context(), store.Of(ann), "artifact-t")
-	ok(f, err)
-	equal(f, "what was deleted once more", f.prune(r), store.Pruned{})
+	wantOK(f, err)
+	wantEqual(f, "what was deleted once more", f.pruneStore(r), store.Pruned{})
 }
 
 func eventsOfALiveTurnAreKept(f *fixture) {
-	c := f.running("s", "t")
+	c := f.createRunning("s", "t")
 	add := f.suspendOf(c, "q")
 	add.Events = append(add.Events, f.eventOf(&c.Turn, 1, `{}`))
 	add.Journal = []store.JournalRow{{Key: "call", Entry: json.RawMessage(`{}`)}}
-	f.commit(add)
+	f.commitTurn(add)
 	r := store.Retention{Now: f.now.Add(1000 * time.Hour), Events: time.Hour}
-	equal(f, "what was deleted", f.prune(r), store.Pruned{})
-	equal(f, "how many events there are", len(f.events("t")), 1)
-	f.answer("t", "q", "yes")
-	c = f.claim("t")
-	equal(f, "how many calls the worker is given", len(c.Journal), 1)
-	equal(f, "what was deleted", f.prune(r), store.Pruned{})
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{})
+	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
+	f.answerTurn("t", "q", "yes")
+	c = f.claimTurn("t")
+	wantEqual(f, "how many calls the worker is given", len(c.Journal), 1)
+	wantEqual(f, "what was deleted", f.pruneStore(r), store.Pruned{})
 }
 
 func oldKeysAreForgotten(f *fixture) {
-	_, err := f.keyedSession(ann, "s1", key("k", "h"))
-	ok(f, err)
-	_, err = f.keyedTurn("s1", "t1", key("k", "h"))
-	ok(f, err)
+	_, err := f.keyedSession(ann, "s1", newKey("k", "h"))
+	wantOK(f, err)
+	_, err = f.keyedTurn("s1", "t1", newKey("k", "h"))
+	wantOK(f, err)
 	f.now = f.now.Add(time.Hour)
-	_, err = f.keyedTurn("s1", "t2", key("young", "h"))
-	ok(f, err)
+	_, err = f.keyedTurn("s1", "t2", newKey("young", "h"))
+	wantOK(f, err)
 	r := store.Retention{Now: f.now.Add(30 * time.Minute), Keys: time.Hour}
-	equal(f, "what was forgotten", f.prune(r), store.Pruned{Keys: 2})
-	made, err := f.keyedSession(ann, "s2", key("k", "other"))
-	ok(f, err)
-	equal(f, "the session", made.ID, "s2")
-	turn, err := f.keyedTurn("s1", "t3", key("k", "other"))
-	ok(f, err)
-	equal(f, "the turn", turn.ID, "t3")
-	turn, err = f.keyedTurn("s1", "t4", key("young", "h"))
-	ok(f, err)
-	equal(f, "the turn of a key that is remembered", turn.ID, "t2")
+	wantEqual(f, "what was forgotten", f.pruneStore(r), store.Pruned{Keys: 2})
+	made, err := f.keyedSession(ann, "s2", newKey("k", "other"))
+	wantOK(f, err)
+	wantEqual(f, "the session", made.ID, "s2")
+	turn, err := f.keyedTurn("s1", "t3", newKey("k", "other"))
+	wantOK(f, err)
+	wantEqual(f, "the turn", turn.ID, "t3")
+	turn, err = f.keyedTurn("s1", "t4", newKey("young", "h"))
+	wantOK(f, err)
+	wantEqual(f, "the turn of a key that is remembered", turn.ID, "t2")
 	f.getSession("s1") // what the keys made stays
-	f.get("t1")
+	f.getTurn("t1")
 }
 
 func nothingIsTooOldForNoRetention(f *fixture) {
-	f.full("s", "t")
-	equal(f, "what was deleted", f.prune(store.Retention{Now: f.now.Add(100_000 * time.Hour)}), store.Pruned{})
-	equal(f, "how many events there are", len(f.events("t")), 1)
+	f.createFull("s", "t")
+	wantEqual(f, "what was deleted", f.pruneStore(store.Retention{Now: f.now.Add(100_000 * time.Hour)}), store.Pruned{})
+	wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 }
 
 func aCallHasALimit(f *fixture) {
 	const n = 5
-	for _, id := range numbered("s", n) {
-		f.full(id, "turn-of-"+id)
+	for _, id := range numberedNames("s", n) {
+		f.createFull(id, "turn-of-"+id)
 	}
 	sessions, turns := 0, 0
 	for range n {
-		pruned := f.prune(store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute, Limit: 2})
+		pruned := f.pruneStore(store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute, Limit: 2})
 		if pruned.Turns > 2 {
 			f.Fatalf("one call deleted the events of %d turns, its limit is 2", pruned.Turns)
 		}
 		turns += pruned.Turns
 	}
-	equal(f, "of how many turns the events were deleted", turns, n)
+	wantEqual(f, "of how many turns the events were deleted", turns, n)
 	for range n {
-		pruned := f.prune(store.Retention{Now: f.now.Add(time.Hour), Sessions: time.Minute, Limit: 2})
+		pruned := f.pruneStore(store.Retention{Now: f.now.Add(time.Hour), Sessions: time.Minute, Limit: 2})
 		if pruned.Sessions > 2 {
 			f.Fatalf("one call deleted %d sessions, its limit is 2", pruned.Sessions)
 		}
 		sessions += pruned.Sessions
 	}
-	equal(f, "how many sessions were deleted", sessions, n)
+	wantEqual(f, "how many sessions were deleted", sessions, n)
 }

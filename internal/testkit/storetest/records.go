@@ -28,8 +28,8 @@ func (f *fixture) sessionOf(o store.Owner, id string) *store.NewSession {
 	}}
 }
 
-// session makes sessions of ann.
-func (f *fixture) session(ids ...string) {
+// createSessions makes sessions of ann.
+func (f *fixture) createSessions(ids ...string) {
 	f.Helper()
 	for _, id := range ids {
 		f.sessionFor(ann, id)
@@ -39,29 +39,29 @@ func (f *fixture) session(ids ...string) {
 func (f *fixture) sessionFor(o store.Owner, id string) {
 	f.Helper()
 	_, err := f.CreateSession(f.Context(), f.sessionOf(o, id))
-	ok(f, err)
+	wantOK(f, err)
 }
 
 // turnOf returns a turn of ann that was not made yet.
 func (f *fixture) turnOf(session, id string) *store.NewTurn {
-	return &store.NewTurn{Input: messages("input of " + id), Turn: store.Turn{
+	return &store.NewTurn{Input: textMessages("input of " + id), Turn: store.Turn{
 		ID: id, SessionID: session, Owner: ann, AgentID: "helper", Request: json.RawMessage(`{"input":"` + id + `"}`),
 		SnapshotID: "snapshot-" + id, CreatedAt: f.now,
 	}}
 }
 
-// turn makes turns in a session of ann, in order.
-func (f *fixture) turn(session string, ids ...string) {
+// createTurns makes turns in a session of ann, in order.
+func (f *fixture) createTurns(session string, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
-		f.create(f.turnOf(session, id))
+		f.createTurn(f.turnOf(session, id))
 	}
 }
 
-func (f *fixture) create(n *store.NewTurn) *store.Turn {
+func (f *fixture) createTurn(n *store.NewTurn) *store.Turn {
 	f.Helper()
 	made, err := f.CreateTurn(f.Context(), n)
-	ok(f, err)
+	wantOK(f, err)
 	return made
 }
 
@@ -69,27 +69,27 @@ func (f *fixture) claimOf(id string) *store.Claim {
 	return &store.Claim{TurnID: id, Worker: worker, Lease: time.Hour, Now: f.now}
 }
 
-func (f *fixture) claim(id string) *store.Claimed {
+func (f *fixture) claimTurn(id string) *store.Claimed {
 	f.Helper()
 	claimed, err := f.Claim(f.Context(), f.claimOf(id))
-	ok(f, err)
+	wantOK(f, err)
 	return claimed
 }
 
-// started makes a turn of a session and claims it.
-func (f *fixture) started(session, turn string) *store.Claimed {
+// createStarted makes a turn of a session and claims it.
+func (f *fixture) createStarted(session, turn string) *store.Claimed {
 	f.Helper()
-	f.turn(session, turn)
-	return f.claim(turn)
+	f.createTurns(session, turn)
+	return f.claimTurn(turn)
 }
 
-// running makes a session with a turn that a worker runs.
-func (f *fixture) running(session, turn string) *store.Claimed {
+// createRunning makes a session with a turn that a worker runs.
+func (f *fixture) createRunning(session, turn string) *store.Claimed {
 	f.Helper()
-	f.session(session)
-	f.turn(session, turn)
-	claimed := f.claim(turn)
-	f.jobs(turn)
+	f.createSessions(session)
+	f.createTurns(session, turn)
+	claimed := f.claimTurn(turn)
+	f.wantJobs(turn)
 	return claimed
 }
 
@@ -98,9 +98,9 @@ func (f *fixture) commitOf(c *store.Claimed) *store.Commit {
 	return &store.Commit{TurnID: c.Turn.ID, Fence: c.Turn.Fence, Now: f.now}
 }
 
-func (f *fixture) commit(c *store.Commit) {
+func (f *fixture) commitTurn(c *store.Commit) {
 	f.Helper()
-	ok(f, f.Commit(f.Context(), c))
+	wantOK(f, f.Commit(f.Context(), c))
 }
 
 // eventOf returns an event of a turn.
@@ -111,7 +111,7 @@ func (f *fixture) eventOf(t *store.Turn, seq uint64, data string) event.Record {
 // finishOf returns a commit that ends a turn successfully, with an answer.
 func (f *fixture) finishOf(c *store.Claimed) *store.Commit {
 	last := f.commitOf(c)
-	last.Messages = messages("answer of " + c.Turn.ID)
+	last.Messages = textMessages("answer of " + c.Turn.ID)
 	last.Finish = &store.Finish{Status: store.Succeeded, Result: json.RawMessage(`{"text":"done"}`), Snapshot: f.snapshotOf(c)}
 	return last
 }
@@ -123,16 +123,16 @@ func (f *fixture) snapshotOf(c *store.Claimed) *store.Snapshot {
 	}
 }
 
-func (f *fixture) finish(c *store.Claimed) {
+func (f *fixture) finishTurn(c *store.Claimed) {
 	f.Helper()
-	f.commit(f.finishOf(c))
+	f.commitTurn(f.finishOf(c))
 }
 
-// succeed makes a turn of a session and runs it to its end.
-func (f *fixture) succeed(session, id string) {
+// createSucceeded makes a turn of a session and runs it to its end.
+func (f *fixture) createSucceeded(session, id string) {
 	f.Helper()
-	f.turn(session, id)
-	f.finish(f.claim(id))
+	f.createTurns(session, id)
+	f.finishTurn(f.claimTurn(id))
 	f.queue.Take()
 }
 
@@ -144,10 +144,10 @@ func (f *fixture) endOf(turn string) *store.EndTurn {
 	}
 }
 
-func (f *fixture) end(turn string) *store.Turn {
+func (f *fixture) endTurn(turn string) *store.Turn {
 	f.Helper()
 	ended, err := f.EndTurn(f.Context(), f.endOf(turn))
-	ok(f, err)
+	wantOK(f, err)
 	return ended
 }
 
@@ -169,9 +169,9 @@ func (f *fixture) suspendOf(c *store.Claimed, questions ...string) *store.Commit
 	return asked
 }
 
-func (f *fixture) suspend(c *store.Claimed, questions ...string) {
+func (f *fixture) suspendTurn(c *store.Claimed, questions ...string) {
 	f.Helper()
-	f.commit(f.suspendOf(c, questions...))
+	f.commitTurn(f.suspendOf(c, questions...))
 }
 
 func (f *fixture) answerOf(turn, id, answer string) *store.Answer {
@@ -180,43 +180,43 @@ func (f *fixture) answerOf(turn, id, answer string) *store.Answer {
 	}
 }
 
-func (f *fixture) answer(turn, id, answer string) *store.Interaction {
+func (f *fixture) answerTurn(turn, id, answer string) *store.Interaction {
 	f.Helper()
 	resolved, err := f.AnswerInteraction(f.Context(), f.answerOf(turn, id, answer))
-	ok(f, err)
+	wantOK(f, err)
 	return resolved
 }
 
-// status returns the state of a turn.
-func (f *fixture) status(turn string) store.Status {
+// turnStatus returns the state of a turn.
+func (f *fixture) turnStatus(turn string) store.Status {
 	f.Helper()
-	return f.get(turn).Status
+	return f.getTurn(turn).Status
 }
 
-func (f *fixture) get(turn string) *store.Turn {
+func (f *fixture) getTurn(turn string) *store.Turn {
 	f.Helper()
 	found, err := f.Turn(f.Context(), store.Everything, turn)
-	ok(f, err)
+	wantOK(f, err)
 	return found
 }
 
 func (f *fixture) getSession(id string) *store.Session {
 	f.Helper()
 	found, err := f.Session(f.Context(), store.Everything, id)
-	ok(f, err)
+	wantOK(f, err)
 	return found
 }
 
-// events returns all events of a turn.
-func (f *fixture) events(turn string) []event.Record {
+// listEvents returns all events of a turn.
+func (f *fixture) listEvents(turn string) []event.Record {
 	f.Helper()
 	list, err := f.Events(f.Context(), turn, 0, 1_000_000)
-	ok(f, err)
+	wantOK(f, err)
 	return list
 }
 
-// messages returns a message for each text.
-func messages(texts ...string) [][]byte {
+// textMessages returns a message for each text.
+func textMessages(texts ...string) [][]byte {
 	list := make([][]byte, len(texts))
 	for i, text := range texts {
 		list[i] = fmt.Appendf(nil, "{%q:%q}", "text", text)
@@ -230,32 +230,32 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// ok wants no error.
-func ok(t tester, err error) {
+// wantOK wants no error.
+func wantOK(t tester, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("unexpected error: %v", err)
 	}
 }
 
-// equal wants two values to be the same. An empty list is no list.
-func equal[T any](t tester, what string, got, want T) {
+// wantEqual wants two values to be the same. An empty list is no list.
+func wantEqual[T any](t tester, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("%s is not what it should be (- want, + got):\n%s", what, diff)
 	}
 }
 
-// is wants an error that is another one.
-func is(t tester, err, want error) {
+// wantError wants an error that is another one.
+func wantError(t tester, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("the error is %v, want %v", err, want)
 	}
 }
 
-// as wants an error that is, or wraps, the same as want.
-func as[E error](t tester, err error, want E) {
+// wantAs wants an error that is, or wraps, the same as want.
+func wantAs[E error](t tester, err error, want E) {
 	t.Helper()
 	var got E
 	if !errors.As(err, &got) {

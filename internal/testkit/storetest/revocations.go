@@ -17,11 +17,11 @@ var revocationTests = []test{
 	{name: "ARevocationThatIsNewIsNotMissed", run: aRevocationThatIsNewIsNotMissed},
 }
 
-// revoke revokes tokens that would have been good for another hour.
-func (f *fixture) revoke(ids ...string) {
+// revokeTokens revokes tokens that would have been good for another hour.
+func (f *fixture) revokeTokens(ids ...string) {
 	f.Helper()
 	for _, id := range ids {
-		ok(f, f.RevokeToken(f.Context(), f.revocationOf(id)))
+		wantOK(f, f.RevokeToken(f.Context(), f.revocationOf(id)))
 	}
 }
 
@@ -29,12 +29,12 @@ func (f *fixture) revocationOf(id string) store.Revocation {
 	return store.Revocation{TokenID: id, ClientID: "desk", Until: f.now.Add(time.Hour), RevokedAt: f.now}
 }
 
-// revoked returns the ids of the tokens that were revoked after a place, and the
+// listRevoked returns the ids of the tokens that were revoked after a place, and the
 // place of the last of them.
-func (f *fixture) revoked(after uint64, limit int) (ids []string, last uint64) {
+func (f *fixture) listRevoked(after uint64, limit int) (ids []string, last uint64) {
 	f.Helper()
 	list, err := f.RevokedTokens(f.Context(), after, limit)
-	ok(f, err)
+	wantOK(f, err)
 	last = after
 	for _, r := range list {
 		if r.Seq <= last {
@@ -46,65 +46,65 @@ func (f *fixture) revoked(after uint64, limit int) (ids []string, last uint64) {
 }
 
 func revokedTokensAreRemembered(f *fixture) {
-	ids, _ := f.revoked(0, 10)
-	equal(f, "what is revoked at first", ids, nil)
-	f.revoke("a")
+	ids, _ := f.listRevoked(0, 10)
+	wantEqual(f, "what is revoked at first", ids, nil)
+	f.revokeTokens("a")
 	list, err := f.RevokedTokens(f.Context(), 0, 10)
-	ok(f, err)
+	wantOK(f, err)
 	if len(list) != 1 || list[0].Seq == 0 {
 		f.Fatalf("%d tokens are revoked: %v", len(list), list)
 	}
 	list[0].Seq = 0
-	equal(f, "the revocation", list[0], f.revocationOf("a"))
+	wantEqual(f, "the revocation", list[0], f.revocationOf("a"))
 }
 
 func revokingAgainChangesNothing(f *fixture) {
-	f.revoke("a", "b")
+	f.revokeTokens("a", "b")
 	before, err := f.RevokedTokens(f.Context(), 0, 10)
-	ok(f, err)
+	wantOK(f, err)
 	f.now = f.now.Add(time.Minute)
-	f.revoke("a")
+	f.revokeTokens("a")
 	after, err := f.RevokedTokens(f.Context(), 0, 10)
-	ok(f, err)
-	equal(f, "the revocations", after, before)
+	wantOK(f, err)
+	wantEqual(f, "the revocations", after, before)
 }
 
 func revocationsAreReadOn(f *fixture) {
-	f.revoke("a", "b", "c", "d", "e")
-	first, at := f.revoked(0, 2)
-	equal(f, "the first", first, []string{"a", "b"})
-	next, at := f.revoked(at, 2)
-	equal(f, "the next", next, []string{"c", "d"})
-	last, at := f.revoked(at, 2)
-	equal(f, "the last", last, []string{"e"})
-	none, at := f.revoked(at, 2)
-	equal(f, "what comes behind", none, nil)
-	f.revoke("f")
-	later, _ := f.revoked(at, 2)
-	equal(f, "what came later", later, []string{"f"})
+	f.revokeTokens("a", "b", "c", "d", "e")
+	first, at := f.listRevoked(0, 2)
+	wantEqual(f, "the first", first, []string{"a", "b"})
+	next, at := f.listRevoked(at, 2)
+	wantEqual(f, "the next", next, []string{"c", "d"})
+	last, at := f.listRevoked(at, 2)
+	wantEqual(f, "the last", last, []string{"e"})
+	none, at := f.listRevoked(at, 2)
+	wantEqual(f, "what comes behind", none, nil)
+	f.revokeTokens("f")
+	later, _ := f.listRevoked(at, 2)
+	wantEqual(f, "what came later", later, []string{"f"})
 }
 
 func oldRevocationsAreForgotten(f *fixture) {
-	f.revoke("a", "b")
-	_, at := f.revoked(0, 10)
+	f.revokeTokens("a", "b")
+	_, at := f.listRevoked(0, 10)
 	f.now = f.now.Add(time.Hour + store.RevocationHold)
-	f.revoke("c")
-	ids, _ := f.revoked(0, 10)
-	equal(f, "those at the end of the time", ids, []string{"a", "b", "c"})
+	f.revokeTokens("c")
+	ids, _ := f.listRevoked(0, 10)
+	wantEqual(f, "those at the end of the time", ids, []string{"a", "b", "c"})
 	f.now = f.now.Add(time.Second)
-	f.revoke("d")
-	ids, _ = f.revoked(0, 10)
-	equal(f, "those behind it", ids, []string{"c", "d"})
+	f.revokeTokens("d")
+	ids, _ = f.listRevoked(0, 10)
+	wantEqual(f, "those behind it", ids, []string{"c", "d"})
 	// Not even the last place is used again.
 	f.now = f.now.Add(2 * (time.Hour + store.RevocationHold))
 	over := f.revocationOf("e")
 	over.Until = f.now.Add(-store.RevocationHold - time.Second)
-	ok(f, f.RevokeToken(f.Context(), over))
-	ids, _ = f.revoked(0, 10)
-	equal(f, "those that are left", ids, nil)
-	f.revoke("g")
-	ids, last := f.revoked(at, 10)
-	equal(f, "what came later", ids, []string{"g"})
+	wantOK(f, f.RevokeToken(f.Context(), over))
+	ids, _ = f.listRevoked(0, 10)
+	wantEqual(f, "those that are left", ids, nil)
+	f.revokeTokens("g")
+	ids, last := f.listRevoked(at, 10)
+	wantEqual(f, "what came later", ids, []string{"g"})
 	if last <= at+2 {
 		f.Errorf("the place %d was another's before", last)
 	}
@@ -137,9 +137,9 @@ func aRevocationThatIsNewIsNotMissed(f *fixture) {
 			ended = true // and what came last is read once more
 		default:
 		}
-		ids, last := f.revoked(at, 1000)
+		ids, last := f.listRevoked(at, 1000)
 		seen, at = append(seen, ids...), last
 	}
 	slices.Sort(seen)
-	equal(f, "how many were seen", len(slices.Compact(seen)), writers*each)
+	wantEqual(f, "how many were seen", len(slices.Compact(seen)), writers*each)
 }

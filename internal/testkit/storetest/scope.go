@@ -23,8 +23,8 @@ type call struct {
 // ids are the names of a session and of what it has.
 type ids struct{ session, turn, snapshot, artifact, interaction string }
 
-// calls are all methods that return one thing that a scope sees, or change it.
-func (f *fixture) calls() []call {
+// scopedCalls are all methods that return one thing that a scope sees, or change it.
+func (f *fixture) scopedCalls() []call {
 	background := true
 	return []call{
 		{"Session", func(ctx context.Context, s store.Store, scope store.Scope, id ids) error {
@@ -83,18 +83,18 @@ var (
 	unknown = ids{session: "none", turn: "none", snapshot: "none", artifact: "none", interaction: "none"}
 )
 
-// owned makes what known names, which belongs to ann. The turn waits.
-func (f *fixture) owned() {
+// createOwned makes what known names, which belongs to ann. The turn waits.
+func (f *fixture) createOwned() {
 	f.Helper()
-	f.session("s")
-	f.turn("s", "t1")
-	last := f.finishOf(f.claim("t1"))
-	f.commit(last)
-	f.turn("s", "t2")
-	c := f.claim("t2")
+	f.createSessions("s")
+	f.createTurns("s", "t1")
+	last := f.finishOf(f.claimTurn("t1"))
+	f.commitTurn(last)
+	f.createTurns("s", "t2")
+	c := f.claimTurn("t2")
 	asked := f.suspendOf(c, "q")
 	asked.Artifacts = []*store.Artifact{f.artifactOf(&c.Turn, "artifact", "data")}
-	f.commit(asked)
+	f.commitTurn(asked)
 	f.queue.Take()
 }
 
@@ -103,9 +103,9 @@ func (f *fixture) owned() {
 var strangers = []store.Scope{store.Of(bob), store.Of(eve), store.Of(store.Owner{}), store.Of(store.Owner{Tenant: "acme"})}
 
 func whatIsForeignLooksUnknown(f *fixture) {
-	f.owned()
+	f.createOwned()
 	for _, scope := range strangers {
-		for _, c := range f.calls() {
+		for _, c := range f.scopedCalls() {
 			for _, id := range []ids{known, unknown} {
 				if err := c.do(f.Context(), f.Store, scope, id); !errors.Is(err, store.ErrNotFound) {
 					f.Errorf("%s of %v for %v: the error is %v, want %v", c.name, id, scope.Owner, err, store.ErrNotFound)
@@ -116,48 +116,48 @@ func whatIsForeignLooksUnknown(f *fixture) {
 }
 
 func listsHaveNothingForeign(f *fixture) {
-	f.owned()
+	f.createOwned()
 	for _, scope := range strangers {
 		for _, session := range []string{"s", "none"} {
 			snapshots, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: scope, SessionID: session})
-			ok(f, err)
-			equal(f, "the snapshots", snapshots, store.SnapshotPage{})
+			wantOK(f, err)
+			wantEqual(f, "the snapshots", snapshots, store.SnapshotPage{})
 			turns, _ := f.turnIDs(store.TurnQuery{Scope: scope, SessionID: session})
-			equal(f, "the turns", turns, nil)
+			wantEqual(f, "the turns", turns, nil)
 			questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, SessionID: session})
-			ok(f, err)
-			equal(f, "the interactions", questions, nil)
+			wantOK(f, err)
+			wantEqual(f, "the interactions", questions, nil)
 		}
 		sessions, _ := f.sessionIDs(store.SessionQuery{Scope: scope})
-		equal(f, "the sessions", sessions, nil)
+		wantEqual(f, "the sessions", sessions, nil)
 		turns, _ := f.turnIDs(store.TurnQuery{Scope: scope})
-		equal(f, "the turns", turns, nil)
+		wantEqual(f, "the turns", turns, nil)
 		questions, err := f.Interactions(f.Context(), store.InteractionQuery{Scope: scope, TurnID: "t2"})
-		ok(f, err)
-		equal(f, "the interactions", questions, nil)
+		wantOK(f, err)
+		wantEqual(f, "the interactions", questions, nil)
 	}
 }
 
 func aForeignCallerChangesNothing(f *fixture) {
-	f.owned()
-	session, turn := f.getSession("s"), f.get("t2")
+	f.createOwned()
+	session, turn := f.getSession("s"), f.getTurn("t2")
 	for _, scope := range strangers {
-		for _, c := range f.calls() {
+		for _, c := range f.scopedCalls() {
 			_ = c.do(f.Context(), f.Store, scope, known)
 		}
 	}
-	equal(f, "the session", f.getSession("s"), session)
-	equal(f, "the turn", f.get("t2"), turn)
+	wantEqual(f, "the session", f.getSession("s"), session)
+	wantEqual(f, "the turn", f.getTurn("t2"), turn)
 	question, err := f.Interaction(f.Context(), store.Everything, "t2", "q")
-	ok(f, err)
-	equal(f, "the state of the interaction", question.State, store.InteractionPending)
-	f.jobs()
+	wantOK(f, err)
+	wantEqual(f, "the state of the interaction", question.State, store.InteractionPending)
+	f.wantJobs()
 }
 
 func theOwnerAndTheOperatorSee(f *fixture) {
-	f.owned()
+	f.createOwned()
 	for _, scope := range []store.Scope{store.Of(ann), store.Everything} {
-		for _, c := range f.calls() {
+		for _, c := range f.scopedCalls() {
 			if c.name == "DeleteSession" {
 				continue
 			}
@@ -166,5 +166,5 @@ func theOwnerAndTheOperatorSee(f *fixture) {
 			}
 		}
 	}
-	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
 }

@@ -20,120 +20,120 @@ var snapshotTests = []test{
 func (f *fixture) snapshotIDs(session string, p store.Page) (ids []string, next string) {
 	f.Helper()
 	page, err := f.Snapshots(f.Context(), store.SnapshotQuery{Scope: store.Everything, SessionID: session, Page: p})
-	ok(f, err)
+	wantOK(f, err)
 	for _, s := range page.Snapshots {
 		ids = append(ids, s.ID)
 	}
 	return ids, page.Next
 }
 
-// conversation wants the messages up to a snapshot to be these.
-func (f *fixture) conversation(snapshot string, want ...string) {
+// wantConversation wants the messages up to a snapshot to be these.
+func (f *fixture) wantConversation(snapshot string, want ...string) {
 	f.Helper()
 	all, err := f.Conversation(f.Context(), snapshot)
-	ok(f, err)
-	equal(f, "the conversation up to "+snapshot, all, messages(want...))
+	wantOK(f, err)
+	wantEqual(f, "the conversation up to "+snapshot, all, textMessages(want...))
 }
 
 func theChainIsTheConversation(f *fixture) {
-	f.session("s", "other")
-	f.succeed("s", "t1")
-	f.succeed("other", "o")
-	f.turn("s", "t2")
-	c := f.claim("t2")
+	f.createSessions("s", "other")
+	f.createSucceeded("s", "t1")
+	f.createSucceeded("other", "o")
+	f.createTurns("s", "t2")
+	c := f.claimTurn("t2")
 	asked := f.suspendOf(c, "q")
-	asked.Messages = messages("call", "question")
-	f.commit(asked)
-	f.conversation("snapshot-t1", "input of t1", "answer of t1") // t2 is not part of it
-	f.answer("t2", "q", "yes")
-	f.finish(f.claim("t2"))
-	f.succeed("s", "t3")
-	f.conversation("snapshot-t3",
+	asked.Messages = textMessages("call", "question")
+	f.commitTurn(asked)
+	f.wantConversation("snapshot-t1", "input of t1", "answer of t1") // t2 is not part of it
+	f.answerTurn("t2", "q", "yes")
+	f.finishTurn(f.claimTurn("t2"))
+	f.createSucceeded("s", "t3")
+	f.wantConversation("snapshot-t3",
 		"input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2", "input of t3", "answer of t3")
-	f.conversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
+	f.wantConversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "call", "question", "answer of t2")
 	own, err := f.OwnMessages(f.Context(), "snapshot-t2")
-	ok(f, err)
-	equal(f, "the messages of a snapshot", own, messages("input of t2", "call", "question", "answer of t2"))
+	wantOK(f, err)
+	wantEqual(f, "the messages of a snapshot", own, textMessages("input of t2", "call", "question", "answer of t2"))
 	snapshot, err := f.Snapshot(f.Context(), store.Of(ann), "snapshot-t2")
-	ok(f, err)
-	equal(f, "its parent", snapshot.ParentID, "snapshot-t1")
+	wantOK(f, err)
+	wantEqual(f, "its parent", snapshot.ParentID, "snapshot-t1")
 }
 
 func theyAreListedNewestFirst(f *fixture) {
-	f.session("s", "other", "empty")
+	f.createSessions("s", "other", "empty")
 	for _, id := range []string{"t3", "t1", "t2"} {
 		f.now = f.now.Add(time.Second)
-		f.succeed("s", id)
+		f.createSucceeded("s", id)
 	}
-	f.succeed("other", "o")
+	f.createSucceeded("other", "o")
 	ids, next := f.snapshotIDs("s", store.Page{})
-	equal(f, "the snapshots", ids, []string{"snapshot-t2", "snapshot-t1", "snapshot-t3"})
-	equal(f, "where the next page begins", next, "")
+	wantEqual(f, "the snapshots", ids, []string{"snapshot-t2", "snapshot-t1", "snapshot-t3"})
+	wantEqual(f, "where the next page begins", next, "")
 	ids, next = f.snapshotIDs("s", store.Page{Limit: 2})
-	equal(f, "the first page", ids, []string{"snapshot-t2", "snapshot-t1"})
+	wantEqual(f, "the first page", ids, []string{"snapshot-t2", "snapshot-t1"})
 	ids, next = f.snapshotIDs("s", store.Page{Limit: 2, After: next})
-	equal(f, "the second page", ids, []string{"snapshot-t3"})
-	equal(f, "where the next page begins", next, "")
+	wantEqual(f, "the second page", ids, []string{"snapshot-t3"})
+	wantEqual(f, "where the next page begins", next, "")
 	ids, _ = f.snapshotIDs("empty", store.Page{})
-	equal(f, "the snapshots of a new session", ids, nil)
+	wantEqual(f, "the snapshots of a new session", ids, nil)
 }
 
 func aBranchHasItsOwnConversation(f *fixture) {
-	f.session("s")
-	f.succeed("s", "t1")
-	f.succeed("s", "t2")
-	ok(f, f.moveTip("s", "snapshot-t1"))
-	f.succeed("s", "t3")
-	f.conversation("snapshot-t3", "input of t1", "answer of t1", "input of t3", "answer of t3")
-	f.conversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "answer of t2")
+	f.createSessions("s")
+	f.createSucceeded("s", "t1")
+	f.createSucceeded("s", "t2")
+	wantOK(f, f.moveTip("s", "snapshot-t1"))
+	f.createSucceeded("s", "t3")
+	f.wantConversation("snapshot-t3", "input of t1", "answer of t1", "input of t3", "answer of t3")
+	f.wantConversation("snapshot-t2", "input of t1", "answer of t1", "input of t2", "answer of t2")
 }
 
 func aForkGoesOnFromItsBase(f *fixture) {
-	f.session("s")
-	f.succeed("s", "t1")
+	f.createSessions("s")
+	f.createSucceeded("s", "t1")
 	fork := f.sessionOf(ann, "fork")
-	fork.Base = f.chain("fork", "b1", "b2")
+	fork.Base = f.snapshotChain("fork", "b1", "b2")
 	_, err := f.CreateSession(f.Context(), fork)
-	ok(f, err)
-	f.succeed("fork", "t2")
-	f.succeed("fork", "t3")
-	f.conversation("snapshot-t3",
+	wantOK(f, err)
+	f.createSucceeded("fork", "t2")
+	f.createSucceeded("fork", "t3")
+	f.wantConversation("snapshot-t3",
 		"b1, first", "b1, second", "b2, first", "b2, second", "input of t2", "answer of t2", "input of t3", "answer of t3")
 	own, err := f.OwnMessages(f.Context(), "b1")
-	ok(f, err)
-	equal(f, "the messages of the base", own, messages("b1, first", "b1, second"))
+	wantOK(f, err)
+	wantEqual(f, "the messages of the base", own, textMessages("b1, first", "b1, second"))
 	base, err := f.Snapshot(f.Context(), store.Of(ann), "b2")
-	ok(f, err)
-	equal(f, "the base", base, &fork.Base[1].Snapshot)
+	wantOK(f, err)
+	wantEqual(f, "the base", base, &fork.Base[1].Snapshot)
 	ids, _ := f.snapshotIDs("fork", store.Page{})
-	equal(f, "how many snapshots there are", len(ids), 4)
-	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
-	f.conversation("b2", "b1, first", "b1, second", "b2, first", "b2, second") // it is a copy
-	ok(f, f.moveTip("fork", "b1"))
-	f.succeed("fork", "t4")
-	f.conversation("snapshot-t4", "b1, first", "b1, second", "input of t4", "answer of t4")
+	wantEqual(f, "how many snapshots there are", len(ids), 4)
+	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+	f.wantConversation("b2", "b1, first", "b1, second", "b2, first", "b2, second") // it is a copy
+	wantOK(f, f.moveTip("fork", "b1"))
+	f.createSucceeded("fork", "t4")
+	f.wantConversation("snapshot-t4", "b1, first", "b1, second", "input of t4", "answer of t4")
 }
 
 func anUnknownSnapshotHasNoConversation(f *fixture) {
 	_, err := f.Conversation(f.Context(), "none")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	n := f.sessionOf(ann, "s")
-	n.Base = f.chain("s", "silent")
+	n.Base = f.snapshotChain("s", "silent")
 	n.Base[0].Messages = nil
 	_, err = f.CreateSession(f.Context(), n)
-	ok(f, err)
-	f.conversation("silent")
+	wantOK(f, err)
+	f.wantConversation("silent")
 }
 
 func aLongChainIsRead(f *fixture) {
 	const n = 300
 	s := f.sessionOf(ann, "s")
-	s.Base = f.chain("s", numbered("b", n)...)
+	s.Base = f.snapshotChain("s", numberedNames("b", n)...)
 	_, err := f.CreateSession(f.Context(), s)
-	ok(f, err)
+	wantOK(f, err)
 	var want []string
-	for _, id := range numbered("b", n) {
+	for _, id := range numberedNames("b", n) {
 		want = append(want, id+", first", id+", second")
 	}
-	f.conversation(fmt.Sprintf("b-%03d", n-1), want...)
+	f.wantConversation(fmt.Sprintf("b-%03d", n-1), want...)
 }

@@ -88,9 +88,9 @@ func newFixture(t *testing.T, s store.Store) *fixture {
 	return f
 }
 
-// jobs wants the queue to have been told of just these turns since the last
+// wantJobs wants the queue to have been told of just these turns since the last
 // time, in any order.
-func (f *fixture) jobs(want ...string) {
+func (f *fixture) wantJobs(want ...string) {
 	f.Helper()
 	got := f.queue.Take()
 	ids := make([]string, len(got))

@@ -18,8 +18,8 @@ var textTests = []test{
 var foul = []string{"a\x00b", "\x00", "a\xffb", "\xed\xa0\x80"}
 
 func textsThatAreNone(f *fixture) {
-	c := f.running("session", "turn")
-	before := f.get("turn")
+	c := f.createRunning("session", "turn")
+	before := f.getTurn("turn")
 	for n, text := range foul {
 		session := f.sessionOf(ann, fmt.Sprintf("other-%d", n))
 		session.Session.Labels = map[string]string{"label": text}
@@ -42,30 +42,30 @@ func textsThatAreNone(f *fixture) {
 			}
 		}
 	}
-	equal(f, "turn", f.get("turn"), before)
+	wantEqual(f, "turn", f.getTurn("turn"), before)
 }
 
 func payloadsMayHoldAnything(f *fixture) {
-	c := f.running("session", "turn")
+	c := f.createRunning("session", "turn")
 	foul := string([]byte{0, 0xff, 0xed, 0xa0, 0x80, '"'})
 	commit := f.commitOf(c)
 	commit.Events = append(commit.Events, f.eventOf(&c.Turn, c.Turn.Seq+1, foul))
 	commit.State, commit.Steps, commit.Messages = []byte(foul), 1, [][]byte{[]byte(foul)}
 	commit.Journal = []store.JournalRow{{Key: "key", Entry: json.RawMessage(foul), Result: json.RawMessage(foul)}}
-	f.commit(commit)
-	events := f.events("turn")
+	f.commitTurn(commit)
+	events := f.listEvents("turn")
 	if got := string(events[len(events)-1].Data); got != string(f.eventOf(&c.Turn, 1, foul).Data) {
 		f.Errorf("the event has %q", got)
 	}
 	journal, err := f.Journal(f.Context(), "turn")
-	ok(f, err)
+	wantOK(f, err)
 	if len(journal) != 1 || string(journal[0].Entry) != foul || string(journal[0].Result) != foul {
 		f.Errorf("the journal has %q", journal)
 	}
 }
 
 func idsThatAreNoText(f *fixture) {
-	f.running("session", "turn")
+	f.createRunning("session", "turn")
 	for _, id := range foul {
 		scope := store.Of(ann)
 		_, session := f.Session(f.Context(), scope, id)

@@ -22,35 +22,35 @@ var turnTests = []test{
 }
 
 func aSessionHasTheAgentsOfItsTurns(f *fixture) {
-	f.session("s", "other", "empty")
+	f.createSessions("s", "other", "empty")
 	for id, agent := range map[string]string{"t1": "helper", "t2": "Clerk", "t3": "helper"} {
 		n := f.turnOf("s", id)
 		n.Turn.AgentID = agent
-		f.create(n)
+		f.createTurn(n)
 	}
-	f.turn("other", "t4")
+	f.createTurns("other", "t4")
 	for id, want := range map[string][]string{"s": {"Clerk", "helper"}, "other": {"helper"}, "empty": nil, "unknown": nil} {
 		agents, err := f.SessionAgents(f.Context(), id)
-		ok(f, err)
+		wantOK(f, err)
 		slices.Sort(agents)
-		equal(f, "the agents of "+id, agents, want)
+		wantEqual(f, "the agents of "+id, agents, want)
 	}
 }
 
 func positionsAreThoseOfTheTurns(f *fixture) {
 	f.sessionFor(bob, "other")
-	c := f.running("s", "running")
+	c := f.createRunning("s", "running")
 	step := f.commitOf(c)
 	step.Events = append(step.Events, f.eventOf(&c.Turn, c.Turn.Seq+1, `{"delta":"a"}`), f.eventOf(&c.Turn, c.Turn.Seq+2, `{"delta":"b"}`))
-	f.commit(step)
+	f.commitTurn(step)
 	n := f.turnOf("other", "pending")
 	n.Turn.Owner = bob
-	f.create(n)
-	f.session("third")
-	f.succeed("third", "ended")
+	f.createTurn(n)
+	f.createSessions("third")
+	f.createSucceeded("third", "ended")
 	for _, asked := range [][]string{nil, {}, {"unknown"}, {"running"}, {"ended", "unknown", "pending", "running"}, {"quote'\"\\", "running"}} {
 		got, err := f.Positions(f.Context(), asked)
-		ok(f, err)
+		wantOK(f, err)
 		var want []store.Position
 		for _, id := range asked {
 			if turn, err := f.Turn(f.Context(), store.Everything, id); err == nil {
@@ -61,13 +61,13 @@ func positionsAreThoseOfTheTurns(f *fixture) {
 		slices.SortFunc(got, byID)
 		slices.SortFunc(want, byID)
 		if len(got) > 0 || len(want) > 0 {
-			equal(f, fmt.Sprintf("the positions of %q", asked), got, want)
+			wantEqual(f, fmt.Sprintf("the positions of %q", asked), got, want)
 		}
 	}
 }
 
 func aTurnIsReadAsItWasMade(f *fixture) {
-	f.session("s")
+	f.createSessions("s")
 	n := f.turnOf("s", "t")
 	n.Turn.Metadata = json.RawMessage(`{"z": 1, "a": "é✓"}`)
 	n.Turn.Background = true
@@ -76,87 +76,87 @@ func aTurnIsReadAsItWasMade(f *fixture) {
 	n.Turn.FromStart = true
 	want := n.Turn
 	want.Status, want.UpdatedAt, want.ChangedAt = store.Pending, f.now, f.now
-	equal(f, "what CreateTurn returns", f.create(n), &want)
-	equal(f, "the turn", f.get("t"), &want)
+	wantEqual(f, "what CreateTurn returns", f.createTurn(n), &want)
+	wantEqual(f, "the turn", f.getTurn("t"), &want)
 	own, err := f.OwnMessages(f.Context(), "t")
-	ok(f, err)
-	equal(f, "its messages", own, n.Input)
-	equal(f, "its events", f.events("t"), nil)
+	wantOK(f, err)
+	wantEqual(f, "its messages", own, n.Input)
+	wantEqual(f, "its events", f.listEvents("t"), nil)
 }
 
 func aTurnNeedsASession(f *fixture) {
 	_, err := f.CreateTurn(f.Context(), f.turnOf("none", "t"))
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	f.sessionFor(bob, "s")
 	_, err = f.CreateTurn(f.Context(), f.turnOf("s", "t")) // ann's turn in bob's session
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	_, err = f.Turn(f.Context(), store.Everything, "t")
-	is(f, err, store.ErrNotFound)
-	f.jobs()
+	wantError(f, err, store.ErrNotFound)
+	f.wantJobs()
 }
 
 func aTurnIDIsTakenOnce(f *fixture) {
-	f.session("s", "other")
-	f.turn("s", "t")
-	f.jobs("t")
+	f.createSessions("s", "other")
+	f.createTurns("s", "t")
+	f.wantJobs("t")
 	for _, session := range []string{"s", "other"} {
 		_, err := f.CreateTurn(f.Context(), f.turnOf(session, "t"))
-		as(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
+		wantAs(f, err, &store.ExistsError{Kind: "turn", ID: "t"})
 	}
 	own, err := f.OwnMessages(f.Context(), "t")
-	ok(f, err)
-	equal(f, "the messages", own, messages("input of t"))
-	equal(f, "when the other session had a turn", f.getSession("other").LastTurnAt, time.Time{})
-	f.jobs()
+	wantOK(f, err)
+	wantEqual(f, "the messages", own, textMessages("input of t"))
+	wantEqual(f, "when the other session had a turn", f.getSession("other").LastTurnAt, time.Time{})
+	f.wantJobs()
 }
 
 func aTurnMayRefuseToWait(f *fixture) {
-	f.session("s", "other")
+	f.createSessions("s", "other")
 	reject := func(session, id string) error {
 		n := f.turnOf(session, id)
 		n.Reject = true
 		_, err := f.CreateTurn(f.Context(), n)
 		return err
 	}
-	ok(f, reject("s", "t1"))
-	f.jobs("t1")
-	as(f, reject("s", "t2"), &store.BusyError{SessionID: "s", TurnID: "t1"})
-	ok(f, reject("other", "t2"))
-	f.jobs("t2")
-	c := f.claim("t1")
-	as(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
-	f.suspend(c, "q")
-	as(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	wantOK(f, reject("s", "t1"))
+	f.wantJobs("t1")
+	wantAs(f, reject("s", "t2"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	wantOK(f, reject("other", "t2"))
+	f.wantJobs("t2")
+	c := f.claimTurn("t1")
+	wantAs(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
+	f.suspendTurn(c, "q")
+	wantAs(f, reject("s", "t3"), &store.BusyError{SessionID: "s", TurnID: "t1"})
 	_, err := f.Turn(f.Context(), store.Everything, "t3")
-	is(f, err, store.ErrNotFound)
-	f.end("t1")
-	f.jobs()
-	ok(f, reject("s", "t3"))
-	f.jobs("t3")
+	wantError(f, err, store.ErrNotFound)
+	f.endTurn("t1")
+	f.wantJobs()
+	wantOK(f, reject("s", "t3"))
+	f.wantJobs("t3")
 }
 
 func whatTheCallerSaysOfTheStateIsNotTaken(f *fixture) {
-	f.session("s")
+	f.createSessions("s")
 	n := f.turnOf("s", "t")
 	n.Turn.Status, n.Turn.Fence, n.Turn.Seq, n.Turn.Strikes, n.Turn.Steps = store.Succeeded, 7, 7, 7, 7
 	n.Turn.StartedAt, n.Turn.FinishedAt, n.Turn.LeaseUntil, n.Turn.Worker = f.now, f.now, f.now, "mallory"
 	n.Turn.Result = json.RawMessage(`{}`)
-	f.create(n)
+	f.createTurn(n)
 	want := f.turnOf("s", "t").Turn
 	want.Status, want.UpdatedAt, want.ChangedAt, want.Admitted = store.Pending, f.now, f.now, true
-	equal(f, "the turn", f.get("t"), &want)
+	wantEqual(f, "the turn", f.getTurn("t"), &want)
 }
 
 func aTurnPatchChangesWhatItNames(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
-	want := f.get("t")
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	want := f.getTurn("t")
 	yes := true
 	changed, err := f.UpdateTurn(f.Context(), store.Of(ann), "t", store.TurnPatch{Background: &yes, Now: f.now.Add(time.Second)})
-	ok(f, err)
+	wantOK(f, err)
 	want.Background, want.UpdatedAt = true, f.now.Add(time.Second)
-	equal(f, "what UpdateTurn returns", changed, want)
-	equal(f, "the turn", f.get("t"), want)
+	wantEqual(f, "what UpdateTurn returns", changed, want)
+	wantEqual(f, "the turn", f.getTurn("t"), want)
 	_, err = f.UpdateTurn(f.Context(), store.Of(ann), "none", store.TurnPatch{Background: &yes, Now: f.now})
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 }

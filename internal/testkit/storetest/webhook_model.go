@@ -25,16 +25,16 @@ func checkWebhookModel(t *testing.T, s store.Store) {
 			session: fmt.Sprint("hooked-", n), owner: store.Owner{Tenant: fmt.Sprint("hooked-tenant-", n), Subject: "ann"},
 		}
 		m.surface = "surface of " + m.session
-		m.begin()
+		m.beginTurn()
 		rt.Repeat(map[string]func(*rapid.T){
-			"":          func(*rapid.T) { m.check() },
-			"grow":      func(*rapid.T) { m.grow() },
-			"end":       func(*rapid.T) { m.end() },
-			"save":      func(*rapid.T) { m.save() },
-			"claim":     func(*rapid.T) { m.claim() },
-			"advance":   func(*rapid.T) { m.advance() },
-			"heartbeat": func(*rapid.T) { m.heartbeat() },
-			"delete":    func(*rapid.T) { m.delete() },
+			"":          func(*rapid.T) { m.checkStore() },
+			"grow":      func(*rapid.T) { m.growTurn() },
+			"end":       func(*rapid.T) { m.endTurn() },
+			"save":      func(*rapid.T) { m.saveWebhook() },
+			"claim":     func(*rapid.T) { m.claimWebhooks() },
+			"advance":   func(*rapid.T) { m.advanceWebhook() },
+			"heartbeat": func(*rapid.T) { m.sendHeartbeat() },
+			"delete":    func(*rapid.T) { m.deleteWebhook() },
 			"wait":      func(*rapid.T) { m.now = m.now.Add(time.Minute) },
 		})
 	})
@@ -60,11 +60,11 @@ const modelWebhooks = 3
 
 func (m *webhookModel) must(err error) {
 	m.Helper()
-	ok(m, err)
+	wantOK(m, err)
 }
 
-// begin makes the turn, which a worker runs.
-func (m *webhookModel) begin() {
+// beginTurn makes the turn, which a worker runs.
+func (m *webhookModel) beginTurn() {
 	_, err := m.store.CreateSession(m.Context(), &store.NewSession{Session: store.Session{
 		ID: m.session, Owner: m.owner, AgentID: "helper", State: store.SessionActive, CreatedAt: m.now, UpdatedAt: m.now, ActiveAt: m.now,
 	}})
@@ -77,7 +77,7 @@ func (m *webhookModel) begin() {
 	m.must(err)
 }
 
-func (m *webhookModel) grow() {
+func (m *webhookModel) growTurn() {
 	if m.ended {
 		m.Skip("the turn has ended")
 	}
@@ -87,7 +87,7 @@ func (m *webhookModel) grow() {
 	}}}))
 }
 
-func (m *webhookModel) end() {
+func (m *webhookModel) endTurn() {
 	if m.ended {
 		m.Skip("the turn has ended")
 	}
@@ -100,14 +100,14 @@ func (m *webhookModel) end() {
 	m.must(err)
 }
 
-// pick returns the id of a webhook, which may be there or not.
-func (m *webhookModel) pick() string {
+// pickWebhook returns the id of a webhook, which may be there or not.
+func (m *webhookModel) pickWebhook() string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(m.T, "webhook")
 }
 
-func (m *webhookModel) save() {
+func (m *webhookModel) saveWebhook() {
 	m.now = m.now.Add(time.Second)
-	id, whole := m.pick(), rapid.Bool().Draw(m.T, "from the start")
+	id, whole := m.pickWebhook(), rapid.Bool().Draw(m.T, "from the start")
 	data := json.RawMessage(fmt.Sprintf("%q", rapid.SampledFrom([]string{"one", "two"}).Draw(m.T, "data")))
 	saved, err := m.store.SaveWebhook(m.Context(), &store.NewWebhook{
 		Scope: store.Of(m.owner), FromStart: whole, Limit: modelWebhooks,
@@ -115,7 +115,7 @@ func (m *webhookModel) save() {
 	})
 	h := m.hooks[id]
 	if h == nil && len(m.hooks) == modelWebhooks {
-		as(m, err, &store.LimitError{TurnID: m.turn.Turn.ID, Limit: modelWebhooks})
+		wantAs(m, err, &store.LimitError{TurnID: m.turn.Turn.ID, Limit: modelWebhooks})
 		return
 	}
 	m.must(err)
@@ -134,17 +134,17 @@ func (m *webhookModel) save() {
 	h.Data, h.State, h.DueAt, h.UpdatedAt = data, store.WebhookActive, m.now, m.now
 	h.Attempts, h.LastError, h.Worker = 0, "", ""
 	h.Fence++
-	m.same(saved, h)
+	m.compareWebhooks(saved, h)
 }
 
-// same compares webhooks but for their leases, which go by another clock.
-func (m *webhookModel) same(got, want *store.Webhook) {
+// compareWebhooks compares webhooks but for their leases, which go by another clock.
+func (m *webhookModel) compareWebhooks(got, want *store.Webhook) {
 	m.Helper()
 	got.LeaseUntil = time.Time{}
-	equal(m, "webhook "+want.ID, got, want)
+	wantEqual(m, "webhook "+want.ID, got, want)
 }
 
-func (m *webhookModel) claim() {
+func (m *webhookModel) claimWebhooks() {
 	ofTurn := rapid.Bool().Draw(m.T, "of the turn")
 	limit := rapid.IntRange(1, 3).Draw(m.T, "limit")
 	q := &store.ClaimWebhooks{
@@ -165,18 +165,18 @@ func (m *webhookModel) claim() {
 	}
 	slices.SortStableFunc(want, func(a, b *store.Webhook) int { return a.DueAt.Compare(b.DueAt) })
 	want = want[:min(limit, len(want))]
-	equal(m, "how many webhooks are claimed", len(claimed), len(want))
+	wantEqual(m, "how many webhooks are claimed", len(claimed), len(want))
 	for i, h := range want {
 		h.Worker = q.Worker
 		h.Fence++
-		m.same(claimed[i], h)
+		m.compareWebhooks(claimed[i], h)
 		m.claims = append(m.claims, claimed[i])
 	}
 }
 
-// one returns a claim that was given out, and the webhook if that is the claim's
+// oneClaim returns a claim that was given out, and the webhook if that is the claim's
 // still.
-func (m *webhookModel) one() (claim, hook *store.Webhook) {
+func (m *webhookModel) oneClaim() (claim, hook *store.Webhook) {
 	if len(m.claims) == 0 {
 		m.Skip("nothing was claimed")
 	}
@@ -187,10 +187,10 @@ func (m *webhookModel) one() (claim, hook *store.Webhook) {
 	return claim, nil
 }
 
-func (m *webhookModel) advance() {
-	claim, h := m.one()
+func (m *webhookModel) advanceWebhook() {
+	claim, h := m.oneClaim()
 	a := &store.AdvanceWebhook{
-		HeldWebhook: held(claim), Now: m.now, Release: rapid.Bool().Draw(m.T, "release"),
+		HeldWebhook: heldWebhook(claim), Now: m.now, Release: rapid.Bool().Draw(m.T, "release"),
 		State:    rapid.SampledFrom([]store.WebhookState{store.WebhookActive, store.WebhookActive, store.WebhookDone, store.WebhookDead}).Draw(m.T, "state"),
 		Cursor:   rapid.Uint64Range(0, m.turn.Turn.Seq).Draw(m.T, "cursor"),
 		Attempts: rapid.IntRange(0, 3).Draw(m.T, "attempts"), LastError: rapid.SampledFrom([]string{"", "down"}).Draw(m.T, "error"),
@@ -198,7 +198,7 @@ func (m *webhookModel) advance() {
 	}
 	err := m.store.AdvanceWebhook(m.Context(), a)
 	if h == nil {
-		as(m, err, &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence})
+		wantAs(m, err, &store.FencedError{TurnID: a.TurnID, WebhookID: a.ID, Fence: a.Fence})
 		return
 	}
 	m.must(err)
@@ -208,22 +208,22 @@ func (m *webhookModel) advance() {
 	}
 }
 
-func (m *webhookModel) heartbeat() {
-	claim, h := m.one()
-	lost, err := m.store.HeartbeatWebhooks(m.Context(), claim.Worker, time.Hour, []store.HeldWebhook{held(claim)})
+func (m *webhookModel) sendHeartbeat() {
+	claim, h := m.oneClaim()
+	lost, err := m.store.HeartbeatWebhooks(m.Context(), claim.Worker, time.Hour, []store.HeldWebhook{heldWebhook(claim)})
 	m.must(err)
 	if h == nil {
-		equal(m, "what is lost", lost, []store.HeldWebhook{held(claim)})
+		wantEqual(m, "what is lost", lost, []store.HeldWebhook{heldWebhook(claim)})
 	} else {
-		equal(m, "what is lost", lost, nil)
+		wantEqual(m, "what is lost", lost, nil)
 	}
 }
 
-func (m *webhookModel) delete() {
-	id := m.pick()
+func (m *webhookModel) deleteWebhook() {
+	id := m.pickWebhook()
 	err := m.store.DeleteWebhook(m.Context(), store.Of(m.owner), m.turn.Turn.ID, id)
 	if m.hooks[id] == nil {
-		is(m, err, store.ErrNotFound)
+		wantError(m, err, store.ErrNotFound)
 		return
 	}
 	m.must(err)
@@ -231,12 +231,12 @@ func (m *webhookModel) delete() {
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
 }
 
-// check compares the store with the model.
-func (m *webhookModel) check() {
+// checkStore compares the store with the model.
+func (m *webhookModel) checkStore() {
 	page, err := m.store.Webhooks(m.Context(), store.WebhookQuery{Scope: store.Of(m.owner)})
 	m.must(err)
-	equal(m, "how many webhooks there are", len(page.Webhooks), len(m.order))
+	wantEqual(m, "how many webhooks there are", len(page.Webhooks), len(m.order))
 	for i, id := range slices.Backward(m.order) {
-		m.same(page.Webhooks[len(m.order)-1-i], m.hooks[id])
+		m.compareWebhooks(page.Webhooks[len(m.order)-1-i], m.hooks[id])
 	}
 }

@@ -28,36 +28,36 @@ func (f *fixture) webhookOf(turn, id string) *store.NewWebhook {
 	}}
 }
 
-// hook makes webhooks of a turn.
-func (f *fixture) hook(turn string, ids ...string) {
+// createWebhooks makes webhooks of a turn.
+func (f *fixture) createWebhooks(turn string, ids ...string) {
 	f.Helper()
 	for _, id := range ids {
 		_, err := f.SaveWebhook(f.Context(), f.webhookOf(turn, id))
-		ok(f, err)
+		wantOK(f, err)
 	}
 }
 
 func (f *fixture) getWebhook(turn, id string) *store.Webhook {
 	f.Helper()
 	found, err := f.Webhook(f.Context(), store.Everything, turn, id)
-	ok(f, err)
+	wantOK(f, err)
 	return found
 }
 
-// grow adds an event to a turn that runs.
-func (f *fixture) grow(c *store.Claimed) {
+// growTurn adds an event to a turn that runs.
+func (f *fixture) growTurn(c *store.Claimed) {
 	f.Helper()
 	add := f.commitOf(c)
 	c.Turn.Seq++
 	add.Events = append(add.Events, f.eventOf(&c.Turn, c.Turn.Seq, `{}`))
-	f.commit(add)
+	f.commitTurn(add)
 }
 
 // webhookIDs returns the names of a page of webhooks.
 func (f *fixture) webhookIDs(q store.WebhookQuery) (names []string, next string) {
 	f.Helper()
 	page, err := f.Webhooks(f.Context(), q)
-	ok(f, err)
+	wantOK(f, err)
 	for _, h := range page.Webhooks {
 		names = append(names, h.TurnID+"/"+h.ID)
 	}
@@ -65,121 +65,121 @@ func (f *fixture) webhookIDs(q store.WebhookQuery) (names []string, next string)
 }
 
 func aWebhookIsReadAsItWasMade(f *fixture) {
-	c := f.running("s", "t")
-	f.grow(c)
+	c := f.createRunning("s", "t")
+	f.growTurn(c)
 	n := f.webhookOf("t", "h")
 	n.Scope = store.Of(ann)
 	n.Webhook.Owner, n.Webhook.SessionID = bob, "other" // the store knows better
 	saved, err := f.SaveWebhook(f.Context(), n)
-	ok(f, err)
+	wantOK(f, err)
 	want := &store.Webhook{
 		ID: "h", TurnID: "t", SessionID: "s", Owner: ann, Surface: "test", Data: n.Webhook.Data, State: store.WebhookActive,
 		Cursor: 1, DueAt: f.now, Fence: f.now.UnixMicro(), CreatedAt: f.now, UpdatedAt: f.now,
 	}
-	equal(f, "what SaveWebhook returns", saved, want)
-	equal(f, "the webhook", f.getWebhook("t", "h"), want)
+	wantEqual(f, "what SaveWebhook returns", saved, want)
+	wantEqual(f, "the webhook", f.getWebhook("t", "h"), want)
 	n = f.webhookOf("t", "whole")
 	n.FromStart = true
 	saved, err = f.SaveWebhook(f.Context(), n)
-	ok(f, err)
-	equal(f, "where one begins that tells of all", saved.Cursor, 0)
+	wantOK(f, err)
+	wantEqual(f, "where one begins that tells of all", saved.Cursor, 0)
 	saved.Data[0] = 'x'
-	equal(f, "the data, of which a copy was changed", string(f.getWebhook("t", "whole").Data), string(n.Webhook.Data))
+	wantEqual(f, "the data, of which a copy was changed", string(f.getWebhook("t", "whole").Data), string(n.Webhook.Data))
 }
 
 func aWebhookNeedsATurn(f *fixture) {
 	_, err := f.SaveWebhook(f.Context(), f.webhookOf("none", "h"))
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	_, err = f.Webhook(f.Context(), store.Everything, "none", "h")
-	is(f, err, store.ErrNotFound)
-	is(f, f.DeleteWebhook(f.Context(), store.Everything, "none", "h"), store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
+	wantError(f, f.DeleteWebhook(f.Context(), store.Everything, "none", "h"), store.ErrNotFound)
 }
 
 // aWebhookIsReplaced holds that the new one goes on where the other was, that
 // who told of the other loses it, and that a receiver that was given up is tried
 // again.
 func aWebhookIsReplaced(f *fixture) {
-	c := f.running("s", "t")
-	f.hook("t", "h")
-	f.grow(c)
+	c := f.createRunning("s", "t")
+	f.createWebhooks("t", "h")
+	f.growTurn(c)
 	old := f.claimWebhook()
 	a := f.advanceOf(old)
 	a.State, a.Cursor, a.Attempts, a.FailingSince, a.LastError, a.Release = store.WebhookDead, 1, 3, f.now, "gone", false
 	a.DueAt = f.now.Add(time.Hour)
-	f.advance(a)
-	f.grow(c)
+	f.advanceWebhook(a)
+	f.growTurn(c)
 	n := f.webhookOf("t", "h")
 	n.Limit, n.FromStart = 1, true
 	n.Webhook.Data, n.Webhook.CreatedAt = json.RawMessage(`{"new":true}`), f.now.Add(time.Minute)
 	saved, err := f.SaveWebhook(f.Context(), n)
-	ok(f, err)
-	equal(f, "the new one", saved, &store.Webhook{
+	wantOK(f, err)
+	wantEqual(f, "the new one", saved, &store.Webhook{
 		ID: "h", TurnID: "t", SessionID: "s", Owner: ann, Surface: "test", Data: n.Webhook.Data, State: store.WebhookActive,
 		Cursor: 1, DueAt: n.Webhook.CreatedAt, Fence: old.Fence + 1, CreatedAt: f.now, UpdatedAt: n.Webhook.CreatedAt,
 	})
-	as(f, f.AdvanceWebhook(f.Context(), a), &store.FencedError{TurnID: "t", WebhookID: "h", Fence: old.Fence})
+	wantAs(f, f.AdvanceWebhook(f.Context(), a), &store.FencedError{TurnID: "t", WebhookID: "h", Fence: old.Fence})
 	f.now = n.Webhook.CreatedAt
-	equal(f, "what can be claimed", f.claimed(f.claimWebhooksOf()), []string{"t/h"})
+	wantEqual(f, "what can be claimed", f.claimWebhooks(f.claimWebhooksOf()), []string{"t/h"})
 }
 
 func aTurnHasAFewWebhooks(f *fixture) {
-	f.session("s", "other")
-	f.turn("s", "t")
-	f.turn("other", "u")
+	f.createSessions("s", "other")
+	f.createTurns("s", "t")
+	f.createTurns("other", "u")
 	save := func(turn, id string) error {
 		n := f.webhookOf(turn, id)
 		n.Limit = 2
 		_, err := f.SaveWebhook(f.Context(), n)
 		return err
 	}
-	ok(f, save("t", "h1"))
-	ok(f, save("t", "h2"))
-	as(f, save("t", "h3"), &store.LimitError{TurnID: "t", Limit: 2})
-	ok(f, save("t", "h1")) // replaces
-	ok(f, save("u", "h3"))
-	ok(f, f.DeleteWebhook(f.Context(), store.Of(ann), "t", "h1"))
-	is(f, f.DeleteWebhook(f.Context(), store.Of(ann), "t", "h1"), store.ErrNotFound)
-	ok(f, save("t", "h3"))
+	wantOK(f, save("t", "h1"))
+	wantOK(f, save("t", "h2"))
+	wantAs(f, save("t", "h3"), &store.LimitError{TurnID: "t", Limit: 2})
+	wantOK(f, save("t", "h1")) // replaces
+	wantOK(f, save("u", "h3"))
+	wantOK(f, f.DeleteWebhook(f.Context(), store.Of(ann), "t", "h1"))
+	wantError(f, f.DeleteWebhook(f.Context(), store.Of(ann), "t", "h1"), store.ErrNotFound)
+	wantOK(f, save("t", "h3"))
 	names, _ := f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
-	equal(f, "the webhooks", names, []string{"t/h3", "u/h3", "t/h2"})
+	wantEqual(f, "the webhooks", names, []string{"t/h3", "u/h3", "t/h2"})
 }
 
 func aTurnThatHasEndedIsToldOfItsEnd(f *fixture) {
-	c := f.running("s", "t")
-	f.grow(c)
-	f.end("t")
-	f.hook("t", "h")
-	equal(f, "behind which event it begins", f.getWebhook("t", "h").Cursor, 1)
-	equal(f, "what can be claimed", f.claimed(f.claimWebhooksOf()), []string{"t/h"})
-	f.turn("s", "never")
+	c := f.createRunning("s", "t")
+	f.growTurn(c)
+	f.endTurn("t")
+	f.createWebhooks("t", "h")
+	wantEqual(f, "behind which event it begins", f.getWebhook("t", "h").Cursor, 1)
+	wantEqual(f, "what can be claimed", f.claimWebhooks(f.claimWebhooksOf()), []string{"t/h"})
+	f.createTurns("s", "never")
 	n := f.webhookOf("never", "h")
 	_, err := f.SaveWebhook(f.Context(), n)
-	ok(f, err)
-	equal(f, "behind which event one begins of a turn without events", f.getWebhook("never", "h").Cursor, 0)
+	wantOK(f, err)
+	wantEqual(f, "behind which event one begins of a turn without events", f.getWebhook("never", "h").Cursor, 0)
 }
 
 func webhooksAreFiltered(f *fixture) {
-	f.session("s1", "s2")
+	f.createSessions("s1", "s2")
 	f.sessionFor(bob, "s3")
-	f.turn("s1", "t1")
-	f.turn("s2", "t2")
+	f.createTurns("s1", "t1")
+	f.createTurns("s2", "t2")
 	foreign := f.turnOf("s3", "t3")
 	foreign.Turn.Owner = bob
-	f.create(foreign)
-	f.hook("t1", "h1", "h2")
-	f.hook("t2", "h1")
-	f.hook("t3", "h1")
+	f.createTurn(foreign)
+	f.createWebhooks("t1", "h1", "h2")
+	f.createWebhooks("t2", "h1")
+	f.createWebhooks("t3", "h1")
 	other := f.webhookOf("t1", "h3")
 	other.Webhook.Surface = "other"
 	_, err := f.SaveWebhook(f.Context(), other)
-	ok(f, err)
+	wantOK(f, err)
 	claim := f.claimWebhooksOf()
 	claim.TurnID = "t2"
 	list, err := f.ClaimWebhooks(f.Context(), claim)
-	ok(f, err)
+	wantOK(f, err)
 	dead := f.advanceOf(list[0])
 	dead.State = store.WebhookDead
-	f.advance(dead)
+	f.advanceWebhook(dead)
 	for _, c := range []struct {
 		name string
 		q    store.WebhookQuery
@@ -194,108 +194,108 @@ func webhooksAreFiltered(f *fixture) {
 		{"a foreign turn", store.WebhookQuery{Scope: store.Of(ann), TurnID: "t3"}, nil},
 	} {
 		names, _ := f.webhookIDs(c.q)
-		equal(f, "the webhooks by "+c.name, names, c.want)
+		wantEqual(f, "the webhooks by "+c.name, names, c.want)
 	}
 }
 
 func pagesOfWebhooksMissNothing(f *fixture) {
 	const n = 9
-	f.session("s1", "s2")
-	f.turn("s1", "t1")
-	f.turn("s2", "t2")
+	f.createSessions("s1", "s2")
+	f.createTurns("s1", "t1")
+	f.createTurns("s2", "t2")
 	var want []string
-	for i, id := range numbered("h", n) {
+	for i, id := range numberedNames("h", n) {
 		turn := fmt.Sprint("t", i%2+1)
-		f.hook(turn, id)
+		f.createWebhooks(turn, id)
 		want = append([]string{turn + "/" + id}, want...)
 	}
 	for _, limit := range []int{1, 4, n - 1, n, n + 1} {
-		all, pages := walk(func(p store.Page) ([]string, string) {
+		all, pages := walkPages(func(p store.Page) ([]string, string) {
 			return f.webhookIDs(store.WebhookQuery{Scope: store.Of(ann), Page: p})
 		}, limit)
-		equal(f, fmt.Sprintf("the webhooks in pages of %d", limit), all, want)
-		equal(f, fmt.Sprintf("how many pages of %d there are", limit), pages, (n+limit-1)/limit)
+		wantEqual(f, fmt.Sprintf("the webhooks in pages of %d", limit), all, want)
+		wantEqual(f, fmt.Sprintf("how many pages of %d there are", limit), pages, (n+limit-1)/limit)
 	}
 	for _, cursor := range []string{"?", store.Cursor{Time: f.now, ID: "x"}.String(), store.Cursor{Time: f.now, ID: "-1"}.String()} {
 		_, err := f.Webhooks(f.Context(), store.WebhookQuery{Scope: store.Everything, Page: store.Page{After: cursor}})
-		is(f, err, store.ErrCursor)
+		wantError(f, err, store.ErrCursor)
 	}
 }
 
 func aForeignWebhookIsUnknown(f *fixture) {
-	f.session("s")
-	f.turn("s", "t")
-	f.hook("t", "h")
+	f.createSessions("s")
+	f.createTurns("s", "t")
+	f.createWebhooks("t", "h")
 	before := f.getWebhook("t", "h")
 	for _, scope := range strangers {
 		for _, id := range []string{"h", "none"} {
 			_, err := f.Webhook(f.Context(), scope, "t", id)
-			is(f, err, store.ErrNotFound)
-			is(f, f.DeleteWebhook(f.Context(), scope, "t", id), store.ErrNotFound)
+			wantError(f, err, store.ErrNotFound)
+			wantError(f, f.DeleteWebhook(f.Context(), scope, "t", id), store.ErrNotFound)
 			n := f.webhookOf("t", id)
 			n.Scope = scope
 			_, err = f.SaveWebhook(f.Context(), n)
-			is(f, err, store.ErrNotFound)
+			wantError(f, err, store.ErrNotFound)
 		}
 		names, _ := f.webhookIDs(store.WebhookQuery{Scope: scope})
-		equal(f, "what a stranger sees", names, nil)
+		wantEqual(f, "what a stranger sees", names, nil)
 	}
-	equal(f, "the webhook", f.getWebhook("t", "h"), before)
+	wantEqual(f, "the webhook", f.getWebhook("t", "h"), before)
 }
 
 func aDeletedSessionHasNoWebhooks(f *fixture) {
-	f.full("s", "t")
-	f.hook("t", "h")
-	ok(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
+	f.createFull("s", "t")
+	f.createWebhooks("t", "h")
+	wantOK(f, f.DeleteSession(f.Context(), store.Of(ann), "s"))
 	_, err := f.Webhook(f.Context(), store.Everything, "t", "h")
-	is(f, err, store.ErrNotFound)
+	wantError(f, err, store.ErrNotFound)
 	names, _ := f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
-	equal(f, "the webhooks", names, nil)
-	equal(f, "what can be claimed", f.claimed(f.claimWebhooksOf()), nil)
+	wantEqual(f, "the webhooks", names, nil)
+	wantEqual(f, "what can be claimed", f.claimWebhooks(f.claimWebhooksOf()), nil)
 }
 
 // whatIsNotToldIsKept holds that neither the events nor the session of a turn
 // are too old before its receivers know its end, or were given up.
 func whatIsNotToldIsKept(f *fixture) {
-	f.full("s", "t")
-	f.hook("t", "h1", "h2")
+	f.createFull("s", "t")
+	f.createWebhooks("t", "h1", "h2")
 	events := store.Retention{Now: f.now.Add(time.Hour), Events: time.Minute}
 	sessions := store.Retention{Now: f.now.Add(time.Hour), Sessions: time.Minute}
 	for i, state := range []store.WebhookState{store.WebhookDone, store.WebhookDead} {
-		equal(f, "what was deleted", f.prune(events), store.Pruned{})
-		equal(f, "what was deleted", f.prune(sessions), store.Pruned{})
-		equal(f, "how many events there are", len(f.events("t")), 1)
+		wantEqual(f, "what was deleted", f.pruneStore(events), store.Pruned{})
+		wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
+		wantEqual(f, "how many events there are", len(f.listEvents("t")), 1)
 		few := f.claimWebhooksOf()
 		few.Limit = 1
 		list, err := f.ClaimWebhooks(f.Context(), few)
-		ok(f, err)
-		equal(f, "which webhook is claimed", list[0].ID, fmt.Sprint("h", i+1))
+		wantOK(f, err)
+		wantEqual(f, "which webhook is claimed", list[0].ID, fmt.Sprint("h", i+1))
 		over := f.advanceOf(list[0])
 		over.State = state
-		f.advance(over)
+		f.advanceWebhook(over)
 	}
-	equal(f, "what was deleted then", f.prune(events), store.Pruned{Turns: 1})
-	equal(f, "the events", f.events("t"), nil)
+	wantEqual(f, "what was deleted then", f.pruneStore(events), store.Pruned{Turns: 1})
+	wantEqual(f, "the events", f.listEvents("t"), nil)
 	names, _ := f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
-	equal(f, "the webhooks", names, nil)
-	f.full("other", "u")
-	f.hook("u", "h")
+	wantEqual(f, "the webhooks", names, nil)
+	f.createFull("other", "u")
+	f.createWebhooks("u", "h")
 	events.Now = f.now.Add(time.Minute + store.WebhookHold)
-	equal(f, "what was deleted as long as it may take", f.prune(events), store.Pruned{})
+	wantEqual(f, "what was deleted as long as it may take", f.pruneStore(events), store.Pruned{})
 	events.Now = events.Now.Add(time.Microsecond)
-	equal(f, "what was deleted behind that", f.prune(events), store.Pruned{Turns: 1})
+	wantEqual(f, "what was deleted behind that", f.pruneStore(events), store.Pruned{Turns: 1})
 	names, _ = f.webhookIDs(store.WebhookQuery{Scope: store.Everything})
-	equal(f, "the webhooks", names, nil)
-	ok(f, f.DeleteSession(f.Context(), store.Everything, "other"))
-	f.hook("t", "h3") // of a turn whose events are gone
-	equal(f, "what was deleted", f.prune(sessions), store.Pruned{})
+	wantEqual(f, "the webhooks", names, nil)
+	wantOK(f, f.DeleteSession(f.Context(), store.Everything, "other"))
+	f.createWebhooks("t", "h3") // of a turn whose events are gone
+	wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
 	over := f.advanceOf(f.claimWebhook())
 	over.State = store.WebhookDone
-	f.advance(over)
-	equal(f, "what was deleted then", f.prune(sessions), store.Pruned{Sessions: 1})
-	f.full("s", "t")
-	f.hook("t", "h")
-	equal(f, "what was deleted", f.prune(sessions), store.Pruned{})
+	f.advanceWebhook(over)
+	wantEqual(f, "what was deleted then", f.pruneStore(sessions), store.Pruned{Sessions: 1})
+	f.createFull("s", "t")
+	f.createWebhooks("t", "h")
+	wantEqual(f, "what was deleted", f.pruneStore(sessions), store.Pruned{})
 	sessions.Now = f.now.Add(time.Hour + store.WebhookHold)
-	equal(f, "what was deleted behind that", f.prune(sessions), store.Pruned{Sessions: 1})
+	wantEqual(f, "what was deleted behind that", f.pruneStore(sessions), store.Pruned{Sessions: 1})
 }
